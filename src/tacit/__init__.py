@@ -1,0 +1,3 @@
+"""tacit learns to rank when labels are few."""
+
+__version__ = "0.1.0"

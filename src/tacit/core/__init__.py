@@ -1,0 +1,42 @@
+"""Value types that travel between rooms, checks of input, errors. Imports nothing of ours."""
+
+from tacit.core.checks import Features, check_choice, check_features, check_fitted, check_number
+from tacit.core.collection import Collection, Document
+from tacit.core.errors import (
+    DataError,
+    DivergedError,
+    MissingExtraError,
+    NotFittedError,
+    StoreError,
+    TacitError,
+    UsageError,
+)
+from tacit.core.judgments import Judgments, Run
+from tacit.core.links import Links
+from tacit.core.lists import Lists
+from tacit.core.progress import progress_bar, track
+from tacit.core.ranking import Ranking
+
+__all__ = [
+    "Collection",
+    "DataError",
+    "DivergedError",
+    "Document",
+    "Features",
+    "Judgments",
+    "Links",
+    "Lists",
+    "MissingExtraError",
+    "NotFittedError",
+    "Ranking",
+    "Run",
+    "StoreError",
+    "TacitError",
+    "UsageError",
+    "check_choice",
+    "check_features",
+    "check_fitted",
+    "check_number",
+    "progress_bar",
+    "track",
+]

@@ -1,0 +1,83 @@
+"""Checks at the door of every estimator: compiled loops behind it read out of bounds in silence."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+
+from tacit.core.errors import NotFittedError, TacitError, UsageError
+
+Features: TypeAlias = "sp.csr_array | np.ndarray"
+
+
+def check_number(
+    name: str,
+    value: Any,
+    *,
+    low: float = -math.inf,
+    high: float = math.inf,
+    whole: bool = False,
+    open_low: bool = False,
+) -> float:
+    """Return the parameter if it is a finite number from low to high, else say what is wanted.
+
+    >>> check_number("dim", 0, low=1, whole=True)
+    Traceback (most recent call last):
+    tacit.core.errors.TacitError: dim is 0, want a whole number >= 1
+    """
+    kinds = (int, np.integer) if whole else (int, float, np.integer, np.floating)
+    good = isinstance(value, kinds) and not isinstance(value, bool) and math.isfinite(value)
+    if good and low <= value <= high and not (open_low and value == low):
+        return value
+    wanted = "a whole number" if whole else "a number"
+    if low > -math.inf:
+        wanted += f" {'>' if open_low else '>='} {low:g}"
+    if high < math.inf:
+        wanted += f" and <= {high:g}" if low > -math.inf else f" <= {high:g}"
+    raise TacitError(f"{name} is {value!r}, want {wanted}")
+
+
+def check_choice(name: str, value: Any, choices: Any) -> Any:
+    """Return the value if it is one of the choices, else name the nearest of them."""
+    if value in choices:
+        return value
+    import difflib
+
+    near = difflib.get_close_matches(str(value), [str(choice) for choice in choices], n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    raise UsageError(f"{name} is {value!r}, want one of {', '.join(map(str, choices))}{hint}")
+
+
+def check_features(name: str, features: Any, *, n_columns: int | None = None) -> Features:
+    """Return the features as float32, CSR with sorted rows or dense and C-contiguous; refuse NaN and infinity."""
+    if sp.issparse(features):
+        matrix = sp.csr_array(features, dtype=np.float32)
+        if not matrix.has_canonical_format:
+            matrix = matrix.copy()  # the constructor above shares the caller's arrays
+            matrix.sum_duplicates()
+        values = matrix.data
+    else:
+        matrix = values = np.ascontiguousarray(features, dtype=np.float32)
+    if matrix.ndim != 2:
+        raise TacitError(f"{name} has {matrix.ndim} dimensions, want 2 (rows by features)")
+    if n_columns is not None and matrix.shape[1] != n_columns:
+        raise TacitError(f"{name} has {matrix.shape[1]} features, want {n_columns} as in fit")
+    if not np.isfinite(values).all():
+        raise TacitError(f"{name} holds NaN or infinity in row {_first_bad_row(matrix)}")
+    return matrix
+
+
+def check_fitted(estimator: object, *names: str) -> None:
+    """Raise unless every fitted attribute is there."""
+    if not all(hasattr(estimator, name) for name in names):
+        raise NotFittedError(f"{type(estimator).__name__} is not fitted yet: call fit first")
+
+
+def _first_bad_row(matrix: Features) -> int:
+    if isinstance(matrix, np.ndarray):
+        return int(np.nonzero(~np.isfinite(matrix).all(axis=1))[0][0])
+    entry = np.nonzero(~np.isfinite(matrix.data))[0][0]
+    return int(np.searchsorted(matrix.indptr, entry, side="right") - 1)

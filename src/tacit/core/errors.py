@@ -1,0 +1,47 @@
+"""The one family of exceptions that tacit raises for mistakes in data, parameters or use.
+
+Every message names the place (file and line, query, parameter), what was found and what is wanted,
+in one line, because the command line prints it as it is.
+"""
+
+from __future__ import annotations
+
+
+class TacitError(ValueError):
+    """A mistake that the caller can mend; the message says where and how."""
+
+
+class DataError(TacitError):
+    """Input that cannot be read as what it claims to be.
+
+    >>> str(DataError("grade is 'x', want a whole number", path="qrels.txt", line=7))
+    "qrels.txt:7: grade is 'x', want a whole number"
+    """
+
+    def __init__(self, problem: str, *, path: object = None, line: int | None = None) -> None:
+        self.problem, self.path, self.line = problem, path, line
+        place = "" if path is None else f"{path}:" if line is None else f"{path}:{line}:"
+        super().__init__(f"{place} {problem}" if place else problem)
+
+
+class UsageError(TacitError):
+    """A call that can never work, whatever the data: an unknown name, two options that exclude each other."""
+
+
+class MissingExtraError(TacitError):
+    """An optional library is needed and not installed."""
+
+    def __init__(self, what: str, package: str, extra: str) -> None:
+        super().__init__(f"{what} needs the package {package}: pip install 'tacit[{extra}]'")
+
+
+class NotFittedError(TacitError):
+    """An estimator was asked for results before `fit`."""
+
+
+class DivergedError(TacitError):
+    """Numbers stopped being finite while training."""
+
+
+class StoreError(TacitError):
+    """A model folder that is damaged, foreign, or of another version."""

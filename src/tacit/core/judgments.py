@@ -1,0 +1,110 @@
+"""Judgments (what people said) and runs (what a system answered), by outside ids.
+
+Both are columns, not dictionaries: entry t says that query `query_ids[query[t]]` has document
+`doc_ids[doc[t]]` with `grade[t]` or `score[t]`. A document that is absent from the judgments is
+unjudged, which is not the same as judged 0; readers drop negative grades for that reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tacit.core.errors import TacitError
+
+
+@dataclass(frozen=True)
+class Judgments:
+    """Grades of query-document pairs; grade >= 1 is relevant unless a measure says otherwise.
+
+    >>> j = Judgments.from_dict({"q1": {"a": 2, "b": 0}})
+    >>> len(j), j.query_ids, j.to_dict()
+    (2, ['q1'], {'q1': {'a': 2.0, 'b': 0.0}})
+    """
+
+    query_ids: Sequence[str]
+    doc_ids: Sequence[str]
+    query: np.ndarray
+    doc: np.ndarray
+    grade: np.ndarray
+
+    def __post_init__(self) -> None:
+        _check_columns(self, "grade")
+
+    def __len__(self) -> int:
+        return len(self.query)
+
+    @classmethod
+    def from_dict(cls, grades: Mapping[str, Mapping[str, float]]) -> Judgments:
+        """Judgments from `{query: {document: grade}}`."""
+        return cls(*_columns(grades))
+
+    def to_dict(self) -> dict[str, dict[str, float]]:
+        """`{query: {document: grade}}`, in the order of the columns."""
+        return _nested(self, self.grade)
+
+
+@dataclass(frozen=True)
+class Run:
+    """Scores of documents for queries, as one system gave them.
+
+    Order within a query is by score, higher first; equal scores go to the document that comes
+    first in `doc_ids`, so a run made from a collection keeps the rule "smaller row first".
+    """
+
+    query_ids: Sequence[str]
+    doc_ids: Sequence[str]
+    query: np.ndarray
+    doc: np.ndarray
+    score: np.ndarray
+    name: str = "tacit"
+
+    def __post_init__(self) -> None:
+        _check_columns(self, "score")
+
+    def __len__(self) -> int:
+        return len(self.query)
+
+    @classmethod
+    def from_dict(cls, scores: Mapping[str, Mapping[str, float]], name: str = "tacit") -> Run:
+        """A run from `{query: {document: score}}`."""
+        return cls(*_columns(scores), name)
+
+    def to_dict(self) -> dict[str, dict[str, float]]:
+        """`{query: {document: score}}`, in the order of the columns."""
+        return _nested(self, self.score)
+
+
+def _columns(
+    nested: Mapping[str, Mapping[str, float]],
+) -> tuple[list[str], list[str], np.ndarray, np.ndarray, np.ndarray]:
+    doc_row: dict[str, int] = {}
+    query, doc, value = [], [], []
+    for q, per_doc in enumerate(nested.values()):
+        for doc_id, number in per_doc.items():
+            query.append(q)
+            doc.append(doc_row.setdefault(doc_id, len(doc_row)))
+            value.append(number)
+    columns = np.array(query, np.int64), np.array(doc, np.int64), np.array(value, np.float64)
+    return list(nested), list(doc_row), *columns
+
+
+def _nested(table: Judgments | Run, values: np.ndarray) -> dict[str, dict[str, float]]:
+    nested: dict[str, dict[str, float]] = {query_id: {} for query_id in table.query_ids}
+    for q, d, value in zip(table.query.tolist(), table.doc.tolist(), values.tolist(), strict=True):
+        nested[table.query_ids[q]][table.doc_ids[d]] = value
+    return nested
+
+
+def _check_columns(table: Judgments | Run, value_name: str) -> None:
+    values = getattr(table, value_name)
+    if not len(table.query) == len(table.doc) == len(values):
+        raise TacitError(f"query, doc and {value_name} must have one entry each per pair")
+    if not np.isfinite(values).all():
+        raise TacitError(f"{value_name} holds a value that is not finite")
+    for name, ids in (("query", table.query_ids), ("doc", table.doc_ids)):
+        rows = getattr(table, name)
+        if len(rows) and (rows.min() < 0 or rows.max() >= len(ids)):
+            raise TacitError(f"{name} holds row {rows.max()}, want 0 to {len(ids) - 1}")

@@ -1,0 +1,83 @@
+"""Feature lists in the LETOR form: one row per query-document pair, rows of a query together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tacit.core.errors import TacitError
+
+
+@dataclass(frozen=True)
+class Lists:
+    """Rows of features with grades, cut into lists.
+
+    X: float64 (n_rows, n_features), NaN where the source says NULL; y: float64, NaN = unjudged;
+    list l is rows `starts[l]` to `starts[l + 1]` and belongs to query `query_ids[l]`; `doc_ids` has
+    one entry per row (empty where the source names none); `comments` keeps the rest of each comment.
+    """
+
+    X: np.ndarray
+    y: np.ndarray
+    starts: np.ndarray
+    query_ids: Sequence[str]
+    doc_ids: Sequence[str]
+    comments: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        n_rows = len(self.X)
+        if not len(self.y) == len(self.doc_ids) == n_rows:
+            raise TacitError(
+                f"X has {n_rows} rows, y {len(self.y)} and doc_ids {len(self.doc_ids)}; want the same number"
+            )
+        starts = self.starts
+        if (
+            len(starts) != len(self.query_ids) + 1
+            or starts[0] != 0
+            or starts[-1] != n_rows
+            or (np.diff(starts) < 1).any()
+        ):
+            raise TacitError("starts must rise from 0 to the number of rows, one step for each query")
+
+    def __len__(self) -> int:
+        """Number of lists, not of rows."""
+        return len(self.query_ids)
+
+    @property
+    def qid(self) -> np.ndarray:
+        """Number of the list that each row belongs to: scikit-learn's `groups`."""
+        return np.repeat(np.arange(len(self)), np.diff(self.starts))
+
+    def rows(self, number: int) -> slice:
+        """The rows of one list."""
+        return slice(int(self.starts[number]), int(self.starts[number + 1]))
+
+    def take(self, numbers: Sequence[int] | np.ndarray) -> Lists:
+        """Some of the lists, in the order asked for."""
+        rows = _concatenate([np.arange(self.starts[n], self.starts[n + 1]) for n in numbers])
+        lengths = np.diff(self.starts)[np.asarray(numbers, np.int64)]
+        return Lists(
+            X=self.X[rows],
+            y=self.y[rows],
+            starts=np.concatenate([[0], np.cumsum(lengths)]),
+            query_ids=[self.query_ids[n] for n in numbers],
+            doc_ids=[self.doc_ids[r] for r in rows],
+            comments=[self.comments[r] for r in rows] if self.comments else (),
+        )
+
+    def take_queries(self, query_ids: Sequence[str]) -> Lists:
+        """The lists of the named queries; an unknown name is an error."""
+        number_of = {query_id: number for number, query_id in enumerate(self.query_ids)}
+        missing = [query_id for query_id in query_ids if query_id not in number_of]
+        if missing:
+            raise TacitError(f"{len(missing)} queries have no list, the first is {missing[0]!r}")
+        return self.take([number_of[query_id] for query_id in query_ids])
+
+    def __iter__(self) -> Iterator[Lists]:
+        return (self.take([number]) for number in range(len(self)))
+
+
+def _concatenate(parts: list[np.ndarray]) -> np.ndarray:
+    return np.concatenate(parts) if parts else np.empty(0, np.int64)

@@ -1,0 +1,39 @@
+"""The best rows for each query, as a ranker of collections returns them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tacit.core.judgments import Run
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """Item rows and scores, best first; rows of `items` end in -1 where a query has fewer than k candidates.
+
+    items: int64 (n_queries, k); scores: float32 (n_queries, k), 0 where items is -1.
+
+    >>> ranking = Ranking(np.array([[3, 1], [2, -1]]), np.array([[0.9, 0.5], [0.1, 0.0]], np.float32))
+    >>> ranking.of(1)
+    (array([2]), array([0.1], dtype=float32))
+    """
+
+    items: np.ndarray
+    scores: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def of(self, query: int) -> tuple[np.ndarray, np.ndarray]:
+        """Items and scores of one query without the padding."""
+        found = self.items[query] >= 0
+        return self.items[query][found], self.scores[query][found]
+
+    def to_run(self, query_ids: Sequence[str], doc_ids: Sequence[str], name: str = "tacit") -> Run:
+        """The same answers under outside ids."""
+        query, place = np.nonzero(self.items >= 0)
+        scores = self.scores[query, place].astype(np.float64)
+        return Run(query_ids, doc_ids, query, self.items[query, place], scores, name)
