@@ -21,7 +21,7 @@ def check_number(
     high: float = math.inf,
     whole: bool = False,
     open_low: bool = False,
-) -> float:
+) -> Any:
     """Return the parameter if it is a finite number from low to high, else say what is wanted.
 
     >>> check_number("dim", 0, low=1, whole=True)
