@@ -16,6 +16,7 @@ from tacit.core.links import Links
 from tacit.core.lists import Lists
 from tacit.core.progress import progress_bar, track
 from tacit.core.ranking import Ranking
+from tacit.core.threads import count_threads, cut, map_blocks, one_blas_thread
 
 __all__ = [
     "Collection",
@@ -37,6 +38,10 @@ __all__ = [
     "check_features",
     "check_fitted",
     "check_number",
+    "count_threads",
+    "cut",
+    "map_blocks",
+    "one_blas_thread",
     "progress_bar",
     "track",
 ]

@@ -1,0 +1,46 @@
+# Every target sets up what it needs: `make demo` on a fresh machine is enough.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: setup demo test lint kernels check bench docs clean
+
+setup: $(STAMP)
+
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(0 if (3, 11) <= v < (3, 14) else "tacit needs Python 3.11, 3.12 or 3.13, found %d.%d: set PYTHON=python3.x" % v[:2])'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	@touch $@
+
+demo: setup
+	@$(BIN)/tacit demo
+
+# The whole suite; tests on the real collections run where TACIT_DATA names their folder.
+test: setup
+	$(BIN)/python -m pytest
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+# Compiled loops read out of bounds in silence, so their tests also run with bounds checked and as plain Python.
+kernels: setup
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(VENV)/numba-boundscheck $(BIN)/python -m pytest tests/kernels
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest tests/kernels
+
+check: lint test kernels
+
+bench: setup
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[bench]'
+	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+# Rewrites what the docs quote from the program itself: help texts and the demo's transcript.
+docs: setup
+	$(BIN)/python docs/generate.py
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
+	find src tests benchmarks -name __pycache__ -prune -exec rm -rf {} +

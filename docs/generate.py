@@ -1,0 +1,44 @@
+"""Rewrite what the docs quote from the program itself: `make docs`.
+
+docs/command-line.md is the help texts; the README's transcript is what `tacit demo` prints.
+`--print` shows the page of the command line instead of writing anything.
+"""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+os.environ.pop("TACIT_DATA", None)  # its value would stand in the help as a default
+os.environ["COLUMNS"] = "100"
+
+from tacit.app.main import build_parser
+
+ROOT = Path(__file__).parent.parent
+
+
+def command_line_page() -> str:
+    """The help of the program, then of every command."""
+    parser = build_parser()
+    commands = parser._subparsers._group_actions[0].choices
+    parts = ["# The command line", "", "Written by `make docs` from the help texts.", ""]
+    for title, helped in [("tacit", parser), *((f"tacit {name}", command) for name, command in commands.items())]:
+        parts += [f"## {title}", "", "```text", helped.format_help().rstrip(), "```", ""]
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def with_transcript(readme: str) -> str:
+    """The README with a fresh transcript of the demo between its marks."""
+    done = subprocess.run([sys.executable, "-m", "tacit", "demo"], capture_output=True, text=True, check=True)
+    block = f"<!-- demo -->\n```text\n$ tacit demo\n{done.stdout.rstrip()}\n```\n<!-- /demo -->"
+    return re.sub(r"<!-- demo -->.*<!-- /demo -->", lambda _: block, readme, flags=re.DOTALL)
+
+
+if __name__ == "__main__":
+    if "--print" in sys.argv[1:]:
+        sys.stdout.write(command_line_page())
+    else:
+        (ROOT / "docs" / "command-line.md").write_text(command_line_page(), "utf-8")
+        readme = ROOT / "README.md"
+        readme.write_text(with_transcript(readme.read_text("utf-8")), "utf-8")

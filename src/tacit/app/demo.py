@@ -1,0 +1,63 @@
+"""`tacit demo`: search the documentation of numpy, scipy and scikit-learn, and compare the systems
+
+No download: the corpus is the documentation installed with us.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import TYPE_CHECKING, TextIO
+
+from tacit.app.options import add_json, add_seed
+from tacit.app.tables import print_table
+
+if TYPE_CHECKING:
+    from tacit.core import Collection, Links
+    from tacit.experiments.demo import Demo
+
+EXAMPLES = "example:\n  tacit demo --quick"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of `tacit demo`."""
+    parser.add_argument("--quick", action="store_true", help="fewer questions and smaller models, in a few seconds")
+    add_seed(parser)
+    add_json(parser)
+
+
+def run(args: argparse.Namespace, out: TextIO) -> int:
+    """Fit, compare on held-out links, answer a few questions."""
+    from tacit.data import read_pydocs
+    from tacit.experiments.demo import answers, run_demo
+
+    sys.stderr.write("Reading the documentation installed with tacit ...\n")
+    documents, links = read_pydocs()
+    sys.stderr.write("Fitting and comparing the systems ...\n")
+    demo = run_demo(documents, links, quick=args.quick, seed=args.seed)
+    if args.json:
+        whole = demo.report.to_json() | {"answers": answers(demo)}
+        out.write(json.dumps(whole) + "\n")
+    else:
+        _show(demo, documents, links, out)
+    return 0
+
+
+def _show(demo: Demo, documents: Collection, links: Links, out: TextIO) -> None:
+    from tacit.data import pydocs_versions
+    from tacit.experiments.demo import QUESTIONS, answers
+    from tacit.experiments.markdown import table_of
+
+    n_queries = len(next(iter(demo.report.rows[0].values.values())))
+    out.write(
+        f"pydocs: {len(documents):,} documented objects, {len(links):,} 'See Also' links ({pydocs_versions()})\n\n"
+        f"How well each system finds the 'See Also' links of {n_queries} objects it has not learned from:\n\n"
+    )
+    print_table(*table_of(demo.report), out)
+    out.write("\nThe first three answers of each:\n")
+    for question, found in answers(demo, QUESTIONS).items():
+        out.write(f"\n  {question}?\n")
+        for name, ids in found.items():
+            out.write(f"    {name:<10} {'   '.join(ids)}\n")
+    out.write("\nSearch it yourself:\n  tacit fit pydocs -o pydocs.model && tacit search pydocs.model 'fit a line'\n")

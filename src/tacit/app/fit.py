@@ -1,0 +1,113 @@
+"""`tacit fit`: make a searchable model of a collection
+
+What the ranker learns from is optional: links between documents, judged queries, pairs or clicks.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from typing import TYPE_CHECKING, TextIO
+
+from tacit.app.options import add_seed, add_words, whole_number
+
+if TYPE_CHECKING:
+    from tacit.core import Collection
+    from tacit.search import Training
+
+EXAMPLES = """examples:
+  tacit fit docs.jsonl.gz -o my.model
+  tacit fit docs.jsonl --links links.tsv --method lsi+tfidf -o my.model
+  tacit fit beir-folder --queries queries.jsonl --qrels qrels.txt --method qe -o my.model
+  tacit fit pydocs -o pydocs.model"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of `tacit fit`."""
+    parser.add_argument("corpus", help="jsonl or TSV, also .gz .xz .bz2 .zst; BEIR folder; `pydocs`; - is stdin")
+    parser.add_argument("-o", "--output", required=True, metavar="MODEL", help="folder of the model")
+    parser.add_argument("--method", default="bm25", help="ranker (default bm25); a wrong name lists them all")
+    parser.add_argument("--links", metavar="F", help="links between documents: source<TAB>target[<TAB>weight]")
+    parser.add_argument("--queries", metavar="F", help="queries to learn from: jsonl or TSV")
+    parser.add_argument("--qrels", metavar="F", help="judgments of those queries: TREC or BEIR form")
+    parser.add_argument("--pairs", metavar="F", help="query<TAB>document[<TAB>weight] by the ids of --queries")
+    parser.add_argument("--clicks", metavar="F", help="query text<TAB>document[<TAB>count]")
+    parser.add_argument("--dim", type=whole_number(1), metavar="N", help="dimension of learned vectors")
+    add_words(parser)
+    parser.add_argument("--language", default="en", help="language of the documents (default en)")
+    parser.add_argument("--stem", action="store_true", help="reduce words to their stems (Snowball)")
+    parser.add_argument("--skip-unknown", action="store_true", help="leave out links and judgments of unknown ids")
+    add_seed(parser)
+
+
+def run(args: argparse.Namespace, out: TextIO) -> int:
+    """Read, fit, save."""
+    from tacit.retrieve import get_system
+    from tacit.search import build_searcher
+
+    _check_sources(args)
+    get_system(args.method)  # a wrong name is told before a long file is read
+    documents, training = _read(args)
+    start = time.perf_counter()
+    searcher = build_searcher(
+        documents,
+        args.method,
+        training,
+        dim=args.dim,
+        words=args.words,
+        language=args.language,
+        stem=args.stem,
+        seed=args.seed,
+    )
+    searcher.save(args.output)
+    learned = "" if training is None else f" and {len(training.pairs):,} pairs"
+    chosen = "".join(f", {name} {value:g}" for name, value in searcher.ranker.chosen().items())
+    sys.stderr.write(
+        f"{args.method} fitted on {len(documents):,} documents{learned}{chosen} "
+        f"in {time.perf_counter() - start:.1f} s; saved in {args.output}\n"
+    )
+    return 0
+
+
+def _check_sources(args: argparse.Namespace) -> None:
+    from tacit.core import UsageError
+
+    given = [name for name in ("links", "qrels", "pairs", "clicks") if getattr(args, name)]
+    if len(given) > 1:
+        raise UsageError(f"--{given[0]} and --{given[1]} exclude each other; give one of them")
+    if (args.qrels or args.pairs) and not args.queries:
+        raise UsageError(f"--{given[0]} needs --queries, which holds the queries' texts")
+    if args.queries and not (args.qrels or args.pairs):
+        raise UsageError("--queries needs --qrels or --pairs, which say what the queries want")
+
+
+def _read(args: argparse.Namespace) -> tuple[Collection, Training | None]:
+    from tacit.data import read_collection, read_pydocs
+    from tacit.search import Training
+
+    if args.corpus == "pydocs":
+        documents, links = read_pydocs()
+        if not (args.links or args.queries or args.clicks):
+            return documents, Training(links)
+    else:
+        documents = read_collection(args.corpus)
+    return documents, _read_training(args, documents)
+
+
+def _read_training(args: argparse.Namespace, documents: Collection) -> Training | None:
+    from tacit.data import judged_pairs, read_clicks, read_links, read_pairs, read_qrels, read_queries
+    from tacit.search import Training
+
+    skip = args.skip_unknown
+    if args.links:
+        return Training(read_links(args.links, documents, skip_unknown=skip))
+    if args.clicks:
+        queries, pairs = read_clicks(args.clicks, documents, skip_unknown=skip)
+        return Training(pairs, queries)
+    if args.queries:
+        queries = read_queries(args.queries)
+        if args.pairs:
+            return Training(read_pairs(args.pairs, queries, documents, skip_unknown=skip), queries)
+        return Training(judged_pairs(read_qrels(args.qrels), queries, documents, skip_unknown=skip), queries)
+    return None

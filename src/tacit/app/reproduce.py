@@ -1,0 +1,105 @@
+"""`tacit reproduce`: run a paper's experiment again on real data; alone, list the experiments
+
+The default run has one split and ends within minutes; --quick within one; --full is resumable.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from tacit.app.options import add_data, add_json, add_seed, add_threads, add_words
+from tacit.app.tables import print_table
+
+if TYPE_CHECKING:
+    from tacit.experiments.registry import Experiment
+    from tacit.experiments.report import Report
+
+EXAMPLES = """examples:
+  tacit reproduce
+  tacit reproduce links --corpus mdn_ja_en --json
+  tacit reproduce links --corpus foldoc --split links --out results"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of `tacit reproduce`."""
+    parser.add_argument("name", nargs="?", help="experiment; left out, they are listed")
+    add_data(parser)
+    parser.add_argument("--corpus", help="which corpus")
+    parser.add_argument("--split", help="how training and test are cut: queries (default) or links")
+    add_words(parser)
+    parser.add_argument("--systems", metavar="a,b,…", help="which systems (default: all of the experiment)")
+    length = parser.add_mutually_exclusive_group()
+    length.add_argument("--quick", action="store_true", help="within a minute: fewer queries, smaller models")
+    length.add_argument("--full", action="store_true", help="all seeds, splits and dimensions; resumable")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="write the report as Markdown and JSON, and figures")
+    add_seed(parser)
+    add_threads(parser)
+    add_json(parser)
+
+
+def run(args: argparse.Namespace, out: TextIO) -> int:
+    """List the experiments, or run one and show its report."""
+    from tacit.experiments.registry import EXPERIMENTS, Request, get_experiment
+
+    if args.name is None:
+        rows = [[e.name, e.summary, e.needs] for e in EXPERIMENTS.values()]
+        if args.json:
+            out.write(json.dumps([{"name": n, "summary": s, "needs": w} for n, s, w in rows]) + "\n")
+        else:
+            out.writelines(f"{name}: {summary}; needs {needs}\n" for name, summary, needs in rows)
+        return 0
+    experiment = get_experiment(args.name)
+    request = Request(
+        data=None if args.data is None else Path(args.data),
+        corpus=args.corpus,
+        split=args.split,
+        words="all" if args.words is None else args.words,
+        systems=tuple(name for name in (args.systems or "").split(",") if name),
+        seed=args.seed,
+        quick=args.quick,
+        full=args.full,
+        cells=(args.out or Path("out")) / "cells",
+        threads=args.threads,
+    )
+    report = experiment.run(request)
+    if args.out:
+        _write(report, experiment, args.out)
+    if args.json:
+        out.write(json.dumps(report.to_json()) + "\n")
+    else:
+        _show(report, out)
+    return 0
+
+
+def _write(report: Report, experiment: Experiment, folder: Path) -> None:
+    from tacit.core import MissingExtraError
+    from tacit.data import open_output
+    from tacit.experiments.markdown import to_markdown
+
+    folder.mkdir(parents=True, exist_ok=True)
+    stem = folder / f"{report.experiment}-{report.corpus}"
+    with open_output(f"{stem}.json") as file:
+        file.write(json.dumps(report.to_json(), indent=1) + "\n")
+    with open_output(f"{stem}.md") as file:
+        file.write(to_markdown(report))
+    try:
+        experiment.draw(report, folder)
+    except MissingExtraError as error:
+        sys.stderr.write(f"no figures: {error}\n")
+    sys.stderr.write(f"report written to {folder}\n")
+
+
+def _show(report: Report, out: TextIO) -> None:
+    from tacit.experiments.markdown import table_of
+
+    out.writelines(f"{note}\n" for note in report.notes)
+    out.write("\n")
+    print_table(*table_of(report), out)
+    weak = [test for test in report.tests() if test["p"] >= 0.05]
+    if weak:
+        out.write("\nDifferences that may be chance (paired t-test, Holm-corrected p >= .05):\n")
+        out.writelines(f"  {t['metric']}: {t['better']} over {t['worse']}, p = {t['p']:.2f}\n" for t in weak)

@@ -1,0 +1,90 @@
+"""`tacit search`: ask a model, one query or a file of them
+
+One query prints rank, score, title and a snippet with the matched words; many are written as a TREC run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import TYPE_CHECKING, TextIO
+
+from tacit.app.options import add_json, add_threads, whole_number
+
+if TYPE_CHECKING:
+    from tacit.search import Hit, Searcher
+
+EXAMPLES = """examples:
+  tacit search my.model "pseudo inverse of a singular matrix"
+  echo "fit a line" | tacit search my.model -
+  tacit search my.model --queries queries.jsonl --run answers.run -k 1000"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of `tacit search`."""
+    parser.add_argument("model", help="folder that `tacit fit` wrote")
+    parser.add_argument("query", nargs="?", help="what to look for; - reads it from stdin")
+    parser.add_argument("-k", type=whole_number(1), help="how many answers (default 10; 1000 for a run)")
+    parser.add_argument("--queries", metavar="FILE", help="many queries: jsonl or TSV")
+    parser.add_argument("--run", metavar="OUT", help="where to write the TREC run of --queries; - is stdout")
+    parser.add_argument(
+        "--exclude-self", action="store_true", help="a document does not answer the query of its own id"
+    )
+    add_threads(parser)
+    add_json(parser)
+
+
+def run(args: argparse.Namespace, out: TextIO) -> int:
+    """Load the model and answer."""
+    from tacit.core import UsageError
+    from tacit.search import Searcher
+
+    if (args.query is None) == (args.queries is None):
+        raise UsageError("give either a QUERY or --queries FILE with --run OUT")
+    if (args.queries is None) != (args.run is None):
+        raise UsageError("--queries and --run go together: a file of queries in, a TREC run out")
+    searcher = Searcher.load(args.model)
+    if args.queries is not None:
+        return _answer_many(args, searcher)
+    query = sys.stdin.read().strip() if args.query == "-" else args.query
+    hits = searcher.search(query, args.k or 10)
+    if args.json:
+        out.write(
+            json.dumps({"query": query, "method": searcher.method, "hits": [_as_json(hit) for hit in hits]}) + "\n"
+        )
+    else:
+        _show(hits, out)
+    return 0
+
+
+def _answer_many(args: argparse.Namespace, searcher: Searcher) -> int:
+    from tacit.data import read_queries, write_run
+
+    queries = read_queries(args.queries)
+    answers = searcher.run(queries, args.k or 1000, exclude_self=args.exclude_self, threads=args.threads)
+    write_run(answers, args.run)
+    sys.stderr.write(f"{len(queries):,} queries answered with {len(answers):,} lines\n")
+    return 0
+
+
+def _as_json(hit: Hit) -> dict[str, object]:
+    return {
+        "rank": hit.rank,
+        "id": hit.id,
+        "score": hit.score,
+        "title": hit.title,
+        "snippet": hit.snippet.text,
+        "matches": [list(span) for span in hit.snippet.matches],
+    }
+
+
+def _show(hits: list[Hit], out: TextIO) -> None:
+    if not hits:
+        sys.stderr.write("no document has anything in common with the query\n")
+    marks = ("\033[1m", "\033[0m") if out.isatty() else ("*", "*")
+    for hit in hits:
+        name = hit.title if hit.title == hit.id else f"{hit.title}  ({hit.id})" if hit.title else hit.id
+        out.write(f"{hit.rank:>3}  {hit.score:7.3f}  {name}\n")
+        if hit.snippet.text:
+            out.write(f"              {hit.snippet.marked(*marks)}\n")

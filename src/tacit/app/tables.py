@@ -1,0 +1,20 @@
+"""Plain aligned tables for the terminal; never cut, so that they can be piped."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TextIO
+
+
+def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], out: TextIO) -> None:
+    """Write columns aligned by their widest cell: the first to the left, numbers to the right."""
+    cells = [list(header), *map(list, rows)]
+    keep = [column for column in range(len(header)) if any(row[column] for row in cells[1:])]
+    widths = {column: max(len(row[column]) for row in cells) for column in keep}
+    for row in cells:
+        aligned = [_align(row[column], widths[column], column == 0) for column in keep]
+        out.write("  ".join(aligned).rstrip() + "\n")
+
+
+def _align(text: str, width: int, left: bool) -> str:
+    return text.ljust(width) if left else text.rjust(width)

@@ -1,0 +1,57 @@
+"""Parallel work that gives the same bits for any number of threads.
+
+Work is cut into blocks whose borders do not depend on the number of threads; each block writes
+its own part of the result. BLAS is held to one thread, since its sums depend on how it splits them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TypeVar
+
+B = TypeVar("B")
+R = TypeVar("R")
+
+
+def count_threads(threads: int | None = None) -> int:
+    """The number asked for, else the cores that this process may use."""
+    from tacit.core.checks import check_number
+
+    if threads is not None:
+        return int(check_number("threads", threads, low=1, whole=True))
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def map_blocks(work: Callable[[B], R], blocks: Sequence[B], threads: int | None = None) -> list[R]:
+    """Results of the blocks in their order; `work` should release the GIL.
+
+    >>> map_blocks(lambda block: sum(block), [range(3), range(4)], threads=2)
+    [3, 6]
+    """
+    n_threads = min(count_threads(threads), len(blocks))
+    if n_threads <= 1:
+        return [work(block) for block in blocks]
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(n_threads) as pool:
+        return list(pool.map(work, blocks))
+
+
+def cut(n_rows: int, size: int) -> list[slice]:
+    """Slices of at most `size` rows that cover all rows.
+
+    >>> cut(5, 2)
+    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
+    """
+    return [slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size)]
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Hold BLAS to one thread, so that a product has the same bits on every machine size."""
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(limits=1, user_api="blas"):
+        yield

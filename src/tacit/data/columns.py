@@ -1,0 +1,106 @@
+"""What the readers of tab- and space-separated files share: numbers, known ids, repeated pairs.
+
+Ids become row numbers while lines are read; what can wait is checked on whole arrays afterwards,
+with the line number of each entry kept beside it for the message.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from tacit.core import DataError
+
+logger = logging.getLogger("tacit")
+
+# Between these, and only there, float32 rounds to a positive finite number: half its smallest and its largest step.
+TOO_SMALL, TOO_LARGE = 2.0**-150, 2.0**128 - 2.0**103
+
+
+def parse_number(text: str) -> float:
+    """The finite number that the text writes, or NaN.
+
+    >>> parse_number("2.50"), parse_number("inf"), parse_number("1_000"), parse_number("two")
+    (2.5, nan, nan, nan)
+    """
+    try:
+        number = float(text)
+    except ValueError:
+        return math.nan
+    return number if math.isfinite(number) and "_" not in text else math.nan
+
+
+def parse_weight(text: str, place: str, line: int) -> float:
+    """The weight that the text writes: positive and finite, as float32 too, which is how links keep it."""
+    weight = parse_number(text)
+    if not TOO_SMALL < weight < TOO_LARGE:
+        raise DataError(f"weight is {text!r}, want a positive finite number", path=place, line=line)
+    return weight
+
+
+def split_tabs(line: str, wanted: str, widths: tuple[int, ...], place: str, number: int) -> list[str]:
+    """The columns of a line, or an error that shows what is wanted."""
+    fields = line.split("\t")
+    if len(fields) not in widths:
+        raise DataError(f"{len(fields)} columns between tabs, want {wanted}", path=place, line=number)
+    return fields
+
+
+def first_repeat(left: np.ndarray, right: np.ndarray) -> tuple[int, int] | None:
+    """The earliest entry that repeats an earlier pair of rows, as (the earlier one, it); None when there is none.
+
+    >>> first_repeat(np.array([4, 4, 7, 4]), np.array([0, 1, 1, 0]))
+    (0, 3)
+    """
+    if not len(left):
+        return None
+    pair = left * (right.max() + 1) + right  # int64 holds the product of any two collections' sizes
+    ordered = np.sort(pair)
+    if (ordered[1:] != ordered[:-1]).all():
+        return None
+    order = np.argsort(pair, kind="stable")  # of equal pairs the earlier comes first
+    again = order[1:][pair[order[1:]] == pair[order[:-1]]].min()
+    return int(np.argmax(pair == pair[again])), int(again)
+
+
+def refuse_repeats(place: str, lines: Sequence[int], what: str, left: np.ndarray, right: np.ndarray) -> None:
+    """Raise with both line numbers when two entries are the same pair of rows."""
+    repeat = first_repeat(left, right)
+    if repeat is not None:
+        first, again = (lines[entry] for entry in repeat)
+        raise DataError(f"{what} stands in line {first} already, want it once", path=place, line=again)
+
+
+def used_ids(ids: Sequence[str], rows: np.ndarray) -> list[str]:
+    """The ids that the rows name, each once."""
+    used = np.zeros(len(ids), bool)
+    used[rows] = True
+    return [ids[row] for row in np.flatnonzero(used).tolist()]
+
+
+class UnknownIds:
+    """Count of the lines that name an id which is not there; the first of them serves as the example."""
+
+    def __init__(self, place: str) -> None:
+        self.place, self.n_lines = place, 0
+        self.line, self.example = 0, ""
+
+    def add(self, line: int, what: str, unknown_id: str) -> None:
+        """Note one more such line."""
+        if not self.n_lines:
+            self.line, self.example = line, f"{what} {unknown_id!r}"
+        self.n_lines += 1
+
+    def settle(self, n_kept: int, *, skip: bool) -> None:
+        """Raise if any line was noted; when asked to skip them, say how many, unless nothing would be left."""
+        if not self.n_lines:
+            return
+        counted = f"{self.n_lines} of {self.n_lines + n_kept} lines name an unknown id"
+        if skip and n_kept:
+            logger.warning("%s: left out: %s, the first is %s in line %d", self.place, counted, self.example, self.line)
+            return
+        advice = "so nothing is left" if skip else "skip_unknown (--skip-unknown) leaves them out"
+        raise DataError(f"{counted}, the first is {self.example}; {advice}", path=self.place, line=self.line)

@@ -1,0 +1,103 @@
+"""The four compressions that input and output files may have, told by the last suffix of the name.
+
+Decompression is by chunk with each library's own incremental object, which is faster than the file
+classes around them and lets all four share one loop: a file may hold several streams, one after the
+other, and must end where a stream ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from typing import IO, Any, NamedTuple
+
+from tacit.core import MissingExtraError
+
+COMPRESSIONS = (".gz", ".xz", ".bz2", ".zst")
+XZ_MEMORY = 1 << 30  # a damaged header may ask for a dictionary of any size
+ZSTD_WINDOW = 1 << 31  # dumps packed with `zstd --long=31` need the whole of it
+
+
+class DamagedError(Exception):
+    """Compressed data ends early or makes no sense; `read_lines` adds the place and makes it a `DataError`."""
+
+
+class Codec(NamedTuple):
+    """How one kind of compressed data is opened, and what its library raises when it is damaged."""
+
+    name: str
+    new: Callable[[], Any]
+    errors: tuple[type[Exception], ...]
+
+
+def decompress(chunks: Iterable[bytes], suffix: str) -> Iterator[bytes]:
+    """The plain bytes of compressed chunks; zeros between or after streams are padding."""
+    codec = _codec(suffix)
+    decoder, n_streams = None, 0
+    for chunk in chunks:
+        while chunk := chunk.lstrip(b"\0") if decoder is None and n_streams else chunk:
+            if decoder is None:
+                decoder, n_streams = codec.new(), n_streams + 1
+            try:
+                plain = decoder.decompress(chunk)
+            except codec.errors:
+                raise DamagedError(f"{codec.name} data is damaged") from None
+            if plain:
+                yield plain
+            if not decoder.eof:
+                break
+            chunk, decoder = decoder.unused_data, None
+    if decoder is not None or not n_streams:
+        raise DamagedError(f"{codec.name} data is cut short")
+
+
+def compressor(raw: IO[bytes], suffix: str) -> AbstractContextManager[Any]:
+    """A binary file that compresses into `raw`; closing it ends the stream and leaves `raw` open."""
+    if suffix == ".gz":
+        import gzip
+
+        # No name and no time in the header, so that the same content gives the same bytes.
+        return gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=raw, mtime=0)
+    if suffix == ".xz":
+        import lzma
+
+        return lzma.LZMAFile(raw, "wb")
+    if suffix == ".bz2":
+        import bz2
+
+        return bz2.BZ2File(raw, "wb")
+    if suffix == ".zst":
+        zstandard = _zstandard("writing .zst files")
+        writer: AbstractContextManager[Any] = zstandard.ZstdCompressor().stream_writer(raw, closefd=False)
+        return writer
+    return nullcontext(raw)
+
+
+def _codec(suffix: str) -> Codec:
+    # Late imports: a run meets one kind of file at most, and zstandard is an extra.
+    if suffix == ".gz":
+        import zlib
+
+        return Codec("gzip", lambda: zlib.decompressobj(wbits=31), (zlib.error, MemoryError))
+    if suffix == ".xz":
+        import lzma
+
+        def new() -> lzma.LZMADecompressor:
+            return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=XZ_MEMORY)
+
+        return Codec("xz", new, (lzma.LZMAError, MemoryError))
+    if suffix == ".bz2":
+        import bz2
+
+        return Codec("bzip2", bz2.BZ2Decompressor, (OSError, ValueError, MemoryError))
+    zstandard = _zstandard("reading .zst files")
+    maker = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW)
+    return Codec("zstd", maker.decompressobj, (zstandard.ZstdError, MemoryError))
+
+
+def _zstandard(what: str) -> Any:
+    try:
+        import zstandard
+    except ImportError:
+        raise MissingExtraError(what, "zstandard", "zstd") from None
+    return zstandard

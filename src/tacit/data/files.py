@@ -1,0 +1,196 @@
+"""Files by their suffix: lines of text in, and outputs that appear whole or not at all.
+
+A name ends in `.gz`, `.xz`, `.bz2` or `.zst` when the file is compressed; `-` is standard input or
+output, always plain. Bytes flow in chunks
+
+    file -> decompressor -> blocks that end at a line break -> UTF-8 -> lines
+
+so a file of any size takes the memory of one chunk, or of its longest line.
+"""
+
+from __future__ import annotations
+
+import codecs
+import io
+import os
+import stat
+import sys
+import uuid
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from typing import IO, TextIO, TypeAlias, cast
+
+from tacit.core import DataError, progress_bar
+from tacit.data.compression import COMPRESSIONS, DamagedError, compressor, decompress
+
+FilePath: TypeAlias = "str | os.PathLike[str]"
+
+CHUNK_BYTES = 1 << 17
+BAR_BYTES = 20_000_000  # smaller files are read before a bar could be drawn
+
+
+def split_suffix(path: FilePath) -> tuple[str, str]:
+    """The suffix that tells the form and the suffix that tells the compression, in lower case.
+
+    >>> split_suffix("docs.ja.jsonl.GZ"), split_suffix("links.tsv"), split_suffix("-")
+    (('.jsonl', '.gz'), ('.tsv', ''), ('', ''))
+    """
+    rest, last = os.path.splitext(os.fspath(path).lower())
+    if last in COMPRESSIONS:
+        return os.path.splitext(rest)[1], last
+    return last, ""
+
+
+def display_name(path: FilePath) -> str:
+    """The path as error messages show it."""
+    return "<stdin>" if os.fspath(path) == "-" else os.fspath(path)
+
+
+def read_lines(path: FilePath) -> Iterator[tuple[int, str]]:
+    """Yield (line number from 1, text without its line break) from a plain or compressed UTF-8 file.
+
+    Lines end in "\\n" or "\\r\\n"; a byte order mark at the very start is dropped. Whatever keeps the
+    file from being read to its end is a `DataError` that names the file and the line reached.
+    """
+    place = display_name(path)
+    for first, block in read_blocks(path):
+        yield from enumerate(_decode(block, place, first), first)
+
+
+def read_blocks(path: FilePath) -> Iterator[tuple[int, bytes]]:
+    """Yield (number of the first line, bytes of whole lines); only the last block may lack a line break.
+
+    The bytes are plain and without a byte order mark, but not yet checked to be UTF-8.
+    """
+    compression, done = split_suffix(path)[1], 0
+    try:
+        chunks = _raw_bytes(path)
+        for block in _whole_lines(decompress(chunks, compression) if compression else chunks):
+            yield done + 1, block if done else block.removeprefix(codecs.BOM_UTF8)
+            done += block.count(b"\n")
+    except DamagedError as damage:
+        where = "after this line" if done else f"or the suffix {compression} is wrong"
+        raise DataError(f"{damage} {where}", path=display_name(path), line=done or None) from None
+
+
+@contextmanager
+def open_output(path: FilePath) -> Iterator[TextIO]:
+    """Open a file for UTF-8 text that takes its name only when the block ends well.
+
+    Until then the text is in a temporary file beside it, which is removed when anything fails, so
+    nobody ever reads half a file. `-` is standard output.
+    """
+    if os.fspath(path) == "-":
+        with _standard_output() as out:
+            yield out
+        return
+    try:
+        with (
+            _replaced_when_done(path) as raw,
+            compressor(raw, split_suffix(path)[1]) as binary,
+            io.TextIOWrapper(binary, encoding="utf-8", newline="\n") as text,
+        ):
+            yield text
+    except UnicodeEncodeError as error:
+        half = f"U+{ord(error.object[error.start]):04X}"
+        raise DataError(f"cannot be written: the text holds {half}, half of a character", path=path) from None
+    except OSError as error:
+        raise DataError(f"cannot be written: {_reason(error)}", path=path) from error
+
+
+@contextmanager
+def _standard_output() -> Iterator[TextIO]:
+    if not hasattr(sys.stdout, "buffer"):  # a test or a notebook put a text-only object in its place
+        yield sys.stdout
+        return
+    sys.stdout.flush()
+    # Not a TextIOWrapper: that would close standard output when it is thrown away.
+    yield cast(TextIO, codecs.getwriter("utf-8")(sys.stdout.buffer))
+    sys.stdout.buffer.flush()
+
+
+@contextmanager
+def _replaced_when_done(path: FilePath) -> Iterator[IO[bytes]]:
+    target = os.path.realpath(path)  # a link stays a link
+    if os.path.exists(target) and not stat.S_ISREG(os.stat(target).st_mode):
+        with open(target, "wb") as device:  # /dev/null or a pipe must not be renamed over; a folder fails here
+            yield device
+        return
+    temporary = os.path.join(os.path.dirname(target), f".tacit-{uuid.uuid4().hex}.tmp")
+    try:
+        with open(temporary, "xb") as raw:
+            yield raw
+        os.replace(temporary, target)
+    except BaseException:  # Ctrl-C too
+        with suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+def _raw_bytes(path: FilePath) -> Iterator[bytes]:
+    place = display_name(path)
+    try:
+        with _opened(path) as raw, _reading_bar(raw, place) as advance:
+            while chunk := raw.read(CHUNK_BYTES):
+                yield chunk
+                advance(len(chunk))
+    except OSError as error:
+        raise DataError(_reason(error), path=place) from None
+
+
+def _opened(path: FilePath) -> AbstractContextManager[IO[bytes]]:
+    if os.fspath(path) == "-":
+        if not hasattr(sys.stdin, "buffer"):
+            raise DataError("standard input is not open", path="<stdin>")
+        return nullcontext(sys.stdin.buffer)
+    try:
+        return open(path, "rb", buffering=0)
+    except ValueError:
+        raise DataError("holds a NUL character, want the name of a file", path=repr(os.fspath(path))) from None
+
+
+def _reading_bar(raw: IO[bytes], place: str) -> AbstractContextManager[Callable[[float], None]]:
+    """A bar over the bytes as they lie on the disk, whose number is known; that of the text is not."""
+    size = os.fstat(raw.fileno()).st_size if isinstance(raw, io.FileIO) else 0
+    if size < BAR_BYTES:
+        return nullcontext(lambda amount: None)
+    return progress_bar(f"reading {os.path.basename(place)}", total=size)
+
+
+def _whole_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Cut the bytes into blocks that end with a line break; only the last may lack one."""
+    pending: list[bytes] = []
+    for chunk in chunks:
+        end = chunk.rfind(b"\n") + 1
+        if end:
+            yield b"".join([*pending, chunk[:end]])
+            pending = [chunk[end:]]
+        else:
+            pending.append(chunk)
+    if rest := b"".join(pending):
+        yield rest
+
+
+def _decode(block: bytes, place: str, first: int) -> list[str]:
+    try:
+        text = block.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = first + block.count(b"\n", 0, error.start)
+        found = f"byte 0x{block[error.start]:02x}"
+        raise DataError(f"{found} is not UTF-8, want UTF-8 text", path=place, line=line) from None
+    lines = text.split("\n")
+    if not lines[-1]:
+        lines.pop()
+    if "\r" in text:
+        return [line.removesuffix("\r") for line in lines]
+    return lines
+
+
+def _reason(error: OSError) -> str:
+    if isinstance(error, FileNotFoundError):
+        return "no such file"
+    if isinstance(error, IsADirectoryError):
+        return "is a folder, want a file"
+    if isinstance(error, PermissionError):
+        return "permission denied"
+    return error.strerror or str(error)

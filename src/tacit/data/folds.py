@@ -1,0 +1,85 @@
+"""Folds of queries for cross-validation, as the LETOR sets give them.
+
+The file is JSON: {"Fold1": {"train": [query id, ...], "vali": [...], "test": [...]}, ...}.
+"""
+
+from __future__ import annotations
+
+import json
+from itertools import combinations
+from typing import Any, NamedTuple
+
+from tacit.core import DataError
+from tacit.data.files import FilePath, display_name, read_lines
+
+
+class Fold(NamedTuple):
+    """Query ids to learn from, to choose on and to report on; no query is in two of them."""
+
+    train: list[str]
+    vali: list[str]
+    test: list[str]
+
+
+def read_folds(path: FilePath) -> dict[str, Fold]:
+    """Read the folds by name; a query in two parts of one fold is an error.
+
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "folds.json")
+    ...     _ = path.write_text('{"Fold1": {"train": ["1", "2"], "vali": ["3"], "test": ["4"]}}')
+    ...     read_folds(path)
+    {'Fold1': Fold(train=['1', '2'], vali=['3'], test=['4'])}
+    """
+    place = display_name(path)
+    text = "\n".join(line for _, line in read_lines(path))
+    try:
+        folds = json.loads(text, object_pairs_hook=_unique_names)
+    except DataError as error:
+        raise DataError(error.problem, path=place) from None
+    except json.JSONDecodeError as error:
+        raise DataError(f"is not JSON: {error.msg}", path=place, line=error.lineno) from None
+    except (ValueError, RecursionError):  # a number of thousands of digits, brackets thousands deep
+        raise DataError("is not JSON of a sensible size", path=place) from None
+    if not isinstance(folds, dict) or not folds:
+        raise DataError("holds no folds, want an object of folds by name", path=place)
+    return {name: _fold(name, parts, place) for name, parts in folds.items()}
+
+
+def _unique_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    named = dict(pairs)
+    if len(named) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise DataError(f"the name {twice!r} stands twice in one object, want it once")
+    return named
+
+
+def _fold(name: str, parts: Any, place: str) -> Fold:
+    if not isinstance(parts, dict) or set(parts) != set(Fold._fields):
+        found = ", ".join(map(repr, parts)) if isinstance(parts, dict) and parts else "none of them"
+        raise DataError(f"fold {name!r} has {found}, want 'train', 'vali' and 'test'", path=place)
+    fold = Fold(*(_query_ids(name, part, parts[part], place) for part in Fold._fields))
+    for (part, ids), (other, other_ids) in combinations(fold._asdict().items(), 2):
+        shared = sorted(set(ids) & set(other_ids))
+        if shared:
+            problem = f"query {shared[0]!r} is in both {part} and {other} of fold {name!r}"
+            more = f" ({len(shared)} queries are)" if len(shared) > 1 else ""
+            raise DataError(f"{problem}{more}, want each query in one part", path=place)
+    return fold
+
+
+def _query_ids(name: str, part: str, values: Any, place: str) -> list[str]:
+    where = f"{part} of fold {name!r}"
+    if not isinstance(values, list):
+        raise DataError(f"{where} is not a list, want a list of query ids", path=place)
+    for value in values:
+        if not isinstance(value, str | int) or isinstance(value, bool):
+            raise DataError(f"{where} holds a {type(value).__name__}, want query ids as text", path=place)
+    ids = [str(value) for value in values]
+    if not ids and part != "vali":  # some sets choose nothing
+        raise DataError(f"{where} is empty, want query ids", path=place)
+    if len(set(ids)) != len(ids):
+        twice = next(query_id for query_id in ids if ids.count(query_id) > 1)
+        raise DataError(f"{where} holds query {twice!r} twice, want it once", path=place)
+    return ids

@@ -1,0 +1,66 @@
+"""One JSON object a line, checked: what is read can be written again as UTF-8, and the other way round."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from tacit.core import DataError, TacitError
+
+_KINDS = {str: "a string", bool: "true or false", int: "a number", float: "a number", list: "a list", dict: "an object"}
+
+
+def parse_object(line: str, place: str, number: int) -> dict[str, Any]:
+    """The object that the line writes."""
+    try:
+        value = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise DataError(f"not JSON: {error.msg} at column {error.colno}", path=place, line=number) from None
+    except (ValueError, RecursionError):  # Python's limits on digits and on depth
+        raise DataError("JSON with too long a number or too deep a nesting", path=place, line=number) from None
+    if not isinstance(value, dict):
+        raise DataError(f"{kind_of(value)}, want an object in braces", path=place, line=number)
+    return value
+
+
+def kind_of(value: Any) -> str:
+    """JSON's word for the value.
+
+    >>> kind_of(None), kind_of([1]), kind_of(2.5)
+    ('null', 'a list', 'a number')
+    """
+    return _KINDS.get(type(value), "null")
+
+
+def forbidden_character(value: Any) -> str:
+    """The name of a character in the value that text files cannot carry, or an empty string.
+
+    These are NUL and the halves of surrogate pairs, which JSON can write as escapes but UTF-8 cannot.
+
+    >>> forbidden_character({"a": ["b", chr(0xD800)]}), forbidden_character("fine")
+    ('U+D800', '')
+    """
+    if isinstance(value, str):
+        if "\0" in value:
+            return "U+0000"
+        try:
+            value.encode("utf-8")
+        except UnicodeEncodeError as error:
+            return f"U+{ord(value[error.start]):04X}"
+        return ""
+    if isinstance(value, dict):
+        value = [*value.keys(), *value.values()]
+    if isinstance(value, (list, tuple)):
+        return next(filter(None, map(forbidden_character, value)), "")
+    return ""
+
+
+def dump_object(fields: dict[str, Any]) -> str:
+    """The fields as one line of JSON, or an error that names the row by its id."""
+    bad = forbidden_character(fields)
+    if bad:
+        raise TacitError(f"document {fields['id']!r} holds the character {bad}, which text files cannot carry")
+    try:
+        return json.dumps(fields, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise TacitError(f"document {fields['id']!r} cannot be written as JSON: {error}") from None

@@ -1,0 +1,86 @@
+"""Links between documents and query-document pairs: `source<TAB>target[<TAB>weight]`, one a line.
+
+Ids must be known to the collections given. A repeated pair is refused, because nobody could say
+which weight holds; a document that links to itself is kept, for the caller to judge.
+"""
+
+from __future__ import annotations
+
+from array import array
+
+import numpy as np
+
+from tacit.core import Collection, DataError, Links, TacitError
+from tacit.data.columns import UnknownIds, parse_weight, refuse_repeats, split_tabs, used_ids
+from tacit.data.files import FilePath, display_name, open_output, read_lines
+from tacit.data.ids import check_ids
+
+
+def read_links(
+    path: FilePath, sources: Collection, targets: Collection | None = None, *, skip_unknown: bool = False
+) -> Links:
+    """Links from `sources` to `targets` (the same collection unless given), weight 1 where none is written.
+
+    A line with an id that is not in its collection is an error; with `skip_unknown` such lines are
+    left out and their number is logged as a warning of the logger `tacit`.
+
+    >>> import pathlib, tempfile
+    >>> docs = Collection(["a", "b"], ["", ""], ["", ""])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "links.tsv")
+    ...     _ = path.write_text("a\\tb\\t0.5\\nb\\ta\\n")
+    ...     links = read_links(path, docs)
+    >>> links.sources, links.targets, links.weights
+    (array([0, 1]), array([1, 0]), array([0.5, 1. ], dtype=float32))
+    """
+    targets = sources if targets is None else targets
+    return _read(path, sources, targets, ("source", "target"), skip_unknown)
+
+
+def read_pairs(path: FilePath, queries: Collection, docs: Collection, *, skip_unknown: bool = False) -> Links:
+    """Clicks, or other signs that a document answers a query: `query_id<TAB>doc_id[<TAB>weight]`."""
+    return _read(path, queries, docs, ("query", "document"), skip_unknown)
+
+
+def write_links(links: Links, path: FilePath, sources: Collection, targets: Collection | None = None) -> None:
+    """Write links under the ids of the collections; the weight column is left out when every weight is 1."""
+    targets = sources if targets is None else targets
+    if (links.n_sources, links.n_targets) != (len(sources), len(targets)):
+        raise TacitError(
+            f"links join {links.n_sources} to {links.n_targets} rows, "
+            f"the collections have {len(sources)} and {len(targets)}; want the same numbers"
+        )
+    check_ids("source id", used_ids(sources.ids, links.sources))
+    check_ids("target id", used_ids(targets.ids, links.targets))
+    weighted = bool((links.weights != 1).any())
+    with open_output(path) as out:
+        for source, target, weight in zip(links.sources.tolist(), links.targets.tolist(), links.weights, strict=True):
+            out.write(f"{sources.ids[source]}\t{targets.ids[target]}")
+            out.write(f"\t{weight!s}\n" if weighted else "\n")
+
+
+def _read(path: FilePath, left: Collection, right: Collection, names: tuple[str, str], skip_unknown: bool) -> Links:
+    place, unknown = display_name(path), UnknownIds(display_name(path))
+    wanted = f"{names[0]}<TAB>{names[1]}, or these and <TAB>weight"
+    sources, targets, weights, lines = array("q"), array("q"), array("d"), array("q")
+    row_of_left, row_of_right = left.row_of, right.row_of
+    for number, line in read_lines(path):
+        if not line or line.isspace():
+            continue
+        fields = split_tabs(line, wanted, (2, 3), place, number)
+        weight = parse_weight(fields[2], place, number) if len(fields) == 3 else 1.0
+        source, target = row_of_left.get(fields[0], -1), row_of_right.get(fields[1], -1)
+        if source < 0 or target < 0:
+            bad = 0 if source < 0 else 1
+            unknown.add(number, names[bad], fields[bad])
+            continue
+        sources.append(source)
+        targets.append(target)
+        weights.append(weight)
+        lines.append(number)
+    unknown.settle(len(lines), skip=skip_unknown)
+    if not lines:
+        raise DataError(f"holds no lines, want {wanted}", path=place)
+    source_rows, target_rows = np.array(sources, np.int64), np.array(targets, np.int64)
+    refuse_repeats(place, lines, f"this pair of {names[0]} and {names[1]}", source_rows, target_rows)
+    return Links(source_rows, target_rows, len(left), len(right), np.array(weights, np.float32))

@@ -1,0 +1,51 @@
+"""What a ranker may learn from, as pairs of a query and a document: judgments and click logs."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tacit.core import Collection, DataError, Judgments, Links
+from tacit.data.columns import UnknownIds, parse_weight, split_tabs
+from tacit.data.files import FilePath, display_name, read_lines
+from tacit.data.trec import check_known
+
+
+def judged_pairs(
+    judgments: Judgments, queries: Collection, docs: Collection, *, skip_unknown: bool = False, path: object = None
+) -> Links:
+    """The relevant pairs (grade >= 1) as links from query rows to document rows, weighted by grade."""
+    known = check_known(judgments, queries, docs, skip_unknown=skip_unknown, path=path)
+    query_rows = np.array([queries.row_of[query_id] for query_id in known.query_ids], np.int64)
+    doc_rows = np.array([docs.row_of.get(doc_id, -1) for doc_id in known.doc_ids], np.int64)
+    relevant = known.grade >= 1
+    if not relevant.any():
+        raise DataError(f"none of {len(known.grade)} judgments is relevant, want grades >= 1", path=path)
+    sources, targets = query_rows[known.query[relevant]], doc_rows[known.doc[relevant]]
+    return Links(sources, targets, len(queries), len(docs), known.grade[relevant].astype(np.float32))
+
+
+def read_clicks(path: FilePath, docs: Collection, *, skip_unknown: bool = False) -> tuple[Collection, Links]:
+    """A click log, `query text<TAB>doc_id[<TAB>count]`: the distinct queries, and their pairs with counts added up."""
+    place, unknown = display_name(path), UnknownIds(display_name(path))
+    counts: dict[tuple[int, int], float] = {}
+    row_of_text: dict[str, int] = {}
+    for number, line in read_lines(path):
+        if not line or line.isspace():
+            continue
+        fields = split_tabs(line, "query<TAB>document, or these and <TAB>count", (2, 3), place, number)
+        text, doc = fields[0].strip(), docs.row_of.get(fields[1], -1)
+        if not text:
+            raise DataError("the query is empty, want its text", path=place, line=number)
+        count = parse_weight(fields[2], place, number) if len(fields) == 3 else 1.0
+        if doc < 0:
+            unknown.add(number, "document", fields[1])
+            continue
+        pair = row_of_text.setdefault(text, len(row_of_text)), doc
+        counts[pair] = counts.get(pair, 0.0) + count
+    unknown.settle(len(counts), skip=skip_unknown)
+    if not counts:
+        raise DataError("holds no clicks, want query<TAB>document[<TAB>count]", path=place)
+    texts = list(row_of_text)
+    queries = Collection([f"q{row}" for row in range(len(texts))], [""] * len(texts), texts)
+    rows = np.array(list(counts), np.int64)
+    return queries, Links(rows[:, 0], rows[:, 1], len(texts), len(docs), np.array(list(counts.values()), np.float32))

@@ -1,0 +1,263 @@
+"""Judgments (qrels) and runs in the forms of TREC, BEIR and LETOR.
+
+    qrels   query 0 document grade            columns between blanks
+    BEIR    query-id corpus-id score          columns between tabs, under a header of these names
+    LETOR   grade qid:query 1:value ... #docid = document
+    run     query Q0 document rank score tag  columns between blanks
+
+The first line tells the three forms of judgments apart. A negative grade says "not judged": the pair
+is left out, its query stays. A run is ordered by its scores; the rank column is checked and not used.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Iterable, Iterator
+from itertools import chain
+
+import numpy as np
+
+from tacit.core import Collection, DataError, Judgments, Lists, Run, TacitError
+from tacit.data.columns import first_repeat, logger, parse_number, refuse_repeats, split_tabs, used_ids
+from tacit.data.files import FilePath, display_name, open_output, read_lines
+from tacit.data.ids import check_ids, document_names, id_problem
+
+BEIR_HEADER = ["query-id", "corpus-id", "score"]
+
+
+def read_qrels(path: FilePath) -> Judgments:
+    """Judgments of a TREC, BEIR or LETOR file; grades are finite numbers, pairs graded below 0 are left out.
+
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "qrels.txt")
+    ...     _ = path.write_text("q1 0 a 2\\nq1 0 b -1\\nq2 0 a 0\\n")
+    ...     read_qrels(path).to_dict()
+    {'q1': {'a': 2.0}, 'q2': {'a': 0.0}}
+    """
+    lines = read_lines(path)
+    opening = _opening(lines)
+    first = opening[-1][1].split() if opening else []
+    if len(first) > 1 and first[1].startswith("qid:"):
+        return _read_letor(path)
+    place = display_name(path)
+    if first == BEIR_HEADER:
+        return _gather(_beir_entries(lines, place), place)
+    return _gather(_trec_entries(chain(opening, lines), place), place)
+
+
+def judgments_of_lists(lists: Lists) -> Judgments:
+    """The judged rows of feature lists as judgments, under the ids of `document_names`."""
+    names = document_names(lists)
+    judged = np.flatnonzero(lists.y >= 0)  # NaN and negative grades are unjudged
+    row_of: dict[str, int] = {}
+    doc = np.array([row_of.setdefault(names[row], len(row_of)) for row in judged], np.int64)
+    query = lists.qid[judged]
+    judgments = Judgments(list(lists.query_ids), list(row_of), query, doc, lists.y[judged].astype(np.float64))
+    _refuse_repeats(judgments)
+    return judgments
+
+
+def write_qrels(judgments: Judgments, path: FilePath) -> None:
+    """Write TREC judgments; a query without any cannot be written, and their number is logged as a warning."""
+    _check_writable(judgments)
+    lost = len(judgments.query_ids) - len(used_ids(judgments.query_ids, judgments.query))
+    if lost:
+        logger.warning("%s: %d queries have no judgments and are not written", path, lost)
+    with open_output(path) as out:
+        for q, d, grade in zip(judgments.query, judgments.doc, judgments.grade.tolist(), strict=True):
+            written = int(grade) if grade == int(grade) else grade
+            out.write(f"{judgments.query_ids[q]} 0 {judgments.doc_ids[d]} {written}\n")
+
+
+def check_known(
+    judgments: Judgments, queries: Collection, docs: Collection, *, skip_unknown: bool = False, path: object = None
+) -> Judgments:
+    """The judgments, if every id in them is in its collection; with `skip_unknown`, those of which that is true.
+
+    `path` is only for the message: where the judgments came from.
+    """
+    query_known = np.array([query_id in queries.row_of for query_id in judgments.query_ids], bool)
+    doc_known = np.array([doc_id in docs.row_of for doc_id in judgments.doc_ids], bool)
+    known = query_known[judgments.query] & doc_known[judgments.doc]
+    if query_known.all() and known.all():
+        return judgments
+    _report_unknown(judgments, query_known, doc_known, known, skip_unknown, path)
+    return _restrict(judgments, query_known, known)
+
+
+def read_run(path: FilePath) -> Run:
+    """A run under the tag of its first line; scores must be finite, a document stands once for a query."""
+    place, name = display_name(path), ""
+    query_rows, doc_rows = dict[str, int](), dict[str, int]()
+    query, doc, score, lines = array("q"), array("q"), array("d"), array("q")
+    for number, line in read_lines(path):
+        try:
+            query_id, _, doc_id, rank, text, tag = line.split()
+            value = float(text)
+            int(rank)
+        except ValueError:
+            if not line or line.isspace():
+                continue
+            raise _run_error(line.split(), place, number) from None
+        if not -math.inf < value < math.inf:
+            raise _run_error(line.split(), place, number)
+        name = name or tag
+        query.append(query_rows.setdefault(query_id, len(query_rows)))
+        doc.append(doc_rows.setdefault(doc_id, len(doc_rows)))
+        score.append(value)
+        lines.append(number)
+    if not lines:
+        raise DataError("holds no lines, want query Q0 document rank score tag", path=place)
+    columns = np.array(query, np.int64), np.array(doc, np.int64)
+    refuse_repeats(place, lines, "this pair of query and document", *columns)
+    return Run(list(query_rows), list(doc_rows), *columns, np.array(score, np.float64), name)
+
+
+def write_run(run: Run, path: FilePath) -> None:
+    """Write a run, queries in their order and each query's documents best first, ranks from 1.
+
+    Scores are written in full, so that they are read back as the same numbers.
+
+    >>> write_run(Run.from_dict({"q": {"a": 0.25, "b": 1.5}}), "-")
+    q Q0 b 1 1.5 tacit
+    q Q0 a 2 0.25 tacit
+    """
+    _check_writable(run)
+    check_ids("name of the run", [run.name], words=True)
+    scores = np.asarray(run.score, np.float64)
+    order = np.lexsort((run.doc, -scores, run.query))
+    with open_output(path) as out:
+        current, rank = -1, 0
+        for q, d, score in zip(*(column[order].tolist() for column in (run.query, run.doc, scores)), strict=True):
+            current, rank = q, rank + 1 if q == current else 1
+            out.write(f"{run.query_ids[q]} Q0 {run.doc_ids[d]} {rank} {score!r} {run.name}\n")
+
+
+def _check_writable(table: Judgments | Run) -> None:
+    """Refuse what `read_qrels` and `read_run` would not take back."""
+    check_ids("query id", used_ids(table.query_ids, table.query), words=True)
+    check_ids("document id", used_ids(table.doc_ids, table.doc), words=True)
+    _refuse_repeats(table)
+
+
+def _refuse_repeats(table: Judgments | Run) -> None:
+    repeat = first_repeat(table.query, table.doc)
+    if repeat is not None:
+        query_id, doc_id = table.query_ids[table.query[repeat[1]]], table.doc_ids[table.doc[repeat[1]]]
+        raise TacitError(f"query {query_id!r} has document {doc_id!r} twice, want it once")
+
+
+def _opening(lines: Iterator[tuple[int, str]]) -> list[tuple[int, str]]:
+    """The lines up to the first that tells the form: neither blank nor a comment, as LETOR files may have on top."""
+    opening = []
+    for number, line in lines:
+        opening.append((number, line))
+        if line.strip() and not line.startswith("#"):
+            break
+    return opening
+
+
+def _read_letor(path: FilePath) -> Judgments:
+    from tacit.data.letor import read_lists  # compiled code, and only this form needs it
+
+    place = display_name(path)
+    if place == "<stdin>":  # its first lines are read already
+        raise DataError("LETOR lists as judgments cannot come from standard input, want a file", path=place)
+    try:
+        return judgments_of_lists(read_lists(path))
+    except DataError:
+        raise
+    except TacitError as error:
+        raise DataError(str(error), path=place) from None
+
+
+def _trec_entries(lines: Iterable[tuple[int, str]], place: str) -> Iterator[tuple[int, str, str, str]]:
+    """Yield (line number, query id, document id, grade)."""
+    for number, line in lines:
+        fields = line.split()
+        if len(fields) == 4:
+            yield number, fields[0], fields[2], fields[3]
+        elif fields:
+            raise _width_error(fields, "query 0 document grade", place, number)
+
+
+def _beir_entries(lines: Iterable[tuple[int, str]], place: str) -> Iterator[tuple[int, str, str, str]]:
+    for number, line in lines:
+        if line and not line.isspace():
+            query_id, doc_id, grade = split_tabs(line, "query-id<TAB>corpus-id<TAB>score", (3,), place, number)
+            problem = id_problem(query_id) or id_problem(doc_id)
+            if problem:
+                raise DataError(f"id {problem}", path=place, line=number)
+            yield number, query_id, doc_id, grade
+
+
+def _gather(entries: Iterable[tuple[int, str, str, str]], place: str) -> Judgments:
+    query_rows, doc_rows = dict[str, int](), dict[str, int]()
+    query, doc, grade, lines = array("q"), array("q"), array("d"), array("q")
+    for number, query_id, doc_id, text in entries:
+        value = parse_number(text)
+        if math.isnan(value):
+            raise DataError(f"grade is {text!r}, want a finite number", path=place, line=number)
+        query.append(query_rows.setdefault(query_id, len(query_rows)))
+        doc.append(doc_rows.setdefault(doc_id, len(doc_rows)))
+        grade.append(value)
+        lines.append(number)
+    if not lines:
+        raise DataError("holds no judgments, want lines of query 0 document grade", path=place)
+    columns = np.array(query, np.int64), np.array(doc, np.int64)
+    refuse_repeats(place, lines, "this pair of query and document", *columns)
+    everything = Judgments(list(query_rows), list(doc_rows), *columns, np.array(grade, np.float64))
+    return _restrict(everything, np.ones(len(query_rows), bool), everything.grade >= 0)
+
+
+def _restrict(judgments: Judgments, kept_queries: np.ndarray, kept: np.ndarray) -> Judgments:
+    """The kept entries, with the kept queries and only the documents that still occur."""
+    query_row = np.cumsum(kept_queries) - 1
+    docs, doc = np.unique(judgments.doc[kept], return_inverse=True)
+    return Judgments(
+        [judgments.query_ids[row] for row in np.flatnonzero(kept_queries).tolist()],
+        [judgments.doc_ids[row] for row in docs.tolist()],
+        query_row[judgments.query[kept]],
+        doc,
+        judgments.grade[kept],
+    )
+
+
+def _report_unknown(
+    judgments: Judgments,
+    query_known: np.ndarray,
+    doc_known: np.ndarray,
+    known: np.ndarray,
+    skip_unknown: bool,
+    path: object,
+) -> None:
+    if not query_known.all():
+        example = f"query {judgments.query_ids[int(np.argmin(query_known))]!r}"
+    else:
+        first = int(np.argmin(known))
+        example = f"document {judgments.doc_ids[judgments.doc[first]]!r}"
+    n_queries, n_docs = np.count_nonzero(~query_known), np.count_nonzero(~doc_known[np.unique(judgments.doc)])
+    found = (
+        f"{np.count_nonzero(~known)} of {len(known)} judgments name an unknown id "
+        f"({n_queries} queries, {n_docs} documents), the first is {example}"
+    )
+    if not skip_unknown or not known.any():
+        raise DataError(f"{found}; skip_unknown (--skip-unknown) leaves them out, if any remain", path=path)
+    logger.warning("%s: left out: %s", path or "judgments", found)
+
+
+def _width_error(fields: list[str], wanted: str, place: str, number: int) -> DataError:
+    return DataError(f"{len(fields)} columns, want {wanted}", path=place, line=number)
+
+
+def _run_error(fields: list[str], place: str, number: int) -> DataError:
+    """Why a line of a run cannot be read."""
+    if len(fields) != 6:
+        return _width_error(fields, "query Q0 document rank score tag", place, number)
+    try:
+        int(fields[3])
+    except ValueError:
+        return DataError(f"rank is {fields[3]!r}, want a whole number", path=place, line=number)
+    return DataError(f"score is {fields[4]!r}, want a finite number", path=place, line=number)

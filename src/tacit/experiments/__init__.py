@@ -1,0 +1,1 @@
+"""The papers' tables and figures on real data, by protocols that all systems share."""

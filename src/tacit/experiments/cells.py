@@ -1,0 +1,63 @@
+"""Results of long experiments kept cell by cell, so that an interrupted `--full` run goes on where it stopped.
+
+A cell is one system under one setting. Its file is plain JSON, named by a hash of everything that the
+result depends on, the version of tacit among it; a damaged file is computed anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tacit import __version__
+from tacit.experiments.report import Row
+
+
+class CellCache:
+    """Rows on disk; with folder None nothing is kept."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self.folder = folder
+
+    def row(self, key: dict[str, Any], compute: Callable[[], Row]) -> Row:
+        """The stored row of a cell, else the computed one, which is stored."""
+        if self.folder is None:
+            return compute()
+        name = hashlib.sha256(json.dumps([__version__, key], sort_keys=True).encode()).hexdigest()[:24]
+        path = self.folder / f"{name}.json"
+        stored = _read(path)
+        if stored is not None:
+            return stored
+        row = compute()
+        _write(path, row, key)
+        return row
+
+
+def _read(path: Path) -> Row | None:
+    try:
+        cell = json.loads(path.read_text("utf-8"))
+        values = {name: np.array(numbers, np.float64) for name, numbers in cell["values"].items()}
+        return Row(cell["system"], values, cell["seconds"], cell["setting"], cell["chosen"])
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def _write(path: Path, row: Row, key: dict[str, Any]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    cell = {
+        "key": key,
+        "system": row.system,
+        "setting": dict(row.setting),
+        "chosen": dict(row.chosen),
+        "seconds": row.seconds,
+        "values": {name: values.tolist() for name, values in row.values.items()},
+    }
+    draft = path.with_suffix(f".{os.getpid()}.tmp")
+    draft.write_text(json.dumps(cell), "utf-8")
+    os.replace(draft, path)

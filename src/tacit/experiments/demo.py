@@ -1,0 +1,61 @@
+"""The demonstration on the embedded corpus: how well each system finds held-out links, and answers to questions."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tacit.core import Collection, Features, Links
+from tacit.experiments.link_splits import split_links
+from tacit.experiments.links import LinkTask
+from tacit.experiments.report import Report, Row
+from tacit.features import TextVectorizer
+from tacit.retrieve import SYSTEMS
+from tacit.search import Searcher
+
+QUESTIONS = (
+    "pseudo inverse of a singular matrix",
+    "interpolate scattered points",
+    "cross validation that keeps groups together",
+    "how likely is it that two samples come from the same distribution",
+    "remove noise from a signal without shifting it",
+)
+
+
+@dataclass(frozen=True)
+class Demo:
+    """What the demonstration made: the comparison, and the searchers that it compared."""
+
+    report: Report
+    searchers: dict[str, Searcher]
+
+    def best(self) -> str:
+        """Name of the system with the highest mean average precision."""
+        return max(self.report.rows, key=lambda row: row.metrics["MAP"]).system
+
+
+def run_demo(documents: Collection, links: Links, *, quick: bool = False, seed: int = 0) -> Demo:
+    """Compare every system that is registered for the demonstration on held-out links, and keep the fitted ones."""
+    vectorizer = TextVectorizer(words=30_000)
+    counts = vectorizer.fit_counts(documents.full_texts())
+    features: dict[str, Features] = {"counts": counts, "tfidf": vectorizer.tfidf(counts)}
+    split = split_links(links, "queries", seed)
+    task = LinkTask(features, split, split.test_queries(200 if quick else 1000, seed), None)
+    rows, searchers = [], {}
+    for system in (system for system in SYSTEMS.values() if system.in_demo):
+        start = time.perf_counter()
+        matrix = features[system.features]
+        ranker = system.make(50 if quick else None, seed).fit(matrix, matrix, split.train, split.validation)
+        values = task.measure(ranker, matrix)
+        rows.append(Row(system.name, values, time.perf_counter() - start, chosen=ranker.chosen()))
+        searchers[system.name] = Searcher(documents, vectorizer, ranker, system.name)
+    return Demo(Report("demo", "pydocs", seed, rows), searchers)
+
+
+def answers(demo: Demo, questions: Sequence[str] = QUESTIONS, k: int = 3) -> dict[str, dict[str, list[str]]]:
+    """The ids that each system puts first, for each question."""
+    return {
+        question: {name: [hit.id for hit in searcher.search(question, k)] for name, searcher in demo.searchers.items()}
+        for question in questions
+    }

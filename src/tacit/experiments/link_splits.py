@@ -1,0 +1,81 @@
+"""Splits of linked documents into training, validation and test, by the protocol that all systems share.
+
+`queries`: 30 % of the documents are unseen queries; none of their out-links is in training.
+`links`: 30 % of the links, drawn at random, are test.
+5 % of training (by queries, or by links) is validation. Everything follows from the seed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from tacit.core import Links, TacitError, check_choice
+
+SPLITS = ("queries", "links")
+TEST_SHARE, VALIDATION_SHARE = 0.3, 0.05
+
+
+@dataclass(frozen=True)
+class LinkSplit:
+    """Three parts of the links; no link is in two of them."""
+
+    name: str
+    train: Links
+    validation: Links
+    test: Links
+
+    def __post_init__(self) -> None:
+        seen = [_codes(part) for part in (self.train, self.validation, self.test)]
+        if len(np.unique(np.concatenate(seen))) != sum(map(len, seen)):
+            raise TacitError("a link stands in two parts of the split; want them apart")
+
+    def test_queries(self, n_most: int, seed: int) -> np.ndarray:
+        """Rows of the documents to ask for: those with test links, at most n_most, drawn by the seed."""
+        rows = np.unique(self.test.sources)
+        if len(rows) <= n_most:
+            return rows
+        return np.sort(np.random.default_rng([seed, 1]).choice(rows, n_most, replace=False))
+
+    def relevant(self, rows: np.ndarray) -> sp.csr_array:
+        """Test links of some documents, (n_rows, n_documents) bool."""
+        return self.test.to_csr()[rows] > 0
+
+    def excluded(self, rows: np.ndarray) -> sp.csr_array:
+        """What is no candidate: the document itself and its links known from training."""
+        known = self.train.to_csr()[rows] + self.validation.to_csr()[rows]
+        selves = sp.csr_array((np.ones(len(rows)), (np.arange(len(rows)), rows)), shape=known.shape)
+        return sp.csr_array(known + selves) > 0
+
+
+def split_links(links: Links, split: str, seed: int) -> LinkSplit:
+    """Cut the links by one of the protocols."""
+    check_choice("split", split, SPLITS)
+    links = links.take(links.sources != links.targets)
+    rng = np.random.default_rng(seed)
+    if split == "queries":
+        is_test = _some_of(np.arange(links.n_sources), TEST_SHARE, rng)[links.sources]
+    else:
+        is_test = _some_of(np.arange(len(links)), TEST_SHARE, rng)
+    rest = links.take(~is_test)
+    if split == "queries":
+        askers = np.unique(rest.sources)
+        held = np.zeros(links.n_sources, bool)
+        held[askers] = _some_of(askers, VALIDATION_SHARE, rng)
+        is_validation = held[rest.sources]
+    else:
+        is_validation = _some_of(np.arange(len(rest)), VALIDATION_SHARE, rng)
+    return LinkSplit(split, rest.take(~is_validation), rest.take(is_validation), links.take(is_test))
+
+
+def _some_of(population: np.ndarray, share: float, rng: np.random.Generator) -> np.ndarray:
+    """A mask that picks a share of the population, at least one of it."""
+    picked = np.zeros(len(population), bool)
+    picked[rng.choice(len(population), max(1, round(share * len(population))), replace=False)] = True
+    return picked
+
+
+def _codes(links: Links) -> np.ndarray:
+    return links.sources * links.n_targets + links.targets

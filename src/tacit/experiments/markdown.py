@@ -1,0 +1,58 @@
+"""A report as a table: the same rows for the terminal and for Markdown files."""
+
+from __future__ import annotations
+
+from tacit.experiments.report import Report, Row
+
+PERCENT = {"rank_loss", "error"}
+
+
+def table_of(report: Report) -> tuple[list[str], list[list[str]]]:
+    """Header and rows of text: system, setting, every metric with its standard error, seconds."""
+    settings = list(dict.fromkeys(name for row in report.rows for name in row.setting))
+    metrics = list(report.rows[0].values)
+    header = ["system", *settings, *(f"{name} %" if name in PERCENT else name for name in metrics), "seconds", "chosen"]
+    return header, [_cells(row, settings, metrics) for row in report.rows]
+
+
+def _cells(row: Row, settings: list[str], metrics: list[str]) -> list[str]:
+    means, errors = row.metrics, row.standard_errors
+    chosen = ", ".join(f"{name} {value:g}" for name, value in row.chosen.items())
+    return [
+        row.system,
+        *(str(row.setting.get(name, "")) for name in settings),
+        *(format_metric(name, means[name], errors[name]) for name in metrics),
+        f"{row.seconds:.1f}",
+        chosen,
+    ]
+
+
+def format_metric(name: str, mean: float, error: float) -> str:
+    """Mean and standard error; losses in percent.
+
+    >>> format_metric("MAP", 0.37512, 0.0081), format_metric("rank_loss", 0.0231, 0.0011)
+    ('0.375 ± 0.008', '2.31 ± 0.11')
+    """
+    if name in PERCENT:
+        return f"{100 * mean:.2f} ± {100 * error:.2f}"
+    return f"{mean:.3f} ± {error:.3f}"
+
+
+def to_markdown(report: Report) -> str:
+    """The report as Markdown: title, table, tests that are not significant named as such, notes."""
+    header, rows = table_of(report)
+    lines = [f"# {report.experiment} on {report.corpus}, seed {report.seed}", ""]
+    lines += _markdown_table(header, rows)
+    lines += ["", "Paired t-tests, two-sided, Holm-corrected within a metric:", ""]
+    tests = [[t["better"], t["worse"], t["metric"], _p(t["p"])] for t in report.tests()]
+    lines += _markdown_table(["better", "worse", "metric", "p"], tests)
+    lines += ["", *(f"- {note}" for note in report.notes)]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _p(p: float) -> str:
+    return f"{p:.2g}" if p < 0.05 else f"{p:.2g} (not significant)"
+
+
+def _markdown_table(header: list[str], rows: list[list[str]]) -> list[str]:
+    return ["| " + " | ".join(cells) + " |" for cells in [header, ["---"] * len(header), *rows]]

@@ -1,0 +1,101 @@
+"""What an experiment found: rows of systems, paired tests between them, as JSON and as Markdown.
+
+The JSON form is fixed: {"experiment", "corpus", "seed", "rows": [{"system", "metrics", "seconds", ...}],
+"tests": [{"better", "worse", "metric", "p"}]}; p is two-sided and Holm-corrected within a metric.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tacit.metrics import compare_systems
+
+LOWER_IS_BETTER = {"rank_loss", "error"}
+
+
+@dataclass(frozen=True)
+class Row:
+    """One system under one setting; `values` are per query, and never leave the program as they are."""
+
+    system: str
+    values: Mapping[str, np.ndarray]
+    seconds: float
+    setting: Mapping[str, Any] = field(default_factory=dict)
+    chosen: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def metrics(self) -> dict[str, float]:
+        """Mean of each measure."""
+        return {name: float(np.mean(values)) for name, values in self.values.items()}
+
+    @property
+    def standard_errors(self) -> dict[str, float]:
+        """Standard error of each mean."""
+        return {
+            name: float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
+            for name, values in self.values.items()
+        }
+
+    def to_json(self) -> dict[str, Any]:
+        """The row as the JSON form wants it."""
+        row: dict[str, Any] = {
+            "system": self.system,
+            **self.setting,
+            "metrics": self.metrics,
+            "standard_errors": self.standard_errors,
+            "queries": len(next(iter(self.values.values()))),
+            "seconds": round(self.seconds, 3),
+        }
+        return row | ({"chosen": dict(self.chosen)} if self.chosen else {})
+
+
+@dataclass(frozen=True)
+class Report:
+    """Rows that were measured on the same queries, with the tests between them."""
+
+    experiment: str
+    corpus: str
+    seed: int
+    rows: Sequence[Row]
+    notes: Sequence[str] = ()
+
+    def tests(self) -> list[dict[str, Any]]:
+        """Paired t-tests between every two systems of one setting, for every metric."""
+        found = []
+        for group in self.comparable().values():
+            for metric in group[0].values:
+                values = {row.system: row.values[metric] for row in group}
+                found += [
+                    {"better": c.better, "worse": c.worse, "metric": metric, "p": c.p, **_shared(group)}
+                    for c in compare_systems(values, metric)
+                ]
+        return found
+
+    def to_json(self) -> dict[str, Any]:
+        """The whole report in the fixed form."""
+        return {
+            "experiment": self.experiment,
+            "corpus": self.corpus,
+            "seed": self.seed,
+            "rows": [row.to_json() for row in self.rows],
+            "tests": self.tests(),
+            "notes": list(self.notes),
+        }
+
+    def comparable(self) -> dict[tuple[Any, ...], list[Row]]:
+        """Rows that may be compared: same split, words and so on, one per system."""
+        groups: dict[tuple[Any, ...], list[Row]] = {}
+        for row in self.rows:
+            key = tuple(sorted((name, str(value)) for name, value in row.setting.items() if name != "dim"))
+            group = groups.setdefault(key, [])
+            if all(other.system != row.system for other in group):
+                group.append(row)
+        return groups
+
+
+def _shared(group: Sequence[Row]) -> dict[str, Any]:
+    return {name: value for name, value in group[0].setting.items() if name != "dim"}

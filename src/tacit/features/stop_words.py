@@ -1,0 +1,50 @@
+"""Stop words: the English list of scikit-learn, a file, or words given one by one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TypeAlias
+
+from tacit.core import DataError, TacitError, UsageError
+
+StopWords: TypeAlias = "str | os.PathLike[str] | Iterable[str] | None"
+
+_ENGLISH = ("en", "english")
+
+
+def load_stop_words(given: StopWords) -> list[str]:
+    """The stop words as a list, as they are written in the source.
+
+    given: None for no stop words, "en" for the built-in English list, a path of a file with words
+    between white space, or the words themselves.
+
+    >>> load_stop_words(["the", "of"]), "the" in load_stop_words("en")
+    (['the', 'of'], True)
+    """
+    if given is None:
+        return []
+    if isinstance(given, str) and given.lower() in _ENGLISH:
+        # Imported late: scikit-learn costs more time than a short command.
+        from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+        return sorted(ENGLISH_STOP_WORDS)
+    if isinstance(given, str | os.PathLike):
+        return _read_words(Path(given))
+    words = list(given) if isinstance(given, Iterable) else [given]
+    for word in words:
+        if not isinstance(word, str):
+            raise TacitError(f"stop_words holds {word!r}, want words, a file of words or 'en'")
+    return words
+
+
+def _read_words(path: Path) -> list[str]:
+    if not path.is_file():
+        raise UsageError(f"stop_words is {str(path)!r}, want 'en', a list of words, or a file that exists")
+    try:
+        return path.read_text(encoding="utf-8").split()
+    except OSError as error:
+        raise DataError(f"cannot be read: {error.strerror}", path=path) from error
+    except UnicodeDecodeError as error:
+        raise DataError(f"is not UTF-8 text: {error.reason} at byte {error.start}", path=path) from error

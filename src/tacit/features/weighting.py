@@ -1,0 +1,57 @@
+"""tf-idf weights of counted words, rows of unit length.
+
+weight(d, w) = tf(d, w) * idf(w), then each row is divided by its Euclidean length, with
+
+    tf:  "raw"    count(d, w)                "log"     1 + ln count(d, w)
+    idf: "plain"  ln(n / df(w))              "smooth"  ln((1 + n) / (1 + df(w))) + 1
+
+n documents, df(w) of them hold w. Plain idf gives a word of every document the weight 0, smooth idf
+never does; smooth with raw counts is what scikit-learn does by default. A row without weights stays
+a row of zeros.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+
+TF_NAMES = ("raw", "log")
+IDF_NAMES = ("plain", "smooth")
+
+
+def inverse_document_frequency(doc_frequency: np.ndarray, n_docs: int, kind: str = "plain") -> np.ndarray:
+    """idf of each word as float32; every word must stand in a document.
+
+    >>> inverse_document_frequency(np.array([4, 1]), 4).round(3)
+    array([0.   , 1.386], dtype=float32)
+    """
+    df = np.asarray(doc_frequency, np.float64)
+    idf = np.log(n_docs / df) if kind == "plain" else np.log((1 + n_docs) / (1 + df)) + 1
+    return idf.astype(np.float32)
+
+
+def weigh(counts: sp.csr_array, idf: np.ndarray, tf: str = "raw") -> sp.csr_array:
+    """tf-idf rows of unit length, float32, without stored zeros, from counts (n, n_words) >= 0."""
+    tf_part = counts.data.astype(np.float64)
+    if tf == "log":
+        # An entry of 0 is stored but no occurrence: it must not become 1 + ln 0.
+        tf_part = np.where(tf_part > 0, 1 + np.log(np.maximum(tf_part, np.finfo(np.float64).tiny)), 0.0)
+    weights = tf_part * idf[counts.indices]
+    lengths = np.sqrt(_row_sums(weights**2, counts.indptr))
+    lengths[lengths == 0] = 1.0
+    weights /= np.repeat(lengths, np.diff(counts.indptr))
+    rows = sp.csr_array(
+        (weights.astype(np.float32), counts.indices.copy(), counts.indptr.copy()),
+        shape=counts.shape,
+    )
+    rows.eliminate_zeros()
+    return rows
+
+
+def _row_sums(values: np.ndarray, indptr: np.ndarray) -> np.ndarray:
+    """Sum of the values of each row; reduceat alone would give an empty row the next row's value."""
+    sums = np.zeros(len(indptr) - 1)
+    filled = np.flatnonzero(np.diff(indptr))
+    if len(filled):
+        sums[filled] = np.add.reduceat(values, indptr[filled])
+    return sums

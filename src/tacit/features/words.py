@@ -1,0 +1,119 @@
+"""Words of any script that puts spaces or signs between them.
+
+A word is a run of Unicode letters and digits, in any script, together with the combining marks
+that follow them (vowel signs of Hindi or Tamil, points of Hebrew or Yiddish). Everything else
+separates, the underscore too: `linalg_norm` is two words, so that a reader who asks for "norm"
+finds it. Words of one character count: "c", "r" and "x" mean something in documentation.
+
+Before that the text is folded: invisible joiners (soft hyphen, zero-width joiners, variation
+selectors) go, then NFKC, lower case, NFKC again (small letters may compose where capitals do not)
+and the Greek final sigma becomes the plain one. So a word depends on its own characters alone, not
+on its neighbours, and every spelling of a character gives the same word. ASCII text needs none of
+this and takes a short way that gives the same words.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from abc import ABC, abstractmethod
+from functools import lru_cache
+from itertools import chain, pairwise
+from typing import NamedTuple
+
+_ASCII_FOLD = bytes(ord(chr(code).lower()) if chr(code).isalnum() else 32 for code in range(128)).ljust(256)
+_LETTERS = r"[^\W_]+"
+_INVISIBLE = re.compile("[\u00ad\u180b-\u180f\u200c\u200d\u2060\ufe00-\ufe0f\ufeff\U000e0100-\U000e01ef]+")
+# Marks stand in the first two planes; scanning the other fifteen would only cost time.
+_SCANNED = range(0x300, 0x20000)
+
+
+class Span(NamedTuple):
+    """A token and where it stands: `text[start:end]` is what it was made from."""
+
+    start: int
+    end: int
+    token: str
+
+
+class Segmenter(ABC):
+    """Cuts text into words; a word never holds white space."""
+
+    @abstractmethod
+    def words(self, text: str) -> list[str]:
+        """All words in order."""
+
+    @abstractmethod
+    def spans(self, text: str) -> list[Span]:
+        """The same words with their places in the text as it was given."""
+
+    def joined(self, text: str) -> bytes:
+        """The same words as UTF-8 with spaces around them: what the counting loops read."""
+        return " ".join(self.words(text)).encode("utf-8", "surrogatepass")
+
+
+class UnicodeWords(Segmenter):
+    """Cuts text into folded words, without stop words or stems.
+
+    >>> UnicodeWords().words("C++ or Ｎｕｍｐｙ's linalg_norm(x)? हिन्दी")
+    ['c', 'or', 'numpy', 's', 'linalg', 'norm', 'x', 'हिन्दी']
+    """
+
+    def words(self, text: str) -> list[str]:
+        """All words in order."""
+        if text.isascii():
+            return self.joined(text).decode("ascii").split()
+        return _word_pattern().findall(fold(text))
+
+    def joined(self, text: str) -> bytes:
+        """All words as UTF-8 with one or more spaces between."""
+        if text.isascii():
+            return text.encode("ascii").translate(_ASCII_FOLD)
+        return super().joined(text)
+
+    def spans(self, text: str) -> list[Span]:
+        """The same words with their places in the text as it was given.
+
+        >>> UnicodeWords().spans("(ﬁne) Ｃafés")
+        [Span(start=1, end=4, token='fine'), Span(start=6, end=11, token='cafés')]
+        """
+        starts = _segment_starts(text)
+        pieces = [fold(text[start:end]) for start, end in pairwise([*starts, len(text)])]
+        segment = list(chain.from_iterable([number] * len(piece) for number, piece in enumerate(pieces)))
+        starts.append(len(text))
+        return [
+            Span(starts[segment[match.start()]], starts[segment[match.end() - 1] + 1], match[0])
+            for match in _word_pattern().finditer("".join(pieces))
+        ]
+
+
+def fold(text: str) -> str:
+    """The text with all spellings of a character made one: visible characters, NFKC, lower case."""
+    if text.isascii():
+        return text.lower()
+    lower = unicodedata.normalize("NFKC", _INVISIBLE.sub("", text)).lower()
+    return unicodedata.normalize("NFKC", lower).replace("ς", "σ")
+
+
+@lru_cache(maxsize=1)
+def _word_pattern() -> re.Pattern[str]:
+    """Letters and digits with the marks that follow them; Python's `\\w` knows no marks."""
+    marks = "".join(map(chr, _SCANNED))
+    marks = "".join(char for char in marks if unicodedata.category(char) in ("Mn", "Mc"))
+    return re.compile(f"{_LETTERS}(?:[{marks}]+(?:{_LETTERS})?)*")
+
+
+def _segment_starts(text: str) -> list[int]:
+    """Where the text may be cut so that folding the pieces gives the pieces of the folded text."""
+    return [place for place, char in enumerate(text) if place == 0 or not _joins_previous(char)]
+
+
+@lru_cache(maxsize=4096)
+def _joins_previous(char: str) -> bool:
+    """Whether folding may melt the character into the one before it: marks, Hangul vowels and finals."""
+    if char.isascii():
+        return False
+    if _INVISIBLE.match(char):
+        return True
+    first = unicodedata.normalize("NFKD", char)[0]
+    return unicodedata.category(first).startswith("M") or "\u1160" <= first <= "\u11ff"

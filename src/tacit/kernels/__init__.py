@@ -1,0 +1,1 @@
+"""Compiled loops over plain arrays. No checks, no random draws, no classes: callers do that."""

@@ -1,0 +1,223 @@
+"""One block of margin-ranking SGD: a few queries against one shared pool of items, all parameters frozen.
+
+Slots number the items of the pool, b the queries of the block. scores and pulls are float32
+(pool size, block size): pulls[slot, b] is minus the derivative of the block's loss by that score, so that
+a step along it raises items that should stand higher and lowers those that should not.
+
+Every loop works on a range of slots or queries of its own, and each entry is summed in one fixed order:
+the result has the same bits for any number of threads.
+"""
+
+import numpy as np
+from numba import njit
+
+FAST = {"contract", "reassoc", "arcp", "nsz"}
+
+
+@njit(cache=True, nogil=True)
+def gather_pool(
+    draws, queries, pairs_indptr, positives, pair_weights, offsets, slot_of, pool, chosen, n_chosen, weights
+):
+    """Fill pool with the drawn items and the positives of the block; return its size and where drawn items end.
+
+    slot_of (n_items) is -1 everywhere before; chosen[b] are the slots of the positives of query b, as many as
+    its row holds, spread over the list by offsets[b] in [0, 1); weights[b] are those of the pairs.
+    """
+    size = 0
+    for t in range(len(draws)):
+        if slot_of[draws[t]] < 0:
+            slot_of[draws[t]] = size
+            pool[size] = draws[t]
+            size += 1
+    n_drawn, max_positives = size, chosen.shape[1]
+    for b in range(len(queries)):
+        first = pairs_indptr[queries[b]]
+        n_all = pairs_indptr[queries[b] + 1] - first
+        n_chosen[b] = min(n_all, max_positives)
+        for j in range(n_chosen[b]):
+            at = j if n_all <= max_positives else int((j + offsets[b]) * n_all / max_positives)
+            item, weights[b, j] = positives[first + at], pair_weights[first + at]
+            if slot_of[item] < 0:
+                slot_of[item] = size
+                pool[size] = item
+                size += 1
+            chosen[b, j] = slot_of[item]
+    return size, n_drawn
+
+
+@njit(cache=True, nogil=True)
+def release_pool(pool, size, slot_of):
+    """Set slot_of back to -1 for the next block."""
+    for slot in range(size):
+        slot_of[pool[slot]] = -1
+
+
+@njit(cache=True, nogil=True)
+def index_queries(indptr, indices, data, queries, post_start, post_end, posts, values):
+    """Postings of the block's words: word -> (query b, x_bw), from post_start to post_end; both are 0 before."""
+    n_queries = len(queries)
+    for b in range(n_queries):
+        for t in range(indptr[queries[b]], indptr[queries[b] + 1]):
+            post_end[indices[t]] += 1
+    free = 0
+    for b in range(n_queries):
+        for t in range(indptr[queries[b]], indptr[queries[b] + 1]):
+            word = indices[t]
+            if post_end[word] > 0:  # first sight of the word: its count becomes a place, marked as negative
+                post_start[word] = free
+                free += post_end[word]
+                post_end[word] = -post_start[word] - 1
+            at = -post_end[word] - 1
+            posts[at], values[at] = b, data[t]
+            post_end[word] -= 1
+    for b in range(n_queries):
+        for t in range(indptr[queries[b]], indptr[queries[b] + 1]):
+            word = indices[t]
+            if post_end[word] < 0:
+                post_end[word] = -post_end[word] - 1
+
+
+@njit(cache=True, nogil=True)
+def clear_index(indptr, indices, queries, post_start, post_end):
+    """Set the places of the block's words back to 0 for the next block."""
+    for b in range(len(queries)):
+        for t in range(indptr[queries[b]], indptr[queries[b] + 1]):
+            post_start[indices[t]] = 0
+            post_end[indices[t]] = 0
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def score_pool(query_vectors, item_vectors, n_queries, start, stop, scores):
+    """scores[slot, b] = u_b . v_slot, for slots from start to stop."""
+    dim = query_vectors.shape[1]
+    for slot in range(start, stop):
+        for b in range(n_queries):
+            total = np.float32(0)
+            for k in range(dim):
+                total += query_vectors[b, k] * item_vectors[slot, k]
+            scores[slot, b] = total
+
+
+@njit(cache=True, nogil=True)
+def add_shared_words(indptr, indices, data, pool, start, stop, post_start, post_end, posts, values, diagonal, scores):
+    """scores[slot, b] += sum_w x_bw diagonal_w y_w, for slots from start to stop."""
+    for slot in range(start, stop):
+        for t in range(indptr[pool[slot]], indptr[pool[slot] + 1]):
+            word = indices[t]
+            weight = data[t] * diagonal[word]
+            for p in range(post_start[word], post_end[word]):
+                scores[slot, posts[p]] += values[p] * weight
+
+
+@njit(cache=True, nogil=True)
+def mine_pulls(
+    queries, start, stop, known_indptr, known, same, slot_of, n_drawn, chosen, n_chosen, weights,
+    n_items, n_hardest, margin, scores, pulls, losses,
+):  # fmt: skip
+    """Pulls of the queries from start to stop, against the hardest drawn items that are no known answers.
+
+    For a positive p: the drawn items within the margin of it are counted; that share of the pool, carried
+    over to all items, estimates its rank r. Its pull log(1 + r) / log(1 + n_items) is shared by those of
+    the n_hardest best-scored drawn items that are within the margin. A query with P positives pulls with
+    P^-1/2 for each. pulls is 0 everywhere before.
+    """
+    full = np.log(1.0 + n_items)
+    hardest, reached = np.empty(n_hardest, np.int64), np.empty(n_hardest, np.float32)
+    is_candidate = np.empty(n_drawn, np.bool_)
+    for b in range(start, stop):
+        query = queries[b]
+        column = scores[:, b]
+        lowest = np.float32(np.inf)
+        for j in range(n_chosen[b]):
+            lowest = min(lowest, column[chosen[b, j]])
+        is_candidate[:] = True
+        for t in range(known_indptr[query], known_indptr[query + 1]):
+            if 0 <= slot_of[known[t]] < n_drawn:
+                is_candidate[slot_of[known[t]]] = False
+        if same and 0 <= slot_of[query] < n_drawn:
+            is_candidate[slot_of[query]] = False
+        n_kept = keep_hardest(column, is_candidate, n_drawn, lowest - margin, hardest, reached)
+        share = 1 / np.sqrt(np.float32(max(1, n_chosen[b])))
+        for j in range(n_chosen[b]):
+            slot = chosen[b, j]
+            floor = column[slot] - margin
+            n_within = 0
+            for drawn in range(n_drawn):
+                n_within += is_candidate[drawn] and column[drawn] > floor
+            n_pulling = 0
+            for h in range(n_kept):
+                n_pulling += reached[h] > floor
+            if n_pulling == 0:
+                continue
+            rank = n_within * (n_items / n_drawn)
+            pull = np.float32(weights[b, j] * share * np.log(1.0 + rank) / full / n_pulling)
+            for h in range(n_kept):
+                if reached[h] > floor:
+                    pulls[slot, b] += pull
+                    pulls[hardest[h], b] -= pull
+                    losses[b] += pull * (reached[h] - floor)
+
+
+@njit(cache=True, nogil=True)
+def keep_hardest(column, is_candidate, n_drawn, floor, hardest, reached):
+    """The best-scored candidates above the floor, best first (ties: smaller slot); return how many."""
+    size, n_most = 0, len(hardest)
+    for slot in range(n_drawn):
+        score = column[slot]
+        if not is_candidate[slot] or score <= floor or (size == n_most and score <= reached[size - 1]):
+            continue
+        at = size if size < n_most else n_most - 1
+        while at > 0 and reached[at - 1] < score:
+            reached[at], hardest[at] = reached[at - 1], hardest[at - 1]
+            at -= 1
+        reached[at], hardest[at] = score, slot
+        size = min(size + 1, n_most)
+    return size
+
+
+@njit(cache=True, nogil=True)
+def triple_pulls(better, worse, weights, start, stop, margin, scores, pulls, losses):
+    """Pulls of given triples: query b wants slot better[b] above worse[b] by the margin, from start to stop."""
+    for b in range(start, stop):
+        gap = scores[better[b], b] - scores[worse[b], b]
+        if gap < margin:
+            pulls[better[b], b] += weights[b]
+            pulls[worse[b], b] -= weights[b]
+            losses[b] += weights[b] * (margin - gap)
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def pull_queries(pulls, item_vectors, size, start, stop, steps):
+    """steps[b] += sum_slot pulls[slot, b] v_slot, for queries from start to stop."""
+    dim = item_vectors.shape[1]
+    for slot in range(size):
+        for b in range(start, stop):
+            pull = pulls[slot, b]
+            if pull != 0:
+                for k in range(dim):
+                    steps[b, k] += pull * item_vectors[slot, k]
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def pull_items(pulls, query_vectors, n_queries, start, stop, steps):
+    """steps[slot] += sum_b pulls[slot, b] u_b, for slots from start to stop."""
+    dim = query_vectors.shape[1]
+    for slot in range(start, stop):
+        for b in range(n_queries):
+            pull = pulls[slot, b]
+            if pull != 0:
+                for k in range(dim):
+                    steps[slot, k] += pull * query_vectors[b, k]
+
+
+@njit(cache=True, nogil=True)
+def pull_diagonal(
+    indptr, indices, data, pool, size, post_start, post_end, posts, values, pulls, rate, diagonal, owner, n_owners
+):
+    """diagonal[w] += rate * sum pulls[slot, b] x_bw y_w, for this owner's words."""
+    for slot in range(size):
+        for t in range(indptr[pool[slot]], indptr[pool[slot] + 1]):
+            word = indices[t]
+            if word % n_owners == owner:
+                for p in range(post_start[word], post_end[word]):
+                    diagonal[word] += rate * pulls[slot, posts[p]] * values[p] * data[t]

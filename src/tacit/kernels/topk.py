@@ -1,0 +1,70 @@
+"""The k best items of each row of scores: higher score first, then the smaller item number.
+
+A bounded heap with the worst kept item on top: O(n log k) and no sort of the whole row.
+"""
+
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def worse(score_a, item_a, score_b, item_b):
+    """Whether a stands below b in the ranking."""
+    return score_a < score_b or (score_a == score_b and item_a > item_b)
+
+
+@njit(cache=True, nogil=True)
+def sift_down(scores, items, size, at):
+    """Restore the heap below one place."""
+    while True:
+        child = 2 * at + 1
+        if child >= size:
+            return
+        if child + 1 < size and worse(scores[child + 1], items[child + 1], scores[child], items[child]):
+            child += 1
+        if not worse(scores[child], items[child], scores[at], items[at]):
+            return
+        scores[child], scores[at] = scores[at], scores[child]
+        items[child], items[at] = items[at], items[child]
+        at = child
+
+
+@njit(cache=True, nogil=True)
+def top_k_rows(scores, skip_indptr, skip_items, best_items, best_scores):
+    """Fill best_items and best_scores (n_rows, k) from scores (n_rows, n_items).
+
+    skip_items lists, row by row and in rising order, the items that are no candidates. Rows with
+    fewer than k candidates end in item -1 and score 0.
+    """
+    n_items, k = scores.shape[1], best_items.shape[1]
+    for row in range(scores.shape[0]):
+        kept_scores, kept_items = best_scores[row], best_items[row]
+        size = 0
+        skip, skip_end = skip_indptr[row], skip_indptr[row + 1]
+        for item in range(n_items):
+            if skip < skip_end and skip_items[skip] == item:
+                skip += 1
+                continue
+            score = scores[row, item]
+            if size < k:
+                kept_scores[size], kept_items[size] = score, item
+                size += 1
+                if size == k:
+                    for at in range(k // 2 - 1, -1, -1):
+                        sift_down(kept_scores, kept_items, k, at)
+            elif worse(kept_scores[0], kept_items[0], score, item):
+                kept_scores[0], kept_items[0] = score, item
+                sift_down(kept_scores, kept_items, k, 0)
+        sort_best_first(kept_scores, kept_items, size)
+        kept_items[size:] = -1
+        kept_scores[size:] = 0
+
+
+@njit(cache=True, nogil=True)
+def sort_best_first(scores, items, size):
+    """Order the first entries from best to worst (heap sort: equal scores need the item number too)."""
+    for at in range(size // 2 - 1, -1, -1):
+        sift_down(scores, items, size, at)
+    for end in range(size - 1, 0, -1):
+        scores[0], scores[end] = scores[end], scores[0]
+        items[0], items[end] = items[end], items[0]
+        sift_down(scores, items, end, 0)

@@ -1,0 +1,137 @@
+"""Measure a run against judgments: one value for each judged query, means and their uncertainty."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tacit.core import Judgments, Run, TacitError, UsageError, check_number
+from tacit.metrics.formulas import compute_values
+from tacit.metrics.measures import Measure, parse_measure
+from tacit.metrics.rankings import Rankings, join_rows, join_run
+
+# Cells of the table of resampled queries that are held at once: 16 MB.
+CELLS_AT_ONCE = 2_000_000
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Values by measure, one per judged query in the order of `query_ids`.
+
+    n_missing: judged queries for which the run holds nothing, which count as the worst; n_ignored: queries of the
+    run that nobody judged; n_without_relevant: judged queries without any document of grade >= 1, which count 0.
+    """
+
+    query_ids: Sequence[str]
+    values: dict[str, np.ndarray]
+    n_missing: int = 0
+    n_ignored: int = 0
+    n_without_relevant: int = 0
+    name: str = "tacit"
+
+    def means(self) -> dict[str, float]:
+        """Mean over all judged queries, by measure."""
+        return {measure: float(values.mean()) for measure, values in self.values.items()}
+
+    def standard_errors(self) -> dict[str, float]:
+        """Standard error of each mean over queries; NaN where there is only one query."""
+        return {measure: standard_error(values) for measure, values in self.values.items()}
+
+    def intervals(
+        self, level: float = 0.95, n_resamples: int = 10_000, seed: int = 0
+    ) -> dict[str, tuple[float, float]]:
+        """Bootstrap percentile interval of each mean: queries are drawn with replacement, the same for all measures."""
+        check_number("level", level, low=0, high=1, open_low=True)
+        check_number("n_resamples", n_resamples, low=1, whole=True)
+        means = _resampled_means(np.array(list(self.values.values())), n_resamples, seed)
+        ends = np.quantile(means, [(1 - level) / 2, (1 + level) / 2], axis=1)
+        return {measure: (float(low), float(high)) for measure, low, high in zip(self.values, *ends, strict=True)}
+
+
+def evaluate(judgments: Judgments, run: Run, measures: Iterable[str | Measure] | str | Measure) -> Evaluation:
+    """Measure the run on every judged query.
+
+    >>> judgments = Judgments.from_dict({"q1": {"a": 1, "b": 0, "c": 1}, "q2": {"a": 1}})
+    >>> run = Run.from_dict({"q1": {"a": 3.0, "b": 2.0, "c": 1.0}, "q9": {"a": 1.0}})
+    >>> result = evaluate(judgments, run, ["AP", "P@2", "AUC"])
+    >>> result.values["AP"].round(3).tolist(), result.means()["P@2"], result.n_missing, result.n_ignored
+    ([0.833, 0.0], 0.25, 1, 1)
+    """
+    wanted = _read_measures(measures)
+    if not len(judgments.query_ids):
+        raise TacitError("the judgments hold no query, want at least one")
+    rankings, n_ignored = join_run(judgments, run)
+    return _evaluate_rankings(rankings, wanted, judgments.query_ids, n_ignored, run.name)
+
+
+def evaluate_rows(
+    grades: np.ndarray,
+    scores: np.ndarray,
+    qid: np.ndarray | None = None,
+    measures: Iterable[str | Measure] | str | Measure = "nDCG-letor@10",
+) -> Evaluation:
+    """Measure scores of rows that are graded themselves: feature lists, without ids or files.
+
+    grades, scores, qid: (n_rows,), in any order; a grade that is NaN or below 0 is unjudged; without qid all rows
+    are one list. Equal scores go to the earlier row. Queries come in the order of np.unique(qid), as text.
+
+    >>> evaluate_rows([0, 1, 1, np.nan], [0.3, 0.2, 0.9, 0.8], [7, 7, 5, 5], ["RR", "RR-judged"]).values["RR"].tolist()
+    [1.0, 0.5]
+    """
+    wanted = _read_measures(measures)
+    grade, score = np.asarray(grades, np.float64), np.asarray(scores, np.float64)
+    group = np.zeros(len(grade), np.int64) if qid is None else np.asarray(qid)
+    if grade.ndim != 1 or not grade.shape == score.shape == group.shape:
+        raise TacitError(
+            f"grades, scores and qid have shapes {grade.shape}, {score.shape}, {group.shape}; want the same, flat"
+        )
+    if not len(grade):
+        raise TacitError("grades holds no row, want at least one")
+    if np.isinf(grade).any():
+        raise TacitError(f"grades holds infinity in row {int(np.argmax(np.isinf(grade)))}")
+    if not np.isfinite(score).all():
+        raise TacitError(f"scores holds NaN or infinity in row {int(np.argmin(np.isfinite(score)))}")
+    names, query = np.unique(group, return_inverse=True)
+    rankings = join_rows(grade, score, query, len(names))
+    return _evaluate_rankings(rankings, wanted, [str(name) for name in names], 0, "rows")
+
+
+def standard_error(values: np.ndarray) -> float:
+    """Standard error of the mean, with n - 1; NaN for a single value."""
+    return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")
+
+
+def _evaluate_rankings(
+    rankings: Rankings, measures: Sequence[Measure], query_ids: Sequence[str], n_ignored: int, name: str
+) -> Evaluation:
+    return Evaluation(
+        query_ids=list(query_ids),
+        values={str(measure): compute_values(measure, rankings) for measure in measures},
+        n_missing=int((rankings.n_ranked == 0).sum()),
+        n_ignored=n_ignored,
+        n_without_relevant=int((rankings.n_relevant(rel=1) == 0).sum()),
+        name=name,
+    )
+
+
+def _read_measures(measures: Iterable[str | Measure] | str | Measure) -> list[Measure]:
+    given = [measures] if isinstance(measures, str | Measure) else list(measures)
+    if not given:
+        raise UsageError("no measure is given, want at least one, such as nDCG@10")
+    return [parse_measure(measure) for measure in given]
+
+
+def _resampled_means(table: np.ndarray, n_resamples: int, seed: int) -> np.ndarray:
+    """Means of the rows of table (n_measures, n_queries) over drawn queries: float64 (n_measures, n_resamples)."""
+    rng = np.random.default_rng(seed)
+    n_queries = table.shape[1]
+    means = np.empty((len(table), n_resamples))
+    step = max(1, CELLS_AT_ONCE // n_queries)
+    for start in range(0, n_resamples, step):
+        stop = min(start + step, n_resamples)
+        drawn = rng.integers(n_queries, size=(stop - start, n_queries))
+        for row, values in enumerate(table):
+            means[row, start:stop] = values[drawn].mean(axis=1)
+    return means

@@ -1,0 +1,154 @@
+"""The formulas of the measures, each over all queries at once.
+
+r_j is the grade at position j = 1, 2, ... of a query's ranking, R its number of relevant documents,
+both cut at k where a measure has a cutoff:
+
+    AP          1/R sum over relevant j of (relevant among the first j) / j;  R is never cut
+    nDCG        sum_j r_j / log2(j + 1), divided by the same sum for the best order of the judged documents
+    nDCG-letor  the same with gain 2^r_j - 1 and discount log2(j), where log2(1) is read as 1: the form of
+                Duh and Kirchhoff (2011), in which positions 1 and 2 weigh the same
+    P, R        relevant among the first k, divided by k, by R
+    RR          1 / position of the first relevant document
+    Judged      share of judged documents among the first k (or as many as there are)
+    AUC         share of (relevant, judged non-relevant) pairs in the right order, ties half;
+                judged documents that the run does not hold stand below it, tied
+    rank_loss   1 - AUC
+
+A query that the run leaves out counts as the worst: 0, for rank_loss 1. A query without any relevant document
+counts 0; in AUC and rank_loss a query without any pair counts 0.5, as chance would. All but AUC, rank_loss and
+nDCG-letor agree with trec_eval (as ir-measures runs it), which breaks ties otherwise: see `tacit.metrics`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from tacit.core import TacitError
+from tacit.metrics.measures import Measure
+from tacit.metrics.rankings import Rankings
+
+# 2^r leaves the range of float64 at 1024; no collection grades so high in earnest.
+HIGHEST_LETOR_GRADE = 1000
+
+
+def compute_values(measure: Measure, rankings: Rankings) -> np.ndarray:
+    """The measure's value for each query, float64 (n_queries,)."""
+    return FORMULAS[measure.name](measure, rankings.judged_only if measure.judged_only else rankings)
+
+
+def _average_precision(measure: Measure, rankings: Rankings) -> np.ndarray:
+    hit = _hits(measure, rankings)
+    query, place = rankings.query[hit], rankings.place[hit]
+    hits_so_far = np.arange(1, len(query) + 1) - np.searchsorted(query, query, side="left")
+    total = rankings.sum_per_query(query, hits_so_far / (place + 1))
+    return _divide(total, rankings.n_relevant(measure.rel))
+
+
+def _precision(measure: Measure, rankings: Rankings) -> np.ndarray:
+    assert measure.cutoff is not None  # P always has one
+    return _hits_per_query(measure, rankings) / measure.cutoff
+
+
+def _recall(measure: Measure, rankings: Rankings) -> np.ndarray:
+    return _divide(_hits_per_query(measure, rankings), rankings.n_relevant(measure.rel))
+
+
+def _reciprocal_rank(measure: Measure, rankings: Rankings) -> np.ndarray:
+    hit = _hits(measure, rankings)
+    values = np.zeros(rankings.n_queries)
+    # Entries are best first, so the largest of 1 / position is that of the first hit.
+    np.maximum.at(values, rankings.query[hit], 1 / (rankings.place[hit] + 1))
+    return values
+
+
+def _judged_share(measure: Measure, rankings: Rankings) -> np.ndarray:
+    seen = _within_cutoff(measure, rankings.place) & ~np.isnan(rankings.grade)
+    assert measure.cutoff is not None  # Judged always has one
+    n_judged = rankings.sum_per_query(rankings.query, seen)
+    return _divide(n_judged, np.minimum(rankings.n_ranked, measure.cutoff))
+
+
+def _ndcg(measure: Measure, rankings: Rankings) -> np.ndarray:
+    def dcg(query: np.ndarray, place: np.ndarray, grade: np.ndarray) -> np.ndarray:
+        gain = np.nan_to_num(grade) / np.log2(place + 2)
+        return rankings.sum_per_query(query, gain * _within_cutoff(measure, place))
+
+    return _divide(dcg(rankings.query, rankings.place, rankings.grade), dcg(*rankings.ideal))
+
+
+def _ndcg_letor(measure: Measure, rankings: Rankings) -> np.ndarray:
+    highest = rankings.judged_grade.max(initial=0)
+    if highest > HIGHEST_LETOR_GRADE:
+        raise TacitError(f"nDCG-letor has gain 2^grade - 1: grade is {highest:g}, want at most {HIGHEST_LETOR_GRADE}")
+
+    def dcg(query: np.ndarray, place: np.ndarray, grade: np.ndarray) -> np.ndarray:
+        discount = np.maximum(np.log2(place + 1), 1)  # log2(1) = 0 is read as 1; log2(2) is 1 anyway
+        gain = (np.exp2(np.nan_to_num(grade)) - 1) / discount
+        return rankings.sum_per_query(query, gain * _within_cutoff(measure, place))
+
+    return _divide(dcg(rankings.query, rankings.place, rankings.grade), dcg(*rankings.ideal))
+
+
+def _auc(measure: Measure, rankings: Rankings) -> np.ndarray:
+    """Mann-Whitney: the places of the relevant documents among the judged, counted from below, ties at their middle."""
+    order = np.lexsort((rankings.judged_score, rankings.judged_query))
+    query, score = rankings.judged_query[order], rankings.judged_score[order]
+    relevant = rankings.judged_grade[order] >= measure.rel
+    below = _middle_places(query, score)
+
+    n_relevant = rankings.sum_per_query(query, relevant)
+    n_pairs = n_relevant * rankings.sum_per_query(query, ~relevant)
+    right = rankings.sum_per_query(query, below * relevant) - n_relevant * (n_relevant - 1) / 2
+    values = _divide(right, n_pairs, otherwise=0.5)
+    values[rankings.n_ranked == 0] = 0
+    return values
+
+
+def _rank_loss(measure: Measure, rankings: Rankings) -> np.ndarray:
+    return 1 - _auc(measure, rankings)
+
+
+def _middle_places(query: np.ndarray, score: np.ndarray) -> np.ndarray:
+    """Place from 0 within the query of each entry, sorted by query and score; equal scores share the middle."""
+    changes = np.ones(len(query), bool)
+    changes[1:] = (query[1:] != query[:-1]) | (score[1:] != score[:-1])
+    first = np.flatnonzero(changes)
+    last = np.append(first[1:], len(query)) - 1
+    middle: np.ndarray = ((first + last) / 2)[np.cumsum(changes) - 1]
+    return middle - np.searchsorted(query, query, side="left")
+
+
+def _hits(measure: Measure, rankings: Rankings) -> np.ndarray:
+    return np.flatnonzero((rankings.grade >= measure.rel) & _within_cutoff(measure, rankings.place))
+
+
+def _hits_per_query(measure: Measure, rankings: Rankings) -> np.ndarray:
+    query = rankings.query[_hits(measure, rankings)]
+    n_hits: np.ndarray = np.bincount(query, minlength=rankings.n_queries)
+    return n_hits
+
+
+def _within_cutoff(measure: Measure, place: np.ndarray) -> np.ndarray:
+    within: np.ndarray = place < (np.inf if measure.cutoff is None else measure.cutoff)
+    return within
+
+
+def _divide(part: np.ndarray, whole: np.ndarray, otherwise: float = 0.0) -> np.ndarray:
+    """part / whole, and the agreed value where there is nothing to divide by."""
+    shares: np.ndarray = np.divide(part, whole, out=np.full(len(part), otherwise), where=whole > 0)
+    return shares
+
+
+FORMULAS: dict[str, Callable[[Measure, Rankings], np.ndarray]] = {
+    "AP": _average_precision,
+    "nDCG": _ndcg,
+    "nDCG-letor": _ndcg_letor,
+    "P": _precision,
+    "R": _recall,
+    "RR": _reciprocal_rank,
+    "Judged": _judged_share,
+    "AUC": _auc,
+    "rank_loss": _rank_loss,
+}

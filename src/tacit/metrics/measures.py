@@ -1,0 +1,132 @@
+"""What a measure is: a name with few options, written as one string. How it is computed stands in `formulas`.
+
+    name ["-judged"] ["(rel=" level ")"] ["@" cutoff]        AP   P@10   nDCG-judged@5   AP-judged(rel=2)@100
+
+name: a key of `KINDS`; capitals do not matter, and MAP, MRR, Precision and Recall are read as AP, RR, P and R.
+-judged: unjudged documents are taken out of the ranking before measuring.
+rel: the lowest grade that is relevant, 1 unless given. cutoff: how many documents from the top are looked at.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from tacit.core import UsageError, check_number
+
+
+class Kind(NamedTuple):
+    """Which options a measure takes; a cutoff is "needed", "optional" or "none"."""
+
+    cutoff: str
+    rel: bool
+    judged_only: bool
+
+
+KINDS = {
+    "AP": Kind("optional", True, True),
+    "nDCG": Kind("optional", False, True),
+    "nDCG-letor": Kind("optional", False, True),
+    "P": Kind("needed", True, True),
+    "R": Kind("needed", True, True),
+    "RR": Kind("optional", True, True),
+    "Judged": Kind("needed", False, False),
+    "AUC": Kind("none", True, False),
+    "rank_loss": Kind("none", True, False),
+}
+ALIASES = {"map": "AP", "mrr": "RR", "precision": "P", "recall": "R"}
+NAMES = {name.lower(): name for name in KINDS} | ALIASES
+
+# Measures, ours or an experiment's, of which less is better.
+LOSSES = ("rank_loss", "error")
+
+PATTERN = re.compile(r"(?P<name>[^(@]*?)(?P<judged>-judged)?(\(rel=(?P<rel>[^)]*)\))?(@(?P<cutoff>.*))?", re.I | re.S)
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One measure with its options; `str()` gives the name that `parse_measure` reads.
+
+    >>> str(Measure("AP", cutoff=100, rel=2, judged_only=True))
+    'AP-judged(rel=2)@100'
+    """
+
+    name: str
+    cutoff: int | None = None
+    rel: float = 1
+    judged_only: bool = False
+
+    def __post_init__(self) -> None:
+        if self.name not in KINDS:
+            raise UsageError(f"measure is {self.name!r}, want one of {', '.join(KINDS)}{_hint(self.name)}")
+        kind = KINDS[self.name]
+        if self.cutoff is None and kind.cutoff == "needed":
+            raise UsageError(f"measure {self.name} has no cutoff, want one as in {self.name}@10")
+        if self.cutoff is not None and kind.cutoff == "none":
+            raise UsageError(f"measure {self.name} has the cutoff {self.cutoff}, but it always looks at the whole list")
+        if self.rel != 1 and not kind.rel:
+            raise UsageError(f"measure {self.name} has rel={self.rel:g}, but it does not cut grades at a level")
+        if self.judged_only and not kind.judged_only:
+            raise UsageError(f"measure {self.name}-judged is unknown: {self.name} is about judged documents already")
+        if self.cutoff is not None:
+            check_number(f"cutoff of {self.name}", self.cutoff, low=1, whole=True)
+        check_number(f"rel of {self.name}", self.rel, low=0, open_low=True)
+
+    def __str__(self) -> str:
+        judged = "-judged" if self.judged_only else ""
+        rel = "" if self.rel == 1 else f"(rel={self.rel:g})"
+        cutoff = "" if self.cutoff is None else f"@{self.cutoff}"
+        return f"{self.name}{judged}{rel}{cutoff}"
+
+
+def parse_measure(text: str | Measure) -> Measure:
+    """Read a measure from its name; a measure is returned as it is.
+
+    >>> parse_measure("ndcg@10"), str(parse_measure("MAP-judged"))
+    (Measure(name='nDCG', cutoff=10, rel=1, judged_only=False), 'AP-judged')
+    >>> parse_measure("P@ten")
+    Traceback (most recent call last):
+    tacit.core.errors.UsageError: measure 'P@ten': the cutoff is 'ten', want a whole number >= 1, as in P@10
+    """
+    if isinstance(text, Measure):
+        return text
+    match = PATTERN.fullmatch(text.strip()) if isinstance(text, str) else None
+    if match is None:
+        raise UsageError(f"measure is {text!r}, want a name such as AP, nDCG@10, P(rel=2)@5 or AP-judged")
+    name = NAMES.get(match["name"].lower(), match["name"])
+    return Measure(
+        name=name,
+        cutoff=None if match["cutoff"] is None else _read_cutoff(text, name, match["cutoff"]),
+        rel=1 if match["rel"] is None else _read_level(text, match["rel"]),
+        judged_only=match["judged"] is not None,
+    )
+
+
+def is_loss(metric: str) -> bool:
+    """Whether less is better, by the measure's name.
+
+    >>> is_loss("rank_loss(rel=2)"), is_loss("AP")
+    (True, False)
+    """
+    return re.split(r"[(@]", metric, maxsplit=1)[0] in LOSSES
+
+
+def _read_cutoff(text: str, name: str, cutoff: str) -> int:
+    # isdecimal alone would let other scripts' digits through, which print differently than they were typed.
+    if cutoff.isascii() and cutoff.isdecimal() and 0 < len(cutoff) < 10 and int(cutoff) >= 1:
+        return int(cutoff)
+    raise UsageError(f"measure {text!r}: the cutoff is {cutoff!r}, want a whole number >= 1, as in {name}@10")
+
+
+def _read_level(text: str, level: str) -> float:
+    if re.fullmatch(r"\d{1,9}(\.\d{1,9})?", level, re.ASCII) and float(level) > 0:
+        return int(level) if level.isdecimal() else float(level)
+    raise UsageError(f"measure {text!r}: rel is {level!r}, want a grade above 0, as in AP(rel=2)")
+
+
+def _hint(name: str) -> str:
+    import difflib
+
+    near = difflib.get_close_matches(name.lower(), NAMES, n=1)
+    return f"; did you mean {NAMES[near[0]]!r}?" if near else ""

@@ -1,0 +1,138 @@
+"""Judgments and a run brought together as flat arrays, the form on which every formula works.
+
+Order within a query: score descending, then the document that comes first in the run's `doc_ids`;
+rank numbers in a run file play no part. Grades below 0 mean unjudged, as in trec_eval.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from tacit.core import Judgments, Run, TacitError
+
+
+@dataclass(frozen=True)
+class Rankings:
+    """All ranked and all judged documents of `n_queries` queries.
+
+    Ranked, by query and then best first: query (int64), place (int64, 0 is the best), grade (float64,
+    NaN = unjudged). Judged, in any order: judged_query, judged_grade, and judged_score, which is -inf
+    for a document that the run does not hold.
+    """
+
+    n_queries: int
+    query: np.ndarray
+    place: np.ndarray
+    grade: np.ndarray
+    judged_query: np.ndarray
+    judged_grade: np.ndarray
+    judged_score: np.ndarray
+
+    def sum_per_query(self, query: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """Sum of the values of each query, float64 (n_queries,)."""
+        return np.bincount(query, weights=values, minlength=self.n_queries).astype(np.float64)
+
+    def n_relevant(self, rel: float) -> np.ndarray:
+        """How many documents of each query are judged relevant, ranked or not."""
+        return self.sum_per_query(self.judged_query, self.judged_grade >= rel)
+
+    @cached_property
+    def n_ranked(self) -> np.ndarray:
+        """How many documents the run holds for each query; 0 for a query that it leaves out."""
+        return np.bincount(self.query, minlength=self.n_queries)
+
+    @cached_property
+    def judged_only(self) -> Rankings:
+        """The same without the unjudged documents: those below move up."""
+        kept = ~np.isnan(self.grade)
+        query = self.query[kept]
+        judged = (self.judged_query, self.judged_grade, self.judged_score)
+        return Rankings(self.n_queries, query, _places(query), self.grade[kept], *judged)
+
+    @cached_property
+    def ideal(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Query, place and grade of the judged documents, best grade first."""
+        order = np.lexsort((-self.judged_grade, self.judged_query))
+        query = self.judged_query[order]
+        return query, _places(query), self.judged_grade[order]
+
+
+def join_run(judgments: Judgments, run: Run) -> tuple[Rankings, int]:
+    """The run under the judgments' query rows, and the number of its queries that nobody judged."""
+    query_row = _row_of("query", judgments.query_ids)
+    doc_number = _row_of("document", judgments.doc_ids)
+    run_query = np.array([query_row.get(query_id, -1) for query_id in run.query_ids], np.int64)
+    run_doc = np.array([doc_number.setdefault(doc_id, len(doc_number)) for doc_id in run.doc_ids], np.int64)
+    n_unjudged_queries = len({run.query_ids[q] for q in np.unique(run.query) if run_query[q] < 0})
+
+    known = run_query[run.query] >= 0
+    order = _best_first(run_query[run.query[known]], run.score[known], run.doc[known])
+    query, doc, score = (column[known][order] for column in (run_query[run.query], run_doc[run.doc], run.score))
+    judged = judgments.grade >= 0
+    judged_query, judged_doc, judged_grade = (
+        column[judged] for column in (judgments.query, judgments.doc, judgments.grade)
+    )
+
+    n_docs = len(doc_number)
+    run_keys, judged_keys = query * n_docs + doc, judged_query * n_docs + judged_doc
+    for source, keys in (("the run", run_keys), ("the judgments", judged_keys)):
+        _check_no_pair_twice(source, keys, judgments.query_ids, doc_number)
+    rankings = Rankings(
+        n_queries=len(judgments.query_ids),
+        query=query,
+        place=_places(query),
+        grade=_look_up(run_keys, judged_keys, judged_grade, missing=np.nan),
+        judged_query=judged_query,
+        judged_grade=judged_grade,
+        judged_score=_look_up(judged_keys, run_keys, score, missing=-np.inf),
+    )
+    return rankings, n_unjudged_queries
+
+
+def join_rows(grade: np.ndarray, score: np.ndarray, query: np.ndarray, n_queries: int) -> Rankings:
+    """Rankings of rows that carry grade, score and query (0 to n_queries - 1) themselves; NaN or < 0 = unjudged."""
+    grade = np.where(grade >= 0, grade, np.nan)
+    order = _best_first(query, score, np.arange(len(query)))
+    grade, score, query = grade[order], score[order], query[order]
+    judged = ~np.isnan(grade)
+    return Rankings(n_queries, query, _places(query), grade, query[judged], grade[judged], score[judged])
+
+
+def _best_first(query: np.ndarray, score: np.ndarray, doc: np.ndarray) -> np.ndarray:
+    return np.lexsort((doc, -score, query))
+
+
+def _places(query: np.ndarray) -> np.ndarray:
+    """Place of each entry within its query, from 0; the entries of a query stand together."""
+    return np.arange(len(query)) - np.searchsorted(query, query, side="left")
+
+
+def _look_up(keys: np.ndarray, known_keys: np.ndarray, values: np.ndarray, missing: float) -> np.ndarray:
+    """The value that stands beside each key, or `missing`."""
+    found = np.full(len(keys), missing)
+    if len(known_keys):
+        order = np.argsort(known_keys)
+        at = np.minimum(np.searchsorted(known_keys, keys, sorter=order), len(known_keys) - 1)
+        hit = known_keys[order[at]] == keys
+        found[hit] = values[order[at[hit]]]
+    return found
+
+
+def _row_of(what: str, ids: Sequence[str]) -> dict[str, int]:
+    row_of: dict[str, int] = {}
+    for row, name in enumerate(ids):
+        if row_of.setdefault(name, row) != row:
+            raise TacitError(f"{what} {name!r} stands more than once in the ids of the judgments; want unique ids")
+    return row_of
+
+
+def _check_no_pair_twice(source: str, keys: np.ndarray, query_ids: Sequence[str], doc_number: dict[str, int]) -> None:
+    ordered = np.sort(keys)
+    twice = ordered[1:][ordered[1:] == ordered[:-1]]
+    if len(twice):
+        q, d = divmod(int(twice[0]), len(doc_number))
+        raise TacitError(f"query {query_ids[q]!r} has document {list(doc_number)[d]!r} more than once in {source}")

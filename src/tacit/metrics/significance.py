@@ -1,0 +1,204 @@
+"""Is one system better than another? Paired tests over queries, two-sided, with Holm's correction.
+
+Each test looks at the differences d_q = a_q - b_q of two systems on the same queries:
+
+    t              mean(d) / (sd(d) / sqrt(n)) against Student's t with n - 1 degrees of freedom
+    wilcoxon       signed ranks of the non-zero differences (scipy.stats.wilcoxon)
+    randomization  share of random sign flips whose |sum of +-d| reaches |sum of d|; all 2^m flips of the m non-zero
+                   differences where that is not more than n_resamples, else (1 + reached) / (1 + n_resamples)
+
+Where all differences are 0, or there is one query only, p is 1: nothing speaks for a difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from tacit.core import TacitError, check_choice, check_number
+from tacit.metrics.measures import is_loss
+
+# Cells of the table of signs that are held at once: 16 MB as float64.
+CELLS_AT_ONCE = 2_000_000
+# Flipped sums are rounded otherwise than the observed one; nearer than this they count as equal.
+SAME_SUM = 1e-12
+
+
+@dataclass(frozen=True)
+class PairedTests:
+    """p-values of the three tests; difference is the mean of `other` minus the mean of `baseline`."""
+
+    n_queries: int
+    difference: float
+    t: float
+    wilcoxon: float
+    randomization: float
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two systems on one metric. difference = mean of better - mean of worse, so below 0 for a loss.
+
+    p is two-sided and corrected over all comparisons of the same call, p_raw is not.
+    """
+
+    better: str
+    worse: str
+    metric: str
+    p: float
+    p_raw: float
+    difference: float
+    test: str
+    n_queries: int
+
+    def to_dict(self) -> dict[str, str | float]:
+        """The four fields that reports carry."""
+        return {"better": self.better, "worse": self.worse, "metric": self.metric, "p": self.p}
+
+
+def compare(baseline: np.ndarray, other: np.ndarray, *, n_resamples: int = 10_000, seed: int = 0) -> PairedTests:
+    """Test two systems by their values on the same queries.
+
+    >>> result = compare([0.1, 0.2, 0.3, 0.4], [0.2, 0.4, 0.6, 0.5])
+    >>> round(result.difference, 3), round(result.t, 3), result.wilcoxon, result.randomization
+    (0.175, 0.035, 0.125, 0.125)
+    """
+    values = _check_values({"baseline": baseline, "other": other})
+    differences = values["other"] - values["baseline"]
+    p_values = {name: test(differences, n_resamples, seed) for name, test in TESTS.items()}
+    return PairedTests(len(differences), float(differences.mean()), **p_values)
+
+
+def compare_systems(
+    values: Mapping[str, np.ndarray],
+    metric: str,
+    test: str = "t",
+    *,
+    baseline: str | None = None,
+    n_resamples: int = 10_000,
+    seed: int = 0,
+) -> list[Comparison]:
+    """Test all pairs of systems, or each against the baseline, and correct the p-values after Holm.
+
+    values: per-query values by system, on the same queries. For `rank_loss` and `error` less is better. Systems
+    with equal means stand in the order given.
+
+    >>> scores = {"bm25": [0.1, 0.2, 0.3, 0.4], "ssi": [0.2, 0.4, 0.6, 0.5]}
+    >>> [test.to_dict() for test in compare_systems(scores, "AP", "randomization")]
+    [{'better': 'ssi', 'worse': 'bm25', 'metric': 'AP', 'p': 0.125}]
+    """
+    check_choice("test", test, TESTS)
+    arrays = _check_values(values)
+    if baseline is None:
+        pairs = list(combinations(arrays, 2))
+    else:
+        check_choice("baseline", baseline, arrays)
+        pairs = [(baseline, name) for name in arrays if name != baseline]
+    raw = [TESTS[test](arrays[b] - arrays[a], n_resamples, seed) for a, b in pairs]
+    corrected = holm(raw)
+    found = []
+    for (a, b), p_raw, p in zip(pairs, raw, corrected.tolist(), strict=True):
+        gain = float((arrays[b] - arrays[a]).mean())
+        better, worse = (b, a) if (gain < 0 if is_loss(metric) else gain > 0) else (a, b)
+        difference = gain if better == b else -gain
+        found.append(Comparison(better, worse, metric, p, p_raw, difference, test, len(arrays[a])))
+    return found
+
+
+def holm(p_values: Iterable[float]) -> np.ndarray:
+    """Holm's step-down correction: the smallest of m p-values times m, the next times m - 1, never falling.
+
+    >>> holm([0.01, 0.04, 0.03]).round(4).tolist()
+    [0.03, 0.06, 0.06]
+    """
+    raw = np.array(list(p_values), np.float64)
+    if not ((raw >= 0) & (raw <= 1)).all():
+        raise TacitError("p_values holds a value outside 0 to 1")
+    order = np.argsort(raw, kind="stable")
+    steps = raw[order] * np.arange(len(raw), 0, -1)
+    corrected = np.empty_like(raw)
+    corrected[order] = np.minimum(np.maximum.accumulate(steps), 1)
+    return corrected
+
+
+def t_test(differences: np.ndarray, n_resamples: int = 0, seed: int = 0) -> float:
+    """p of the paired t-test; nothing is drawn. Equal differences other than 0 have no spread: p is 0."""
+    if not differences.any() or len(differences) < 2:
+        return 1.0
+    from scipy.special import stdtr
+
+    error = differences.std(ddof=1) / np.sqrt(len(differences))
+    t = abs(differences.mean()) / error if error > 0 else np.inf
+    return float(2 * stdtr(len(differences) - 1, -t))
+
+
+def wilcoxon_test(differences: np.ndarray, n_resamples: int = 0, seed: int = 0) -> float:
+    """p of the Wilcoxon signed-rank test without the zeros; nothing is drawn."""
+    if not differences.any() or len(differences) < 2:
+        return 1.0
+    from scipy.stats import wilcoxon
+
+    return float(wilcoxon(differences[differences != 0]).pvalue)
+
+
+def randomization_test(differences: np.ndarray, n_resamples: int = 10_000, seed: int = 0) -> float:
+    """p of the paired randomization (sign flip) test of the mean difference."""
+    check_number("n_resamples", n_resamples, low=1, whole=True)
+    moved = differences[differences != 0]
+    if not len(moved) or len(differences) < 2:
+        return 1.0
+    if len(moved) < 63 and 2 ** len(moved) <= n_resamples:
+        return _share_of_all_flips(moved)
+    return _share_of_random_flips(moved, n_resamples, seed)
+
+
+def _share_of_all_flips(differences: np.ndarray) -> float:
+    sums = np.zeros(1)
+    for difference in differences:
+        sums = np.concatenate([sums + difference, sums - difference])
+    return float(_reaches(sums, differences).mean())
+
+
+def _share_of_random_flips(differences: np.ndarray, n_resamples: int, seed: int) -> float:
+    rng = np.random.default_rng(seed)
+    n_reached = 0
+    step = max(1, CELLS_AT_ONCE // len(differences))
+    for start in range(0, n_resamples, step):
+        shape = (min(step, n_resamples - start), len(differences))
+        signs = rng.integers(2, size=shape, dtype=np.int8) * 2.0 - 1
+        n_reached += int(_reaches(signs @ differences, differences).sum())
+    return (1 + n_reached) / (1 + n_resamples)
+
+
+def _reaches(sums: np.ndarray, differences: np.ndarray) -> np.ndarray:
+    slack = SAME_SUM * np.abs(differences).sum()
+    reached: np.ndarray = np.abs(sums) >= abs(differences.sum()) - slack
+    return reached
+
+
+def _check_values(values: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The values as float64 arrays of one length."""
+    arrays = {name: np.asarray(given, np.float64) for name, given in values.items()}
+    if not arrays:
+        raise TacitError("values holds no system, want at least one")
+    first, reference = next(iter(arrays.items()))
+    for name, array in arrays.items():
+        if array.ndim != 1 or not len(array):
+            raise TacitError(f"values of {name!r} have shape {array.shape}, want one value for each query")
+        if len(array) != len(reference):
+            raise TacitError(
+                f"{name!r} has values of {len(array)} queries, {first!r} of {len(reference)}; want the same"
+            )
+        if not np.isfinite(array).all():
+            raise TacitError(f"values of {name!r} hold NaN or infinity for query {int(np.argmin(np.isfinite(array)))}")
+    return arrays
+
+
+TESTS: dict[str, Callable[[np.ndarray, int, int], float]] = {
+    "t": t_test,
+    "wilcoxon": wilcoxon_test,
+    "randomization": randomization_test,
+}

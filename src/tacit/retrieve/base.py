@@ -1,0 +1,169 @@
+"""What every ranker of a whole collection does: score in blocks, rank, and turn into plain arrays.
+
+A ranker says how a query meets the items (`_query_sides`, one for each of its `_parts`); blocks,
+threads, ties and top-k are done here, once. No matrix of all queries by all items ever exists.
+"""
+
+from __future__ import annotations
+
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import scipy.sparse as sp
+
+from tacit.core import (
+    Features,
+    Links,
+    Ranking,
+    TacitError,
+    check_features,
+    check_fitted,
+    check_number,
+    cut,
+    map_blocks,
+)
+from tacit.kernels.topk import top_k_rows
+from tacit.retrieve.explanation import Explanation, Term, strongest_first
+from tacit.retrieve.sides import Part
+
+BLOCK_BYTES = 32 << 20  # scores of one block of queries; small enough for a few threads at once
+
+
+class CollectionRanker(ABC):
+    """Base of all rankers of collections.
+
+    Subclasses store their parameters in `__init__` and set the attributes of `_fitted` in `_fit`; nothing
+    else is kept: those attributes are the model, in memory and on disk. `_fitted` gives the axes of each
+    ("items features", "" for a single number); axes of one name have one length, that of "features" is
+    the width of a query row.
+    """
+
+    _fitted: ClassVar[dict[str, str]] = {}
+
+    def fit(
+        self, queries: Features | None, items: Features, pairs: Links | None = None, validation: Links | None = None
+    ) -> Self:
+        """Learn from items and, where the method can, from (query, relevant item) pairs.
+
+        Pass the same object as `queries` and `items` where items are the queries (link data): an item is
+        then no candidate for itself. `validation` holds pairs to choose on; without it, rankers that
+        need some set a part of `pairs` aside.
+        """
+        items_checked = check_features("items", items)
+        same = queries is items
+        queries_checked = items_checked if same or queries is None else check_features("queries", queries)
+        self.n_features_ = int(queries_checked.shape[1])
+        self.__dict__.pop("_parts", None)
+        self._fit(queries_checked, items_checked, pairs, validation)
+        return self
+
+    @abstractmethod
+    def _fit(self, queries: Features, items: Features, pairs: Links | None, validation: Links | None) -> None:
+        """Set the fitted attributes from checked input."""
+
+    @abstractmethod
+    def _make_parts(self) -> Sequence[Part]:
+        """The items' side of the score, one part for each term of the sum, from the fitted attributes."""
+
+    @cached_property
+    def _parts(self) -> Sequence[Part]:
+        return self._make_parts()
+
+    @abstractmethod
+    def _query_sides(self, queries: Features) -> Sequence[Features]:
+        """The query's side of each part, for checked query rows."""
+
+    def _check_fitted(self) -> None:  # noqa: B027 - most rankers have nothing to add
+        """Raise unless attributes that came from a file fit together beyond what their axes say."""
+
+    @property
+    def n_items_(self) -> int:
+        """Number of items that are ranked."""
+        return self._parts[0].n_items
+
+    def scores(self, queries: Features) -> np.ndarray:
+        """Scores of all items for a few queries, float32 (n_queries, n_items)."""
+        check_fitted(self, *self._fitted)
+        rows = check_features("queries", queries, n_columns=self.n_features_)
+        return self._scores(rows)
+
+    def score_blocks(self, queries: Features) -> Iterator[tuple[slice, np.ndarray]]:
+        """Scores of all items for many queries, block by block: (rows, float32 scores)."""
+        check_fitted(self, *self._fitted)
+        rows = check_features("queries", queries, n_columns=self.n_features_)
+        for block in self._blocks(rows):
+            yield block, self._scores(rows[block])
+
+    def rank(
+        self, queries: Features, k: int = 10, *, exclude: sp.csr_array | None = None, threads: int | None = None
+    ) -> Ranking:
+        """The k best items of each query; `exclude` (n_queries, n_items) marks items that are no candidates."""
+        check_fitted(self, *self._fitted)
+        check_number("k", k, low=1, whole=True)
+        rows = check_features("queries", queries, n_columns=self.n_features_)
+        width = min(k, self.n_items_)
+        items = np.empty((rows.shape[0], width), np.int64)
+        scores = np.empty((rows.shape[0], width), np.float32)
+        skip = _skips(exclude, (rows.shape[0], self.n_items_))
+
+        def rank_block(block: slice) -> None:
+            borders = skip.indptr[block.start : block.stop + 1]
+            top_k_rows(self._scores(rows[block]), borders, skip.indices, items[block], scores[block])
+
+        map_blocks(rank_block, self._blocks(rows), threads)
+        return Ranking(items, scores)
+
+    def _scores(self, rows: Features) -> np.ndarray:
+        out = np.zeros((rows.shape[0], self.n_items_), np.float32)
+        for part, side in zip(self._parts, self._query_sides(rows), strict=True):
+            part.add_scores(side, out)
+        return out
+
+    def _blocks(self, rows: Features) -> list[slice]:
+        return cut(rows.shape[0], max(1, min(256, BLOCK_BYTES // (4 * max(1, self.n_items_)))))
+
+    def explain(self, query: Features, a: int, b: int | None = None) -> Explanation:
+        """Why item a has its score for a query (one row), or why it stands above item b.
+
+        The terms add up to the score of a, less that of b, within float error.
+        """
+        check_fitted(self, *self._fitted)
+        row = check_features("query", query, n_columns=self.n_features_)
+        if row.shape[0] != 1:
+            raise TacitError(f"query has {row.shape[0]} rows, want 1")
+        for name, item in (("a", a), ("b", a if b is None else b)):
+            check_number(name, item, low=0, high=self.n_items_ - 1, whole=True)
+        return Explanation(strongest_first(self._terms(row, a, b)))
+
+    @abstractmethod
+    def _terms(self, query: Features, a: int, b: int | None) -> list[Term]:
+        """The terms of score(a) - score(b), or of score(a) alone."""
+
+    def params(self) -> dict[str, Any]:
+        """The parameters given to the constructor."""
+        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
+
+    def chosen(self) -> dict[str, float]:
+        """The single numbers that fitting settled on, such as the weight of a mixture."""
+        numbers = {name: getattr(self, name) for name in self._fitted}
+        return {name.rstrip("_"): value for name, value in numbers.items() if isinstance(value, int | float)}
+
+    def __repr__(self) -> str:
+        given = ", ".join(f"{name}={value!r}" for name, value in self.params().items())
+        return f"{type(self).__name__}({given})"
+
+
+def _skips(exclude: sp.csr_array | None, shape: tuple[int, int]) -> sp.csr_array:
+    """Items to leave out, row by row in rising order and none of them stored as False."""
+    if exclude is None:
+        return sp.csr_array(shape, dtype=bool)
+    if exclude.shape != shape:
+        raise TacitError(f"exclude has shape {exclude.shape}, want {shape}: queries by items")
+    skip = sp.csr_array(exclude, dtype=bool, copy=True)
+    skip.sum_duplicates()
+    skip.eliminate_zeros()
+    return skip

@@ -1,0 +1,35 @@
+"""`tfidf`: the cosine of tf-idf rows, and of any other rows that have unit length."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from tacit.core import Features, Links
+from tacit.retrieve.base import CollectionRanker
+from tacit.retrieve.explanation import Term, difference, sparse_row, word_terms
+from tacit.retrieve.sides import Part, part_of
+
+
+class CosineRanker(CollectionRanker):
+    """Score = x . y_i. Learns nothing; rows are expected to have unit length.
+
+    >>> import numpy as np
+    >>> items = np.array([[1.0, 0.0], [0.6, 0.8]], np.float32)
+    >>> CosineRanker().fit(None, items).rank(np.array([[0.0, 1.0]]), k=2).items
+    array([[1, 0]])
+    """
+
+    _fitted: ClassVar = {"items_": "items features"}
+
+    def _fit(self, queries: Features, items: Features, pairs: Links | None, validation: Links | None) -> None:
+        self.items_ = items
+
+    def _make_parts(self) -> Sequence[Part]:
+        return [part_of(self.items_)]
+
+    def _query_sides(self, queries: Features) -> Sequence[Features]:
+        return [queries]
+
+    def _terms(self, query: Features, a: int, b: int | None) -> list[Term]:
+        return word_terms(*sparse_row(query), difference(self.items_, a, b))

@@ -1,0 +1,83 @@
+"""Why an item has its score, or stands above another: terms that add up to it.
+
+A term is one of three kinds: a word that query and item share; a pair of words that the model has learned
+to join; or a word of the query and what was learned of this item alone, whatever its words.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from tacit.core import Features
+
+
+class Term(NamedTuple):
+    """One contribution; words are column numbers, `item_word` is -1 where the item as a whole is meant."""
+
+    kind: Literal["word", "pair", "item"]
+    query_word: int
+    item_word: int
+    value: float
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Terms, strongest first; their sum is the score of item a, less that of item b where there is one."""
+
+    terms: list[Term]
+
+    @property
+    def total(self) -> float:
+        """The sum of all terms."""
+        return float(sum(term.value for term in self.terms))
+
+
+def sparse_row(rows: Features, number: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Columns and float64 values of one row that are not zero."""
+    row = _dense(rows, number)
+    columns = np.flatnonzero(row)
+    return columns, row[columns]
+
+
+def difference(rows: Features, a: int, b: int | None) -> np.ndarray:
+    """Row a less row b (or row a alone) as a float64 vector."""
+    first = _dense(rows, a)
+    return first if b is None else first - _dense(rows, b)
+
+
+def word_terms(words: np.ndarray, values: np.ndarray, item: np.ndarray) -> list[Term]:
+    """Shared words: x_w * y_w."""
+    found = values * item[words]
+    return [Term("word", int(w), int(w), float(v)) for w, v in zip(words, found, strict=True) if v != 0]
+
+
+def item_terms(words: np.ndarray, values: np.ndarray, table: np.ndarray, vector: np.ndarray) -> list[Term]:
+    """Words of the query against the item's own vector: x_w * (T_w . v)."""
+    found = values * (table[words].astype(np.float64) @ vector)
+    return [Term("item", int(w), -1, float(v)) for w, v in zip(words, found, strict=True) if v != 0]
+
+
+def pair_terms(
+    words: np.ndarray, values: np.ndarray, query_table: np.ndarray, item: np.ndarray, item_table: np.ndarray
+) -> list[Term]:
+    """Pairs of words: x_w * (U_w . V_t) * y_t."""
+    others = np.flatnonzero(item[: len(item_table)])
+    joined = query_table[words].astype(np.float64) @ item_table[others].astype(np.float64).T
+    joined *= values[:, None] * item[others][None, :]
+    rows, columns = np.nonzero(joined)
+    return [
+        Term("pair", int(words[r]), int(others[c]), float(joined[r, c])) for r, c in zip(rows, columns, strict=True)
+    ]
+
+
+def strongest_first(terms: list[Term]) -> list[Term]:
+    """By size, then by words, so that the order is always the same."""
+    return sorted(terms, key=lambda term: (-abs(term.value), term.kind, term.query_word, term.item_word))
+
+
+def _dense(rows: Features, number: int) -> np.ndarray:
+    row = rows[number] if isinstance(rows, np.ndarray) else rows[[number]].toarray().ravel()
+    return row.astype(np.float64)

@@ -1,0 +1,130 @@
+"""What a learned ranker is trained and judged on: pairs with negatives drawn, or given triples.
+
+A lesson runs an epoch on its training part and measures a ranker on its validation part.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+
+from tacit.core import Features, Links, TacitError
+from tacit.retrieve.block_sgd import BlockTrainer
+from tacit.retrieve.validation import HeldOut, held_out_queries, hold_out, measure
+
+if TYPE_CHECKING:
+    from tacit.retrieve.base import CollectionRanker
+
+
+class Lesson(Protocol):
+    """One way of teaching; `target` names the validation measure that decides, higher is better."""
+
+    target: ClassVar[str]
+
+    @property
+    def n_visits(self) -> int:
+        """How many queries or triples an epoch visits."""
+        ...
+
+    def epoch(self, trainer: BlockTrainer, rng: np.random.Generator, rates: tuple[float, float]) -> float:
+        """Train once over everything; return the mean loss."""
+        ...
+
+    def measure(self, ranker: CollectionRanker) -> dict[str, float]:
+        """Measures on the validation part."""
+        ...
+
+
+@dataclass(frozen=True)
+class PairLesson:
+    """Pairs of a query and an item that answers it; everything else may be drawn as a negative."""
+
+    pairs: sp.csr_array
+    held: HeldOut
+    target: ClassVar[str] = "MAP"
+
+    @property
+    def n_visits(self) -> int:
+        """Queries with at least one pair."""
+        return int(np.count_nonzero(np.diff(self.pairs.indptr)))
+
+    def epoch(self, trainer: BlockTrainer, rng: np.random.Generator, rates: tuple[float, float]) -> float:
+        """Visit every query once."""
+        return trainer.epoch_on_pairs(self.pairs, rng, rates)
+
+    def measure(self, ranker: CollectionRanker) -> dict[str, float]:
+        """MAP and rank loss over validation queries, all candidates ranked."""
+        found = measure(ranker._scores, self.held)
+        return {"MAP": float(found["AP"].mean()), "rank_loss": float(found["rank_loss"].mean())}
+
+
+@dataclass(frozen=True)
+class TripleLesson:
+    """(query, better, worse) rows; nothing is known of other items, so none is drawn."""
+
+    triples: np.ndarray
+    held: np.ndarray
+    queries: Features
+    target: ClassVar[str] = "accuracy"
+
+    @property
+    def n_visits(self) -> int:
+        """Training triples."""
+        return len(self.triples)
+
+    def epoch(self, trainer: BlockTrainer, rng: np.random.Generator, rates: tuple[float, float]) -> float:
+        """Visit every triple once."""
+        return trainer.epoch_on_triples(self.triples, np.ones(len(self.triples), np.float32), rng, rates)
+
+    def measure(self, ranker: CollectionRanker) -> dict[str, float]:
+        """Share of validation triples in the right order; ties count half."""
+        right = 0.0
+        for start in range(0, len(self.held), 64):
+            part = self.held[start : start + 64]
+            scores = ranker._scores(self.queries[part[:, 0]])
+            gap = np.take_along_axis(scores, part[:, 1:2], 1) - np.take_along_axis(scores, part[:, 2:3], 1)
+            right += float((gap > 0).sum() + 0.5 * (gap == 0).sum())
+        return {"accuracy": right / len(self.held)}
+
+
+def make_lesson(
+    pairs: Links | np.ndarray | None, validation: Links | None, queries: Features, items: Features, seed: int
+) -> Lesson:
+    """The lesson that the pairs or triples mean, with a validation part set aside where none is given."""
+    if isinstance(pairs, np.ndarray):
+        return _triple_lesson(pairs, queries, items, seed)
+    if pairs is None or not len(pairs):
+        raise TacitError("there is no positive pair to learn from, want links, judged queries, pairs or clicks")
+    if (pairs.n_sources, pairs.n_targets) != (queries.shape[0], items.shape[0]):
+        raise TacitError(
+            f"pairs join {pairs.n_sources} queries to {pairs.n_targets} items, "
+            f"the features have {queries.shape[0]} and {items.shape[0]} rows; want the same numbers"
+        )
+    same = queries is items
+    if same:
+        pairs = pairs.take(pairs.sources != pairs.targets)
+    train, held = (pairs, validation) if validation is not None else hold_out(pairs, seed=seed)
+    return PairLesson(train.to_csr(), held_out_queries(queries, held, train, same))
+
+
+def _triple_lesson(triples: np.ndarray, queries: Features, items: Features, seed: int) -> TripleLesson:
+    if triples.ndim != 2 or triples.shape[1] != 3 or not np.issubdtype(triples.dtype, np.integer) or len(triples) < 2:
+        raise TacitError(
+            f"triples are {triples.dtype} of shape {triples.shape}, want 2 or more rows (query, better, worse)"
+        )
+    for name, column, n_rows in (
+        ("queries", triples[:, :1], queries.shape[0]),
+        ("items", triples[:, 1:], items.shape[0]),
+    ):
+        if column.min() < 0 or column.max() >= n_rows:
+            raise TacitError(f"triples name row {column.max()} of {name}, want 0 to {n_rows - 1}")
+    if (triples[:, 1] == triples[:, 2]).any():
+        raise TacitError("a triple has the same item as better and worse")
+    rng = np.random.default_rng([seed, 2])
+    order = rng.permutation(len(triples))
+    n_held = max(1, round(0.05 * len(triples)))
+    whole = triples.astype(np.int64)
+    return TripleLesson(whole[order[n_held:]], whole[order[:n_held]], queries)

@@ -1,0 +1,122 @@
+"""`lsi` and `lsi+tfidf`: latent semantic indexing (Deerwester et al. 1990).
+
+X ~ Z C' by a truncated singular value decomposition of the items (n_items, n_words); a row x becomes
+x C, and the score is the cosine of two such vectors. The mixture is alpha * lsi + (1 - alpha) * tfidf.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from tacit.core import Features, Links, TacitError, check_number, one_blas_thread
+from tacit.retrieve.base import CollectionRanker
+from tacit.retrieve.explanation import Term, difference, item_terms, sparse_row, word_terms
+from tacit.retrieve.sides import DensePart, Part, part_of, part_scores, project
+from tacit.retrieve.validation import HeldOut, choose_mixture, held_out_queries
+
+ALPHAS = tuple(np.round(np.arange(0.05, 1.0, 0.05), 2).tolist())
+
+
+class LsiRanker(CollectionRanker):
+    """Cosine in concept space.
+
+    dim: number of concepts; a collection with fewer independent items or words has fewer.
+    Learned: concepts_ float32 (n_words, dim), item_vectors_ float32 (n_items, dim) of unit length.
+    """
+
+    _fitted: ClassVar = {"concepts_": "features dim", "item_vectors_": "items dim"}
+
+    def __init__(self, dim: int = 200, *, n_iter: int = 4, seed: int = 0) -> None:
+        self.dim, self.n_iter, self.seed = dim, n_iter, seed
+
+    def _fit(self, queries: Features, items: Features, pairs: Links | None, validation: Links | None) -> None:
+        check_number("dim", self.dim, low=1, whole=True)
+        check_number("n_iter", self.n_iter, low=0, whole=True)
+        if queries.shape[1] != items.shape[1]:
+            raise TacitError(
+                f"queries have {queries.shape[1]} features, items {items.shape[1]}; LSI wants one dictionary for both"
+            )
+        self.concepts_ = find_concepts(items, self.dim, self.n_iter, self.seed)
+        self.item_vectors_ = self.embed_queries(items)
+
+    def embed_queries(self, queries: Features) -> np.ndarray:
+        """Unit vectors in concept space; an empty row stays zero."""
+        return unit_rows(project(queries, self.concepts_))
+
+    embed_items = embed_queries  # LSI treats both sides alike
+
+    def _make_parts(self) -> Sequence[Part]:
+        return [DensePart(self.item_vectors_)]
+
+    def _query_sides(self, queries: Features) -> Sequence[Features]:
+        return [self.embed_queries(queries)]
+
+    def _terms(self, query: Features, a: int, b: int | None) -> list[Term]:
+        words, values = sparse_row(query)
+        length = max(float(np.linalg.norm(project(query, self.concepts_))), 1e-30)
+        return item_terms(words, values / length, self.concepts_, difference(self.item_vectors_, a, b))
+
+
+class LsiTfidfRanker(LsiRanker):
+    """Mixture of LSI and cosine. `alpha` None: chosen on validation pairs, else 0.5."""
+
+    _fitted: ClassVar = LsiRanker._fitted | {"items_": "items features", "alpha_": ""}
+
+    def __init__(self, dim: int = 200, *, alpha: float | None = None, n_iter: int = 4, seed: int = 0) -> None:
+        super().__init__(dim, n_iter=n_iter, seed=seed)
+        self.alpha = alpha
+
+    def _fit(self, queries: Features, items: Features, pairs: Links | None, validation: Links | None) -> None:
+        super()._fit(queries, items, pairs, validation)
+        self.items_ = items
+        self.alpha_ = 0.5 if self.alpha is None else float(check_number("alpha", self.alpha, low=0, high=1))
+        # alpha is all that is learned from pairs, so where none are set aside, training pairs serve to choose it.
+        chosen_on, known = (pairs, None) if validation is None else (validation, pairs)
+        if self.alpha is None and chosen_on is not None and len(chosen_on):
+            held = held_out_queries(queries, chosen_on, known, same=queries is items)
+            self.alpha_ = self._choose_alpha(held)
+
+    def _choose_alpha(self, held: HeldOut) -> float:
+        lsi, tfidf = self._parts
+
+        def lsi_scores(rows: Features) -> np.ndarray:
+            return part_scores(lsi, self.embed_queries(rows))
+
+        def tfidf_scores(rows: Features) -> np.ndarray:
+            return part_scores(tfidf, rows)
+
+        odds, _ = choose_mixture(tfidf_scores, lsi_scores, held, [alpha / (1 - alpha) for alpha in ALPHAS])
+        return round(odds / (1 + odds), 2)
+
+    def _make_parts(self) -> Sequence[Part]:
+        return [DensePart(self.item_vectors_), part_of(self.items_)]
+
+    def _query_sides(self, queries: Features) -> Sequence[Features]:
+        alpha = np.float32(self.alpha_)
+        return [alpha * self.embed_queries(queries), (np.float32(1) - alpha) * queries]
+
+    def _terms(self, query: Features, a: int, b: int | None) -> list[Term]:
+        words = word_terms(*sparse_row(query), difference(self.items_, a, b))
+        concepts = super()._terms(query, a, b)
+        parts = [(1 - self.alpha_, words), (self.alpha_, concepts)]
+        return [term._replace(value=weight * term.value) for weight, terms in parts for term in terms]
+
+
+def find_concepts(items: Features, dim: int, n_iter: int, seed: int) -> np.ndarray:
+    """The leading right singular vectors of the items, float32 (n_words, at most dim)."""
+    from sklearn.utils.extmath import randomized_svd
+
+    n_concepts = min(dim, min(items.shape))
+    with one_blas_thread():
+        _, strengths, rows = randomized_svd(items, n_concepts, n_iter=n_iter, random_state=seed)
+    real = strengths > 1e-6 * max(strengths[0], 1e-30)  # directions of rounding noise say nothing of the items
+    return np.ascontiguousarray(rows[real].T, dtype=np.float32)
+
+
+def unit_rows(vectors: np.ndarray) -> np.ndarray:
+    """Rows at unit length, float32; zero rows stay zero."""
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.ascontiguousarray(vectors / np.maximum(norms, 1e-30), dtype=np.float32)

@@ -1,0 +1,71 @@
+"""The two ways in which a query meets all items: shared words, or vectors in one space.
+
+Every ranker of collections scores by a sum of such parts. A part knows its items; the ranker
+gives the query's side of it. Items are float32; scores are added into float32 rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from tacit.core import Features
+from tacit.kernels.scoring import add_dense_scores, add_sparse_scores
+
+
+@dataclass(frozen=True)
+class SparsePart:
+    """Items by the postings of each word (items by words, CSC); score = x . y_i."""
+
+    postings: sp.csc_array
+
+    @property
+    def n_items(self) -> int:
+        """How many items there are."""
+        return int(self.postings.shape[0])
+
+    def add_scores(self, queries: Features, out: np.ndarray) -> None:
+        """Add the scores of all items for some query rows (CSR) to out (n_queries, n_items)."""
+        rows, posts = sp.csr_array(queries), self.postings
+        data = rows.data.astype(np.float32, copy=False)
+        add_sparse_scores(rows.indptr, rows.indices, data, posts.indptr, posts.indices, posts.data, out)
+
+
+@dataclass(frozen=True)
+class DensePart:
+    """Items as vectors (n_items, dim); score = u . v_i."""
+
+    items: np.ndarray
+
+    @property
+    def n_items(self) -> int:
+        """How many items there are."""
+        return len(self.items)
+
+    def add_scores(self, queries: Features, out: np.ndarray) -> None:
+        """Add the scores of all items for some query vectors (dense) to out (n_queries, n_items)."""
+        add_dense_scores(np.ascontiguousarray(queries, np.float32), self.items, out)
+
+
+Part = SparsePart | DensePart
+
+
+def part_scores(part: Part, side: Features) -> np.ndarray:
+    """Scores by one part alone, float32 (n_queries, n_items)."""
+    out = np.zeros((side.shape[0], part.n_items), np.float32)
+    part.add_scores(side, out)
+    return out
+
+
+def part_of(items: Features) -> Part:
+    """The part that fits the form of the items."""
+    return DensePart(items) if isinstance(items, np.ndarray) else SparsePart(items.tocsc())
+
+
+def project(rows: Features, table: np.ndarray) -> np.ndarray:
+    """rows @ table (n_features, dim), each row with the same bits alone as among others."""
+    if isinstance(rows, np.ndarray):
+        return part_scores(DensePart(np.ascontiguousarray(table.T)), rows)
+    return rows @ table

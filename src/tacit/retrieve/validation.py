@@ -1,0 +1,81 @@
+"""Choosing on held-out pairs: which items are candidates, mean average precision, the weight of a mixture."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from tacit.core import Features, Links, TacitError
+from tacit.metrics import full_ranking_measures
+
+MAX_QUERIES = 500  # more of them cost time and hardly change which setting wins
+
+ScoreRows = Callable[[Features], np.ndarray]
+
+
+class HeldOut(NamedTuple):
+    """Queries to choose on: their rows, which items are relevant, and which are no candidates."""
+
+    queries: Features
+    relevant: sp.csr_array
+    excluded: sp.csr_array
+
+    def blocks(self, size: int = 64) -> Iterator[HeldOut]:
+        """The same in pieces of a few queries, so that score rows stay small."""
+        for start in range(0, self.relevant.shape[0], size):
+            piece = slice(start, start + size)
+            yield HeldOut(self.queries[piece], self.relevant[piece], self.excluded[piece])
+
+
+def hold_out(pairs: Links, share: float = 0.05, seed: int = 0) -> tuple[Links, Links]:
+    """Split pairs into (training, validation) by queries; at least one query goes to each side."""
+    sources = np.unique(pairs.sources)
+    if len(sources) < 2:
+        raise TacitError(f"pairs have {len(sources)} queries, want at least 2: one to learn from, one to choose on")
+    n_held = min(len(sources) - 1, max(1, round(share * len(sources))))
+    held = np.random.default_rng(seed).choice(sources, n_held, replace=False)
+    is_held = np.isin(pairs.sources, held)
+    return pairs.take(~is_held), pairs.take(is_held)
+
+
+def held_out_queries(
+    queries: Features, relevant: Links, known: Links | None, same: bool, max_queries: int = MAX_QUERIES, seed: int = 0
+) -> HeldOut:
+    """Prepare the queries of `relevant` for measuring: a seeded sample of at most `max_queries`.
+
+    Candidates are all items but the query itself (where items are the queries: `same`) and its known links.
+    """
+    rows = np.unique(relevant.sources)
+    if len(rows) > max_queries:
+        rows = np.sort(np.random.default_rng(seed).choice(rows, max_queries, replace=False))
+    excluded = known.to_csr()[rows] if known is not None else sp.csr_array((len(rows), relevant.n_targets))
+    if same:
+        selves = sp.csr_array((np.ones(len(rows)), (np.arange(len(rows)), rows)), shape=excluded.shape)
+        excluded = sp.csr_array(excluded + selves)
+    return HeldOut(queries[rows], relevant.to_csr()[rows] > 0, excluded > 0)
+
+
+def measure(score_rows: ScoreRows, held: HeldOut) -> dict[str, np.ndarray]:
+    """Per query values of every full-ranking measure."""
+    pieces = [
+        full_ranking_measures(score_rows(block.queries), block.relevant, block.excluded) for block in held.blocks()
+    ]
+    return {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
+
+
+def choose_mixture(main: ScoreRows, other: ScoreRows, held: HeldOut, weights: Sequence[float]) -> tuple[float, float]:
+    """The weight w with the best mean average precision of `main + w * other`, and that value.
+
+    Both scores are computed once for all weights; of equally good weights the first is taken.
+    """
+    totals = np.zeros(len(weights))
+    for block in held.blocks():
+        first, second = main(block.queries), other(block.queries)
+        for place, weight in enumerate(weights):
+            mixed = first + np.float32(weight) * second
+            totals[place] += full_ranking_measures(mixed, block.relevant, block.excluded)["AP"].sum()
+    best = int(np.argmax(totals))
+    return float(weights[best]), float(totals[best] / held.relevant.shape[0])

@@ -1,0 +1,146 @@
+"""A collection that can be searched: documents, the words' features, and one fitted ranker."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+
+from tacit.core import Collection, Features, Links, Ranking, Run, TacitError, check_number
+from tacit.features import TextVectorizer
+from tacit.retrieve import CollectionRanker, get_system
+from tacit.search.snippets import Snippet, make_snippet
+
+MAX_QUERY_CHARACTERS = 1_000_000  # a whole page is a fair query; a file of a gigabyte is a mistake
+
+
+@dataclass(frozen=True)
+class Hit:
+    """One answer."""
+
+    rank: int
+    id: str
+    score: float
+    title: str
+    snippet: Snippet
+
+
+class Searcher:
+    """Answers text queries from a collection.
+
+    >>> docs = Collection(["a", "b"], ["Cats", "Dogs"], ["they purr", "they bark"])
+    >>> [hit.id for hit in build_searcher(docs, "tfidf").search("who can bark?")]
+    ['b']
+    """
+
+    def __init__(
+        self, documents: Collection, vectorizer: TextVectorizer, ranker: CollectionRanker, method: str
+    ) -> None:
+        self.documents, self.vectorizer, self.ranker, self.method = documents, vectorizer, ranker, method
+
+    def search(self, query: str, k: int = 10) -> list[Hit]:
+        """The best documents for a query, best first; one that scores 0 has nothing in common with it: left out."""
+        check_number("k", k, low=1, whole=True)
+        if not query.strip():
+            raise TacitError("the query is empty, want at least one word")
+        if len(query) > MAX_QUERY_CHARACTERS:
+            raise TacitError(f"the query has {len(query)} characters, want at most {MAX_QUERY_CHARACTERS}")
+        items, scores = self.ranker.rank(self.features([query]), k).of(0)
+        wanted = set(self.vectorizer.tokenizer_(query))
+        return [
+            self._hit(place + 1, item, score, wanted)
+            for place, (item, score) in enumerate(zip(items.tolist(), scores.tolist(), strict=True))
+            if score != 0
+        ]
+
+    def _hit(self, rank: int, item: int, score: float, wanted: set[str]) -> Hit:
+        document = self.documents[item]
+        snippet = make_snippet(document.text, wanted, self.vectorizer.tokenizer_)
+        return Hit(rank, document.id, score, document.title, snippet)
+
+    def run(self, queries: Collection, k: int = 1000, *, exclude_self: bool = False, threads: int | None = None) -> Run:
+        """Answers to many queries at once; with `exclude_self`, no document answers the query of its own id."""
+        exclude = _selves(queries, self.documents) if exclude_self else None
+        ranking = self.rank(queries, k, exclude=exclude, threads=threads)
+        return ranking.to_run(queries.ids, self.documents.ids, self.method)
+
+    def rank(
+        self, queries: Collection, k: int, *, exclude: sp.csr_array | None = None, threads: int | None = None
+    ) -> Ranking:
+        """Rows of the best documents for many queries."""
+        return self.ranker.rank(self.features(queries.full_texts()), k, exclude=exclude, threads=threads)
+
+    def features(self, texts: Iterable[str]) -> Features:
+        """The rows that the ranker reads, for texts."""
+        return text_features(self.vectorizer, texts, self.method)
+
+    def save(self, path: str | Path) -> None:
+        """Write a model folder."""
+        from tacit.search.persistence import save_searcher
+
+        save_searcher(self, path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Searcher:
+        """Read a model folder."""
+        from tacit.search.persistence import load_searcher
+
+        return load_searcher(path)
+
+
+@dataclass(frozen=True)
+class Training:
+    """What a ranker may learn from: texts of queries and which documents they want.
+
+    `queries` None: the documents themselves are the queries (links between documents).
+    """
+
+    pairs: Links
+    queries: Collection | None = None
+
+
+def build_searcher(
+    documents: Collection,
+    method: str = "bm25",
+    training: Training | None = None,
+    *,
+    dim: int | None = None,
+    words: int | None = 30_000,
+    language: str = "en",
+    stem: bool = False,
+    seed: int = 0,
+) -> Searcher:
+    """Fit a ranker of the given name (see `tacit.retrieve.SYSTEMS`) on documents, and make them searchable."""
+    system = get_system(method)
+    if not len(documents):
+        raise TacitError("the collection has no documents")
+    vectorizer = TextVectorizer(words=words, language=language, stem=stem)
+    items = vectorizer.fit_counts(documents.full_texts())
+    if not items.nnz:
+        raise TacitError(f"no word was found in the {len(documents)} documents")
+    if system.features == "tfidf":
+        items = vectorizer.tfidf(items)
+    queries, pairs = items, None
+    if training is not None:
+        pairs = training.pairs
+        if training.queries is not None:
+            queries = text_features(vectorizer, training.queries.full_texts(), method)
+    ranker = system.make(dim, seed).fit(queries, items, pairs)
+    return Searcher(documents, vectorizer, ranker, method)
+
+
+def text_features(vectorizer: TextVectorizer, texts: Iterable[str], method: str) -> Features:
+    """Rows of counts or tf-idf, whichever the method reads."""
+    counts = vectorizer.counts(texts)
+    return counts if get_system(method).features == "counts" else vectorizer.tfidf(counts)
+
+
+def _selves(queries: Collection, documents: Collection) -> sp.csr_array:
+    own = [
+        (row, documents.row_of[query_id]) for row, query_id in enumerate(queries.ids) if query_id in documents.row_of
+    ]
+    rows, columns = np.array(own, np.int64).reshape(-1, 2).T
+    return sp.csr_array((np.ones(len(own), bool), (rows, columns)), shape=(len(queries), len(documents)))

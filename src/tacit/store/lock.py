@@ -1,0 +1,84 @@
+"""One saver at a time in a folder: a lock of the operating system on the folder itself.
+
+It leaves no file behind and ends with the process that holds it, even a killed one. Readers take no lock.
+Where the system has no such lock (Windows, some network disks), savers are not kept apart: there a folder
+must have one saver at a time. A kill is harmless everywhere.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from tacit.store.files import refusal
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+WAIT_SECONDS = 120.0
+_PAUSE = 0.01
+_NO_LOCKS_HERE = {errno.ENOTSUP, errno.ENOSYS, errno.EINVAL, errno.ENOLCK, errno.EBADF}
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Make the folder if need be and hold it alone."""
+    if fcntl is None:
+        folder.mkdir(parents=True, exist_ok=True)
+        yield
+        return
+    descriptor = _wait_for_lock(folder)
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            # Closing alone would not free it while a forked child has the folder open too.
+            fcntl.flock(descriptor, fcntl.LOCK_UN)
+        os.close(descriptor)
+
+
+def _wait_for_lock(folder: Path) -> int:
+    give_up = time.monotonic() + WAIT_SECONDS
+    while True:
+        folder.mkdir(parents=True, exist_ok=True)
+        descriptor = _lock_now(folder)
+        if descriptor is not None:
+            return descriptor
+        if time.monotonic() > give_up:
+            raise refusal(folder, f"another process has been saving here for {WAIT_SECONDS:g} seconds; try again later")
+        time.sleep(_PAUSE)
+
+
+def _lock_now(folder: Path) -> int | None:
+    """An open and locked folder, or None if somebody else has it or has removed it meanwhile."""
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+    except FileNotFoundError:
+        return None
+    try:
+        if _try_flock(descriptor) and os.path.samestat(os.fstat(descriptor), folder.stat()):
+            return descriptor
+    except FileNotFoundError:
+        pass
+    except BaseException:
+        os.close(descriptor)
+        raise
+    os.close(descriptor)
+    return None
+
+
+def _try_flock(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError as error:
+        if error.errno not in _NO_LOCKS_HERE:
+            raise
+    return True

@@ -1,0 +1,168 @@
+"""Write a model folder so that a kill at any moment leaves the old model or the new one whole.
+
+A save works in `.saving` inside the folder, and every step is one rename:
+
+1. `.saving/model.json` is written and synced.
+2. `.saving/arrays.part` is written, synced, and renamed `.saving/arrays.safetensors`: it is complete.
+3. `.saving/model.json` is renamed over `model.json`. This is the moment at which the new model counts.
+4. `.saving/arrays.safetensors` is renamed over `arrays.safetensors`, and `.saving` is removed.
+
+After a kill between 3 and 4, `model.json` names (by `arrays_id`) arrays that still lie in `.saving`: the
+reader looks there too, and the next save does step 4 first. Before 3 the old pair stands untouched, and the
+next save throws `.saving` away.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from contextlib import suppress
+from pathlib import Path
+
+from tacit.core import StoreError
+from tacit.store.arrays import describe_array, read_arrays_id, write_arrays
+from tacit.store.files import os_errors, refusal, sync, write_synced
+from tacit.store.header import Header, encode_header, read_fields
+from tacit.store.lock import locked
+from tacit.store.stored import Stored, check_stored
+
+MODEL_FILE = "model.json"
+ARRAYS_FILE = "arrays.safetensors"
+STAGE = ".saving"
+_UNFINISHED = "arrays.part"
+
+
+def save_model(path: str | os.PathLike[str], stored: Stored) -> None:
+    """Make the folder hold this model, in place of an older one if it holds one.
+
+    Values that cannot be stored raise TacitError; a path that cannot or must not be written raises
+    StoreError. Other files in a model folder stay as they are. The same model gives the same bytes.
+
+    >>> import numpy as np, tempfile
+    >>> from tacit.store import load_model
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_model(folder, Stored("LsiRanker", {"dim": 2}, {"items": np.eye(2)}))
+    ...     sorted(os.listdir(folder)), load_model(folder).params
+    (['arrays.safetensors', 'model.json'], {'dim': 2})
+    """
+    stored = check_stored(stored)
+    entries = {name: describe_array(array) for name, array in stored.arrays.items()}
+    header = Header(stored.kind, stored.params, entries)
+    text = encode_header(header)  # refuses what is too large before the disk is touched
+    folder = Path(path)
+    with os_errors(folder, "cannot be written"):
+        is_new = not _check_place(folder)
+        with locked(folder):
+            try:
+                _check_ours(folder)
+                _replace(folder, stored, header.arrays_id, text)
+            finally:
+                if is_new:
+                    _settle(folder)
+
+
+def check_destination(path: str | os.PathLike[str]) -> None:
+    """Refuse a path that a model must not be saved to; worth asking before a long training.
+
+    Good are: a path that does not exist yet, an empty folder, a folder with a tacit model.
+
+    >>> check_destination(__file__)
+    Traceback (most recent call last):
+    tacit.core.errors.StoreError: save.py: is a file, want a folder to save a model in
+    """
+    folder = Path(path)
+    with os_errors(folder, "cannot be written"):
+        if _check_place(folder):
+            _check_ours(folder)
+
+
+def _check_place(folder: Path) -> bool:
+    """Whether the folder is there; if not, it must be possible to make it."""
+    if "\0" in str(folder):
+        raise refusal(folder, "is no path: it has a zero byte in it")
+    existing = next(place for place in (folder, *folder.absolute().parents) if place.exists())
+    if not existing.is_dir():
+        raise refusal(existing, "is a file, want a folder to save a model in")
+    if not os.access(existing, os.W_OK | os.X_OK):
+        raise refusal(existing, "cannot be written: no permission")
+    return existing is folder
+
+
+def _check_ours(folder: Path) -> None:
+    """A model folder or an empty one (but for what a killed save has left)."""
+    names = set(os.listdir(folder))
+    if MODEL_FILE in names:
+        try:
+            read_fields(folder / MODEL_FILE)
+        except StoreError as error:
+            raise StoreError(f"{error}; nothing was saved over it, so move it away or choose another folder") from error
+    elif names - {STAGE}:
+        other = min(names - {STAGE})
+        raise refusal(folder, f"holds {other!r} and no tacit model, want a new or empty folder")
+    stage = folder / STAGE
+    if stage.is_symlink() or (STAGE in names and not stage.is_dir()):
+        raise refusal(stage, "is not a folder that a save has made")
+
+
+def _replace(folder: Path, stored: Stored, arrays_id: str, text: bytes) -> None:
+    """All four steps. The same tidying ends a save that worked, one that failed and one that was killed."""
+    _tidy(folder)
+    try:
+        _stage(folder, stored, arrays_id, text)
+        _commit(folder)
+    finally:
+        _tidy(folder)
+
+
+def _stage(folder: Path, stored: Stored, arrays_id: str, text: bytes) -> None:
+    """Steps 1 and 2: everything on disk, nothing of it counting yet."""
+    stage = folder / STAGE
+    stage.mkdir()
+    write_synced(stage / MODEL_FILE, text)
+    write_arrays(stage / _UNFINISHED, stored.arrays, arrays_id)
+    _share_mode(folder, stage)
+    sync(stage / _UNFINISHED)
+    os.replace(stage / _UNFINISHED, stage / ARRAYS_FILE)
+    sync(stage)
+    sync(folder)
+
+
+def _share_mode(folder: Path, stage: Path) -> None:
+    """Permissions of the model that is replaced, else the usual ones: safetensors writes for its owner only."""
+    old = folder / MODEL_FILE
+    mode = (old if old.exists() else stage / MODEL_FILE).stat().st_mode & 0o777
+    for name in (MODEL_FILE, _UNFINISHED):
+        os.chmod(stage / name, mode)
+
+
+def _commit(folder: Path) -> None:
+    """Step 3. The sync keeps a power cut from doing step 4 without it."""
+    os.replace(folder / STAGE / MODEL_FILE, folder / MODEL_FILE)
+    sync(folder)
+
+
+def _settle(folder: Path) -> None:
+    """End a first save: make the new folder's own name durable, or take the folder away if nothing came into it."""
+    with suppress(OSError):
+        if not os.listdir(folder):
+            folder.rmdir()
+        sync(folder.absolute().parent)
+
+
+def _tidy(folder: Path) -> None:
+    """Step 4, of this save or of one that was killed; what never counted is thrown away."""
+    stage = folder / STAGE
+    if not stage.exists():
+        return
+    staged_id = read_arrays_id(stage / ARRAYS_FILE)
+    if staged_id is not None and staged_id == _committed_id(folder):
+        os.replace(stage / ARRAYS_FILE, folder / ARRAYS_FILE)
+        sync(folder)
+    shutil.rmtree(stage)
+
+
+def _committed_id(folder: Path) -> object:
+    try:
+        return read_fields(folder / MODEL_FILE).get("arrays_id")
+    except StoreError:
+        return None

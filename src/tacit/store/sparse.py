@@ -1,0 +1,95 @@
+"""Sparse matrices as four arrays: `data`, `indices`, `indptr` (the CSR form) and `shape`.
+
+Row i has the columns `indices[indptr[i]:indptr[i + 1]]`, rising, with the values at the same places in
+`data`. Compiled loops trust every one of these numbers, so all are checked on the way in and out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from tacit.core import StoreError, TacitError
+from tacit.store.parts import take_array, with_prefix
+from tacit.store.stored import DTYPES
+
+
+def pack_csr(prefix: str, matrix: Any) -> dict[str, np.ndarray]:
+    """Arrays of a sparse matrix of any form; rows are sorted and repeated entries added up first.
+
+    >>> arrays = pack_csr("tfidf", sp.csr_array(np.eye(2)))
+    >>> sorted(arrays), unpack_csr("tfidf", arrays).toarray().tolist()
+    (['tfidf/data', 'tfidf/indices', 'tfidf/indptr', 'tfidf/shape'], [[1.0, 0.0], [0.0, 1.0]])
+    """
+    if not sp.issparse(matrix) or matrix.ndim != 2:
+        raise TacitError(f"{prefix} is of type {type(matrix).__name__}, want a sparse matrix with two dimensions")
+    rows = sp.csr_array(matrix)
+    if not rows.has_canonical_format:
+        rows = rows.copy()  # the constructor above shares the caller's arrays
+        rows.sum_duplicates()
+    index_type = np.result_type(rows.indices, rows.indptr)
+    parts = {
+        "data": rows.data,
+        "indices": rows.indices.astype(index_type, copy=False),
+        "indptr": rows.indptr.astype(index_type, copy=False),
+        "shape": np.array(rows.shape, np.int64),
+    }
+    fault = _csr_fault(*parts.values())
+    if fault:
+        raise TacitError(f"{prefix}: {fault}")
+    return with_prefix(prefix, parts)
+
+
+def unpack_csr(
+    prefix: str,
+    arrays: Mapping[str, np.ndarray],
+    *,
+    shape: tuple[int | None, int | None] = (None, None),
+) -> sp.csr_array:
+    """The sparse matrix below a prefix, without copying; StoreError unless it is sound (and of that shape)."""
+    data = take_array(arrays, f"{prefix}/data", dtype=DTYPES, shape=(None,), finite=False)
+    indices = take_array(arrays, f"{prefix}/indices", dtype=("int32", "int64"), shape=(None,))
+    indptr = take_array(arrays, f"{prefix}/indptr", dtype=indices.dtype.name, shape=(None,))
+    size = take_array(arrays, f"{prefix}/shape", dtype="int64", shape=(2,))
+    fault = _csr_fault(data, indices, indptr, size)
+    if fault:
+        raise StoreError(f"array '{prefix}': {fault}")
+    n_rows, n_columns = size.tolist()
+    if shape[0] not in (None, n_rows) or shape[1] not in (None, n_columns):
+        wanted = " x ".join("any" if length is None else str(length) for length in shape)
+        raise StoreError(f"array '{prefix}' is {n_rows} x {n_columns}, want {wanted}")
+    # Set and not passed: the constructor copies arrays that are small windows on a large file.
+    matrix = sp.csr_array((n_rows, n_columns), dtype=data.dtype)
+    matrix.data, matrix.indices, matrix.indptr = data, indices, indptr
+    matrix.has_canonical_format = True  # checked above; without this every user of it would look again
+    return matrix
+
+
+def _csr_fault(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, shape: np.ndarray) -> str | None:
+    """What is wrong with a matrix, if anything. Neighbours are compared, never subtracted: no overflow."""
+    n_rows, n_columns = shape.tolist()
+    if n_rows < 0 or not 0 <= n_columns <= np.iinfo(indices.dtype).max:
+        return f"a shape of {n_rows} x {n_columns} cannot be"
+    if len(data) != len(indices):
+        return f"{len(data)} values for {len(indices)} columns"
+    if len(indptr) != n_rows + 1:
+        return f"{len(indptr)} row limits, want {n_rows + 1}"
+    if indptr[0] != 0 or indptr[-1] != len(indices) or (indptr[1:] < indptr[:-1]).any():
+        return f"row limits do not rise from 0 to {len(indices)}"
+    if len(indices) and (indices.min() < 0 or indices.max() >= n_columns):
+        return f"columns from {indices.min()} to {indices.max()}, want 0 to {n_columns - 1}"
+    if not _rise_within_rows(indices, indptr):
+        return "columns do not rise within a row"
+    if data.dtype.kind == "f" and not np.isfinite(data).all():
+        return "it holds NaN or infinity"
+    return None
+
+
+def _rise_within_rows(indices: np.ndarray, indptr: np.ndarray) -> bool:
+    rises = indices[1:] > indices[:-1]
+    inner = indptr[(indptr > 0) & (indptr < len(indices))]
+    rises[inner - 1] = True  # from the end of one row to the start of the next it may fall
+    return bool(rises.all())

@@ -1,0 +1,125 @@
+"""What a model is on disk: a class name, JSON parameters, plain arrays; and what may stand in each.
+
+The same rules hold on both sides: what `save_model` takes is what `load_model` gives.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tacit.core import TacitError
+from tacit.store.files import shown
+
+# Name of a dtype -> how its numbers lie in the file (little-endian) and safetensors' word for it.
+DTYPES = {
+    "bool": ("|b1", "BOOL"),
+    "uint8": ("|u1", "U8"),
+    "int8": ("|i1", "I8"),
+    "uint16": ("<u2", "U16"),
+    "int16": ("<i2", "I16"),
+    "uint32": ("<u4", "U32"),
+    "int32": ("<i4", "I32"),
+    "uint64": ("<u8", "U64"),
+    "int64": ("<i8", "I64"),
+    "float16": ("<f2", "F16"),
+    "float32": ("<f4", "F32"),
+    "float64": ("<f8", "F64"),
+}
+_KIND = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,99}", re.ASCII)
+_ARRAY_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*(/[A-Za-z0-9_][A-Za-z0-9_.-]*)*", re.ASCII)
+_MAX_NAME = 200
+_MAX_DEPTH = 50
+_MAX_BITS = 1024
+
+
+@dataclass(frozen=True, eq=False)
+class Stored:
+    """A model as the folder keeps it.
+
+    kind: registered class name such as "LsiRanker"; params: JSON values only; arrays: by names such as
+    "ranker/item_vectors", of the dtypes in `DTYPES`.
+    """
+
+    kind: str
+    params: dict[str, Any]
+    arrays: dict[str, np.ndarray]
+
+
+def check_stored(stored: Stored) -> Stored:
+    """The same model in the form that is written: exact JSON values, little-endian contiguous arrays."""
+    if not is_kind(stored.kind):
+        raise TacitError(f"kind is {shown(stored.kind)}, want a class name of letters, digits and _")
+    if not isinstance(stored.params, dict):
+        raise TacitError(f"params is of type {type(stored.params).__name__}, want dict")
+    params = _json_value("params", stored.params, 0)
+    return Stored(stored.kind, params, {name: _plain(name, array) for name, array in stored.arrays.items()})
+
+
+def is_kind(kind: object) -> bool:
+    """Whether this may be the name of a class."""
+    return isinstance(kind, str) and _KIND.fullmatch(kind) is not None
+
+
+def is_array_name(name: object) -> bool:
+    """Whether this may be the name of an array: parts of letters, digits, _ - . joined by /.
+
+    >>> [is_array_name(name) for name in ("ranker/item_vectors", "../x", "/x", "__metadata__")]
+    [True, False, False, False]
+    """
+    if not isinstance(name, str) or len(name) > _MAX_NAME or name == "__metadata__":  # safetensors keeps that one
+        return False
+    return _ARRAY_NAME.fullmatch(name) is not None
+
+
+def _plain(name: str, array: Any) -> np.ndarray:
+    if not is_array_name(name):
+        raise TacitError(f"array name {shown(name)} has other signs than letters, digits, _ - . with / between parts")
+    if not isinstance(array, np.ndarray) or isinstance(array, np.ma.MaskedArray):
+        raise TacitError(f"array {name!r} is of type {type(array).__name__}, want a plain numpy array")
+    if array.dtype.name not in DTYPES:
+        raise TacitError(f"array {name!r} has dtype {array.dtype.name}, want one of {', '.join(DTYPES)}")
+    return np.asarray(array, dtype=DTYPES[array.dtype.name][0], order="C")
+
+
+def _json_value(where: str, value: Any, depth: int) -> Any:
+    if depth > _MAX_DEPTH:
+        raise TacitError(f"{shown(where)} is nested deeper than {_MAX_DEPTH} levels")
+    if isinstance(value, np.generic):
+        value = value.item()  # the same number as Python has it
+    if isinstance(value, str):
+        return _json_text(where, value)
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int | float):
+        return _json_number(where, value)
+    if isinstance(value, list):
+        return [_json_value(f"{where}[{i}]", entry, depth + 1) for i, entry in enumerate(value)]
+    if isinstance(value, dict):
+        for key in value:
+            if not isinstance(key, str):
+                raise TacitError(f"{where} has the key {shown(key)}, want only strings as keys")
+        return {_json_text(where, key): _json_value(f"{where}.{key}", entry, depth + 1) for key, entry in value.items()}
+    raise TacitError(f"{where} is of type {type(value).__name__}, want a JSON value (dict, list, str, number, bool)")
+
+
+def _json_text(where: str, text: str) -> str:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:  # two halves of a character would come back as one
+        raise TacitError(f"{where} has {shown(text)}, want text that can be written as UTF-8") from error
+    return str(text)
+
+
+def _json_number(where: str, value: int | float) -> int | float:
+    if isinstance(value, int):
+        if value.bit_length() > _MAX_BITS:
+            raise TacitError(f"{where} is a number of {value.bit_length()} bits, want at most {_MAX_BITS}")
+        return int(value)
+    if not math.isfinite(value):
+        raise TacitError(f"{where} is {value}, want a finite number")
+    return float(value)

@@ -1,0 +1,146 @@
+"""The command line as a user meets it: results on stdout, one line on stderr for a mistake, exit codes."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from tacit.app.main import main
+
+DOCS = [
+    {"id": "pinv", "title": "Pseudo inverse", "text": "The pseudo inverse of a singular matrix."},
+    {"id": "inv", "title": "Inverse", "text": "The inverse of a square matrix."},
+    {"id": "interp", "title": "Interpolation", "text": "Interpolate scattered points."},
+]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "docs.jsonl").write_text("".join(json.dumps(doc) + "\n" for doc in DOCS))
+    (tmp_path / "links.tsv").write_text("pinv\tinv\ninv\tpinv\n")
+    (tmp_path / "queries.tsv").write_text("1\tsingular matrix\n2\tscattered points\n")
+    (tmp_path / "qrels.txt").write_text("1 0 pinv 2\n1 0 inv 0\n2 0 interp 1\n")
+    (tmp_path / "clicks.tsv").write_text("grid data\tinterp\t3\ngrid data\tinterp\nsolve\tinv\n")
+    return tmp_path
+
+
+@pytest.fixture
+def tacit(capfd):
+    def call(*words):
+        code = main([str(word) for word in words])
+        out, err = capfd.readouterr()
+        return code, out, err
+
+    return call
+
+
+def test_fit_search_evaluate(folder, tacit):
+    code, out, err = tacit("fit", "docs.jsonl", "-o", "model")
+    assert (code, out) == (0, "")
+    assert "bm25 fitted on 3 documents" in err
+    code, out, _ = tacit("search", "model", "singular matrix", "-k", 2)
+    assert code == 0
+    assert out.splitlines()[0].split()[0::2][:1] == ["1"]
+    assert "Pseudo inverse  (pinv)" in out
+    assert "*singular* *matrix*" in out
+    assert tacit("search", "model", "--queries", "queries.tsv", "--run", "all.run")[0] == 0
+    code, out, _ = tacit("evaluate", "qrels.txt", "all.run", "-m", "AP", "-m", "RR", "--json")
+    found = json.loads(out)
+    assert found["measures"] == {"AP": 1.0, "RR": 1.0}
+    assert found["queries"] == 2
+    assert found["compare"] == []
+
+
+def test_search_prints_json(folder, tacit):
+    tacit("fit", "docs.jsonl", "-o", "model", "--method", "tfidf")
+    found = json.loads(tacit("search", "model", "scattered points", "--json")[1])
+    assert found["method"] == "tfidf"
+    hit = found["hits"][0]
+    assert (hit["rank"], hit["id"], hit["title"]) == (1, "interp", "Interpolation")
+    assert [hit["snippet"][start:end] for start, end in hit["matches"]] == ["scattered", "points"]
+
+
+def test_compare_names_the_better_run(folder, tacit):
+    (folder / "good.run").write_text("1 Q0 pinv 1 2 a\n2 Q0 interp 1 2 a\n")
+    (folder / "bad.run").write_text("1 Q0 inv 1 2 b\n1 Q0 pinv 2 1 b\n2 Q0 inv 1 1 b\n")
+    code, out, _ = tacit("evaluate", "qrels.txt", "bad.run", "--compare", "good.run", "-m", "AP", "--json")
+    found = json.loads(out)
+    assert code == 0
+    assert found["measures"]["AP"] == 0.25
+    assert found["compare"][0]["measures"]["AP"] == 1.0
+    assert found["tests"][0]["better"] == "good.run"
+    assert "good.run" in tacit("evaluate", "qrels.txt", "bad.run", "--compare", "good.run")[1]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [("--links", "links.tsv"), ("--queries", "queries.tsv", "--qrels", "qrels.txt"), ("--clicks", "clicks.tsv")],
+)
+def test_fit_learns_from_every_source(folder, tacit, source):
+    code, _, err = tacit("fit", "docs.jsonl", "-o", "model", "--method", "lsi+tfidf", "--dim", 2, *source)
+    assert code == 0, err
+    assert "alpha" in err
+    assert "2 pairs" in err
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["fit", "absent.jsonl", "-o", "m"], 1, "absent.jsonl"),
+        (["fit", "docs.jsonl", "-o", "m", "--method", "bm26"], 2, "did you mean 'bm25'"),
+        (["fit", "docs.jsonl", "-o", "m", "--words", "0"], 2, "whole number >= 1"),
+        (["fit", "docs.jsonl", "-o", "m", "--links", "l", "--clicks", "c"], 2, "exclude each other"),
+        (["fit", "docs.jsonl", "-o", "m", "--qrels", "q"], 2, "needs --queries"),
+        (["fit", "docs.jsonl", "-o", "m", "--language", "zz"], 2, "language"),
+        (["fit", "docs.jsonl", "-o", "docs.jsonl"], 1, "docs.jsonl"),
+        (["search", "absent", "x"], 1, "absent"),
+        (["search", "absent"], 2, "QUERY or --queries"),
+        (["search", "absent", "--queries", "q"], 2, "go together"),
+        (["evaluate", "qrels.txt", "absent.run"], 1, "absent.run"),
+        (["evaluate", "qrels.txt", "qrels.txt"], 1, "qrels.txt:1"),
+        (["evaluate", "qrels.txt", "all.run", "-m", "nDGC@10"], 2, "nDCG"),
+        (["reproduce", "link"], 2, "did you mean 'links'"),
+        (["reproduce", "links", "--data", ".", "--corpus", "mdn"], 2, "mdn_ja_en"),
+        (["reproduce", "links", "--data", "."], 1, "docs.jsonl.gz"),
+        ([], 2, "COMMAND"),
+        (["dmeo"], 2, "demo"),
+    ],
+)
+def test_mistakes_get_one_line_and_a_code(folder, tacit, words, code, message):
+    (folder / "all.run").write_text("1 Q0 pinv 1 2 a\n")
+    found, out, err = tacit(*words)
+    assert (found, out) == (code, "")
+    assert message in err
+    assert err.startswith("tacit")
+    assert err.count("\n") == 1
+    assert "Traceback" not in err
+
+
+def test_a_bad_line_is_named_and_no_model_is_left(folder, tacit):
+    (folder / "bad.jsonl").write_text('{"id": "a", "text": "x"}\n{"id": "a", "text": "y"}\n')
+    code, _, err = tacit("fit", "bad.jsonl", "-o", "model")
+    assert code == 1
+    assert "bad.jsonl:2" in err
+    assert not (folder / "model").exists()
+
+
+def test_reproduce_lists_the_experiments(tacit):
+    code, out, _ = tacit("reproduce")
+    assert code == 0
+    assert out.startswith("links: ")
+
+
+def test_a_reader_that_leaves_early_is_no_error(folder, tacit):
+    tacit("fit", "docs.jsonl", "-o", "model")
+    script = f"{sys.executable} -m tacit search model 'matrix' | head -c 1"
+    done = subprocess.run(script, shell=True, capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+
+
+def test_help_starts_fast():
+    """No timing here (benchmarks/startup.py has it): only that nothing heavy is imported."""
+    code = "import sys, tacit.app.main as m; m.build_parser().format_help(); print('numpy' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"

@@ -1,0 +1,215 @@
+"""Judgments and runs in each form; `ir_measures` reads the same files as a second opinion."""
+
+import io
+import logging
+import sys
+
+import ir_measures
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tacit.core import Collection, DataError, Judgments, Lists, Run, TacitError
+from tacit.data import check_known, judgments_of_lists, read_qrels, read_run, write_qrels, write_run
+
+
+@pytest.fixture
+def stored(tmp_path):
+    def store(text, name="file.txt"):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        return tmp_path / name
+
+    return store
+
+
+def collection(*ids):
+    return Collection(ids, [""] * len(ids), [""] * len(ids))
+
+
+class TestReadQrels:
+    def test_trec(self, stored):
+        judgments = read_qrels(stored("q1 0 a 2\n\nq1\t0  b\t0\nq2 Q0 a 1.5\n"))
+        assert judgments.to_dict() == {"q1": {"a": 2.0, "b": 0.0}, "q2": {"a": 1.5}}
+
+    def test_beir_with_blanks_in_ids(self, stored):
+        judgments = read_qrels(stored("query-id\tcorpus-id\tscore\nq 1\tNew York\t1\nq2\tb\t0\n"))
+        assert judgments.to_dict() == {"q 1": {"New York": 1.0}, "q2": {"b": 0.0}}
+
+    def test_negative_grades_are_no_judgments_but_keep_their_query(self, stored):
+        judgments = read_qrels(stored("q0 0 z -1\nq1 0 a -2\nq1 0 b 1\nq2 0 a 0\n"))
+        assert judgments.query_ids == ["q0", "q1", "q2"]
+        assert judgments.doc_ids == ["a", "b"]
+        assert judgments.to_dict() == {"q0": {}, "q1": {"b": 1.0}, "q2": {"a": 0.0}}
+
+    def test_letor(self, stored):
+        path = stored("# a comment\n2 qid:7 1:0.5 #docid = a\n0 qid:7 1:0.1\n1 qid:x 1:3 #docid = a\n")
+        assert read_qrels(path).to_dict() == {"7": {"a": 2.0, "7-2": 0.0}, "x": {"a": 1.0}}
+
+    def test_letor_from_standard_input_is_refused(self, monkeypatch):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"2 qid:7 1:0.5\n")))
+        with pytest.raises(DataError, match=r"<stdin>: LETOR lists .* want a file"):
+            read_qrels("-")
+
+    @pytest.mark.parametrize(
+        ("lines", "message"),
+        [
+            ("", r"file\.txt: holds no judgments"),
+            ("query-id\tcorpus-id\tscore\n", r"file\.txt: holds no judgments"),
+            ("q 0 a\n", ":1: 3 columns, want query 0 document grade"),
+            ("q 0 a 1\nq 0 b 1 x\n", ":2: 5 columns"),
+            ("q 0 a x\n", ":1: grade is 'x', want a finite number"),
+            ("q 0 a nan\n", ":1: grade is 'nan'"),
+            ("q 0 a inf\n", ":1: grade is 'inf'"),
+            ("q 0 a 1\n\nr 0 a 1\nq 0 a 1\n", ":4: this pair of query and document stands in line 1 already"),
+            ("q 0 a -1\nq 0 a 1\n", ":2: this pair"),
+            (
+                "query-id\tcorpus-id\tscore\nq a 1\n",
+                ":2: 1 columns between tabs, want query-id<TAB>corpus-id<TAB>score",
+            ),
+            ("query-id\tcorpus-id\tscore\n\ta\t1\n", ":2: id is empty"),
+            ("1 qid:7 1:0 #docid = a\n1 qid:7 1:0 #docid = a\n", r"file\.txt: query '7' has document 'a' twice"),
+        ],
+    )
+    def test_mistakes(self, stored, lines, message):
+        with pytest.raises(DataError, match=message):
+            read_qrels(stored(lines))
+
+
+def test_judgments_of_lists_leave_out_what_is_unjudged():
+    y = np.array([np.nan, 1.0, -1.0, 0.0])
+    lists = Lists(np.zeros((4, 1)), y, np.array([0, 2, 3, 4]), ["q", "r", "s"], ["a", "b", "c", ""])
+    assert judgments_of_lists(lists).to_dict() == {"q": {"b": 1.0}, "r": {}, "s": {"s-1": 0.0}}
+
+
+class TestReadRun:
+    def test_the_rank_column_does_not_count(self, stored):
+        run = read_run(stored("q1 Q0 b 1 0.5 sys\nq1\tQ0\ta\t7\t2e3 other\n\nq2 Q0 b 1 -1 sys\n"))
+        assert run.to_dict() == {"q1": {"b": 0.5, "a": 2000.0}, "q2": {"b": -1.0}}
+        assert run.name == "sys"
+        assert run.doc_ids == ["b", "a"]
+
+    @pytest.mark.parametrize(
+        ("lines", "message"),
+        [
+            ("", r"file\.txt: holds no lines, want query Q0 document rank score tag"),
+            ("q Q0 a 1 0.5\n", ":1: 5 columns, want query Q0 document rank score tag"),
+            ("q Q0 a x 0.5 s\n", ":1: rank is 'x', want a whole number"),
+            ("q Q0 a 1.5 0.5 s\n", ":1: rank is '1.5'"),
+            ("q Q0 a 1 x s\n", ":1: score is 'x', want a finite number"),
+            ("q Q0 a 1 nan s\n", ":1: score is 'nan'"),
+            ("q Q0 a 1 -inf s\n", ":1: score is '-inf'"),
+            ("q Q0 a 1 3 s\nq Q0 b 2 2 s\nq Q0 a 3 1 s\n", ":3: this pair of query and document stands in line 1"),
+        ],
+    )
+    def test_mistakes(self, stored, lines, message):
+        with pytest.raises(DataError, match=message):
+            read_run(stored(lines))
+
+
+class TestWriteRun:
+    def test_best_first_and_ties_by_row(self, tmp_path):
+        query, doc, score = np.array([1, 0, 0, 0]), np.array([0, 2, 1, 0]), np.array([0.1, 1.0, 1.0, 3.0])
+        write_run(Run(["q", "r"], ["a", "b", "c"], query, doc, score, "sys"), tmp_path / "r")
+        assert (tmp_path / "r").read_text().splitlines() == [
+            "q Q0 a 1 3.0 sys",
+            "q Q0 b 2 1.0 sys",
+            "q Q0 c 3 1.0 sys",
+            "r Q0 a 1 0.1 sys",
+        ]
+
+    @pytest.mark.parametrize(
+        ("scores", "name", "message"),
+        [
+            ({"q x": {"a": 1.0}}, "s", "query id is 'q x', want no blanks"),
+            ({"q": {"New York": 1.0}}, "s", "document id is 'New York', want no blanks: TREC"),
+            ({"q": {"a\u3000b": 1.0}}, "s", "document id"),
+            ({"": {"a": 1.0}}, "s", "query id is empty"),
+            ({"q": {"a": 1.0}}, "my run", "name of the run is 'my run'"),
+            ({"q": {"a": 1.0}}, "", "name of the run is empty"),
+        ],
+    )
+    def test_what_the_form_cannot_carry(self, tmp_path, scores, name, message):
+        with pytest.raises(TacitError, match=message):
+            write_run(Run.from_dict(scores, name), tmp_path / "r")
+        assert not list(tmp_path.iterdir())
+
+    def test_a_document_twice(self, tmp_path):
+        run = Run(["q"], ["a"], np.array([0, 0]), np.array([0, 0]), np.array([1.0, 2.0]))
+        with pytest.raises(TacitError, match="query 'q' has document 'a' twice"):
+            write_run(run, tmp_path / "r")
+
+
+words = st.text("abcé日_-", min_size=1, max_size=4)
+suffixes = st.sampled_from(["", ".gz", ".xz", ".bz2", ".zst"])
+
+
+def tables(numbers):
+    return st.dictionaries(words, st.dictionaries(words, numbers, min_size=1, max_size=6), min_size=1, max_size=5)
+
+
+@given(scores=tables(st.floats(allow_nan=False, allow_infinity=False)), suffix=suffixes)
+@settings(max_examples=60, deadline=None)
+def test_a_run_that_is_written_is_read_again_and_has_the_order_of_its_scores(tmp_path_factory, scores, suffix):
+    path = tmp_path_factory.mktemp("run") / f"run.txt{suffix}"
+    write_run(Run.from_dict(scores, "sys"), path)
+    again = read_run(path)
+    assert again.to_dict() == scores
+    assert again.query_ids == list(scores)
+    for found in again.to_dict().values():
+        assert list(found.values()) == sorted(found.values(), reverse=True)
+
+
+@given(grades=tables(st.integers(0, 4) | st.floats(0, 1e300)), suffix=suffixes)
+@settings(max_examples=60, deadline=None)
+def test_judgments_that_are_written_are_read_again(tmp_path_factory, grades, suffix):
+    path = tmp_path_factory.mktemp("qrels") / f"qrels.txt{suffix}"
+    write_qrels(Judgments.from_dict(grades), path)
+    assert read_qrels(path).to_dict() == grades
+
+
+def test_others_read_what_we_write(tmp_path):
+    write_qrels(Judgments.from_dict({"q": {"a": 2, "b": 0}}), tmp_path / "qrels")
+    write_run(Run.from_dict({"q": {"b": 0.1, "a": 0.1 + 2**-56}}), tmp_path / "run")
+    assert [tuple(entry)[:3] for entry in ir_measures.read_trec_qrels(str(tmp_path / "qrels"))] == [
+        ("q", "a", 2),
+        ("q", "b", 0),
+    ]
+    entries = [tuple(entry)[:3] for entry in ir_measures.read_trec_run(str(tmp_path / "run"))]
+    assert entries == [("q", "a", 0.1 + 2**-56), ("q", "b", 0.1)]
+
+
+def test_queries_that_qrels_cannot_carry_are_counted_aloud(tmp_path, caplog):
+    with caplog.at_level(logging.WARNING, "tacit"):
+        write_qrels(Judgments.from_dict({"q": {"a": 1}, "r": {}}), tmp_path / "qrels")
+    assert "1 queries have no judgments and are not written" in caplog.text
+
+
+class TestCheckKnown:
+    judgments = Judgments.from_dict({"q": {"a": 1, "x": 2}, "r": {"a": 0}, "s": {"x": 1}, "t": {}})
+
+    def test_nothing_changes_when_all_are_known(self):
+        assert check_known(self.judgments, collection("t", "s", "r", "q"), collection("x", "a")) is self.judgments
+
+    def test_unknown_ids_are_an_error(self):
+        wanted = (
+            r"q\.txt: 2 of 4 judgments name an unknown id \(0 queries, 1 documents\), the first is document 'x'; .*--s"
+        )
+        with pytest.raises(DataError, match=wanted):
+            check_known(self.judgments, collection("q", "r", "s", "t"), collection("a"), path="q.txt")
+        wanted = r"2 of 4 judgments name an unknown id \(2 queries, 1 documents\), the first is query 's'"
+        with pytest.raises(DataError, match=wanted):
+            check_known(self.judgments, collection("q", "r"), collection("a"))
+        with pytest.raises(DataError, match="4 of 4 judgments"):
+            check_known(self.judgments, collection("q", "r"), collection("b"), skip_unknown=True)
+
+    def test_unknown_ids_are_left_out_aloud(self, caplog):
+        with caplog.at_level(logging.WARNING, "tacit"):
+            kept = check_known(self.judgments, collection("q", "r", "s"), collection("a"), skip_unknown=True)
+        assert kept.to_dict() == {"q": {"a": 1.0}, "r": {"a": 0.0}, "s": {}}
+        assert kept.doc_ids == ["a"]
+        assert "left out: 2 of 4 judgments" in caplog.text
+
+    def test_queries_are_renumbered(self):
+        kept = check_known(self.judgments, collection("r", "s"), collection("a", "x"), skip_unknown=True)
+        assert kept.to_dict() == {"r": {"a": 0.0}, "s": {"x": 1.0}}

@@ -1,0 +1,71 @@
+"""The fixed JSON form, tests between systems, and cells that survive interruption and damage."""
+
+import json
+
+import numpy as np
+import pytest
+
+from tacit.experiments.cells import CellCache
+from tacit.experiments.figures import write_link_figures
+from tacit.experiments.markdown import to_markdown
+from tacit.experiments.report import Report, Row
+
+
+def row(system, shift, seed=0, **setting):
+    values = np.random.default_rng(seed).random(50) * 0.5 + shift
+    return Row(system, {"MAP": values, "rank_loss": 1 - values}, 1.5, {"split": "queries", **setting}, {"alpha": 0.5})
+
+
+@pytest.fixture
+def report():
+    return Report("links", "toy", 0, [row("tfidf", 0.1), row("lsi", 0.3, seed=1), row("lsi", 0.2, seed=2, dim=10)])
+
+
+def test_json_has_the_fixed_keys(report):
+    found = json.loads(json.dumps(report.to_json()))
+    assert {"experiment", "corpus", "seed", "rows", "tests"} <= set(found)
+    assert {"system", "metrics", "seconds", "split"} <= set(found["rows"][0])
+    assert set(found["rows"][0]["metrics"]) == {"MAP", "rank_loss"}
+
+
+def test_the_better_system_is_named_by_the_direction_of_the_metric(report):
+    tests = {test["metric"]: test for test in report.tests()}
+    assert tests["MAP"]["better"] == tests["rank_loss"]["better"] == "lsi"
+    assert tests["MAP"]["p"] < 0.001
+
+
+def test_rows_of_different_settings_are_not_compared():
+    apart = Report("links", "toy", 0, [row("tfidf", 0.1), row("lsi", 0.3, words="all")])
+    assert apart.tests() == []
+
+
+def test_markdown_shows_losses_in_percent_and_what_is_not_significant(report):
+    text = to_markdown(Report("links", "toy", 0, [row("a", 0.1), row("b", 0.1001, seed=9)], ["a note"]))
+    assert "rank_loss %" in text
+    assert "(not significant)" in text
+    assert text.endswith("- a note\n")
+
+
+def test_figures_are_written(report, tmp_path):
+    paths = write_link_figures(report, tmp_path)
+    assert len(paths) == 2
+    assert all(path.read_bytes().startswith(b"\x89PNG") for path in paths)
+
+
+def test_a_cell_is_computed_once_and_again_after_damage(tmp_path):
+    cache, calls = CellCache(tmp_path / "cells"), []
+
+    def compute():
+        calls.append(1)
+        return row("tfidf", 0.1)
+
+    first, second = cache.row({"a": 1}, compute), cache.row({"a": 1}, compute)
+    assert len(calls) == 1
+    assert np.array_equal(first.values["MAP"], second.values["MAP"])
+    assert second.to_json() == first.to_json()
+    cache.row({"a": 2}, compute)
+    assert len(calls) == 2
+    for path in (tmp_path / "cells").iterdir():
+        path.write_bytes(path.read_bytes()[:40])
+    cache.row({"a": 1}, compute)
+    assert len(calls) == 3

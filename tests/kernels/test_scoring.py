@@ -1,0 +1,58 @@
+"""Dense NumPy in float64 is the oracle; a score has the same bits alone and in company."""
+
+import numpy as np
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tacit.kernels.scoring import TILE, add_dense_scores, add_sparse_scores
+
+
+def random_rows(rng, n_rows, n_words, share=0.4):
+    return sp.csr_array(rng.normal(size=(n_rows, n_words)).astype(np.float32) * (rng.random((n_rows, n_words)) < share))
+
+
+def sparse_scores(queries, items):
+    out, posts = np.zeros((queries.shape[0], items.shape[0]), np.float32), items.tocsc()
+    add_sparse_scores(queries.indptr, queries.indices, queries.data, posts.indptr, posts.indices, posts.data, out)
+    return out
+
+
+def dense_scores(queries, items):
+    out = np.zeros((len(queries), len(items)), np.float32)
+    add_dense_scores(queries, items, out)
+    return out
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1), n_queries=st.integers(0, 5), n_items=st.integers(1, 9), n_words=st.integers(1, 12)
+)
+@settings(max_examples=40, deadline=None)
+def test_sparse_scores_are_the_matrix_product(seed, n_queries, n_items, n_words):
+    rng = np.random.default_rng(seed)
+    queries, items = random_rows(rng, n_queries, n_words), random_rows(rng, n_items, n_words)
+    expected = queries.toarray().astype(np.float64) @ items.toarray().T
+    np.testing.assert_allclose(sparse_scores(queries, items), expected, atol=1e-5)  # float32 sums of <= 12 terms
+
+
+@given(seed=st.integers(0, 2**32 - 1), n_items=st.integers(1, 3 * TILE), dim=st.integers(1, 33))
+@settings(max_examples=20, deadline=None)
+def test_dense_scores_are_the_matrix_product_and_do_not_depend_on_company(seed, n_items, dim):
+    rng = np.random.default_rng(seed)
+    queries, items = rng.normal(size=(3, dim)).astype(np.float32), rng.normal(size=(n_items, dim)).astype(np.float32)
+    together = dense_scores(queries, items)
+    np.testing.assert_allclose(together, queries.astype(np.float64) @ items.T, atol=1e-4)  # float32, <= 33 terms
+    alone = np.array([[dense_scores(queries[[q]], items[[i]])[0, 0] for i in range(n_items)] for q in range(3)])
+    assert np.array_equal(together, alone)
+
+
+def test_scores_are_added_to_what_is_there():
+    ones = np.ones((1, 2), np.float32)
+    out = np.full((1, 1), 5, np.float32)
+    add_dense_scores(ones, ones, out)
+    add_sparse_scores(
+        *[getattr(sp.csr_array(ones), name) for name in ("indptr", "indices", "data")],
+        *[getattr(sp.csc_array(ones), name) for name in ("indptr", "indices", "data")],
+        out,
+    )
+    assert out[0, 0] == 9

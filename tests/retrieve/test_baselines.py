@@ -1,0 +1,141 @@
+"""Oracles of the baselines: dense NumPy, the libraries called directly, and settings with one right answer."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from tacit.core import Links, TacitError
+from tacit.retrieve import Bm25Ranker, CosineRanker, LsiRanker, LsiTfidfRanker, QueryExpansionRanker
+from tacit.retrieve.validation import choose_mixture, held_out_queries, hold_out, measure
+
+
+def random_unit_rows(rng, n_rows=30, n_words=20):
+    rows = rng.random((n_rows, n_words)) * (rng.random((n_rows, n_words)) < 0.4)
+    rows[:, 0] += 0.01
+    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+
+
+def test_cosine_is_the_product_for_sparse_and_dense_rows():
+    rows = random_unit_rows(np.random.default_rng(0))
+    expected = rows.astype(np.float64) @ rows.T
+    for form in (rows, sp.csr_array(rows)):
+        np.testing.assert_allclose(CosineRanker().fit(None, form).scores(form), expected, atol=1e-6)
+
+
+def test_expansion_adds_beta_times_the_mean_of_the_best():
+    rng = np.random.default_rng(1)
+    items, queries = random_unit_rows(rng), random_unit_rows(rng, 4)
+    ranker = QueryExpansionRanker(beta=0.7, n_expand=3).fit(None, sp.csr_array(items))
+    for query, scores in zip(queries, ranker.scores(sp.csr_array(queries)), strict=True):
+        best = np.argsort(-(items @ query), kind="stable")[:3]
+        np.testing.assert_allclose(scores, items @ (query + 0.7 * items[best].mean(axis=0)), atol=1e-5)
+
+
+def test_expansion_chooses_the_setting_with_the_best_precision_on_training_pairs(monkeypatch):
+    rng = np.random.default_rng(2)
+    rows = sp.csr_array(random_unit_rows(rng))
+    pairs = Links(np.arange(30), (np.arange(30) + 7) % 30, 30, 30)
+    chosen = QueryExpansionRanker().fit(rows, rows, pairs)
+    held = held_out_queries(rows, pairs, None, same=True)
+
+    def precision(beta, size):
+        return measure(QueryExpansionRanker(beta, size).fit(None, rows).scores, held)["AP"].mean()
+
+    grid = {
+        (beta, size): precision(beta, size) for beta in (0.05, 0.1, 0.2, 0.4, 0.8, 1.6) for size in (1, 2, 5, 10, 20)
+    }
+    assert precision(chosen.beta_, chosen.n_expand_) == pytest.approx(max(grid.values()), abs=1e-9)
+
+
+def test_lsi_is_the_cosine_after_an_exact_svd():
+    rows = random_unit_rows(np.random.default_rng(4))
+    _, _, right = np.linalg.svd(rows, full_matrices=False)
+    vectors = rows @ right[:6].T
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    ranker = LsiRanker(6, n_iter=20).fit(None, sp.csr_array(rows))
+    np.testing.assert_allclose(ranker.scores(sp.csr_array(rows)), vectors @ vectors.T, atol=1e-3)
+
+
+def test_lsi_with_more_concepts_than_rank_keeps_the_real_ones():
+    rows = np.repeat(np.eye(3, 5, dtype=np.float32), 4, axis=0)
+    ranker = LsiRanker(200).fit(None, rows)
+    assert ranker.concepts_.shape == (5, 3)
+    assert set(ranker.rank(rows[:1], k=4).items[0]) == {0, 1, 2, 3}
+
+
+def test_the_mixture_is_what_its_name_says():
+    rows = sp.csr_array(random_unit_rows(np.random.default_rng(5)))
+    mixed = LsiTfidfRanker(5, alpha=0.3).fit(None, rows)
+    expected = 0.3 * LsiRanker(5).fit(None, rows).scores(rows) + 0.7 * CosineRanker().fit(None, rows).scores(rows)
+    np.testing.assert_allclose(mixed.scores(rows), expected, atol=1e-6)
+
+
+def test_the_mixture_is_chosen_on_validation_and_not_on_training_pairs():
+    """Training pairs want concepts, validation pairs want words: alpha must follow validation."""
+    rng = np.random.default_rng(6)
+    rows = sp.csr_array(random_unit_rows(rng, 60, 30))
+    cosine, lsi = (ranker.fit(None, rows).scores(rows) for ranker in (CosineRanker(), LsiRanker(3)))
+    for scores in (cosine, lsi):
+        np.fill_diagonal(scores, -1)
+    by_words = Links(np.arange(60), cosine.argmax(axis=1), 60, 60)
+    by_concepts = Links(np.arange(60), lsi.argmax(axis=1), 60, 60)
+    assert LsiTfidfRanker(3).fit(rows, rows, by_concepts, by_words).alpha_ < 0.3
+    assert LsiTfidfRanker(3).fit(rows, rows, by_words, by_concepts).alpha_ > 0.7
+
+
+def test_bm25_gives_the_scores_of_bm25s_itself():
+    import bm25s
+
+    rng = np.random.default_rng(7)
+    counts = rng.poisson(0.5, (25, 12))
+    texts = [[f"w{word}" for word in range(12) for _ in range(row[word])] for row in counts]
+    direct = bm25s.BM25(k1=1.2, b=0.6)
+    direct.index(texts, show_progress=False)
+    query = [f"w{word}" for word in (3, 5, 5, 9)]
+    row = np.bincount([3, 5, 5, 9], minlength=12)[None].astype(np.float32)
+    ours = Bm25Ranker(k1=1.2, b=0.6).fit(None, sp.csr_array(counts)).scores(row)[0]
+    np.testing.assert_allclose(ours, direct.get_scores(query), rtol=1e-5)
+
+
+@pytest.mark.parametrize("counts", [[[0.5, 1]], [[-1, 1]]])
+def test_bm25_refuses_what_are_no_counts(counts):
+    with pytest.raises(TacitError, match="word counts"):
+        Bm25Ranker().fit(None, np.array(counts))
+
+
+@pytest.mark.parametrize(
+    ("ranker", "message"),
+    [
+        (LsiRanker(0), "dim is 0"),
+        (LsiTfidfRanker(2, alpha=1.5), "alpha is 1.5"),
+        (QueryExpansionRanker(beta=-1), "beta is -1"),
+        (QueryExpansionRanker(n_expand=0), "n_expand is 0"),
+        (Bm25Ranker(b=2), "b is 2"),
+    ],
+)
+def test_refuses_parameters_out_of_range(ranker, message):
+    with pytest.raises(TacitError, match=message):
+        ranker.fit(None, np.ones((4, 3)))
+
+
+def test_held_out_queries_leave_out_themselves_and_what_is_known():
+    rows = np.eye(4, dtype=np.float32)
+    held = held_out_queries(rows, Links([2], [0], 4, 4), Links([2, 1], [3, 0], 4, 4), same=True)
+    assert held.relevant.toarray().tolist() == [[True, False, False, False]]
+    assert held.excluded.toarray().tolist() == [[False, False, True, True]]
+
+
+def test_hold_out_splits_by_query():
+    pairs = Links(np.repeat(np.arange(40), 3), np.tile([1, 2, 3], 40), 40, 5)
+    train, validation = hold_out(pairs, 0.1, seed=5)
+    assert len(train) + len(validation) == len(pairs)
+    assert not set(train.sources) & set(validation.sources)
+    assert len(set(validation.sources)) == 4
+
+
+def test_choose_mixture_takes_the_first_of_equals():
+    rows = np.eye(3, dtype=np.float32)
+    held = held_out_queries(rows, Links([0], [1], 3, 3), None, same=True)
+    scores = {"main": np.array([[0, 1, 0]], np.float32), "other": np.array([[0, 0, 1]], np.float32)}
+    chosen = choose_mixture(lambda _: scores["main"], lambda _: scores["other"], held, [0.1, 0.5, 2.0])
+    assert chosen == (0.1, 1.0)

@@ -1,0 +1,55 @@
+"""What the docs say is run: examples in Markdown, the help texts, the names of commands and systems."""
+
+import doctest
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tacit.app.main import COMMANDS, build_parser
+from tacit.retrieve import SYSTEMS
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_python_examples_run(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    failed, _ = doctest.testfile(str(page), module_relative=False, encoding="utf-8", optionflags=doctest.ELLIPSIS)
+    assert failed == 0
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_within_the_project_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)#]+)", page.read_text("utf-8")):
+        if "://" not in target:
+            assert (page.parent / target).exists(), target
+
+
+def test_the_readme_starts_with_the_two_commands():
+    top = (ROOT / "README.md").read_text("utf-8")[:900]
+    assert "make demo" in top
+    assert "make test" in top
+
+
+def test_every_system_and_command_is_documented():
+    readme = (ROOT / "README.md").read_text("utf-8")
+    assert [name for name in SYSTEMS if f"`{name}`" not in readme] == []
+    assert [name for name in COMMANDS if f"tacit {name}" not in readme] == []
+
+
+def test_the_page_of_the_command_line_is_what_help_prints(monkeypatch):
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "docs" / "generate.py"), "--print"], capture_output=True, text=True, check=True
+    )
+    assert (ROOT / "docs" / "command-line.md").read_text("utf-8") == done.stdout
+
+
+def test_every_option_has_a_help_text():
+    commands = build_parser()._subparsers._group_actions[0].choices
+    for name, parser in commands.items():
+        for action in parser._actions:
+            assert action.help, f"tacit {name} {action.dest}"

@@ -1,0 +1,66 @@
+"""The arrows between the rooms: each import line of ours points where DESIGN allows, and no room is unknown."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import tacit
+
+SOURCE = Path(tacit.__file__).parent
+
+BELOW = {
+    "core": (),
+    "kernels": (),
+    "data": ("core",),
+    "store": ("core",),
+    "features": ("core", "kernels"),
+    "metrics": ("core", "kernels"),
+    "retrieve": ("core", "kernels", "data", "store", "features", "metrics"),
+    "rerank": ("core", "kernels", "data", "store", "features", "metrics", "retrieve"),
+}
+BELOW["search"] = (*BELOW["rerank"], "rerank")
+BELOW["experiments"] = (*BELOW["search"], "search")
+BELOW["app"] = (*BELOW["experiments"], "experiments")
+
+
+def imported_rooms(file):
+    """Rooms that a file imports, nested imports included."""
+    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+        names = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{file}: relative imports hide which room they reach"
+            names = [f"tacit.{alias.name}" for alias in node.names] if node.module == "tacit" else [node.module]
+        for name in names:
+            if name.startswith("tacit."):
+                yield name.split(".")[1]
+
+
+FILES = sorted(SOURCE.glob("*/**/*.py"))
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(SOURCE)))
+def test_imports_follow_the_arrows(file):
+    room = file.relative_to(SOURCE).parts[0]
+    assert room in BELOW, f"{room} is no room of the design"
+    allowed = {room, "__version__", *BELOW[room]}
+    assert set(imported_rooms(file)) <= allowed
+
+
+def test_every_room_says_what_it_is():
+    for folder in {file.relative_to(SOURCE).parts[0] for file in FILES}:
+        assert ast.get_docstring(ast.parse((SOURCE / folder / "__init__.py").read_text("utf-8")))
+
+
+@pytest.mark.parametrize("room", sorted({file.relative_to(SOURCE).parts[0] for file in FILES}))
+def test_importing_a_room_says_and_starts_nothing(room):
+    code = (
+        f"import threading, tacit.{room}, sys; assert threading.active_count() == 1;"
+        "assert 'sklearn' not in sys.modules and 'scipy.stats' not in sys.modules and 'rich' not in sys.modules"
+    )
+    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
