@@ -105,6 +105,13 @@ def test_bootstrap_interval_repeats_and_lies_around_the_mean():
     assert low < narrow[0] < narrow[1] < high
 
 
+def test_bootstrap_of_two_queries_by_hand():
+    # Two draws of {0, 1} have mean 0, 1/2, 1 with chances 1/4, 1/2, 1/4: the middle 47 % is 1/2, the middle 60 % all.
+    result = Evaluation(["1", "2"], {"AP": np.array([0.0, 1.0])})
+    assert result.intervals(level=0.47)["AP"] == (0.5, 0.5)
+    assert result.intervals(level=0.6)["AP"] == (0, 1)
+
+
 def test_bootstrap_does_not_depend_on_how_it_is_cut_into_pieces(monkeypatch):
     result = Evaluation(["1", "2", "3"], {"AP": np.array([0.0, 0.4, 1.0])})
     whole = result.intervals(n_resamples=500)

@@ -128,7 +128,7 @@ def test_ties_of_other_tools_are_as_the_documentation_says():
 
 
 @given(seed=SEEDS)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_auc_is_that_of_scikit_learn_over_the_judged_documents(seed):
     judgments, run = random_world(seed)
     result = evaluate(Judgments.from_dict(judgments), Run.from_dict(run), ["AUC", "AUC(rel=2)", "rank_loss"])

@@ -29,6 +29,13 @@ def test_cells_hold_means_errors_and_corrected_p_values_against_the_baseline():
     assert {(c.metric, c.better, c.worse): c.p for c in table.comparisons}["AP", "ssi", "bm25"] == ssi.p
 
 
+@pytest.mark.parametrize(("factor", "significant"), [(0.7, False), (1.4, True)])
+def test_the_mark_stands_where_p_is_below_alpha(factor, significant):
+    p = comparison_table(values()).rows[2].cells["AP"].p
+    cell = comparison_table(values(), alpha=p * factor).rows[2].cells["AP"]
+    assert (cell.significant, cell.mark) == (significant, " †" if significant else "")
+
+
 def test_of_a_loss_the_smallest_is_best():
     losses = [row.cells["rank_loss"] for row in comparison_table(values()).rows]
     assert [cell.best for cell in losses] == [False, False, True]

@@ -100,7 +100,9 @@ def count_matrix(rows: np.ndarray, columns: np.ndarray, shape: tuple[int, int]) 
     keys *= n_columns
     keys += columns
     keys.sort()
-    first = np.flatnonzero(np.diff(keys, prepend=-1))  # where a new (row, column) begins
+    begins = np.ones(len(keys), bool)  # a new (row, column)
+    np.not_equal(keys[1:], keys[:-1], out=begins[1:])
+    first = np.flatnonzero(begins)
     counts = np.diff(first, append=len(keys)).astype(np.float32)
     distinct = keys[first]
     indptr = np.searchsorted(distinct, np.arange(n_rows + 1, dtype=np.int64) * n_columns)

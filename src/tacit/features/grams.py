@@ -49,7 +49,7 @@ class GramTable:
             for word in gram:
                 self.word_number.setdefault(word, len(self.word_number))
         self.unknown = len(self.word_number)
-        self._word_column = np.full(self.unknown + 1, -1)
+        self._word_column = np.full(self.unknown + 1, -1, np.int32)
         self._levels: list[tuple[np.ndarray, np.ndarray]] = []
         self._build_levels(grams)
 
@@ -63,30 +63,29 @@ class GramTable:
             rows = np.flatnonzero(sizes >= size)
             last = np.array([numbers[row][size - 1] for row in rows], np.int64)
             keys, prefix[rows] = np.unique(prefix[rows] * (self.unknown + 1) + last, return_inverse=True)
-            columns = np.full(len(keys), -1)
+            columns = np.full(len(keys), -1, np.int32)
             whole = np.flatnonzero(sizes == size)
             columns[prefix[whole]] = whole
             self._levels.append((keys, columns))
 
     def count(self, stream: WordStream) -> sp.csr_array:
         """Counts of the vocabulary in a stream whose words are numbered by this table."""
-        columns = [self._word_column[stream.words]]
-        places = [np.flatnonzero(columns[0] >= 0)]
-        columns[0] = columns[0][places[0]]
-        prefix = stream.words
-        for size, level in enumerate(self._levels, start=2):
-            prefix = self._find_grams(prefix, stream, size, level[0])
-            found = np.flatnonzero(prefix >= 0)
-            column = level[1][prefix[found]]
-            columns.append(column[column >= 0])
-            places.append(found[column >= 0])
-        rows = stream.rows[np.concatenate(places)]
-        return count_matrix(rows, np.concatenate(columns), (stream.n_rows, self.n_columns))
+        rows, columns = [], []
+        prefix, column = stream.words, self._word_column[stream.words]
+        for size in range(1, len(self._levels) + 2):
+            if size > 1:
+                keys, column_of = self._levels[size - 2]
+                prefix = self._find_grams(prefix, stream, size, keys)
+                column = np.where(prefix >= 0, column_of[prefix], -1)
+            found = column >= 0
+            rows.append(stream.rows[found])
+            columns.append(column[found])
+        return count_matrix(np.concatenate(rows), np.concatenate(columns), (stream.n_rows, self.n_columns))
 
     def _find_grams(self, prefix: np.ndarray, stream: WordStream, size: int, keys: np.ndarray) -> np.ndarray:
         """Number of the gram that begins at each place, -1 where none of the vocabulary does."""
         places, wanted = extend_grams(prefix, stream, size, self.unknown + 1)
         number = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-        grams = np.full(len(prefix), -1)
+        grams = np.full(len(prefix), -1, np.int32)
         grams[places] = np.where(keys[number] == wanted, number, -1)
         return grams

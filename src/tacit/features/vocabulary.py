@@ -50,19 +50,19 @@ def choose_vocabulary(
         # A gram is no more frequent than its parts, and the floor only rises: what is below it now
         # cannot become part of a gram that is kept.
         floor = _floor(levels[low - 1 :], limit)
-        prefix = np.full(len(stream.words), -1)
-        prefix[places] = np.where(frequency[numbers] >= floor, numbers, -1)
-        if size == 1:
-            stream = stream._replace(words=prefix)
+        if size < high:
+            prefix = np.full(len(stream.words), -1, np.int32)
+            prefix[places] = np.where(frequency >= floor, np.arange(len(keys)), -1)[numbers]
+            stream = stream._replace(words=prefix) if size == 1 else stream
     return _spell_best(levels, terms, low, floor, limit)
 
 
 def _grams_of_size(
     prefix: np.ndarray, stream: WordStream, size: int, n_words: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+) -> tuple[np.ndarray | slice, np.ndarray, np.ndarray]:
     """Places of the grams, their distinct keys, and the number of the key at each place."""
     if size == 1:
-        return np.arange(len(prefix)), np.arange(n_words), prefix
+        return slice(None), np.arange(n_words), prefix
     places, found = extend_grams(prefix, stream, size, n_words)
     keys, numbers = np.unique(found, return_inverse=True)
     return places, keys, numbers

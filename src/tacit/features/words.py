@@ -9,7 +9,7 @@ Before that the text is folded: invisible joiners (soft hyphen, zero-width joine
 selectors) go, then NFKC, lower case, NFKC again (small letters may compose where capitals do not)
 and the Greek final sigma becomes the plain one. So a word depends on its own characters alone, not
 on its neighbours, and every spelling of a character gives the same word. ASCII text needs none of
-this and takes a short way that gives the same words.
+this and takes a short way that gives the same words; so does the ASCII part of any other text.
 """
 
 from __future__ import annotations
@@ -21,8 +21,13 @@ from functools import lru_cache
 from itertools import chain, pairwise
 from typing import NamedTuple
 
-_ASCII_FOLD = bytes(ord(chr(code).lower()) if chr(code).isalnum() else 32 for code in range(128)).ljust(256)
+# For UTF-8: small letters and digits, a space for every other ASCII character, all else as it is.
+_ASCII_FOLD = bytes(
+    byte if byte > 127 else ord(chr(byte).lower()) if chr(byte).isalnum() else 32 for byte in range(256)
+)
 _LETTERS = r"[^\W_]+"
+# A stretch of other characters, with what little ASCII there is between them.
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]+(?:[\x00-\x7f]{1,20}[^\x00-\x7f]+)*")
 _INVISIBLE = re.compile("[\u00ad\u180b-\u180f\u200c\u200d\u2060\ufe00-\ufe0f\ufeff\U000e0100-\U000e01ef]+")
 # Marks stand in the first two planes; scanning the other fifteen would only cost time.
 _SCANNED = range(0x300, 0x20000)
@@ -61,15 +66,13 @@ class UnicodeWords(Segmenter):
 
     def words(self, text: str) -> list[str]:
         """All words in order."""
-        if text.isascii():
-            return self.joined(text).decode("ascii").split()
-        return _word_pattern().findall(fold(text))
+        return self.joined(text).decode("utf-8").split()
 
     def joined(self, text: str) -> bytes:
         """All words as UTF-8 with one or more spaces between."""
-        if text.isascii():
-            return text.encode("ascii").translate(_ASCII_FOLD)
-        return super().joined(text)
+        if not text.isascii():
+            text = _fold_where_needed(text)
+        return text.encode("utf-8").translate(_ASCII_FOLD)
 
     def spans(self, text: str) -> list[Span]:
         """The same words with their places in the text as it was given.
@@ -95,12 +98,29 @@ def fold(text: str) -> str:
     return unicodedata.normalize("NFKC", lower).replace("ς", "σ")
 
 
+def _fold_where_needed(text: str) -> str:
+    """Put the folded words in the place of each stretch that is not ASCII, cut at the spaces around it.
+
+    A space never joins what follows or precedes it, so the words come out as from the whole text.
+    """
+    pieces, done = [], 0
+    for match in _NOT_ASCII.finditer(text):
+        if match.end() <= done:
+            continue
+        start = text.rfind(" ", done, match.start()) + 1 or done
+        end = text.find(" ", match.end())
+        end = len(text) if end < 0 else end
+        pieces += text[done:start], " ".join(_word_pattern().findall(fold(text[start:end])))
+        done = end
+    return "".join([*pieces, text[done:]])
+
+
 @lru_cache(maxsize=1)
 def _word_pattern() -> re.Pattern[str]:
     """Letters and digits with the marks that follow them; Python's `\\w` knows no marks."""
-    marks = "".join(map(chr, _SCANNED))
-    marks = "".join(char for char in marks if unicodedata.category(char) in ("Mn", "Mc"))
-    return re.compile(f"{_LETTERS}(?:[{marks}]+(?:{_LETTERS})?)*")
+    marks = "".join(char for char in map(chr, _SCANNED) if unicodedata.category(char) in ("Mn", "Mc"))
+    # Without the look at what comes next, every letter would be sought among a hundred ranges of marks.
+    return re.compile(f"{_LETTERS}(?:(?=[^\\x00-\u02ff])[{marks}]+(?:{_LETTERS})?)*")
 
 
 def _segment_starts(text: str) -> list[int]:

@@ -35,7 +35,7 @@ from tacit.core import (
     track,
 )
 from tacit.retrieve.base import CollectionRanker
-from tacit.retrieve.block_sgd import BlockSettings, BlockTrainer, Sides, Tables
+from tacit.retrieve.embedding_sgd import EmbeddingSettings, EmbeddingTrainer, Sides, Tables
 from tacit.retrieve.explanation import Term, difference, item_terms, pair_terms, sparse_row, word_terms
 from tacit.retrieve.lessons import Lesson, make_lesson
 from tacit.retrieve.sides import DensePart, Part, part_of, project
@@ -154,7 +154,7 @@ class EmbeddingRanker(CollectionRanker):
         tables, settings = self._first_tables(sides, rng), self._settings(lesson.n_visits)
         rate, halved, best = self.rate_, False, -math.inf
         self.epochs_: list[dict[str, float]] = []
-        with BlockTrainer(tables, sides, settings, self.threads).running() as trainer:
+        with EmbeddingTrainer(tables, sides, settings, self.threads).running() as trainer:
             for epoch in track(range(n_epochs), "training", n_epochs):
                 before = trainer.tables.copy()
                 rates = rate * (1 - epoch / n_epochs), rate * (1 - (epoch + 1) / n_epochs)
@@ -175,8 +175,8 @@ class EmbeddingRanker(CollectionRanker):
         self.rate_ = rate
         self._keep(kept, sides)
 
-    def _settings(self, n_visits: int) -> BlockSettings:
-        return BlockSettings(
+    def _settings(self, n_visits: int) -> EmbeddingSettings:
+        return EmbeddingSettings(
             block=block_for(n_visits),
             margin=self.margin_,
             gamma=self.gamma,
