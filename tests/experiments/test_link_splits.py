@@ -14,7 +14,7 @@ def links():
     return Links(*pairs.T, 200, 200)
 
 
-@pytest.mark.parametrize("split", ["queries", "links"])
+@pytest.mark.parametrize("split", ["queries", "links"])  # "documents" drops what crosses
 def test_parts_hold_every_real_link_once(links, split):
     parts = split_links(links, split, seed=0)
     codes = [
@@ -62,3 +62,14 @@ def test_overlap_is_refused(links):
 def test_an_unknown_split_is_refused(links):
     with pytest.raises(TacitError, match="did you mean 'queries'"):
         split_links(links, "query", seed=0)
+
+
+def test_documents_of_the_test_part_touch_no_training_link(links):
+    parts = split_links(links, "documents", seed=0)
+    tested = set(parts.candidates.tolist())
+    for part in (parts.train, parts.validation):
+        assert not tested & (set(part.sources.tolist()) | set(part.targets.tolist()))
+    assert set(parts.test.sources.tolist()) | set(parts.test.targets.tolist()) <= tested
+    rows = parts.test_queries(10, seed=0)
+    assert parts.relevant(rows).shape == parts.excluded(rows).shape == (len(rows), len(tested))
+    assert parts.excluded(rows).sum() == len(rows)  # nothing but the query itself

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit.features.counting import WordStream
+from tacit.features import grams
+from tacit.features.counting import WordStream, row_blocks
 from tacit.features.grams import GramTable
 from tacit.features.vocabulary import choose_vocabulary
 
@@ -31,8 +32,8 @@ def grams_by_hand(text, ngrams):
 
 
 def vocabulary_by_hand(texts, ngrams, limit, min_df):
-    grams = [grams_by_hand(text, ngrams) for text in texts]
-    total, in_texts = sum(grams, Counter()), Counter(gram for counted in grams for gram in counted)
+    counted = [grams_by_hand(text, ngrams) for text in texts]
+    total, in_texts = sum(counted, Counter()), Counter(gram for per_text in counted for gram in per_text)
     kept = [gram for gram in total if in_texts[gram] >= min_df]
     return sorted(kept, key=lambda gram: (-total[gram], gram))[:limit]
 
@@ -55,6 +56,21 @@ def test_a_table_counts_the_grams_of_other_texts(texts, others, ngrams, limit):
     for row, text in enumerate(others):
         by_hand = grams_by_hand(text, ngrams)
         assert counts[row].tolist() == [by_hand[gram] for gram in vocabulary]
+
+
+@given(TEXTS, st.integers(1, 6))
+@settings(max_examples=60, deadline=None)
+def test_counting_in_parts_counts_the_same(texts, n_words):
+    table = GramTable(["b a", "b", "ab ab ab"])
+    stream = stream_of([[min(word, table.unknown) for word in text] for text in texts])
+    at_once = table.count(stream)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(grams, "row_blocks", lambda stream: row_blocks(stream, n_words))
+        in_parts = table.count(stream)
+    for name in ("data", "indices", "indptr"):
+        assert np.array_equal(getattr(at_once, name), getattr(in_parts, name))
+        assert getattr(at_once, name).dtype == getattr(in_parts, name).dtype
+    assert at_once.shape == in_parts.shape == (len(texts), 3)
 
 
 def test_equal_frequencies_go_by_the_word():

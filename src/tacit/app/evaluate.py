@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 from typing import TYPE_CHECKING, Any, TextIO
 
 from tacit.app.options import add_json, add_seed
@@ -94,7 +95,9 @@ def _as_json(found: dict[str, Evaluation], comparisons: list[Any], seed: int) ->
 def _measures_json(evaluation: Evaluation, seed: int) -> dict[str, Any]:
     return {
         "measures": evaluation.means(),
-        "standard_errors": evaluation.standard_errors(),
+        "standard_errors": {
+            name: None if math.isnan(error) else error for name, error in evaluation.standard_errors().items()
+        },
         "intervals": {name: list(ends) for name, ends in evaluation.intervals(seed=seed).items()},
     }
 

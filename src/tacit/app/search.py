@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, TextIO
 from tacit.app.options import add_json, add_threads, whole_number
 
 if TYPE_CHECKING:
-    from tacit.search import Hit, Searcher
+    from tacit.search import Hit, Reason, Searcher
 
 EXAMPLES = """examples:
   tacit search my.model "pseudo inverse of a singular matrix"
   echo "fit a line" | tacit search my.model -
   tacit search my.model --queries queries.jsonl --run answers.run -k 1000"""
+
+N_REASONS = 6  # the strongest terms tell the story; the rest are many and small
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,6 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--exclude-self", action="store_true", help="a document does not answer the query of its own id"
     )
+    parser.add_argument("--explain", action="store_true", help="show the words that made each score")
     add_threads(parser)
     add_json(parser)
 
@@ -49,12 +52,13 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
         return _answer_many(args, searcher)
     query = sys.stdin.read().strip() if args.query == "-" else args.query
     hits = searcher.search(query, args.k or 10)
+    reasons = [searcher.explain(query, hit.id)[:N_REASONS] if args.explain else [] for hit in hits]
     if args.json:
         out.write(
-            json.dumps({"query": query, "method": searcher.method, "hits": [_as_json(hit) for hit in hits]}) + "\n"
+            json.dumps({"query": query, "method": searcher.method, "hits": [*map(_as_json, hits, reasons)]}) + "\n"
         )
     else:
-        _show(hits, out)
+        _show(hits, reasons, out)
     return 0
 
 
@@ -68,8 +72,8 @@ def _answer_many(args: argparse.Namespace, searcher: Searcher) -> int:
     return 0
 
 
-def _as_json(hit: Hit) -> dict[str, object]:
-    return {
+def _as_json(hit: Hit, reasons: list[Reason]) -> dict[str, object]:
+    found: dict[str, object] = {
         "rank": hit.rank,
         "id": hit.id,
         "score": hit.score,
@@ -77,14 +81,32 @@ def _as_json(hit: Hit) -> dict[str, object]:
         "snippet": hit.snippet.text,
         "matches": [list(span) for span in hit.snippet.matches],
     }
+    return found | ({"reasons": [reason._asdict() for reason in reasons]} if reasons else {})
 
 
-def _show(hits: list[Hit], out: TextIO) -> None:
+def _show(hits: list[Hit], reasons: list[list[Reason]], out: TextIO) -> None:
     if not hits:
         sys.stderr.write("no document has anything in common with the query\n")
     marks = ("\033[1m", "\033[0m") if out.isatty() else ("*", "*")
-    for hit in hits:
+    for hit, why in zip(hits, reasons, strict=True):
         name = hit.title if hit.title == hit.id else f"{hit.title}  ({hit.id})" if hit.title else hit.id
         out.write(f"{hit.rank:>3}  {hit.score:7.3f}  {name}\n")
         if hit.snippet.text:
             out.write(f"              {hit.snippet.marked(*marks)}\n")
+        if why:
+            out.write(f"              because: {', '.join(map(_in_words, why))}\n")
+
+
+def _in_words(reason: Reason) -> str:
+    """One term of a score.
+
+    >>> from tacit.search import Reason
+    >>> _in_words(Reason("pair", "inverse", "matrix", 0.25)), _in_words(Reason("word", "svd", "svd", -0.5))
+    ('inverse~matrix +0.250', 'svd -0.500')
+    """
+    words = {
+        "word": reason.query_word,
+        "pair": f"{reason.query_word}~{reason.document_word}",
+        "item": f"{reason.query_word}~[this document]",
+    }
+    return f"{words[reason.kind]} {reason.value:+.3f}"

@@ -41,13 +41,12 @@ def run_demo(documents: Collection, links: Links, *, quick: bool = False, seed: 
     counts = vectorizer.fit_counts(documents.full_texts())
     features: dict[str, Features] = {"counts": counts, "tfidf": vectorizer.tfidf(counts)}
     split = split_links(links, "queries", seed)
-    task = LinkTask(features, split, split.test_queries(200 if quick else 1000, seed), None)
+    task = LinkTask(features, features, split, split.test_queries(200 if quick else 1000, seed), None)
     rows, searchers = [], {}
     for system in (system for system in SYSTEMS.values() if system.in_demo):
         start = time.perf_counter()
-        matrix = features[system.features]
-        ranker = system.make(50 if quick else None, seed).fit(matrix, matrix, split.train, split.validation)
-        values = task.measure(ranker, matrix)
+        ranker = task.fit(system, 50 if quick else None, seed)
+        values = task.measure(ranker, system)
         rows.append(Row(system.name, values, time.perf_counter() - start, chosen=ranker.chosen()))
         searchers[system.name] = Searcher(documents, vectorizer, ranker, system.name)
     return Demo(Report("demo", "pydocs", seed, rows), searchers)

@@ -2,6 +2,8 @@
 
 `queries`: 30 % of the documents are unseen queries; none of their out-links is in training.
 `links`: 30 % of the links, drawn at random, are test.
+`documents`: 30 % of the documents are test; no link that touches one is in training, and test queries and
+their candidates are test documents only.
 5 % of training (by queries, or by links) is validation. Everything follows from the seed.
 """
 
@@ -14,18 +16,19 @@ import scipy.sparse as sp
 
 from tacit.core import Links, TacitError, check_choice
 
-SPLITS = ("queries", "links")
+SPLITS = ("queries", "links", "documents")
 TEST_SHARE, VALIDATION_SHARE = 0.3, 0.05
 
 
 @dataclass(frozen=True)
 class LinkSplit:
-    """Three parts of the links; no link is in two of them."""
+    """Three parts of the links; no link is in two of them. `candidates`: rows that may be answers, None = all."""
 
     name: str
     train: Links
     validation: Links
     test: Links
+    candidates: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         seen = [_codes(part) for part in (self.train, self.validation, self.test)]
@@ -40,14 +43,17 @@ class LinkSplit:
         return np.sort(np.random.default_rng([seed, 1]).choice(rows, n_most, replace=False))
 
     def relevant(self, rows: np.ndarray) -> sp.csr_array:
-        """Test links of some documents, (n_rows, n_documents) bool."""
-        return self.test.to_csr()[rows] > 0
+        """Test links of some documents, (n_rows, n_candidates) bool."""
+        return self._among_candidates(self.test.to_csr()[rows] > 0)
 
     def excluded(self, rows: np.ndarray) -> sp.csr_array:
         """What is no candidate: the document itself and its links known from training."""
         known = self.train.to_csr()[rows] + self.validation.to_csr()[rows]
         selves = sp.csr_array((np.ones(len(rows)), (np.arange(len(rows)), rows)), shape=known.shape)
-        return sp.csr_array(known + selves) > 0
+        return self._among_candidates(sp.csr_array(known + selves) > 0)
+
+    def _among_candidates(self, matrix: sp.csr_array) -> sp.csr_array:
+        return matrix if self.candidates is None else sp.csr_array(matrix[:, self.candidates])
 
 
 def split_links(links: Links, split: str, seed: int) -> LinkSplit:
@@ -55,19 +61,26 @@ def split_links(links: Links, split: str, seed: int) -> LinkSplit:
     check_choice("split", split, SPLITS)
     links = links.take(links.sources != links.targets)
     rng = np.random.default_rng(seed)
-    if split == "queries":
-        is_test = _some_of(np.arange(links.n_sources), TEST_SHARE, rng)[links.sources]
-    else:
+    if split == "links":
         is_test = _some_of(np.arange(len(links)), TEST_SHARE, rng)
-    rest = links.take(~is_test)
+        rest = links.take(~is_test)
+        is_held = _some_of(np.arange(len(rest)), VALIDATION_SHARE, rng)
+        return LinkSplit(split, rest.take(~is_held), rest.take(is_held), links.take(is_test))
+    test_documents = _some_of(np.arange(links.n_sources), TEST_SHARE, rng)
+    from_test, to_test = test_documents[links.sources], test_documents[links.targets]
     if split == "queries":
-        askers = np.unique(rest.sources)
-        held = np.zeros(links.n_sources, bool)
-        held[askers] = _some_of(askers, VALIDATION_SHARE, rng)
-        is_validation = held[rest.sources]
-    else:
-        is_validation = _some_of(np.arange(len(rest)), VALIDATION_SHARE, rng)
-    return LinkSplit(split, rest.take(~is_validation), rest.take(is_validation), links.take(is_test))
+        train, validation = _hold_out_queries(links.take(~from_test), rng)
+        return LinkSplit(split, train, validation, links.take(from_test))
+    train, validation = _hold_out_queries(links.take(~from_test & ~to_test), rng)
+    return LinkSplit(split, train, validation, links.take(from_test & to_test), np.flatnonzero(test_documents))
+
+
+def _hold_out_queries(links: Links, rng: np.random.Generator) -> tuple[Links, Links]:
+    askers = np.unique(links.sources)
+    held = np.zeros(links.n_sources, bool)
+    held[askers] = _some_of(askers, VALIDATION_SHARE, rng)
+    is_held = held[links.sources]
+    return links.take(~is_held), links.take(is_held)
 
 
 def _some_of(population: np.ndarray, share: float, rng: np.random.Generator) -> np.ndarray:

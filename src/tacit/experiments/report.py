@@ -12,9 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.metrics import compare_systems
-
-LOWER_IS_BETTER = {"rank_loss", "error"}
+from tacit.metrics import compare_systems, standard_error
 
 
 @dataclass(frozen=True)
@@ -35,10 +33,7 @@ class Row:
     @property
     def standard_errors(self) -> dict[str, float]:
         """Standard error of each mean."""
-        return {
-            name: float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
-            for name, values in self.values.items()
-        }
+        return {name: standard_error(values) for name, values in self.values.items()}
 
     def to_json(self) -> dict[str, Any]:
         """The row as the JSON form wants it."""

@@ -8,6 +8,7 @@ which gives the rows of the matrix already sorted.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -87,6 +88,21 @@ def read_words(texts: Iterable[str], tokenizer: Tokenizer, number_of: Callable[[
     terms = map(tokenizer.term, numbers.words())
     renumber = np.array([_STOP_WORD if term is None else number_of(term) for term in terms], np.int32)
     return _without_stop_words(WordStream(renumber[np.concatenate(words)], rows, n_rows))
+
+
+def row_blocks(stream: WordStream, n_words: int = 1 << 20) -> Iterator[WordStream]:
+    """The stream cut between texts into parts of about n_words, so that work on a part stays small.
+
+    >>> stream = WordStream(np.arange(5), np.array([0, 0, 1, 3, 3]), 4)
+    >>> [(part.words.tolist(), part.rows.tolist(), part.n_rows) for part in row_blocks(stream, n_words=2)]
+    [([0, 1], [0, 0], 1), ([2], [0], 2), ([3, 4], [0, 0], 1)]
+    """
+    cuts = np.unique(np.concatenate([[0], stream.rows[::n_words], [stream.n_rows]]))
+    for (row, next_row), (place, next_place) in zip(
+        pairwise(cuts.tolist()), pairwise(np.searchsorted(stream.rows, cuts).tolist()), strict=True
+    ):
+        part = slice(place, next_place)
+        yield WordStream(stream.words[part], stream.rows[part] - row, next_row - row)
 
 
 def count_matrix(rows: np.ndarray, columns: np.ndarray, shape: tuple[int, int]) -> sp.csr_array:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.features.counting import WordStream, count_matrix
+from tacit.features.counting import WordStream, count_matrix, row_blocks
 
 
 def extend_grams(prefix: np.ndarray, stream: WordStream, size: int, n_words: int) -> tuple[np.ndarray, np.ndarray]:
@@ -70,6 +70,10 @@ class GramTable:
 
     def count(self, stream: WordStream) -> sp.csr_array:
         """Counts of the vocabulary in a stream whose words are numbered by this table."""
+        parts = [self._count_part(part) for part in row_blocks(stream)]
+        return sp.vstack(parts, format="csr") if parts else sp.csr_array((0, self.n_columns), dtype=np.float32)
+
+    def _count_part(self, stream: WordStream) -> sp.csr_array:
         rows, columns = [], []
         prefix, column = stream.words, self._word_column[stream.words]
         for size in range(1, len(self._levels) + 2):

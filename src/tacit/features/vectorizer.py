@@ -74,7 +74,7 @@ class TextVectorizer:
         if not vocabulary:
             raise TacitError(f"{stream.n_rows} texts hold nothing to count, want words in at least {self.min_df}")
         table = GramTable(vocabulary)
-        renumber = np.array([table.word_number.get(term, table.unknown) for term in terms])
+        renumber = np.array([table.word_number.get(term, table.unknown) for term in terms], np.int32)
         counts = table.count(WordStream(renumber[stream.words], stream.rows, stream.n_rows))
         doc_frequency = np.bincount(counts.indices, minlength=len(vocabulary))
         idf = inverse_document_frequency(doc_frequency, stream.n_rows, self.idf)

@@ -103,16 +103,17 @@ def _fold_where_needed(text: str) -> str:
 
     A space never joins what follows or precedes it, so the words come out as from the whole text.
     """
-    pieces, done = [], 0
+    pieces: list[str] = []
+    done = 0
     for match in _NOT_ASCII.finditer(text):
         if match.end() <= done:
             continue
         start = text.rfind(" ", done, match.start()) + 1 or done
         end = text.find(" ", match.end())
         end = len(text) if end < 0 else end
-        pieces += text[done:start], " ".join(_word_pattern().findall(fold(text[start:end])))
+        pieces += text[done:start], *_word_pattern().findall(fold(text[start:end]))
         done = end
-    return "".join([*pieces, text[done:]])
+    return " ".join([*pieces, text[done:]])
 
 
 @lru_cache(maxsize=1)

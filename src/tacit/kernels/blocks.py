@@ -36,6 +36,7 @@ def gather_pool(
         n_chosen[b] = min(n_all, max_positives)
         for j in range(n_chosen[b]):
             at = j if n_all <= max_positives else int((j + offsets[b]) * n_all / max_positives)
+            at = min(at, n_all - 1)  # j + offset may round up to the next whole number
             item, weights[b, j] = positives[first + at], pair_weights[first + at]
             if slot_of[item] < 0:
                 slot_of[item] = size

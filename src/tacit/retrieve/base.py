@@ -20,6 +20,7 @@ from tacit.core import (
     Links,
     Ranking,
     TacitError,
+    UsageError,
     check_features,
     check_fitted,
     check_number,
@@ -45,17 +46,29 @@ class CollectionRanker(ABC):
     _fitted: ClassVar[dict[str, str]] = {}
 
     def fit(
-        self, queries: Features | None, items: Features, pairs: Links | None = None, validation: Links | None = None
+        self,
+        queries: Features | None,
+        items: Features,
+        pairs: Links | None = None,
+        validation: Links | None = None,
+        *,
+        same: bool | None = None,
     ) -> Self:
         """Learn from items and, where the method can, from (query, relevant item) pairs.
 
-        Pass the same object as `queries` and `items` where items are the queries (link data): an item is
-        then no candidate for itself. `validation` holds pairs to choose on; without it, rankers that
-        need some set a part of `pairs` aside.
+        `validation` holds pairs to choose on; without it, rankers that need some set a part of `pairs` aside.
+        `same` says that query row i and item row i are one document, which is then no candidate for itself;
+        None means so where `queries` and `items` are one object, as with links between documents.
         """
         items_checked = check_features("items", items)
-        same = queries is items
-        queries_checked = items_checked if same or queries is None else check_features("queries", queries)
+        shared = queries is items or queries is None
+        queries_checked = items_checked if shared else check_features("queries", queries)
+        self._same = shared if same is None else same
+        if self._same and queries_checked.shape[0] != items_checked.shape[0]:
+            raise TacitError(
+                f"queries have {queries_checked.shape[0]} rows and items {items_checked.shape[0]}; "
+                "rows that are the same documents want the same number"
+            )
         self.n_features_ = int(queries_checked.shape[1])
         self.__dict__.pop("_parts", None)
         self._fit(queries_checked, items_checked, pairs, validation)
@@ -116,6 +129,22 @@ class CollectionRanker(ABC):
 
         map_blocks(rank_block, self._blocks(rows), threads)
         return Ranking(items, scores)
+
+    def add_items(self, items: Features) -> Self:
+        """Make new items rankable without training; they get the next row numbers, old scores keep their bits."""
+        check_fitted(self, *self._fitted)
+        self.check_new_items()
+        self._add_items(check_features("items", items))
+        self.__dict__.pop("_parts", None)
+        return self
+
+    def check_new_items(self) -> None:
+        """Raise unless this form can take new items, fitted or not."""
+        raise UsageError(f"{type(self).__name__} cannot take new items: fit it again with all of them")
+
+    def _add_items(self, items: Features) -> None:
+        """Append checked items to the fitted attributes."""
+        raise AssertionError("check_new_items lets nobody in")
 
     def _scores(self, rows: Features) -> np.ndarray:
         out = np.zeros((rows.shape[0], self.n_items_), np.float32)

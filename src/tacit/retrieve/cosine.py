@@ -8,7 +8,7 @@ from typing import ClassVar
 from tacit.core import Features, Links
 from tacit.retrieve.base import CollectionRanker
 from tacit.retrieve.explanation import Term, difference, sparse_row, word_terms
-from tacit.retrieve.sides import Part, part_of
+from tacit.retrieve.sides import Part, append_rows, part_of
 
 
 class CosineRanker(CollectionRanker):
@@ -30,6 +30,12 @@ class CosineRanker(CollectionRanker):
 
     def _query_sides(self, queries: Features) -> Sequence[Features]:
         return [queries]
+
+    def check_new_items(self) -> None:
+        """Any item can be added."""
+
+    def _add_items(self, items: Features) -> None:
+        self.items_ = append_rows(self.items_, items)
 
     def _terms(self, query: Features, a: int, b: int | None) -> list[Term]:
         return word_terms(*sparse_row(query), difference(self.items_, a, b))

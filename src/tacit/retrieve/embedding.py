@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -38,7 +38,7 @@ from tacit.retrieve.base import CollectionRanker
 from tacit.retrieve.embedding_sgd import EmbeddingSettings, EmbeddingTrainer, Sides, Tables
 from tacit.retrieve.explanation import Term, difference, item_terms, pair_terms, sparse_row, word_terms
 from tacit.retrieve.lessons import Lesson, make_lesson
-from tacit.retrieve.sides import DensePart, Part, part_of, project
+from tacit.retrieve.sides import DensePart, Part, append_rows, part_of, project
 
 ITEM_FORMS = ("mapped", "tied", "free", "residual")
 IDENTITIES = ("none", "fixed", "learned")
@@ -95,7 +95,7 @@ class EmbeddingRanker(CollectionRanker):
         self, queries: Features, items: Features, pairs: Links | np.ndarray | None, validation: Links | None
     ) -> None:
         self._check_params(queries, items)
-        lesson = make_lesson(pairs, validation, queries, items, self.seed)
+        lesson = make_lesson(pairs, validation, queries, items, self._same, self.seed)
         self.items_ = sp.csr_array(items)
         sides = self._sides(queries, items)
         self.rate_, self.margin_ = float(self.rate), float(self.margin)
@@ -129,7 +129,7 @@ class EmbeddingRanker(CollectionRanker):
         low_queries, low_items = query_words, item_words
         if self.n_words is not None:
             low_queries, low_items = (sp.csr_array(rows[:, : self.n_words]) for rows in (query_words, item_words))
-        return Sides(low_queries, low_items, query_words, item_words, same=queries is items)
+        return Sides(low_queries, low_items, query_words, item_words, same=self._same)
 
     def _first_tables(self, sides: Sides, rng: np.random.Generator) -> Tables:
         def drawn(n_rows: int) -> np.ndarray:
@@ -245,20 +245,18 @@ class EmbeddingRanker(CollectionRanker):
     def embed_items(self, items: Features) -> np.ndarray:
         """Vectors that items get from their features alone: what `add_items` gives to new ones."""
         check_fitted(self, "query_table_")
+        self.check_new_items()
         rows = check_features("items", items, n_columns=self.items_.shape[1])
-        if self.items == "free" and self.gamma == 0:
-            raise UsageError("free item vectors with gamma 0 are learned one by one; a new item has none")
-        table = self.item_table_ if len(self.item_table_) else self.query_table_
-        return project(rows[:, : len(table)], table)
+        return project(rows[:, : len(self.item_table_)], self.item_table_)
 
-    def add_items(self, items: Features) -> Self:
-        """Make new items rankable without training; the scores of the old ones do not move by a bit."""
-        vectors = self.embed_items(items)
-        rows = sp.csr_array(check_features("items", items))
-        self.item_vectors_ = np.concatenate([self.item_vectors_, vectors])
-        self.items_ = sp.csr_array(sp.vstack([self.items_, rows]))
-        self.__dict__.pop("_parts", None)
-        return self
+    def check_new_items(self) -> None:
+        """Free vectors are learned one by one, so a new item would have none."""
+        if self.items == "free":
+            raise UsageError('free item vectors are learned one by one, a new item has none: use items="residual"')
+
+    def _add_items(self, items: Features) -> None:
+        self.item_vectors_ = np.concatenate([self.item_vectors_, self.embed_items(items)])
+        self.items_ = append_rows(self.items_, items)
 
     def _check_fitted(self) -> None:
         n_words = self.n_features_ if self.n_words is None else min(self.n_words, self.n_features_)

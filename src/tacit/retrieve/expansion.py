@@ -16,7 +16,7 @@ from tacit.core import Features, Links, check_number
 from tacit.kernels.topk import top_k_rows
 from tacit.retrieve.base import CollectionRanker
 from tacit.retrieve.explanation import Term, difference, sparse_row, word_terms
-from tacit.retrieve.sides import Part, part_of, part_scores
+from tacit.retrieve.sides import Part, append_rows, part_of, part_scores
 from tacit.retrieve.validation import choose_mixture, held_out_queries
 
 BETAS = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
@@ -42,7 +42,7 @@ class QueryExpansionRanker(CollectionRanker):
 
     def _choose(self, queries: Features, pairs: Links, betas: Sequence[float], sizes: Sequence[int]) -> None:
         # Nothing is learned from the pairs but these two numbers, so training pairs serve to choose them.
-        held = held_out_queries(queries, pairs, None, same=queries is self.items_)
+        held = held_out_queries(queries, pairs, None, same=self._same)
         best = -1.0
         for size in sizes:
             self.n_expand_ = size
@@ -56,6 +56,12 @@ class QueryExpansionRanker(CollectionRanker):
 
     def _query_sides(self, queries: Features) -> Sequence[Features]:
         return [queries + np.float32(self.beta_) * self._mean_of_best(queries)]
+
+    def check_new_items(self) -> None:
+        """Any item can be added."""
+
+    def _add_items(self, items: Features) -> None:
+        self.items_ = append_rows(self.items_, items)
 
     def _terms(self, query: Features, a: int, b: int | None) -> list[Term]:
         (expanded,) = self._query_sides(query)

@@ -91,7 +91,12 @@ class TripleLesson:
 
 
 def make_lesson(
-    pairs: Links | np.ndarray | None, validation: Links | None, queries: Features, items: Features, seed: int
+    pairs: Links | np.ndarray | None,
+    validation: Links | None,
+    queries: Features,
+    items: Features,
+    same: bool,
+    seed: int,
 ) -> Lesson:
     """The lesson that the pairs or triples mean, with a validation part set aside where none is given."""
     if isinstance(pairs, np.ndarray):
@@ -103,7 +108,6 @@ def make_lesson(
             f"pairs join {pairs.n_sources} queries to {pairs.n_targets} items, "
             f"the features have {queries.shape[0]} and {items.shape[0]} rows; want the same numbers"
         )
-    same = queries is items
     if same:
         pairs = pairs.take(pairs.sources != pairs.targets)
     train, held = (pairs, validation) if validation is not None else hold_out(pairs, seed=seed)

@@ -14,7 +14,7 @@ import numpy as np
 from tacit.core import Features, Links, TacitError, check_number, one_blas_thread
 from tacit.retrieve.base import CollectionRanker
 from tacit.retrieve.explanation import Term, difference, item_terms, sparse_row, word_terms
-from tacit.retrieve.sides import DensePart, Part, part_of, part_scores, project
+from tacit.retrieve.sides import DensePart, Part, append_rows, part_of, part_scores, project
 from tacit.retrieve.validation import HeldOut, choose_mixture, held_out_queries
 
 ALPHAS = tuple(np.round(np.arange(0.05, 1.0, 0.05), 2).tolist())
@@ -54,6 +54,14 @@ class LsiRanker(CollectionRanker):
     def _query_sides(self, queries: Features) -> Sequence[Features]:
         return [self.embed_queries(queries)]
 
+    def check_new_items(self) -> None:
+        """Any item can be folded in."""
+
+    def _add_items(self, items: Features) -> None:
+        if items.shape[1] != len(self.concepts_):
+            raise TacitError(f"new items have {items.shape[1]} features, want {len(self.concepts_)} as in fit")
+        self.item_vectors_ = np.concatenate([self.item_vectors_, self.embed_items(items)])
+
     def _terms(self, query: Features, a: int, b: int | None) -> list[Term]:
         words, values = sparse_row(query)
         length = max(float(np.linalg.norm(project(query, self.concepts_))), 1e-30)
@@ -76,7 +84,7 @@ class LsiTfidfRanker(LsiRanker):
         # alpha is all that is learned from pairs, so where none are set aside, training pairs serve to choose it.
         chosen_on, known = (pairs, None) if validation is None else (validation, pairs)
         if self.alpha is None and chosen_on is not None and len(chosen_on):
-            held = held_out_queries(queries, chosen_on, known, same=queries is items)
+            held = held_out_queries(queries, chosen_on, known, same=self._same)
             self.alpha_ = self._choose_alpha(held)
 
     def _choose_alpha(self, held: HeldOut) -> float:
@@ -97,6 +105,10 @@ class LsiTfidfRanker(LsiRanker):
     def _query_sides(self, queries: Features) -> Sequence[Features]:
         alpha = np.float32(self.alpha_)
         return [alpha * self.embed_queries(queries), (np.float32(1) - alpha) * queries]
+
+    def _add_items(self, items: Features) -> None:
+        super()._add_items(items)
+        self.items_ = append_rows(self.items_, items)
 
     def _terms(self, query: Features, a: int, b: int | None) -> list[Term]:
         words = word_terms(*sparse_row(query), difference(self.items_, a, b))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.core import Features
+from tacit.core import Features, TacitError
 from tacit.kernels.scoring import add_dense_scores, add_sparse_scores
 
 
@@ -62,6 +62,15 @@ def part_scores(part: Part, side: Features) -> np.ndarray:
 def part_of(items: Features) -> Part:
     """The part that fits the form of the items."""
     return DensePart(items) if isinstance(items, np.ndarray) else SparsePart(items.tocsc())
+
+
+def append_rows(items: Features, more: Features) -> Features:
+    """Old and new items under one another, in the form of the old; widths must agree."""
+    if items.shape[1] != more.shape[1]:
+        raise TacitError(f"new items have {more.shape[1]} features, want {items.shape[1]} as in fit")
+    if isinstance(items, np.ndarray):
+        return np.concatenate([items, more if isinstance(more, np.ndarray) else more.toarray()])
+    return sp.csr_array(sp.vstack([items, sp.csr_array(more)], format="csr"))
 
 
 def project(rows: Features, table: np.ndarray) -> np.ndarray:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,6 +18,8 @@ from tacit.search.snippets import Snippet, make_snippet
 
 MAX_QUERY_CHARACTERS = 1_000_000  # a whole page is a fair query; a file of a gigabyte is a mistake
 
+COMMON_IDF = 0.3  # ln(n / df): a word that three of four documents have does not tell why one was found
+
 
 @dataclass(frozen=True)
 class Hit:
@@ -26,6 +30,15 @@ class Hit:
     score: float
     title: str
     snippet: Snippet
+
+
+class Reason(NamedTuple):
+    """One term of a score: a shared word, two words that belong together, or a word and this document (word "")."""
+
+    kind: str
+    query_word: str
+    document_word: str
+    value: float
 
 
 class Searcher:
@@ -49,11 +62,34 @@ class Searcher:
         if len(query) > MAX_QUERY_CHARACTERS:
             raise TacitError(f"the query has {len(query)} characters, want at most {MAX_QUERY_CHARACTERS}")
         items, scores = self.ranker.rank(self.features([query]), k).of(0)
-        wanted = set(self.vectorizer.tokenizer_(query))
+        wanted = self._telling_words(query)
         return [
             self._hit(place + 1, item, score, wanted)
             for place, (item, score) in enumerate(zip(items.tolist(), scores.tolist(), strict=True))
             if score != 0
+        ]
+
+    @cached_property
+    def _idf(self) -> dict[str, float]:
+        return dict(zip(self.vectorizer.vocabulary_, self.vectorizer.idf_.tolist(), strict=True))
+
+    def _telling_words(self, query: str) -> set[str]:
+        """The query's words but for those that most documents have, unless there are no others."""
+        words = set(self.vectorizer.tokenizer_(query))
+        return {word for word in words if self._idf.get(word, 0) > COMMON_IDF} or words
+
+    def explain(self, query: str, document_id: str, other_id: str | None = None) -> list[Reason]:
+        """Why a document has its score, or stands above another: what adds up to it, strongest first."""
+        known = self.documents.row_of
+        for name in (document_id, other_id):
+            if name is not None and name not in known:
+                raise TacitError(f"no document has the id {name!r}")
+        other = None if other_id is None else known[other_id]
+        explanation = self.ranker.explain(self.features([query]), known[document_id], other)
+        words = self.vectorizer.vocabulary_
+        return [
+            Reason(term.kind, words[term.query_word], words[term.item_word] if term.item_word >= 0 else "", term.value)
+            for term in explanation.terms
         ]
 
     def _hit(self, rank: int, item: int, score: float, wanted: set[str]) -> Hit:

@@ -1,0 +1,161 @@
+"""Correlated feature hashing (CFH, Bai et al. 2009): rare words stand for the frequent words they go with.
+
+Words are numbered by frequency. Word i has k best words S_1(i) ... S_k(i) among the F most frequent, by
+
+    DICE(i, j) = 2 * cooccur(i, j) / (occur(i) + occur(j))
+
+counted in documents, on texts without labels. A row over all words becomes a row over F words: each word is
+replaced by its k best, at 1/k of its weight. That is the product with a map M (n_terms, F) which holds 1/k at
+(i, S_p(i)). So a frequent word keeps 1/k for itself (DICE(i, i) = 1) and gives the rest away. A term that
+shares a document with fewer than k of the F words gets those, still at 1/k each; one with none gets nothing.
+
+Pairs of words (2-grams) are mapped in the same way to the words that share documents with the pair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from tacit.core import Features, TacitError, check_features, check_fitted, check_number, cut, map_blocks
+
+TERMS_IN_BLOCK = 64  # the first terms are by far the most frequent: large blocks would leave threads idle
+
+
+class Correlated(NamedTuple):
+    """The best words of each term, best first: words int64 (n_terms, k), -1 where there are no more; DICE float64."""
+
+    words: np.ndarray
+    dice: np.ndarray
+
+
+def correlated_words(
+    counts: Features, n_frequent: int, k: int = 5, *, terms: Features | None = None, threads: int | None = None
+) -> Correlated:
+    """For each term its k most DICE-correlated words among the first n_frequent columns of counts.
+
+    counts (n_docs, n_words), most frequent word first; terms (n_docs, n_terms): what is looked up, in the same
+    documents; None = the words themselves. Only whether an entry is zero matters. Ties go to the smaller word.
+
+    >>> counts = np.array([[1, 2, 1], [1, 0, 0], [3, 1, 0]])
+    >>> correlated_words(counts, 2, 1).words.tolist()
+    [[0], [1], [1]]
+    """
+    from tacit.kernels.cooccurrence import most_correlated
+
+    check_number("n_frequent", n_frequent, low=1, whole=True)
+    check_number("k", k, low=1, whole=True)
+    words = _occurrences("counts", counts)
+    looked_up = words if terms is None else _occurrences("terms", terms)
+    if looked_up.shape[0] != words.shape[0]:
+        raise TacitError(f"terms has {looked_up.shape[0]} rows and counts {words.shape[0]}, want the same documents")
+    frequent = sp.csr_array(words[:, : min(n_frequent, words.shape[1])])
+    occur = np.bincount(frequent.indices, minlength=frequent.shape[1])
+    postings = looked_up.tocsc()
+    found = Correlated(np.empty((postings.shape[1], k), np.int64), np.empty((postings.shape[1], k)))
+
+    def look_up(block: slice) -> None:
+        docs = (postings.indptr, postings.indices, frequent.indptr, frequent.indices)
+        most_correlated(*docs, occur, block.start, block.stop, *found)
+
+    map_blocks(look_up, cut(len(found.words), TERMS_IN_BLOCK), threads)
+    return found
+
+
+class CorrelatedHashing:
+    """Rewrites rows over many terms as rows over few frequent words.
+
+    n_frequent: F; fewer where there are fewer words. k: how many words stand for a term.
+    skip_first: that many leading terms are left out, for a model that sees them already.
+
+    Learned: correlated_: `Correlated` of each term (of the skipped ones too); map_: float32 CSR (n_terms, F).
+
+    >>> counts = np.array([[1, 2, 1], [1, 0, 0], [3, 1, 0]])
+    >>> CorrelatedHashing(2, 2).fit(counts).transform(np.array([[0, 0, 1]])).toarray().tolist()
+    [[0.5, 0.5]]
+    """
+
+    def __init__(
+        self, n_frequent: int = 30_000, k: int = 5, *, skip_first: int = 0, threads: int | None = None
+    ) -> None:
+        self.n_frequent, self.k, self.skip_first, self.threads = n_frequent, k, skip_first, threads
+
+    def fit(self, counts: Features, terms: Features | None = None) -> CorrelatedHashing:
+        """Find the best words of each term, from texts without labels (see `correlated_words`); return self."""
+        check_number("skip_first", self.skip_first, low=0, whole=True)
+        self.correlated_ = correlated_words(counts, self.n_frequent, self.k, terms=terms, threads=self.threads)
+        n_words = min(self.n_frequent, counts.shape[1])
+        self.map_ = hash_map(self.correlated_.words, n_words, skip_first=self.skip_first)
+        return self
+
+    def transform(self, features: Features) -> sp.csr_array:
+        """Rows over the terms as rows over the frequent words, float32 (n, F)."""
+        check_fitted(self, "map_")
+        rows = check_features("features", features, n_columns=self.map_.shape[0])
+        return hashed_rows(rows, self.map_)
+
+
+def hash_map(best: np.ndarray, n_words: int, *, skip_first: int = 0) -> sp.csr_array:
+    """M (n_terms, n_words): 1/k at the best words of each term; the first `skip_first` rows are empty.
+
+    >>> hash_map(np.array([[0, 1], [1, -1]]), 3).toarray().tolist()
+    [[0.5, 0.5, 0.0], [0.0, 0.5, 0.0]]
+    """
+    chosen = best >= 0
+    chosen[:skip_first] = False
+    terms, _ = np.nonzero(chosen)
+    weights = np.full(len(terms), 1 / best.shape[1], np.float32)
+    table = sp.csr_array((weights, (terms, best[chosen])), shape=(len(best), n_words))
+    table.sort_indices()
+    return table
+
+
+def hashed_rows(rows: Features, table: sp.csr_array) -> sp.csr_array:
+    """rows @ M as CSR with sorted rows; a row has the same bits alone as among others."""
+    product = sp.csr_array(sp.csr_array(rows) @ table)
+    product.sort_indices()
+    return product
+
+
+class DiceRow(NamedTuple):
+    """A term and the words that stand for it, best first."""
+
+    term: str
+    words: list[str]
+
+
+def dice_table(
+    correlated: Correlated, terms: Sequence[str], vocabulary: Sequence[str], chosen: Sequence[int] | np.ndarray
+) -> list[DiceRow]:
+    """The best words of some terms as text; `terms` and `vocabulary` name the rows and words of `correlated`.
+
+    >>> dice_table(Correlated(np.array([[1, 0], [1, -1]]), np.ones((2, 2))), ["cat", "purr"], ["dog", "pet"], [0, 1])
+    [DiceRow(term='cat', words=['pet', 'dog']), DiceRow(term='purr', words=['pet'])]
+    """
+    picked = [(int(term), correlated.words[term].tolist()) for term in chosen]
+    return [DiceRow(terms[term], [vocabulary[word] for word in best if word >= 0]) for term, best in picked]
+
+
+def informative_terms(tfidf: Features, n: int, *, first: int = 0) -> np.ndarray:
+    """The n columns from `first` on with the largest sum of weights, best first: examples worth a look.
+
+    >>> informative_terms(np.array([[9.0, 1, 2, 0], [9, 0, 1, 2]]), 2, first=1)
+    array([2, 3])
+    """
+    check_number("first", first, low=0, whole=True)
+    mass = np.asarray(check_features("tfidf", tfidf).sum(axis=0, dtype=np.float64)).ravel()[first:]
+    return first + np.argsort(-mass, kind="stable")[: check_number("n", n, low=0, whole=True)]
+
+
+def _occurrences(name: str, rows: Features) -> sp.csr_array:
+    """Which words stand in which documents; a stored zero is no occurrence."""
+    found = sp.csr_array(check_features(name, rows))
+    if found.nnz and found.data.min() < 0:
+        raise TacitError(f"{name} holds {found.data.min():g}, want counts or weights of words, none below 0")
+    if found.nnz and not found.data.all():
+        found = found.copy()
+        found.eliminate_zeros()
+    return found

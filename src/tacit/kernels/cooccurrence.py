@@ -1,0 +1,50 @@
+"""Which words keep company: for each term, the words that share most documents with it, by DICE.
+
+    DICE(i, j) = 2 * cooccur(i, j) / (occur(i) + occur(j))
+
+cooccur(i, j): documents that hold both; occur: documents that hold one. A term is whatever is looked up (a
+word, or a pair of words); its documents are its postings. Documents list their words. For one term the
+documents' words are counted into an array of all words, and only those met are read back and set to zero
+again: the work is the length of those documents, not the number of words.
+"""
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def most_correlated(post_indptr, post_docs, doc_indptr, doc_words, occur, start, stop, best, dice):
+    """Fill best and dice (n_terms, k) for the terms from start to stop: higher DICE first, then smaller word.
+
+    occur (n_words) counts documents of each word; best ends in -1 and dice in 0 where fewer than k words
+    share a document with the term.
+    """
+    n_words = len(occur)
+    together, met = np.zeros(n_words, np.int64), np.empty(n_words, np.int64)
+    for term in range(start, stop):
+        n_docs, n_met = post_indptr[term + 1] - post_indptr[term], 0
+        for p in range(post_indptr[term], post_indptr[term + 1]):
+            doc = post_docs[p]
+            for t in range(doc_indptr[doc], doc_indptr[doc + 1]):
+                word = doc_words[t]
+                if together[word] == 0:
+                    met[n_met] = word
+                    n_met += 1
+                together[word] += 1
+        best[term], dice[term] = -1, 0.0
+        for m in range(n_met):
+            word = met[m]
+            keep_best(2.0 * together[word] / (n_docs + occur[word]), word, best[term], dice[term])
+            together[word] = 0
+
+
+@njit(cache=True, nogil=True)
+def keep_best(value, word, best, values):
+    """Put a word into a short list that is in order, if it belongs there; the last one falls out."""
+    at = len(best)
+    while at > 0 and (best[at - 1] < 0 or values[at - 1] < value or (values[at - 1] == value and best[at - 1] > word)):
+        at -= 1
+    for later in range(len(best) - 1, at, -1):
+        best[later], values[later] = best[later - 1], values[later - 1]
+    if at < len(best):
+        best[at], values[at] = word, value

@@ -1,0 +1,59 @@
+"""Fit, bulk search and evaluation through the command line on the classic collections, against bm25s itself."""
+
+import json
+
+import bm25s
+import numpy as np
+import pytest
+
+from tacit.app.main import main
+from tacit.core import Run
+from tacit.data import read_collection, read_qrels, read_queries
+from tacit.features import tokenizer_for
+from tacit.metrics import evaluate
+
+
+def mean_precision_of_bm25s(folder):
+    """MAP by bm25s alone: its own index and its own top 1,000 for the same words."""
+    documents, queries = read_collection(folder), read_queries(folder / "queries.jsonl")
+    tokenizer = tokenizer_for("en")
+    index = bm25s.BM25(k1=1.5, b=0.75)
+    index.index([tokenizer(text) for text in documents.full_texts()], show_progress=False)
+    wanted = [tokenizer(text) for text in queries.full_texts()]
+    rows, scores = index.retrieve(wanted, k=1000, show_progress=False)
+    found = {
+        query_id: {documents.ids[row]: float(score) for row, score in zip(*answer, strict=True)}
+        for query_id, *answer in zip(queries.ids, rows, scores, strict=True)
+    }
+    return evaluate(read_qrels(folder / "qrels.txt"), Run.from_dict(found), ["AP"]).means()["AP"]
+
+
+@pytest.mark.parametrize("name", ["cranfield", "cisi", "cacm"])
+def test_bm25_is_as_good_as_bm25s(data_folder, name, tmp_path, capsys):
+    folder = data_folder / "text" / name
+    model, run = tmp_path / "model", tmp_path / "bm25.run"
+    assert main(["fit", str(folder), "-o", str(model)]) == 0
+    assert main(["search", str(model), "--queries", str(folder / "queries.jsonl"), "--run", str(run)]) == 0
+    capsys.readouterr()
+    assert main(["evaluate", str(folder / "qrels.txt"), str(run), "-m", "AP", "--json"]) == 0
+    ours = json.loads(capsys.readouterr().out)["measures"]["AP"]
+    assert ours == pytest.approx(mean_precision_of_bm25s(folder), abs=0.01)
+    assert ours > 0.15
+
+
+def test_links_on_foldoc_follow_the_protocol(data_folder, tmp_path, capsys):
+    """The smallest corpus, quickly: the fixed JSON form, and tf-idf within what its queries allow."""
+    systems = "tfidf,bm25,lsi,lsi+tfidf"
+    words = ["reproduce", "links", "--data", str(data_folder), "--corpus", "foldoc", "--systems", systems]
+    assert main([*words, "--quick", "--json", "--out", str(tmp_path)]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert (report["experiment"], report["corpus"], report["seed"]) == ("links", "foldoc", 0)
+    rows = {row["system"]: row for row in report["rows"]}
+    assert set(rows) == set(systems.split(","))
+    assert all(set(row["metrics"]) == {"rank_loss", "MAP", "P@10"} for row in rows.values())
+    assert rows["tfidf"]["metrics"]["MAP"] == pytest.approx(0.38, abs=0.06)
+    assert rows["tfidf"]["metrics"]["rank_loss"] < 0.02
+    assert {"better", "worse", "metric", "p"} <= set(report["tests"][0])
+    assert all(0 <= test["p"] <= 1 for test in report["tests"])
+    assert {path.suffix for path in tmp_path.iterdir()} == {".json", ".md", ".png"}
+    assert np.isfinite([value for row in rows.values() for value in row["metrics"].values()]).all()
