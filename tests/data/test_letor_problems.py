@@ -29,6 +29,7 @@ def read(tmp_path):
     [
         (b"x qid:1 1:1", "grade is 'x', want a number >= 0, or -1 for unjudged"),
         (b"-2 qid:1 1:1", "grade is '-2', want"),
+        (b"-0.5 qid:1 1:1", "grade is '-0.5', want"),
         (b"nan qid:1 1:1", "grade is 'nan', want"),
         (b"-2e400 qid:1", "grade is '-2e400', want"),
         (b"-1.00000000000000000000000000000001e1 qid:1", "grade is '-1.0000"),

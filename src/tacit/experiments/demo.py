@@ -6,11 +6,10 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tacit.core import Collection, Features, Links
+from tacit.core import Collection, Links
 from tacit.experiments.link_splits import split_links
-from tacit.experiments.links import LinkTask
+from tacit.experiments.link_task import LinkTask, count_words
 from tacit.experiments.report import Report, Row
-from tacit.features import TextVectorizer
 from tacit.retrieve import SYSTEMS
 from tacit.search import Searcher
 
@@ -37,19 +36,18 @@ class Demo:
 
 def run_demo(documents: Collection, links: Links, *, quick: bool = False, seed: int = 0) -> Demo:
     """Compare every system that is registered for the demonstration on held-out links, and keep the fitted ones."""
-    vectorizer = TextVectorizer(words=30_000)
-    counts = vectorizer.fit_counts(documents.full_texts())
-    features: dict[str, Features] = {"counts": counts, "tfidf": vectorizer.tfidf(counts)}
+    corpus = count_words(documents, links)
     split = split_links(links, "queries", seed)
-    task = LinkTask(features, features, split, split.test_queries(200 if quick else 1000, seed), None)
-    rows, searchers = [], {}
+    rows = split.test_queries(200 if quick else 1000, seed)
+    task = LinkTask(corpus.features, corpus.features, split, rows, None)
+    table, searchers = [], {}
     for system in (system for system in SYSTEMS.values() if system.in_demo):
         start = time.perf_counter()
         ranker = task.fit(system, 50 if quick else None, seed)
         values = task.measure(ranker, system)
-        rows.append(Row(system.name, values, time.perf_counter() - start, chosen=ranker.chosen()))
-        searchers[system.name] = Searcher(documents, vectorizer, ranker, system.name)
-    return Demo(Report("demo", "pydocs", seed, rows), searchers)
+        table.append(Row(system.name, values, time.perf_counter() - start, chosen=ranker.chosen()))
+        searchers[system.name] = Searcher(documents, corpus.vectorizer, ranker, system.name)
+    return Demo(Report("demo", "pydocs", seed, table), searchers)
 
 
 def answers(demo: Demo, questions: Sequence[str] = QUESTIONS, k: int = 3) -> dict[str, dict[str, list[str]]]:

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tacit.core import UsageError, check_choice
-from tacit.experiments import links
+from tacit.experiments import keywords, links
 from tacit.experiments.figures import write_link_figures
+from tacit.experiments.link_task import CORPORA
+from tacit.experiments.links import LinkOptions
 from tacit.experiments.report import Report
 
 
@@ -39,24 +41,24 @@ class Experiment:
     draw: Callable[[Report, Path], list[Path]]
 
 
-def _run_links(request: Request) -> Report:
+def _link_options(request: Request, systems: tuple[str, ...]) -> LinkOptions:
     if request.data is None:
-        raise UsageError("links needs the real collections: give --data or set TACIT_DATA")
-    return links.run(
-        links.LinkOptions(
-            data=request.data,
-            corpus=request.corpus or links.CORPORA[0],
-            split=request.split or "queries",
-            words=None if request.words == "all" else int(request.words or 30_000),
-            systems=request.systems or links.SYSTEMS,
-            seed=request.seed,
-            quick=request.quick,
-            full=request.full,
-            cells=request.cells,
-            threads=request.threads,
-        )
+        raise UsageError("this experiment needs the real collections: give --data or set TACIT_DATA")
+    return LinkOptions(
+        data=request.data,
+        corpus=request.corpus or CORPORA[0],
+        split=request.split or "queries",
+        words=None if request.words == "all" else int(request.words or 30_000),
+        systems=request.systems or systems,
+        seed=request.seed,
+        quick=request.quick,
+        full=request.full,
+        cells=request.cells,
+        threads=request.threads,
     )
 
+
+NEEDS_LINKED = f"TACIT_DATA with linked/ ({', '.join(CORPORA)})"
 
 EXPERIMENTS = {
     experiment.name: experiment
@@ -64,8 +66,15 @@ EXPERIMENTS = {
         Experiment(
             "links",
             "rank the documents that a document links to (HTR tables 2-3, SSI tables 1-4)",
-            f"TACIT_DATA with linked/ ({', '.join(links.CORPORA)})",
-            _run_links,
+            NEEDS_LINKED,
+            lambda request: links.run(_link_options(request, links.SYSTEMS)),
+            write_link_figures,
+        ),
+        Experiment(
+            "keywords",
+            "the same for queries of 5, 10 and 20 words (SSI tables 5-6)",
+            NEEDS_LINKED,
+            lambda request: keywords.run(_link_options(request, keywords.SYSTEMS)),
             write_link_figures,
         ),
     )

@@ -47,7 +47,7 @@ LARGEST_BLOCK = 64
 FEWEST_BLOCKS = 600  # a small training set is visited more often: too few steps leave the vectors where they began
 FEWEST_EPOCHS = 8
 RATES = (0.1, 0.2, 0.4)
-MARGINS = (0.1, 0.2, 0.4)
+MARGINS = (0.05, 0.1, 0.2)
 
 
 class EmbeddingRanker(CollectionRanker):
@@ -79,8 +79,8 @@ class EmbeddingRanker(CollectionRanker):
         identity: str = "fixed",
         gamma: float = 0.0,
         n_words: int | None = None,
-        rate: float = 0.3,
-        margin: float = 0.2,
+        rate: float = 0.2,
+        margin: float = 0.1,
         item_rate: float = 1.0,
         n_epochs: int | None = None,
         tune: bool = False,

@@ -1,8 +1,8 @@
 """The forms of word pair rankers: how the matrix W of `wordpairs` is held.
 
-    FullPairRanker     the whole matrix, from I, from 0 (the margin ranking perceptron), or with its diagonal barred
-    HashedPairRanker   hash kernels: pair (s, t) shares place (sP + t) mod H of one array with other pairs
-    SparsePairRanker   a few entries in each row, chosen by recursive feature elimination
+FullPairRanker     the whole matrix, from I, from 0 (the margin ranking perceptron), or with its diagonal barred
+HashedPairRanker   hash kernels: pair (s, t) shares place (sP + t) mod H of one array with other pairs
+SparsePairRanker   a few entries in each row, chosen by recursive feature elimination
 """
 
 from __future__ import annotations

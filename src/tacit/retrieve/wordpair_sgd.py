@@ -234,7 +234,9 @@ class WordPairTrainer(BlockTrainer):
     def is_sound(self) -> bool:
         """Whether all weights are finite and small; without a copy of them."""
         numbers = self.weights.numbers  # a NaN among them is their maximum, and fails the comparison
-        return bool(numbers.max(initial=0) < LARGEST and numbers.min(initial=0) > -LARGEST and abs(self.alpha) < LARGEST)
+        return bool(
+            numbers.max(initial=0) < LARGEST and numbers.min(initial=0) > -LARGEST and abs(self.alpha) < LARGEST
+        )
 
 
 def csr_arrays(matrix: sp.csr_array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
