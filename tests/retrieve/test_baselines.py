@@ -5,8 +5,9 @@ import pytest
 import scipy.sparse as sp
 
 from tacit.core import Links, TacitError
+from tacit.metrics import full_ranking_measures
 from tacit.retrieve import Bm25Ranker, CosineRanker, LsiRanker, LsiTfidfRanker, QueryExpansionRanker
-from tacit.retrieve.validation import choose_mixture, held_out_queries, hold_out, measure
+from tacit.retrieve.validation import choose_mixture, held_out_queries, hold_out
 
 
 def random_unit_rows(rng, n_rows=30, n_words=20):
@@ -31,6 +32,16 @@ def test_expansion_adds_beta_times_the_mean_of_the_best():
         np.testing.assert_allclose(scores, items @ (query + 0.7 * items[best].mean(axis=0)), atol=1e-5)
 
 
+def test_expansion_does_not_look_at_what_is_no_candidate():
+    """The document that a query was taken from would give its links away."""
+    items = sp.csr_array(np.array([[0.6, 0.8, 0], [0.6, 0, 0.8], [0, 1, 0]], np.float32))
+    query, own = sp.csr_array(np.array([[1, 0, 0]], np.float32)), sp.csr_array(np.array([[True, False, False]]))
+    ranker = QueryExpansionRanker(beta=1, n_expand=1).fit(None, items)
+    assert ranker.scores(query)[0, 2] == pytest.approx(0.8)
+    assert ranker.scores(query, exclude=own)[0, 2] == 0
+    assert ranker.rank(query, k=2, exclude=own).items.tolist() == [[1, 2]]
+
+
 def test_expansion_chooses_the_setting_with_the_best_precision_on_training_pairs(monkeypatch):
     rng = np.random.default_rng(2)
     rows = sp.csr_array(random_unit_rows(rng))
@@ -39,7 +50,8 @@ def test_expansion_chooses_the_setting_with_the_best_precision_on_training_pairs
     held = held_out_queries(rows, pairs, None, same=True)
 
     def precision(beta, size):
-        return measure(QueryExpansionRanker(beta, size).fit(None, rows).scores, held)["AP"].mean()
+        scores = QueryExpansionRanker(beta, size).fit(None, rows).scores(held.queries, exclude=held.excluded)
+        return full_ranking_measures(scores, held.relevant, held.excluded)["AP"].mean()
 
     grid = {
         (beta, size): precision(beta, size) for beta in (0.05, 0.1, 0.2, 0.4, 0.8, 1.6) for size in (1, 2, 5, 10, 20)

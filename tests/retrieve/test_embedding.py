@@ -49,7 +49,7 @@ def random_links(seed, n_sources=30, n_targets=30, n=90):
 
 
 def small(name="ssi-uv", **changes):
-    return EmbeddingRanker(**{"dim": 6, "n_epochs": 2} | FORMS[name] | changes)
+    return EmbeddingRanker(**{"dim": 6, "n_epochs": 2, "rate": 0.3, "margin": 0.2} | FORMS[name] | changes)
 
 
 def bits(ranker):
@@ -402,17 +402,16 @@ def test_a_rate_that_fails_is_saved_by_its_half(monkeypatch):
     """The bar is set between what the two rates make of the tables, so that only the half stays below."""
     rows, links = sp.csr_array(random_rows(0)), random_links(1)
 
-    def fit(rate):
-        ranker = small("ssi-d", rate=rate, margin=5.0, n_epochs=2)
-        return ranker.fit(rows, rows, links)
+    def fit(rate, n_epochs):
+        return small("ssi-d", rate=rate, margin=5.0, n_epochs=n_epochs).fit(rows, rows, links)
 
-    monkeypatch.setattr(embedding_sgd, "LARGEST", 1e30)
-    largest = [np.abs(fit(rate).diagonal_).max() for rate in (4.0, 1.0)]
-    assert largest[1] < 0.5 * largest[0]
-    monkeypatch.setattr(embedding_sgd, "LARGEST", 0.5 * largest[0])
-    saved = fit(4.0)
-    assert saved.rate_ == 2.0
+    fails, holds = (np.abs(fit(rate, 1).diagonal_).max() for rate in (64.0, 16.0))
+    assert holds < fails
+    monkeypatch.setattr(embedding_sgd, "LARGEST", (holds + fails) / 2)
+    saved = fit(64.0, 2)  # its second epoch has half of half the rate
+    assert saved.rate_ == 32.0
     assert [found["epoch"] for found in saved.epochs_] == [2]
+    assert np.abs(saved.diagonal_).max() < (holds + fails) / 2
 
 
 def test_a_single_epoch_that_breaks_is_an_error_too():

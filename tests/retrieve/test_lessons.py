@@ -186,7 +186,7 @@ def test_refuses_pairs_that_cannot_be(pairs, message):
         (Links([], [], N, N), "validation"),
         (links((0, 5), (N, 1), n=N + 1), f"{N + 1}"),
         (links((0, 5), n=N - 1), f"{N - 1}"),
-        (links((0, 1), (0, 5)), "validation"),
+        (links((0, 1), (0, 5)), "item 1"),
     ],
     ids=["empty", "more rows than there are", "fewer rows than there are", "a pair of training"],
 )

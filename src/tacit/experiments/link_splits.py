@@ -47,10 +47,14 @@ class LinkSplit:
         return self._among_candidates(self.test.to_csr()[rows] > 0)
 
     def excluded(self, rows: np.ndarray) -> sp.csr_array:
-        """What is no candidate: the document itself and its links known from training."""
+        """Candidates that are none for these rows: the document itself and its links known from training."""
+        return self._among_candidates(self.known(rows))
+
+    def known(self, rows: np.ndarray) -> sp.csr_array:
+        """The same among all documents, (n_rows, n_documents) bool."""
         known = self.train.to_csr()[rows] + self.validation.to_csr()[rows]
         selves = sp.csr_array((np.ones(len(rows)), (np.arange(len(rows)), rows)), shape=known.shape)
-        return self._among_candidates(sp.csr_array(known + selves) > 0)
+        return sp.csr_array(known + selves) > 0
 
     def _among_candidates(self, matrix: sp.csr_array) -> sp.csr_array:
         return matrix if self.candidates is None else sp.csr_array(matrix[:, self.candidates])

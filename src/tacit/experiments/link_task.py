@@ -87,9 +87,11 @@ class LinkTask:
         """Per query values over the test queries, all candidates ranked."""
         relevant, excluded = self.split.relevant(self.rows), self.split.excluded(self.rows)
         queries, columns = self.queries[system.features], self._columns(ranker, system)
+        known = None if system.needs_pairs else self.split.known(self.rows)
 
         def one_block(block: slice) -> dict[str, np.ndarray]:
-            scores = ranker.scores(queries[self.rows[block]])
+            exclude = None if known is None else known[block]
+            scores = ranker.scores(queries[self.rows[block]], exclude=exclude)
             return full_ranking_measures(scores[:, columns], relevant[block], excluded[block])
 
         pieces = map_blocks(one_block, cut(len(self.rows), 50), self.threads)

@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 
 FAST = {"contract", "reassoc", "arcp", "nsz"}  # sums may be reordered; NaN keeps its meaning
-TILE = 1024  # item words at a time: rows of words that several queries of a block share are then still in cache
+TILE = 4096  # item words at a time: what several queries of a block share is then still in cache
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)

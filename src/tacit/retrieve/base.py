@@ -98,11 +98,15 @@ class CollectionRanker(ABC):
         """Number of items that are ranked."""
         return self._parts[0].n_items
 
-    def scores(self, queries: Features) -> np.ndarray:
-        """Scores of all items for a few queries, float32 (n_queries, n_items)."""
+    def scores(self, queries: Features, *, exclude: sp.csr_array | None = None) -> np.ndarray:
+        """Scores of all items for a few queries, float32 (n_queries, n_items).
+
+        `exclude` as in `rank`: those items are scored too, but a method that looks at its first answers
+        (query expansion) does not look at them.
+        """
         check_fitted(self, *self._fitted)
         rows = check_features("queries", queries, n_columns=self.n_features_)
-        return self._scores(rows)
+        return self._scores(rows, _skips(exclude, (rows.shape[0], self.n_items_)))
 
     def score_blocks(self, queries: Features) -> Iterator[tuple[slice, np.ndarray]]:
         """Scores of all items for many queries, block by block: (rows, float32 scores)."""
@@ -125,7 +129,7 @@ class CollectionRanker(ABC):
 
         def rank_block(block: slice) -> None:
             borders = skip.indptr[block.start : block.stop + 1]
-            top_k_rows(self._scores(rows[block]), borders, skip.indices, items[block], scores[block])
+            top_k_rows(self._scores(rows[block], skip[block]), borders, skip.indices, items[block], scores[block])
 
         map_blocks(rank_block, self._blocks(rows), threads)
         return Ranking(items, scores)
@@ -146,7 +150,7 @@ class CollectionRanker(ABC):
         """Append checked items to the fitted attributes."""
         raise AssertionError("check_new_items lets nobody in")
 
-    def _scores(self, rows: Features) -> np.ndarray:
+    def _scores(self, rows: Features, skip: sp.csr_array | None = None) -> np.ndarray:
         out = np.zeros((rows.shape[0], self.n_items_), np.float32)
         for part, side in zip(self._parts, self._query_sides(rows), strict=True):
             part.add_scores(side, out)

@@ -1,7 +1,8 @@
 """`qe`: query expansion by pseudo relevance feedback.
 
 The query x becomes x + beta * mean of its E best items, and is ranked again (Zighelnic and Kurland 2008,
-as the baseline of HTR and SSI). beta and E are chosen on training pairs where there are some.
+as the baseline of HTR and SSI). beta and E are chosen on training pairs where there are some. What is
+no candidate, such as the document that the query was taken from, does not expand it either.
 """
 
 from __future__ import annotations
@@ -14,10 +15,11 @@ import scipy.sparse as sp
 
 from tacit.core import Features, Links, check_number
 from tacit.kernels.topk import top_k_rows
+from tacit.metrics import full_ranking_measures
 from tacit.retrieve.base import CollectionRanker
 from tacit.retrieve.explanation import Term, difference, sparse_row, word_terms
 from tacit.retrieve.sides import Part, append_rows, part_of, part_scores
-from tacit.retrieve.validation import choose_mixture, held_out_queries
+from tacit.retrieve.validation import held_out_queries
 
 BETAS = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
 EXPANSIONS = (1, 2, 5, 10, 20)
@@ -43,19 +45,29 @@ class QueryExpansionRanker(CollectionRanker):
     def _choose(self, queries: Features, pairs: Links, betas: Sequence[float], sizes: Sequence[int]) -> None:
         # Nothing is learned from the pairs but these two numbers, so training pairs serve to choose them.
         held = held_out_queries(queries, pairs, None, same=self._same)
-        best = -1.0
-        for size in sizes:
-            self.n_expand_ = size
-            beta, value = choose_mixture(self._plain_scores, self._expansion_scores, held, betas)
-            if value > best:
-                best, chosen = value, (beta, size)
-        self.beta_, self.n_expand_ = chosen
+        totals = np.zeros((len(sizes), len(betas)))
+        for block in held.blocks():
+            plain = part_scores(self._parts[0], block.queries)
+            for row, size in enumerate(sizes):
+                more = part_scores(self._parts[0], self._mean_of_best(plain, block.excluded, size))
+                for column, beta in enumerate(betas):
+                    mixed = plain + np.float32(beta) * more
+                    totals[row, column] += full_ranking_measures(mixed, block.relevant, block.excluded)["AP"].sum()
+        best_size, best_beta = np.unravel_index(np.argmax(totals), totals.shape)
+        self.beta_, self.n_expand_ = float(betas[best_beta]), int(sizes[best_size])
 
     def _make_parts(self) -> Sequence[Part]:
         return [part_of(self.items_)]
 
     def _query_sides(self, queries: Features) -> Sequence[Features]:
-        return [queries + np.float32(self.beta_) * self._mean_of_best(queries)]
+        return [self._expand(queries, None)]
+
+    def _scores(self, rows: Features, skip: sp.csr_array | None = None) -> np.ndarray:
+        return part_scores(self._parts[0], self._expand(rows, skip))
+
+    def _expand(self, queries: Features, skip: sp.csr_array | None) -> Features:
+        plain = part_scores(self._parts[0], queries)
+        return queries + np.float32(self.beta_) * self._mean_of_best(plain, skip, self.n_expand_)
 
     def check_new_items(self) -> None:
         """Any item can be added."""
@@ -67,20 +79,14 @@ class QueryExpansionRanker(CollectionRanker):
         (expanded,) = self._query_sides(query)
         return word_terms(*sparse_row(expanded), difference(self.items_, a, b))
 
-    def _plain_scores(self, queries: Features) -> np.ndarray:
-        return part_scores(self._parts[0], queries)
-
-    def _expansion_scores(self, queries: Features) -> np.ndarray:
-        return self._plain_scores(self._mean_of_best(queries))
-
-    def _mean_of_best(self, queries: Features) -> Features:
-        """Mean of the best items of each query, itself among them where it is an item; no match, no expansion."""
-        scores = self._plain_scores(queries)
-        n_best = min(self.n_expand_, self.n_items_)
+    def _mean_of_best(self, scores: np.ndarray, skip: sp.csr_array | None, n_expand: int) -> Features:
+        """Mean of the best items of each query that are candidates; no match, no expansion."""
+        n_best = min(n_expand, self.n_items_)
         best, best_scores = np.empty((len(scores), n_best), np.int64), np.empty((len(scores), n_best), np.float32)
-        no_skips = np.zeros(len(scores) + 1, np.int32), np.empty(0, np.int32)
-        top_k_rows(scores, *no_skips, best, best_scores)
+        skip = sp.csr_array(scores.shape, dtype=bool) if skip is None else skip
+        top_k_rows(scores, skip.indptr, skip.indices, best, best_scores)
         found = best_scores > 0
         weights = (found / np.maximum(found.sum(axis=1, keepdims=True), 1)).astype(np.float32)
         rows = np.arange(0, best.size + 1, n_best)
-        return sp.csr_array((weights.ravel(), best.ravel(), rows), shape=scores.shape) @ self.items_
+        picked = sp.csr_array((weights.ravel(), np.maximum(best, 0).ravel(), rows), shape=scores.shape)
+        return picked @ self.items_

@@ -46,8 +46,8 @@ class FullPairRanker(WordPairRanker):
                 f"want at most {MOST_PAIRS:.1e}: fewer words, or hashed pairs"
             )
 
-    def _first_weights(self, n_query_words: int) -> PairWeights:
-        matrix = np.zeros((n_query_words, self.items_.shape[1]), np.float32)
+    def _first_weights(self) -> PairWeights:
+        matrix = np.zeros((self.n_features_, self.items_.shape[1]), np.float32)
         if self.identity == "start":
             np.fill_diagonal(matrix, 1)
         return Segments.full(matrix)
@@ -100,7 +100,7 @@ class HashedPairRanker(WordPairRanker):
         # With fewer places than item words, a row of W would share places with itself.
         check_number("n_places", self.n_places, low=max(1, items.shape[1]), whole=True)
 
-    def _first_weights(self, n_query_words: int) -> PairWeights:
+    def _first_weights(self) -> PairWeights:
         return Segments.hashed(np.zeros(self.n_places, np.float32))
 
     def _keep(self, weights: PairWeights, alpha: float) -> None:
@@ -151,11 +151,13 @@ class SparsePairRanker(FullPairRanker):
 
     def _train(self, rows: sp.csr_array, lesson: Lesson, n_epochs: int) -> None:
         super()._train(rows, lesson, n_epochs)
-        rng = np.random.default_rng([self.seed, 1])
-        pattern = Pattern.largest_of(self.weights_, self._stages()[0], self.threads)
+        rng, pattern = np.random.default_rng([self.seed, 1]), None
         for per_row in self._stages():
-            pattern = pattern.thinned(per_row, self.threads)
-            self._run(pattern, rows, lesson, rng, self.rate_ / 2, max(1, n_epochs // 4))
+            if pattern is None:
+                first = Pattern.largest_of(self.weights_, per_row, self.threads)
+            else:
+                first = pattern.thinned(per_row, self.threads)
+            pattern, _ = self._run(first.copy, rows, lesson, rng, self.rate_ / 2, max(1, n_epochs // 4))
 
     def _stages(self) -> list[int]:
         return [per_row for per_row in LADDER if per_row > self.per_row] + [self.per_row]

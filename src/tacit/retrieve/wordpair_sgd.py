@@ -110,6 +110,10 @@ class Pattern(PairWeights):
         kept = Pattern.largest_of(self.numbers, per_row, threads)
         return Pattern(np.take_along_axis(self.columns, kept.columns, axis=1), kept.numbers)
 
+    def copy(self) -> Pattern:
+        """The same pattern with values of its own."""
+        return Pattern(self.columns, self.numbers.copy())
+
     def matrix(self, n_item_words: int) -> sp.csr_array:
         """W as CSR, sharing the values."""
         n_rows, per_row = self.columns.shape
@@ -140,13 +144,13 @@ class PairSettings(BlockSettings):
 
 
 class WordPairTrainer(BlockTrainer):
-    """Changes weights and alpha in place; it is its own `training.Learned`."""
+    """Changes weights and alpha in place, from what `first()` makes anew each time; its own `training.Learned`."""
 
     settings: PairSettings
 
     def __init__(
         self,
-        weights: PairWeights,
+        first: Callable[[], PairWeights],
         alpha: float,
         queries: sp.csr_array,
         items: sp.csr_array,
@@ -155,7 +159,8 @@ class WordPairTrainer(BlockTrainer):
         threads: int | None = None,
     ) -> None:
         super().__init__(items.shape[0], same, settings, threads)
-        self.weights, self.alpha, self.queries, self.items = weights, alpha, queries, items
+        self.weights, self.alpha, self.queries, self.items = first(), alpha, queries, items
+        self._first = first, alpha
         self._comparison = Comparison(len(self._pool), settings.block)
         shape = settings.block, items.shape[1]
         self._vectors, self._steps = (np.empty(shape, np.float32) for _ in range(2))
@@ -164,7 +169,7 @@ class WordPairTrainer(BlockTrainer):
         places, posts = (np.zeros(n_words, np.int64) for _ in range(2)), settings.block * longest
         self._index = (*places, np.empty(posts, np.int64), np.empty(posts, np.float32))
         self._aside: tuple[np.ndarray, float] | None = None
-        self._worth_keeping = True  # of the present state; the first one is, to go back to
+        self._is_best = False  # whether the present state is the best so far and not yet put aside
 
     def _step(self, queries: np.ndarray, n_pool: int, find_pulls: FindPulls, rate: float) -> None:
         """Project, score, find pulls, change the weights."""
@@ -208,26 +213,28 @@ class WordPairTrainer(BlockTrainer):
         self.weights.numbers[words * (self.items.shape[1] + 1)] = 0
 
     def start_epoch(self) -> None:
-        """Put the present state aside if it is worth keeping; into the same memory every time."""
-        if not self._worth_keeping:
-            return
-        copy = np.empty_like(self.weights.numbers) if self._aside is None else self._aside[0]
-        np.copyto(copy, self.weights.numbers)
-        self._aside, self._worth_keeping = (copy, self.alpha), False
+        """Put the present state aside if it is the best, into the same memory every time."""
+        if self._is_best:
+            copy = np.empty_like(self.weights.numbers) if self._aside is None else self._aside[0]
+            np.copyto(copy, self.weights.numbers)
+            self._aside, self._is_best = (copy, self.alpha), False
 
     def go_back(self) -> None:
         """Return to the best state so far, or to the first."""
         if self._aside is not None:
             np.copyto(self.weights.numbers, self._aside[0])
-            self.alpha, self._worth_keeping = self._aside[1], False
+            self.alpha = self._aside[1]
+        else:
+            del self.weights  # before a second one is made
+            self.weights, self.alpha = self._first[0](), self._first[1]
 
     def keep_best(self) -> None:
-        """The present state is the best; it is put aside when the next epoch begins."""
-        self._worth_keeping = True
+        """The present state is the best; it is put aside when the next epoch begins, if there is one."""
+        self._is_best = True
 
     def take_best(self) -> None:
         """Return to the best state, and release the memory of the other."""
-        if not self._worth_keeping:
+        if not self._is_best:
             self.go_back()
         self._aside = None
 

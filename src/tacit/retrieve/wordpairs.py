@@ -9,7 +9,7 @@ All are trained on the margin ranking loss by `block_sgd`. New items need no tra
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -86,18 +86,18 @@ class WordPairRanker(CollectionRanker):
     def _train(self, rows: sp.csr_array, lesson: Lesson, n_epochs: int) -> None:
         """Learn the weights from their start."""
         rng, self.epochs_ = np.random.default_rng(self.seed), []
-        self.rate_ = self._run(self._first_weights(rows.shape[1]), rows, lesson, rng, self.rate_, n_epochs)
+        _, self.rate_ = self._run(self._first_weights, rows, lesson, rng, self.rate_, n_epochs)
 
     def _run(
         self,
-        weights: PairWeights,
+        first: Callable[[], PairWeights],
         rows: sp.csr_array,
         lesson: Lesson,
         rng: np.random.Generator,
         rate: float,
         n_epochs: int,
-    ) -> float:
-        """Train these weights and become the ranker of their best epoch; return the rate, halved where it had to be."""
+    ) -> tuple[PairWeights, float]:
+        """Train weights and become the ranker of their best epoch; return them, and the rate if it had to be halved."""
         settings = PairSettings(
             block=block_for(lesson.n_visits),
             margin=self.margin_,
@@ -105,7 +105,7 @@ class WordPairRanker(CollectionRanker):
             bar_diagonal=self.identity == "barred",
         )
         alpha = 1.0 if self.identity == "learned" else 0.0
-        trainer = WordPairTrainer(weights, alpha, rows, self.items_, self._same, settings, self.threads)
+        trainer = WordPairTrainer(first, alpha, rows, self.items_, self._same, settings, self.threads)
 
         def measure() -> dict[str, float]:
             self._keep(trainer.weights, trainer.alpha)
@@ -115,10 +115,10 @@ class WordPairRanker(CollectionRanker):
         self.epochs_ += [epoch | {"epoch": n_before + epoch["epoch"]} for epoch in course.epochs]
         self.best_epoch_ = n_before + course.best_epoch
         self._keep(trainer.weights, trainer.alpha)
-        return course.rate
+        return trainer.weights, course.rate
 
     @abstractmethod
-    def _first_weights(self, n_query_words: int) -> PairWeights:
+    def _first_weights(self) -> PairWeights:
         """W where training starts."""
 
     @abstractmethod

@@ -1,0 +1,165 @@
+"""Speed of the learned embeddings on MDN's links, n = 100, all in one run.
+
+    python benchmarks/embedding.py --data FOLDER     (FOLDER defaults to $TACIT_DATA)
+
+1. Read-modify-write bandwidth of the machine: rows of 100 floats of a table as large as ours, in random order.
+2. Our SGD on given triples, and on pairs with mined negatives: triples a second, and the bytes of table rows that
+   it reads and writes a second, against 1.
+3. Time to reach the validation MAP that lightfm-next (WARP, the same words as features) reaches in its epochs.
+"""
+
+import argparse
+import os
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+from numba import njit
+
+from tacit.core import map_blocks
+from tacit.experiments.link_splits import LinkSplit, split_links
+from tacit.experiments.link_task import read_linked_corpus
+from tacit.retrieve import EmbeddingRanker
+from tacit.retrieve.embedding_sgd import EmbeddingSettings, EmbeddingTrainer, Sides, Tables
+from tacit.retrieve.validation import HeldOut, held_out_queries, measure
+
+DIM = 100
+Curve = list[tuple[float, float]]
+
+
+@njit(nogil=True, fastmath=True)
+def change_rows(table: np.ndarray, order: np.ndarray) -> None:
+    for row in order:
+        for k in range(table.shape[1]):
+            table[row, k] += np.float32(1e-6)
+
+
+def bandwidth(n_rows: int, threads: int) -> float:
+    """Bytes read and written a second, when every thread changes random rows of its own share of a table."""
+    rng = np.random.default_rng(0)
+    shares = [np.zeros((n_rows // threads, DIM), np.float32) for _ in range(threads)]
+    orders = [rng.integers(0, len(share), 400_000) for share in shares]
+    change_rows(shares[0], orders[0][:10])
+    start = time.perf_counter()
+    map_blocks(lambda t: change_rows(shares[t], orders[t]), list(range(threads)), threads)
+    return threads * 400_000 * DIM * 4 * 2 / (time.perf_counter() - start)
+
+
+def fresh_tables(rows: sp.csr_array) -> Tables:
+    rng = np.random.default_rng(0)
+    first, second = (rng.normal(0, 0.02, (rows.shape[1], DIM)).astype(np.float32) for _ in range(2))
+    items = np.zeros((rows.shape[0], DIM), np.float32)
+    return Tables(first, second, items, np.ones(rows.shape[1], np.float32))
+
+
+def triple_speed(rows: sp.csr_array, pairs: np.ndarray, threads: int) -> tuple[float, float]:
+    """Triples a second, and bytes of table rows a second, on triples that all violate the margin."""
+    rng = np.random.default_rng(0)
+    triples = np.column_stack([pairs, rng.integers(0, rows.shape[0], len(pairs))])[:20_000]
+    settings = EmbeddingSettings(margin=1e9)  # every triple moves the tables: the dearest case
+    words = np.diff(rows.indptr)[triples].sum()
+    sides = Sides(rows, rows, rows, rows, same=True)
+    with EmbeddingTrainer(fresh_tables(rows), sides, settings, threads).running() as trainer:
+        weights = np.ones(len(triples), np.float32)
+        trainer.epoch_on_triples(triples[:500], weights, rng, (1e-6, 1e-6))
+        start = time.perf_counter()
+        trainer.epoch_on_triples(triples, weights, rng, (1e-6, 1e-6))
+        seconds = time.perf_counter() - start
+    touched = words * DIM * 4 * 3  # read to project, read and written to change
+    return len(triples) / seconds, touched / seconds
+
+
+def pair_speed(rows: sp.csr_array, pairs: sp.csr_array, threads: int) -> tuple[float, float]:
+    """Queries a second, and (positive, candidate) comparisons a second, with mined negatives."""
+    rng = np.random.default_rng(0)
+    settings = EmbeddingSettings()
+    sides = Sides(rows, rows, rows, rows, same=True)
+    with EmbeddingTrainer(fresh_tables(rows), sides, settings, threads).running() as trainer:
+        trainer.epoch_on_pairs(pairs[:200], rng, (0.2, 0.2))
+        start = time.perf_counter()
+        trainer.epoch_on_pairs(pairs, rng, (0.2, 0.2))
+        seconds = time.perf_counter() - start
+    lengths = np.diff(pairs.indptr)
+    n_positives = np.minimum(lengths, settings.max_positives).sum()
+    return np.count_nonzero(lengths) / seconds, n_positives * settings.n_drawn / seconds
+
+
+def lightfm_curve(rows: sp.csr_array, split: LinkSplit, held: HeldOut, epochs: int, threads: int) -> Curve:
+    """(seconds so far, validation MAP) after each epoch of lightfm's WARP."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from lightfm import LightFM
+    model = LightFM(no_components=DIM, loss="warp", random_state=0)
+    features = sp.csr_matrix(rows)
+    pairs = sp.coo_matrix(split.train.to_csr())
+    curve, spent = [], 0.0
+    for _ in range(epochs):
+        start = time.perf_counter()
+        model.fit_partial(pairs, user_features=features, item_features=features, epochs=1, num_threads=threads)
+        spent += time.perf_counter() - start
+        bias, vectors = model.get_item_representations(features)
+
+        def scores(queries: sp.csr_array, vectors: np.ndarray = vectors, bias: np.ndarray = bias) -> np.ndarray:
+            _, mapped = model.get_user_representations(sp.csr_matrix(queries))
+            return mapped @ vectors.T + bias
+
+        curve.append((spent, float(measure(scores, held)["AP"].mean())))
+        print(f"  lightfm-next epoch {len(curve)}: {spent:7.1f} s, MAP {curve[-1][1]:.4f}", flush=True)
+    return curve
+
+
+class Timed(EmbeddingRanker):
+    """Notes the training seconds at the end of each epoch, validation apart."""
+
+    def _keep(self, tables: Tables, sides: Sides) -> None:
+        self.ends_ = [*getattr(self, "ends_", []), time.perf_counter()]
+        super()._keep(tables, sides)
+
+
+def our_curve(rows: sp.csr_array, split: LinkSplit, threads: int) -> Curve:
+    start = time.perf_counter()
+    ranker = Timed(DIM, items="residual", n_epochs=8, threads=threads).fit(rows, rows, split.train, split.validation)
+    # Validation between epochs is counted against us: the seconds are those of the whole fit so far.
+    curve = [(end - start, epoch["MAP"]) for end, epoch in zip(ranker.ends_, ranker.epochs_, strict=False)]
+    for number, (seconds, value) in enumerate(curve, 1):
+        print(f"  htr-residual epoch {number}: {seconds:7.1f} s, MAP {value:.4f}", flush=True)
+    return curve
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--data", type=Path, default=os.environ.get("TACIT_DATA"))
+    parser.add_argument("--epochs", type=int, default=5, help="epochs of lightfm-next")
+    args = parser.parse_args()
+    corpus = read_linked_corpus(Path(args.data), "mdn_ja_en")
+    rows = corpus.features["tfidf"]
+    split = split_links(corpus.links, "queries", 0)
+    pairs = np.column_stack([split.train.sources, split.train.targets])
+    print(f"{corpus.summary}; {rows.nnz / rows.shape[0]:.0f} words a document, {len(pairs):,} training links")
+    columns = ("threads", "machine GB/s", "triples/s", "our GB/s", "share", "queries/s", "compared/s")
+    print("".join(f"{name:>{width}}" for name, width in zip(columns, (8, 14, 11, 10, 7, 11, 12), strict=True)))
+    for threads in (1, 2):
+        machine = bandwidth(rows.shape[1], threads)
+        triples, touched = triple_speed(rows, pairs, threads)
+        queries, compared = pair_speed(rows, split.train.to_csr(), threads)
+        print(
+            f"{threads:>8}{machine / 1e9:>14.1f}{triples:>11,.0f}{touched / 1e9:>10.1f}{touched / machine:>7.2f}"
+            f"{queries:>11,.0f}{compared / 1e6:>10.1f} M",
+            flush=True,
+        )
+    held = held_out_queries(rows, split.validation, split.train, same=True)
+    print("time to equal validation MAP, 2 threads each:")
+    theirs, ours = lightfm_curve(rows, split, held, args.epochs, 2), our_curve(rows, split, 2)
+    seconds, target = max(theirs, key=lambda point: point[1])
+    reached = next((point for point in ours if point[1] >= target), None)
+    if reached is None:
+        print(f"htr-residual never reaches lightfm-next's {target:.4f}")
+    else:
+        ratio = seconds / reached[0]
+        print(f"MAP {target:.4f}: lightfm-next {seconds:.1f} s, htr-residual {reached[0]:.1f} s, ratio {ratio:.1f}")
+
+
+if __name__ == "__main__":
+    main()
