@@ -166,6 +166,12 @@ def test_takes_the_document_id_from_the_comment(read, comment, doc_id, rest):
         assert list(lists.comments) == ([rest] if rest else [])
 
 
+def test_hard_grades_follow_the_same_rule(read):
+    tie = "-0.999999999999999944488848768742172978818416595458984375"  # halfway to -1, rounds to it
+    lists = read(f"{tie} qid:1 1:1\n1e-30 qid:1 1:1\n{'1' * 30} qid:1 1:1\n".encode())
+    np.testing.assert_array_equal(lists.y, [np.nan, 1e-30, float("1" * 30)])
+
+
 def test_given_number_of_features_sets_the_width(read):
     assert read(b"1 qid:1 2:1\n", n_features=4).X.tolist() == [[0, 1, 0, 0]]
     assert read(b"1 qid:1\n").X.shape == (1, 0)

@@ -86,6 +86,14 @@ def test_a_query_that_comes_back_in_a_later_text_is_found(read, monkeypatch):
         read(b"1 qid:a 1:1\n1 qid:a 1:1\n1 qid:b 1:1\n1 qid:a 1:1\n")
 
 
+@pytest.mark.parametrize("text_bytes", [1, 50, 10_000])
+def test_lines_are_counted_over_all_chunks(read, monkeypatch, text_bytes):
+    monkeypatch.setattr(letor, "TEXT_BYTES", text_bytes)
+    monkeypatch.setattr(files, "CHUNK_BYTES", 16)
+    with pytest.raises(DataError, match=r"lists\.txt:41: value of feature 1 is 'x'"):
+        read(b"1 qid:a 1:1\n\n" * 20 + b"1 qid:a 1:x\n" + b"1 qid:a 1:1\n" * 20)
+
+
 @pytest.mark.parametrize("data", [b"", b"\n\n", b"# only\n#comments", b" \t\r\n"])
 def test_a_file_without_rows_is_refused(read, data):
     with pytest.raises(DataError, match=r"lists\.txt: holds no rows"):

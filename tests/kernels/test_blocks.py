@@ -219,6 +219,8 @@ def test_mining_worked_by_hand():
 def test_of_equal_scores_the_first_drawn_pulls():
     by_item, _ = line_of_items([0], [0, 1, 1, 1], [3, 1, 2], n_hardest=1)
     assert np.flatnonzero(by_item < 0).tolist() == [3]
+    by_item, _ = line_of_items([0], [0, 1, 1, 2], [1, 2, 3], n_hardest=2)  # a better one comes after two equal ones
+    assert np.flatnonzero(by_item < 0).tolist() == [1, 3]
 
 
 def test_known_answers_and_the_query_itself_are_never_negatives():

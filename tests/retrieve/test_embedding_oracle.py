@@ -185,11 +185,11 @@ def step_of_words(steps, world, query, better, worse, weight):
     steps["queries"] += weight * (np.outer(x[:n], project(table, dy)) + np.outer(dy[:n], project(table, x)))
 
 
-def mined_triples(world, find_score, pairs, draws, chosen, same, n_hardest):
+def mined_triples(world, find_score, pairs, draws, chosen, same, n_hardest, queries=None):
     """(query, positive, negative, weight) by the rule of `mine_pulls`, items compared by sorting."""
     found = []
     drawn = list(dict.fromkeys(draws.tolist()))
-    for query in np.flatnonzero(np.diff(pairs.indptr)):
+    for query in np.flatnonzero(np.diff(pairs.indptr)) if queries is None else queries:
         scores = {item: find_score(world.tables, world, query, item) for item in range(N_ITEMS)}
         known = set(pairs[[query]].indices.tolist()) | ({int(query)} if same else set())
         candidates = [item for item in drawn if item not in known]
@@ -210,18 +210,20 @@ def mined_triples(world, find_score, pairs, draws, chosen, same, n_hardest):
 class Scripted:
     """A generator that permutes nothing and draws what it is told."""
 
-    def __init__(self, draws=(), offset=0.5):
-        self.draws, self.offset = np.asarray(draws), offset
+    def __init__(self, *draws):
+        self.draws = iter(draws)  # of one block after the other
 
     def permutation(self, values):
         return np.arange(values) if isinstance(values, int) else np.asarray(values)
 
     def integers(self, low, high, size):
         assert (low, high) == (0, N_ITEMS)
-        return self.draws[:size]
+        drawn = next(self.draws)
+        assert len(drawn) == size
+        return drawn
 
     def random(self, size):
-        return np.full(size, self.offset)
+        return np.full(size, 0.5)
 
 
 def random_triples(seed=1, n=14):
@@ -305,7 +307,7 @@ def test_the_step_goes_down_the_loss_by_finite_differences(form):
     learned = [name for name in found if name != "diagonal" or form.identity == "learned"]
     rng = np.random.default_rng(0)
     for name in learned:
-        for entry in rng.permutation(list(np.ndindex(found[name].shape)))[:12]:
+        for entry in rng.permutation(list(np.ndindex(found[name].shape)))[:8]:
             slopes = [losses(moved(world.tables, name, tuple(entry), h), world, triples) for h in (1e-6, -1e-6)]
             expected = (slopes[1] - slopes[0]) / 2e-6
             assert found[name][tuple(entry)] == pytest.approx(expected, abs=3e-4), (name, entry)
@@ -332,6 +334,27 @@ def test_blocks_follow_each_other_with_a_falling_rate(form):
             world.tables[name] += rate * step
     for name, expected in world.tables.items():
         np.testing.assert_allclose(getattr(trainer.tables, name), expected, atol=2e-5, err_msg=name)
+
+
+@pytest.mark.parametrize("name", ["uu+d", "d", "htr", "residual+i"])
+def test_blocks_of_pairs_follow_each_other(name):
+    """Blocks of two queries, each with its own draws: nothing of the pool before may be left."""
+    world, pairs = World(FORMS[name]), random_pairs()
+    draws = np.array([[4, 0, 8, 4], [8, 3, 5, 0], [0, 4, 1, 7]])
+    visits = np.flatnonzero(np.diff(pairs.indptr))
+    trainer = world.trainer(same=True, block=2, n_drawn=4, n_hardest=3, max_positives=2)
+    with trainer.running():
+        trainer.epoch_on_pairs(pairs, Scripted(*draws), (0.05, 0.05))
+    for drawn, start in zip(draws, range(0, len(visits), 2), strict=True):
+        block = visits[start : start + 2]
+        triples = [
+            mined_triples(world, find_score, pairs, drawn, spread(pairs, 2), True, 3, block)
+            for find_score, _ in views(world.form)
+        ]
+        for name_of, step in gradient_steps(world, triples).items():
+            world.tables[name_of] += 0.05 * step
+    for name_of, expected in world.tables.items():
+        np.testing.assert_allclose(getattr(trainer.tables, name_of), expected, atol=2e-5, err_msg=name_of)
 
 
 @EACH_FORM

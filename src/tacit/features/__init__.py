@@ -1,13 +1,22 @@
-"""Text to sparse rows: tokenizers by language, counts of words and n-grams, tf-idf."""
+"""Text to sparse rows: tokenizers by language, counts of words and n-grams, tf-idf, correlated feature hashing."""
 
+from tacit.features.cfh import Correlated, CorrelatedHashing, DiceRow, correlated_words, dice_table, informative_terms
 from tacit.features.tokenizers import Tokenizer, language_code, tokenizer_for, tokenizer_from_spec
 from tacit.features.vectorizer import TextVectorizer
+from tacit.features.word_grams import WordGramVectorizer
 from tacit.features.words import Span
 
 __all__ = [
+    "Correlated",
+    "CorrelatedHashing",
+    "DiceRow",
     "Span",
     "TextVectorizer",
     "Tokenizer",
+    "WordGramVectorizer",
+    "correlated_words",
+    "dice_table",
+    "informative_terms",
     "language_code",
     "tokenizer_for",
     "tokenizer_from_spec",

@@ -9,7 +9,7 @@ replaced by its k best, at 1/k of its weight. That is the product with a map M (
 (i, S_p(i)). So a frequent word keeps 1/k for itself (DICE(i, i) = 1) and gives the rest away. A term that
 shares a document with fewer than k of the F words gets those, still at 1/k each; one with none gets nothing.
 
-Pairs of words (2-grams) are mapped in the same way to the words that share documents with the pair.
+2-grams are mapped in the same way to the words that share documents with them.
 """
 
 from __future__ import annotations
@@ -33,12 +33,19 @@ class Correlated(NamedTuple):
 
 
 def correlated_words(
-    counts: Features, n_frequent: int, k: int = 5, *, terms: Features | None = None, threads: int | None = None
+    counts: Features,
+    n_frequent: int,
+    k: int = 5,
+    *,
+    terms: Features | None = None,
+    first: int = 0,
+    threads: int | None = None,
 ) -> Correlated:
     """For each term its k most DICE-correlated words among the first n_frequent columns of counts.
 
     counts (n_docs, n_words), most frequent word first; terms (n_docs, n_terms): what is looked up, in the same
     documents; None = the words themselves. Only whether an entry is zero matters. Ties go to the smaller word.
+    Terms before `first` are not looked up, and get no words: the most frequent ones cost most of the time.
 
     >>> counts = np.array([[1, 2, 1], [1, 0, 0], [3, 1, 0]])
     >>> correlated_words(counts, 2, 1).words.tolist()
@@ -48,6 +55,7 @@ def correlated_words(
 
     check_number("n_frequent", n_frequent, low=1, whole=True)
     check_number("k", k, low=1, whole=True)
+    check_number("first", first, low=0, whole=True)
     words = _occurrences("counts", counts)
     looked_up = words if terms is None else _occurrences("terms", terms)
     if looked_up.shape[0] != words.shape[0]:
@@ -55,13 +63,14 @@ def correlated_words(
     frequent = sp.csr_array(words[:, : min(n_frequent, words.shape[1])])
     occur = np.bincount(frequent.indices, minlength=frequent.shape[1])
     postings = looked_up.tocsc()
-    found = Correlated(np.empty((postings.shape[1], k), np.int64), np.empty((postings.shape[1], k)))
+    shape = (postings.shape[1], k)
+    found = Correlated(np.full(shape, -1, np.int64), np.zeros(shape))
 
     def look_up(block: slice) -> None:
         docs = (postings.indptr, postings.indices, frequent.indptr, frequent.indices)
-        most_correlated(*docs, occur, block.start, block.stop, *found)
+        most_correlated(*docs, occur, first + block.start, first + block.stop, *found)
 
-    map_blocks(look_up, cut(len(found.words), TERMS_IN_BLOCK), threads)
+    map_blocks(look_up, cut(shape[0] - first, TERMS_IN_BLOCK), threads)
     return found
 
 
@@ -71,7 +80,7 @@ class CorrelatedHashing:
     n_frequent: F; fewer where there are fewer words. k: how many words stand for a term.
     skip_first: that many leading terms are left out, for a model that sees them already.
 
-    Learned: correlated_: `Correlated` of each term (of the skipped ones too); map_: float32 CSR (n_terms, F).
+    Learned: correlated_: `Correlated` of each term; map_: float32 CSR (n_terms, F).
 
     >>> counts = np.array([[1, 2, 1], [1, 0, 0], [3, 1, 0]])
     >>> CorrelatedHashing(2, 2).fit(counts).transform(np.array([[0, 0, 1]])).toarray().tolist()
@@ -86,9 +95,10 @@ class CorrelatedHashing:
     def fit(self, counts: Features, terms: Features | None = None) -> CorrelatedHashing:
         """Find the best words of each term, from texts without labels (see `correlated_words`); return self."""
         check_number("skip_first", self.skip_first, low=0, whole=True)
-        self.correlated_ = correlated_words(counts, self.n_frequent, self.k, terms=terms, threads=self.threads)
-        n_words = min(self.n_frequent, counts.shape[1])
-        self.map_ = hash_map(self.correlated_.words, n_words, skip_first=self.skip_first)
+        self.correlated_ = correlated_words(
+            counts, self.n_frequent, self.k, terms=terms, first=self.skip_first, threads=self.threads
+        )
+        self.map_ = hash_map(self.correlated_.words, min(self.n_frequent, counts.shape[1]))
         return self
 
     def transform(self, features: Features) -> sp.csr_array:
@@ -98,14 +108,13 @@ class CorrelatedHashing:
         return hashed_rows(rows, self.map_)
 
 
-def hash_map(best: np.ndarray, n_words: int, *, skip_first: int = 0) -> sp.csr_array:
-    """M (n_terms, n_words): 1/k at the best words of each term; the first `skip_first` rows are empty.
+def hash_map(best: np.ndarray, n_words: int) -> sp.csr_array:
+    """M (n_terms, n_words): 1/k at the k best words of each term; -1 is no word.
 
     >>> hash_map(np.array([[0, 1], [1, -1]]), 3).toarray().tolist()
     [[0.5, 0.5, 0.0], [0.0, 0.5, 0.0]]
     """
     chosen = best >= 0
-    chosen[:skip_first] = False
     terms, _ = np.nonzero(chosen)
     weights = np.full(len(terms), 1 / best.shape[1], np.float32)
     table = sp.csr_array((weights, (terms, best[chosen])), shape=(len(best), n_words))

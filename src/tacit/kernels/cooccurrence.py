@@ -3,7 +3,7 @@
     DICE(i, j) = 2 * cooccur(i, j) / (occur(i) + occur(j))
 
 cooccur(i, j): documents that hold both; occur: documents that hold one. A term is whatever is looked up (a
-word, or a pair of words); its documents are its postings. Documents list their words. For one term the
+word, or a 2-gram); its documents are its postings. Documents list their words. For one term the
 documents' words are counted into an array of all words, and only those met are read back and set to zero
 again: the work is the length of those documents, not the number of words.
 """
@@ -20,22 +20,23 @@ def most_correlated(post_indptr, post_docs, doc_indptr, doc_words, occur, start,
     share a document with the term.
     """
     n_words = len(occur)
-    together, met = np.zeros(n_words, np.int64), np.empty(n_words, np.int64)
+    together, met = np.zeros(n_words, np.int32), np.empty(n_words, np.int32)
     for term in range(start, stop):
         n_docs, n_met = post_indptr[term + 1] - post_indptr[term], 0
         for p in range(post_indptr[term], post_indptr[term + 1]):
             doc = post_docs[p]
-            for t in range(doc_indptr[doc], doc_indptr[doc + 1]):
-                word = doc_words[t]
+            for word in doc_words[doc_indptr[doc] : doc_indptr[doc + 1]]:
                 if together[word] == 0:
                     met[n_met] = word
                     n_met += 1
                 together[word] += 1
-        best[term], dice[term] = -1, 0.0
-        for m in range(n_met):
-            word = met[m]
-            keep_best(2.0 * together[word] / (n_docs + occur[word]), word, best[term], dice[term])
+        mine, values = best[term], dice[term]
+        mine[:], values[:] = -1, 0.0
+        for word in met[:n_met]:
+            value = 2.0 * together[word] / (n_docs + occur[word])
             together[word] = 0
+            if value >= values[-1]:  # few pass, and a call for each of the others would cost more than the counting
+                keep_best(value, word, mine, values)
 
 
 @njit(cache=True, nogil=True)

@@ -15,7 +15,6 @@ margin ranking loss by `block_sgd`. A new item needs no training where its words
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import ClassVar
 
@@ -23,7 +22,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from tacit.core import (
-    DivergedError,
     Features,
     Links,
     TacitError,
@@ -32,20 +30,17 @@ from tacit.core import (
     check_features,
     check_fitted,
     check_number,
-    track,
 )
 from tacit.retrieve.base import CollectionRanker
 from tacit.retrieve.embedding_sgd import EmbeddingSettings, EmbeddingTrainer, Sides, Tables
 from tacit.retrieve.explanation import Term, difference, item_terms, pair_terms, sparse_row, word_terms
 from tacit.retrieve.lessons import Lesson, make_lesson
 from tacit.retrieve.sides import DensePart, Part, append_rows, part_of, project
+from tacit.retrieve.training import block_for, choose_rate_and_margin, epochs_for, n_drawn_for, run_epochs
 
 ITEM_FORMS = ("mapped", "tied", "free", "residual")
 IDENTITIES = ("none", "fixed", "learned")
-START = 0.02  # scale of the first vectors: small, so that a model starts near what its words alone say
-LARGEST_BLOCK = 64
-FEWEST_BLOCKS = 600  # a small training set is visited more often: too few steps leave the vectors where they began
-FEWEST_EPOCHS = 8
+START = 0.01  # scale of the first vectors: small, so that a model starts at what its words alone say
 RATES = (0.1, 0.2, 0.4)
 MARGINS = (0.05, 0.1, 0.2)
 
@@ -108,6 +103,7 @@ class EmbeddingRanker(CollectionRanker):
         check_choice("items", self.items, ITEM_FORMS)
         check_choice("identity", self.identity, IDENTITIES)
         check_number("dim", self.dim, low=0, whole=True)
+        check_number("seed", self.seed, low=0, whole=True)
         check_number("gamma", self.gamma, low=0)
         check_number("item_rate", self.item_rate, low=0)
         for name in ("rate", "margin"):
@@ -135,49 +131,39 @@ class EmbeddingRanker(CollectionRanker):
         def drawn(n_rows: int) -> np.ndarray:
             return rng.normal(0, START, (n_rows, self.dim)).astype(np.float32)
 
-        absent = np.empty((0, self.dim), np.float32)
+        def zeros(n_rows: int) -> np.ndarray:
+            return np.zeros((n_rows, self.dim), np.float32)
+
         n_items, n_item_words = sides.item_rows.shape
         query_table = drawn(sides.query_rows.shape[1])
-        mapped = {"tied": query_table, "free": absent}.get(self.items)
-        items = {"free": drawn, "residual": lambda n: np.zeros((n, self.dim), np.float32)}.get(self.items)
-        diagonal = np.ones(sides.item_words.shape[1], np.float32)
+        # Item words start at zero: one that training never touches stays silent instead of adding noise.
+        mapped = {"tied": query_table, "free": zeros(0)}.get(self.items)
+        items = {"free": drawn, "residual": zeros}.get(self.items)
         return Tables(
             query_table,
-            drawn(n_item_words) if mapped is None else mapped,
-            absent if items is None else items(n_items),
-            diagonal,
+            zeros(n_item_words) if mapped is None else mapped,
+            zeros(0) if items is None else items(n_items),
+            np.ones(sides.item_words.shape[1], np.float32),
         )
 
     def _train(self, sides: Sides, lesson: Lesson, n_epochs: int) -> None:
-        """Run the epochs and keep the best; numbers that stop being finite are rolled back once."""
+        """Run the epochs and keep the best."""
         rng = np.random.default_rng(self.seed)
         tables, settings = self._first_tables(sides, rng), self._settings(lesson.n_visits)
-        rate, halved, best = self.rate_, False, -math.inf
-        self.epochs_: list[dict[str, float]] = []
-        with EmbeddingTrainer(tables, sides, settings, self.threads).running() as trainer:
-            for epoch in track(range(n_epochs), "training", n_epochs):
-                before = trainer.tables.copy()
-                rates = rate * (1 - epoch / n_epochs), rate * (1 - (epoch + 1) / n_epochs)
-                loss = lesson.epoch(trainer, rng, rates)
-                if not trainer.tables.is_sound():
-                    if halved:
-                        raise DivergedError(
-                            f"numbers stopped being finite in epoch {epoch + 1} at rate {rate:g}, "
-                            f"after {2 * rate:g} had failed too; give a smaller rate"
-                        )
-                    trainer.tables, rate, halved = before, rate / 2, True
-                    continue
-                self._keep(trainer.tables, sides)
-                found = lesson.measure(self)
-                self.epochs_.append({"epoch": epoch + 1, "loss": loss, **found})
-                if found[lesson.target] > best:
-                    best, kept, self.best_epoch_ = found[lesson.target], trainer.tables.copy(), epoch + 1
-        self.rate_ = rate
-        self._keep(kept, sides)
+        trainer = EmbeddingTrainer(tables, sides, settings, self.threads)
+
+        def measure() -> dict[str, float]:
+            self._keep(trainer.tables, sides)
+            return lesson.measure(self)
+
+        course = run_epochs(trainer, trainer, lesson, measure, rng, self.rate_, n_epochs)
+        self.rate_, self.best_epoch_, self.epochs_ = course
+        self._keep(trainer.tables, sides)
 
     def _settings(self, n_visits: int) -> EmbeddingSettings:
         return EmbeddingSettings(
             block=block_for(n_visits),
+            n_drawn=n_drawn_for(self.items_.shape[0]),
             margin=self.margin_,
             gamma=self.gamma,
             item_rate=self.item_rate,
@@ -203,16 +189,10 @@ class EmbeddingRanker(CollectionRanker):
 
         def value(rate: float, margin: float) -> float:
             self.rate_, self.margin_ = rate, margin
-            try:
-                self._train(sides, lesson, n_epochs)
-            except DivergedError:
-                return -math.inf
+            self._train(sides, lesson, n_epochs)
             return max(epoch[lesson.target] for epoch in self.epochs_)
 
-        found = {(rate, self.margin): value(rate, self.margin) for rate in RATES}
-        best_rate = max(found, key=lambda setting: found[setting])[0]
-        found |= {(best_rate, margin): value(best_rate, margin) for margin in MARGINS if margin != self.margin}
-        return max(found, key=lambda setting: found[setting])
+        return choose_rate_and_margin(value, RATES, MARGINS, self.margin)
 
     def _make_parts(self) -> Sequence[Part]:
         parts: list[Part] = [DensePart(self.item_vectors_)]
@@ -259,21 +239,15 @@ class EmbeddingRanker(CollectionRanker):
         self.items_ = append_rows(self.items_, items)
 
     def _check_fitted(self) -> None:
-        n_words = self.n_features_ if self.n_words is None else min(self.n_words, self.n_features_)
-        n_item_words = self.items_.shape[1] if self.n_words is None else min(self.n_words, self.items_.shape[1])
-        fits = len(self.query_table_) == n_words and len(self.item_table_) in (0, n_item_words)
-        if not fits or (self.identity != "none" and self.items_.shape[1] != self.n_features_):
-            raise TacitError(
-                f"tables for {len(self.query_table_)} and {len(self.item_table_)} words do not fit the rest"
-            )
-
-
-def block_for(n_visits: int) -> int:
-    """Queries in a block: few where there are few, since a block moves an item once for all its queries."""
-    return min(LARGEST_BLOCK, max(4, n_visits // 32))
-
-
-def epochs_for(n_visits: int) -> int:
-    """How often the training set is visited when nothing is said."""
-    n_blocks = max(1, math.ceil(n_visits / block_for(n_visits)))
-    return max(FEWEST_EPOCHS, math.ceil(FEWEST_BLOCKS / n_blocks))
+        check_choice("items", self.items, ITEM_FORMS)
+        check_choice("identity", self.identity, IDENTITIES)
+        if not sp.issparse(self.items_) or sp.issparse(self.item_vectors_) or sp.issparse(self.query_table_):
+            raise TacitError("items are to be sparse rows and vectors dense ones; found it otherwise")
+        n_item_features = self.items_.shape[1]
+        n_words, n_item_words = (
+            width if self.n_words is None else min(self.n_words, width) for width in (self.n_features_, n_item_features)
+        )
+        wanted = (n_words, self.dim), (0 if self.items == "free" else n_item_words, self.dim)
+        found = self.query_table_.shape, self.item_table_.shape
+        if found != wanted or (self.identity != "none" and n_item_features != self.n_features_):
+            raise TacitError(f"tables of shape {found[0]} and {found[1]} do not fit, want {wanted[0]} and {wanted[1]}")

@@ -72,13 +72,14 @@ class _View(Comparison):
 
 
 class EmbeddingTrainer(BlockTrainer):
-    """Changes tables in place."""
+    """Changes tables in place; it is its own `training.Learned`."""
 
     settings: EmbeddingSettings
 
     def __init__(self, tables: Tables, sides: Sides, settings: EmbeddingSettings, threads: int | None = None) -> None:
         super().__init__(sides.item_rows.shape[0], sides.same, settings, threads)
         self.tables, self.sides = tables, sides
+        self._before = self._best = tables
         dim, pool_size = tables.queries.shape[1], len(self._pool)
         self._views = [_View(pool_size, settings.block, dim) for _ in range(2 if settings.gamma > 0 else 1)]
         self._query_vectors, self._query_steps = (np.empty((settings.block, dim), np.float32) for _ in range(2))
@@ -145,6 +146,26 @@ class EmbeddingTrainer(BlockTrainer):
         if self.settings.learn_diagonal:
             words, pulls = _csr(sides.item_words), self._views[0].pulls
             blocks.pull_diagonal(*words, pool, len(pool), *self._index, pulls, step, tables.diagonal, *share)
+
+    def start_epoch(self) -> None:
+        """Remember the tables, to go back to them."""
+        self._before = self.tables.copy()
+
+    def go_back(self) -> None:
+        """Return to the tables that the epoch began with."""
+        self.tables = self._before
+
+    def keep_best(self) -> None:
+        """Remember the tables as the best so far."""
+        self._best = self.tables.copy()
+
+    def take_best(self) -> None:
+        """Return to the best tables."""
+        self.tables = self._best
+
+    def is_sound(self) -> bool:
+        """Whether every number is finite and of a sensible size."""
+        return self.tables.is_sound()
 
 
 def _csr(matrix: sp.csr_array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -54,7 +54,7 @@ class QueryExpansionRanker(CollectionRanker):
                     mixed = plain + np.float32(beta) * more
                     totals[row, column] += full_ranking_measures(mixed, block.relevant, block.excluded)["AP"].sum()
         best_size, best_beta = np.unravel_index(np.argmax(totals), totals.shape)
-        self.beta_, self.n_expand_ = float(betas[best_beta]), int(sizes[best_size])
+        self.beta_, self.n_expand_ = float(betas[int(best_beta)]), int(sizes[int(best_size)])
 
     def _make_parts(self) -> Sequence[Part]:
         return [part_of(self.items_)]

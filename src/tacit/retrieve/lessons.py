@@ -100,18 +100,31 @@ def make_lesson(
 ) -> Lesson:
     """The lesson that the pairs or triples mean, with a validation part set aside where none is given."""
     if isinstance(pairs, np.ndarray):
+        if validation is not None:
+            raise TacitError("triples set a part of themselves aside for validation; give no validation pairs")
         return _triple_lesson(pairs, queries, items, seed)
-    if pairs is None or not len(pairs):
-        raise TacitError("there is no positive pair to learn from, want links, judged queries, pairs or clicks")
-    if (pairs.n_sources, pairs.n_targets) != (queries.shape[0], items.shape[0]):
+    train = _checked_pairs("pairs", pairs, queries, items, same)
+    if validation is None:
+        train, held = hold_out(train, seed=seed)
+    else:
+        held = _checked_pairs("validation", validation, queries, items, same)
+    return PairLesson(train.to_csr(), held_out_queries(queries, held, train, same))
+
+
+def _checked_pairs(name: str, pairs: object, queries: Features, items: Features, same: bool) -> Links:
+    """The pairs that can teach: of the right numbers of rows, and no document as the answer to itself."""
+    if pairs is not None and not isinstance(pairs, Links):
+        raise TacitError(f"{name} is a {type(pairs).__name__}, want Links or an array of triples")
+    if pairs is not None and (pairs.n_sources, pairs.n_targets) != (queries.shape[0], items.shape[0]):
         raise TacitError(
-            f"pairs join {pairs.n_sources} queries to {pairs.n_targets} items, "
+            f"{name} join {pairs.n_sources} queries to {pairs.n_targets} items, "
             f"the features have {queries.shape[0]} and {items.shape[0]} rows; want the same numbers"
         )
-    if same:
+    if pairs is not None and same:
         pairs = pairs.take(pairs.sources != pairs.targets)
-    train, held = (pairs, validation) if validation is not None else hold_out(pairs, seed=seed)
-    return PairLesson(train.to_csr(), held_out_queries(queries, held, train, same))
+    if pairs is None or not len(pairs):
+        raise TacitError(f"there is no positive pair in {name}, want links, judged queries, pairs or clicks")
+    return pairs
 
 
 def _triple_lesson(triples: np.ndarray, queries: Features, items: Features, seed: int) -> TripleLesson:
@@ -124,7 +137,8 @@ def _triple_lesson(triples: np.ndarray, queries: Features, items: Features, seed
         ("items", triples[:, 1:], items.shape[0]),
     ):
         if column.min() < 0 or column.max() >= n_rows:
-            raise TacitError(f"triples name row {column.max()} of {name}, want 0 to {n_rows - 1}")
+            bad = column.min() if column.min() < 0 else column.max()
+            raise TacitError(f"triples name row {bad} of {name}, want 0 to {n_rows - 1}")
     if (triples[:, 1] == triples[:, 2]).any():
         raise TacitError("a triple has the same item as better and worse")
     rng = np.random.default_rng([seed, 2])

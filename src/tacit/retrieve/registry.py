@@ -12,10 +12,14 @@ from typing import Any, Literal
 from tacit.core import check_choice
 from tacit.retrieve.base import CollectionRanker
 from tacit.retrieve.bm25 import Bm25Ranker
+from tacit.retrieve.cfh import CfhRanker
 from tacit.retrieve.cosine import CosineRanker
 from tacit.retrieve.embedding import EmbeddingRanker
 from tacit.retrieve.expansion import QueryExpansionRanker
 from tacit.retrieve.lsi import LsiRanker, LsiTfidfRanker
+from tacit.retrieve.wordpair_forms import FullPairRanker, HashedPairRanker, SparsePairRanker
+
+N_FREQUENT = 5000  # words with vectors of their own, where the rest is left out or hashed
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,29 @@ def _embedding(name: str, summary: str, *, in_demo: bool = False, **form: Any) -
     return System(name, make, summary, in_demo=in_demo, needs_pairs=True)
 
 
+def _pairs(name: str, summary: str, form: type[CollectionRanker], **how: Any) -> System:
+    return System(name, lambda dim, seed: form(**how | {"seed": seed}), summary, needs_pairs=True)
+
+
+def _hashed(millions: int) -> list[System]:
+    """Hash kernels of a size, without and with the identity beside them."""
+    name, summary = f"hash-{millions}m", f"SSI, hash kernels of {millions} million places"
+    places = {"n_places": millions * 1_000_000}
+    return [
+        _pairs(name, summary, HashedPairRanker, identity="none", **places),
+        _pairs(f"{name}-i", f"{summary} + alpha I", HashedPairRanker, **places),
+    ]
+
+
+def _sparse(per_row: int) -> System:
+    summary = f"SSI, sparse W: {per_row} item words for each query word"
+    return _pairs(f"ssi-sparse-{per_row}", summary, SparsePairRanker, per_row=per_row)
+
+
+def _cfh(dim: int | None, seed: int) -> CollectionRanker:
+    return CfhRanker(100 if dim is None else dim, n_words=N_FREQUENT, seed=seed)
+
+
 SYSTEMS: dict[str, System] = {
     system.name: system
     for system in (
@@ -54,10 +81,17 @@ SYSTEMS: dict[str, System] = {
         System("lsi", _lsi, "latent semantic indexing", in_demo=True),
         System("lsi+tfidf", _lsi_tfidf, "mixture of LSI and tf-idf", in_demo=True),
         _embedding("ssi-d", "SSI, W = D: tf-idf with a learned weight for each word", dim=0, identity="learned"),
+        _pairs("perceptron", "margin ranking perceptron: SSI, full W from 0", FullPairRanker, identity="none"),
+        _pairs("ssi-full", "SSI, full W from I", FullPairRanker),
+        _pairs("ssi-full-zerodiag", "SSI, full W, diagonal held at 0", FullPairRanker, identity="barred"),
+        *map(_sparse, (1000, 100, 10)),
+        *(system for millions in (1, 3, 6, 10) for system in _hashed(millions)),
         _embedding("ssi-uu", "SSI, W = U'U + I: both sides alike", items="tied"),
         _embedding("ssi-uv", "SSI, W = U'V + I", in_demo=True),
         _embedding("ssi-uv-d", "SSI, W = U'V + D", identity="learned"),
         _embedding("ssi-uv-noi", "SSI, W = U'V", identity="none"),
+        _embedding("ssi-uv-n", "SSI, W = U'V + I, vectors for the 5,000 most frequent words", n_words=N_FREQUENT),
+        System("cfh-1gram", _cfh, "ssi-uv-n, and correlated feature hashing of all other words", needs_pairs=True),
         _embedding("htr", "HTR: a free vector for each item", items="free", identity="none", gamma=1.0),
         _embedding("htr-gamma0", "HTR, free vectors not held to the words", items="free", identity="none"),
         _embedding("htr-identity", "HTR + I", items="free", gamma=1.0),
@@ -65,12 +99,54 @@ SYSTEMS: dict[str, System] = {
     )
 }
 
+
+@dataclass(frozen=True)
+class GramSystem:
+    """A named way to rank by rows of words and 2-grams (`features.WordGramVectorizer`)."""
+
+    name: str
+    make: Callable[[int | None, int, int], CollectionRanker]  # (dim, seed, column where 2-grams begin)
+    summary: str
+
+
+def _gram_cfh(name: str, summary: str, hashed: str) -> GramSystem:
+    def make(dim: int | None, seed: int, grams_from: int) -> CollectionRanker:
+        dim = 100 if dim is None else dim
+        return CfhRanker(dim, n_words=N_FREQUENT, hashed=hashed, grams_from=grams_from, seed=seed)
+
+    return GramSystem(name, make, summary)
+
+
+GRAM_SYSTEMS: dict[str, GramSystem] = {
+    system.name: system
+    for system in (
+        _gram_cfh("cfh-2gram", "ssi-uv-n, and correlated feature hashing of 2-grams", "grams"),
+        _gram_cfh("cfh-1+2gram", "ssi-uv-n, and correlated feature hashing of other words and 2-grams", "words+grams"),
+    )
+}
+
 RANKER_CLASSES: dict[str, type[CollectionRanker]] = {
     ranker.__name__: ranker
-    for ranker in (CosineRanker, Bm25Ranker, QueryExpansionRanker, LsiRanker, LsiTfidfRanker, EmbeddingRanker)
+    for ranker in (
+        CosineRanker,
+        Bm25Ranker,
+        CfhRanker,
+        QueryExpansionRanker,
+        LsiRanker,
+        LsiTfidfRanker,
+        EmbeddingRanker,
+        FullPairRanker,
+        HashedPairRanker,
+        SparsePairRanker,
+    )
 }
 
 
 def get_system(name: str) -> System:
     """The system of that name, or an error that lists the names."""
     return SYSTEMS[check_choice("method", name, SYSTEMS)]
+
+
+def get_gram_system(name: str) -> GramSystem:
+    """The system of words and 2-grams of that name, or an error that lists the names."""
+    return GRAM_SYSTEMS[check_choice("method", name, GRAM_SYSTEMS)]

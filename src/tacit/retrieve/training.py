@@ -13,6 +13,7 @@ from tacit.retrieve.block_sgd import BlockTrainer
 from tacit.retrieve.lessons import Lesson
 
 LARGEST_BLOCK = 64
+MOST_DRAWN, FEWEST_DRAWN, DRAWN_SHARE = 1000, 100, 0.07
 FEWEST_BLOCKS = 600  # a small training set is visited more often: too few steps leave a model where it began
 FEWEST_EPOCHS = 8
 
@@ -123,3 +124,8 @@ def epochs_for(n_visits: int) -> int:
     """How often the training set is visited when nothing is said."""
     n_blocks = max(1, math.ceil(n_visits / block_for(n_visits)))
     return max(FEWEST_EPOCHS, math.ceil(FEWEST_BLOCKS / n_blocks))
+
+
+def n_drawn_for(n_items: int) -> int:
+    """Items drawn for a block: a share of all, within bounds."""
+    return min(MOST_DRAWN, max(FEWEST_DRAWN, round(DRAWN_SHARE * n_items)))

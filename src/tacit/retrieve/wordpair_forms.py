@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.core import Features, TacitError, check_number
+from tacit.core import Features, StoreError, TacitError, check_number
 from tacit.kernels.wordpairs import add_identity
 from tacit.retrieve.lessons import Lesson
 from tacit.retrieve.wordpair_sgd import PRIME, PairWeights, Pattern, Segments, csr_arrays
@@ -28,7 +28,7 @@ class FullPairRanker(WordPairRanker):
     identity: "start" begins at W = I, "none" at W = 0, "barred" at 0 with the diagonal held there: synonyms only.
     """
 
-    identities = ("start", "none", "barred")
+    identities: ClassVar[tuple[str, ...]] = ("start", "none", "barred")
     _fitted: ClassVar = {
         "items_": "items item_features",
         "weights_": "features item_features",
@@ -61,11 +61,17 @@ class FullPairRanker(WordPairRanker):
     def _weights_of(self, words: np.ndarray, item_words: np.ndarray) -> np.ndarray:
         return self.weights_[np.ix_(words, item_words)].astype(np.float64)
 
+    def _check_fitted(self) -> None:
+        super()._check_fitted()
+        if not isinstance(self.weights_, np.ndarray):
+            raise StoreError("the weights are a sparse matrix, want a dense one")
+
 
 class HashedPairRanker(WordPairRanker):
     """Hash kernels: W in an array of n_places numbers; every pair of words has one of them, and others share it.
 
     identity: "learned" adds alpha I beside the table, so that equal words do not depend on luck; "none" does not.
+    A third of a full matrix's rate: what a pair learns moves all pairs of its place, and rank loss pays for more.
     """
 
     identities = ("learned", "none")
@@ -83,7 +89,7 @@ class HashedPairRanker(WordPairRanker):
         n_places: int = 6_000_000,
         *,
         identity: str = "learned",
-        rate: float = 1.0,
+        rate: float = 0.3,
         margin: float = 0.2,
         n_epochs: int | None = None,
         tune: bool = False,
@@ -114,8 +120,11 @@ class HashedPairRanker(WordPairRanker):
         return self.places_[places].astype(np.float64) + self.alpha_ * (words[:, None] == item_words[None, :])
 
     def _check_fitted(self) -> None:
-        if len(self.places_) < self.items_.shape[1]:
-            raise TacitError(f"{len(self.places_)} places do not fit {self.items_.shape[1]} words of items")
+        super()._check_fitted()
+        if len(self.places_) != self.n_places or self.n_places < self.items_.shape[1]:
+            raise StoreError(
+                f"the table has {len(self.places_)} places, want {self.n_places}, for {self.items_.shape[1]} item words"
+            )
 
 
 class SparsePairRanker(FullPairRanker):
@@ -151,13 +160,12 @@ class SparsePairRanker(FullPairRanker):
 
     def _train(self, rows: sp.csr_array, lesson: Lesson, n_epochs: int) -> None:
         super()._train(rows, lesson, n_epochs)
-        rng, pattern = np.random.default_rng([self.seed, 1]), None
-        for per_row in self._stages():
-            if pattern is None:
-                first = Pattern.largest_of(self.weights_, per_row, self.threads)
-            else:
-                first = pattern.thinned(per_row, self.threads)
-            pattern, _ = self._run(first.copy, rows, lesson, rng, self.rate_ / 2, max(1, n_epochs // 4))
+        rng, stages = np.random.default_rng([self.seed, 1]), self._stages()
+        pattern = Pattern.largest_of(self.weights_, stages[0], self.threads)
+        for per_row in stages:
+            pattern = pattern.thinned(per_row, self.threads)
+            trained, _ = self._run(pattern.copy, rows, lesson, rng, self.rate_ / 2, max(1, n_epochs // 4))
+            pattern = Pattern(pattern.columns, trained.numbers)
 
     def _stages(self) -> list[int]:
         return [per_row for per_row in LADDER if per_row > self.per_row] + [self.per_row]
@@ -175,6 +183,11 @@ class SparsePairRanker(FullPairRanker):
 
     def _weights_of(self, words: np.ndarray, item_words: np.ndarray) -> np.ndarray:
         return self.weights_[words][:, item_words].toarray().astype(np.float64)
+
+    def _check_fitted(self) -> None:
+        WordPairRanker._check_fitted(self)
+        if not sp.issparse(self.weights_):
+            raise StoreError("the weights are a dense matrix, want a sparse one")
 
 
 def _segment_products(weights: Segments, rows: sp.csr_array, n_item_words: int, alpha: float = 0.0) -> sp.csr_array:

@@ -15,12 +15,12 @@ from typing import ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.core import Features, Links, TacitError, check_choice, check_number
+from tacit.core import Features, Links, StoreError, TacitError, check_choice, check_number
 from tacit.retrieve.base import CollectionRanker
 from tacit.retrieve.explanation import Term, difference, sparse_row
 from tacit.retrieve.lessons import Lesson, make_lesson
 from tacit.retrieve.sides import Part, append_rows, part_of
-from tacit.retrieve.training import block_for, choose_rate_and_margin, epochs_for, run_epochs
+from tacit.retrieve.training import block_for, choose_rate_and_margin, epochs_for, n_drawn_for, run_epochs
 from tacit.retrieve.wordpair_sgd import PairSettings, PairWeights, WordPairTrainer
 
 MARGINS = (0.1, 0.2, 0.4)
@@ -39,7 +39,7 @@ class WordPairRanker(CollectionRanker):
     def __init__(
         self,
         *,
-        identity: str = "none",
+        identity: str = "start",
         rate: float = 1.0,
         margin: float = 0.2,
         n_epochs: int | None = None,
@@ -64,6 +64,7 @@ class WordPairRanker(CollectionRanker):
 
     def _check_params(self, queries: Features, items: Features) -> None:
         check_choice("identity", self.identity, self.identities)
+        check_number("seed", self.seed, low=0, whole=True)
         for name in ("rate", "margin"):
             check_number(name, getattr(self, name), low=0, open_low=True)
         if self.n_epochs is not None:
@@ -85,7 +86,8 @@ class WordPairRanker(CollectionRanker):
 
     def _train(self, rows: sp.csr_array, lesson: Lesson, n_epochs: int) -> None:
         """Learn the weights from their start."""
-        rng, self.epochs_ = np.random.default_rng(self.seed), []
+        rng = np.random.default_rng(self.seed)
+        self.epochs_: list[dict[str, float]] = []
         _, self.rate_ = self._run(self._first_weights, rows, lesson, rng, self.rate_, n_epochs)
 
     def _run(
@@ -100,6 +102,7 @@ class WordPairRanker(CollectionRanker):
         """Train weights and become the ranker of their best epoch; return them, and the rate if it had to be halved."""
         settings = PairSettings(
             block=block_for(lesson.n_visits),
+            n_drawn=n_drawn_for(self.items_.shape[0]),
             margin=self.margin_,
             learn_alpha=self.identity == "learned",
             bar_diagonal=self.identity == "barred",
@@ -149,6 +152,14 @@ class WordPairRanker(CollectionRanker):
     def _term(self, word: int, item_word: int, value: float) -> Term:
         is_shared = self.identity != "none" and word == item_word  # two dictionaries may share numbers, not words
         return Term("word" if is_shared else "pair", word, item_word, value)
+
+    def _check_fitted(self) -> None:
+        if self.identity not in self.identities:
+            raise StoreError(f"identity is {self.identity!r}, want one of {', '.join(self.identities)}")
+        if not sp.issparse(self.items_):
+            raise StoreError("items are a dense matrix, want a sparse one")
+        if self.identity != "none" and self.items_.shape[1] != self.n_features_:
+            raise StoreError(f"items have {self.items_.shape[1]} features, want {self.n_features_} as queries")
 
     def check_new_items(self) -> None:
         """Any item can be added."""
