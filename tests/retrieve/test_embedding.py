@@ -322,7 +322,7 @@ def test_rows_without_words_do_no_harm(name):
         ({"identity": "learn"}, "identity is 'learn'"),
         ({"gamma": -1}, "gamma is -1"),
         ({"gamma": 1.0}, "gamma is 1 with items='mapped'"),
-        ({"gamma": 1.0, "items": "residual"}, "gamma is 1 with items='residual'"),
+        ({"gamma": 1.0, "items": "tied"}, "gamma is 1 with items='tied'"),
         ({"item_rate": float("nan")}, "item_rate is nan"),
         ({"rate": 0}, "rate is 0, want a number > 0"),
         ({"margin": float("inf")}, "margin is inf"),

@@ -44,6 +44,7 @@ FORMS = {
     "htr": Form("free", gamma=0.7, item_rate=2.0),
     "htr+i": Form("free", "fixed", gamma=1.5),
     "htr-n+d": Form("free", "learned", gamma=0.4, n_words=5),
+    "residual+gamma": Form("residual", "fixed", gamma=0.8, item_rate=0.5),
     "htr-cross": Form("free", n_item_words=11),
     "residual": Form("residual", item_rate=0.3),
     "residual+i": Form("residual", "fixed"),

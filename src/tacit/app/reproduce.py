@@ -94,12 +94,13 @@ def _write(report: Report, experiment: Experiment, folder: Path) -> None:
 
 
 def _show(report: Report, out: TextIO) -> None:
-    from tacit.experiments.markdown import table_of
+    from tacit.experiments.markdown import neighbours, table_of
 
     out.writelines(f"{note}\n" for note in report.notes)
     out.write("\n")
     print_table(*table_of(report), out)
-    weak = [test for test in report.tests() if test["p"] >= 0.05]
-    if weak:
-        out.write("\nDifferences that may be chance (paired t-test, Holm-corrected p >= .05):\n")
-        out.writelines(f"  {t['metric']}: {t['better']} over {t['worse']}, p = {t['p']:.2f}\n" for t in weak)
+    out.write(
+        "\nEach system against the next one below it (paired t-test, Holm-corrected over all pairs of systems):\n\n"
+    )
+    tests = [[t["metric"], t["better"], t["worse"], f"{t['p']:.2g}"] for t in neighbours(report)]
+    print_table(["metric", "better", "worse", "p"], tests, out)

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
 from tacit.experiments.report import Report, Row
+from tacit.metrics import is_loss
 
 PERCENT = {"rank_loss", "error"}
 
@@ -43,11 +48,29 @@ def to_markdown(report: Report) -> str:
     header, rows = table_of(report)
     lines = [f"# {report.experiment} on {report.corpus}, seed {report.seed}", ""]
     lines += _markdown_table(header, rows)
-    lines += ["", "Paired t-tests, two-sided, Holm-corrected within a metric:", ""]
-    tests = [[t["better"], t["worse"], t["metric"], _p(t["p"])] for t in report.tests()]
-    lines += _markdown_table(["better", "worse", "metric", "p"], tests)
+    lines += ["", "Each system against the next one below it: paired t-tests, two-sided, Holm-corrected over all"]
+    lines += ["pairs of systems of a metric (the JSON report has them all).", ""]
+    tests = [[t["metric"], t["better"], t["worse"], _p(t["p"])] for t in neighbours(report)]
+    lines += _markdown_table(["metric", "better", "worse", "p"], tests)
     lines += ["", *(f"- {note}" for note in report.notes)]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def neighbours(report: Report) -> Iterator[dict[str, Any]]:
+    """The tests between systems that stand next to each other in the order of a metric."""
+    tests = report.tests()
+    for group in report.comparable().values():
+        for metric in group[0].values:
+            ordered = sorted(group, key=lambda row: row.metrics[metric], reverse=not is_loss(metric))
+            follows = {(above.system, below.system) for above, below in pairwise(ordered)}
+            setting = {name: value for name, value in group[0].setting.items() if name != "dim"}
+            yield from (
+                test
+                for test in tests
+                if test["metric"] == metric
+                and ({(test["better"], test["worse"]), (test["worse"], test["better"])} & follows)
+                and all(test.get(name) == value for name, value in setting.items())
+            )
 
 
 def _p(p: float) -> str:

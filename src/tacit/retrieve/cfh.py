@@ -65,7 +65,7 @@ class CfhRanker(CollectionRanker):
         k: int = 5,
         grams_from: int | None = None,
         mu: float | None = None,
-        rate: float = 0.2,
+        rate: float = 0.1,
         margin: float = 0.1,
         n_epochs: int | None = None,
         tune: bool = False,

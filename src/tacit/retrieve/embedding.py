@@ -9,8 +9,8 @@ with U a table of query words. Where the forms differ is the item's vector z_i a
     items="free"      z_i = v_i            HTR (Bai et al. 2010): one free vector for each item
     items="residual"  z_i = V y_i + d_i    both: what the words say, and what only this item has learned
 
-Free vectors are held to the words by gamma: a second margin loss on (U x) . (U y_i). All is trained on the
-margin ranking loss by `block_sgd`. A new item needs no training where its words have vectors.
+Free and residual vectors are held to the words by gamma: a second margin loss on (U x) . (U y_i). All is
+trained on the margin ranking loss by `block_sgd`. A new item needs no training where its words have vectors.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from tacit.retrieve.training import block_for, choose_rate_and_margin, epochs_fo
 ITEM_FORMS = ("mapped", "tied", "free", "residual")
 IDENTITIES = ("none", "fixed", "learned")
 START = 0.01  # scale of the first vectors: small, so that a model starts at what its words alone say
-RATES = (0.1, 0.2, 0.4)
+RATES = (0.05, 0.1, 0.2)
 MARGINS = (0.05, 0.1, 0.2)
 
 
@@ -74,7 +74,7 @@ class EmbeddingRanker(CollectionRanker):
         identity: str = "fixed",
         gamma: float = 0.0,
         n_words: int | None = None,
-        rate: float = 0.2,
+        rate: float = 0.1,
         margin: float = 0.1,
         item_rate: float = 1.0,
         n_epochs: int | None = None,
@@ -111,8 +111,10 @@ class EmbeddingRanker(CollectionRanker):
         for name in ("n_words", "n_epochs"):
             if getattr(self, name) is not None:
                 check_number(name, getattr(self, name), low=1, whole=True)
-        if self.gamma > 0 and self.items != "free":
-            raise UsageError(f"gamma is {self.gamma:g} with items={self.items!r}; only free vectors are held by gamma")
+        if self.gamma > 0 and self.items not in ("free", "residual"):
+            raise UsageError(
+                f"gamma is {self.gamma:g} with items={self.items!r}; only vectors of items are held by gamma"
+            )
         one_dictionary = self.identity != "none" or self.items == "tied" or self.gamma > 0
         if one_dictionary and queries.shape[1] != items.shape[1]:
             raise TacitError(

@@ -95,7 +95,13 @@ SYSTEMS: dict[str, System] = {
         _embedding("htr", "HTR: a free vector for each item", items="free", identity="none", gamma=1.0),
         _embedding("htr-gamma0", "HTR, free vectors not held to the words", items="free", identity="none"),
         _embedding("htr-identity", "HTR + I", items="free", gamma=1.0),
-        _embedding("htr-residual", "SSI, and a vector that each item learns by itself", in_demo=True, items="residual"),
+        _embedding(
+            "htr-residual",
+            "SSI, and a vector that each item learns by itself",
+            in_demo=True,
+            items="residual",
+            gamma=1.0,
+        ),
     )
 }
 

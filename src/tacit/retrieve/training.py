@@ -13,7 +13,7 @@ from tacit.retrieve.block_sgd import BlockTrainer
 from tacit.retrieve.lessons import Lesson
 
 LARGEST_BLOCK = 64
-MOST_DRAWN, FEWEST_DRAWN, DRAWN_SHARE = 1000, 100, 0.07
+MOST_DRAWN, FEWEST_DRAWN, DRAWN_SHARE = 1000, 100, 0.1
 FEWEST_BLOCKS = 600  # a small training set is visited more often: too few steps leave a model where it began
 FEWEST_EPOCHS = 8
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.core import Features, Links, TacitError
+from tacit.core import Features, Links, TacitError, map_blocks
 from tacit.metrics import full_ranking_measures
 
 MAX_QUERIES = 500  # more of them cost time and hardly change which setting wins
@@ -58,11 +58,13 @@ def held_out_queries(
     return HeldOut(queries[rows], relevant.to_csr()[rows] > 0, excluded > 0)
 
 
-def measure(score_rows: ScoreRows, held: HeldOut) -> dict[str, np.ndarray]:
+def measure(score_rows: ScoreRows, held: HeldOut, threads: int | None = None) -> dict[str, np.ndarray]:
     """Per query values of every full-ranking measure."""
-    pieces = [
-        full_ranking_measures(score_rows(block.queries), block.relevant, block.excluded) for block in held.blocks()
-    ]
+
+    def one_block(block: HeldOut) -> dict[str, np.ndarray]:
+        return full_ranking_measures(score_rows(block.queries), block.relevant, block.excluded)
+
+    pieces = map_blocks(one_block, list(held.blocks()), threads)
     return {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
 
 
