@@ -59,5 +59,5 @@ def _show(demo: Demo, documents: Collection, links: Links, out: TextIO) -> None:
     for question, found in answers(demo, QUESTIONS).items():
         out.write(f"\n  {question}?\n")
         for name, ids in found.items():
-            out.write(f"    {name:<10} {'   '.join(ids)}\n")
+            out.write(f"    {name:<13} {'   '.join(ids)}\n")
     out.write("\nSearch it yourself:\n  tacit fit pydocs -o pydocs.model && tacit search pydocs.model 'fit a line'\n")

@@ -58,19 +58,19 @@ def to_markdown(report: Report) -> str:
 
 def neighbours(report: Report) -> Iterator[dict[str, Any]]:
     """The tests between systems that stand next to each other in the order of a metric."""
-    tests = report.tests()
+    found = {_key(test): test for test in report.tests()}
     for group in report.comparable().values():
+        setting = {name: value for name, value in group[0].setting.items() if name != "dim"}
         for metric in group[0].values:
             ordered = sorted(group, key=lambda row: row.metrics[metric], reverse=not is_loss(metric))
-            follows = {(above.system, below.system) for above, below in pairwise(ordered)}
-            setting = {name: value for name, value in group[0].setting.items() if name != "dim"}
-            yield from (
-                test
-                for test in tests
-                if test["metric"] == metric
-                and ({(test["better"], test["worse"]), (test["worse"], test["better"])} & follows)
-                and all(test.get(name) == value for name, value in setting.items())
-            )
+            for above, below in pairwise(ordered):
+                test = {"better": above.system, "worse": below.system, "metric": metric} | setting
+                # Of equal means either may be called the better one.
+                yield found.get(_key(test)) or found[_key(test | {"better": below.system, "worse": above.system})]
+
+
+def _key(test: dict[str, Any]) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted((name, str(value)) for name, value in test.items() if name != "p"))
 
 
 def _p(p: float) -> str:
