@@ -45,9 +45,11 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
     """Read, fit, save."""
     from tacit.retrieve import get_system
     from tacit.search import build_searcher
+    from tacit.store import check_destination
 
     _check_sources(args)
-    get_system(args.method)  # a wrong name is told before a long file is read
+    get_system(args.method)  # what cannot work is told before a long file is read
+    check_destination(args.output)
     documents, training = _read(args)
     start = time.perf_counter()
     searcher = build_searcher(
