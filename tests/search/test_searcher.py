@@ -16,7 +16,9 @@ TEXTS = {
 }
 LINKS = [("pinv", "inv"), ("inv", "pinv"), ("kfold", "groups"), ("groups", "kfold"), ("interp", "inv")]
 
-LEARN_ALL = ("ssi-uv-noi", "htr", "htr-gamma0")
+LEARN_ALL = (
+    "ssi-uv-noi", "htr", "htr-gamma0", "perceptron", "ssi-full-zerodiag", "hash-1m", "hash-3m", "hash-6m", "hash-10m"
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
