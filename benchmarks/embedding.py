@@ -92,8 +92,10 @@ def lightfm_curve(rows: sp.csr_array, split: LinkSplit, held: HeldOut, epochs: i
         warnings.simplefilter("ignore")
         from lightfm import LightFM
     model = LightFM(no_components=DIM, loss="warp", random_state=0)
-    features = sp.csr_matrix(rows)
-    pairs = sp.coo_matrix(split.train.to_csr())
+    features = _with_int32(rows)
+    train = split.train
+    shape = (train.n_sources, train.n_targets)
+    pairs = sp.coo_matrix((train.weights, (train.sources.astype(np.int32), train.targets.astype(np.int32))), shape)
     curve, spent = [], 0.0
     for _ in range(epochs):
         start = time.perf_counter()
@@ -102,12 +104,18 @@ def lightfm_curve(rows: sp.csr_array, split: LinkSplit, held: HeldOut, epochs: i
         bias, vectors = model.get_item_representations(features)
 
         def scores(queries: sp.csr_array, vectors: np.ndarray = vectors, bias: np.ndarray = bias) -> np.ndarray:
-            _, mapped = model.get_user_representations(sp.csr_matrix(queries))
+            _, mapped = model.get_user_representations(_with_int32(queries))
             return mapped @ vectors.T + bias
 
         curve.append((spent, float(measure(scores, held)["AP"].mean())))
         print(f"  lightfm-next epoch {len(curve)}: {spent:7.1f} s, MAP {curve[-1][1]:.4f}", flush=True)
     return curve
+
+
+def _with_int32(rows: sp.csr_array) -> sp.csr_matrix:
+    """lightfm's loops take 32-bit indices only."""
+    parts = rows.data, rows.indices.astype(np.int32), rows.indptr.astype(np.int32)
+    return sp.csr_matrix(parts, shape=rows.shape)
 
 
 class Timed(EmbeddingRanker):
