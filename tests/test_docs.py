@@ -41,11 +41,12 @@ def test_every_system_and_command_is_documented():
     assert [name for name in COMMANDS if f"tacit {name}" not in readme] == []
 
 
-def test_the_page_of_the_command_line_is_what_help_prints(monkeypatch):
+def test_the_page_of_the_command_line_is_what_help_prints():
     done = subprocess.run(
         [sys.executable, str(ROOT / "docs" / "generate.py"), "--print"], capture_output=True, text=True, check=True
     )
-    assert (ROOT / "docs" / "command-line.md").read_text("utf-8") == done.stdout
+    # Word by word: Python versions lay the same help out with other spaces.
+    assert (ROOT / "docs" / "command-line.md").read_text("utf-8").split() == done.stdout.split()
 
 
 def test_every_option_has_a_help_text():
