@@ -1,4 +1,4 @@
-"""Model folders: `model.json` and `arrays.safetensors`, written whole or not at all, never pickle. Imports only core.
+"""Model folders: `model.json` and `arrays.safetensors`, data and no code, written whole or not at all.
 
 A model is a `Stored`: the name of its class, parameters that JSON can hold, and named arrays. `save_model`
 replaces a folder so that a kill at any moment leaves the old model or the new one; `load_model` checks
