@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tacit.experiments.cells import CellCache
-from tacit.experiments.figures import write_link_figures
+from tacit.experiments.figures import link_figures
 from tacit.experiments.markdown import to_markdown
 from tacit.experiments.report import Report, Row
 
@@ -47,9 +47,11 @@ def test_markdown_shows_losses_in_percent_and_what_is_not_significant(report):
 
 
 def test_figures_are_written(report, tmp_path):
-    paths = write_link_figures(report, tmp_path)
-    assert len(paths) == 2
-    assert all(path.read_bytes().startswith(b"\x89PNG") for path in paths)
+    figures = link_figures(report)
+    assert set(figures) == {"map", "ap-lsi-queries"}
+    for name, draw in figures.items():
+        draw(tmp_path / f"{name}.png")
+        assert (tmp_path / f"{name}.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_a_cell_is_computed_once_and_again_after_damage(tmp_path):

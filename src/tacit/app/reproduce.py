@@ -15,7 +15,6 @@ from tacit.app.options import add_data, add_json, add_seed, add_threads, add_wor
 from tacit.app.tables import print_table
 
 if TYPE_CHECKING:
-    from tacit.experiments.registry import Experiment
     from tacit.experiments.report import Report
 
 EXAMPLES = """examples:
@@ -29,8 +28,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", nargs="?", help="experiment; left out, they are listed")
     add_data(parser)
     parser.add_argument("--corpus", help="which corpus")
-    parser.add_argument("--split", help="how training and test are cut: queries (default) or links")
+    parser.add_argument("--split", help="how training and test are cut: queries, links or documents")
     add_words(parser)
+    parser.add_argument("--labels", choices=("random", "top"), help="which labels are kept: random (default) or top")
     parser.add_argument("--systems", metavar="a,b,…", help="which systems (default: all of the experiment)")
     length = parser.add_mutually_exclusive_group()
     length.add_argument("--quick", action="store_true", help="within a minute: fewer queries, smaller models")
@@ -43,7 +43,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, out: TextIO) -> int:
     """List the experiments, or run one and show its report."""
-    from tacit.experiments.registry import EXPERIMENTS, Request, get_experiment
+    from tacit.experiments.registry import EXPERIMENTS, get_experiment
+    from tacit.experiments.request import Request
 
     if args.name is None:
         rows = [[e.name, e.summary, e.needs] for e in EXPERIMENTS.values()]
@@ -58,6 +59,7 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
         corpus=args.corpus,
         split=args.split,
         words="all" if args.words is None else args.words,
+        labels=args.labels,
         systems=tuple(name for name in (args.systems or "").split(",") if name),
         seed=args.seed,
         quick=args.quick,
@@ -67,7 +69,7 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
     )
     report = experiment.run(request)
     if args.out:
-        _write(report, experiment, args.out)
+        _write(report, args.out)
     if args.json:
         out.write(json.dumps(report.to_json()) + "\n")
     else:
@@ -75,7 +77,7 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
     return 0
 
 
-def _write(report: Report, experiment: Experiment, folder: Path) -> None:
+def _write(report: Report, folder: Path) -> None:
     from tacit.core import MissingExtraError
     from tacit.data import open_output
     from tacit.experiments.markdown import to_markdown
@@ -87,20 +89,22 @@ def _write(report: Report, experiment: Experiment, folder: Path) -> None:
     with open_output(f"{stem}.md") as file:
         file.write(to_markdown(report))
     try:
-        experiment.draw(report, folder)
+        for name, draw in report.figures.items():
+            draw(folder / f"{name}.png")
     except MissingExtraError as error:
         sys.stderr.write(f"no figures: {error}\n")
     sys.stderr.write(f"report written to {folder}\n")
 
 
 def _show(report: Report, out: TextIO) -> None:
-    from tacit.experiments.markdown import neighbours, table_of
+    from tacit.experiments.markdown import TEST_NAMES, neighbours, table_of
 
     out.writelines(f"{note}\n" for note in report.notes)
     out.write("\n")
     print_table(*table_of(report), out)
-    out.write(
-        "\nEach system against the next one below it (paired t-test, Holm-corrected over all pairs of systems):\n\n"
-    )
+    out.write(f"\nEach system against the next one below it ({TEST_NAMES[report.test]}, Holm-corrected):\n\n")
     tests = [[t["metric"], t["better"], t["worse"], f"{t['p']:.2g}"] for t in neighbours(report)]
     print_table(["metric", "better", "worse", "p"], tests, out)
+    for section in report.sections:
+        out.write(f"\n{section.title}:\n\n")
+        print_table(section.header, section.rows, out)

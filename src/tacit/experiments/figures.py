@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,21 +13,21 @@ from tacit.core import MissingExtraError
 from tacit.experiments.report import Report, Row
 
 
-def write_link_figures(report: Report, folder: Path) -> list[Path]:
+def link_figures(report: Report) -> dict[str, Callable[[Path], None]]:
     """Bars of every system's MAP, and average precision query by query against tf-idf."""
-    paths = [_bars(report, folder / "map.png")]
+    figures: dict[str, Callable[[Path], None]] = {"map": partial(_bars, report)}
     for group in report.comparable().values():
         base = next((row for row in group if row.system == "tfidf"), None)
         others = [row for row in group if row.system != "tfidf"]
         if base is not None and others:
             best = max(others, key=lambda row: row.metrics["MAP"])
             name = "-".join(str(value) for value in best.setting.values())
-            paths.append(_scatter(base, best, folder / f"ap-{best.system}-{name}.png"))
-    return paths
+            figures[f"ap-{best.system}-{name}"] = partial(_scatter, base, best)
+    return figures
 
 
-def _bars(report: Report, path: Path) -> Path:
-    figure, axes = _new_figure(7, 0.45 * len(report.rows) + 1.2)
+def _bars(report: Report, path: Path) -> None:
+    figure, axes = new_figure(7, 0.45 * len(report.rows) + 1.2)
     labels = [" ".join([row.system, *_varying(row, report)]) for row in report.rows]
     means = [row.metrics["MAP"] for row in report.rows]
     errors = [1.96 * row.standard_errors["MAP"] for row in report.rows]
@@ -33,17 +35,17 @@ def _bars(report: Report, path: Path) -> Path:
     axes.invert_yaxis()
     axes.set_xlabel("MAP with 95 % interval")
     axes.set_title(f"{report.experiment} on {report.corpus}")
-    return _save(figure, path)
+    save(figure, path)
 
 
-def _scatter(base: Row, other: Row, path: Path) -> Path:
-    figure, axes = _new_figure(5, 5)
+def _scatter(base: Row, other: Row, path: Path) -> None:
+    figure, axes = new_figure(5, 5)
     axes.plot([0, 1], [0, 1], color="#999999", linewidth=1)
     axes.scatter(base.values["MAP"], other.values["MAP"], s=8, alpha=0.5, color="#4c78a8")
     above = float(np.mean(other.values["MAP"] > base.values["MAP"]))
     axes.set(xlabel=f"average precision of {base.system}", ylabel=f"average precision of {other.system}")
     axes.set_title(f"{other.system} is better on {above:.0%} of the queries")
-    return _save(figure, path)
+    save(figure, path)
 
 
 def _varying(row: Row, report: Report) -> list[str]:
@@ -55,17 +57,18 @@ def _varying(row: Row, report: Report) -> list[str]:
     ]
 
 
-def _new_figure(width: float, height: float) -> tuple[Any, Any]:
+def new_figure(width: float, height: float, n_columns: int = 1, n_rows: int = 1) -> tuple[Any, Any]:
+    """A figure and its axes (an array of them if there are several), without display or global state."""
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
     except ImportError:
         raise MissingExtraError("drawing figures", "matplotlib", "plot") from None
     figure = Figure(figsize=(width, height), layout="constrained")
-    FigureCanvasAgg(figure)  # no display and no global state, unlike pyplot
-    return figure, figure.add_subplot()
+    FigureCanvasAgg(figure)  # unlike pyplot
+    return figure, figure.subplots(n_rows, n_columns)
 
 
-def _save(figure: Any, path: Path) -> Path:
+def save(figure: Any, path: Path) -> None:
+    """Write the figure; the same picture gives the same bytes."""
     figure.savefig(path, dpi=120, metadata={"Software": None})
-    return path

@@ -13,15 +13,17 @@ import scipy.sparse as sp
 
 from tacit.experiments.link_splits import split_links
 from tacit.experiments.link_task import LinkTask, read_linked_corpus
-from tacit.experiments.links import LinkOptions, cells_of, run_cells
+from tacit.experiments.links import cells_of, link_options, run_cells
 from tacit.experiments.report import Report
+from tacit.experiments.request import Request
 
 SYSTEMS = ("tfidf", "qe", "lsi+tfidf", "ssi-uu", "ssi-uv", "htr-residual")
 LENGTHS = (5, 10, 20)
 
 
-def run(options: LinkOptions) -> Report:
+def run(request: Request) -> Report:
     """Measure the systems for queries of 5, 10 and 20 words; `quick` takes 10 only."""
+    options = link_options(request, SYSTEMS)
     corpus = read_linked_corpus(options.data, options.corpus, options.words)
 
     @lru_cache(maxsize=1)

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
 from tacit.core import UsageError, track
 from tacit.experiments.cells import CellCache
+from tacit.experiments.figures import link_figures
 from tacit.experiments.link_splits import SPLITS, split_links
-from tacit.experiments.link_task import LinkedCorpus, LinkTask, read_linked_corpus
+from tacit.experiments.link_task import CORPORA, LinkedCorpus, LinkTask, read_linked_corpus
 from tacit.experiments.report import Report, Row
+from tacit.experiments.request import Request
 from tacit.retrieve import get_system
 
 SYSTEMS = (
@@ -59,8 +61,25 @@ class LinkOptions:
         return (self.seed, self.seed + 1, self.seed + 2) if self.full else (self.seed,)
 
 
-def run(options: LinkOptions) -> Report:
+def link_options(request: Request, systems: Sequence[str]) -> LinkOptions:
+    """A request as experiments on linked corpora read it."""
+    return LinkOptions(
+        data=request.data_folder,
+        corpus=request.corpus or CORPORA[0],
+        split=request.split or "queries",
+        words=None if request.words == "all" else int(request.words or 30_000),
+        systems=request.systems or systems,
+        seed=request.seed,
+        quick=request.quick,
+        full=request.full,
+        cells=request.cells,
+        threads=request.threads,
+    )
+
+
+def run(request: Request) -> Report:
     """Measure the systems; `full` adds all splits, three seeds and the dimensions."""
+    options = link_options(request, SYSTEMS)
     corpus = read_linked_corpus(options.data, options.corpus, options.words)
 
     @lru_cache(maxsize=1)  # cells of one split come one after the other
@@ -112,7 +131,8 @@ def run_cells(
             rows.append(cache.row(cell, partial(_measure_cell, cell, task_of)))
         except UsageError as reason:
             notes.append(f"{cell['system']} cannot run on the split {cell['split']}: {reason}")
-    return Report(experiment, options.corpus, options.seed, rows, notes)
+    report = Report(experiment, options.corpus, options.seed, rows, notes)
+    return replace(report, figures=link_figures(report))
 
 
 def _measure_cell(cell: Cell, task_of: TaskOf) -> Row:

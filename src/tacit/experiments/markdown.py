@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -10,6 +10,11 @@ from tacit.experiments.report import Report, Row
 from tacit.metrics import is_loss
 
 PERCENT = {"rank_loss", "error"}
+TEST_NAMES = {
+    "t": "paired t-tests",
+    "wilcoxon": "Wilcoxon signed-rank tests",
+    "randomization": "paired randomization tests",
+}
 
 
 def table_of(report: Report) -> tuple[list[str], list[list[str]]]:
@@ -48,10 +53,16 @@ def to_markdown(report: Report) -> str:
     header, rows = table_of(report)
     lines = [f"# {report.experiment} on {report.corpus}, seed {report.seed}", ""]
     lines += _markdown_table(header, rows)
-    lines += ["", "Each system against the next one below it: paired t-tests, two-sided, Holm-corrected over all"]
-    lines += ["pairs of systems of a metric (the JSON report has them all).", ""]
+    lines += [
+        "",
+        f"Each system against the next one below it: {TEST_NAMES[report.test]}, two-sided, Holm-corrected over",
+    ]
+    lines += ["all pairs of systems of a metric (the JSON report has them all).", ""]
     tests = [[t["metric"], t["better"], t["worse"], _p(t["p"])] for t in neighbours(report)]
     lines += _markdown_table(["metric", "better", "worse", "p"], tests)
+    for section in report.sections:
+        lines += ["", f"## {section.title}", "", *_markdown_table(section.header, section.rows)]
+    lines += [""] * bool(report.figures) + [f"![{name}]({name}.png)" for name in report.figures]
     lines += ["", *(f"- {note}" for note in report.notes)]
     return "\n".join(lines).rstrip() + "\n"
 
@@ -77,5 +88,5 @@ def _p(p: float) -> str:
     return f"{p:.2g}" if p < 0.05 else f"{p:.2g} (not significant)"
 
 
-def _markdown_table(header: list[str], rows: list[list[str]]) -> list[str]:
+def _markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     return ["| " + " | ".join(cells) + " |" for cells in [header, ["---"] * len(header), *rows]]

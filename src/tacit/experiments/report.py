@@ -6,8 +6,9 @@ The JSON form is fixed: {"experiment", "corpus", "seed", "rows": [{"system", "me
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -49,24 +50,40 @@ class Row:
 
 
 @dataclass(frozen=True)
+class Section:
+    """A further table of a report: what is not a system's measures, such as which words stand together."""
+
+    title: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+@dataclass(frozen=True)
 class Report:
-    """Rows that were measured on the same queries, with the tests between them."""
+    """Rows that were measured on the same queries, with the tests between them.
+
+    `figures` holds for each file name (without `.png`) what draws it to a path; nothing is drawn before
+    `--out` asks. `test` is one of `metrics.significance.TESTS`.
+    """
 
     experiment: str
     corpus: str
     seed: int
     rows: Sequence[Row]
     notes: Sequence[str] = ()
+    sections: Sequence[Section] = ()
+    figures: Mapping[str, Callable[[Path], None]] = field(default_factory=dict)
+    test: str = "t"
 
     def tests(self) -> list[dict[str, Any]]:
-        """Paired t-tests between every two systems of one setting, for every metric."""
+        """Paired tests between every two systems of one setting, for every metric."""
         found = []
         for group in self.comparable().values():
             for metric in group[0].values:
                 values = {row.system: row.values[metric] for row in group}
                 found += [
                     {"better": c.better, "worse": c.worse, "metric": metric, "p": c.p, **_shared(group)}
-                    for c in compare_systems(values, metric)
+                    for c in compare_systems(values, metric, test=self.test)
                 ]
         return found
 
@@ -78,6 +95,7 @@ class Report:
             "seed": self.seed,
             "rows": [row.to_json() for row in self.rows],
             "tests": self.tests(),
+            "sections": [vars(section) for section in self.sections],
             "notes": list(self.notes),
         }
 
