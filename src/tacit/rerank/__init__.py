@@ -1,0 +1,25 @@
+"""Rankers of feature lists: what is known of some rows of a list, and of other lists, orders the rest.
+
+Names are imported from their modules on first use, since scikit-learn behind them takes its time.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+_HOME_OF = {
+    "LIST_SYSTEMS": "registry",
+    "ListRanker": "base",
+    "ListSystem": "registry",
+    "Rows": "rows",
+    "get_list_system": "registry",
+}
+
+__all__ = sorted(_HOME_OF)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)

@@ -1,0 +1,45 @@
+"""The rankers of feature lists by the names that the command line and the experiments use.
+
+A method joins by one line: its name, where it lives, with which parameters, and what it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from tacit.core import check_choice
+
+if TYPE_CHECKING:
+    from tacit.rerank.base import ListRanker
+
+
+@dataclass(frozen=True)
+class ListSystem:
+    """A named way to rank feature lists; `home` is "module:Class" in this room."""
+
+    name: str
+    home: str
+    summary: str
+    params: Mapping[str, Any] = field(default_factory=dict)
+
+    def make(self, seed: int = 0, threads: int | None = None) -> ListRanker:
+        """An unfitted ranker; seed and threads reach those that have a use for them."""
+        module, name = self.home.split(":")
+        kind = getattr(import_module(f"tacit.rerank.{module}"), name)
+        offered = {"seed": seed, "threads": threads} | dict(self.params)
+        known = kind._get_param_names()
+        ranker: ListRanker = kind(**{key: value for key, value in offered.items() if key in known})
+        return ranker
+
+
+_SYSTEMS: tuple[ListSystem, ...] = ()
+
+LIST_SYSTEMS: dict[str, ListSystem] = {system.name: system for system in _SYSTEMS}
+
+
+def get_list_system(name: str) -> ListSystem:
+    """The system of that name, or an error that lists the names."""
+    return LIST_SYSTEMS[check_choice("method", name, LIST_SYSTEMS)]

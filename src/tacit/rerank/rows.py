@@ -1,0 +1,156 @@
+"""Rows to learn from, with the rows of a list side by side and what is known of their order.
+
+A row is judged (grade >= 0) or unjudged (NaN; -1 on input), never both. What is known becomes pairs (better row,
+worse row, weight): every two rows of one list with different grades, and the preferences that are given.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from tacit.core import Lists, TacitError
+
+
+class Pairs(NamedTuple):
+    """Pair t: row `better[t]` is to stand above row `worse[t]` (int64), which counts `weight[t]` > 0 (float64)."""
+
+    better: np.ndarray
+    worse: np.ndarray
+    weight: np.ndarray
+
+    def __len__(self) -> int:
+        """Number of pairs, not of fields."""
+        return len(self.better)
+
+
+def no_pairs() -> Pairs:
+    """Not a single pair."""
+    return Pairs(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Features and grades of lists that lie one after the other.
+
+    X: float64 (n_rows, n_features); y: float64 (n_rows,), NaN = unjudged; list l is rows starts[l] to starts[l + 1];
+    `order[i]` is the number that row i had where it came from; `given` are preferences beside the grades.
+    """
+
+    X: np.ndarray
+    y: np.ndarray
+    starts: np.ndarray
+    order: np.ndarray
+    given: Pairs = field(default_factory=no_pairs)
+
+    @classmethod
+    def of(cls, lists: Lists) -> Rows:
+        """The rows of lists as they were read."""
+        return cls(lists.X, lists.y, lists.starts, np.arange(len(lists.y)))
+
+    @property
+    def n_lists(self) -> int:
+        """Number of lists."""
+        return len(self.starts) - 1
+
+    @cached_property
+    def list_of(self) -> np.ndarray:
+        """Number of the list that each row belongs to."""
+        return np.repeat(np.arange(self.n_lists), np.diff(self.starts))
+
+    @cached_property
+    def pairs(self) -> Pairs:
+        """All that is known of the order: pairs of different grades (weight 1), then the given ones."""
+        graded = graded_pairs(self.y, self.starts)
+        return Pairs(*(np.concatenate(columns) for columns in zip(graded, self.given, strict=True)))
+
+    @cached_property
+    def n_contradictory(self) -> int:
+        """How many given preferences say the opposite of a grade or of another preference."""
+        if not len(self.given):
+            return 0
+        n_rows = len(self.y)
+        known = self.pairs.better * n_rows + self.pairs.worse
+        return int(np.isin(self.given.worse * n_rows + self.given.better, known).sum())
+
+    def check_has_pairs(self) -> None:
+        """Raise unless there is something to learn from."""
+        if not len(self.pairs):
+            raise TacitError(
+                f"no two rows of one list have different grades: of {len(self.y)} rows in {self.n_lists} lists "
+                f"{int(np.isnan(self.y).sum())} are unjudged; want at least one pair of grades or one preference"
+            )
+
+    def take(self, numbers: np.ndarray) -> Rows:
+        """Some of the lists, in the order asked for; given preferences within them come along."""
+        lengths = np.diff(self.starts)[numbers]
+        rows = np.concatenate([np.arange(self.starts[n], self.starts[n + 1]) for n in numbers] or [np.empty(0, int)])
+        place = np.full(len(self.y), -1, np.int64)
+        place[rows] = np.arange(len(rows))
+        better, worse = place[self.given.better], place[self.given.worse]
+        kept = better >= 0  # a preference is within one list, so the other row is there too
+        given = Pairs(better[kept], worse[kept], self.given.weight[kept])
+        return Rows(self.X[rows], self.y[rows], np.concatenate([[0], np.cumsum(lengths)]), self.order[rows], given)
+
+
+def group_rows(
+    X: np.ndarray, y: np.ndarray, qid: np.ndarray, pairs: np.ndarray | None = None, weights: np.ndarray | None = None
+) -> Rows:
+    """Bring the rows of each list together, in the order in which lists first appear; rows keep their order in a list.
+
+    y: NaN or below 0 is unjudged. pairs: (better row, worse row) of X, int (n, 2), within one list.
+
+    >>> rows = group_rows(np.arange(4.0)[:, None], np.array([2, 0, -1, 1.0]), np.array(["b", "a", "b", "a"]))
+    >>> rows.order.tolist(), rows.starts.tolist(), rows.y.tolist()
+    ([0, 2, 1, 3], [0, 2, 4], [2.0, nan, 0.0, 1.0])
+    """
+    _, first, code = np.unique(qid, return_index=True, return_inverse=True)
+    rank_of = np.empty(len(first), np.int64)
+    rank_of[np.argsort(first, kind="stable")] = np.arange(len(first))
+    number = rank_of[code]
+    order = np.argsort(number, kind="stable")
+    starts = np.concatenate([[0], np.cumsum(np.bincount(number, minlength=len(first)))])
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    given = no_pairs() if pairs is None else _check_pairs(pairs, weights, number, place)
+    grades = np.where(y < 0, np.nan, y)[order]
+    return Rows(X[order], grades, starts, order, given)
+
+
+def graded_pairs(y: np.ndarray, starts: np.ndarray) -> Pairs:
+    """All pairs of rows of one list with different grades; unjudged rows are in none.
+
+    >>> better, worse, _ = graded_pairs(np.array([0, 2, np.nan, 1]), np.array([0, 4]))
+    >>> list(zip(better.tolist(), worse.tolist()))
+    [(1, 0), (1, 3), (3, 0)]
+    """
+    better, worse = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    for start, stop in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
+        grades = y[start:stop]
+        above, below = np.nonzero(grades[:, None] > grades[None, :])  # NaN compares as False
+        better.append(above + start)
+        worse.append(below + start)
+    found = np.concatenate(better)
+    return Pairs(found, np.concatenate(worse), np.ones(len(found)))
+
+
+def _check_pairs(pairs: np.ndarray, weights: np.ndarray | None, number: np.ndarray, place: np.ndarray) -> Pairs:
+    """The given preferences in the new numbering of rows."""
+    table = np.asarray(pairs)
+    if table.ndim != 2 or table.shape[1] != 2 or not np.issubdtype(table.dtype, np.integer):
+        raise TacitError(f"pairs is {table.dtype} of shape {table.shape}, want whole numbers (n, 2): better, worse row")
+    counted = np.ones(len(table)) if weights is None else np.asarray(weights, np.float64)
+    if counted.shape != (len(table),) or not (np.isfinite(counted) & (counted > 0)).all():
+        raise TacitError(f"pair_weights wants {len(table)} finite numbers above 0, one for each pair")
+    if len(table) and (table.min() < 0 or table.max() >= len(number)):
+        raise TacitError(f"pairs names row {table.min() if table.min() < 0 else table.max()}, X has {len(number)} rows")
+    apart = number[table[:, 0]] != number[table[:, 1]]
+    alike = table[:, 0] == table[:, 1]
+    for bad, problem in ((apart, "joins rows of two lists"), (alike, "has one row on both sides")):
+        if bad.any():
+            row = int(np.argmax(bad))
+            raise TacitError(f"pair {row} ({table[row, 0]}, {table[row, 1]}) {problem}, want two rows of one list")
+    return Pairs(place[table[:, 0]], place[table[:, 1]], counted)
