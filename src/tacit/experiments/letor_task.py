@@ -1,0 +1,120 @@
+"""The protocol that experiments on LETOR sets share: five given folds, labels cut, per-query values kept.
+
+A system learns from a fold's training lists, chooses on its validation lists and is measured on its test lists;
+every query is in the test lists of one fold, so the values of all folds together are one value for each query.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from tacit.core import Lists, TacitError, check_choice, check_number
+from tacit.data import read_folds, read_lists
+from tacit.data.folds import Fold
+from tacit.metrics import evaluate_rows
+
+LETOR_SETS = ("OHSUMED-letor2", "OHSUMED-letor3-QueryLevelNorm", "MQ2008")
+LETOR_NEEDS = "TACIT_DATA with letor/ (OHSUMED-letor2, OHSUMED-letor3-QueryLevelNorm, MQ2008)"
+
+# Names in reports, and the measures behind them.
+MEASURES = {
+    "MAP": "AP",
+    "nDCG-letor@1": "nDCG-letor@1",
+    "nDCG-letor@3": "nDCG-letor@3",
+    "nDCG-letor@5": "nDCG-letor@5",
+    "nDCG-letor@10": "nDCG-letor@10",
+    "nDCG-letor@14": "nDCG-letor@14",
+    "nDCG@10": "nDCG@10",
+}
+
+
+@dataclass(frozen=True)
+class FoldLists:
+    """The three parts of one fold."""
+
+    name: str
+    train: Lists
+    vali: Lists
+    test: Lists
+
+
+@dataclass(frozen=True)
+class LetorCorpus:
+    """A LETOR set with its folds."""
+
+    name: str
+    lists: Lists
+    folds: Mapping[str, Fold]
+
+    def fold(self, name: str) -> FoldLists:
+        """The lists of one fold."""
+        parts = self.folds[name]
+        return FoldLists(name, *(self.lists.take_queries(ids) for ids in parts))
+
+    def __iter__(self) -> Iterator[FoldLists]:
+        return (self.fold(name) for name in self.folds)
+
+    @property
+    def summary(self) -> str:
+        """Sizes in one line, with the number of queries that count 0 whatever a system does."""
+        relevant = np.maximum.reduceat(np.nan_to_num(self.lists.y), self.lists.starts[:-1])
+        return (
+            f"{self.name}: {len(self.lists)} queries, {len(self.lists.y)} rows, {self.lists.X.shape[1]} features, "
+            f"{len(self.folds)} folds; {int((relevant < 1).sum())} queries have no relevant document and count 0"
+        )
+
+
+def read_letor_corpus(data: Path, name: str) -> LetorCorpus:
+    """Read a LETOR set and its folds below the folder of real collections."""
+    folder = data / "letor" / check_choice("corpus", name, LETOR_SETS)
+    if not folder.is_dir():
+        raise TacitError(f"{folder} is no folder, want the LETOR set {name} there")
+    return LetorCorpus(name, read_lists(folder / f"{name}.txt.gz"), read_folds(folder / "folds.json"))
+
+
+def cut_labels(lists: Lists, share: float, seed: int, ranks: np.ndarray | None = None) -> Lists:
+    """Keep the labels of max(2, round(share * n)) rows of each list; the others become unjudged.
+
+    Rows are drawn at random, or are those with the highest `ranks` (one number for each row). The same seed keeps
+    the same rows of a query whatever other lists are there, and a larger share keeps the rows of a smaller one.
+
+    >>> lists = Lists(np.zeros((5, 1)), np.ones(5), np.array([0, 5]), ["7"], [""] * 5)
+    >>> int(np.isfinite(cut_labels(lists, 0.6, seed=0).y).sum()), int(np.isfinite(cut_labels(lists, 0.01, 0).y).sum())
+    (3, 2)
+    """
+    check_number("share", share, low=0, high=1, open_low=True)
+    y = np.full(len(lists.y), np.nan)
+    for number, query_id in enumerate(lists.query_ids):
+        rows = np.arange(lists.starts[number], lists.starts[number + 1])
+        keys = -ranks[rows] if ranks is not None else _stream(seed, query_id).random(len(rows))
+        kept = rows[np.argsort(keys, kind="stable")[: max(2, round(share * len(rows)))]]
+        y[kept] = lists.y[kept]
+    return replace(lists, y=y)
+
+
+def _stream(seed: int, query_id: str) -> np.random.Generator:
+    return np.random.default_rng([seed, *query_id.encode()])
+
+
+def first_queries(lists: Lists, share: float) -> Lists:
+    """The first lists, a share of them, at least one (TRANS, figure 5)."""
+    check_number("share", share, low=0, high=1, open_low=True)
+    return lists.take(np.arange(max(1, round(share * len(lists)))))
+
+
+def measure_lists(lists: Lists, scores: np.ndarray, measures: Mapping[str, str] = MEASURES) -> dict[str, np.ndarray]:
+    """Values of each measure, one per list in the order of the lists."""
+    found = evaluate_rows(lists.y, scores, lists.qid, list(measures.values())).values
+    return {name: found[measure] for name, measure in zip(measures, found, strict=True)}
+
+
+def measure_folds(
+    folds: Sequence[FoldLists], score_fold: Callable[[FoldLists], np.ndarray], measures: Mapping[str, str] = MEASURES
+) -> dict[str, np.ndarray]:
+    """Values over the test lists of all folds, one after the other; `score_fold` gives scores of a fold's test rows."""
+    per_fold = [measure_lists(fold.test, score_fold(fold), measures) for fold in folds]
+    return {name: np.concatenate([values[name] for values in per_fold]) for name in measures}
