@@ -1,0 +1,88 @@
+"""Diffusion kernel of a small set of points: how likely a lazy random walk on their nearest neighbours meets.
+
+Points are joined to their k nearest, edges count W_ij = 1 / |x_i - x_j|, S = D^-1/2 W D^-1/2 with D the sums of W.
+A lazy walk stays with probability 1/2; after tau steps its kernel is K = ((I + S) / 2)^tau, symmetric and positive
+semidefinite (the walk's transition matrix up to the scaling by D^1/2). A new point first steps to one of its k nearest,
+with probability as 1 / distance, so a copy of a point has that point's row of K (source: Kondor and Lafferty 2002).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tacit.core import check_number
+
+# Equal points have no inverse distance: they stand this share of the typical distance apart.
+NEAREST_SHARE = 1e-3
+
+
+def squared_distances(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+    """Squared Euclidean distances, float64 (n, m), never below 0.
+
+    >>> squared_distances(np.array([[0.0, 0.0]]), np.array([[3.0, 4.0], [0.0, 0.0]])).tolist()
+    [[25.0, 0.0]]
+    """
+    found = (X * X).sum(axis=1)[:, None] + (Y * Y).sum(axis=1) - 2 * (X @ Y.T)
+    return np.maximum(found, 0, out=found)
+
+
+class DiffusionKernel:
+    """Kernel of points (n, n_features) by a lazy walk of time tau on their nearest neighbours.
+
+    matrix: float64 (n, n), the kernel among the points themselves.
+
+    >>> kernel = DiffusionKernel(np.array([[0.0], [1.0], [9.0]]), n_neighbors=1, tau=2)
+    >>> np.allclose(kernel.rows(np.array([[9.0]])), kernel.matrix[2])
+    True
+    """
+
+    def __init__(self, points: np.ndarray, n_neighbors: int = 5, tau: float = 3) -> None:
+        self.n_neighbors = min(check_number("n_neighbors", n_neighbors, low=1, whole=True), max(1, len(points) - 1))
+        check_number("tau", tau, low=0, open_low=True)
+        self.points = points
+        distances = np.sqrt(squared_distances(points, points))
+        self._floor = NEAREST_SHARE * _typical(distances)
+        self.matrix = _lazy_walk(self._edges(distances), tau)
+
+    def rows(self, X: np.ndarray) -> np.ndarray:
+        """Kernel of new points with the points, (n_new, n)."""
+        rows: np.ndarray = self.first_steps(squared_distances(X, self.points)) @ self.matrix
+        return rows
+
+    def first_steps(self, squared: np.ndarray) -> np.ndarray:
+        """Where a walk from new points goes first, (n_new, n), from their squared distances to the points."""
+        near = np.argpartition(squared, self.n_neighbors - 1, axis=1)[:, : self.n_neighbors]
+        distances = np.sqrt(np.take_along_axis(squared, near, axis=1))
+        steps = 1 / np.maximum(distances, self._floor)
+        # A copy of a point is that point; distances of copies are zero only up to rounding.
+        copies = distances <= 1e-2 * self._floor
+        steps = np.where(copies.any(axis=1, keepdims=True), copies, steps)
+        steps /= steps.sum(axis=1, keepdims=True)
+        first = np.zeros_like(squared)
+        np.put_along_axis(first, near, steps, axis=1)
+        return first
+
+    def _edges(self, distances: np.ndarray) -> np.ndarray:
+        """Inverse distances between points of which one is among the nearest of the other, else 0."""
+        apart = distances.copy()
+        np.fill_diagonal(apart, np.inf)
+        nearest = np.argsort(apart, axis=1, kind="stable")[:, : self.n_neighbors]
+        joined = np.zeros(distances.shape, bool)
+        np.put_along_axis(joined, nearest, True, axis=1)
+        joined |= joined.T
+        np.fill_diagonal(joined, False)
+        return joined / np.maximum(distances, self._floor)
+
+
+def _typical(distances: np.ndarray) -> float:
+    apart = distances[distances > 0]
+    return float(np.median(apart)) if len(apart) else 1.0
+
+
+def _lazy_walk(edges: np.ndarray, tau: float) -> np.ndarray:
+    sums = edges.sum(axis=1)
+    scale = 1 / np.sqrt(np.where(sums > 0, sums, 1))
+    values, vectors = np.linalg.eigh(edges * scale[:, None] * scale)
+    lazy = np.clip((1 + values) / 2, 0, 1) ** tau
+    kernel: np.ndarray = (vectors * lazy) @ vectors.T
+    return kernel
