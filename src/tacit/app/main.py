@@ -13,9 +13,16 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from tacit import __version__
-from tacit.app import demo, evaluate, fit, reproduce, search
+from tacit.app import demo, evaluate, features, fit, reproduce, search
 
-COMMANDS = {"demo": demo, "fit": fit, "search": search, "evaluate": evaluate, "reproduce": reproduce}
+COMMANDS = {
+    "demo": demo,
+    "fit": fit,
+    "search": search,
+    "features": features,
+    "evaluate": evaluate,
+    "reproduce": reproduce,
+}
 
 
 class OneLineParser(argparse.ArgumentParser):

@@ -1,0 +1,71 @@
+"""`tacit features`: turn a collection with queries into feature lists (LETOR)
+
+BM25's best documents of each query, with features of the query's words in body, title and both.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TextIO
+
+from tacit.app.options import add_threads, whole_number
+
+EXAMPLES = """examples:
+  tacit features docs.jsonl --queries queries.jsonl --qrels qrels.txt -o lists.txt
+  tacit features docs.jsonl --queries queries.tsv --model ssi.model --model htr.model -o lists.txt.gz"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of `tacit features`."""
+    parser.add_argument("corpus", help="jsonl or TSV, also .gz .xz .bz2 .zst; BEIR folder; - is stdin")
+    parser.add_argument("--queries", required=True, metavar="F", help="queries: jsonl or TSV")
+    parser.add_argument("--qrels", metavar="F", help="judgments; documents that are not in it are unjudged (-1)")
+    parser.add_argument(
+        "--complete", action="store_true", help="the judges saw every document: what is not in --qrels is judged 0"
+    )
+    parser.add_argument("-k", type=whole_number(1), default=200, help="documents for each query (default 200)")
+    parser.add_argument(
+        "--model", action="append", default=[], metavar="MODEL", help="add the score of a fitted model; repeatable"
+    )
+    parser.add_argument("-o", "--output", default="-", metavar="OUT", help="LETOR file (default stdout)")
+    parser.add_argument("--language", default="en", help="language of the documents (default en)")
+    parser.add_argument("--stem", action="store_true", help="reduce words to their stems (Snowball)")
+    parser.add_argument("--skip-unknown", action="store_true", help="leave out judgments of unknown ids")
+    add_threads(parser)
+
+
+def run(args: argparse.Namespace, out: TextIO) -> int:
+    """Read, describe, write."""
+    from tacit.core import UsageError
+    from tacit.data import check_known, read_collection, read_qrels, read_queries, write_lists
+    from tacit.search import Searcher
+    from tacit.search.text_lists import make_text_lists
+
+    if args.complete and not args.qrels:
+        raise UsageError("--complete speaks of judgments: give --qrels")
+    documents, queries = read_collection(args.corpus), read_queries(args.queries)
+    judgments = None
+    if args.qrels:
+        read = read_qrels(args.qrels)
+        judgments = check_known(read, queries, documents, skip_unknown=args.skip_unknown, path=args.qrels)
+    made = make_text_lists(
+        documents,
+        queries,
+        judgments,
+        k=args.k,
+        models=[Searcher.load(path) for path in args.model],
+        complete=args.complete,
+        language=args.language,
+        stem=args.stem,
+        threads=args.threads,
+    )
+    write_lists(made.lists, args.output)
+    n_judged = int((made.lists.y >= 0).sum())
+    sys.stderr.write(
+        f"{len(made.lists):,} lists, {len(made.lists.y):,} rows ({n_judged:,} judged), {len(made.names)} features: "
+        f"{', '.join(made.names)}\n"
+    )
+    if made.unanswered:
+        sys.stderr.write(f"{len(made.unanswered)} queries have no word in common with the documents: no list\n")
+    return 0

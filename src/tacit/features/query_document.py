@@ -1,0 +1,125 @@
+"""Features of a query and a document from their words: eleven measures over each field of the text.
+
+The set of Szummer and Yilmaz (2011), table 1, with LETOR's definitions. For a field (body, title, both) of a document,
+c is the count of a query word in it, |d| its number of words, df in how many documents the field has the word,
+n the number of documents; every sum is over the words of the query, as often as it says them:
+
+    bm25               idf c / (c + k1 (1 - b + b |d| / mean |d|)), idf = ln(1 + (n - df + 0.5) / (df + 0.5))
+    log_bm25           ln(1 + bm25)
+    lm_absolute, lm_dirichlet, lm_jelinek_mercer     see `language_models`
+    tf                 sum c                          normalized_tf      sum c / |d|
+    log_normalized_tf  sum ln(1 + c / |d|)            sum_log_tf         sum ln(1 + c)
+    tf_idf             sum c ln(n / df)               log_tf_idf         sum ln(1 + c / |d| ln(n / df))
+
+Words that no document has are left out. BM25 is Lucene's form, as the ranker `bm25` has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from tacit.core import TacitError
+from tacit.features.language_models import absolute, dirichlet, jelinek_mercer
+
+K1, B = 1.5, 0.75
+MEASURES = (
+    "bm25", "log_bm25", "lm_absolute", "lm_dirichlet", "lm_jelinek_mercer",
+    "tf", "normalized_tf", "log_normalized_tf", "sum_log_tf", "tf_idf", "log_tf_idf",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class FieldCounts:
+    """Words of one field of every document, and what the formulas ask of the whole field.
+
+    counts: CSR (n_docs, n_words); lengths, n_different: (n_docs,); doc_frequency, shares: (n_words,).
+    """
+
+    counts: sp.csr_array
+    lengths: np.ndarray
+    n_different: np.ndarray
+    doc_frequency: np.ndarray
+    shares: np.ndarray
+
+    @classmethod
+    def of(cls, counts: sp.csr_array) -> FieldCounts:
+        """Counted words with their statistics."""
+        totals = np.bincount(counts.indices, weights=counts.data, minlength=counts.shape[1])
+        return cls(
+            counts=counts,
+            lengths=np.asarray(counts.sum(axis=1), np.float64).ravel(),
+            n_different=np.diff(counts.indptr).astype(np.float64),
+            doc_frequency=np.bincount(counts.indices, minlength=counts.shape[1]).astype(np.float64),
+            shares=totals / max(totals.sum(), 1.0),
+        )
+
+    def measures(self, times: np.ndarray, words: np.ndarray, docs: np.ndarray) -> np.ndarray:
+        """The eleven measures of documents (rows) for a query of `words`, each said `times`: (n_docs, 11)."""
+        known = self.doc_frequency[words] > 0
+        words, times = words[known], times[known].astype(np.float64)
+        lengths = self.lengths[docs]
+        c = self.counts[docs][:, words].toarray().astype(np.float64)
+        share = c / np.maximum(lengths, 1)[:, None]
+        n_docs, df = len(self.lengths), self.doc_frequency[words]
+        idf, shares = np.log(n_docs / df), self.shares[words]
+        bm25 = self._bm25(c, df, lengths) @ times
+        columns = [
+            bm25,
+            np.log1p(bm25),
+            absolute(c, shares, lengths, self.n_different[docs]) @ times,
+            dirichlet(c, shares, lengths) @ times,
+            jelinek_mercer(c, shares, lengths) @ times,
+            c @ times,
+            share @ times,
+            np.log1p(share) @ times,
+            np.log1p(c) @ times,
+            c @ (idf * times),
+            np.log1p(share * idf) @ times,
+        ]
+        return np.column_stack(columns)
+
+    def _bm25(self, c: np.ndarray, df: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+        n_docs, mean_length = len(self.lengths), self.lengths.mean()
+        idf = np.log1p((n_docs - df + 0.5) / (df + 0.5))
+        held_back = K1 * (1 - B + B * lengths / max(mean_length, 1e-12))[:, None]
+        return idf * c / (c + held_back)
+
+
+class QueryDocumentFeatures:
+    """Features of query-document pairs from counted words of several fields.
+
+    fields: name to counts, CSR (n_docs, n_words), all over one vocabulary.
+
+    >>> counts = sp.csr_array(np.array([[2.0, 0.0, 1.0], [0.0, 1.0, 0.0]]))
+    >>> features = QueryDocumentFeatures({"body": counts})
+    >>> features.names[0], features.names[5]
+    ('body.bm25', 'body.tf')
+    >>> features.of(sp.csr_array(np.array([[1.0, 0.0, 1.0]])), np.array([0, 1]))[:, 5]
+    array([3., 0.])
+    """
+
+    def __init__(self, fields: Mapping[str, sp.csr_array]) -> None:
+        shapes = {counts.shape for counts in fields.values()}
+        if len(shapes) != 1:
+            raise TacitError(f"fields have shapes {sorted(shapes)}, want one: the same documents and words")
+        self.fields = {name: FieldCounts.of(counts) for name, counts in fields.items()}
+        self.n_docs, self.n_words = shapes.pop()
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns: `field.measure`."""
+        return [f"{field}.{measure}" for field in self.fields for measure in MEASURES]
+
+    def of(self, query: sp.csr_array, docs: Sequence[int] | np.ndarray) -> np.ndarray:
+        """Features of one query (CSR row of counts) with some documents: float64 (n_docs, 11 * n_fields)."""
+        if query.shape != (1, self.n_words):
+            raise TacitError(f"query has shape {query.shape}, want (1, {self.n_words}): counts of its words")
+        rows = np.asarray(docs, np.int64)
+        if len(rows) and (rows.min() < 0 or rows.max() >= self.n_docs):
+            raise TacitError(f"docs holds row {rows.max()}, want 0 to {self.n_docs - 1}")
+        row = sp.csr_array(query)
+        return np.hstack([field.measures(row.data, row.indices, rows) for field in self.fields.values()])

@@ -1,0 +1,142 @@
+"""Feature lists from texts: BM25's best documents of each query, described by how the query's words stand in them.
+
+The bridge between collections and rankers of lists: any collection with queries becomes lists in the LETOR form, and
+with judgments, lists to learn from. Scores of fitted searchers can join as further columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from tacit.core import Collection, Judgments, Lists, TacitError, check_number
+from tacit.features import TextVectorizer
+from tacit.features.query_document import QueryDocumentFeatures
+from tacit.retrieve import Bm25Ranker
+from tacit.search.searcher import Searcher
+
+FIELDS = ("body", "title", "both")
+
+
+class TextLists(NamedTuple):
+    """Lists, the names of their columns, and the ids of queries that no document answers: they have no list."""
+
+    lists: Lists
+    names: list[str]
+    unanswered: list[str]
+
+
+class FieldIndex:
+    """A collection counted by fields, over all words of title and body: candidates and their features.
+
+    >>> docs = Collection(["a", "b"], ["Cats", "Dogs"], ["they purr", "they bark"])
+    >>> index = FieldIndex(docs)
+    >>> query = index.vectorizer.counts(["do dogs bark"])
+    >>> index.candidates(query, k=5), index.features.of(query, [1]).shape
+    ([array([1])], (1, 33))
+    """
+
+    def __init__(self, documents: Collection, *, language: str = "en", stem: bool = False) -> None:
+        if not len(documents):
+            raise TacitError("the collection has no documents")
+        self.vectorizer = TextVectorizer(words=None, language=language, stem=stem)
+        both = self.vectorizer.fit_counts(documents.full_texts())
+        columns = (self.vectorizer.counts(documents.texts), self.vectorizer.counts(documents.titles), both)
+        self.features = QueryDocumentFeatures(dict(zip(FIELDS, columns, strict=True)))
+        self.ranker = Bm25Ranker().fit(None, both)
+
+    def candidates(self, queries: sp.csr_array, k: int, threads: int | None = None) -> list[np.ndarray]:
+        """Rows of BM25's best documents of each query, best first; those without any of its words are none."""
+        ranking = self.ranker.rank(queries, k, threads=threads)
+        found = [ranking.of(number) for number in range(len(ranking))]
+        return [items[scores > 0] for items, scores in found]
+
+
+def make_text_lists(
+    documents: Collection,
+    queries: Collection,
+    judgments: Judgments | None = None,
+    *,
+    k: int = 200,
+    models: Sequence[Searcher] = (),
+    complete: bool = False,
+    language: str = "en",
+    stem: bool = False,
+    threads: int | None = None,
+) -> TextLists:
+    """Lists of BM25's best k documents of each query, best first, with features from text.
+
+    A document that the judgments do not name is unjudged, and everything is without judgments; with `complete` it
+    is judged 0, for collections whose judges looked at every document. Each of `models` adds the column of its score.
+    """
+    check_number("k", k, low=1, whole=True)
+    index = FieldIndex(documents, language=language, stem=stem)
+    counts = index.vectorizer.counts(queries.full_texts())
+    scored = [_ModelScores(model, documents) for model in models]
+    blocks: list[np.ndarray] = []
+    rows_of: list[np.ndarray] = []
+    answered: list[int] = []
+    for number, rows in enumerate(index.candidates(counts, k, threads)):
+        if len(rows):
+            columns = [index.features.of(counts[[number]], rows)]
+            columns += [model.of(queries.full_text(number), rows) for model in scored]
+            blocks.append(np.hstack(columns))
+            rows_of.append(rows)
+            answered.append(number)
+    if not answered:
+        raise TacitError(f"none of {len(queries)} queries has a word in common with the documents")
+    query_ids = [queries.ids[number] for number in answered]
+    doc_ids = [[documents.ids[row] for row in rows.tolist()] for rows in rows_of]
+    lists = Lists(
+        X=np.vstack(blocks),
+        y=_grades(query_ids, doc_ids, judgments, complete),
+        starts=np.concatenate([[0], np.cumsum([len(rows) for rows in rows_of])]),
+        query_ids=query_ids,
+        doc_ids=[doc_id for ids in doc_ids for doc_id in ids],
+    )
+    unanswered = [query_id for number, query_id in enumerate(queries.ids) if number not in set(answered)]
+    return TextLists(lists, index.features.names + _model_names(models), unanswered)
+
+
+class _ModelScores:
+    """The scores that a searcher of the same documents gives."""
+
+    def __init__(self, model: Searcher, documents: Collection) -> None:
+        unknown = [doc_id for doc_id in documents.ids if doc_id not in model.documents.row_of]
+        if unknown:
+            raise TacitError(
+                f"the model {model.method} does not know {len(unknown)} of {len(documents)} documents, "
+                f"the first is {unknown[0]!r}; want a model of the same collection"
+            )
+        self.model = model
+        self.row_of = np.array([model.documents.row_of[doc_id] for doc_id in documents.ids], np.int64)
+
+    def of(self, text: str, rows: np.ndarray) -> np.ndarray:
+        """One column for a query and some documents."""
+        scores = self.model.ranker.scores(self.model.features([text]))[0]
+        column: np.ndarray = scores[self.row_of[rows]].astype(np.float64)[:, None]
+        return column
+
+
+def _model_names(models: Sequence[Searcher]) -> list[str]:
+    methods = [model.method for model in models]
+    return [f"model.{method}" if methods.count(method) == 1 else f"model.{method}.{place}"
+            for place, method in enumerate(methods, start=1)]  # fmt: skip
+
+
+def _grades(
+    query_ids: Sequence[str], doc_ids: Sequence[Sequence[str]], judgments: Judgments | None, complete: bool
+) -> np.ndarray:
+    known = {} if judgments is None else judgments.to_dict()
+    otherwise = 0.0 if complete else np.nan
+    return np.array(
+        [
+            known[query_id].get(doc_id, otherwise) if query_id in known else np.nan
+            for query_id, ids in zip(query_ids, doc_ids, strict=True)
+            for doc_id in ids
+        ],
+        np.float64,
+    )
