@@ -73,3 +73,14 @@ def test_documents_of_the_test_part_touch_no_training_link(links):
     rows = parts.test_queries(10, seed=0)
     assert parts.relevant(rows).shape == parts.excluded(rows).shape == (len(rows), len(tested))
     assert parts.excluded(rows).sum() == len(rows)  # nothing but the query itself
+
+
+def test_thinning_keeps_the_test_and_a_share_of_the_rest():
+    rng = np.random.default_rng(0)
+    pairs = np.unique(rng.integers(0, 60, (900, 2)), axis=0)
+    whole = split_links(Links(pairs[:, 0], pairs[:, 1], 60, 60), "queries", 0)
+    thin = whole.thinned(0.1, 0)
+    assert len(thin.train) == round(0.1 * len(whole.train))
+    assert len(thin.validation) == max(1, round(0.1 * len(whole.validation)))
+    assert np.array_equal(thin.test.sources, whole.test.sources)
+    assert whole.thinned(1, 0) is whole

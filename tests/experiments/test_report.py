@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tacit.experiments.cells import CellCache
-from tacit.experiments.figures import link_figures
+from tacit.experiments.link_figures import link_figures
 from tacit.experiments.markdown import to_markdown
 from tacit.experiments.report import Report, Row
 
@@ -48,7 +48,7 @@ def test_markdown_shows_losses_in_percent_and_what_is_not_significant(report):
 
 def test_figures_are_written(report, tmp_path):
     figures = link_figures(report)
-    assert set(figures) == {"map", "ap-lsi-queries"}
+    assert set(figures) == {"map", "ap-lsi-tfidf-queries"}
     for name, draw in figures.items():
         draw(tmp_path / f"{name}.png")
         assert (tmp_path / f"{name}.png").read_bytes().startswith(b"\x89PNG")

@@ -43,7 +43,7 @@ def _read(path: Path) -> Row | None:
     try:
         cell = json.loads(path.read_text("utf-8"))
         values = {name: np.array(numbers, np.float64) for name, numbers in cell["values"].items()}
-        return Row(cell["system"], values, cell["seconds"], cell["setting"], cell["chosen"])
+        return Row(cell["system"], values, cell["seconds"], cell["setting"], cell["chosen"], cell["epochs"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
 
@@ -55,6 +55,7 @@ def _write(path: Path, row: Row, key: dict[str, Any]) -> None:
         "system": row.system,
         "setting": dict(row.setting),
         "chosen": dict(row.chosen),
+        "epochs": [dict(epoch) for epoch in row.epochs],
         "seconds": row.seconds,
         "values": {name: values.tolist() for name, values in row.values.items()},
     }

@@ -11,13 +11,14 @@ from functools import lru_cache
 import numpy as np
 import scipy.sparse as sp
 
+from tacit.experiments.link_plan import link_options
 from tacit.experiments.link_splits import split_links
 from tacit.experiments.link_task import LinkTask, read_linked_corpus
-from tacit.experiments.links import cells_of, link_options, run_cells
+from tacit.experiments.links import run_cells
 from tacit.experiments.report import Report
 from tacit.experiments.request import Request
 
-SYSTEMS = ("tfidf", "qe", "lsi+tfidf", "ssi-uu", "ssi-uv", "htr-residual")
+SYSTEMS = ("tfidf", "qe", "lsi+tfidf", "ssi-uu", "ssi-uv", "cfh-1gram", "htr-residual")
 LENGTHS = (5, 10, 20)
 
 
@@ -30,12 +31,18 @@ def run(request: Request) -> Report:
     def task(k: int, seed: int) -> LinkTask:
         parts = split_links(corpus.links, options.split, seed)
         counts = keep_words(corpus.features["counts"], k, seed)
-        queries = {"counts": counts, "tfidf": corpus.vectorizer.tfidf(counts)}
+        tfidf = corpus.vectorizer.tfidf(counts)
+        queries = {"counts": counts, "tfidf": tfidf, "pairs": tfidf}
         rows = parts.test_queries(options.n_queries, seed)
         return LinkTask(corpus.features, queries, parts, rows, options.threads)
 
     lengths = (10,) if options.quick else LENGTHS
-    cells = [cell for k in lengths for cell in cells_of("keywords", options, split=options.split, k=k)]
+    cells = [
+        options.cell("keywords", system, seed, split=options.split, k=k)
+        for k in lengths
+        for seed in options.seeds
+        for system in options.systems
+    ]
     return run_cells("keywords", options, corpus, cells, lambda cell: task(cell["k"], cell["seed"]))
 
 

@@ -9,7 +9,7 @@ their candidates are test documents only.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -34,6 +34,14 @@ class LinkSplit:
         seen = [_codes(part) for part in (self.train, self.validation, self.test)]
         if len(np.unique(np.concatenate(seen))) != sum(map(len, seen)):
             raise TacitError("a link stands in two parts of the split; want them apart")
+
+    def thinned(self, share: float, seed: int) -> LinkSplit:
+        """The same test with a share of the links to learn from and to choose on, drawn by the seed."""
+        if share == 1:
+            return self
+        rng = np.random.default_rng([seed, 2])
+        fewer = [part.take(_some_of(np.arange(len(part)), share, rng)) for part in (self.train, self.validation)]
+        return replace(self, train=fewer[0], validation=fewer[1])
 
     def test_queries(self, n_most: int, seed: int) -> np.ndarray:
         """Rows of the documents to ask for: those with test links, at most n_most, drawn by the seed."""

@@ -5,20 +5,25 @@ Candidates of a query are all documents but itself and its known links, and ever
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from tacit.core import Collection, Features, Links, check_choice, cut, map_blocks, track
 from tacit.data import read_collection, read_links
 from tacit.experiments.link_splits import LinkSplit
 from tacit.features import TextVectorizer
+from tacit.features.weighting import weigh
 from tacit.metrics import full_ranking_measures
 from tacit.retrieve import CollectionRanker, System
 
 CORPORA = ("mdn_ja_en", "wikispeedia", "debian_ja_en", "foldoc")
+LONGEST = {"wikispeedia": 200}  # words of a long page that systems of word pairs see
 MEASURES = {"rank_loss": "rank_loss", "AP": "MAP", "P@10": "P@10"}  # per query name -> name of the mean
 
 
@@ -29,7 +34,18 @@ class LinkedCorpus:
     documents: Collection
     links: Links
     vectorizer: TextVectorizer
-    features: Mapping[str, Features]
+    counts: sp.csr_array
+    longest: int | None = None
+
+    @cached_property
+    def features(self) -> Mapping[str, Features]:
+        """Rows of the documents for every kind of system; what nobody asks for is not made."""
+        tfidf = self.vectorizer.tfidf(self.counts)
+        return LazyFeatures(
+            counts=lambda: self.counts,
+            tfidf=lambda: tfidf,
+            pairs=lambda: tfidf if self.longest is None else best_words(tfidf, self.longest),
+        )
 
     @property
     def summary(self) -> str:
@@ -37,6 +53,38 @@ class LinkedCorpus:
         n_words = len(self.vectorizer.vocabulary_)
         sizes = f"{len(self.documents):,} documents, {len(self.links):,} links, {n_words:,} words"
         return f"{self.documents.name}: {sizes}"
+
+
+class LazyFeatures(Mapping[str, Features]):
+    """Features by kind, each made when it is first asked for."""
+
+    def __init__(self, **makers: Callable[[], Features]) -> None:
+        self._makers, self._made = makers, dict[str, Features]()
+
+    def __getitem__(self, kind: str) -> Features:
+        if kind not in self._made:
+            self._made[kind] = self._makers[kind]()
+        return self._made[kind]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._makers)
+
+    def __len__(self) -> int:
+        return len(self._makers)
+
+
+def best_words(rows: sp.csr_array, n: int) -> sp.csr_array:
+    """The n heaviest words of each row, of equal ones the first; rows at unit length again.
+
+    >>> best_words(sp.csr_array(np.array([[6.0, 8, 1], [0, 2, 0]])), 1).toarray().tolist()
+    [[0.0, 1.0, 0.0], [0.0, 1.0, 0.0]]
+    """
+    row_of = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
+    order = np.lexsort((rows.indices, -rows.data, row_of))
+    place = np.arange(rows.nnz) - rows.indptr[row_of[order]]
+    kept = np.sort(order[place < n])
+    cut_rows = sp.csr_array((rows.data[kept], (row_of[kept], rows.indices[kept])), shape=rows.shape)
+    return weigh(cut_rows, np.ones(rows.shape[1]))
 
 
 def read_linked_corpus(data: Path, name: str, words: int | None = 30_000) -> LinkedCorpus:
@@ -48,14 +96,16 @@ def read_linked_corpus(data: Path, name: str, words: int | None = 30_000) -> Lin
         # A note of origin in many entries, not a reference that a reader would follow.
         jargon = [row for row, title in enumerate(documents.titles) if title == "Jargon File"]
         links = links.take(~np.isin(links.targets, jargon))
-    return count_words(documents, links, words)
+    return count_words(documents, links, words, LONGEST.get(name))
 
 
-def count_words(documents: Collection, links: Links, words: int | None = 30_000) -> LinkedCorpus:
-    """Counts and tf-idf of the documents, over the most frequent words."""
+def count_words(
+    documents: Collection, links: Links, words: int | None = 30_000, longest: int | None = None
+) -> LinkedCorpus:
+    """The documents with their words counted; `longest`: so many of a text's words reach systems of word pairs."""
     vectorizer = TextVectorizer(words=words)
     counts = vectorizer.fit_counts(track(documents.full_texts(), "reading words", len(documents)))
-    return LinkedCorpus(documents, links, vectorizer, {"counts": counts, "tfidf": vectorizer.tfidf(counts)})
+    return LinkedCorpus(documents, links, vectorizer, counts, longest)
 
 
 @dataclass(frozen=True)
@@ -71,10 +121,10 @@ class LinkTask:
     rows: np.ndarray
     threads: int | None
 
-    def fit(self, system: System, dim: int | None, seed: int) -> CollectionRanker:
+    def fit(self, system: System, dim: int | None, seed: int, **params: Any) -> CollectionRanker:
         """A fitted ranker of the candidates; what learns from pairs has not seen test documents as items."""
-        ranker, split = system.make(dim, seed), self.split
-        items, queries = self.items[system.features], self.queries[system.features]
+        ranker, split = system.make(dim, seed, **params), self.split
+        items, queries = self.items[_kind(system)], self.queries[_kind(system)]
         if split.candidates is None or not system.needs_pairs:
             return ranker.fit(queries, items, split.train, split.validation, same=True)
         ranker.check_new_items()
@@ -86,7 +136,7 @@ class LinkTask:
     def measure(self, ranker: CollectionRanker, system: System) -> dict[str, np.ndarray]:
         """Per query values over the test queries, all candidates ranked."""
         relevant, excluded = self.split.relevant(self.rows), self.split.excluded(self.rows)
-        queries, columns = self.queries[system.features], self._columns(ranker, system)
+        queries, columns = self.queries[_kind(system)], self._columns(ranker, system)
         known = None if system.needs_pairs else self.split.known(self.rows)
 
         def one_block(block: slice) -> dict[str, np.ndarray]:
@@ -103,6 +153,10 @@ class LinkTask:
         if candidates is None:
             return slice(None)
         return slice(ranker.n_items_ - len(candidates), None) if system.needs_pairs else candidates
+
+
+def _kind(system: System) -> str:
+    return "pairs" if system.by_word_pairs else system.features
 
 
 def _renumber(links: Links, kept: np.ndarray) -> Links:

@@ -7,115 +7,53 @@ split, the same words and the same candidates; choices are made on validation li
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import lru_cache, partial
-from pathlib import Path
-from typing import Any
 
 from tacit.core import UsageError, track
 from tacit.experiments.cells import CellCache
-from tacit.experiments.figures import link_figures
-from tacit.experiments.link_splits import SPLITS, split_links
-from tacit.experiments.link_task import CORPORA, LinkedCorpus, LinkTask, read_linked_corpus
+from tacit.experiments.dice_tables import dice_sections
+from tacit.experiments.link_figures import link_figures
+from tacit.experiments.link_plan import PARAMETERS, SETTINGS, Cell, LinkOptions, link_options, plan_links
+from tacit.experiments.link_splits import split_links
+from tacit.experiments.link_task import LinkedCorpus, LinkTask, read_linked_corpus
 from tacit.experiments.report import Report, Row
 from tacit.experiments.request import Request
 from tacit.retrieve import get_system
 
 SYSTEMS = (
-    "tfidf", "bm25", "qe", "lsi", "lsi+tfidf",
-    "ssi-d", "ssi-uu", "ssi-uv-noi", "ssi-uv", "ssi-uv-d",
+    "tfidf", "bm25", "qe", "lsi", "lsi+tfidf", "perceptron", "hash-6m-i",
+    "ssi-d", "ssi-full", "ssi-uu", "ssi-uv-noi", "ssi-uv", "ssi-uv-d",
     "htr-gamma0", "htr", "htr-identity", "htr-residual",
 )  # fmt: skip
-MAX_TEST_QUERIES = 1000
-SETTINGS = ("split", "words", "seed", "k", "dim")
-FULL_DIMS = (100, 200, 500)
+FULL_SYSTEMS = (
+    *SYSTEMS, "hash-1m", "hash-3m", "hash-6m", "hash-1m-i", "hash-3m-i", "ssi-full-zerodiag",
+    "ssi-sparse-1000", "ssi-sparse-100", "ssi-sparse-10", "ssi-uv-n", "cfh-1gram",
+)  # fmt: skip
+ALL_WORDS_SYSTEMS = ("tfidf", "lsi+tfidf", "ssi-uv", "ssi-uv-n", "cfh-1gram", "htr-residual")
+QUICK_SYSTEMS = ("tfidf", "bm25", "lsi", "lsi+tfidf", "ssi-uv", "htr-residual")
 
-Cell = dict[str, Any]
 TaskOf = Callable[[Cell], LinkTask]
 
 
-@dataclass(frozen=True)
-class LinkOptions:
-    """What an experiment on linked corpora can be asked for."""
-
-    data: Path
-    corpus: str = "mdn_ja_en"
-    split: str = "queries"
-    words: int | None = 30_000
-    systems: Sequence[str] = SYSTEMS
-    seed: int = 0
-    quick: bool = False
-    full: bool = False
-    cells: Path | None = None
-    threads: int | None = None
-
-    @property
-    def n_queries(self) -> int:
-        """How many test queries are asked at most."""
-        return 200 if self.quick else MAX_TEST_QUERIES
-
-    @property
-    def seeds(self) -> tuple[int, ...]:
-        """Three seeds in a full run."""
-        return (self.seed, self.seed + 1, self.seed + 2) if self.full else (self.seed,)
-
-
-def link_options(request: Request, systems: Sequence[str]) -> LinkOptions:
-    """A request as experiments on linked corpora read it."""
-    return LinkOptions(
-        data=request.data_folder,
-        corpus=request.corpus or CORPORA[0],
-        split=request.split or "queries",
-        words=None if request.words == "all" else int(request.words or 30_000),
-        systems=request.systems or systems,
-        seed=request.seed,
-        quick=request.quick,
-        full=request.full,
-        cells=request.cells,
-        threads=request.threads,
-    )
-
-
 def run(request: Request) -> Report:
-    """Measure the systems; `full` adds all splits, three seeds and the dimensions."""
-    options = link_options(request, SYSTEMS)
+    """Measure the systems; `full` adds all systems and splits, three seeds, and the ablations."""
+    usual = ALL_WORDS_SYSTEMS if request.words == "all" else FULL_SYSTEMS if request.full else SYSTEMS
+    options = link_options(request, QUICK_SYSTEMS if request.quick else usual)
     corpus = read_linked_corpus(options.data, options.corpus, options.words)
 
     @lru_cache(maxsize=1)  # cells of one split come one after the other
-    def task(split: str, seed: int) -> LinkTask:
-        parts = split_links(corpus.links, split, seed)
+    def task(split: str, seed: int, share: float) -> LinkTask:
+        parts = split_links(corpus.links, split, seed).thinned(share, seed)
         rows = parts.test_queries(options.n_queries, seed)
         return LinkTask(corpus.features, corpus.features, parts, rows, options.threads)
 
-    splits = SPLITS if options.full else (options.split,)
-    cells = [cell for split in splits for cell in cells_of("links", options, split=split)]
-    return run_cells("links", options, corpus, cells, lambda cell: task(cell["split"], cell["seed"]))
+    def task_of(cell: Cell) -> LinkTask:
+        return task(cell["split"], cell["seed"], cell.get("share", 1.0))
 
-
-def cells_of(experiment: str, options: LinkOptions, **setting: Any) -> Iterator[Cell]:
-    """One cell for each seed, system and dimension, under a setting."""
-    for seed in options.seeds:
-        for system in options.systems:
-            for dim in _dims(system, options):
-                yield {
-                    "experiment": experiment,
-                    "corpus": options.corpus,
-                    "words": "all" if options.words is None else options.words,
-                    "n_queries": options.n_queries,
-                    "seed": seed,
-                    "system": system,
-                    "dim": dim,
-                    **setting,
-                }
-
-
-def _dims(system: str, options: LinkOptions) -> tuple[int | None, ...]:
-    if not system.startswith(("lsi", "ssi-u", "htr")):
-        return (None,)
-    if options.full:
-        return FULL_DIMS
-    return (50,) if options.quick else (200,) if system.startswith("lsi") else (100,)
+    report = run_cells("links", options, corpus, plan_links(options), task_of)
+    return report if options.quick else replace(report, sections=dice_sections(corpus))
 
 
 def run_cells(
@@ -139,15 +77,20 @@ def _measure_cell(cell: Cell, task_of: TaskOf) -> Row:
     """Fit and measure one system under one setting."""
     task, system = task_of(cell), get_system(cell["system"])
     start = time.perf_counter()
-    ranker = task.fit(system, cell["dim"], cell["seed"])
+    params = {parameter: cell[name] for name, parameter in PARAMETERS.items() if name in cell}
+    ranker = task.fit(system, cell["dim"], cell["seed"], **params)
     values = task.measure(ranker, system)
+    seconds = time.perf_counter() - start
     setting = {name: cell[name] for name in SETTINGS if cell.get(name) is not None}
-    return Row(cell["system"], values, time.perf_counter() - start, setting, ranker.chosen())
+    return Row(cell["system"], values, seconds, setting, ranker.chosen(), getattr(ranker, "epochs_", ()))
 
 
 def _notes(corpus: LinkedCorpus, options: LinkOptions) -> list[str]:
-    return [
+    notes = [
         corpus.summary,
         f"at most {options.n_queries} test queries, every other document but known links a candidate",
         "seconds: choosing, fitting and ranking all test queries; reading and counting words apart",
     ]
+    if corpus.longest is not None:
+        notes.append(f"systems of word pairs (full, sparse, hashed W) see the {corpus.longest} best words of a page")
+    return notes

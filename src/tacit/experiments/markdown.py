@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
-from tacit.experiments.report import Report, Row
+from tacit.experiments.report import Report, Row, protocol
 from tacit.metrics import is_loss
 
 PERCENT = {"rank_loss", "error"}
@@ -71,7 +71,7 @@ def neighbours(report: Report) -> Iterator[dict[str, Any]]:
     """The tests between systems that stand next to each other in the order of a metric."""
     found = {_key(test): test for test in report.tests()}
     for group in report.comparable().values():
-        setting = {name: value for name, value in group[0].setting.items() if name != "dim"}
+        setting = protocol(group[0])
         for metric in group[0].values:
             ordered = sorted(group, key=lambda row: row.metrics[metric], reverse=not is_loss(metric))
             for above, below in pairwise(ordered):

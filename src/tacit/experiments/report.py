@@ -6,25 +6,31 @@ The JSON form is fixed: {"experiment", "corpus", "seed", "rows": [{"system", "me
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from tacit.experiments.figures import Draw
 from tacit.metrics import compare_systems, standard_error
+
+OF_THE_SYSTEM = {"dim", "gamma", "frequent"}  # settings that are parameters of one system, not of the task
 
 
 @dataclass(frozen=True)
 class Row:
-    """One system under one setting; `values` are per query, and never leave the program as they are."""
+    """One system under one setting; `values` are per query, and never leave the program as they are.
+
+    `epochs`: loss and validation measures of each epoch, where the system was trained in epochs.
+    """
 
     system: str
     values: Mapping[str, np.ndarray]
     seconds: float
     setting: Mapping[str, Any] = field(default_factory=dict)
     chosen: Mapping[str, Any] = field(default_factory=dict)
+    epochs: Sequence[Mapping[str, float]] = ()
 
     @property
     def metrics(self) -> dict[str, float]:
@@ -46,7 +52,8 @@ class Row:
             "queries": len(next(iter(self.values.values()))),
             "seconds": round(self.seconds, 3),
         }
-        return row | ({"chosen": dict(self.chosen)} if self.chosen else {})
+        row |= {"chosen": dict(self.chosen)} if self.chosen else {}
+        return row | ({"epochs": [dict(epoch) for epoch in self.epochs]} if self.epochs else {})
 
 
 @dataclass(frozen=True)
@@ -72,7 +79,7 @@ class Report:
     rows: Sequence[Row]
     notes: Sequence[str] = ()
     sections: Sequence[Section] = ()
-    figures: Mapping[str, Callable[[Path], None]] = field(default_factory=dict)
+    figures: Mapping[str, Draw] = field(default_factory=dict)
     test: str = "t"
 
     def tests(self) -> list[dict[str, Any]]:
@@ -82,7 +89,7 @@ class Report:
             for metric in group[0].values:
                 values = {row.system: row.values[metric] for row in group}
                 found += [
-                    {"better": c.better, "worse": c.worse, "metric": metric, "p": c.p, **_shared(group)}
+                    {"better": c.better, "worse": c.worse, "metric": metric, "p": c.p, **protocol(group[0])}
                     for c in compare_systems(values, metric, test=self.test)
                 ]
         return found
@@ -100,15 +107,16 @@ class Report:
         }
 
     def comparable(self) -> dict[tuple[Any, ...], list[Row]]:
-        """Rows that may be compared: same split, words and so on, one per system."""
+        """Rows that may be compared: same split, words and so on, one per system, the first of its forms."""
         groups: dict[tuple[Any, ...], list[Row]] = {}
         for row in self.rows:
-            key = tuple(sorted((name, str(value)) for name, value in row.setting.items() if name != "dim"))
+            key = tuple(sorted((name, str(value)) for name, value in protocol(row).items()))
             group = groups.setdefault(key, [])
             if all(other.system != row.system for other in group):
                 group.append(row)
         return groups
 
 
-def _shared(group: Sequence[Row]) -> dict[str, Any]:
-    return {name: value for name, value in group[0].setting.items() if name != "dim"}
+def protocol(row: Row) -> dict[str, Any]:
+    """What a row was measured on, without what belongs to the system itself."""
+    return {name: value for name, value in row.setting.items() if name not in OF_THE_SYSTEM}

@@ -27,11 +27,12 @@ class System:
     """A named way to rank a collection."""
 
     name: str
-    make: Callable[[int | None, int], CollectionRanker]  # (dim, seed) -> unfitted ranker
+    make: Callable[..., CollectionRanker]  # (dim, seed, **further parameters of its class) -> unfitted ranker
     summary: str
     features: Literal["tfidf", "counts"] = "tfidf"
     in_demo: bool = False
     needs_pairs: bool = False
+    by_word_pairs: bool = False  # a weight for each pair of words: long texts cost the square of their length
 
 
 def _lsi(dim: int | None, seed: int) -> CollectionRanker:
@@ -43,14 +44,17 @@ def _lsi_tfidf(dim: int | None, seed: int) -> CollectionRanker:
 
 
 def _embedding(name: str, summary: str, *, in_demo: bool = False, **form: Any) -> System:
-    def make(dim: int | None, seed: int) -> CollectionRanker:
-        return EmbeddingRanker(**{"dim": 100 if dim is None else dim, "seed": seed} | form)
+    def make(dim: int | None, seed: int, **more: Any) -> CollectionRanker:
+        return EmbeddingRanker(**{"dim": 100 if dim is None else dim, "seed": seed} | form | more)
 
     return System(name, make, summary, in_demo=in_demo, needs_pairs=True)
 
 
 def _pairs(name: str, summary: str, form: type[CollectionRanker], **how: Any) -> System:
-    return System(name, lambda dim, seed: form(**how | {"seed": seed}), summary, needs_pairs=True)
+    def make(dim: int | None, seed: int, **more: Any) -> CollectionRanker:
+        return form(**how | {"seed": seed} | more)
+
+    return System(name, make, summary, needs_pairs=True, by_word_pairs=True)
 
 
 def _hashed(millions: int) -> list[System]:
@@ -68,8 +72,8 @@ def _sparse(per_row: int) -> System:
     return _pairs(f"ssi-sparse-{per_row}", summary, SparsePairRanker, per_row=per_row)
 
 
-def _cfh(dim: int | None, seed: int) -> CollectionRanker:
-    return CfhRanker(100 if dim is None else dim, n_words=N_FREQUENT, seed=seed)
+def _cfh(dim: int | None, seed: int, **more: Any) -> CollectionRanker:
+    return CfhRanker(**{"dim": 100 if dim is None else dim, "n_words": N_FREQUENT, "seed": seed} | more)
 
 
 SYSTEMS: dict[str, System] = {

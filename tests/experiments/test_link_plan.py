@@ -1,0 +1,36 @@
+"""One row for each system in a default run; a full run changes one thing at a time around it."""
+
+from pathlib import Path
+
+from tacit.experiments.link_plan import link_options, plan_links
+from tacit.experiments.request import Request
+
+
+def cells(systems, **asked):
+    return plan_links(link_options(Request(data=Path(), **asked), systems))
+
+
+def test_a_default_run_has_one_cell_for_each_system():
+    found = cells(["tfidf", "lsi", "ssi-uv-n", "htr-residual"])
+    assert [(cell["system"], cell["dim"]) for cell in found] == [
+        ("tfidf", None),
+        ("lsi", 200),
+        ("ssi-uv-n", 100),
+        ("htr-residual", 100),
+    ]
+
+
+def test_all_words_vary_how_many_are_frequent():
+    found = cells(["tfidf", "ssi-uv-noi", "cfh-1gram"], words="all", corpus="wikispeedia")
+    assert [cell.get("frequent") for cell in found] == [None, None, 5000, 2000, 10_000, 30_000]
+
+
+def test_a_full_run_is_a_star():
+    found = cells(["tfidf", "htr-residual"], full=True)
+    main = [cell for cell in found if not {"gamma", "share"} & set(cell) and cell["dim"] in (None, 100)]
+    assert len(main) == 2 * 3 * 3  # systems, splits, seeds
+    around = [cell for cell in found if cell not in main]
+    assert {cell["dim"] for cell in around} == {100, 200, 500}
+    assert {cell.get("gamma") for cell in around} == {None, 0.0, 0.1, 0.3, 3.0}
+    assert {cell.get("share") for cell in around} == {None, 0.01, 0.03, 0.1, 0.3}
+    assert all((cell["seed"], cell["split"]) == (0, "queries") for cell in around)
