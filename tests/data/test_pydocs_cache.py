@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tacit.core import Collection, Links
+from tacit.core import Collection, Links, cache_folder
 from tacit.data import pydocs_cache
-from tacit.data.pydocs_cache import cache_folder, cache_name, read_cache, write_cache
+from tacit.data.pydocs_cache import cache_name, read_cache, write_cache
 
 KEY = "pydocs 1, numpy 2.0"
 DOCUMENTS = Collection(["a", "b", "c"], ["A", "", "C"], ["words", "näïve ✓ \ud800\n\0", ""], name="tiny")

@@ -11,6 +11,7 @@ from tacit.core.errors import (
     TacitError,
     UsageError,
 )
+from tacit.core.folders import cache_folder
 from tacit.core.judgments import Judgments, Run
 from tacit.core.links import Links
 from tacit.core.lists import Lists
@@ -34,6 +35,7 @@ __all__ = [
     "StoreError",
     "TacitError",
     "UsageError",
+    "cache_folder",
     "check_choice",
     "check_features",
     "check_fitted",

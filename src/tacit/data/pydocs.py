@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tacit.core import Collection, Links, TacitError, UsageError
-from tacit.data.pydocs_cache import cache_folder, read_cache, write_cache
+from tacit.core import Collection, Links, TacitError, UsageError, cache_folder
+from tacit.data.pydocs_cache import read_cache, write_cache
 from tacit.data.pydocs_markup import parse_docstring
 from tacit.data.pydocs_objects import find_objects
 

@@ -8,7 +8,6 @@ means only that it is built again; a folder that cannot be written means that it
 from __future__ import annotations
 
 import json
-import os
 import re
 from contextlib import suppress
 from pathlib import Path
@@ -18,19 +17,6 @@ import numpy as np
 
 from tacit.core import Collection, DataError, Links
 from tacit.data.files import open_output, read_lines
-
-
-def cache_folder() -> Path | None:
-    """`$TACIT_CACHE`, else `$XDG_CACHE_HOME/tacit`, else `~/.cache/tacit`; None for a user without a home."""
-    if chosen := os.environ.get("TACIT_CACHE"):
-        return Path(chosen)
-    shared = os.environ.get("XDG_CACHE_HOME", "")
-    if os.path.isabs(shared):  # the standard says to ignore relative paths
-        return Path(shared, "tacit")
-    try:
-        return Path.home() / ".cache" / "tacit"
-    except RuntimeError:
-        return None
 
 
 def cache_name(key: str) -> str:

@@ -138,16 +138,21 @@ def _chunks(texts: Iterable[str], tokenizer: Tokenizer) -> Iterator[list[bytes]]
     if isinstance(texts, str):
         raise UsageError("texts is one string, want a list or another iterable of strings")
     chunk, n_bytes = [], 0
-    for row, text in enumerate(texts):
-        if not isinstance(text, str):
-            raise TacitError(f"text {row} is of type {type(text).__name__}, want a string")
-        chunk.append(tokenizer.segmenter.joined(text))
-        n_bytes += len(chunk[-1])
+    for joined in tokenizer.segmenter.joined_many(_checked(texts)):
+        chunk.append(joined)
+        n_bytes += len(joined)
         if n_bytes >= _CHUNK:
             yield chunk
             chunk, n_bytes = [], 0
     if chunk:
         yield chunk
+
+
+def _checked(texts: Iterable[str]) -> Iterator[str]:
+    for row, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise TacitError(f"text {row} is of type {type(text).__name__}, want a string")
+        yield text
 
 
 def _grown(table: np.ndarray, size: int) -> np.ndarray:

@@ -1,8 +1,8 @@
 """Tokenizers chosen by language: text to the terms that a vectorizer counts.
 
 A tokenizer works in two steps. A segmenter cuts the text into words (`words.UnicodeWords` for all
-languages that separate words by spaces); then each word becomes a term: stop words are dropped and,
-if asked for, the rest is stemmed by Snowball. The second step looks at one word alone, so whoever
+languages that separate words by spaces, `japanese.JapaneseWords` for Japanese); then each word
+becomes a term: stop words are dropped and, if asked for, the rest is stemmed by Snowball. The second step looks at one word alone, so whoever
 reads many texts does it once for each distinct word.
 
 A language is named by its ISO 639 code ("en", also "en-GB") or its English name ("english").
@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tacit.core import MissingExtraError, UsageError, check_choice
+from tacit.features.japanese import JapaneseWords
 from tacit.features.stop_words import StopWords, load_stop_words
 from tacit.features.words import Segmenter, Span, UnicodeWords
 
@@ -33,7 +34,10 @@ WITHOUT_SPACES = {"ja": "japanese", "km": "khmer", "lo": "lao", "my": "burmese",
 _CODE_OF = {name: code for code, name in (SNOWBALL | WITHOUT_SPACES).items()} | {"nb": "no", "nn": "no"}
 
 
-SEGMENTERS: dict[str, Callable[[], Segmenter]] = dict.fromkeys(["any", *SNOWBALL], UnicodeWords)
+SEGMENTERS: dict[str, Callable[[], Segmenter]] = {
+    **dict.fromkeys(["any", *SNOWBALL], UnicodeWords),
+    "ja": JapaneseWords,
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,15 +84,15 @@ class Tokenizer:
 def tokenizer_for(language: str = "en", *, stem: bool = False, stop_words: StopWords = None) -> Tokenizer:
     """The tokenizer of a language.
 
-    language: a code or name of Snowball's languages, or "any" for words of every script.
+    language: a code or name of Snowball's languages, "ja" (needs the extra `ja`), or "any" for words of every script.
     stem: reduce words to Snowball's stems; needs the extra `stem`.
     stop_words: words to drop before stemming: "en" for the built-in English list, a file, or words.
 
     >>> tokenizer_for("en")("Ranking, re-ranked: x_1")
     ['ranking', 're', 'ranked', 'x', '1']
-    >>> tokenizer_for("ja")
+    >>> tokenizer_for("th")
     Traceback (most recent call last):
-    tacit.core.errors.UsageError: language 'ja' is written without spaces, so it needs a word segmenter ...
+    tacit.core.errors.UsageError: language 'th' is written without spaces, so it needs a word segmenter ...
     """
     code = language_code(language)
     segmenter = SEGMENTERS[code]()

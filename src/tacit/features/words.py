@@ -17,6 +17,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from itertools import chain, pairwise
 from typing import NamedTuple
@@ -56,6 +57,10 @@ class Segmenter(ABC):
         """The same words as UTF-8 with spaces around them: what the counting loops read."""
         return " ".join(self.words(text)).encode("utf-8", "surrogatepass")
 
+    def joined_many(self, texts: Iterable[str], threads: int | None = None) -> Iterator[bytes]:
+        """`joined` of every text in turn; a segmenter that is slow works on many at once."""
+        return map(self.joined, texts)
+
 
 class UnicodeWords(Segmenter):
     """Cuts text into folded words, without stop words or stems.
@@ -80,14 +85,23 @@ class UnicodeWords(Segmenter):
         >>> UnicodeWords().spans("(ﬁne) Ｃafés")
         [Span(start=1, end=4, token='fine'), Span(start=6, end=11, token='cafés')]
         """
-        starts = _segment_starts(text)
-        pieces = [fold(text[start:end]) for start, end in pairwise([*starts, len(text)])]
-        segment = list(chain.from_iterable([number] * len(piece) for number, piece in enumerate(pieces)))
-        starts.append(len(text))
-        return [
-            Span(starts[segment[match.start()]], starts[segment[match.end() - 1] + 1], match[0])
-            for match in _word_pattern().finditer("".join(pieces))
-        ]
+        return place_words(text, lambda folded: ((m.start(), m.end(), m[0]) for m in word_matches(folded)))
+
+
+def place_words(text: str, find: Callable[[str], Iterable[tuple[int, int, str]]]) -> list[Span]:
+    """Words that `find` gives with their places in folded text, at their places in the text itself."""
+    starts = _segment_starts(text)
+    pieces = [fold(text[start:end]) for start, end in pairwise([*starts, len(text)])]
+    segment = list(chain.from_iterable([number] * len(piece) for number, piece in enumerate(pieces)))
+    starts.append(len(text))
+    return [
+        Span(starts[segment[start]], starts[segment[end - 1] + 1], word) for start, end, word in find("".join(pieces))
+    ]
+
+
+def word_matches(folded: str) -> Iterator[re.Match[str]]:
+    """Runs of letters, digits and their marks in folded text."""
+    return _word_pattern().finditer(folded)
 
 
 def fold(text: str) -> str:
