@@ -1,6 +1,6 @@
 """Smoothed language models of documents: how likely a document is to say the query's words.
 
-log p(q | d) = sum over the query's words w of (times in the query) * ln p(w | d), where p(w | C) is the share of w among
+log p(q | d) = sum over the query's words w of (times in the query) * ln p(w | d), p(w | C) being the share of w among
 all words of the collection, c(w, d) the count in the document and |d| its length (Zhai and Lafferty, 2001):
 
     absolute         max(c - delta, 0) / |d| + delta u / |d| p(w | C),   u different words in d

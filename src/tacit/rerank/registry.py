@@ -35,7 +35,13 @@ class ListSystem:
         return ranker
 
 
-_SYSTEMS: tuple[ListSystem, ...] = ()
+_SYSTEMS: tuple[ListSystem, ...] = (
+    ListSystem("auc-logistic", "auc:AucRanker", "linear, exponential AUC loss in linear time"),
+    ListSystem("auc-semi", "auc:SemiAucRanker", "auc-logistic and the manifold order of the best unjudged rows"),
+    ListSystem(
+        "manifold", "manifold:ManifoldRanker", "manifold ranking: relevance spreads to neighbours, own lists only"
+    ),
+)
 
 LIST_SYSTEMS: dict[str, ListSystem] = {system.name: system for system in _SYSTEMS}
 

@@ -1,0 +1,128 @@
+"""`manifold`: relevance spreads from the positive rows of a list to their neighbours (Zhou et al., 2004).
+
+Rows of a list are joined to their k nearest neighbours (if either is among the other's), W_ij = exp(-d^2 / (2 sigma^2))
+there and 0 elsewhere, sigma the median distance of joined rows; S = D^-1/2 W D^-1/2, D the sums of W's rows. From
+y = 1 for positive rows and 0 for all others,
+
+    f <- alpha S f + (1 - alpha) y,     which ends at  (1 - alpha) (I - alpha S)^-1 y
+
+All terms are >= 0, so small scores are as exact as large ones. There is no function of features behind f: rows that
+were not in `fit` have no score.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from tacit.core import TacitError, check_number
+from tacit.rerank.base import ListRanker
+from tacit.rerank.rows import Rows
+
+
+class ManifoldRanker(ListRanker):
+    """Ranks the rows of `fit`, and only these, by how relevance spreads on a graph of neighbours.
+
+    relevant: rows of this grade or more are positive; k: neighbours; alpha: how far relevance spreads (0 to 1).
+    Learned: rows_: float64 (n_rows, n_features), scores_: float64 (n_rows,), in the order of `fit`.
+
+    >>> X, y = np.arange(6.0)[:, None], [1, -1, -1, -1, -1, -1]
+    >>> ManifoldRanker(k=1).fit(X, y).predict(X).argsort()[::-1][:2].tolist()
+    [1, 0]
+    """
+
+    _fitted: ClassVar[dict[str, str]] = {"rows_": "rows features", "scores_": "rows"}
+
+    def __init__(self, relevant: float = 1.0, k: int = 5, alpha: float = 0.99, scale: bool = True) -> None:
+        self.relevant, self.k, self.alpha, self.scale = relevant, k, alpha, scale
+
+    def _fit(self, rows: Rows, validation: Rows | None) -> None:
+        check_number("relevant", self.relevant, low=0, open_low=True)
+        check_number("k", self.k, low=1, whole=True)
+        check_number("alpha", self.alpha, low=0, high=1 - 1e-6)
+        seeds = (rows.y >= self.relevant).astype(np.float64)
+        if not seeds.any():
+            raise TacitError(
+                f"no row has a grade >= {self.relevant:g}: of {len(rows.y)} rows {int(np.isnan(rows.y).sum())} are "
+                "unjudged; want at least one positive row, from which relevance spreads"
+            )
+        scores = np.zeros(len(rows.y))
+        for start, stop in zip(rows.starts[:-1].tolist(), rows.starts[1:].tolist(), strict=True):
+            if seeds[start:stop].any():
+                graph = smooth_graph(rows.X[start:stop], self.k, scale=self.scale)
+                scores[start:stop] = propagate(graph, seeds[start:stop], self.alpha)
+        self.rows_, self.scores_ = np.empty_like(rows.X), np.empty(len(scores))
+        self.rows_[rows.order], self.scores_[rows.order] = rows.X, scores
+
+    def _predict(self, X: np.ndarray, qid: np.ndarray) -> np.ndarray:
+        if np.array_equal(X, self.rows_):
+            return self.scores_.copy()
+        return np.array([self._score_of(number, row.tobytes()) for number, row in enumerate(X)], np.float64)
+
+    def _score_of(self, number: int, row: bytes) -> float:
+        """Score of a row by its features; where several rows of `fit` have them, the mean of theirs."""
+        same = self._by_features().get(row)
+        if same is None:
+            raise TacitError(
+                f"row {number} was not among the {len(self.rows_)} rows of fit: {type(self).__name__} has no inductive "
+                "form, it scores only rows that it was fitted on; fit it on the list that is to be ranked"
+            )
+        return float(np.mean(self.scores_[same]))
+
+    def _by_features(self) -> dict[bytes, list[int]]:
+        table: dict[bytes, list[int]] = {}
+        for number, row in enumerate(self.rows_):
+            table.setdefault(row.tobytes(), []).append(number)
+        return table
+
+
+def smooth_graph(X: np.ndarray, k: int, *, scale: bool = False) -> sp.csr_array:
+    """S of the rows, CSR (n, n); `scale` divides features by their spread first. Lists of k rows or fewer: all joined.
+
+    >>> smooth_graph(np.array([[0.0], [1.0], [3.0]]), k=1).toarray().round(3)
+    array([[0.   , 0.813, 0.   ],
+           [0.813, 0.   , 0.582],
+           [0.   , 0.582, 0.   ]])
+    """
+    distances = _neighbour_distances(_scaled(X) if scale else X, min(k, len(X) - 1))
+    if not distances.nnz:
+        return distances
+    sigma = np.median(distances.data) or 1.0  # copies of one row only: every distance is 0
+    W = distances.copy()
+    W.data = np.exp(-(distances.data**2) / (2 * sigma**2))
+    degree = np.asarray(W.sum(axis=1)).ravel()
+    root = np.divide(1.0, np.sqrt(degree), out=np.zeros(len(degree)), where=degree > 0)
+    return sp.csr_array(sp.diags_array(root) @ W @ sp.diags_array(root))
+
+
+def propagate(graph: sp.csr_array, y: np.ndarray, alpha: float = 0.99, tolerance: float = 1e-10) -> np.ndarray:
+    """The end of f <- alpha S f + (1 - alpha) y, float64 (n_rows,), up to tolerance times the largest of y."""
+    f = term = (1 - alpha) * y
+    # f is the sum of the terms (alpha S)^t (1 - alpha) y; S has no eigenvalue beyond 1, so what is left of the sum
+    # is at most alpha / (1 - alpha) times the length of the last term.
+    while alpha * np.linalg.norm(term) > (1 - alpha) * tolerance * np.abs(y).max(initial=0.0):
+        term = alpha * (graph @ term)
+        f = f + term
+    return f
+
+
+def _neighbour_distances(X: np.ndarray, k: int) -> sp.csr_array:
+    """Distances of rows to their k nearest others, joined both ways, CSR (n, n)."""
+    if k < 1:
+        return sp.csr_array((len(X), len(X)))
+    from sklearn.neighbors import NearestNeighbors
+
+    found = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(X).kneighbors_graph(mode="distance")
+    one_way = sp.csr_array(found)
+    # A distance of 0 must not be lost as "no entry" when the two ways are joined.
+    shifted = sp.csr_array((one_way.data + 1, one_way.indices, one_way.indptr), shape=one_way.shape)
+    both = sp.csr_array(shifted.maximum(shifted.T))
+    both.data -= 1
+    return both
+
+
+def _scaled(X: np.ndarray) -> np.ndarray:
+    spread = X.std(axis=0)
+    return X / np.where(spread > 0, spread, 1.0)
