@@ -9,9 +9,11 @@ from importlib import import_module
 from typing import Any
 
 _HOME_OF = {
+    "AdaCostRanker": "adacost",
     "LIST_SYSTEMS": "registry",
     "ListRanker": "base",
     "ListSystem": "registry",
+    "RankBoostRanker": "rankboost",
     "Rows": "rows",
     "get_list_system": "registry",
 }

@@ -62,15 +62,20 @@ class ListRanker(BaseEstimator, ABC):
 
     def predict(self, X: Any, qid: Any = None) -> np.ndarray:
         """Scores of rows, float64 (n_rows,); larger is better within a list."""
-        if not hasattr(self, "n_features_in_"):
-            raise ListNotFittedError(f"{type(self).__name__} is not fitted yet: call fit first")
+        self._check_is_fitted()
         table = self._checked(X, reset=False)
         return self._predict(table, self._checked_lists(qid, len(table)))
 
     def score(self, X: Any, y: Any, qid: Any = None) -> float:
         """Mean nDCG-letor@10 over lists."""
+        self._check_is_fitted()
         grades = _flat("y", y, len(self._checked(X, reset=False)))
         return evaluate_rows(grades, self.predict(X, qid), qid).means()["nDCG-letor@10"]
+
+    def _check_is_fitted(self) -> None:
+        # `fit` sets n_features_in_ at its door, so what it learns has to be there too.
+        if not all(hasattr(self, name) for name in ("n_features_in_", *self._fitted)):
+            raise ListNotFittedError(f"{type(self).__name__} is not fitted yet: call fit first")
 
     def _checked_rows(self, X: Any, y: Any, qid: Any, pairs: Any, weights: Any) -> Rows:
         table = self._checked(X, reset=True)

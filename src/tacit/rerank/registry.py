@@ -36,6 +36,8 @@ class ListSystem:
 
 
 _SYSTEMS: tuple[ListSystem, ...] = (
+    ListSystem("rankboost", "rankboost:RankBoostRanker", "stumps, each against the pairs still ordered wrongly"),
+    ListSystem("adacost", "adacost:AdaCostRanker", "rankboost in which the weights of pairs are costs of mistakes"),
     ListSystem("auc-logistic", "auc:AucRanker", "linear, exponential AUC loss in linear time"),
     ListSystem("auc-semi", "auc:SemiAucRanker", "auc-logistic and the manifold order of the best unjudged rows"),
     ListSystem(

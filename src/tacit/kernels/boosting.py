@@ -1,0 +1,138 @@
+"""The loops of one boosting round over binned features.
+
+A stump says h(d) = [code > cut] of one feature; codes is (n_features, n_rows), the cuts of feature f are 0 to
+n_cuts[f] - 1. D is a distribution over pairs (better, worse); the potential of a row is
+
+    pi(d) = sum of D over pairs in which d is better - sum of D over pairs in which it is worse,
+
+so that the margin of a stump, r = sum over pairs of D (h(better) - h(worse)), is the sum of pi over the rows where it
+fires. Every sum runs in one fixed order: results have the same bits for any number of threads.
+"""
+
+import numpy as np
+from numba import njit
+
+# Margins that differ by less than rounding can are equal; then the first feature and the lowest cut win.
+TIE = 1e-12
+
+# No pair's share of D falls so low that it could not come back.
+LEAST_SHARE = 1e-290
+
+
+@njit(cache=True, nogil=True)
+def best_cuts(codes, n_cuts, potentials, first, stop, cuts, margins):
+    """cuts[f], margins[f]: the cut of the largest |r| and its r, for features first to stop; 0 without cuts."""
+    n_rows = codes.shape[1]
+    for f in range(first, stop):
+        total = np.zeros(n_cuts[f] + 1)
+        column = codes[f]
+        for d in range(n_rows):
+            total[column[d]] += potentials[d]
+        cuts[f], margins[f] = 0, 0.0
+        margin = 0.0
+        for cut in range(n_cuts[f] - 1, -1, -1):
+            margin += total[cut + 1]
+            if abs(margin) >= abs(margins[f]) * (1 - TIE) and margin != 0:
+                cuts[f], margins[f] = cut, margin
+
+
+@njit(cache=True, nogil=True)
+def graded_potentials(scores, level_starts, list_levels, potentials):
+    """Potentials where D(i, j) is proportional to exp(F_j - F_i) for all rows i of a higher grade than j in a list.
+
+    Level v is rows level_starts[v] to level_starts[v + 1], of one grade; list l is levels list_levels[l] to
+    list_levels[l + 1], best grade first. Returns log of the sum of exp(F_j - F_i). Sums are kept as logarithms, so
+    no score is too large: with a, b = the lowest, highest F of a level, exp(a - F_i) and exp(F_j - b) are at most 1.
+    """
+    n_levels = len(level_starts) - 1
+    lowest, highest = np.empty(n_levels), np.empty(n_levels)
+    above, below = np.full(n_levels, -np.inf), np.full(n_levels, -np.inf)
+    falls = np.empty(len(scores))  # exp(a - F_i); potentials holds exp(F_j - b) meanwhile
+    log_pairs, largest = np.full(n_levels, -np.inf), -np.inf
+    for l in range(len(list_levels) - 1):  # noqa: E741
+        first, stop = list_levels[l], list_levels[l + 1]
+        fallen = -np.inf  # log sum of exp(-F) over the levels above
+        for v in range(first, stop):
+            low, high = np.inf, -np.inf
+            for d in range(level_starts[v], level_starts[v + 1]):
+                low, high = min(low, scores[d]), max(high, scores[d])
+            lowest[v], highest[v], above[v] = low, high, fallen
+            total = 0.0
+            if v < stop - 1:
+                for d in range(level_starts[v], level_starts[v + 1]):
+                    falls[d] = np.exp(low - scores[d])
+                    total += falls[d]
+                fallen = _log_add(fallen, np.log(total) - low)
+        risen = -np.inf  # log sum of exp(F) over the levels below
+        for v in range(stop - 1, first - 1, -1):
+            below[v] = risen
+            total = 0.0
+            if v > first:
+                for d in range(level_starts[v], level_starts[v + 1]):
+                    potentials[d] = np.exp(scores[d] - highest[v])
+                    total += potentials[d]
+                rise = np.log(total) + highest[v]
+                log_pairs[v] = rise + above[v]
+                largest = max(largest, log_pairs[v])
+                risen = _log_add(risen, rise)
+    log_sum = largest + np.log(np.sum(np.exp(log_pairs - largest)))
+    for l in range(len(list_levels) - 1):  # noqa: E741
+        for v in range(list_levels[l], list_levels[l + 1]):
+            gain, loss = np.exp(below[v] - lowest[v] - log_sum), np.exp(above[v] + highest[v] - log_sum)
+            for d in range(level_starts[v], level_starts[v + 1]):
+                won = falls[d] * gain if below[v] > -np.inf else 0.0
+                lost = potentials[d] * loss if above[v] > -np.inf else 0.0
+                potentials[d] = won - lost
+    return log_sum
+
+
+@njit(cache=True, nogil=True)
+def _log_add(a, b):
+    """log(exp(a) + exp(b)), where either may be -inf but not both."""
+    return max(a, b) + np.log1p(np.exp(-abs(a - b)))
+
+
+@njit(cache=True, nogil=True)
+def pair_potentials(better, worse, shares, potentials):
+    """Potentials of the given shares of D, which are normalised in place; returns their sum as it was."""
+    total = 0.0
+    for t in range(len(shares)):
+        total += shares[t]
+    potentials[:] = 0.0
+    for t in range(len(shares)):
+        shares[t] = max(shares[t] / total, LEAST_SHARE)
+        potentials[better[t]] += shares[t]
+        potentials[worse[t]] -= shares[t]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def step_pairs(better, worse, fires, weight, shares):
+    """shares *= exp(-weight (h(better) - h(worse))): RankBoost's step."""
+    right, wrong = np.exp(-weight), np.exp(weight)
+    for t in range(len(shares)):
+        if fires[better[t]] != fires[worse[t]]:
+            shares[t] *= right if fires[better[t]] else wrong
+
+
+@njit(cache=True, nogil=True)
+def step_costly_pairs(better, worse, importance, fires, weight, shares):
+    """shares *= exp(-c weight (h(better) - h(worse))): AdaCost's step.
+
+    c = 0.5 + 0.5 importance for a pair that this stump orders wrongly, 0.5 - 0.5 importance for one that it orders
+    rightly; importance is from 0 to 1.
+    """
+    for t in range(len(shares)):
+        if fires[better[t]] != fires[worse[t]]:
+            gap = weight if fires[better[t]] else -weight
+            cost = 0.5 + 0.5 * importance[t] if gap < 0 else 0.5 - 0.5 * importance[t]
+            shares[t] *= np.exp(-cost * gap)
+
+
+@njit(cache=True, nogil=True)
+def add_stumps(X, features, thresholds, weights, scores):
+    """scores[row] += weights of the stumps with X[row, feature] > threshold, in their order; NaN fires none."""
+    for row in range(len(X)):
+        for t in range(len(features)):
+            if X[row, features[t]] > thresholds[t]:
+                scores[row] += weights[t]

@@ -1,0 +1,104 @@
+"""Sums over all pairs, written out, are the oracle of potentials, margins and steps."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tacit.kernels import boosting
+
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def random_levels(rng):
+    """Scores, levels and lists in the kernel's form, and all pairs of them."""
+    list_levels = np.cumsum([0, *rng.integers(2, 4, rng.integers(1, 4))])
+    level_starts = np.cumsum([0, *rng.integers(1, 4, list_levels[-1])])
+    level_of = np.repeat(np.arange(list_levels[-1]), np.diff(level_starts))
+    list_of = np.searchsorted(list_levels, level_of, side="right")
+    n_rows = len(level_of)
+    pairs = [
+        (i, j) for i in range(n_rows) for j in range(n_rows) if list_of[i] == list_of[j] and level_of[i] < level_of[j]
+    ]
+    return level_starts, list_levels, np.array(pairs)
+
+
+def potentials_of(n_rows, pairs, shares):
+    found = np.zeros(n_rows)
+    for (i, j), share in zip(pairs, shares / shares.sum(), strict=True):
+        found[i] += share
+        found[j] -= share
+    return found
+
+
+@given(seed=SEEDS, scale=st.sampled_from([0.0, 1.0, 30.0]))
+@settings(max_examples=40, deadline=None)
+def test_graded_potentials_are_the_sums_over_pairs(seed, scale):
+    rng = np.random.default_rng(seed)
+    level_starts, list_levels, pairs = random_levels(rng)
+    scores = rng.normal(0, scale, level_starts[-1])
+    found = np.empty(len(scores))
+    log_sum = boosting.graded_potentials(scores, level_starts, list_levels, found)
+    shares = np.exp(scores[pairs[:, 1]] - scores[pairs[:, 0]])
+    np.testing.assert_allclose(found, potentials_of(len(scores), pairs, shares), atol=1e-12)
+    np.testing.assert_allclose(log_sum, np.log(shares.sum()), atol=1e-12 * max(1, scale))
+
+
+def test_no_score_is_too_large_for_potentials():
+    scores, found = np.array([9000.0, 5000.0, 1000.0]), np.empty(3)
+    log_sum = boosting.graded_potentials(scores, np.array([0, 1, 2, 3]), np.array([0, 3]), found)
+    assert log_sum == pytest.approx(-4000 + np.log(2))  # two pairs 4000 apart; the one 8000 apart is nothing
+    assert found.tolist() == pytest.approx([0.5, 0.0, -0.5])
+
+
+@given(seed=SEEDS)
+@settings(max_examples=40, deadline=None)
+def test_pair_potentials_and_steps(seed):
+    rng = np.random.default_rng(seed)
+    n_rows, n_pairs, weight = 6, 12, float(rng.normal())
+    better, worse = rng.integers(0, n_rows, (2, n_pairs))
+    shares, importance, fires = rng.random(n_pairs) + 0.1, rng.random(n_pairs), rng.random(n_rows) < 0.5
+    pairs, gaps = np.stack([better, worse], 1), weight * (fires[better].astype(float) - fires[worse])
+    plain, costly = shares.copy(), shares.copy()
+    boosting.step_pairs(better, worse, fires, weight, plain)
+    np.testing.assert_allclose(plain, shares * np.exp(-gaps))
+    boosting.step_costly_pairs(better, worse, importance, fires, weight, costly)
+    cost = np.where(gaps < 0, 0.5 + 0.5 * importance, 0.5 - 0.5 * importance)
+    np.testing.assert_allclose(costly, shares * np.exp(-cost * gaps))
+    found = np.empty(n_rows)
+    assert boosting.pair_potentials(better, worse, plain, found) == pytest.approx((shares * np.exp(-gaps)).sum())
+    np.testing.assert_allclose(plain.sum(), 1)
+    np.testing.assert_allclose(found, potentials_of(n_rows, pairs, plain), atol=1e-12)
+
+
+def test_a_pair_never_dies():
+    shares, found = np.array([1.0, 1e-300]), np.empty(3)
+    boosting.pair_potentials(np.array([0, 1]), np.array([1, 2]), shares, found)
+    assert shares[1] == boosting.LEAST_SHARE
+
+
+@given(seed=SEEDS, kind=st.sampled_from([np.uint8, np.uint16, np.uint32]))
+@settings(max_examples=40, deadline=None)
+def test_best_cuts_are_those_of_the_largest_margin(seed, kind):
+    rng = np.random.default_rng(seed)
+    n_cuts = rng.integers(0, 5, 4)
+    codes = np.stack([rng.integers(0, n + 1, 9) for n in n_cuts]).astype(kind)
+    potentials = rng.normal(size=9)
+    cuts, margins = np.full(4, -1), np.full(4, np.nan)
+    boosting.best_cuts(codes, n_cuts, potentials, 0, 4, cuts, margins)
+    for f in range(4):
+        wanted = [potentials[codes[f] > cut].sum() for cut in range(n_cuts[f])]
+        assert abs(margins[f]) == pytest.approx(np.abs(wanted).max() if wanted else 0.0)
+        assert not wanted or wanted[cuts[f]] == pytest.approx(margins[f])
+
+
+def test_of_equal_cuts_the_lowest_wins():
+    cuts, margins = np.zeros(1, int), np.zeros(1)
+    boosting.best_cuts(np.array([[0, 3]], np.uint8), np.array([3]), np.array([-0.5, 0.5]), 0, 1, cuts, margins)
+    assert (cuts[0], margins[0]) == (0, 0.5)
+
+
+def test_stumps_fire_above_their_threshold_and_never_on_missing_values():
+    X, scores = np.array([[1.0, 5.0], [np.nan, 5.0], [2.0, 4.0]]), np.zeros(3)
+    boosting.add_stumps(X, np.array([0, 1]), np.array([1.0, 4.0]), np.array([0.5, -2.0]), scores)
+    assert scores.tolist() == [-2.0, -2.0, 0.5]
