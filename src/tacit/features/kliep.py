@@ -1,0 +1,228 @@
+"""KLIEP: how much more likely a sample is in one place (test) than in another (train), without either density.
+
+w(x) = sum_b beta_b psi_b(x), psi_b(x) = exp(-|x - c_b|^2 / (2 sigma^2)) around centres drawn from the test samples;
+
+    maximise  mean over test of log w(x)   with  beta >= 0  and  mean over train of w(x) = 1,
+
+a concave problem (Sugiyama et al. 2008). With gamma_b = beta_b mean psi_b(train) the constraints are the simplex, and
+projected gradient ascent climbs on it: on the quadratic approximation around a point, then around the maximum of that
+one (Kim et al. 2018), since on the likelihood itself it takes hundreds of steps. The gradient g at gamma bounds what is
+left to gain by log max_b g_b, so the ascent knows when it is done. sigma is chosen by the likelihood of held-out test
+samples.
+
+Guards. The wider of two bandwidths wins unless the narrower one is better by more than a standard error; since the
+widest makes all weights 1, samples of one distribution get weights near 1. Bandwidths start at a quarter of the median
+distance between test and train, and centres that no training sample is near are left out: both would let the
+likelihood grow without end where train has no samples. For samples x that come with -x on both sides, `mirrored`
+bases (psi(x) + psi(-x)) / 2 are the same at half the work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from tacit.core import TacitError, check_number
+from tacit.features.diffusion import squared_distances
+from tacit.kernels.kliep import climb_quadratic
+
+# Bandwidths that are tried, as multiples of the median distance from test to training samples.
+WIDTHS = (4.0, 2.0, 1.0, 0.5, 0.25)
+
+# A centre counts if its mean basis value over train is at least this share of the largest one.
+LEAST_REACH = 1e-6
+
+# The ascent ends when no more than this can be gained; while choosing a bandwidth less is enough.
+TOLERANCE, LOOSE_TOLERANCE = 1e-6, 1e-3
+MOST_STEPS, MOST_INNER_STEPS = 100, 500
+
+# No sample is less likely than this: logarithms stay finite where no basis reaches.
+LEAST_LIKELIHOOD = 1e-300
+
+
+@dataclass(frozen=True)
+class Kliep:
+    """A fitted density ratio; call it with samples (n, n_features) for their weights, float64 (n,).
+
+    centres: (n_bases, n_features); beta: (n_bases,); scores: mean held-out log-likelihood by bandwidth tried.
+    """
+
+    centres: np.ndarray
+    beta: np.ndarray
+    sigma: float
+    mirrored: bool = False
+    scores: dict[float, float] = field(default_factory=dict)
+
+    def __call__(self, X: np.ndarray) -> np.ndarray:
+        """Weights of samples."""
+        weights: np.ndarray = _basis(X, self.centres, self.sigma, self.mirrored) @ self.beta
+        return weights
+
+
+def fit_kliep(
+    train: np.ndarray,
+    test: np.ndarray,
+    *,
+    n_bases: int = 100,
+    sigmas: Sequence[float] | None = None,
+    n_folds: int = 5,
+    groups: np.ndarray | None = None,
+    mirrored: bool = False,
+    centres: np.ndarray | None = None,
+    seed: int = 0,
+) -> Kliep:
+    """Weights that make training samples (n, n_features) look like test samples (m, n_features).
+
+    sigmas: bandwidths to choose from (default: multiples of the median distance); groups: int (m, g), what each test
+    sample belongs to: samples of one group are held out together, and one with a group held out and another that is
+    not is used for neither. centres: default, n_bases test samples drawn by the seed.
+
+    >>> rng = np.random.default_rng(0)
+    >>> train, test = rng.normal(0, 1, (500, 1)), rng.normal(1, 0.5, (300, 1))
+    >>> ratio = fit_kliep(train, test)
+    >>> weights = ratio(train)
+    >>> round(float(weights.mean()), 6), bool(ratio(np.array([[1.0]]))[0] > 1 > ratio(np.array([[-1.0]]))[0])
+    (1.0, True)
+    """
+    _check_samples(train, test)
+    check_number("n_bases", n_bases, low=1, whole=True)
+    check_number("n_folds", n_folds, low=2, whole=True)
+    rng = np.random.default_rng(seed)
+    if centres is None:
+        centres = test[np.sort(rng.choice(len(test), min(n_bases, len(test)), replace=False))]
+    table = _Distances(train, test, centres, mirrored)
+    widths = [float(s) for s in sigmas] if sigmas is not None else [table.median * width for width in WIDTHS]
+    folds = _folds(groups if groups is not None else np.arange(len(test))[:, None], n_folds, rng)
+    sigma, scores = _choose_sigma(table, sorted(widths, reverse=True), folds)
+    A, reach, used = table.design(sigma)
+    beta = np.zeros(len(centres))
+    beta[used] = maximise_likelihood(A) / reach
+    return Kliep(centres, beta, sigma, mirrored, scores)
+
+
+def maximise_likelihood(A: np.ndarray, tolerance: float = TOLERANCE, start: np.ndarray | None = None) -> np.ndarray:
+    """gamma on the simplex that maximises mean log (A gamma) up to the tolerance; A: (n, n_bases), >= 0.
+
+    >>> maximise_likelihood(np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])).round(3).tolist()
+    [0.667, 0.333]
+    """
+    n_bases = A.shape[1]
+    gamma = np.full(n_bases, 1 / n_bases) if start is None else start.copy()
+    likely = A @ gamma
+    for _ in range(MOST_STEPS):
+        gradient = A.T @ (1 / np.maximum(likely, LEAST_LIKELIHOOD)) / len(A)
+        left = float(np.log(gradient.max()))
+        if left <= tolerance:
+            break
+        goal = _quadratic_maximum(A, likely, gradient, gamma, 0.1 * left)
+        share, new_likely = _step_upwards(likely, A @ goal)
+        if share == 0:
+            break
+        gamma, likely = gamma + share * (goal - gamma), new_likely
+    return gamma
+
+
+def _quadratic_maximum(
+    A: np.ndarray, likely: np.ndarray, gradient: np.ndarray, gamma: np.ndarray, tolerance: float
+) -> np.ndarray:
+    """Maximum on the simplex of the likelihood's quadratic approximation around gamma."""
+    active = np.flatnonzero((gamma > 0) | (gradient > 1))  # the others would not leave 0
+    ratios = (A[:, active] / np.maximum(likely, LEAST_LIKELIHOOD)[:, None]).astype(np.float32)
+    curvature = (ratios.T @ ratios / np.float32(len(A))).astype(np.float64)
+    goal, found = np.zeros(len(gamma)), gamma[active] / gamma[active].sum()
+    climb_quadratic(curvature, gradient[active] + curvature @ found, found, MOST_INNER_STEPS, tolerance)
+    goal[active] = found
+    return goal
+
+
+def _step_upwards(likely: np.ndarray, goal: np.ndarray) -> tuple[float, np.ndarray]:
+    """How far to go from one point to another so that the likelihood grows, halving from all the way."""
+    value, share = _mean_log(likely), 1.0
+    while share > 1e-8:
+        new = likely + share * (goal - likely)
+        if _mean_log(new) > value:
+            return share, new
+        share /= 2
+    return 0.0, likely
+
+
+def _mean_log(likely: np.ndarray) -> float:
+    return float(np.log(np.maximum(likely, LEAST_LIKELIHOOD)).mean())
+
+
+class _Distances:
+    """Squared distances of samples to the centres, computed once for all bandwidths."""
+
+    def __init__(self, train: np.ndarray, test: np.ndarray, centres: np.ndarray, mirrored: bool) -> None:
+        sides = (centres, -centres) if mirrored else (centres,)
+        self.train = [squared_distances(train, side) for side in sides]
+        self.test = [squared_distances(test, side) for side in sides]
+        self.median = float(np.sqrt(np.median(self.train[0]))) or 1.0
+
+    def design(self, sigma: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Basis values of test samples over their means on train, those means, and which bases are used."""
+        reach = _gaussians(self.train, sigma).mean(axis=0)
+        used = reach >= LEAST_REACH * reach.max()
+        if not used.any() or reach.max() <= 0:
+            raise TacitError(f"sigma is {sigma:g}, too narrow: no training sample is near a test sample")
+        return np.ascontiguousarray(_gaussians(self.test, sigma)[:, used] / reach[used]), reach[used], used
+
+
+def _choose_sigma(
+    table: _Distances, widths: Sequence[float], folds: Sequence[tuple[np.ndarray, np.ndarray]]
+) -> tuple[float, dict[float, float]]:
+    """The widest bandwidth whose held-out likelihood is within one standard error of the best."""
+    if len(widths) == 1 or not folds:
+        return widths[0], {}
+    held_out = np.array([_held_out(table, sigma, folds) for sigma in widths])
+    means = held_out.mean(axis=1)
+    best = int(np.argmax(means))
+    for width, values in zip(widths, held_out, strict=True):
+        behind = held_out[best] - values
+        if behind.mean() <= behind.std(ddof=1) / np.sqrt(len(behind)):
+            return width, dict(zip(widths, means.tolist(), strict=True))
+    raise AssertionError("the best bandwidth is within an error of itself")
+
+
+def _held_out(table: _Distances, sigma: float, folds: Sequence[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
+    """Mean log weight of the held-out test samples, fold by fold."""
+    A, _, _ = table.design(sigma)
+    values, gamma = [], None
+    for fitted, measured in folds:
+        gamma = maximise_likelihood(A[fitted], LOOSE_TOLERANCE, gamma)  # from where the last fold ended
+        values.append(_mean_log(A[measured] @ gamma))
+    return np.array(values)
+
+
+def _folds(groups: np.ndarray, n_folds: int, rng: np.random.Generator) -> list[tuple[np.ndarray, np.ndarray]]:
+    """(fitted, measured) samples of each fold; without two folds that have both, none."""
+    names, code = np.unique(groups, return_inverse=True)
+    fold_of = (rng.permutation(len(names)) % n_folds)[code.reshape(groups.shape)]
+    folds = [
+        (np.flatnonzero((fold_of != f).all(axis=1)), np.flatnonzero((fold_of == f).all(axis=1))) for f in range(n_folds)
+    ]
+    filled = [fold for fold in folds if len(fold[0]) and len(fold[1])]
+    return filled if len(filled) > 1 else []
+
+
+def _basis(X: np.ndarray, centres: np.ndarray, sigma: float, mirrored: bool) -> np.ndarray:
+    sides = (centres, -centres) if mirrored else (centres,)
+    return _gaussians([squared_distances(X, side) for side in sides], sigma)
+
+
+def _gaussians(squared: Sequence[np.ndarray], sigma: float) -> np.ndarray:
+    values = np.exp(squared[0] / (-2 * sigma * sigma))
+    for other in squared[1:]:
+        values = (values + np.exp(other / (-2 * sigma * sigma))) / len(squared)
+    return values
+
+
+def _check_samples(train: np.ndarray, test: np.ndarray) -> None:
+    if train.ndim != 2 or test.ndim != 2 or train.shape[1] != test.shape[1]:
+        raise TacitError(f"train has shape {train.shape}, test {test.shape}; want samples of the same features")
+    if not len(train) or not len(test):
+        raise TacitError(f"train has {len(train)} samples, test {len(test)}; want at least one each")
+    if not (np.isfinite(train).all() and np.isfinite(test).all()):
+        raise TacitError("train or test holds NaN or infinity, want finite numbers")
