@@ -1,0 +1,117 @@
+"""Gradients of pairwise losses for each row's score, and how much a swap of two rows changes a measure.
+
+A pair (b, w) with weight c loses c log(1 + exp(s_w - s_b)), the Bradley-Terry likelihood; its gradient for s_b is
+-c P(w > b) and the opposite for s_w. LambdaRank is the same with c times |change of the measure when b and w swap|.
+
+Places count from 0. `places[i]` is the place of row i among the *judged* rows of its list: what a measure is of the
+unjudged is unknown, so the measure is that of the judged rows in their order. A place of -1 means unjudged.
+Arrays in, arrays changed in place; no checks.
+"""
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def add_pair_gradients(scores, better, worse, weight, gradient):
+    """gradient += dLoss/ds of all weighted pairs; return the loss."""
+    loss = 0.0
+    for t in range(len(better)):
+        b, w = better[t], worse[t]
+        gap = scores[b] - scores[w]
+        # Both branches only ever take exp of what is not above 0.
+        if gap >= 0:
+            small = np.exp(-gap)
+            loss += weight[t] * np.log1p(small)
+            wrong = small / (1 + small)
+        else:
+            small = np.exp(gap)
+            loss += weight[t] * (np.log1p(small) - gap)
+            wrong = 1 / (1 + small)
+        gradient[b] -= weight[t] * wrong
+        gradient[w] += weight[t] * wrong
+    return loss
+
+
+@njit(cache=True, nogil=True)
+def fill_places(scores, starts, counted, places):
+    """Place of each counted row among the counted rows of its list, best score first, then smaller row; else -1."""
+    for number in range(len(starts) - 1):
+        start, stop = starts[number], starts[number + 1]
+        # A stable sort of the negated scores gives ties to the smaller row.
+        order = np.argsort(-scores[start:stop], kind="mergesort")
+        place = 0
+        for at in order:
+            places[start + at] = -1
+            if counted[start + at]:
+                places[start + at] = place
+                place += 1
+
+
+@njit(cache=True, nogil=True)
+def swap_ndcg(better, worse, places, gain, discounts, change):
+    """change[t] = gain[t] |R(place_b) - R(place_w)|.
+
+    gain[t]: difference of the pair's gains, divided by the best DCG of its list; discounts[p] = R(p), 0 from the
+    cutoff on and as long as the longest list.
+    """
+    for t in range(len(better)):
+        change[t] = gain[t] * abs(discounts[places[better[t]]] - discounts[places[worse[t]]])
+
+
+@njit(cache=True, nogil=True)
+def swap_average_precision(starts, better, worse, places, relevant, first_pair, change):
+    """change[t] = |change of average precision| when the rows of pair t swap; 0 unless one of them is relevant.
+
+    Pairs of list l are first_pair[l] to first_pair[l + 1].
+    """
+    for number in range(len(starts) - 1):
+        start, stop = starts[number], starts[number + 1]
+        n = stop - start
+        is_hit = np.zeros(n + 1, np.bool_)
+        for row in range(start, stop):
+            if places[row] >= 0:
+                is_hit[places[row] + 1] = relevant[row]
+        hits, inverse = np.zeros(n + 1), np.zeros(n + 1)  # running sums of hits and of hits / position
+        for position in range(1, n + 1):
+            hits[position] = hits[position - 1] + is_hit[position]
+            inverse[position] = inverse[position - 1] + is_hit[position] / position
+        for t in range(first_pair[number], first_pair[number + 1]):
+            b, w = better[t], worse[t]
+            if relevant[b] == relevant[w]:
+                change[t] = 0.0
+                continue
+            hit, miss = places[b] + 1, places[w] + 1
+            if not relevant[b]:
+                hit, miss = miss, hit
+            if hit < miss:  # the hit falls: those between lose one of their predecessors
+                between = inverse[miss] - inverse[hit]
+                moved = hits[hit] / hit - hits[miss] / miss
+            else:
+                between = inverse[hit - 1] - inverse[miss]
+                moved = (hits[miss] + 1) / miss - hits[hit] / hit
+            change[t] = abs(moved + between) / hits[n]
+
+
+@njit(cache=True, nogil=True)
+def swap_reciprocal_rank(starts, better, worse, places, relevant, first_pair, change):
+    """change[t] = |change of 1 / position of the first relevant row| when the rows of pair t swap."""
+    for number in range(len(starts) - 1):
+        first, second = np.inf, np.inf
+        for row in range(starts[number], starts[number + 1]):
+            if places[row] >= 0 and relevant[row]:
+                position = places[row] + 1.0
+                if position < first:
+                    first, second = position, first
+                elif position < second:
+                    second = position
+        for t in range(first_pair[number], first_pair[number + 1]):
+            b, w = better[t], worse[t]
+            if relevant[b] == relevant[w]:
+                change[t] = 0.0
+                continue
+            hit, miss = places[b] + 1.0, places[w] + 1.0
+            if not relevant[b]:
+                hit, miss = miss, hit
+            others = second if hit == first else first
+            change[t] = abs(1 / first - 1 / min(others, miss))

@@ -1,0 +1,128 @@
+"""Which rows of a list are alike: the pairs that the preference regularizer draws together.
+
+Row i's neighbours N(i) are the K nearest rows of its list, by Euclidean distance between vectors (the ranking features,
+or content vectors of any width), or the K most similar ones by given similarities. Each unordered pair is visited once:
+
+    union            q_ij = 1 / K if j is in N(i) or i in N(j)   (PREF 6.2: length scale infinity)
+    there-and-back   q_ij = q(j|i) q(i|j) / Z, where q(j|i) is exp(-d_ij^2 / sigma^2) normalised over N(i), and Z makes
+                     the q of a list sum to one over ordered pairs
+
+A list of n rows has at most n - 1 neighbours to give; lists that had to be cut to that are counted.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.spatial.distance import cdist
+
+from tacit.core import TacitError, check_choice, check_number, cut
+
+WEIGHTINGS = ("union", "there-and-back")
+ROWS_AT_ONCE = 2000  # of the table of distances of one list
+
+
+class NeighbourPairs(NamedTuple):
+    """Pair t: rows left[t] < right[t] (int64) with strength[t] > 0; `n_cut`: lists too short for K neighbours."""
+
+    left: np.ndarray
+    right: np.ndarray
+    strength: np.ndarray
+    n_cut: int = 0
+
+
+class Nearest(NamedTuple):
+    """Directed neighbours in one list: row `source[t]` has neighbour `target[t]` at squared distance `distance[t]`."""
+
+    source: np.ndarray
+    target: np.ndarray
+    distance: np.ndarray
+
+
+def find_neighbours(
+    starts: np.ndarray,
+    n_neighbours: int,
+    *,
+    vectors: np.ndarray | None = None,
+    similarities: sp.csr_array | None = None,
+    weighting: str = "union",
+    sigma: float = np.inf,
+) -> NeighbourPairs:
+    """Pairs of neighbours within each list, from vectors (n_rows, width) or similarities (n_rows, n_rows).
+
+    Only the stored, positive similarities within a list count; their distance is 1 - similarity, not below 0.
+
+    >>> points = np.array([[0.0], [1.0], [5.0], [5.5]])
+    >>> find_neighbours(np.array([0, 4]), 1, vectors=points)
+    NeighbourPairs(left=array([0, 2]), right=array([1, 3]), strength=array([1., 1.]), n_cut=0)
+    """
+    check_number("n_neighbours", n_neighbours, low=1, whole=True)
+    check_choice("weighting", weighting, WEIGHTINGS)
+    if sigma != np.inf:
+        check_number("sigma", sigma, low=0, open_low=True)
+    if (vectors is None) == (similarities is None):
+        raise TacitError("neighbours want vectors or similarities, one of them and not both")
+    found, n_cut = [], 0
+    for start, stop in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
+        if vectors is not None:
+            nearest = _nearest_vectors(vectors[start:stop], min(n_neighbours, stop - start - 1))
+            n_cut += stop - start - 1 < n_neighbours
+        else:
+            assert similarities is not None  # one of the two is given
+            nearest = _most_similar(similarities[start:stop, start:stop], n_neighbours)
+        left, right, strength = _join(nearest, stop - start, n_neighbours, weighting, sigma)
+        found.append((left + start, right + start, strength))
+    left, right, strength = (np.concatenate(column) for column in zip(*found, strict=True))
+    return NeighbourPairs(left, right, strength, n_cut)
+
+
+def _nearest_vectors(vectors: np.ndarray, k: int) -> Nearest:
+    """The k nearest other rows of each row; of equal distances the earlier row."""
+    n = len(vectors)
+    if k < 1:
+        return Nearest(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
+    targets, distances = np.empty((n, k), np.int64), np.empty((n, k))
+    for part in cut(n, ROWS_AT_ONCE):
+        table = cdist(vectors[part], vectors, "sqeuclidean")
+        table[np.arange(len(table)), np.arange(part.start, part.stop)] = np.inf
+        targets[part] = np.argsort(table, axis=1, kind="stable")[:, :k]
+        distances[part] = np.take_along_axis(table, targets[part], axis=1)
+    return Nearest(np.repeat(np.arange(n), k), targets.ravel(), distances.ravel())
+
+
+def _most_similar(similarities: sp.csr_array, k: int) -> Nearest:
+    """The k largest positive similarities of each row; of equal ones the earlier row."""
+    entries = sp.coo_array(similarities)
+    kept = (entries.data > 0) & (entries.row != entries.col)
+    row, column, value = entries.row[kept], entries.col[kept], entries.data[kept]
+    order = np.lexsort((column, -value, row))
+    row, column, value = row[order], column[order], value[order]
+    first = np.searchsorted(row, row, side="left")
+    near = np.arange(len(row)) - first < k
+    return Nearest(row[near].astype(np.int64), column[near].astype(np.int64), np.maximum(1 - value[near], 0.0))
+
+
+def _join(nearest: Nearest, n: int, k: int, weighting: str, sigma: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Unordered pairs (left < right) of one list with their strength."""
+    left, right = np.minimum(nearest.source, nearest.target), np.maximum(nearest.source, nearest.target)
+    pair, at = np.unique(left * n + right, return_inverse=True)
+    if weighting == "union":
+        return pair // n, pair % n, np.full(len(pair), 1 / k)
+    there = _transitions(nearest, n, sigma)
+    product, seen = np.ones(len(pair)), np.zeros(len(pair), np.int64)
+    np.multiply.at(product, at, there)
+    np.add.at(seen, at, 1)
+    mutual = (seen == 2) & (product > 0)  # no way back, no pair
+    pair, product = pair[mutual], product[mutual]
+    return pair // n, pair % n, product / (2 * product.sum()) if len(pair) else product
+
+
+def _transitions(nearest: Nearest, n: int, sigma: float) -> np.ndarray:
+    """q(target | source), which sums to one over the neighbours of each row."""
+    # The nearest neighbour's distance is taken off first: the ratio stays the same and cannot be 0 / 0.
+    least = np.full(n, np.inf)
+    np.minimum.at(least, nearest.source, nearest.distance)
+    affinity = np.exp(-(nearest.distance - least[nearest.source]) / sigma**2)
+    return affinity / np.bincount(nearest.source, weights=affinity, minlength=n)[nearest.source]

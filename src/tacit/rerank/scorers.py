@@ -1,0 +1,85 @@
+"""Scorers: functions of a row that gradients per row can train, as one flat vector of parameters.
+
+    linear   s = x . w
+    hidden   s = tanh(x A + c) . v,   A (n_features, n_hidden)
+
+A scorer holds no parameters itself. `scores(theta, X)` is the forward pass; `pull_back(theta, X, gradient)` turns
+dLoss/ds, one number for each row, into dLoss/dtheta. It knows neither the loss nor where the gradients come from.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+
+class Scorer(Protocol):
+    """What training needs to know of a scorer."""
+
+    def start(self, rng: np.random.Generator) -> np.ndarray:
+        """Parameters to begin with, float64 (n_parameters,)."""
+
+    def scores(self, theta: np.ndarray, X: np.ndarray) -> np.ndarray:
+        """Score of each row, float64 (n_rows,)."""
+
+    def pull_back(self, theta: np.ndarray, X: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+        """dLoss/dtheta from dLoss/ds."""
+
+
+@dataclass(frozen=True)
+class LinearScorer:
+    """s = x . w, from w = 0."""
+
+    n_features: int
+
+    def start(self, rng: np.random.Generator) -> np.ndarray:
+        """Zeros: the loss is convex, so nothing is gained by chance."""
+        return np.zeros(self.n_features)
+
+    def scores(self, theta: np.ndarray, X: np.ndarray) -> np.ndarray:
+        """One product."""
+        return X @ theta
+
+    def pull_back(self, theta: np.ndarray, X: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+        """The rows, each as often as its gradient says."""
+        return X.T @ gradient
+
+
+@dataclass(frozen=True)
+class HiddenScorer:
+    """One hidden layer; theta holds A row by row, then c, then v."""
+
+    n_features: int
+    n_hidden: int
+
+    def start(self, rng: np.random.Generator) -> np.ndarray:
+        """Small random weights of a scale that fits the width of each layer; c = 0."""
+        inner = rng.normal(0, self.n_features**-0.5, self.n_features * self.n_hidden)
+        return np.concatenate([inner, np.zeros(self.n_hidden), rng.normal(0, self.n_hidden**-0.5, self.n_hidden)])
+
+    def _parts(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        size = self.n_features * self.n_hidden
+        return (
+            theta[:size].reshape(self.n_features, self.n_hidden),
+            theta[size : -self.n_hidden],
+            theta[-self.n_hidden :],
+        )
+
+    def scores(self, theta: np.ndarray, X: np.ndarray) -> np.ndarray:
+        """Forward pass."""
+        inner, offset, outer = self._parts(theta)
+        return np.tanh(X @ inner + offset) @ outer
+
+    def pull_back(self, theta: np.ndarray, X: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+        """Back-propagation."""
+        inner, offset, outer = self._parts(theta)
+        hidden = np.tanh(X @ inner + offset)
+        below = gradient[:, None] * outer * (1 - hidden**2)
+        return np.concatenate([(X.T @ below).ravel(), below.sum(axis=0), hidden.T @ gradient])
+
+
+def make_scorer(n_features: int, n_hidden: int) -> Scorer:
+    """Linear for n_hidden = 0."""
+    return HiddenScorer(n_features, n_hidden) if n_hidden else LinearScorer(n_features)
