@@ -59,21 +59,26 @@ def test_pair_potentials_and_steps(seed):
     better, worse = rng.integers(0, n_rows, (2, n_pairs))
     shares, importance, fires = rng.random(n_pairs) + 0.1, rng.random(n_pairs), rng.random(n_rows) < 0.5
     pairs, gaps = np.stack([better, worse], 1), weight * (fires[better].astype(float) - fires[worse])
-    plain, costly = shares.copy(), shares.copy()
-    boosting.step_pairs(better, worse, fires, weight, plain)
+    flags, plain, costly, found = fires.view(np.int8), shares.copy(), shares.copy(), np.empty(n_rows)
+    total = boosting.step_pairs(better, worse, flags, weight, plain, found)
     np.testing.assert_allclose(plain, shares * np.exp(-gaps))
-    boosting.step_costly_pairs(better, worse, importance, fires, weight, costly)
+    np.testing.assert_allclose(found, potentials_of(n_rows, pairs, plain), atol=1e-12)
+    assert total == pytest.approx(plain.sum())
+    total = boosting.step_costly_pairs(better, worse, importance, flags, weight, costly, found)
     cost = np.where(gaps < 0, 0.5 + 0.5 * importance, 0.5 - 0.5 * importance)
     np.testing.assert_allclose(costly, shares * np.exp(-cost * gaps))
-    found = np.empty(n_rows)
-    assert boosting.pair_potentials(better, worse, plain, found) == pytest.approx((shares * np.exp(-gaps)).sum())
-    np.testing.assert_allclose(plain.sum(), 1)
-    np.testing.assert_allclose(found, potentials_of(n_rows, pairs, plain), atol=1e-12)
+    np.testing.assert_allclose(found, potentials_of(n_rows, pairs, costly), atol=1e-12)
+    assert total == pytest.approx(costly.sum())
 
 
-def test_a_pair_never_dies():
-    shares, found = np.array([1.0, 1e-300]), np.empty(3)
-    boosting.pair_potentials(np.array([0, 1]), np.array([1, 2]), shares, found)
+@pytest.mark.parametrize("costly", [False, True])
+def test_a_pair_never_dies(costly):
+    shares, found, fires = np.array([1.0, 1e-300]), np.empty(3), np.array([0, 1, 0], np.int8)
+    better, worse, importance = np.array([0, 1]), np.array([1, 2]), np.zeros(2)
+    if costly:
+        boosting.step_costly_pairs(better, worse, importance, fires, 1.0, shares, found)
+    else:
+        boosting.step_pairs(better, worse, fires, 1.0, shares, found)
     assert shares[1] == boosting.LEAST_SHARE
 
 
@@ -81,12 +86,13 @@ def test_a_pair_never_dies():
 @settings(max_examples=40, deadline=None)
 def test_best_cuts_are_those_of_the_largest_margin(seed, kind):
     rng = np.random.default_rng(seed)
-    n_cuts = rng.integers(0, 5, 4)
+    n_features = int(rng.integers(1, 10))
+    n_cuts = rng.integers(0, 5, n_features)
     codes = np.stack([rng.integers(0, n + 1, 9) for n in n_cuts]).astype(kind)
     potentials = rng.normal(size=9)
-    cuts, margins = np.full(4, -1), np.full(4, np.nan)
-    boosting.best_cuts(codes, n_cuts, potentials, 0, 4, cuts, margins)
-    for f in range(4):
+    cuts, margins, sums = np.full(n_features, -1), np.full(n_features, np.nan), np.empty((n_features, 6))
+    boosting.best_cuts(codes, n_cuts, potentials, 0, n_features, sums, cuts, margins)
+    for f in range(n_features):
         wanted = [potentials[codes[f] > cut].sum() for cut in range(n_cuts[f])]
         assert abs(margins[f]) == pytest.approx(np.abs(wanted).max() if wanted else 0.0)
         assert not wanted or wanted[cuts[f]] == pytest.approx(margins[f])
@@ -94,7 +100,8 @@ def test_best_cuts_are_those_of_the_largest_margin(seed, kind):
 
 def test_of_equal_cuts_the_lowest_wins():
     cuts, margins = np.zeros(1, int), np.zeros(1)
-    boosting.best_cuts(np.array([[0, 3]], np.uint8), np.array([3]), np.array([-0.5, 0.5]), 0, 1, cuts, margins)
+    codes, potentials, sums = np.array([[0, 3]], np.uint8), np.array([-0.5, 0.5]), np.empty((1, 4))
+    boosting.best_cuts(codes, np.array([3]), potentials, 0, 1, sums, cuts, margins)
     assert (cuts[0], margins[0]) == (0, 0.5)
 
 

@@ -13,6 +13,9 @@ import numpy as np
 from tacit.kernels import boosting
 from tacit.rerank.rows import Pairs, Rows
 
+# Shares are brought back to a sum of 1 when it leaves this range.
+SMALLEST_SUM, LARGEST_SUM = 1e-50, 1e50
+
 
 class PairDistribution(Protocol):
     """What boosting asks of D."""
@@ -50,39 +53,45 @@ class GradedDistribution:
 
     def step(self, fires: np.ndarray, weight: float) -> None:
         """D *= exp(-weight (h(better) - h(worse)))."""
-        self._scores[fires] += weight
+        self._scores += weight * fires
 
 
 class PairwiseDistribution:
     """Any pairs, with shares of D in proportion to their weights at the start."""
 
     def __init__(self, pairs: Pairs, used: np.ndarray) -> None:
-        place = np.empty(int(used.max()) + 1, np.int64)
+        place = np.empty(int(used.max()) + 1, np.int32)
         place[used] = np.arange(len(used))
-        self._better, self._worse, self._n_used = place[pairs.better], place[pairs.worse], len(used)
+        self._better, self._worse = place[pairs.better], place[pairs.worse]
         self._shares = pairs.weight / pairs.weight.max()
+        self._potentials = np.empty(len(used))
+        self.step(np.zeros(len(used), bool), 0.0)
 
     def potentials(self) -> np.ndarray:
         """pi of each used row."""
-        found = np.empty(self._n_used)
-        boosting.pair_potentials(self._better, self._worse, self._shares, found)
-        return found
+        return self._potentials
 
     def step(self, fires: np.ndarray, weight: float) -> None:
         """D *= exp(-weight (h(better) - h(worse)))."""
-        boosting.step_pairs(self._better, self._worse, fires, weight, self._shares)
+        total = self._take_step(fires.view(np.int8), weight)
+        if not SMALLEST_SUM < total < LARGEST_SUM:
+            self._shares /= total
+
+    def _take_step(self, fires: np.ndarray, weight: float) -> float:
+        arrays = self._shares, self._potentials
+        return float(boosting.step_pairs(self._better, self._worse, fires, weight, *arrays))
 
 
 class CostlyDistribution(PairwiseDistribution):
     """AdaCost: all pairs alike at the start; their weights say how fast each gains and how slowly it loses."""
 
     def __init__(self, pairs: Pairs, used: np.ndarray) -> None:
-        super().__init__(Pairs(pairs.better, pairs.worse, np.ones(len(pairs))), used)
         self._importance = scale_weights(pairs.weight)
+        super().__init__(Pairs(pairs.better, pairs.worse, np.ones(len(pairs))), used)
 
-    def step(self, fires: np.ndarray, weight: float) -> None:
-        """D *= exp(-c weight (h(better) - h(worse))), c by the pair's importance."""
-        boosting.step_costly_pairs(self._better, self._worse, self._importance, fires, weight, self._shares)
+    def _take_step(self, fires: np.ndarray, weight: float) -> float:
+        arrays = self._importance, fires, weight, self._shares, self._potentials
+        return float(boosting.step_costly_pairs(self._better, self._worse, *arrays))
 
 
 def used_rows(rows: Rows) -> np.ndarray:

@@ -80,18 +80,24 @@ class _Search:
     """Looks for the best stump over and over, in blocks of features that do not depend on the number of threads."""
 
     def __init__(self, binned: BinnedFeatures, threads: int | None) -> None:
-        n_features, n_rows = binned.codes.shape
-        self.codes, self.n_cuts, self.threads = binned.codes, binned.n_cuts, threads
-        self.blocks = cut(n_features, max(1, CELLS_AT_ONCE // max(1, n_rows)))
+        self.features = np.flatnonzero(binned.n_cuts)  # a constant feature has no stump
+        self.codes, self.n_cuts = binned.codes[self.features], binned.n_cuts[self.features]
+        n_features, n_rows = self.codes.shape
+        self.blocks = cut(n_features, 4 * max(1, CELLS_AT_ONCE // 4 // max(1, n_rows)))
+        self.threads = threads
+        self.sums = np.empty((n_features, 1 + int(self.n_cuts.max(initial=0))))
         self.cuts, self.margins = np.zeros(n_features, np.int64), np.zeros(n_features)
 
     def best(self, potentials: np.ndarray) -> tuple[int, int, float]:
-        """Feature, number of the threshold and margin r of the stump of the largest |r|."""
+        """Feature, number of the threshold and margin r of the stump of the largest |r|; r is 0 if there is none."""
+        if not len(self.features):
+            return 0, 0, 0.0
+        results = self.sums, self.cuts, self.margins
 
         def search(block: slice) -> None:
-            boosting.best_cuts(self.codes, self.n_cuts, potentials, block.start, block.stop, self.cuts, self.margins)
+            boosting.best_cuts(self.codes, self.n_cuts, potentials, block.start, block.stop, *results)
 
         map_blocks(search, self.blocks, self.threads)
         strength = np.abs(self.margins)
-        feature = int(np.argmax(strength >= strength.max() * (1 - boosting.TIE)))  # the first among equals
-        return feature, int(self.cuts[feature]), float(self.margins[feature])
+        best = int(np.argmax(strength >= strength.max() * (1 - boosting.TIE)))  # the first among equals
+        return int(self.features[best]), int(self.cuts[best]), float(self.margins[best])
