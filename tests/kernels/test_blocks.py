@@ -115,19 +115,16 @@ class Index:
 
 @given(seed=SEEDS, dim=st.sampled_from([0, 1, 5, 17]))
 @settings(max_examples=20, deadline=None)
-def test_scores_are_products_of_vectors_and_of_shared_words(seed, dim):
+def test_scores_are_products_of_vectors(seed, dim):
     rng = np.random.default_rng(seed)
     u, v = (rng.normal(size=(n, dim)).astype(np.float32) for n in (4, 6))
-    query_rows, item_rows = random_rows(rng, 5, 8), random_rows(rng, 9, 8)
-    queries, pool, diagonal = rng.integers(0, 5, 3), rng.permutation(9)[:6], rng.normal(size=8).astype(np.float32)
-    scores = np.full((6, 4), 99, np.float32)
-    blocks.score_pool(u, v, 3, 1, 5, scores)
-    index = Index(query_rows, queries)
-    blocks.add_shared_words(*csr(item_rows), pool, 1, 5, *index.arrays, diagonal, scores)
-    shared = item_rows.toarray()[pool].astype(np.float64) * diagonal @ query_rows.toarray()[queries].T
+    scores, pulls = (np.full((6, 4), 99, np.float32) for _ in range(2))
+    blocks.score_pool(np.ascontiguousarray(u.T), v, 1, 5, scores, pulls)
     expected = np.full((6, 4), 99.0)
-    expected[1:5, :3] = (v.astype(np.float64) @ u[:3].T + shared)[1:5]
+    expected[1:5] = v[1:5].astype(np.float64) @ u.T
     np.testing.assert_allclose(scores, expected, atol=1e-4)
+    assert not pulls[1:5].any()
+    assert (pulls[[0, 5]] == 99).all()
 
 
 def pulls_by_sorting(found, queries, same, scores, n_hardest, margin):
@@ -262,7 +259,7 @@ def test_steps_are_products_with_the_pulls(seed, dim):
     rng = np.random.default_rng(seed)
     u, v = (rng.normal(size=(n, dim)).astype(np.float32) for n in (4, 6))
     pulls = (rng.normal(size=(6, 4)) * (rng.random((6, 4)) < 0.5)).astype(np.float32)
-    query_steps, item_steps = np.zeros((4, dim), np.float32), np.zeros((6, dim), np.float32)
+    query_steps, item_steps = np.zeros((4, dim), np.float32), np.full((6, dim), 99, np.float32)
     for start, stop in ((0, 1), (1, 3)):
         blocks.pull_queries(pulls, v, 5, start, stop, query_steps)
         blocks.pull_items(pulls, u, 3, start, stop, item_steps)
@@ -270,21 +267,4 @@ def test_steps_are_products_with_the_pulls(seed, dim):
     np.testing.assert_allclose(query_steps[:3], exact[:5, :3].T @ v[:5], atol=1e-5)
     np.testing.assert_allclose(item_steps[:3], exact[:3, :3] @ u[:3], atol=1e-5)
     assert not query_steps[3:].any()
-    assert not item_steps[3:].any()
-
-
-@given(seed=SEEDS, n_owners=st.integers(1, 4))
-@settings(max_examples=20, deadline=None)
-def test_the_diagonal_moves_by_shared_words(seed, n_owners):
-    rng = np.random.default_rng(seed)
-    query_rows, item_rows = random_rows(rng, 4, 8), random_rows(rng, 9, 8)
-    queries, pool = rng.integers(0, 4, 3), rng.permutation(9)[:6]
-    pulls, index = rng.normal(size=(6, 3)).astype(np.float32), Index(query_rows, queries)
-    first = rng.normal(size=8).astype(np.float32)
-    diagonal, alone = first.copy(), first.copy()
-    for owner in range(n_owners):
-        blocks.pull_diagonal(*csr(item_rows), pool, 6, *index.arrays, pulls, np.float32(0.3), diagonal, owner, n_owners)
-    blocks.pull_diagonal(*csr(item_rows), pool, 6, *index.arrays, pulls, np.float32(0.3), alone, 0, 1)
-    x, y = query_rows.toarray()[queries].astype(np.float64), item_rows.toarray()[pool].astype(np.float64)
-    np.testing.assert_allclose(diagonal, first + 0.3 * np.einsum("sb,bw,sw->w", pulls, x, y), atol=1e-5)
-    assert np.array_equal(diagonal, alone)
+    assert (item_steps[3:] == 99).all()

@@ -11,7 +11,7 @@ the result has the same bits for any number of threads.
 import numpy as np
 from numba import njit
 
-FAST = {"contract", "reassoc", "arcp", "nsz"}
+from tacit.kernels.rows import FAST, add_projection
 
 
 @njit(cache=True, nogil=True)
@@ -88,26 +88,14 @@ def clear_index(indptr, indices, queries, post_start, post_end):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def score_pool(query_vectors, item_vectors, n_queries, start, stop, scores):
-    """scores[slot, b] = u_b . v_slot, for slots from start to stop."""
-    dim = query_vectors.shape[1]
+def score_pool(query_columns, item_vectors, start, stop, scores, pulls):
+    """scores[slot] = v_slot @ query_columns (dim, block size) and pulls[slot] = 0, for slots from start to stop."""
+    dim = len(query_columns)
+    every = np.arange(dim)
     for slot in range(start, stop):
-        for b in range(n_queries):
-            total = np.float32(0)
-            for k in range(dim):
-                total += query_vectors[b, k] * item_vectors[slot, k]
-            scores[slot, b] = total
-
-
-@njit(cache=True, nogil=True)
-def add_shared_words(indptr, indices, data, pool, start, stop, post_start, post_end, posts, values, diagonal, scores):
-    """scores[slot, b] += sum_w x_bw diagonal_w y_w, for slots from start to stop."""
-    for slot in range(start, stop):
-        for t in range(indptr[pool[slot]], indptr[pool[slot] + 1]):
-            word = indices[t]
-            weight = data[t] * diagonal[word]
-            for p in range(post_start[word], post_end[word]):
-                scores[slot, posts[p]] += values[p] * weight
+        scores[slot] = 0
+        pulls[slot] = 0
+        add_projection(every, item_vectors[slot], 0, dim, query_columns, scores[slot])
 
 
 @njit(cache=True, nogil=True)
@@ -124,48 +112,59 @@ def mine_pulls(
     """
     full = np.log(1.0 + n_items)
     hardest, reached = np.empty(n_hardest, np.int64), np.empty(n_hardest, np.float32)
-    is_candidate = np.empty(n_drawn, np.bool_)
+    lowered, column = np.empty(n_hardest, np.float32), np.empty(n_drawn, np.float32)
     for b in range(start, stop):
-        query = queries[b]
-        column = scores[:, b]
         lowest = np.float32(np.inf)
         for j in range(n_chosen[b]):
-            lowest = min(lowest, column[chosen[b, j]])
-        is_candidate[:] = True
-        for t in range(known_indptr[query], known_indptr[query + 1]):
-            if 0 <= slot_of[known[t]] < n_drawn:
-                is_candidate[slot_of[known[t]]] = False
-        if same and 0 <= slot_of[query] < n_drawn:
-            is_candidate[slot_of[query]] = False
-        n_kept = keep_hardest(column, is_candidate, n_drawn, lowest - margin, hardest, reached)
+            lowest = min(lowest, scores[chosen[b, j], b])
+        for slot in range(n_drawn):
+            column[slot] = scores[slot, b]
+        bar_known(queries[b], known_indptr, known, same, slot_of, n_drawn, column)
+        n_kept = keep_hardest(column, lowest - margin, hardest, reached)
+        lowered[:n_kept] = 0
         share = 1 / np.sqrt(np.float32(max(1, n_chosen[b])))
         for j in range(n_chosen[b]):
             slot = chosen[b, j]
-            floor = column[slot] - margin
-            n_within = 0
-            for drawn in range(n_drawn):
-                n_within += is_candidate[drawn] and column[drawn] > floor
-            n_pulling = 0
-            for h in range(n_kept):
-                n_pulling += reached[h] > floor
+            floor = scores[slot, b] - margin
+            n_pulling = count_above(reached[:n_kept], floor)
             if n_pulling == 0:
                 continue
-            rank = n_within * (n_items / n_drawn)
+            rank = count_above(column, floor) * (n_items / n_drawn)
             pull = np.float32(weights[b, j] * share * np.log(1.0 + rank) / full / n_pulling)
-            for h in range(n_kept):
-                if reached[h] > floor:
-                    pulls[slot, b] += pull
-                    pulls[hardest[h], b] -= pull
-                    losses[b] += pull * (reached[h] - floor)
+            for h in range(n_pulling):  # the best come first
+                pulls[slot, b] += pull
+                lowered[h] += pull
+                losses[b] += pull * (reached[h] - floor)
+        for h in range(n_kept):
+            pulls[hardest[h], b] -= lowered[h]
 
 
 @njit(cache=True, nogil=True)
-def keep_hardest(column, is_candidate, n_drawn, floor, hardest, reached):
-    """The best-scored candidates above the floor, best first (ties: smaller slot); return how many."""
+def bar_known(query, known_indptr, known, same, slot_of, n_drawn, column):
+    """Put known answers, and the query itself where it is an item too, below every floor."""
+    for t in range(known_indptr[query], known_indptr[query + 1]):
+        if 0 <= slot_of[known[t]] < n_drawn:
+            column[slot_of[known[t]]] = -np.inf
+    if same and 0 <= slot_of[query] < n_drawn:
+        column[slot_of[query]] = -np.inf
+
+
+@njit(cache=True, nogil=True)
+def count_above(values, floor):
+    """How many values are larger than the floor."""
+    n = 0
+    for value in values:
+        n += value > floor
+    return n
+
+
+@njit(cache=True, nogil=True)
+def keep_hardest(column, floor, hardest, reached):
+    """The best-scored slots above the floor, best first (ties: smaller slot); return how many."""
     size, n_most = 0, len(hardest)
-    for slot in range(n_drawn):
+    for slot in range(len(column)):
         score = column[slot]
-        if not is_candidate[slot] or score <= floor or (size == n_most and score <= reached[size - 1]):
+        if score <= floor or (size == n_most and score <= reached[size - 1]):
             continue
         at = size if size < n_most else n_most - 1
         while at > 0 and reached[at - 1] < score:
@@ -201,24 +200,12 @@ def pull_queries(pulls, item_vectors, size, start, stop, steps):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def pull_items(pulls, query_vectors, n_queries, start, stop, steps):
-    """steps[slot] += sum_b pulls[slot, b] u_b, for slots from start to stop."""
+    """steps[slot] = sum_b pulls[slot, b] u_b, for slots from start to stop."""
     dim = query_vectors.shape[1]
     for slot in range(start, stop):
+        steps[slot] = 0
         for b in range(n_queries):
             pull = pulls[slot, b]
             if pull != 0:
                 for k in range(dim):
                     steps[slot, k] += pull * query_vectors[b, k]
-
-
-@njit(cache=True, nogil=True)
-def pull_diagonal(
-    indptr, indices, data, pool, size, post_start, post_end, posts, values, pulls, rate, diagonal, owner, n_owners
-):
-    """diagonal[w] += rate * sum pulls[slot, b] x_bw y_w, for this owner's words."""
-    for slot in range(size):
-        for t in range(indptr[pool[slot]], indptr[pool[slot] + 1]):
-            word = indices[t]
-            if word % n_owners == owner:
-                for p in range(post_start[word], post_end[word]):
-                    diagonal[word] += rate * pulls[slot, posts[p]] * values[p] * data[t]

@@ -11,8 +11,7 @@ What a score is made of, and how it learns, is the subclass's `_step`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -23,6 +22,7 @@ import scipy.sparse as sp
 
 from tacit.core import count_threads
 from tacit.kernels import blocks
+from tacit.retrieve.crew import Crew
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class BlockTrainer(ABC):
 
     def __init__(self, n_items: int, same: bool, settings: BlockSettings, threads: int | None = None) -> None:
         self.settings, self.same, self.n_threads = settings, same, count_threads(threads)
-        self._n_items = n_items
+        self._n_items, self._crew = n_items, Crew(self.n_threads)
         self._pool, self._slot_of = np.empty(settings.pool_size(n_items), np.int64), np.full(n_items, -1, np.int64)
         self._losses = np.empty(settings.block, np.float64)
 
@@ -66,12 +66,7 @@ class BlockTrainer(ABC):
     @contextmanager
     def running(self) -> Iterator[Self]:
         """Threads for the length of a fit."""
-        if self.n_threads == 1:
-            self._pool_map: Callable[..., Iterable[None]] = map
-            yield self
-            return
-        with ThreadPoolExecutor(self.n_threads) as pool:
-            self._pool_map = pool.map
+        with self._crew:
             yield self
 
     def epoch_on_pairs(self, pairs: sp.csr_array, rng: np.random.Generator, rates: tuple[float, float]) -> float:
@@ -91,7 +86,10 @@ class BlockTrainer(ABC):
             places = (self._slot_of, self._pool, chosen, n_chosen, weights)
             n_pool, n_drawn = blocks.gather_pool(draws, queries, *known, pairs.data, offsets, *places)
             mine = partial(self._mine, queries, known, n_drawn, (chosen, n_chosen, weights))
-            total += self._run(queries, n_pool, mine, _between(rates, start / len(visits)))
+            self._losses[:] = 0
+            self._step(queries, n_pool, mine, _between(rates, start / len(visits)))
+            blocks.release_pool(self._pool, n_pool, self._slot_of)
+            total += float(self._losses[: len(queries)].sum())
         return total / max(1, len(visits))
 
     def epoch_on_triples(
@@ -99,14 +97,20 @@ class BlockTrainer(ABC):
     ) -> float:
         """Visit every (query, better, worse) once; return the mean loss."""
         order, size, total = rng.permutation(len(triples)), self.settings.block, 0.0
+        weights = weights.astype(np.float32, copy=False)
         for start in range(0, len(order), size):
             picked = order[start : start + size]
-            items, slots = np.unique(triples[picked, 1:], return_inverse=True)
-            self._pool[: len(items)] = items
-            compare = partial(self._compare, slots.reshape(-1, 2), weights[picked].astype(np.float32))
-            queries = np.ascontiguousarray(triples[picked, 0])
-            total += self._run(queries, len(items), compare, _between(rates, start / len(order)))
+            self._losses[:] = 0
+            self._step_on_triples(triples[picked], weights[picked], _between(rates, start / len(order)))
+            total += float(self._losses[: len(picked)].sum())
         return total / max(1, len(order))
+
+    def _step_on_triples(self, given: np.ndarray, weights: np.ndarray, rate: float) -> None:
+        """One block of triples, as a pool of their items."""
+        items, slots = np.unique(given[:, 1:], return_inverse=True)
+        self._pool[: len(items)] = items
+        compare = partial(self._compare, slots.reshape(-1, 2), weights)
+        self._step(np.ascontiguousarray(given[:, 0]), len(items), compare, rate)
 
     def _mine(
         self,
@@ -135,21 +139,14 @@ class BlockTrainer(ABC):
             better, worse, weights, start, stop, margin, comparison.scores, comparison.pulls, self._losses
         )
 
-    def _run(self, queries: np.ndarray, n_pool: int, find_pulls: FindPulls, rate: float) -> float:
-        """One block; return the sum of its losses."""
-        self._losses[:] = 0
-        self._step(queries, n_pool, find_pulls, rate)
-        blocks.release_pool(self._pool, n_pool, self._slot_of)
-        return float(self._losses[: len(queries)].sum())
+    def _each_owner(self, work: Callable[[int], None], n_owners: int | None = None) -> None:
+        """Run work(owner) for every owner; as many as threads if nothing is said."""
+        self._crew.run(work, n_owners or self.n_threads)
 
-    def _each_owner(self, work: Callable[[int], None]) -> None:
-        """Run work(owner) for every owner; a row r belongs to owner r mod n_threads."""
-        list(self._pool_map(work, range(self.n_threads)))
-
-    def _over(self, n: int, work: Callable[[int, int], None]) -> None:
-        """Run work(start, stop) over ranges that cover n, one for each thread."""
-        borders = [n * part // self.n_threads for part in range(self.n_threads + 1)]
-        list(self._pool_map(lambda part: work(borders[part], borders[part + 1]), range(self.n_threads)))
+    def _over(self, n: int, work: Callable[[int, int], None], n_parts: int | None = None) -> None:
+        """Run work(start, stop) over ranges that cover n; as many as threads if nothing is said."""
+        n_ranges = n_parts or self.n_threads
+        self._crew.run(lambda part: work(n * part // n_ranges, n * (part + 1) // n_ranges), n_ranges)
 
 
 def _between(rates: tuple[float, float], share: float) -> float:

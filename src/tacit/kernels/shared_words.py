@@ -1,0 +1,113 @@
+"""The words that queries and items share: their part of a score, sum_w D_w x_w y_w, and what D learns from it.
+
+For a block against a pool, the words of its queries are spread over dense rows: spread[place_of[w], b] = x_bw, float32
+(places, block size), 0 where a query lacks the word. An item then adds whole rows, which is faster than to go through
+lists of queries one by one. Given triples ask for two items of each query only; there rising lists of words are merged.
+
+Rows of CSR matrices are canonical: words rise and none comes twice.
+"""
+
+import numpy as np
+from numba import njit
+
+from tacit.kernels.rows import FAST, add_projection
+
+
+@njit(cache=True, nogil=True)
+def spread_queries(indptr, indices, data, queries, place_of, spread):
+    """Fill the rows of the block's words; place_of (n_words) is -1 everywhere before."""
+    n_places = 0
+    for b in range(len(queries)):
+        for t in range(indptr[queries[b]], indptr[queries[b] + 1]):
+            word = indices[t]
+            if place_of[word] < 0:
+                place_of[word] = n_places
+                spread[n_places] = 0
+                n_places += 1
+            spread[place_of[word], b] = data[t]
+
+
+@njit(cache=True, nogil=True)
+def release_words(indptr, indices, queries, place_of):
+    """Set place_of back to -1 for the next block."""
+    for b in range(len(queries)):
+        for t in range(indptr[queries[b]], indptr[queries[b] + 1]):
+            place_of[indices[t]] = -1
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def add_shared_words(indptr, indices, data, pool, start, stop, longest, place_of, spread, diagonal, scores):
+    """scores[slot, b] += sum_w x_bw diagonal_w y_w, for slots from start to stop; no row is longer than `longest`."""
+    places, weights = np.empty(longest, np.int32), np.empty(longest, np.float32)
+    for slot in range(start, stop):
+        n_found = 0
+        for t in range(indptr[pool[slot]], indptr[pool[slot] + 1]):
+            word = indices[t]
+            if place_of[word] >= 0:
+                places[n_found], weights[n_found] = place_of[word], data[t] * diagonal[word]
+                n_found += 1
+        add_projection(places, weights, 0, n_found, spread, scores[slot])
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def pull_diagonal(starts, ends, indices, data, pool, size, place_of, spread, pulls, rate, diagonal):
+    """diagonal[w] += rate * sum pulls[slot, b] x_bw y_w, for the words from starts[row] to ends[row] (of one owner)."""
+    for slot in range(size):
+        pulled = pulls[slot]
+        for t in range(starts[pool[slot]], ends[pool[slot]]):
+            word = indices[t]
+            if place_of[word] >= 0:
+                entry, total = spread[place_of[word]], np.float32(0)
+                for b in range(len(pulled)):
+                    total += pulled[b] * entry[b]
+                diagonal[word] += rate * total * data[t]
+
+
+@njit(cache=True, nogil=True)
+def shared_sum(indices, data, at, end, other_indices, other_data, other, other_end, diagonal):
+    """sum_w x_w diagonal_w y_w of two rows, given by their first places and ends; without a branch for each word."""
+    total = np.float32(0)
+    while at < end and other < other_end:
+        word, other_word = indices[at], other_indices[other]
+        if word == other_word:
+            total += data[at] * other_data[other] * diagonal[word]
+        at += word <= other_word
+        other += other_word <= word
+    return total
+
+
+@njit(cache=True, nogil=True)
+def shared_gaps(query_words, item_words, queries, items, start, stop, diagonal, gaps):
+    """gaps[b] = shared words of query b with items[2 b], less those with items[2 b + 1], for b from start to stop.
+
+    query_words and item_words are CSR triples (indptr, indices, data).
+    """
+    indptr, indices, data = query_words
+    item_indptr, item_indices, item_data = item_words
+    for b in range(start, stop):
+        row = indices, data, indptr[queries[b]], indptr[queries[b] + 1]
+        better, worse = items[2 * b], items[2 * b + 1]
+        gaps[b] = shared_sum(*row, item_indices, item_data, item_indptr[better], item_indptr[better + 1], diagonal)
+        gaps[b] -= shared_sum(*row, item_indices, item_data, item_indptr[worse], item_indptr[worse + 1], diagonal)
+
+
+@njit(cache=True, nogil=True)
+def pull_diagonal_of_pair(indices, data, at, end, other_indices, other_data, other, other_end, step, diagonal):
+    """diagonal[w] += step * x_w y_w for two rows, given by their first places and ends."""
+    while at < end and other < other_end:
+        word, other_word = indices[at], other_indices[other]
+        if word == other_word:
+            diagonal[word] += step * data[at] * other_data[other]
+        at += word <= other_word
+        other += other_word <= word
+
+
+@njit(cache=True, nogil=True)
+def pull_diagonal_by_triples(query_words, starts, ends, item_indices, item_data, queries, items, pulls, rate, diagonal):
+    """diagonal[w] += rate * sum_b pulls[b] x_bw (y_better,w - y_worse,w), for the item words of one owner."""
+    indptr, indices, data = query_words
+    for b in range(len(queries)):
+        row = indices, data, indptr[queries[b]], indptr[queries[b] + 1]
+        for item, step in ((items[2 * b], rate * pulls[b]), (items[2 * b + 1], -rate * pulls[b])):
+            if step != 0:
+                pull_diagonal_of_pair(*row, item_indices, item_data, starts[item], ends[item], step, diagonal)

@@ -1,0 +1,28 @@
+"""Given triples in a block, all parameters frozen: query b wants item 2 b above item 2 b + 1 by a margin."""
+
+import numpy as np
+from numba import njit
+
+from tacit.kernels.rows import FAST
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def pull_triples(query_vectors, item_vectors, gaps, weights, margin, start, stop, pulls, query_steps, steps, losses):
+    """Pulls, steps and losses of the triples from start to stop.
+
+    gaps[b]: what the scores differ by beside their vectors. pulls[b] is the weight where the margin is not reached,
+    else 0; query_steps[b] += pull (v_better - v_worse), steps[2 b] = pull u_b and steps[2 b + 1] = -pull u_b.
+    """
+    dim = query_vectors.shape[1]
+    for b in range(start, stop):
+        query, better, worse = query_vectors[b], item_vectors[2 * b], item_vectors[2 * b + 1]
+        gap = gaps[b]
+        for k in range(dim):
+            gap += query[k] * (better[k] - worse[k])
+        pull = weights[b] if gap < margin else np.float32(0)
+        pulls[b] = pull
+        losses[b] += pull * (margin - gap)
+        for k in range(dim):
+            query_steps[b, k] += pull * (better[k] - worse[k])
+            steps[2 * b, k] = pull * query[k]
+            steps[2 * b + 1, k] = -pull * query[k]
