@@ -5,7 +5,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit.kernels.lambdas import add_pair_gradients, fill_places, swap_average_precision, swap_reciprocal_rank
+from tacit.kernels.lambdas import (
+    add_pair_curvatures,
+    add_pair_gradients,
+    fill_places,
+    swap_average_precision,
+    swap_reciprocal_rank,
+)
 from tacit.metrics import evaluate_rows
 
 MANY = settings(deadline=None, max_examples=30)
@@ -70,3 +76,19 @@ def test_change_is_the_measure_after_less_before(swap, measure, seed):
         swapped[[i, j]] = scores[[j, i]]
         after = evaluate_rows(relevant, swapped, qid, measure).values[measure].sum()
         assert found == pytest.approx(abs(after - before), abs=1e-12)
+
+
+def test_curvature_is_the_slope_of_the_gradient():
+    rng, h = np.random.default_rng(2), 1e-6
+    scores, weight = rng.normal(0, 2, 5), rng.random(6)
+    better, worse = np.array([0, 1, 2, 0, 3, 4]), np.array([1, 2, 0, 3, 4, 0])
+    found = np.zeros(5)
+    add_pair_curvatures(scores, better, worse, weight, found)
+    for i in range(5):
+        slopes = []
+        for sign in (1, -1):
+            gradient, moved = np.zeros(5), scores.copy()
+            moved[i] += sign * h
+            add_pair_gradients(moved, better, worse, weight, gradient)
+            slopes.append(gradient[i])
+        assert found[i] == pytest.approx((slopes[0] - slopes[1]) / (2 * h), abs=1e-7)

@@ -115,3 +115,16 @@ def swap_reciprocal_rank(starts, better, worse, places, relevant, first_pair, ch
                 hit, miss = miss, hit
             others = second if hit == first else first
             change[t] = abs(1 / first - 1 / min(others, miss))
+
+
+@njit(cache=True, nogil=True)
+def add_pair_curvatures(scores, better, worse, weight, curvature):
+    """curvature += d2Loss/ds2 of weighted pairs, its diagonal only: c P (1 - P) for both rows.
+
+    The preference regularizer, (beta / 2) q of the same P (1 - P) from either order, has beta q P (1 - P).
+    """
+    for t in range(len(better)):
+        small = np.exp(-abs(scores[better[t]] - scores[worse[t]]))
+        bend = weight[t] * small / (1 + small) ** 2
+        curvature[better[t]] += bend
+        curvature[worse[t]] += bend

@@ -110,7 +110,7 @@ class GradientRanker(ListRanker):
         rows.check_has_pairs()
         if rows.n_contradictory:
             warnings.warn(f"{rows.n_contradictory} preferences contradict a grade or each other", stacklevel=3)
-        self.center_, self.spread_ = _center_and_spread(rows.X)
+        self.center_, self.spread_ = center_and_spread(rows.X)
         X = self._scaled(rows.X, rows.list_of)
         scorer = make_scorer(X.shape[1], self.n_hidden)
         watch = self._watch(validation)
@@ -218,6 +218,12 @@ class Scaled:
         gradient += self.share * part
         return self.share * loss
 
+    def bend(self, scores: np.ndarray, curvature: np.ndarray) -> None:
+        """curvature += the share of the diagonal of d2Loss/ds2."""
+        part = np.zeros_like(curvature)
+        self.source.bend(scores, part)
+        curvature += self.share * part
+
 
 def values_of(name: str, value: Choice, **limits: Any) -> list[float]:
     """One value or several, each checked.
@@ -231,7 +237,7 @@ def values_of(name: str, value: Choice, **limits: Any) -> list[float]:
     return [float(check_number(name, one, **limits)) for one in values]
 
 
-def _center_and_spread(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def center_and_spread(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Mean and standard deviation of each feature over all rows, judged or not; constant features get spread 1."""
     spread = X.std(axis=0)
     return X.mean(axis=0), np.where(spread > 1e-9, spread, 1.0)

@@ -29,6 +29,9 @@ class Source(Protocol):
     def add(self, scores: np.ndarray, gradient: np.ndarray) -> float:
         """gradient += dLoss/ds; the loss."""
 
+    def bend(self, scores: np.ndarray, curvature: np.ndarray) -> None:
+        """curvature += the diagonal of d2Loss/ds2, which boosted trees ask for."""
+
 
 @dataclass(frozen=True)
 class Watch:

@@ -15,6 +15,7 @@ import numpy as np
 
 from tacit.core import UsageError
 from tacit.kernels.lambdas import (
+    add_pair_curvatures,
     add_pair_gradients,
     fill_places,
     swap_average_precision,
@@ -38,6 +39,10 @@ class PairLoss:
     def add(self, scores: np.ndarray, gradient: np.ndarray) -> float:
         """gradient += dLoss/ds; the loss."""
         return float(add_pair_gradients(scores, self.pairs.better, self.pairs.worse, self.weight, gradient))
+
+    def bend(self, scores: np.ndarray, curvature: np.ndarray) -> None:
+        """curvature += the diagonal of d2Loss/ds2."""
+        add_pair_curvatures(scores, self.pairs.better, self.pairs.worse, self.weight, curvature)
 
 
 class SwapLoss:
@@ -88,6 +93,11 @@ class SwapLoss:
         """gradient += dLoss/ds with places held fixed; the loss."""
         pairs = self.rows.pairs
         return float(add_pair_gradients(scores, pairs.better, pairs.worse, self.weights(scores), gradient))
+
+    def bend(self, scores: np.ndarray, curvature: np.ndarray) -> None:
+        """curvature += the diagonal of d2Loss/ds2 with places held fixed."""
+        pairs = self.rows.pairs
+        add_pair_curvatures(scores, pairs.better, pairs.worse, self.weights(scores), curvature)
 
 
 def list_places(scores: np.ndarray, starts: np.ndarray, counted: np.ndarray | None = None) -> np.ndarray:

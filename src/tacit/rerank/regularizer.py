@@ -13,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from tacit.core import check_choice, check_number
+from tacit.kernels.lambdas import add_pair_curvatures
 from tacit.kernels.preference import add_preference_gradients, add_quadratic_gradients, scale_by_discounts
 from tacit.rerank.losses import list_places
 from tacit.rerank.neighbours import NeighbourPairs
@@ -52,3 +53,10 @@ class NeighbourRegularizer:
         if self.beta == 0 or not len(self.left):
             return 0.0
         return float(self._penalty(scores, self.left, self.right, self.strengths(scores), self.beta, gradient))
+
+    def bend(self, scores: np.ndarray, curvature: np.ndarray) -> None:
+        """curvature += the diagonal of d2Loss/ds2; of the quadratic form at a tie, where both are alike."""
+        if self.beta == 0 or not len(self.left):
+            return
+        at = np.zeros_like(scores) if self._penalty is add_quadratic_gradients else scores
+        add_pair_curvatures(at, self.left, self.right, self.beta * self.strengths(scores), curvature)

@@ -1,0 +1,89 @@
+"""Transductive SVM: relevant or not, with the labels of unjudged rows as unknowns (Joachims 1999).
+
+|w|^2 / 2 + C mean loss of judged rows + C' mean loss of unjudged rows under their guessed labels. Guesses start
+from the SVM of the judged rows, as many relevant as their share among the judged says; while C' grows to `weight` C,
+a relevant and an irrelevant guess that would both lose less the other way round are switched, all such pairs at once
+(Sindhwani and Keerthi 2006), so that the number of relevant guesses stays. A classifier of rows over all lists,
+trained on features scaled within each list; being linear, it ranks new lists too.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from tacit.core import TacitError, check_number
+from tacit.rerank.base import ListRanker
+from tacit.rerank.gradient_scaling import scale_lists
+from tacit.rerank.rows import Rows
+
+STAGES = (1e-3, 1e-2, 1e-1, 1.0)  # of the growing weight of unjudged rows
+MOST_SWITCHES = 20  # rounds of switching in a stage; each lowers the loss, few are ever needed
+
+
+class TransductiveSvmRanker(ListRanker):
+    """Linear transductive SVM; C: cost of errors; weight: of unjudged rows against judged ones.
+
+    A row is relevant if its grade is at least 1. Wants both kinds among the judged rows; preferences say nothing here.
+
+    >>> X, y = np.array([[-2.0], [-1.0], [1.0], [2.0]]), [0, -1, -1, 1]
+    >>> TransductiveSvmRanker().fit(X, y).predict(X).argsort().tolist()
+    [0, 1, 2, 3]
+    """
+
+    _fitted: ClassVar[dict[str, str]] = {"coef_": "features", "n_switched_": ""}
+
+    def __init__(self, C: float = 1.0, weight: float = 0.5) -> None:
+        self.C = C
+        self.weight = weight
+
+    def _fit(self, rows: Rows, validation: Rows | None) -> None:
+        check_number("C", self.C, low=0, open_low=True)
+        check_number("weight", self.weight, low=0)
+        judged = ~np.isnan(rows.y)
+        sign = np.where(rows.y >= 1, 1.0, -1.0)
+        if len(np.unique(sign[judged])) < 2:
+            raise TacitError(f"the {int(judged.sum())} judged rows are all of one kind, want relevant and others")
+        X = scale_lists(rows.X, rows.list_of)
+        self.n_switched_ = 0
+        svm = self._train(X, sign, judged, 0.0)
+        if judged.all() or not self.weight:
+            self.coef_ = svm.coef_[0]
+            return
+        self._guess(svm.decision_function(X), sign, judged)
+        for stage in STAGES:
+            svm = self._train(X, sign, judged, stage * self.weight)
+            for _ in range(MOST_SWITCHES):
+                if not self._switch(svm.decision_function(X), sign, judged):
+                    break
+                svm = self._train(X, sign, judged, stage * self.weight)
+        self.coef_ = svm.coef_[0]
+
+    def _train(self, X: np.ndarray, sign: np.ndarray, judged: np.ndarray, share: float) -> Any:
+        from sklearn.svm import LinearSVC
+
+        used = judged if share == 0 else np.ones(len(sign), bool)
+        weight = np.where(judged, 1 / judged.sum(), share / max(1, (~judged).sum()))
+        return LinearSVC(C=100 * self.C, dual=False, max_iter=5000).fit(X[used], sign[used], weight[used])
+
+    def _guess(self, outputs: np.ndarray, sign: np.ndarray, judged: np.ndarray) -> None:
+        """The best unjudged rows are relevant, as many as the share among the judged says."""
+        unjudged = np.flatnonzero(~judged)
+        n_relevant = round(float(np.mean(sign[judged] > 0)) * len(unjudged))
+        sign[unjudged] = -1.0
+        sign[unjudged[np.argsort(-outputs[unjudged], kind="stable")[:n_relevant]]] = 1.0
+
+    def _switch(self, outputs: np.ndarray, sign: np.ndarray, judged: np.ndarray) -> bool:
+        """Switch guesses pair by pair, the worst relevant one with the best irrelevant one, while both gain."""
+        relevant, other = np.flatnonzero(~judged & (sign > 0)), np.flatnonzero(~judged & (sign < 0))
+        relevant = relevant[np.argsort(outputs[relevant], kind="stable")]
+        other = other[np.argsort(-outputs[other], kind="stable")]
+        n = min(len(relevant), len(other))
+        gains = outputs[relevant[:n]] < outputs[other[:n]] - 1e-9
+        sign[relevant[:n][gains]], sign[other[:n][gains]] = -1.0, 1.0
+        self.n_switched_ += int(gains.sum())
+        return bool(gains.any())
+
+    def _predict(self, X: np.ndarray, qid: np.ndarray) -> np.ndarray:
+        return scale_lists(X, qid) @ self.coef_
