@@ -35,6 +35,10 @@ class ListSystem:
         return ranker
 
 
+# What linear and semi-supervised rankers choose from on validation.
+LINEAR_DECAYS = (0.1, 0.01, 1.0)
+BETAS = (20.0, 1.0, 5.0, 80.0, 0.0)
+
 _SYSTEMS: tuple[ListSystem, ...] = (
     ListSystem("rankboost", "rankboost:RankBoostRanker", "stumps, each against the pairs still ordered wrongly"),
     ListSystem("adacost", "adacost:AdaCostRanker", "rankboost in which the weights of pairs are costs of mistakes"),
@@ -43,6 +47,32 @@ _SYSTEMS: tuple[ListSystem, ...] = (
     ListSystem(
         "manifold", "manifold:ManifoldRanker", "manifold ranking: relevance spreads to neighbours, own lists only"
     ),
+    ListSystem(
+        "linear",
+        "bradley_terry:BradleyTerryRanker",
+        "linear pairwise logistic model: the honest baseline",
+        {"n_hidden": 0, "l2": LINEAR_DECAYS},
+    ),
+    ListSystem("bt", "bradley_terry:BradleyTerryRanker", "Bradley-Terry, one hidden layer"),
+    ListSystem(
+        "ssbt",
+        "bradley_terry:BradleyTerryRanker",
+        "linear Bradley-Terry with preference regularizer",
+        {"n_hidden": 0, "beta": BETAS, "n_neighbours": 10},
+    ),
+    ListSystem("lambdarank", "lambdarank:LambdaRankRanker", "pairs weighted by what their swap changes in nDCG"),
+    ListSystem(
+        "sslambdarank",
+        "lambdarank:LambdaRankRanker",
+        "lambdarank with the rank-sensitive preference regularizer",
+        {"beta": BETAS, "n_neighbours": 10},
+    ),
+    ListSystem("sslambdamart", "lambdamart:LambdaMartRanker", "trees on the gradients of sslambdarank (extra bench)"),
+    ListSystem("ranksvm", "ranksvm:RankSvmRanker", "linear SVM of differences"),
+    ListSystem("tsvm", "tsvm:TransductiveSvmRanker", "transductive SVM, labels of unjudged rows switched"),
+    ListSystem("rankboost-semi", "rankboost_semi:SemiRankBoostRanker", "rankboost, grades guessed from neighbours"),
+    ListSystem("prf", "prf:FeedbackRanker", "pseudo relevance feedback: nearness to the top, own lists only"),
+    ListSystem("prf-neg", "prf:FeedbackRanker", "prf, away from the rest of the list", {"negatives": True}),
 )
 
 LIST_SYSTEMS: dict[str, ListSystem] = {system.name: system for system in _SYSTEMS}
