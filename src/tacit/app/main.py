@@ -13,13 +13,15 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from tacit import __version__
-from tacit.app import demo, evaluate, features, fit, reproduce, search
+from tacit.app import demo, evaluate, export, features, fit, rank, reproduce, search
 
 COMMANDS = {
     "demo": demo,
     "fit": fit,
     "search": search,
     "features": features,
+    "rank": rank,
+    "export": export,
     "evaluate": evaluate,
     "reproduce": reproduce,
 }

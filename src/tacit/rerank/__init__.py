@@ -14,8 +14,16 @@ _HOME_OF = {
     "ListRanker": "base",
     "ListSystem": "registry",
     "RankBoostRanker": "rankboost",
+    "RankingTask": "ranking_lists",
     "Rows": "rows",
+    "fit_lists": "ranking_lists",
     "get_list_system": "registry",
+    "load_ranker": "state",
+    "rank_folds": "ranking_lists",
+    "rank_lists": "ranking_lists",
+    "read_ranklib": "ranklib",
+    "save_ranker": "state",
+    "write_ranklib": "ranklib",
 }
 
 __all__ = sorted(_HOME_OF)

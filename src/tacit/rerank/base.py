@@ -28,7 +28,8 @@ class ListRanker(BaseEstimator, ABC):
     """Base of all rankers of feature lists.
 
     `_fitted` names the attributes that are the model and the axes of each ("features", "rounds", "" for a single
-    number); they are what is stored. `_allow_nan` says that NaN in X is a missing value and not a mistake.
+    number, "text" for a string); they are what is stored. `_allow_nan` says that NaN in X is a missing value and not
+    a mistake.
     """
 
     _fitted: ClassVar[dict[str, str]] = {}
@@ -76,6 +77,9 @@ class ListRanker(BaseEstimator, ABC):
         # `fit` sets n_features_in_ at its door, so what it learns has to be there too.
         if not all(hasattr(self, name) for name in ("n_features_in_", *self._fitted)):
             raise ListNotFittedError(f"{type(self).__name__} is not fitted yet: call fit first")
+
+    def _check_loaded(self) -> None:
+        """Raise unless attributes that came from a file fit together beyond what their axes say."""
 
     def _checked_rows(self, X: Any, y: Any, qid: Any, pairs: Any, weights: Any) -> Rows:
         table = self._checked(X, reset=True)

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from tacit.core import TacitError, check_number, count_threads, cut
+from tacit.core import StoreError, TacitError, check_number, count_threads, cut
 from tacit.metrics import evaluate_rows, is_loss, parse_measure
 from tacit.rerank.base import ListRanker
 from tacit.rerank.rankboost_bins import BinnedFeatures
@@ -148,6 +148,14 @@ class RankBoostRanker(ListRanker):
                 values[feature, threshold] = values.get((feature, threshold), 0.0) + value
         reasons = [StumpReason(*stump, value) for stump, value in values.items()]
         return sorted(reasons, key=lambda reason: (-abs(reason.value), reason.feature, reason.threshold))
+
+    def _check_loaded(self) -> None:
+        features, thresholds, weights = self.stumps_
+        kinds = features.dtype, thresholds.dtype, weights.dtype
+        if kinds != (np.int64, np.float64, np.float64):
+            raise StoreError(f"stumps are {', '.join(map(str, kinds))}, want int64, float64, float64")
+        if len(features) and not 0 <= features.min() <= features.max() < self.n_features_in_:
+            raise StoreError(f"a stump names feature {features.max()}, want 0 to {self.n_features_in_ - 1}")
 
     def _distribution(self, prepared: Prepared, weights: np.ndarray | None) -> PairDistribution:
         if weights is None and not len(prepared.rows.given):

@@ -1,0 +1,150 @@
+"""`tacit rank`: learn from judged feature lists (LETOR) and rank others
+
+TRAIN TEST: learn from one file, rank the other. DATA --folds F: every fold's test lists, each learned from its own
+training lists. --model M TEST: rank by a saved model. Grade -1 is unjudged, which is never the same as 0.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from typing import TYPE_CHECKING, TextIO
+
+from tacit.app.options import add_seed, add_threads, whole_number
+
+if TYPE_CHECKING:
+    from tacit.core import Lists, Run
+    from tacit.rerank.base import ListRanker
+    from tacit.rerank.ranking_lists import RankingTask
+
+EXAMPLES = """examples:
+  tacit rank train.txt test.txt --vali vali.txt -o my.run
+  tacit rank lists.txt.gz --folds folds.json --method rankboost -o my.run
+  tacit rank train.txt test.txt --save ranker.model -o my.run
+  tacit rank --model ranker.model more.txt -o more.run"""
+
+DEFAULT_METHOD = "rankboost"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of `tacit rank`."""
+    parser.add_argument(
+        "files", nargs="+", metavar="FILE", help="LETOR files: TRAIN TEST; DATA with --folds; TEST with --model"
+    )
+    parser.add_argument("--method", metavar="M", help=f"ranker (default {DEFAULT_METHOD}); a wrong name lists them all")
+    parser.add_argument("--vali", metavar="F", help="lists to choose on, such as the number of rounds")
+    parser.add_argument("--folds", metavar="F", help="folds.json: query ids of train, vali and test by fold")
+    parser.add_argument("--preferences", metavar="F", help="query<TAB>better<TAB>worse[<TAB>weight], beside the grades")
+    parser.add_argument("--skip-unknown", action="store_true", help="leave out preferences about unknown documents")
+    parser.add_argument("--measure", metavar="M", help="what is chosen by on --vali (default: the method's own)")
+    parser.add_argument(
+        "--features", type=whole_number(1), metavar="N", help="number of features where files leave zeros out"
+    )
+    parser.add_argument("--model", metavar="MODEL", help="rank by this model instead of learning")
+    parser.add_argument("--save", metavar="MODEL", help="keep the fitted ranker in this folder")
+    parser.add_argument("-o", "--output", default="-", metavar="RUN", help="TREC run (default stdout)")
+    add_seed(parser)
+    add_threads(parser)
+
+
+def run(args: argparse.Namespace, out: TextIO) -> int:
+    """Read, learn, rank, write."""
+    from tacit.data import write_run
+
+    _check_use(args)
+    ranked = _rank_by_model(args) if args.model else _rank_folds(args) if args.folds else _rank_file(args)
+    write_run(ranked, args.output)
+    sys.stderr.write(f"{len(ranked.query_ids):,} lists ranked, {len(ranked):,} lines\n")
+    return 0
+
+
+def _check_use(args: argparse.Namespace) -> None:
+    from tacit.core import UsageError
+
+    wanted = 1 if args.model or args.folds else 2
+    if len(args.files) != wanted:
+        what = "one file with --model or --folds" if wanted == 1 else "TRAIN and TEST"
+        raise UsageError(f"got {len(args.files)} files, want {what}")
+    excluded = {"model": ("folds", "method", "vali", "preferences", "measure", "save"), "folds": ("vali", "save")}
+    for option, others in excluded.items():
+        clash = next((other for other in others if getattr(args, option) and getattr(args, other)), None)
+        if clash:
+            raise UsageError(f"--{option} and --{clash} exclude each other; give one of them")
+
+
+def _task(args: argparse.Namespace) -> RankingTask:
+    """How to learn; what cannot work is told before a long file is read."""
+    from tacit.data import read_preferences
+    from tacit.rerank.ranking_lists import RankingTask
+
+    preferences = read_preferences(args.preferences) if args.preferences else None
+    method = args.method or DEFAULT_METHOD
+    task = RankingTask(method, args.measure, args.seed, args.threads, preferences, args.skip_unknown)
+    task.make()
+    return task
+
+
+def _rank_file(args: argparse.Namespace) -> Run:
+    from tacit.data import read_lists
+    from tacit.rerank.ranking_lists import fit_lists, rank_lists
+    from tacit.rerank.state import save_ranker
+    from tacit.store import check_destination
+
+    task = _task(args)
+    if args.save:
+        check_destination(args.save)
+    train, test = (read_lists(path, n_features=args.features) for path in args.files)
+    validation = read_lists(args.vali, n_features=args.features) if args.vali else None
+    _say_what_is_idle(train)
+    shared = len(set(train.query_ids) & set(test.query_ids))
+    if shared:
+        sys.stderr.write(f"{shared} queries are in both files: no measure of how well unseen queries are ranked\n")
+    start = time.perf_counter()
+    ranker = fit_lists(task, train, validation)
+    _say_what_was_fitted(task.method, ranker, train, time.perf_counter() - start)
+    if args.save:
+        save_ranker(ranker, args.save, task.method)
+    return rank_lists(ranker, test, task.method)
+
+
+def _rank_folds(args: argparse.Namespace) -> Run:
+    from tacit.data import read_folds, read_lists
+    from tacit.rerank.ranking_lists import rank_folds
+
+    task = _task(args)
+    folds = read_folds(args.folds)
+    lists = read_lists(args.files[0], n_features=args.features)
+    _say_what_is_idle(lists)
+    start = time.perf_counter()
+    ranked = rank_folds(task, lists, folds)
+    sys.stderr.write(f"{task.method} on {len(folds)} folds in {time.perf_counter() - start:.1f} s\n")
+    return ranked
+
+
+def _rank_by_model(args: argparse.Namespace) -> Run:
+    from tacit.data import read_lists
+    from tacit.rerank.ranking_lists import rank_lists
+    from tacit.rerank.state import load_ranker
+
+    ranker, method = load_ranker(args.model)
+    return rank_lists(ranker, read_lists(args.files[0], n_features=args.features), method or "tacit")
+
+
+def _say_what_is_idle(lists: Lists) -> None:
+    from tacit.rerank.ranking_lists import count_idle_lists
+
+    idle = count_idle_lists(lists)
+    if idle:
+        sys.stderr.write(
+            f"{idle} of {len(lists)} lists have no two judged rows of different grades: nothing to learn\n"
+        )
+
+
+def _say_what_was_fitted(method: str, ranker: ListRanker, train: Lists, seconds: float) -> None:
+    chosen = "".join(f", {name} {value:g}" for name, value in ranker.chosen().items())
+    n_judged = int((train.y >= 0).sum())
+    sys.stderr.write(
+        f"{method} fitted on {len(train):,} lists, {len(train.y):,} rows ({n_judged:,} judged){chosen} "
+        f"in {seconds:.1f} s\n"
+    )

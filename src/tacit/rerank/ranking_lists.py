@@ -1,0 +1,118 @@
+"""From feature lists to a run: fit a named system on some lists, rank others, or do so fold by fold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tacit.core import Lists, Run, TacitError, UsageError, track
+from tacit.data import Preferences, document_names
+from tacit.data.folds import Fold
+from tacit.metrics import parse_measure
+from tacit.rerank.base import ListRanker
+from tacit.rerank.registry import get_list_system
+
+
+@dataclass(frozen=True)
+class RankingTask:
+    """How to learn: system, measure to choose by (None: the system's own), chance, threads, extra preferences."""
+
+    method: str
+    measure: str | None = None
+    seed: int = 0
+    threads: int | None = None
+    preferences: Preferences | None = None
+    skip_unknown: bool = False
+
+    def make(self) -> ListRanker:
+        """An unfitted ranker."""
+        ranker = get_list_system(self.method).make(self.seed, self.threads)
+        if self.measure is not None:
+            parse_measure(self.measure)
+            if "measure" not in ranker.get_params(deep=False):
+                raise UsageError(f"method {self.method!r} chooses nothing by a measure; leave --measure out")
+            ranker.set_params(measure=self.measure)
+        return ranker
+
+
+def fit_lists(task: RankingTask, train: Lists, validation: Lists | None = None) -> ListRanker:
+    """A ranker fitted on the lists of `train`, with choices made on those of `validation`.
+
+    >>> train = Lists(np.array([[0.0], [1.0]]), np.array([0.0, 1.0]), np.array([0, 2]), ["q"], ["a", "b"])
+    >>> ranker = fit_lists(RankingTask("rankboost"), train)
+    >>> rank_lists(ranker, train).to_dict()["q"]["a"]
+    0.0
+    """
+    ranker = task.make()
+    pairs, weights = None, None
+    if task.preferences is not None:
+        pairs, weights = task.preferences.rows(train, skip_unknown=task.skip_unknown)
+    if validation is not None:
+        _check_width("validation lists have", validation, train.X.shape[1])
+    return ranker.fit(train.X, train.y, train.qid, pairs, weights, validation)
+
+
+def rank_lists(ranker: ListRanker, lists: Lists, name: str = "tacit") -> Run:
+    """Scores of all rows under their documents' names."""
+    ranker._check_is_fitted()
+    _check_width("the lists to rank have", lists, int(ranker.n_features_in_))
+    names = document_names(lists)
+    row_of: dict[str, int] = {}
+    docs = np.array([row_of.setdefault(document, len(row_of)) for document in names], np.int64)
+    return Run(list(lists.query_ids), list(row_of), lists.qid, docs, ranker.predict(lists.X, lists.qid), name)
+
+
+def rank_folds(task: RankingTask, lists: Lists, folds: Mapping[str, Fold]) -> Run:
+    """Every fold's test lists, ranked by what was learned on its training lists; a query may be in one test only."""
+    seen: dict[str, str] = {}
+    for name, fold in folds.items():
+        for query in fold.test:
+            if query in seen:
+                raise TacitError(f"query {query!r} is in the test part of {seen[query]!r} and of {name!r}, want one")
+            seen[query] = name
+    parts = [_rank_fold(task, lists, fold) for fold in track(folds.values(), "folds", total=len(folds))]
+    return join_runs(parts, task.method)
+
+
+def count_idle_lists(lists: Lists) -> int:
+    """Lists from which grades teach nothing: of one row, unjudged, or with one grade for all."""
+    count = 0
+    for number in range(len(lists)):
+        grades = lists.y[lists.rows(number)]
+        judged = grades[grades >= 0]  # NaN is not
+        count += not len(judged) or judged.min() == judged.max()
+    return count
+
+
+def join_runs(runs: list[Run], name: str) -> Run:
+    """The lines of several runs of different queries as one run."""
+    scores = {query: documents for run in runs for query, documents in run.to_dict().items()}
+    return Run.from_dict(scores, name)
+
+
+def _rank_fold(task: RankingTask, lists: Lists, fold: Fold) -> Run:
+    train, test = lists.take_queries(fold.train), lists.take_queries(fold.test)
+    ranker = fit_lists(_within(task, train), train, lists.take_queries(fold.vali) if fold.vali else None)
+    return rank_lists(ranker, test, task.method)
+
+
+def _within(task: RankingTask, train: Lists) -> RankingTask:
+    """The task with the preferences about these lists only: those of other folds' lists are no mistake."""
+    given = task.preferences
+    if given is None:
+        return task
+    known = set(train.query_ids)
+    kept = [t for t, query in enumerate(given.queries) if query in known]
+    queries, better, worse = ([column[t] for t in kept] for column in (given.queries, given.better, given.worse))
+    return replace(task, preferences=Preferences(queries, better, worse, given.weights[kept]) if kept else None)
+
+
+def _check_width(what: str, lists: Lists, n_features: int) -> None:
+    found = lists.X.shape[1]
+    if found != n_features:
+        raise TacitError(
+            f"{what} {found} features, the training lists have {n_features}; "
+            f"where absent features are zeros, say how many there are (--features {max(found, n_features)})"
+        )
