@@ -1,6 +1,7 @@
 """Text to sparse rows: tokenizers by language, counts of words and n-grams, tf-idf, correlated feature hashing."""
 
 from tacit.features.cfh import Correlated, CorrelatedHashing, DiceRow, correlated_words, dice_table, informative_terms
+from tacit.features.knn import component_sizes, knn_graph
 from tacit.features.tokenizers import Tokenizer, language_code, tokenizer_for, tokenizer_from_spec
 from tacit.features.vectorizer import TextVectorizer
 from tacit.features.word_grams import WordGramVectorizer
@@ -14,9 +15,11 @@ __all__ = [
     "TextVectorizer",
     "Tokenizer",
     "WordGramVectorizer",
+    "component_sizes",
     "correlated_words",
     "dice_table",
     "informative_terms",
+    "knn_graph",
     "language_code",
     "tokenizer_for",
     "tokenizer_from_spec",

@@ -1,0 +1,185 @@
+"""The graph of nearest neighbours that methods on manifolds share.
+
+Edge (i, j) where j is among the k nearest other points of i; `union` keeps it in both directions if either end has
+it, `mutual` if both have, `directed` as it is found. Of equal distances the smaller row number is nearer. Distances:
+euclidean |a - b|, or cosine 1 - a.b / (|a| |b|) (an empty row is at distance 1 from all that are not).
+
+Up to 50,000 dense points, and always for sparse rows, neighbours are exact: blocks of distances by products of
+matrices. Beyond, an approximate index (usearch) is asked, which misses a few in a hundred.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from tacit.core import (
+    Features,
+    MissingExtraError,
+    TacitError,
+    UsageError,
+    check_choice,
+    check_features,
+    check_number,
+    count_threads,
+    cut,
+    map_blocks,
+    one_blas_thread,
+    progress_bar,
+)
+from tacit.kernels.graph import pair_squares
+from tacit.kernels.topk import top_k_rows
+
+METRICS = ("euclidean", "cosine")
+FORMS = ("union", "mutual", "directed")
+MOST_EXACT = 50_000
+BLOCK_BYTES = 32 << 20
+ROUNDING = 1e-13  # squares of distances below this share of the squared lengths are rounding, and mean 0
+
+
+def knn_graph(
+    X: Any,
+    k: int,
+    *,
+    metric: str = "euclidean",
+    how: str = "union",
+    exact: bool | None = None,
+    threads: int | None = None,
+) -> sp.csr_array:
+    """Distances to the k nearest neighbours, float64 CSR (n_points, n_points), the same for any number of threads.
+
+    An edge between equal points has distance 0 and is stored like any other. `exact` None decides by size.
+
+    >>> knn_graph([[0.0], [1.0], [1.0], [5.0]], 1).toarray().tolist()  # the two at 1.0 are joined at distance 0
+    [[0.0, 1.0, 0.0, 0.0], [1.0, 0.0, 0.0, 4.0], [0.0, 0.0, 0.0, 0.0], [0.0, 4.0, 0.0, 0.0]]
+    """
+    check_choice("metric", metric, METRICS)
+    check_choice("how", how, FORMS)
+    points = check_features("X", X)
+    n_points = points.shape[0]
+    check_number("k", k, low=1, whole=True)
+    if k >= n_points:
+        raise TacitError(f"k is {k}, but there are {n_points} points: want k < {n_points}")
+    table = _prepare(points, metric)
+    if _is_exact(exact, table):
+        neighbours, squares = _exact_neighbours(table, k, threads)
+    else:
+        neighbours, squares = _approximate_neighbours(table, k, threads)
+    return _join(neighbours, squares / 2 if metric == "cosine" else np.sqrt(squares), how)
+
+
+def component_sizes(graph: sp.csr_array) -> np.ndarray:
+    """How many points each connected part of a graph has, largest first; edges count whatever their value.
+
+    >>> component_sizes(knn_graph([[0.0], [1.0], [9.0], [9.0], [9.5]], 1)).tolist()
+    [3, 2]
+    """
+    from scipy.sparse.csgraph import connected_components
+
+    edges = sp.csr_array((np.ones(graph.nnz, np.int8), graph.indices, graph.indptr), shape=graph.shape)
+    labels = connected_components(edges, directed=False)[1]
+    return -np.sort(-np.bincount(labels))
+
+
+def _prepare(points: Features, metric: str) -> Features:
+    """Rows whose euclidean distances order neighbours: as they are, or of length 1 for cosine (2 - 2 cos)."""
+    table = points.astype(np.float64)
+    if metric == "euclidean":
+        # Far from the origin the products below lose digits; a shift changes no distance.
+        return table if sp.issparse(table) else table - table.mean(axis=0)
+    lengths = np.sqrt(_squared_lengths(table))
+    is_empty = lengths == 0
+    scale = 1 / np.where(is_empty, 1, lengths)
+    # Empty rows get a direction of their own, at right angles to all others.
+    own = is_empty[:, None].astype(np.float64)
+    if isinstance(table, np.ndarray):
+        return np.hstack([table * scale[:, None], own])
+    return sp.csr_array(sp.hstack([sp.diags_array(scale) @ table, sp.csr_array(own)]))
+
+
+def _squared_lengths(table: Features) -> np.ndarray:
+    squares = np.square(table) if isinstance(table, np.ndarray) else table.multiply(table)
+    lengths: np.ndarray = np.asarray(squares.sum(axis=1), np.float64).ravel()
+    return lengths
+
+
+def _is_exact(exact: bool | None, table: Features) -> bool:
+    if exact is False and sp.issparse(table):
+        raise UsageError("the approximate index takes dense rows only: give exact=True or project the sparse rows")
+    if exact is None:
+        return sp.issparse(table) or table.shape[0] <= MOST_EXACT
+    return exact
+
+
+def _exact_neighbours(table: Features, k: int, threads: int | None) -> tuple[np.ndarray, np.ndarray]:
+    """Neighbours int64 (n, k) and squared distances float64, nearest first."""
+    n_points, lengths = table.shape[0], _squared_lengths(table)
+    neighbours, scores = np.empty((n_points, k), np.int64), np.empty((n_points, k), np.float64)
+    columns = table.T if not sp.issparse(table) else sp.csr_array(table.T)
+
+    def find(block: slice) -> None:
+        products = table[block] @ columns
+        size = lengths[block, None] + lengths
+        squares = size - 2 * (products if isinstance(products, np.ndarray) else products.toarray())
+        squares[squares < ROUNDING * size] = 0
+        own = np.arange(block.start, block.stop)
+        top_k_rows(-squares, np.arange(len(own) + 1), own, neighbours[block], scores[block])
+        if not sp.issparse(table):
+            pair_squares(table, neighbours, block.start, block.stop, scores)
+        advance(len(own))
+
+    blocks = cut(n_points, max(1, min(512, BLOCK_BYTES // (8 * n_points))))
+    with progress_bar("nearest neighbours", n_points) as advance, one_blas_thread():
+        map_blocks(find, blocks, threads)
+    return neighbours, np.abs(scores)
+
+
+def _approximate_neighbours(table: np.ndarray, k: int, threads: int | None) -> tuple[np.ndarray, np.ndarray]:
+    """As `_exact_neighbours`, by an index; -1 where it found fewer than k."""
+    try:
+        from usearch.index import Index
+    except ImportError:
+        raise MissingExtraError("a graph of that many points", "usearch", "ann") from None
+    n_points = table.shape[0]
+    index, rows = Index(ndim=table.shape[1], metric="l2sq", dtype="f32"), table.astype(np.float32)
+    found = np.full((n_points, k + 1), -1, np.int64)
+    with progress_bar("nearest neighbours", 2 * n_points) as advance:
+        for block in cut(n_points, 4096):
+            # One thread: the index depends on the order in which points come.
+            index.add(np.arange(block.start, block.stop), rows[block], threads=1)
+            advance(block.stop - block.start)
+        for block in cut(n_points, 4096):
+            matches = index.search(rows[block], k + 1, threads=count_threads(threads))
+            found[block] = np.where(np.arange(k + 1) < matches.counts[:, None], matches.keys.astype(np.int64), -1)
+            advance(block.stop - block.start)
+    neighbours = _without_self(found)
+    squares = np.empty(neighbours.shape, np.float64)
+    pair_squares(table, neighbours, 0, n_points, squares)
+    return neighbours, squares
+
+
+def _without_self(found: np.ndarray) -> np.ndarray:
+    """Drop each point from its own list, or the last of the list where equal points crowded it out."""
+    is_self = found == np.arange(len(found))[:, None]
+    is_self[~is_self.any(axis=1), -1] = True
+    return found[~is_self].reshape(len(found), -1)
+
+
+def _join(neighbours: np.ndarray, distances: np.ndarray, how: str) -> sp.csr_array:
+    """CSR of the edges; built by hand, since scipy's sums and maxima drop edges of distance 0."""
+    n_points = len(neighbours)
+    is_edge = neighbours.ravel() >= 0
+    rows = np.repeat(np.arange(n_points), neighbours.shape[1])[is_edge]
+    columns, values = neighbours.ravel()[is_edge], distances.ravel()[is_edge]
+    if how != "directed":
+        rows, columns = np.concatenate([rows, columns]), np.concatenate([columns, rows])
+        values = np.concatenate([values, values])
+    order = np.lexsort((values, rows * n_points + columns))  # of two roundings of one distance the smaller
+    rows, columns, values = rows[order], columns[order], values[order]
+    keys, first, times = np.unique(rows * n_points + columns, return_index=True, return_counts=True)
+    if how == "mutual":
+        keys, first = keys[times == 2], first[times == 2]
+    indptr = np.searchsorted(keys, np.arange(n_points + 1) * n_points)
+    return sp.csr_array((values[first], keys % n_points, indptr), shape=(n_points, n_points))

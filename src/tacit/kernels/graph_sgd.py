@@ -1,0 +1,92 @@
+"""SGD on half-transductive embeddings of a graph (HTR, section 2.2).
+
+    gamma * L(v_i, v_j, A_ij) + L(W phi_i, v_j, A_ij),
+    L(z, z', 1) = |z - z'|,  L(z, z', 0) = max(0, margin - |z - z'|),
+
+|.| the sum of absolute differences, or of squares. V: float32 (n_items, dim); W: float32 (n_features, dim), one row
+for each feature; phi: CSR rows (indptr, indices, data). A pair (i, j) changes v_i, v_j and the rows of W that
+phi_i has: a step costs O(features of phi_i x dim), however many items there are. Both terms are taken at the state
+before the step. The first is left out for i = j, where nothing can be learned from it.
+"""
+
+import numpy as np
+from numba import njit
+
+FAST = {"contract", "reassoc", "arcp", "nsz"}
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def graph_epoch(indptr, indices, data, near, far, V, W, first_rate, last_rate, gamma, margin, squared):
+    """One positive and one negative pair in turn, near[s] and far[s] (row numbers); return the sum of the losses.
+
+    The rate falls in a straight line from first_rate to last_rate. A far pair with i = j stands for none.
+    """
+    image, pull, link = np.empty_like(V[0]), np.empty_like(V[0]), np.empty_like(V[0])
+    total = 0.0
+    for s in range(len(near)):
+        rate = np.float32(first_rate + (last_rate - first_rate) * s / len(near))
+        i, j = near[s]
+        total += graph_step(indptr, indices, data, i, j, True, V, W, rate, gamma, margin, squared, image, pull, link)
+        i, j = far[s]
+        if i != j:
+            total += graph_step(
+                indptr, indices, data, i, j, False, V, W, rate, gamma, margin, squared, image, pull, link
+            )
+    return total
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def graph_step(indptr, indices, data, i, j, is_near, V, W, rate, gamma, margin, squared, image, pull, link):
+    """Descend on one pair; return its loss. image, pull and link are room to work in."""
+    dim = V.shape[1]
+    find_image(indptr, indices, data, i, W, image)
+    loss, moves = pair_pull(image, V[j], is_near, margin, squared, pull)
+    if gamma > 0 and i != j:
+        link_loss, links = pair_pull(V[i], V[j], is_near, margin, squared, link)
+        if links:
+            loss += gamma * link_loss
+            for k in range(dim):
+                step = rate * gamma * link[k]
+                V[i, k] += step
+                V[j, k] -= step
+    if moves:
+        for k in range(dim):
+            V[j, k] -= rate * pull[k]
+        for t in range(indptr[i], indptr[i + 1]):
+            value, entry = rate * data[t], W[indices[t]]
+            for k in range(dim):
+                entry[k] += value * pull[k]
+    return loss
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def find_image(indptr, indices, data, i, W, image):
+    """image = W phi_i."""
+    image[:] = 0
+    for t in range(indptr[i], indptr[i + 1]):
+        value, entry = data[t], W[indices[t]]
+        for k in range(len(image)):
+            image[k] += value * entry[k]
+
+
+@njit(cache=True, nogil=True)
+def find_images(indptr, indices, data, start, stop, W, images):
+    """images[i] = W phi_i, from start to stop; each as if it were the only one."""
+    for i in range(start, stop):
+        find_image(indptr, indices, data, i, W, images[i])
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def pair_pull(a, b, is_near, margin, squared, pull):
+    """pull = minus the derivative of L(a, b) by a (by b it is -pull); return the loss and whether there is a pull."""
+    distance = np.float32(0)
+    for k in range(len(a)):
+        gap = a[k] - b[k]
+        distance += gap * gap if squared else abs(gap)
+    if not is_near and distance >= margin:
+        return np.float32(0), False
+    sign = np.float32(-1) if is_near else np.float32(1)
+    for k in range(len(a)):
+        gap = a[k] - b[k]
+        pull[k] = sign * (2 * gap if squared else np.sign(gap))
+    return distance if is_near else margin - distance, True
