@@ -14,9 +14,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
 
 from tacit.core import TacitError, check_choice, check_fitted, check_number
 from tacit.features.diffusion import DiffusionKernel, squared_distances
@@ -49,7 +50,7 @@ class Kernel:
 DEFAULT_KERNELS = (Kernel("linear", 7), Kernel("polynomial", 6), Kernel("gaussian", 6), Kernel("diffusion", 6))
 
 
-class KernelPca:
+class KernelPca(TransformerMixin, BaseEstimator):
     """Components of several kernels side by side.
 
     Learned: families_, the kind of kernel of each column; n_cut_, how many components the list was too short for
@@ -64,7 +65,7 @@ class KernelPca:
     def __init__(self, kernels: Sequence[Kernel] = DEFAULT_KERNELS, scale: bool = True) -> None:
         self.kernels, self.scale = kernels, scale
 
-    def fit(self, X: np.ndarray) -> Self:
+    def fit(self, X: np.ndarray, y: Any = None) -> Self:
         """Find the directions of the rows of a list, (m, n_features) with m >= 2."""
         if len(X) < 2:
             raise TacitError(f"a list of {len(X)} document varies in no direction, want at least 2 documents")

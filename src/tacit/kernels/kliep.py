@@ -56,3 +56,15 @@ def mirrored_pair_weights(better, worse, squared, products, centre_norms, beta, 
             along = 2.0 * (first[b] - second[b])
             total += beta[b] * (np.exp(-scale * (middle - along)) + np.exp(-scale * (middle + along)))
         weights[t] = 0.5 * total
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def pair_distances(X, better, worse, squared):
+    """squared[t] = |X[better[t]] - X[worse[t]]|^2."""
+    for t in range(len(better)):
+        first, second = X[better[t]], X[worse[t]]
+        total = 0.0
+        for f in range(len(first)):
+            gap = first[f] - second[f]
+            total += gap * gap
+        squared[t] = total

@@ -1,0 +1,160 @@
+"""Importance weights of training pairs for one list: pairs that look like the list's own pairs count more.
+
+A pair of rows is its difference of features, both orders alike; KLIEP gives the ratio of the density of all pairs of
+the list to that of the training pairs (Duh and Kirchhoff 2011, section 5.1). Which levels weights stand at:
+
+    "pair"  one for each of `rows.pairs`      "row"  one for each row      "list"  one for each list
+
+Each has mean 1, and `convert_weights` leads from one level to another.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from tacit.core import check_choice, check_number
+from tacit.features.kliep import Kliep, fit_kliep
+from tacit.kernels.kliep import mirrored_pair_weights, pair_distances
+from tacit.rerank.rows import Pairs, Rows
+
+LEVELS = ("pair", "row", "list")
+
+
+class Adaptation(Protocol):
+    """What per-list training asks of `adapt`: weights of training pairs, rows or lists, as `level` says."""
+
+    level: str
+
+    def weights(self, rows: Rows, X: np.ndarray, target: np.ndarray) -> np.ndarray:
+        """Weights for a list with the features `target`; X are the features of the training rows, same columns."""
+
+
+@dataclass(frozen=True)
+class _Samples:
+    """Differences of sampled pairs, and which rows they are of."""
+
+    differences: np.ndarray
+    rows: np.ndarray
+
+
+class KliepAdaptation(BaseEstimator):
+    """Weights of training pairs by KLIEP.
+
+    n_bases: centres of w; n_train, n_test: how many pairs of each side are looked at to fit w, drawn by the seed; all
+    training pairs are weighted. n_folds: the list's documents are cut into so many parts to choose the bandwidth, and
+    pairs across parts are used for neither side. sigmas: bandwidths to choose from, in standard deviations of training
+    features.
+
+    >>> rows = Rows(np.array([[0.0], [1.0], [0.0], [5.0]]), np.array([0, 1, 0, 1.0]), np.array([0, 2, 4]), np.arange(4))
+    >>> weights = KliepAdaptation(sigmas=(0.5,)).weights(rows, rows.X, np.array([[2.0], [3.0], [4.0]]))
+    >>> bool(weights[0] > weights[1]), round(float(weights.mean()), 6)  # pairs with gaps 1 and 5
+    (True, 1.0)
+    """
+
+    level: ClassVar[str] = "pair"
+
+    def __init__(
+        self,
+        n_bases: int = 100,
+        n_train: int = 2000,
+        n_test: int = 1000,
+        n_folds: int = 3,
+        sigmas: tuple[float, ...] | None = None,
+        seed: int = 0,
+    ) -> None:
+        self.n_bases = n_bases
+        self.n_train = n_train
+        self.n_test = n_test
+        self.n_folds = n_folds
+        self.sigmas = sigmas
+        self.seed = seed
+
+    def weights(self, rows: Rows, X: np.ndarray, target: np.ndarray) -> np.ndarray:
+        """Weights of `rows.pairs`, mean 1; all 1 where the list has no pair or no feature varies."""
+        for name in ("n_bases", "n_train", "n_test"):
+            check_number(name, getattr(self, name), low=1, whole=True)
+        deviation = X.std(axis=0)
+        varies = deviation > 1e-12 * np.maximum(1, np.abs(X).max(axis=0))
+        if len(target) < 2 or not varies.any():
+            return np.ones(len(rows.pairs))
+        scaled, target = (np.ascontiguousarray(table[:, varies] / deviation[varies]) for table in (X, target))
+        rng = np.random.default_rng(self.seed)
+        train, test = self._train_samples(scaled, rows.pairs, rng), self._test_samples(target, rng)
+        ratio = fit_kliep(
+            train.differences,
+            test.differences,
+            n_bases=self.n_bases,
+            sigmas=self.sigmas,
+            n_folds=self.n_folds,
+            groups=test.rows,
+            mirrored=True,
+            seed=self.seed,
+        )
+        return weigh_pairs(ratio, scaled, rows.pairs)
+
+    def _train_samples(self, X: np.ndarray, pairs: Pairs, rng: np.random.Generator) -> _Samples:
+        drawn = np.sort(rng.choice(len(pairs), min(self.n_train, len(pairs)), replace=False))
+        ends = np.column_stack([pairs.better[drawn], pairs.worse[drawn]])
+        return _Samples(X[ends[:, 0]] - X[ends[:, 1]], ends)
+
+    def _test_samples(self, X: np.ndarray, rng: np.random.Generator) -> _Samples:
+        ends = np.column_stack(np.triu_indices(len(X), 1))
+        if len(ends) > self.n_test:
+            ends = ends[np.sort(rng.choice(len(ends), self.n_test, replace=False))]
+        return _Samples(X[ends[:, 0]] - X[ends[:, 1]], ends)
+
+
+def weigh_pairs(ratio: Kliep, X: np.ndarray, pairs: Pairs) -> np.ndarray:
+    """Weights of all pairs by a ratio fitted on some, scaled to mean 1."""
+    used = ratio.beta > 0
+    centres = ratio.centres[used]
+    squared, weights = np.empty(len(pairs)), np.empty(len(pairs))
+    pair_distances(X, pairs.better, pairs.worse, squared)
+    norms, scale = (centres * centres).sum(axis=1), 1 / (2 * ratio.sigma**2)
+    products = np.ascontiguousarray(X @ centres.T)
+    mirrored_pair_weights(pairs.better, pairs.worse, squared, products, norms, ratio.beta[used], scale, weights)
+    mean = weights.mean()
+    # Pairs may all be so far from the list that their weights vanish: then none is nearer than another.
+    return weights / mean if mean > 0 else np.ones(len(weights))
+
+
+def convert_weights(weights: np.ndarray, given: str, wanted: str, rows: Rows) -> np.ndarray:
+    """Weights at another level: the mean over what a row or list takes part in, the mean of a pair's two rows.
+
+    A row in no pair and a list without rows that count have weight 1. The result has mean 1.
+
+    >>> rows = Rows(np.zeros((3, 1)), np.array([1, 0, np.nan]), np.array([0, 3]), np.arange(3))
+    >>> convert_weights(np.array([1.0]), "pair", "row", rows).tolist()
+    [1.0, 1.0, 1.0]
+    """
+    for level in (given, wanted):
+        check_choice("level", level, LEVELS)
+    better, worse, _ = rows.pairs
+    if given == wanted:
+        return weights
+    if given == "pair":
+        ends, n_places = (rows.list_of[better], rows.n_lists) if wanted == "list" else (better, len(rows.y))
+        places = np.concatenate([ends, rows.list_of[worse] if wanted == "list" else worse])
+        return _means(places, np.concatenate([weights, weights]), n_places)
+    by_row = weights[rows.list_of] if given == "list" else weights
+    if wanted == "row":
+        return _to_mean_one(by_row)
+    if wanted == "list":
+        return _means(rows.list_of, by_row, rows.n_lists)
+    return _to_mean_one((by_row[better] + by_row[worse]) / 2)
+
+
+def _means(places: np.ndarray, values: np.ndarray, n_places: int) -> np.ndarray:
+    counts = np.bincount(places, minlength=n_places)
+    sums = np.bincount(places, weights=values, minlength=n_places)
+    return _to_mean_one(np.where(counts > 0, sums / np.maximum(counts, 1), 1.0))
+
+
+def _to_mean_one(weights: np.ndarray) -> np.ndarray:
+    mean = weights.mean() if len(weights) else 1.0
+    scaled: np.ndarray = weights / mean if mean > 0 else np.ones(len(weights))
+    return scaled
