@@ -1,0 +1,211 @@
+"""SGD of half-transductive ranking by reconstruction (Bai et al. 2010, section 2.1), one document a step.
+
+    gamma |V v_k - y_k|^2  +  max(0, margin - v_k.W x_k + v_k.W x_l)  +  max(0, margin - v_k.W x_k + v_l.W x_k)
+
+y_k is a document's row, x_k the same row as a query (perhaps with words left out), v_k its free vector, l
+another document. V (words, dim) is held as B M, so that no step touches more of it than a document's words:
+with c = rate * gamma and N = M^-1,
+
+    V <- V (I - 2c v v') + 2c y v'     is     M <- M (I - 2c v v'),   B += 2c y (N' v)' with the new N,
+
+and G = V'V follows in O(dim^2). Shapes: B, W (n_words, dim), vectors (n_docs, dim), M, N, G (dim, dim); M, N
+and G are float64, since thousands of steps add up in them. Rows are CSR. No checks, no random draws.
+"""
+
+import numpy as np
+from numba import njit
+
+FAST = {"contract", "reassoc", "arcp", "nsz"}  # sums may be reordered; NaN keeps its meaning
+CHECK_EVERY = 32  # steps between two looks at how well M can be inverted
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def project_row(indptr, indices, data, row, table, out):
+    """out = y_row @ table, in float64; return |y_row|^2."""
+    out[:] = 0
+    square = 0.0
+    for t in range(indptr[row], indptr[row + 1]):
+        value, entry = data[t], table[indices[t]]
+        if value != 0:
+            square += value * value
+            for j in range(len(out)):
+                out[j] += value * entry[j]
+    return square
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def add_row(indptr, indices, data, row, direction, table):
+    """table += outer(y_row, direction), touching only the row's words."""
+    for t in range(indptr[row], indptr[row + 1]):
+        value, entry = data[t], table[indices[t]]
+        if value != 0:
+            for j in range(len(direction)):
+                entry[j] += value * direction[j]
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def times(matrix, vector, out):
+    """out = matrix @ vector."""
+    for i in range(len(out)):
+        total = 0.0
+        for j in range(len(vector)):
+            total += matrix[i, j] * vector[j]
+        out[i] = total
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def transposed_times(matrix, vector, out):
+    """out = matrix' @ vector, reading the matrix row by row."""
+    out[:] = 0
+    for i in range(len(vector)):
+        for j in range(len(out)):
+            out[j] += matrix[i, j] * vector[i]
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def add_outer_product(scale, left, right, matrix):
+    """matrix += scale * outer(left, right)."""
+    for i in range(len(left)):
+        value = scale * left[i]
+        for j in range(len(right)):
+            matrix[i, j] += value * right[j]
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def reconstruct_step(indptr, indices, data, row, v, c, B, M, N, G, gradient, work):
+    """One descent step of V on |V v - y|^2 at rate c; return the loss before it.
+
+    gradient becomes 2 (G v - V'y), the gradient by v, at the V before the step: v itself is left to the
+    caller. c is cut so that 2c|v|^2 <= 1/2, beyond which a step would overshoot and M be hard to invert.
+    """
+    dim = len(v)
+    mapped, target, pulled = work[0], work[1], work[2]
+    square = project_row(indptr, indices, data, row, B, mapped)
+    transposed_times(M, mapped, target)  # V'y
+    times(G, v, gradient)  # V'V v
+    length = loss = 0.0
+    for j in range(dim):
+        length += v[j] * v[j]
+        loss += v[j] * (gradient[j] - 2 * target[j])
+    loss += square
+    if c * length > 0.25:
+        c = 0.25 / length
+    step_gram(v, c, loss, target, gradient, G, pulled)
+    left = 1 - 2 * c * length
+    times(M, v, pulled)
+    add_outer_product(-2 * c, pulled, v, M)
+    transposed_times(N, v, pulled)
+    add_outer_product(2 * c / left, v, pulled, N)
+    for j in range(dim):
+        pulled[j] *= 2 * c / left
+    add_row(indptr, indices, data, row, pulled, B)
+    for j in range(dim):
+        gradient[j] = 2 * (gradient[j] - target[j])
+    return loss
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def step_gram(v, c, loss, target, gram_v, G, shift):
+    """G <- V'V of the new V = V E + 2c y v', where E = I - 2c v v': all changes are along v.
+
+    E G E + 2c (E t v' + v t'E) + 4c^2 |y|^2 v v' = G + s v' + v s' with t = V'y, g = G v and
+    s = 2c (t - g) + 2c^2 |V v - y|^2 v.
+    """
+    for j in range(len(v)):
+        shift[j] = 2 * c * (target[j] - gram_v[j]) + 2 * c * c * loss * v[j]
+    for i in range(len(v)):
+        for j in range(len(v)):
+            G[i, j] += shift[i] * v[j] + v[i] * shift[j]
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def dot(a, b):
+    """a . b in float64."""
+    total = 0.0
+    for j in range(len(a)):
+        total += a[j] * b[j]
+    return total
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def hinge_step(indptr, indices, queries, k, other, rival, rate, margin, vectors, W, gradient, work):
+    """One descent step of W and v_rival on both margin losses; return their sum before it.
+
+    `other` is the document whose query should score less for v_k, `rival` the one whose vector should score
+    less for the query of k. work[0] is W x_k. The gradient by v_k is added to `gradient`: v_k itself is left
+    to the caller.
+    """
+    v, mine, theirs, step = vectors[k], work[0], work[1], work[2]
+    project_row(indptr, indices, queries, other, W, theirs)
+    own = dot(v, mine)
+    first = margin - own + dot(v, theirs)
+    second = margin - own + dot(vectors[rival], mine)
+    step[:] = 0
+    if first > 0:
+        for j in range(len(v)):
+            gradient[j] -= mine[j] - theirs[j]
+            step[j] = rate * v[j]
+            theirs[j] = -step[j]
+        add_row(indptr, indices, queries, other, theirs, W)
+    if second > 0:
+        for j in range(len(v)):
+            gradient[j] -= mine[j]
+            step[j] += rate * (v[j] - vectors[rival, j])
+            vectors[rival, j] -= rate * mine[j]
+    if first > 0 or second > 0:
+        add_row(indptr, indices, queries, k, step, W)
+    return max(first, 0.0) + max(second, 0.0)
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def hardest(candidates, vectors, mine):
+    """The candidate whose vector scores best for a query's image; of equals the first."""
+    best = candidates[0]
+    found = dot(vectors[best], mine)
+    for other in candidates[1:]:
+        score = dot(vectors[other], mine)
+        if score > found:
+            best, found = other, score
+    return best
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def train_documents(
+    indptr, indices, data, queries, order, candidates, start, rates, gamma, margin,
+    vectors, W, B, M, N, G, limit, losses,
+):  # fmt: skip
+    """Visit the documents of `order` from `start` on; return where it stopped: at the end, or where to fold.
+
+    Step t falls on document order[t] against the documents candidates[t] at rate rates[t]: the first of them
+    gives the other query, the hardest of them the rival vector. losses (2) gains reconstruction and margin
+    losses. Stops early when |M| |N| (Frobenius) passes `limit`, so that the caller folds M into B.
+    """
+    dim = vectors.shape[1]
+    gradient, work = np.empty(dim), np.empty((3, dim))
+    for t in range(start, len(order)):
+        k, rate = order[t], rates[t]
+        v = vectors[k]
+        if gamma > 0:
+            losses[0] += reconstruct_step(indptr, indices, data, k, v, rate * gamma, B, M, N, G, gradient, work)
+            for j in range(dim):
+                gradient[j] *= gamma
+        else:
+            gradient[:] = 0
+        project_row(indptr, indices, queries, k, W, work[0])
+        other, rival = candidates[t, 0], hardest(candidates[t], vectors, work[0])
+        losses[1] += hinge_step(indptr, indices, queries, k, other, rival, rate, margin, vectors, W, gradient, work)
+        for j in range(dim):
+            v[j] -= rate * gradient[j]
+        if t % CHECK_EVERY == CHECK_EVERY - 1 and frobenius(M) * frobenius(N) > limit:
+            return t + 1
+    return len(order)
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def frobenius(matrix):
+    """Square root of the sum of all squares."""
+    total = 0.0
+    for i in range(matrix.shape[0]):
+        for j in range(matrix.shape[1]):
+            total += matrix[i, j] * matrix[i, j]
+    return np.sqrt(total)

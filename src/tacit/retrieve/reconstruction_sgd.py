@@ -1,0 +1,142 @@
+"""Training of `htr-reconstruction`: the tables, their start at LSI's concepts, and epochs of one step a document.
+
+With C the concepts (leading right singular vectors) of the items, V = W' = C and v_i = y_i C: where the
+reconstruction error alone is least. Every step of an epoch follows the one before, so the number of threads
+changes nothing; what a step costs depends on its document and on dim, not on how many items there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+import scipy.sparse as sp
+
+from tacit.core import one_blas_thread
+from tacit.kernels.reconstruction import train_documents
+from tacit.retrieve.sides import project
+
+FOLD_FROM = 1e4  # |M| |M^-1|: float32 rows of B carry three good digits in the weakest direction
+LARGEST = 1e4  # vectors that are longer have run away: rows have unit length
+
+
+@dataclass(frozen=True)
+class ReconstructionSettings:
+    """gamma: weight of reconstruction; margin; n_drawn: rivals drawn for a step; keep: share of words that ask."""
+
+    gamma: float = 1.0
+    margin: float = 0.1
+    n_drawn: int = 1
+    keep: float = 0.5
+
+
+class ReconstructionTrainer:
+    """Visits every document once in an epoch.
+
+    rows: CSR (n_docs, n_words), float32; concepts: float32 (n_words, dim).
+    Changed: query_table (W', n_words by dim), vectors (n_docs, dim), basis and factors (V = basis @ M).
+    """
+
+    def __init__(self, rows: sp.csr_array, concepts: np.ndarray, settings: ReconstructionSettings) -> None:
+        self.rows, self.settings = rows, settings
+        self.query_table, self.basis = concepts.copy(), concepts.copy()
+        self.vectors = np.ascontiguousarray(project(rows, concepts), dtype=np.float32)
+        self.losses = dict[str, float]()
+        self._best = self._before = self._state()
+        self._unfold()
+
+    def _unfold(self) -> None:
+        """M = N = I and the Gram matrix of the basis as it is now."""
+        dim = self.basis.shape[1]
+        with one_blas_thread():
+            self._gram = (self.basis.T @ self.basis).astype(np.float64)
+        self._mixing, self._inverse = np.eye(dim), np.eye(dim)
+
+    def fold(self) -> None:
+        """basis <- basis @ M, so that V stays and M is easy to invert again."""
+        with one_blas_thread():
+            self.basis = self.basis @ self._mixing.astype(np.float32)
+        self._unfold()
+
+    def epoch(self, rng: np.random.Generator, rates: tuple[float, float]) -> float:
+        """Train once over all documents, the rate falling from the first to the second; return the mean loss.
+
+        Its parts stand in `losses` afterwards.
+        """
+        rows, settings, n_docs = self.rows, self.settings, self.rows.shape[0]
+        order = rng.permutation(n_docs)
+        drawn = rng.integers(0, n_docs - 1, (n_docs, settings.n_drawn))
+        drawn += drawn >= order[:, None]  # never the document itself
+        asked = leave_out_words(rows, settings.keep, rng).data
+        falling = np.linspace(*rates, n_docs, endpoint=False)
+        losses, at = np.zeros(2), 0
+        while at < n_docs:
+            at = train_documents(
+                rows.indptr, rows.indices, rows.data, asked, order, drawn, at, falling,
+                settings.gamma, settings.margin, self.vectors, self.query_table,
+                self.basis, self._mixing, self._inverse, self._gram, FOLD_FROM, losses,
+            )  # fmt: skip
+            self.fold()
+        reconstruction, margin = (losses / n_docs).tolist()
+        self.losses = {"reconstruction": reconstruction, "margin": margin}
+        return float(settings.gamma * reconstruction + margin)
+
+    @contextmanager
+    def running(self) -> Iterator[Self]:
+        """Nothing to hold open: all is done in one thread."""
+        yield self
+
+    def _state(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        return self.query_table.copy(), self.vectors.copy(), self.basis.copy()
+
+    def _set(self, state: tuple[np.ndarray, np.ndarray, np.ndarray]) -> None:
+        self.query_table, self.vectors, self.basis = (table.copy() for table in state)
+        self._unfold()
+
+    def start_epoch(self) -> None:
+        """Remember the state to go back to when numbers run away."""
+        self._before = self._state()
+
+    def go_back(self) -> None:
+        """Undo the epoch."""
+        self._set(self._before)
+
+    def keep_best(self) -> None:
+        """The present state is the best so far."""
+        self._best = self._state()
+
+    def take_best(self) -> None:
+        """Return to the best state."""
+        self._set(self._best)
+
+    def is_sound(self) -> bool:
+        """Whether every number is finite and of a sensible size."""
+        # A comparison with NaN is False, so one look tells both.
+        return all(bool((np.abs(table) < LARGEST).all()) for table in (self.query_table, self.vectors, self.basis))
+
+
+def leave_out_words(rows: sp.csr_array, keep: float, rng: np.random.Generator) -> sp.csr_array:
+    """Each word of each row kept with this probability, the rest set to 0, rows as long as they were.
+
+    Entries stay stored, so the result has the places of `rows`. A row that would lose all keeps all.
+
+    >>> rows = sp.csr_array(np.array([[3.0, 4.0, 0.0]], np.float32))
+    >>> leave_out_words(rows, 0.5, np.random.default_rng(0)).toarray()
+    array([[0., 5., 0.]], dtype=float32)
+    """
+    kept = rng.random(rows.nnz) < keep if keep < 1 else np.ones(rows.nnz, bool)
+    return scaled_part(rows, kept)
+
+
+def scaled_part(rows: sp.csr_array, kept: np.ndarray) -> sp.csr_array:
+    """The kept entries of each row, others 0, at the row's length; a row without any stays whole."""
+    row_of = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
+    squares = rows.data.astype(np.float64) ** 2
+    whole = np.bincount(row_of, squares, rows.shape[0])
+    part = np.bincount(row_of, squares * kept, rows.shape[0])
+    scale = np.sqrt(whole / np.where(part > 0, part, 1))
+    data = np.where(part[row_of] > 0, rows.data * kept * scale[row_of], rows.data).astype(np.float32)
+    return sp.csr_array((data, rows.indices, rows.indptr), shape=rows.shape)
