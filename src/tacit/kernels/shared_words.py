@@ -65,7 +65,7 @@ def pull_diagonal(starts, ends, indices, data, pool, size, place_of, spread, pul
 
 @njit(cache=True, nogil=True)
 def shared_sum(indices, data, at, end, other_indices, other_data, other, other_end, diagonal):
-    """sum_w x_w diagonal_w y_w of two rows, given by their first places and ends; without a branch for each word."""
+    """sum_w x_w diagonal_w y_w of two rows, given by their first places and ends."""
     total = np.float32(0)
     while at < end and other < other_end:
         word, other_word = indices[at], other_indices[other]

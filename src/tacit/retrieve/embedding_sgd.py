@@ -97,7 +97,9 @@ class EmbeddingTrainer(BlockTrainer):
         self._before = self._best = tables
         self._n_owners = 1 if self.n_threads == 1 else OWNERS_PER_THREAD * self.n_threads
         self._query_rows, self._item_rows = _share(sides.query_rows, sides.item_rows, self._n_owners)
-        self._query_words, self._item_words = _share(sides.query_words, sides.item_words, self._n_owners)
+        self._query_words, self._item_words = self._query_rows, self._item_rows
+        if sides.item_words is not sides.item_rows or sides.query_words is not sides.query_rows:
+            self._query_words, self._item_words = _share(sides.query_words, sides.item_words, self._n_owners)
         dim, block, pool_size = tables.queries.shape[1], settings.block, max(len(self._pool), 2 * settings.block)
         self._views = [_View(pool_size, block, dim) for _ in range(2 if settings.gamma > 0 else 1)]
         self._query_vectors, self._query_steps = (np.zeros((block, dim), np.float32) for _ in range(2))
