@@ -80,8 +80,8 @@ class Rows:
         """Raise unless there is something to learn from."""
         if not len(self.pairs):
             raise TacitError(
-                f"no two rows of one list have different grades: of {len(self.y)} rows in {self.n_lists} lists "
-                f"{int(np.isnan(self.y).sum())} are unjudged; want at least one pair of grades or one preference"
+                f"no two rows of one list have different grades (n_samples={len(self.y)} in {self.n_lists} lists, "
+                f"{int(np.isnan(self.y).sum())} unjudged); want at least one pair of grades or one preference"
             )
 
     def take(self, numbers: np.ndarray) -> Rows:

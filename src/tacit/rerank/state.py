@@ -22,7 +22,7 @@ KIND = "ListRanker"
 
 TEXT = "text"  # in `_fitted` in the place of axes: the attribute is a string
 
-DTYPES = ("float64", "float32", "int64")
+DTYPES = ("float64", "float32", "int64", "uint8")
 
 Arrays = Mapping[str, np.ndarray]
 
@@ -61,7 +61,7 @@ def ranker_state(ranker: ListRanker) -> tuple[dict[str, Any], dict[str, np.ndarr
 
 def ranker_from_state(header: Mapping[str, Any], arrays: Arrays) -> ListRanker:
     """The ranker that `ranker_state` took apart."""
-    ranker = _class_named(header["class"])(**header["params"])
+    ranker = _class_named(header["class"])(**{name: _given(value) for name, value in header["params"].items()})
     ranker.n_features_in_ = header["n_features"]
     lengths: dict[str, int] = {"features": header["n_features"]}
     for name, axes in ranker._fitted.items():
@@ -106,8 +106,17 @@ def _is_record(value: Any) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    """JSON knows no tuples."""
-    return [_plain(part) for part in value] if isinstance(value, list | tuple) else value
+    """A parameter in JSON, which knows neither tuples nor infinity."""
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    return {"infinity": int(np.sign(value))} if isinstance(value, float) and np.isinf(value) else value
+
+
+def _given(value: Any) -> Any:
+    """The parameter that `_plain` wrote."""
+    if isinstance(value, list):
+        return [_given(part) for part in value]
+    return value["infinity"] * np.inf if isinstance(value, dict) else value
 
 
 def _take(arrays: Arrays, name: str, axes: list[str], lengths: dict[str, int]) -> np.ndarray:
