@@ -204,7 +204,7 @@ def test_wrong_parameters_are_named(options, problem):
 
 
 def test_mistakes_in_data_are_named():
-    with pytest.raises(TacitError, match="of 3 rows in 1 lists 2 are unjudged"):
+    with pytest.raises(TacitError, match="2 (are )?unjudged"):
         BradleyTerryRanker().fit(np.eye(3), [1, -1, -1])
     with pytest.warns(UserWarning, match="2 preferences contradict"):
         BradleyTerryRanker(n_epochs=2).fit(np.eye(3), [-1, -1, -1], pairs=np.array([[0, 1], [1, 0]]))

@@ -113,7 +113,7 @@ class GradientRanker(ListRanker):
         self.center_, self.spread_ = center_and_spread(rows.X)
         X = self._scaled(rows.X, rows.list_of)
         scorer = make_scorer(X.shape[1], self.n_hidden)
-        watch = self._watch(validation)
+        watch = self._watch(validation, any(setting.beta or setting.expected for setting in settings))
         with one_blas_thread():
             self._train_settings(rows, X, scorer, settings, watch)
 
@@ -173,10 +173,10 @@ class GradientRanker(ListRanker):
         table = (X - self.center_) / self.spread_
         return scale_lists(table, lists) if self.scale == "list" else table
 
-    def _watch(self, validation: Rows | None) -> Watch | None:
-        if validation is None or not len(validation.pairs):
+    def _watch(self, validation: Rows | None, unjudged: bool) -> Watch | None:
+        if validation is None:
             return None
-        return Watch(self._scaled(validation.X, validation.list_of), validation.pairs)
+        return Watch.of(self._scaled(validation.X, validation.list_of), validation, unjudged)
 
     def _neighbours(self, rows: Rows, X: np.ndarray) -> NeighbourPairs:
         content, similarities = self._near

@@ -5,7 +5,9 @@ l2 theta, and takes one step of Adam over all rows. There is nothing random in i
 
 On validation counts the share of judged pairs in the right order, ties half: with labels as few as in training, a
 measure of the top of lists says less than all pairs do, and unlike a likelihood it does not depend on the scale of
-scores, which regularizers change. The first of equal settings and the earliest of equal epochs win.
+scores, which regularizers change. Rankers that learn from unjudged rows also choose by them: the expected pairs of the
+validation lists join the judged ones, each with its chance as weight. The first of equal settings and the earliest of
+equal epochs win.
 """
 
 from __future__ import annotations
@@ -17,7 +19,8 @@ from typing import Protocol
 import numpy as np
 
 from tacit.core import DivergedError
-from tacit.rerank.rows import Pairs
+from tacit.rerank.regularizer_expected import expected_pairs
+from tacit.rerank.rows import Pairs, Rows
 from tacit.rerank.scorers import Scorer
 
 MOMENTUM, SPREAD, TINY = 0.9, 0.999, 1e-8  # Adam's usual constants
@@ -39,6 +42,15 @@ class Watch:
 
     X: np.ndarray
     pairs: Pairs
+
+    @classmethod
+    def of(cls, X: np.ndarray, rows: Rows | None, unjudged: bool = False) -> Watch | None:
+        """A watch over all that is known, with expected pairs if `unjudged`; None where nothing is known."""
+        if rows is None:
+            return None
+        known = [rows.pairs, expected_pairs(rows)] if unjudged else [rows.pairs]
+        pairs = Pairs(*(np.concatenate(columns) for columns in zip(*known, strict=True)))
+        return cls(X, pairs) if len(pairs) else None
 
     def value(self, scores: np.ndarray) -> float:
         """Weighted share of pairs in the right order."""

@@ -28,6 +28,7 @@ class LambdaMartRanker(LightGbmRanker):
     """Boosted trees on semi-supervised lambda gradients; see `LightGbmRanker` and `LambdaRankRanker` for parameters."""
 
     _allow_nan: ClassVar[bool] = False
+    _unjudged: ClassVar[bool] = True
 
     def __init__(
         self,

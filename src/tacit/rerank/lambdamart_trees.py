@@ -28,6 +28,7 @@ class LightGbmRanker(ListRanker):
 
     _fitted: ClassVar[dict[str, str]] = {"model_": "bytes", "n_trees_": ""}
     _allow_nan: ClassVar[bool] = True
+    _unjudged: ClassVar[bool] = False  # whether unjudged rows help to choose
 
     def __init__(
         self, n_trees: int = 200, n_leaves: int = 15, n_leaf_rows: int = 20, rate: float = 0.05, seed: int = 0
@@ -50,8 +51,9 @@ class LightGbmRanker(ListRanker):
         lightgbm = import_lightgbm()
         booster = lightgbm.train({"objective": objective} | self._options(), data, self.n_trees)
         self.n_trees_ = booster.num_trees()
-        if validation is not None and len(validation.pairs):
-            self.n_trees_ = best_number(booster, Watch(validation.X, validation.pairs))
+        watch = None if validation is None else Watch.of(validation.X, validation, self._unjudged)
+        if watch is not None:
+            self.n_trees_ = best_number(booster, watch)
         text = booster.model_to_string(num_iteration=self.n_trees_)
         self.model_ = np.frombuffer(text.encode(), np.uint8)
 

@@ -46,7 +46,7 @@ class SemiRankBoostRanker(RankBoostRanker):
         judged = ~np.isnan(rows.y)
         guessed = replace(rows, y=np.where(judged, rows.y, guess_grades(rows)))
         prepared = self.prepare(guessed)
-        watch = None if validation is None or not len(validation.pairs) else Watch(validation.X, validation.pairs)
+        watch = None if validation is None else Watch.of(validation.X, validation, unjudged=True)
         best, kept = -np.inf, None
         for share in shares if watch is not None else shares[:1]:
             weights = _pair_weights(guessed.pairs, judged, len(rows.given), share)

@@ -33,7 +33,7 @@ class RankSvmRanker(ListRanker):
         costs = values_of("C", self.C, low=0, open_low=True)
         rows.check_has_pairs()
         _, spread = center_and_spread(rows.X)  # scores need no centre: only differences count
-        watch = None if validation is None or not len(validation.pairs) else Watch(validation.X, validation.pairs)
+        watch = None if validation is None else Watch.of(validation.X, validation)
         best = -np.inf
         for cost in costs if watch is not None else costs[:1]:
             coef = _solve(rows, spread, cost) / spread

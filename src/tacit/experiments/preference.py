@@ -1,0 +1,161 @@
+"""Experiment `preference`: rankers of LETOR lists of which few rows are judged (PREF, figures 5 and 7).
+
+Labels are kept for a share of each query's documents, drawn at random or the top m by BM25 (`--labels top`), and
+validation labels are cut alike; test lists are whole. Semi-supervised rankers see the unjudged rows, the others do not:
+`linear` is `ssbt` with beta = expected = 0, and `lambdarank` is `sslambdarank` so. `upper-bound` is `linear` with all
+labels of training and validation.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from tacit.core import Lists, check_choice, track
+from tacit.experiments.cells import CellCache
+from tacit.experiments.letor_task import (
+    LETOR_SETS,
+    FoldLists,
+    LetorCorpus,
+    cut_labels,
+    measure_folds,
+    read_letor_corpus,
+)
+from tacit.experiments.preference_figures import preference_figures
+from tacit.experiments.report import Report, Row
+from tacit.experiments.request import Request
+from tacit.rerank.registry import get_list_system
+from tacit.rerank.rows import graded_pairs
+
+SYSTEMS = (
+    "linear", "bt", "ssbt", "lambdarank", "sslambdarank", "sslambdamart", "lightgbm", "rankboost", "ranksvm",
+    "upper-bound",
+)  # fmt: skip
+QUICK_SYSTEMS = ("linear", "ssbt", "upper-bound")
+SEMI = ("ssbt", "sslambdarank", "sslambdamart")
+SHARES, TOPS = (0.05, 0.1, 0.2, 0.5, 1.0), (2, 3, 5, 10, 15)
+MEASURES = {"nDCG-letor@10": "nDCG-letor@10", "MAP": "AP"}
+# Number, from 0, of BM25 of the whole document in each set.
+BM25_COLUMN = {"MQ2008": 24, "OHSUMED-letor3-QueryLevelNorm": 40, "OHSUMED-letor2": 20}
+EFFECTS = {"n_neighbours": (1, 2, 5, 10, 20), "beta": (0.0, 0.1, 1.0, 5.0, 20.0, 80.0)}
+EFFECT_SHARE = 0.1
+
+Cell = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Task:
+    """A LETOR set whose labels can be cut."""
+
+    corpus: LetorCorpus
+    labels: str
+
+    def cut(self, cell: Cell) -> list[FoldLists]:
+        """All folds with the labels of a cell; test lists stay whole."""
+        return [
+            replace(fold, train=self._keep(fold.train, cell), vali=self._keep(fold.vali, cell)) for fold in self.corpus
+        ]
+
+    def _keep(self, lists: Lists, cell: Cell) -> Lists:
+        if cell["system"] == "upper-bound":
+            return lists
+        if self.labels == "random":
+            return cut_labels(lists, cell["share"], cell["seed"])
+        return keep_top(lists, cell["k"], lists.X[:, BM25_COLUMN[self.corpus.name]])
+
+
+def keep_top(lists: Lists, m: int, ranks: np.ndarray) -> Lists:
+    """Keep the labels of the m rows of each list with the highest ranks.
+
+    >>> lists = Lists(np.zeros((4, 1)), np.ones(4), np.array([0, 4]), ["7"], [""] * 4)
+    >>> keep_top(lists, 2, np.array([0.1, 0.9, 0.3, 0.5])).y.tolist()
+    [nan, 1.0, nan, 1.0]
+    """
+    order = np.lexsort((np.arange(len(ranks)), -ranks, lists.qid))
+    place = np.arange(len(order)) - lists.starts[lists.qid[order]]
+    y = np.full(len(lists.y), np.nan)
+    kept = order[place < m]
+    y[kept] = lists.y[kept]
+    return replace(lists, y=y)
+
+
+def run(request: Request) -> Report:
+    """Measure the systems for each share of labels; `full` adds seeds and the effects of K and beta."""
+    name = request.corpus or "MQ2008"
+    task = Task(read_letor_corpus(request.data_folder, check_choice("corpus", name, LETOR_SETS)),
+                check_choice("labels", request.labels or "random", ("random", "top")))  # fmt: skip
+    cells = list(_cells(request, task))
+    for system in {cell["system"] for cell in cells} - {"upper-bound"}:
+        get_list_system(system)  # a wrong name is told before the work
+    cache = CellCache(request.cells if request.full else None)
+    rows = [
+        cache.row(cell, partial(measure_cell, task, cell, request.threads))
+        for cell in track(cells, f"preference on {name}")
+    ]
+    report = Report("preference", name, request.seed, rows, _notes(task, request), test="wilcoxon")
+    return replace(report, figures=preference_figures(report, labelled_pairs(task, cells)))
+
+
+def _cells(request: Request, task: Task) -> Iterator[Cell]:
+    """One cell for each seed, share and system; then the effects."""
+    systems = request.systems or (QUICK_SYSTEMS if request.quick else SYSTEMS)
+    base = {"experiment": "preference", "corpus": task.corpus.name, "labels": task.labels}
+    key, values = ("share", SHARES) if task.labels == "random" else ("k", TOPS)
+    for seed in request.seeds:
+        for value in values[1:2] if request.quick else values:
+            for system in systems:
+                yield base | {"system": system, "seed": seed, key: value}
+    if request.full and task.labels == "random":
+        for parameter, options in EFFECTS.items():
+            for option in options:
+                yield base | {"system": "ssbt", "seed": request.seed, "share": EFFECT_SHARE, parameter: option}
+
+
+def measure_cell(task: Task, cell: Cell, threads: int | None) -> Row:
+    """Fit and measure one system on all folds."""
+    system = get_list_system("linear" if cell["system"] == "upper-bound" else cell["system"])
+    changed = {name: cell[name] for name in EFFECTS if name in cell}
+    chosen: list[Mapping[str, float]] = []
+    begin = time.perf_counter()
+
+    def score(fold: FoldLists) -> np.ndarray:
+        ranker = system.make(cell["seed"], threads).set_params(**changed)
+        ranker.fit(fold.train.X, fold.train.y, fold.train.qid, validation=fold.vali)
+        chosen.append(ranker.chosen())
+        return ranker.predict(fold.test.X, fold.test.qid)
+
+    values = measure_folds(task.cut(cell), score, MEASURES)
+    setting = {name: cell[name] for name in ("share", "k", "seed", *EFFECTS) if name in cell}
+    return Row(cell["system"], values, time.perf_counter() - begin, setting, _medians(chosen))
+
+
+def _medians(chosen: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """What the folds chose, in the middle."""
+    return {name: float(np.median([choice[name] for choice in chosen])) for name in chosen[0]}
+
+
+def labelled_pairs(task: Task, cells: Sequence[Cell]) -> dict[float, float]:
+    """Mean number of judged pairs of a fold's training lists, for each share (or m)."""
+    found: dict[float, float] = {}
+    for cell in cells:
+        value = cell["share"] if "share" in cell else cell["k"]
+        if value not in found and cell["system"] != "upper-bound":
+            found[value] = float(np.mean([len(graded_pairs(f.train.y, f.train.starts)) for f in task.cut(cell)]))
+    return found
+
+
+def _notes(task: Task, request: Request) -> list[str]:
+    kept = "max(2, round(share n)) random rows" if task.labels == "random" else "the k best rows by BM25"
+    budget = "; ".join(f"{name} {dict(get_list_system(name).params)}" for name in ("linear", "ssbt", "sslambdarank"))
+    return [
+        task.corpus.summary,
+        f"labels of {kept} of each query are kept, in validation as in training; test lists are whole; "
+        f"{len(request.seeds)} seed(s)",
+        f"chosen on each fold's validation lists: {budget}; bt and lambdarank the epoch only",
+        "linear is ssbt with beta = expected = 0, lambdarank is sslambdarank so; upper-bound is linear with all labels",
+    ]

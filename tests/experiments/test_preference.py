@@ -1,0 +1,79 @@
+"""The protocol on small lists that are written to disk: labels cut alike, test lists whole, report complete."""
+
+import json
+
+import numpy as np
+import pytest
+
+from tacit.core import Lists, UsageError
+from tacit.data.letor import write_lists
+from tacit.experiments.letor_task import read_letor_corpus
+from tacit.experiments.preference import SHARES, Task, keep_top, run
+from tacit.experiments.request import Request
+
+N_LISTS, N_ROWS = 15, 12
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    """A set of the shape of MQ2008 in which feature 0 makes the grade."""
+    folder = tmp_path_factory.mktemp("data")
+    home = folder / "letor" / "MQ2008"
+    home.mkdir(parents=True)
+    rng = np.random.default_rng(0)
+    X = rng.random((N_LISTS * N_ROWS, 46))
+    y = np.digitize(X[:, 0] + rng.normal(0, 0.1, len(X)), [0.6, 0.9]).astype(float)
+    names = [str(number) for number in range(N_LISTS)]
+    starts = np.arange(0, len(X) + 1, N_ROWS)
+    write_lists(Lists(X, y, starts, names, [f"d{row}" for row in range(len(X))]), home / "MQ2008.txt.gz")
+    folds = {"Fold1": {"train": names[:9], "vali": names[9:12], "test": names[12:]}}
+    (home / "folds.json").write_text(json.dumps(folds))
+    return folder
+
+
+def test_only_training_and_validation_labels_are_cut(data):
+    task = Task(read_letor_corpus(data, "MQ2008"), "random")
+    (fold,) = task.cut({"system": "ssbt", "share": 0.25, "seed": 0})
+    for lists in (fold.train, fold.vali):
+        assert (np.add.reduceat(np.isfinite(lists.y), lists.starts[:-1]) == 3).all()
+    assert np.isfinite(fold.test.y).all()
+    (whole,) = task.cut({"system": "upper-bound", "share": 0.25, "seed": 0})
+    assert np.isfinite(whole.train.y).all()
+
+
+def test_top_keeps_the_best_by_bm25_in_every_list(data):
+    lists = read_letor_corpus(data, "MQ2008").lists
+    kept = keep_top(lists, 3, lists.X[:, 24])
+    for number in range(len(lists)):
+        rows = lists.rows(number)
+        best = set(np.argsort(-lists.X[rows, 24])[:3].tolist())
+        assert set(np.flatnonzero(np.isfinite(kept.y[rows])).tolist()) == best
+
+
+@pytest.mark.parametrize(("labels", "key"), [("random", "share"), ("top", "k")])
+def test_report_has_a_row_for_each_share_and_curves(data, labels, key, tmp_path):
+    report = run(Request(data=data, systems=("linear", "ranksvm", "upper-bound"), labels=labels))
+    assert len(report.rows) == 3 * len(SHARES)
+    assert all({key, "seed"} <= set(row.setting) for row in report.rows)
+    assert all(len(row.values["MAP"]) == 3 for row in report.rows)
+    found = report.to_json()
+    assert {"better", "worse", "metric", "p", key} <= set(found["tests"][0])
+    for name, draw in report.figures.items():
+        draw(tmp_path / f"{name}.png")
+    assert set(report.figures) == {"curve-nDCG-letor-10", "curve-MAP"}
+
+
+def test_both_kinds_learn_what_makes_the_grade(data):
+    report = run(Request(data=data, systems=("linear", "ssbt")))
+    means = {(row.system, row.setting["share"]): row.metrics["MAP"] for row in report.rows}
+    assert (
+        min(means[system, 1.0] for system in ("linear", "ssbt")) > 0.75
+    )  # 9 lists and 46 features; chance is below .5
+
+
+def test_wrong_names_are_told_first(data):
+    for request in (
+        Request(data=data, systems=("nothing",)), Request(data=data, corpus="MQ2009"), Request(data=data, labels="all"),
+    ):  # fmt: skip
+        with pytest.raises(UsageError, match="want one of"):
+            run(request)
