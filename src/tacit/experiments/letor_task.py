@@ -18,7 +18,6 @@ from tacit.data.folds import Fold
 from tacit.metrics import evaluate_rows
 
 LETOR_SETS = ("OHSUMED-letor2", "OHSUMED-letor3-QueryLevelNorm", "MQ2008")
-LETOR_NEEDS = "TACIT_DATA with letor/ (OHSUMED-letor2, OHSUMED-letor3-QueryLevelNorm, MQ2008)"
 
 # Names in reports, and the measures behind them.
 MEASURES = {

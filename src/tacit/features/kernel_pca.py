@@ -53,6 +53,9 @@ DEFAULT_KERNELS = (Kernel("linear", 7), Kernel("polynomial", 6), Kernel("gaussia
 class KernelPca(TransformerMixin, BaseEstimator):
     """Components of several kernels side by side.
 
+    scale: features get mean 0 and deviation 1 over the list; clip: components stay between these quantiles (0.01: the
+    first and the last percent) of the list's own, which linear rankers need, as documents of other lists lie far out.
+
     Learned: families_, the kind of kernel of each column; n_cut_, how many components the list was too short for
     (a list of m documents has at most m - 1 directions) or did not vary in: those columns are 0.
 
@@ -62,8 +65,10 @@ class KernelPca(TransformerMixin, BaseEstimator):
     ((4, 5), 'gaussian', 0)
     """
 
-    def __init__(self, kernels: Sequence[Kernel] = DEFAULT_KERNELS, scale: bool = True) -> None:
-        self.kernels, self.scale = kernels, scale
+    def __init__(
+        self, kernels: Sequence[Kernel] = DEFAULT_KERNELS, scale: bool = True, clip: float | None = None
+    ) -> None:
+        self.kernels, self.scale, self.clip = kernels, scale, clip
 
     def fit(self, X: np.ndarray, y: Any = None) -> Self:
         """Find the directions of the rows of a list, (m, n_features) with m >= 2."""
@@ -78,6 +83,10 @@ class KernelPca(TransformerMixin, BaseEstimator):
         self.families_ = [kernel.kind for kernel in self.kernels for _ in range(kernel.n_components)]
         asked = sum(kernel.n_components for kernel in self.kernels)
         self.n_cut_ = asked - sum(basis.weights.shape[1] for basis in self.bases_)
+        self.range_ = None
+        if self.clip is not None:
+            check_number("clip", self.clip, low=0, high=0.5)
+            self.range_ = np.quantile(self.transform(X), [self.clip, 1 - self.clip], axis=0)
         return self
 
     def transform(self, X: np.ndarray) -> np.ndarray:
@@ -92,7 +101,7 @@ class KernelPca(TransformerMixin, BaseEstimator):
             found = self._values_for(kernel, basis, rows, products, squared) @ basis.weights - basis.shift
             out[:, first : first + found.shape[1]] = found
             first += kernel.n_components
-        return out
+        return out if self.range_ is None else np.clip(out, *self.range_)
 
     @property
     def _norms(self) -> np.ndarray:

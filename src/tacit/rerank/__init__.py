@@ -10,12 +10,17 @@ from typing import Any
 
 _HOME_OF = {
     "AdaCostRanker": "adacost",
+    "DiscoveredFeaturesRanker": "discovery",
+    "GuardedRanker": "guarded",
+    "KliepAdaptation": "importance",
     "LIST_SYSTEMS": "registry",
     "ListRanker": "base",
+    "ListRidgeRanker": "transduction_ridge",
     "ListSystem": "registry",
     "RankBoostRanker": "rankboost",
     "RankingTask": "ranking_lists",
     "Rows": "rows",
+    "TransductiveRanker": "transduction",
     "fit_lists": "ranking_lists",
     "get_list_system": "registry",
     "load_ranker": "state",

@@ -8,8 +8,9 @@ The meta-algorithm of Duh and Kirchhoff (2011). For a list u (its features, neve
 
 With both, the weights are computed on the discovered features. Unjudged training rows stand in no pair. Lists are
 independent: they run in parallel through joblib (whose backend can be chosen by `joblib.parallel_config`), and have
-the same bits for any number of workers. With validation lists and a base whose every prefix is a ranker, a ranker is
-trained for each validation list too, and the number of rounds that is best over all of them is kept.
+the same bits for any number of workers. Where every stage of the base is a ranker (rounds of boosting, penalties from
+strong to weak), a ranker is trained for each validation list too, and the number of stages that is best over all of
+them is kept.
 """
 
 from __future__ import annotations
@@ -23,14 +24,18 @@ import numpy as np
 from sklearn.base import clone
 
 from tacit.core import UsageError, check_choice, check_number, count_threads, one_blas_thread, track
+from tacit.features.kernel_pca import KernelPca
 from tacit.metrics import evaluate_rows, is_loss, parse_measure
 from tacit.rerank.base import ListRanker
-from tacit.rerank.importance import Adaptation, convert_weights
+from tacit.rerank.importance import Adaptation, KliepAdaptation, convert_weights
 from tacit.rerank.precomputed import Bank, build_bank
 from tacit.rerank.rows import Rows, group_rows
 from tacit.rerank.transduction_bases import learner_of
 
 MODES = ("train", "precomputed")
+
+# Rounds of the default base: for a single list more of them bring nothing, and someone waits.
+N_ROUNDS = 150
 
 
 class ListResult(NamedTuple):
@@ -44,7 +49,7 @@ class TransductiveRanker(ListRanker):
     """A ranker for every list.
 
     base: estimator to train (default RankBoost; AdaCost where there are weights); discover: transformer with `fit(X)`
-    and `transform(X)`, such as `KernelPca()`; adapt: such as `KliepAdaptation()`; mode: "train" for each list, or
+    and `transform(X)`, or "kernel-pca"; adapt: such as `KliepAdaptation()`, or "kliep"; mode: "train" for each list, or
     "precomputed", a bank of n_precomputed rankers that are mixed for a list; average: the score of a list is the mean
     over all numbers of rounds, and none is chosen; measure: what validation lists choose the number of rounds by;
     n_validation: how many of them are looked at, evenly spread (None: all); threads: lists at a time.
@@ -64,7 +69,7 @@ class TransductiveRanker(ListRanker):
         self,
         base: Any = None,
         discover: Any = None,
-        adapt: Adaptation | None = None,
+        adapt: Adaptation | str | None = None,
         mode: str = "train",
         average: bool = False,
         measure: str = "AP",
@@ -88,11 +93,13 @@ class TransductiveRanker(ListRanker):
         self._check_params()
         rows.check_has_pairs()
         self.learner_ = learner_of(self._base(), rows)
+        self.adapt_ = KliepAdaptation(seed=self.seed) if isinstance(self.adapt, str) else self.adapt
+        self.discover_ = KernelPca() if isinstance(self.discover, str) else self.discover
         if self.adapt is not None and self.learner_.level is None:
             raise UsageError(f"base is {type(self._base()).__name__}, which takes no weights; want adapt=None with it")
         self.bank_: Bank | None = None
         if self.mode == "precomputed":
-            self.bank_ = build_bank(self.learner_, rows, self.discover, self.n_precomputed, self.threads, self.seed)
+            self.bank_ = build_bank(self.learner_, rows, self.discover_, self.n_precomputed, self.threads, self.seed)
         self.n_rounds_: int | None = None
         self.validation_scores_: np.ndarray | None = None
         if validation is not None and self.learner_.staged:
@@ -140,13 +147,13 @@ class TransductiveRanker(ListRanker):
         """The ranker of one list: the fitted base, the list's features as the base wants them, fitted `discover`."""
         rows = self.learner_.rows
         found, extra, target = None, None, X
-        if self.discover is not None:
-            found = clone(self.discover, safe=False).fit(X)
+        if self.discover_ is not None:
+            found = clone(self.discover_, safe=False).fit(X)
             extra, target = found.transform(rows.X), found.transform(X)
         weights = None
-        if self.adapt is not None:
-            weights = self.adapt.weights(rows, rows.X if extra is None else extra, target)
-            weights = convert_weights(weights, self.adapt.level, str(self.learner_.level), rows)
+        if self.adapt_ is not None:
+            weights = self.adapt_.weights(rows, rows.X if extra is None else extra, target)
+            weights = convert_weights(weights, self.adapt_.level, str(self.learner_.level), rows)
         fitted = self.learner_.learn(extra, weights, n_rounds)
         return fitted, X if extra is None else np.hstack([X, target]), found
 
@@ -156,12 +163,15 @@ class TransductiveRanker(ListRanker):
         from tacit.rerank.adacost import AdaCostRanker
         from tacit.rerank.rankboost import RankBoostRanker
 
-        return RankBoostRanker() if self.adapt is None else AdaCostRanker()
+        return (RankBoostRanker if self.adapt is None else AdaCostRanker)(n_rounds=N_ROUNDS)
 
     def _check_params(self) -> None:
         if self.discover is None and self.adapt is None:
             raise UsageError("discover and adapt are both None, want at least one; without them the base needs no list")
         check_choice("mode", self.mode, MODES)
+        for name, known in (("discover", "kernel-pca"), ("adapt", "kliep")):
+            if isinstance(getattr(self, name), str):
+                check_choice(name, getattr(self, name), (known,))
         if self.mode == "precomputed" and self.discover is not None and self.adapt is not None:
             raise UsageError(
                 "mode is 'precomputed' with discover and adapt, want one of them: each has a bank of its own"
@@ -193,7 +203,7 @@ def _rank_list(
         scores, n_cut = ranker.bank_.scores(X)[:n_rounds], 0
     else:
         fitted, features, found = ranker.train_for(X, n_rounds)
-        scores, n_cut = ranker.learner_.scores(fitted, features), int(getattr(found, "n_cut_", 0))
+        scores, n_cut = ranker.learner_.scores(fitted, features)[:n_rounds], int(getattr(found, "n_cut_", 0))
     return ListResult(scores if all_stages else ranker._final(scores)[None], n_cut)
 
 

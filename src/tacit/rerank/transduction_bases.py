@@ -2,8 +2,9 @@
 
 A `Learner` holds the training rows and gives a fitted estimator for further columns and weights. `level` is what the
 estimator's weights stand at, None if it takes none. It is read from the estimator: one that has `prepare` and
-`fit_prepared` (RankBoost) takes pair weights and has its features binned once for all lists; one whose `fit` knows
-`group` (LightGBM) or `qid` takes row weights if it knows `sample_weight`.
+`fit_prepared` has its features made ready once for all lists, and takes pair weights (RankBoost) or, where it has a
+path of penalties, row weights (`ListRidgeRanker`); one whose `fit` knows `group` (LightGBM) or `qid` takes row weights
+if it knows `sample_weight`.
 """
 
 from __future__ import annotations
@@ -62,6 +63,26 @@ class PreparedLearner(Learner):
         return found
 
 
+class PathLearner(Learner):
+    """A ranker with a path of penalties, each of which is a ranker (`ListRidgeRanker`)."""
+
+    level = "row"
+    staged = True
+
+    def __init__(self, estimator: Any, rows: Rows) -> None:
+        super().__init__(estimator, rows)
+        self._prepared = estimator.prepare(rows)
+
+    def learn(self, extra: np.ndarray | None, weights: np.ndarray | None, n_stages: int | None = None) -> Any:
+        """Fit for all penalties at once."""
+        return clone(self.estimator).fit_prepared(self._prepared, extra=extra, weights=weights)
+
+    def scores(self, fitted: Any, X: np.ndarray) -> np.ndarray:
+        """Scores by penalty, strongest first."""
+        scores: np.ndarray = fitted.staged_scores(X)
+        return scores
+
+
 class ListsLearner(Learner):
     """An estimator with `fit(X, y, group=...)` or `fit(X, y, qid=...)`; unjudged rows are left out."""
 
@@ -95,6 +116,8 @@ class ListsLearner(Learner):
 
 def learner_of(estimator: Any, rows: Rows) -> Learner:
     """The learner that fits the estimator."""
+    if hasattr(estimator, "staged_scores"):
+        return PathLearner(estimator, rows)
     if hasattr(estimator, "fit_prepared"):
         return PreparedLearner(estimator, rows)
     return ListsLearner(estimator, rows)
