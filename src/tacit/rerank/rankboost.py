@@ -66,7 +66,7 @@ class RankBoostRanker(ListRanker):
     _allow_nan: ClassVar[bool] = True
 
     def __init__(
-        self, n_rounds: int = 300, n_bins: int | None = 256, measure: str = "AP", threads: int | None = None
+        self, n_rounds: int = 300, n_bins: int | None = 128, measure: str = "AP", threads: int | None = None
     ) -> None:
         self.n_rounds = n_rounds
         self.n_bins = n_bins

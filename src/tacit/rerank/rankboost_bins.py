@@ -33,7 +33,7 @@ class BinnedFeatures:
     thresholds: tuple[np.ndarray, ...]
 
     @classmethod
-    def of(cls, X: np.ndarray, n_bins: int | None = 256, threads: int | None = 1) -> BinnedFeatures:
+    def of(cls, X: np.ndarray, n_bins: int | None = 128, threads: int | None = 1) -> BinnedFeatures:
         """Bin the columns of X (n_rows, n_features): into n_bins of about equal size, or by every value if None."""
         blocks = cut(X.shape[1], COLUMNS_AT_ONCE)
         binned = [

@@ -2,7 +2,7 @@
 
     ## RankBoost
     ## Iteration = 2
-    ## No. of threshold candidates = 256
+    ## No. of threshold candidates = 128
     3:0.25:0.81 1:12.5:-0.07
 
 Each token is feature:threshold:weight, features from 1; a stump adds its weight where feature > threshold, and scores
