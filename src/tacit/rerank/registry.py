@@ -42,6 +42,46 @@ BETAS = (20.0, 1.0, 5.0, 80.0, 0.0)
 _SYSTEMS: tuple[ListSystem, ...] = (
     ListSystem("rankboost", "rankboost:RankBoostRanker", "stumps, each against the pairs still ordered wrongly"),
     ListSystem("adacost", "adacost:AdaCostRanker", "rankboost in which the weights of pairs are costs of mistakes"),
+    ListSystem(
+        "fg",
+        "transduction:TransductiveRanker",
+        "a ranker for each list, on features that kernel PCA finds in it",
+        {"discover": "kernel-pca"},
+    ),
+    ListSystem(
+        "iw",
+        "transduction:TransductiveRanker",
+        "a ranker for each list, from training pairs that are like its own",
+        {"adapt": "kliep"},
+    ),
+    ListSystem(
+        "fg+iw",
+        "transduction:TransductiveRanker",
+        "both, the weights by the features found",
+        {"discover": "kernel-pca", "adapt": "kliep"},
+    ),
+    ListSystem("kpca-train", "discovery:DiscoveredFeaturesRanker", "one ranker, each list by directions of its own"),
+    ListSystem(
+        "kpca-pooled",
+        "discovery:DiscoveredFeaturesRanker",
+        "one ranker, all lists by directions of the training documents",
+        {"source": "pooled"},
+    ),
+    ListSystem(
+        "fg-precomputed",
+        "transduction:TransductiveRanker",
+        "rankers of clusters of lists, mixed by principal angles",
+        {"discover": "kernel-pca", "mode": "precomputed"},
+    ),
+    ListSystem(
+        "iw-precomputed",
+        "transduction:TransductiveRanker",
+        "rankers of random weightings, mixed by mean embeddings",
+        {"adapt": "kliep", "mode": "precomputed"},
+    ),
+    ListSystem(
+        "guarded", "guarded:GuardedRanker", "rankboost and a linear fg, each trusted as validation lists bear it out"
+    ),
     ListSystem("auc-logistic", "auc:AucRanker", "linear, exponential AUC loss in linear time"),
     ListSystem("auc-semi", "auc:SemiAucRanker", "auc-logistic and the manifold order of the best unjudged rows"),
     ListSystem(
@@ -68,6 +108,7 @@ _SYSTEMS: tuple[ListSystem, ...] = (
         {"beta": BETAS, "n_neighbours": 10},
     ),
     ListSystem("sslambdamart", "lambdamart:LambdaMartRanker", "trees on the gradients of sslambdarank (extra bench)"),
+    ListSystem("lightgbm", "lambdamart_trees:LightGbmRanker", "LambdaMART of LightGBM on judged rows (extra bench)"),
     ListSystem("ranksvm", "ranksvm:RankSvmRanker", "linear SVM of differences"),
     ListSystem("tsvm", "tsvm:TransductiveSvmRanker", "transductive SVM, labels of unjudged rows switched"),
     ListSystem("rankboost-semi", "rankboost_semi:SemiRankBoostRanker", "rankboost, grades guessed from neighbours"),
