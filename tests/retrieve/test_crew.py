@@ -43,6 +43,19 @@ def test_an_error_in_any_part_is_raised_and_the_crew_works_on(size):
             assert sorted(done) == [0, 1, 2, 3]
 
 
+def test_an_error_of_a_helper_is_raised_here():
+    """Both threads have a part before either goes on; only the helper fails."""
+    meeting, here = threading.Barrier(2, timeout=30), threading.get_ident()
+
+    def fail(part):
+        meeting.wait()
+        if threading.get_ident() != here:
+            raise IndexError("far away")
+
+    with Crew(2) as crew, pytest.raises(IndexError, match="far away"):
+        crew.run(fail, 2)
+
+
 def test_the_crew_goes_home_after_an_error_outside():
     n_before = threading.active_count()
     with suppress(KeyError), Crew(3) as crew:

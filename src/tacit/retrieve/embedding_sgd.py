@@ -78,7 +78,8 @@ class _Shares:
 
     def __init__(self, matrix: sp.csr_array, borders: np.ndarray) -> None:
         self.csr = matrix.indptr, matrix.indices, matrix.data
-        self._starts = np.empty((len(borders), matrix.shape[0]), matrix.indptr.dtype)
+        places = np.int32 if matrix.nnz <= np.iinfo(np.int32).max else np.int64  # there may be millions of rows
+        self._starts = np.empty((len(borders), matrix.shape[0]), places)
         rows.split_rows(matrix.indptr, matrix.indices, borders, self._starts)
 
     def of(self, owner: int) -> tuple[np.ndarray, ...]:
