@@ -30,7 +30,7 @@ def test_iteration_ends_at_the_closed_form(seed, alpha):
     rng = np.random.default_rng(seed)
     X, y = rng.normal(size=(30, 3)), (rng.random(30) < 0.2).astype(float)
     S = dense_graph(X, 4)
-    np.testing.assert_allclose(smooth_graph(X, 4).toarray(), S, atol=1e-12)
+    np.testing.assert_allclose(smooth_graph(X, 4).toarray(), S, atol=1e-6)  # the graph takes float32
     closed = (1 - alpha) * np.linalg.solve(np.eye(30) - alpha * S, y)
     np.testing.assert_allclose(propagate(sp.csr_array(S), y, alpha), closed, atol=1e-9)
 

@@ -46,8 +46,8 @@ class AucRanker(ListRanker):
     def _fit(self, rows: Rows, validation: Rows | None) -> None:
         check_number("relevant", self.relevant, low=0, open_low=True)
         self.l2_ = float(check_number("l2", self.l2, low=0, open_low=True))
-        spread = _spread(rows.X) if self.scale else np.ones(rows.X.shape[1])
-        self.weights_ = self._learn(rows, rows.X / spread) / spread
+        spread = _spread(rows.X) if self.scale else np.ones(1)
+        self.weights_ = self._learn(rows, rows.X / spread if self.scale else rows.X) / spread
 
     def _learn(self, rows: Rows, X: np.ndarray) -> np.ndarray:
         loss = AucLoss.of(rows, self.relevant)

@@ -17,7 +17,8 @@ from typing import ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.core import TacitError, check_number
+from tacit.core import Features, TacitError, check_number
+from tacit.features.knn import knn_graph
 from tacit.rerank.base import ListRanker
 from tacit.rerank.rows import Rows
 
@@ -28,9 +29,9 @@ class ManifoldRanker(ListRanker):
     relevant: rows of this grade or more are positive; k: neighbours; alpha: how far relevance spreads (0 to 1).
     Learned: rows_: float64 (n_rows, n_features), scores_: float64 (n_rows,), in the order of `fit`.
 
-    >>> X, y = np.arange(6.0)[:, None], [1, -1, -1, -1, -1, -1]
-    >>> ManifoldRanker(k=1).fit(X, y).predict(X).argsort()[::-1][:2].tolist()
-    [1, 0]
+    >>> X, y = [[0.0], [0.1], [5.0], [5.1]], [1, -1, -1, 0]
+    >>> ManifoldRanker(k=1).fit(X, y).predict(X).round(3).tolist()
+    [0.503, 0.497, 0.0, 0.0]
     """
 
     _fitted: ClassVar[dict[str, str]] = {"rows_": "rows features", "scores_": "rows"}
@@ -78,17 +79,18 @@ class ManifoldRanker(ListRanker):
         return table
 
 
-def smooth_graph(X: np.ndarray, k: int, *, scale: bool = False) -> sp.csr_array:
-    """S of the rows, CSR (n, n); `scale` divides features by their spread first. Lists of k rows or fewer: all joined.
+def smooth_graph(X: Features, k: int, *, scale: bool = False) -> sp.csr_array:
+    """S of the rows, CSR (n, n); `scale` divides dense features by their spread. Lists of k rows or fewer: all joined.
 
     >>> smooth_graph(np.array([[0.0], [1.0], [3.0]]), k=1).toarray().round(3)
     array([[0.   , 0.813, 0.   ],
            [0.813, 0.   , 0.582],
            [0.   , 0.582, 0.   ]])
     """
-    distances = _neighbour_distances(_scaled(X) if scale else X, min(k, len(X) - 1))
-    if not distances.nnz:
-        return distances
+    n_rows = X.shape[0]
+    if n_rows < 2:
+        return sp.csr_array((n_rows, n_rows))
+    distances = knn_graph(_scaled(X) if scale else X, min(k, n_rows - 1), threads=1)
     sigma = np.median(distances.data) or 1.0  # copies of one row only: every distance is 0
     W = distances.copy()
     W.data = np.exp(-(distances.data**2) / (2 * sigma**2))
@@ -106,21 +108,6 @@ def propagate(graph: sp.csr_array, y: np.ndarray, alpha: float = 0.99, tolerance
         term = alpha * (graph @ term)
         f = f + term
     return f
-
-
-def _neighbour_distances(X: np.ndarray, k: int) -> sp.csr_array:
-    """Distances of rows to their k nearest others, joined both ways, CSR (n, n)."""
-    if k < 1:
-        return sp.csr_array((len(X), len(X)))
-    from sklearn.neighbors import NearestNeighbors
-
-    found = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(X).kneighbors_graph(mode="distance")
-    one_way = sp.csr_array(found)
-    # A distance of 0 must not be lost as "no entry" when the two ways are joined.
-    shifted = sp.csr_array((one_way.data + 1, one_way.indices, one_way.indptr), shape=one_way.shape)
-    both = sp.csr_array(shifted.maximum(shifted.T))
-    both.data -= 1
-    return both
 
 
 def _scaled(X: np.ndarray) -> np.ndarray:

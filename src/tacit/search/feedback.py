@@ -1,0 +1,88 @@
+"""Relevance feedback: a few answers marked good or bad re-rank the rest of a query's candidates at once.
+
+For the candidates of a query, z() being scores with mean 0 and spread 1:
+
+    likeness    cosine-like product of a candidate's words with (mean of the liked) - 0.2 (mean of the disliked)
+    first       z(score of the searcher) + 2 z(likeness); with nothing liked, z(score) - 0.3 z(nearness to disliked)
+    score       (1 - 0.5) (I - 0.5 S)^-1 first
+
+S joins every candidate with the 5 that have the most similar words (`rerank.manifold`), so that what is unmarked
+speaks too: a document among good ones rises. The numbers were chosen on a third of the queries of Cranfield, CACM and
+CISI, where ranks without the last step, manifold ranking alone and linear pairwise models came out behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import scipy.sparse as sp
+
+from tacit.core import Collection, TacitError, UsageError
+from tacit.rerank.manifold import propagate, smooth_graph
+
+if TYPE_CHECKING:
+    from tacit.search.searcher import Searcher
+
+N_CANDIDATES = 200
+LIKENESS, DISLIKED, ONLY_DISLIKED = 2.0, 0.2, 0.3
+SPREAD, N_NEIGHBOURS = 0.5, 5
+
+
+def rerank(
+    searcher: Searcher, query: str, liked: Sequence[str], disliked: Sequence[str]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Rows of the query's candidates and their new scores, best first; liked ones lead, disliked ones end the list."""
+    good, bad = _marked_rows(searcher.documents, liked, disliked)
+    features = searcher.features([query])
+    found = searcher.ranker.rank(features, min(N_CANDIDATES, len(searcher.documents))).of(0)[0]
+    items = np.concatenate([found, np.setdiff1d(np.concatenate([good, bad]), found)])
+    first = searcher.ranker.scores(features)[0, items].astype(np.float64)
+    content = searcher.vectorizer.transform(searcher.documents.full_text(item) for item in items.tolist())
+    is_good, is_bad = np.isin(items, good), np.isin(items, bad)
+    scores = feedback_scores(first, content, is_good, is_bad)
+    span = float(np.ptp(scores)) + 1.0
+    scores = scores + span * is_good - span * is_bad
+    order = np.lexsort((items, -scores))
+    return items[order], scores[order]
+
+
+def feedback_scores(first: np.ndarray, content: sp.csr_array, liked: np.ndarray, disliked: np.ndarray) -> np.ndarray:
+    """Scores of candidates, float64 (n,), from a first score, words (n, n_words) and two masks of marked ones.
+
+    >>> content = sp.csr_array(np.array([[1.0, 0, 0], [0, 1, 0], [1, 0, 0], [0, 1, 0]]))
+    >>> marks = np.array([True, False, False, False]), np.zeros(4, bool)
+    >>> feedback_scores(np.array([4.0, 3, 2, 1]), content, *marks).argsort()[::-1].tolist()
+    [0, 2, 1, 3]
+    """
+    scores = _unit_spread(first)
+    if liked.any():
+        wanted = _mean_row(content, liked) - (DISLIKED * _mean_row(content, disliked) if disliked.any() else 0.0)
+        scores = scores + LIKENESS * _unit_spread(content @ wanted)
+    elif disliked.any():
+        scores = scores - ONLY_DISLIKED * _unit_spread(content @ _mean_row(content, disliked))
+    return propagate(smooth_graph(content, N_NEIGHBOURS), scores, SPREAD)
+
+
+def _mean_row(content: sp.csr_array, chosen: np.ndarray) -> np.ndarray:
+    mean: np.ndarray = np.asarray(content[np.flatnonzero(chosen)].mean(axis=0), np.float64).ravel()
+    return mean
+
+
+def _unit_spread(scores: np.ndarray) -> np.ndarray:
+    spread = scores.std()
+    return (scores - scores.mean()) / (spread if spread > 1e-12 else 1.0)
+
+
+def _marked_rows(documents: Collection, liked: Sequence[str], disliked: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    if not len(liked) and not len(disliked):
+        raise UsageError("nothing is marked: name at least one document as liked or disliked")
+    both = sorted(set(liked) & set(disliked))
+    if both:
+        raise UsageError(f"document {both[0]!r} is both liked and disliked, want one of them")
+    unknown = [doc_id for doc_id in (*liked, *disliked) if doc_id not in documents.row_of]
+    if unknown:
+        raise TacitError(f"no document has the id {unknown[0]!r}")
+    good, bad = (np.array([documents.row_of[doc_id] for doc_id in ids], np.int64) for ids in (liked, disliked))
+    return good, bad
