@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tacit.data.collections import read_collection, read_queries, write_collection
+    from tacit.data.edict import has_edict, read_edict
     from tacit.data.files import open_output, read_lines
     from tacit.data.folds import read_folds
     from tacit.data.ids import document_names
@@ -24,12 +25,14 @@ __all__ = [
     "Preferences",
     "check_known",
     "document_names",
+    "has_edict",
     "judged_pairs",
     "judgments_of_lists",
     "open_output",
     "pydocs_versions",
     "read_clicks",
     "read_collection",
+    "read_edict",
     "read_folds",
     "read_lines",
     "read_links",
@@ -52,12 +55,14 @@ _HOME_OF = {
     "Preferences": "preferences",
     "check_known": "trec",
     "document_names": "ids",
+    "has_edict": "edict",
     "judged_pairs": "training",
     "judgments_of_lists": "trec",
     "open_output": "files",
     "pydocs_versions": "pydocs",
     "read_clicks": "training",
     "read_collection": "collections",
+    "read_edict": "edict",
     "read_folds": "folds",
     "read_lines": "files",
     "read_links": "links",

@@ -1,9 +1,9 @@
 """Tokenizers chosen by language: text to the terms that a vectorizer counts.
 
 A tokenizer works in two steps. A segmenter cuts the text into words (`words.UnicodeWords` for all
-languages that separate words by spaces, `japanese.JapaneseWords` for Japanese); then each word
-becomes a term: stop words are dropped and, if asked for, the rest is stemmed by Snowball. The second step looks at one word alone, so whoever
-reads many texts does it once for each distinct word.
+languages that separate words by spaces, `japanese.JapaneseWords` for Japanese); then each word becomes
+a term: stop words are dropped and, if asked for, the rest is stemmed by Snowball. The second step looks
+at one word alone, so whoever reads many texts does it once for each distinct word.
 
 A language is named by its ISO 639 code ("en", also "en-GB") or its English name ("english").
 To add a language, put its segmenter into `SEGMENTERS`.

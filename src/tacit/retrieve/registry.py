@@ -13,10 +13,13 @@ from tacit.core import check_choice
 from tacit.retrieve.base import CollectionRanker
 from tacit.retrieve.bm25 import Bm25Ranker
 from tacit.retrieve.cfh import CfhRanker
+from tacit.retrieve.cl_lsi import ClLsiRanker
 from tacit.retrieve.cosine import CosineRanker
+from tacit.retrieve.cross import CrossRanker
 from tacit.retrieve.embedding import EmbeddingRanker
 from tacit.retrieve.expansion import QueryExpansionRanker
 from tacit.retrieve.lsi import LsiRanker, LsiTfidfRanker
+from tacit.retrieve.reconstruction import ReconstructionRanker
 from tacit.retrieve.wordpair_forms import FullPairRanker, HashedPairRanker, SparsePairRanker
 
 N_FREQUENT = 5000  # words with vectors of their own, where the rest is left out or hashed
@@ -41,6 +44,10 @@ def _lsi(dim: int | None, seed: int) -> CollectionRanker:
 
 def _lsi_tfidf(dim: int | None, seed: int) -> CollectionRanker:
     return LsiTfidfRanker(200 if dim is None else dim, seed=seed)
+
+
+def _reconstruction(dim: int | None, seed: int) -> CollectionRanker:
+    return ReconstructionRanker(100 if dim is None else dim, seed=seed)
 
 
 def _embedding(name: str, summary: str, *, in_demo: bool = False, **form: Any) -> System:
@@ -84,6 +91,7 @@ SYSTEMS: dict[str, System] = {
         System("qe", lambda dim, seed: QueryExpansionRanker(), "tf-idf, the query expanded by its best items"),
         System("lsi", _lsi, "latent semantic indexing", in_demo=True),
         System("lsi+tfidf", _lsi_tfidf, "mixture of LSI and tf-idf", in_demo=True),
+        System("htr-reconstruction", _reconstruction, "HTR without pairs: a nonlinear LSI, mixed with tf-idf"),
         _embedding("ssi-d", "SSI, W = D: tf-idf with a learned weight for each word", dim=0, identity="learned"),
         _pairs("perceptron", "margin ranking perceptron: SSI, full W from 0", FullPairRanker, identity="none"),
         _pairs("ssi-full", "SSI, full W from I", FullPairRanker),
@@ -144,7 +152,10 @@ RANKER_CLASSES: dict[str, type[CollectionRanker]] = {
         QueryExpansionRanker,
         LsiRanker,
         LsiTfidfRanker,
+        ReconstructionRanker,
         EmbeddingRanker,
+        ClLsiRanker,
+        CrossRanker,
         FullPairRanker,
         HashedPairRanker,
         SparsePairRanker,

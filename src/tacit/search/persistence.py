@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-from tacit.core import Collection, StoreError
+import numpy as np
+
+from tacit.core import Collection, StoreError, check_choice
 from tacit.features import TextVectorizer
-from tacit.retrieve import get_system, ranker_from_state, ranker_state
+from tacit.retrieve import CROSS_SYSTEMS, SYSTEMS, ranker_from_state, ranker_state
 from tacit.search.searcher import Searcher
 from tacit.store import (
     Stored,
@@ -34,8 +38,11 @@ def save_searcher(searcher: Searcher, path: str | Path) -> None:
         "n_docs": vectorizer.n_docs_,
         "ranker": header,
     }
-    packed = with_prefix("ranker", arrays) | {"words/idf": vectorizer.idf_}
-    packed |= pack_strings("words/names", vectorizer.vocabulary_)
+    packed = with_prefix("ranker", arrays) | _pack_words("words", vectorizer)
+    if searcher.is_across:
+        params["query_vectorizer"] = searcher.query_vectorizer.params()
+        params["query_n_docs"] = searcher.query_vectorizer.n_docs_
+        packed |= _pack_words("query_words", searcher.query_vectorizer)
     for column in ("ids", "titles", "texts"):
         packed |= pack_strings(f"documents/{column}", getattr(documents, column))
     save_model(path, Stored(KIND, params, packed))
@@ -50,16 +57,33 @@ def load_searcher(path: str | Path) -> Searcher:
 
 def _build(stored: Stored) -> Searcher:
     params, arrays = stored.params, stored.arrays
-    vocabulary = unpack_strings("words/names", arrays)
-    idf = take_array(arrays, "words/idf", dtype="float32", shape=(len(vocabulary),))
-    vectorizer = TextVectorizer.from_parts(params["vectorizer"], vocabulary, idf, params["n_docs"])
+    vectorizer = _unpack_words("words", params["vectorizer"], params["n_docs"], arrays)
+    asked = vectorizer
+    if "query_vectorizer" in params:
+        asked = _unpack_words("query_words", params["query_vectorizer"], params["query_n_docs"], arrays)
     ids, titles, texts = (unpack_strings(f"documents/{column}", arrays) for column in ("ids", "titles", "texts"))
     documents = Collection(ids, titles, texts, name=params["name"])
     ranker = ranker_from_state(params["ranker"], without_prefix("ranker", arrays))
-    get_system(params["method"])
-    if ranker.n_features_ != len(vocabulary) or ranker.n_items_ != len(documents):
+    check_choice("method", params["method"], [*SYSTEMS, *CROSS_SYSTEMS])
+    n_words = len(asked.vocabulary_)
+    if ranker.n_features_ != n_words or ranker.n_items_ != len(documents):
         raise StoreError(
             f"the ranker is for {ranker.n_features_} words and {ranker.n_items_} documents, "
-            f"the folder holds {len(vocabulary)} and {len(documents)}"
+            f"the folder holds {n_words} and {len(documents)}"
         )
-    return Searcher(documents, vectorizer, ranker, params["method"])
+    items = getattr(ranker, "items_", None)
+    if items is not None and items.shape[1] != len(vectorizer.vocabulary_):
+        raise StoreError(f"the items have {items.shape[1]} words, the folder holds {len(vectorizer.vocabulary_)}")
+    return Searcher(documents, vectorizer, ranker, params["method"], asked)
+
+
+def _pack_words(name: str, vectorizer: TextVectorizer) -> dict[str, np.ndarray]:
+    return {f"{name}/idf": vectorizer.idf_} | pack_strings(f"{name}/names", vectorizer.vocabulary_)
+
+
+def _unpack_words(
+    name: str, params: Mapping[str, Any], n_docs: int, arrays: Mapping[str, np.ndarray]
+) -> TextVectorizer:
+    vocabulary = unpack_strings(f"{name}/names", arrays)
+    idf = take_array(arrays, f"{name}/idf", dtype="float32", shape=(len(vocabulary),))
+    return TextVectorizer.from_parts(params, vocabulary, idf, n_docs)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,13 +11,15 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.core import Collection, Features, Links, Ranking, Run, TacitError, check_number
+from tacit.core import Collection, Features, Links, Ranking, Run, TacitError, check_number, track
 from tacit.features import TextVectorizer
-from tacit.retrieve import CollectionRanker, get_system
+from tacit.retrieve import SYSTEMS, CollectionRanker, get_system
 from tacit.search.snippets import Snippet, make_snippet
 
 MAX_QUERY_CHARACTERS = 1_000_000  # a whole page is a fair query; a file of a gigabyte is a mistake
 
+MAX_JOINED_WORDS = 64  # of a question; explaining every hit of a whole page would take longer than finding them
+N_JOINED_WORDS = 8
 COMMON_IDF = 0.3  # ln(n / df): a word that three of four documents have does not tell why one was found
 
 
@@ -44,29 +46,49 @@ class Reason(NamedTuple):
 class Searcher:
     """Answers text queries from a collection.
 
+    `query_vectorizer` reads the queries where they are in another language than the documents (see `across`).
+
     >>> docs = Collection(["a", "b"], ["Cats", "Dogs"], ["they purr", "they bark"])
     >>> [hit.id for hit in build_searcher(docs, "tfidf").search("who can bark?")]
     ['b']
     """
 
     def __init__(
-        self, documents: Collection, vectorizer: TextVectorizer, ranker: CollectionRanker, method: str
+        self,
+        documents: Collection,
+        vectorizer: TextVectorizer,
+        ranker: CollectionRanker,
+        method: str,
+        query_vectorizer: TextVectorizer | None = None,
     ) -> None:
         self.documents, self.vectorizer, self.ranker, self.method = documents, vectorizer, ranker, method
+        self.query_vectorizer = vectorizer if query_vectorizer is None else query_vectorizer
+
+    @property
+    def is_across(self) -> bool:
+        """Whether queries have a dictionary of their own."""
+        return self.query_vectorizer is not self.vectorizer
 
     def search(self, query: str, k: int = 10) -> list[Hit]:
         """The best documents for a query, best first; one that scores 0 has nothing in common with it: left out."""
-        check_number("k", k, low=1, whole=True)
-        if not query.strip():
-            raise TacitError("the query is empty, want at least one word")
-        if len(query) > MAX_QUERY_CHARACTERS:
-            raise TacitError(f"the query has {len(query)} characters, want at most {MAX_QUERY_CHARACTERS}")
+        _check_question(query, k)
         items, scores = self.ranker.rank(self.features([query]), k).of(0)
-        wanted = self._telling_words(query)
+        return self._hits(query, items[scores != 0], scores[scores != 0])
+
+    def feedback(self, query: str, liked: Sequence[str] = (), disliked: Sequence[str] = (), k: int = 10) -> list[Hit]:
+        """The query's answers ranked again by what some of them, named by id, are said to be; see `feedback`."""
+        from tacit.search.feedback import rerank
+
+        _check_question(query, k)
+        items, scores = rerank(self, query, liked, disliked)
+        return self._hits(query, items[:k], scores[:k])
+
+    def _hits(self, query: str, items: np.ndarray, scores: np.ndarray) -> list[Hit]:
+        rows = self.features([query])
+        wanted = set() if self.is_across else self._telling_words(query)
         return [
-            self._hit(place + 1, item, score, wanted)
+            self._hit(place + 1, item, score, self._joined_words(rows, item) if self.is_across else wanted)
             for place, (item, score) in enumerate(zip(items.tolist(), scores.tolist(), strict=True))
-            if score != 0
         ]
 
     @cached_property
@@ -78,6 +100,14 @@ class Searcher:
         words = set(self.vectorizer.tokenizer_(query))
         return {word for word in words if self._idf.get(word, 0) > COMMON_IDF} or words
 
+    def _joined_words(self, query: Features, item: int) -> set[str]:
+        """Words of a document that the ranker joins most strongly to words of a query in another language."""
+        if sp.csr_array(query).nnz > MAX_JOINED_WORDS:
+            return set()
+        terms = self.ranker.explain(query, item).terms
+        pairs = [term.item_word for term in terms if term.kind == "pair" and term.value > 0]
+        return {self.vectorizer.vocabulary_[word] for word in pairs[:N_JOINED_WORDS]}
+
     def explain(self, query: str, document_id: str, other_id: str | None = None) -> list[Reason]:
         """Why a document has its score, or stands above another: what adds up to it, strongest first."""
         known = self.documents.row_of
@@ -86,9 +116,9 @@ class Searcher:
                 raise TacitError(f"no document has the id {name!r}")
         other = None if other_id is None else known[other_id]
         explanation = self.ranker.explain(self.features([query]), known[document_id], other)
-        words = self.vectorizer.vocabulary_
+        asked, words = self.query_vectorizer.vocabulary_, self.vectorizer.vocabulary_
         return [
-            Reason(term.kind, words[term.query_word], words[term.item_word] if term.item_word >= 0 else "", term.value)
+            Reason(term.kind, asked[term.query_word], words[term.item_word] if term.item_word >= 0 else "", term.value)
             for term in explanation.terms
         ]
 
@@ -111,7 +141,7 @@ class Searcher:
 
     def features(self, texts: Iterable[str]) -> Features:
         """The rows that the ranker reads, for texts."""
-        return text_features(self.vectorizer, texts, self.method)
+        return text_features(self.query_vectorizer, texts, self.method)
 
     def save(self, path: str | Path) -> None:
         """Write a model folder."""
@@ -131,11 +161,13 @@ class Searcher:
 class Training:
     """What a ranker may learn from: texts of queries and which documents they want.
 
-    `queries` None: the documents themselves are the queries (links between documents).
+    `queries` None: the documents themselves are the queries (links between documents). `links`: links between
+    documents beside pairs, for methods that learn from both.
     """
 
     pairs: Links
     queries: Collection | None = None
+    links: Links | None = None
 
 
 def build_searcher(
@@ -154,7 +186,7 @@ def build_searcher(
     if not len(documents):
         raise TacitError("the collection has no documents")
     vectorizer = TextVectorizer(words=words, language=language, stem=stem)
-    items = vectorizer.fit_counts(documents.full_texts())
+    items = vectorizer.fit_counts(track(documents.full_texts(), "reading words", len(documents)))
     if not items.nnz:
         raise TacitError(f"no word was found in the {len(documents)} documents")
     if system.features == "tfidf":
@@ -171,7 +203,16 @@ def build_searcher(
 def text_features(vectorizer: TextVectorizer, texts: Iterable[str], method: str) -> Features:
     """Rows of counts or tf-idf, whichever the method reads."""
     counts = vectorizer.counts(texts)
-    return counts if get_system(method).features == "counts" else vectorizer.tfidf(counts)
+    reads_counts = method in SYSTEMS and SYSTEMS[method].features == "counts"
+    return counts if reads_counts else vectorizer.tfidf(counts)
+
+
+def _check_question(query: str, k: int) -> None:
+    check_number("k", k, low=1, whole=True)
+    if not query.strip():
+        raise TacitError("the query is empty, want at least one word")
+    if len(query) > MAX_QUERY_CHARACTERS:
+        raise TacitError(f"the query has {len(query)} characters, want at most {MAX_QUERY_CHARACTERS}")
 
 
 def _selves(queries: Collection, documents: Collection) -> sp.csr_array:
