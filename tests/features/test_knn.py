@@ -64,6 +64,7 @@ def test_union_is_symmetric_to_the_bit():
             graph = knn_graph(points, 4, metric=metric)
             assert (abs(graph - graph.T)).max() == 0
             assert graph.has_sorted_indices
+            assert graph.indices.dtype == graph.indptr.dtype == np.int32  # scikit-learn takes no others
 
 
 def test_points_far_from_the_origin_keep_their_neighbours():

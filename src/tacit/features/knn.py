@@ -182,4 +182,7 @@ def _join(neighbours: np.ndarray, distances: np.ndarray, how: str) -> sp.csr_arr
     if how == "mutual":
         keys, first = keys[times == 2], first[times == 2]
     indptr = np.searchsorted(keys, np.arange(n_points + 1) * n_points)
-    return sp.csr_array((values[first], keys % n_points, indptr), shape=(n_points, n_points))
+    # As scipy has it: other libraries refuse long indices where short ones do.
+    index_type = sp.get_index_dtype(maxval=max(len(keys), n_points))
+    parts = values[first], (keys % n_points).astype(index_type), indptr.astype(index_type)
+    return sp.csr_array(parts, shape=(n_points, n_points))

@@ -9,6 +9,9 @@ from tacit.retrieve.cross import CrossRanker
 from tacit.retrieve.cross_systems import CROSS_SYSTEMS, CrossSystem, get_cross_system
 from tacit.retrieve.embedding import EmbeddingRanker
 from tacit.retrieve.expansion import QueryExpansionRanker
+from tacit.retrieve.graph_embedding import GraphEmbedding
+from tacit.retrieve.graph_state import load_embedding, save_embedding
+from tacit.retrieve.laplacian import LaplacianEigenmaps
 from tacit.retrieve.lsi import LsiRanker, LsiTfidfRanker
 from tacit.retrieve.mixture import Mixture, mix
 from tacit.retrieve.reconstruction import ReconstructionRanker
@@ -40,7 +43,9 @@ __all__ = [
     "EmbeddingRanker",
     "FullPairRanker",
     "GramSystem",
+    "GraphEmbedding",
     "HashedPairRanker",
+    "LaplacianEigenmaps",
     "LsiRanker",
     "LsiTfidfRanker",
     "Mixture",
@@ -51,8 +56,10 @@ __all__ = [
     "get_cross_system",
     "get_gram_system",
     "get_system",
+    "load_embedding",
     "mix",
     "ranker_from_state",
     "ranker_state",
+    "save_embedding",
     "translation_matrix",
 ]

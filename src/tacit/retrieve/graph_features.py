@@ -36,6 +36,11 @@ class LinearMap:
         """Length of phi(x)."""
         return len(self.shift)
 
+    @property
+    def n_features(self) -> int:
+        """Length of x."""
+        return len(self.shift)
+
     def rows(self, points: Features, threads: int | None = None) -> sp.csr_array:
         """phi of checked points, float32 CSR."""
         moved = points if sp.issparse(points) else points - self.shift
@@ -54,6 +59,11 @@ class RbfMap:
     def width(self) -> int:
         """Length of phi(x)."""
         return len(self.centres)
+
+    @property
+    def n_features(self) -> int:
+        """Length of x."""
+        return int(self.centres.shape[1])
 
     def rows(self, points: Features, threads: int | None = None) -> sp.csr_array:
         """phi of checked points, float32 CSR with n_kept entries in each row; every row has bits of its own."""
