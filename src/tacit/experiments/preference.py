@@ -1,9 +1,9 @@
 """Experiment `preference`: rankers of LETOR lists of which few rows are judged (PREF, figures 5 and 7).
 
 Labels are kept for a share of each query's documents, drawn at random or the top m by BM25 (`--labels top`), and
-validation labels are cut alike; test lists are whole. Semi-supervised rankers see the unjudged rows, the others do not:
-`linear` is `ssbt` with beta = expected = 0, and `lambdarank` is `sslambdarank` so. `upper-bound` is `linear` with all
-labels of training and validation.
+validation labels are cut alike; test lists are whole. Semi-supervised rankers see the unjudged rows, the others do not.
+`ssbt-beta0` is `ssbt` with beta = expected = 0, nothing else changed, and `lambdarank` is `sslambdarank` so; `linear`
+is `ssbt-beta0` that may also choose its decay. `upper-bound` is `linear` with all labels of training and validation.
 """
 
 from __future__ import annotations
@@ -33,11 +33,15 @@ from tacit.rerank.registry import get_list_system
 from tacit.rerank.rows import graded_pairs
 
 SYSTEMS = (
-    "linear", "bt", "ssbt", "lambdarank", "sslambdarank", "sslambdamart", "lightgbm", "rankboost", "ranksvm",
-    "upper-bound",
+    "linear", "bt", "ssbt-beta0", "ssbt", "lambdarank", "sslambdarank", "sslambdamart", "lightgbm", "rankboost",
+    "ranksvm", "upper-bound",
 )  # fmt: skip
+# Rows that are another system under other parameters.
+VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
+    "ssbt-beta0": ("ssbt", {"beta": 0.0, "expected": 0.0}),
+    "upper-bound": ("linear", {}),
+}
 QUICK_SYSTEMS = ("linear", "ssbt", "upper-bound")
-SEMI = ("ssbt", "sslambdarank", "sslambdamart")
 SHARES, TOPS = (0.05, 0.1, 0.2, 0.5, 1.0), (2, 3, 5, 10, 15)
 MEASURES = {"nDCG-letor@10": "nDCG-letor@10", "MAP": "AP"}
 # Number, from 0, of BM25 of the whole document in each set.
@@ -90,7 +94,7 @@ def run(request: Request) -> Report:
     task = Task(read_letor_corpus(request.data_folder, check_choice("corpus", name, LETOR_SETS)),
                 check_choice("labels", request.labels or "random", ("random", "top")))  # fmt: skip
     cells = list(_cells(request, task))
-    for system in {cell["system"] for cell in cells} - {"upper-bound"}:
+    for system in {cell["system"] for cell in cells} - set(VARIANTS):
         get_list_system(system)  # a wrong name is told before the work
     cache = CellCache(request.cells if request.full else None)
     rows = [
@@ -118,8 +122,9 @@ def _cells(request: Request, task: Task) -> Iterator[Cell]:
 
 def measure_cell(task: Task, cell: Cell, threads: int | None) -> Row:
     """Fit and measure one system on all folds."""
-    system = get_list_system("linear" if cell["system"] == "upper-bound" else cell["system"])
-    changed = {name: cell[name] for name in EFFECTS if name in cell}
+    name, changed = VARIANTS.get(cell["system"], (cell["system"], {}))
+    system = get_list_system(name)
+    changed = changed | {name: cell[name] for name in EFFECTS if name in cell}
     chosen: list[Mapping[str, float]] = []
     begin = time.perf_counter()
 
@@ -157,5 +162,6 @@ def _notes(task: Task, request: Request) -> list[str]:
         f"labels of {kept} of each query are kept, in validation as in training; test lists are whole; "
         f"{len(request.seeds)} seed(s)",
         f"chosen on each fold's validation lists: {budget}; bt and lambdarank the epoch only",
-        "linear is ssbt with beta = expected = 0, lambdarank is sslambdarank so; upper-bound is linear with all labels",
+        "ssbt-beta0 is ssbt without the unjudged rows, lambdarank is sslambdarank so; linear also chooses its decay; "
+        "upper-bound is linear with all labels",
     ]

@@ -61,7 +61,7 @@ class GradientRanker(ListRanker):
         expected: Choice = 0.0,
         l2: Choice = 0.1,
         rate: Choice = 0.03,
-        n_epochs: int = 150,
+        n_epochs: int = 100,
         n_neighbours: int = 5,
         weighting: str = "union",
         sigma: float = np.inf,

@@ -31,7 +31,7 @@ class LambdaRankRanker(GradientRanker):
         expected: Choice = 0.0,
         l2: Choice = 0.1,
         rate: Choice = 0.03,
-        n_epochs: int = 150,
+        n_epochs: int = 100,
         n_neighbours: int = 5,
         weighting: str = "union",
         sigma: float = np.inf,
