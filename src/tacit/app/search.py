@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 EXAMPLES = """examples:
   tacit search my.model "pseudo inverse of a singular matrix"
   echo "fit a line" | tacit search my.model -
+  tacit search my.model "fit a line" --like scipy.stats.linregress --dislike numpy.linalg.norm
   tacit search my.model --queries queries.jsonl --run answers.run -k 1000"""
 
 N_REASONS = 6  # the strongest terms tell the story; the rest are many and small
@@ -33,6 +34,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--exclude-self", action="store_true", help="a document does not answer the query of its own id"
     )
+    for name, what in (("like", "good"), ("dislike", "bad")):
+        parser.add_argument(
+            f"--{name}",
+            nargs="+",
+            action="extend",
+            default=[],
+            metavar="ID",
+            help=f"documents that are {what} answers to QUERY: rank its answers again",
+        )
     parser.add_argument("--explain", action="store_true", help="show the words that made each score")
     add_threads(parser)
     add_json(parser)
@@ -47,11 +57,15 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
         raise UsageError("give either a QUERY or --queries FILE with --run OUT")
     if (args.queries is None) != (args.run is None):
         raise UsageError("--queries and --run go together: a file of queries in, a TREC run out")
+    marked = bool(args.like or args.dislike)
+    if marked and (args.queries or args.explain):
+        raise UsageError("--like and --dislike re-rank one QUERY; they go with neither --queries nor --explain")
     searcher = Searcher.load(args.model)
     if args.queries is not None:
         return _answer_many(args, searcher)
     query = sys.stdin.read().strip() if args.query == "-" else args.query
-    hits = searcher.search(query, args.k or 10)
+    k = args.k or 10
+    hits = searcher.feedback(query, args.like, args.dislike, k) if marked else searcher.search(query, k)
     reasons = [searcher.explain(query, hit.id)[:N_REASONS] if args.explain else [] for hit in hits]
     if args.json:
         out.write(

@@ -23,7 +23,7 @@ from tacit.rerank.base import ListRanker
 from tacit.rerank.manifold import propagate, smooth_graph
 from tacit.rerank.rows import Pairs, Rows
 
-L2 = 1e-3
+L2 = 0.1
 
 
 class AucRanker(ListRanker):
