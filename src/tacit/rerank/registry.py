@@ -37,7 +37,7 @@ class ListSystem:
 
 # What linear and semi-supervised rankers choose from on validation.
 LINEAR_DECAYS = (0.1, 0.01, 1.0)
-BETAS = (20.0, 1.0, 5.0, 80.0, 0.0)
+BETAS = (10.0, 2.0, 40.0, 0.0)
 
 _SYSTEMS: tuple[ListSystem, ...] = (
     ListSystem("rankboost", "rankboost:RankBoostRanker", "stumps, each against the pairs still ordered wrongly"),
@@ -97,15 +97,15 @@ _SYSTEMS: tuple[ListSystem, ...] = (
     ListSystem(
         "ssbt",
         "bradley_terry:BradleyTerryRanker",
-        "linear Bradley-Terry with preference regularizer",
-        {"n_hidden": 0, "beta": BETAS, "n_neighbours": 10},
+        "linear, with the preference regularizer and expected pairs",
+        {"n_hidden": 0, "beta": BETAS, "expected": 0.5, "n_neighbours": 10},
     ),
     ListSystem("lambdarank", "lambdarank:LambdaRankRanker", "pairs weighted by what their swap changes in nDCG"),
     ListSystem(
         "sslambdarank",
         "lambdarank:LambdaRankRanker",
         "lambdarank with the rank-sensitive preference regularizer",
-        {"beta": BETAS, "n_neighbours": 10},
+        {"beta": BETAS, "expected": 0.5, "n_neighbours": 10},
     ),
     ListSystem("sslambdamart", "lambdamart:LambdaMartRanker", "trees on the gradients of sslambdarank (extra bench)"),
     ListSystem("lightgbm", "lambdamart_trees:LightGbmRanker", "LambdaMART of LightGBM on judged rows (extra bench)"),
