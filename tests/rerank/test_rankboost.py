@@ -9,7 +9,7 @@ from tacit.core import Lists, TacitError
 from tacit.data import read_folds, read_lists
 from tacit.metrics import evaluate_rows
 from tacit.rerank.adacost import AdaCostRanker
-from tacit.rerank.rankboost import RankBoostRanker, best_prefix
+from tacit.rerank.rankboost import RankBoostRanker, best_prefix, measure_both_ways
 from tacit.rerank.rankboost_bins import BinnedFeatures
 from tacit.rerank.rankboost_stumps import Stumps
 from tacit.rerank.rows import Rows, group_rows
@@ -40,7 +40,8 @@ def oracle(X, pairs, n_rounds, importance=None, shares=None):
         best = np.argmax(np.abs(r) > np.abs(r).max() - 1e-12)
         if abs(r[best]) < 1e-12:
             break
-        theta = 0.5 * np.log((1 + r[best]) / (1 - r[best])) if abs(r[best]) < 1 - 1e-9 else np.sign(r[best]) * 10.7
+        capped = np.clip(r[best], 1e-9 - 1, 1 - 1e-9)
+        theta = 0.5 * np.log((1 + capped) / (1 - capped))
         scores += theta * H[best]
         gap = theta * (H[best, better] - H[best, worse])
         cost = 1.0 if importance is None else np.where(gap < 0, 0.5 + 0.5 * importance, 0.5 - 0.5 * importance)
@@ -137,10 +138,19 @@ def test_rounds_are_the_best_on_validation():
     lists = Lists(rows.X, rows.y, rows.starts, list("abcd"), [""] * 60)
     all_rounds = RankBoostRanker(n_rounds=30).fit(X, y, qid)
     chosen = RankBoostRanker(n_rounds=30).fit(X, y, qid, validation=lists)
-    means = [evaluate_rows(rows.y, s, rows.list_of, "AP").means()["AP"] for s in all_rounds.staged_predict(rows.X)]
+    staged = all_rounds.staged_predict(rows.X)
+    means = [measure_both_ways(rows.y, scores, rows.list_of, "AP").mean() for scores in staged]
     best = int(np.argmax(means)) + 1
     assert len(chosen.stumps_.features) == best
     assert np.array_equal(chosen.stump_weights_, all_rounds.stump_weights_[:best])
+
+
+def test_the_order_of_rows_in_a_file_chooses_no_rounds():
+    # One round leaves ties, in which the good rows happen to come first; the second round tells them apart.
+    stumps = Stumps(np.array([0, 1]), np.array([0.5, 0.5]), np.array([1.0, 1.0]))
+    X = np.array([[0, 1.0], [0, 1.0], [0, 0], [0, 0]])
+    validation = Rows(X, np.array([1.0, 1, 0, 0]), np.array([0, 4]), np.arange(4))
+    assert best_prefix(stumps, validation, "AP") == 2
 
 
 def test_the_best_prefix_of_a_loss_is_the_smallest(monkeypatch):
