@@ -33,7 +33,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--queries", metavar="F", help="queries to learn from: jsonl or TSV")
     parser.add_argument("--qrels", metavar="F", help="judgments of those queries: TREC or BEIR form")
     parser.add_argument("--pairs", metavar="F", help="query<TAB>document[<TAB>weight] by the ids of --queries")
-    parser.add_argument("--clicks", metavar="F", help="query text<TAB>document[<TAB>count]")
+    parser.add_argument("--clicks", metavar="F", help="query text<TAB>document[<TAB>count], or sessions in jsonl")
+    parser.add_argument("--position-one", action="store_true", help="of sessions, only clicks on the first answer")
     parser.add_argument("--query-corpus", metavar="F", help="texts in another language; --pairs join them to documents")
     parser.add_argument("--query-language", metavar="L", help="language of --query-corpus, and of questions later")
     parser.add_argument("--dim", type=whole_number(1), metavar="N", help="dimension of learned vectors")
@@ -101,6 +102,8 @@ def _check_sources(args: argparse.Namespace) -> None:
     from tacit.core import UsageError
 
     _check_query_corpus(args)
+    if args.position_one and not args.clicks:
+        raise UsageError("--position-one speaks of clicks: give --clicks")
     if args.query_corpus:
         return
     given = [name for name in ("links", "qrels", "pairs", "clicks") if getattr(args, name)]
@@ -138,7 +141,7 @@ def _read_training(args: argparse.Namespace, documents: Collection) -> Training 
     if args.links:
         return Training(read_links(args.links, documents, skip_unknown=skip))
     if args.clicks:
-        queries, pairs = read_clicks(args.clicks, documents, skip_unknown=skip)
+        queries, pairs = read_clicks(args.clicks, documents, position_one=args.position_one, skip_unknown=skip)
         return Training(pairs, queries)
     if args.queries:
         queries = read_queries(args.queries)

@@ -36,6 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--vali", metavar="F", help="lists to choose on, such as the number of rounds")
     parser.add_argument("--folds", metavar="F", help="folds.json: query ids of train, vali and test by fold")
     parser.add_argument("--preferences", metavar="F", help="query<TAB>better<TAB>worse[<TAB>weight], beside the grades")
+    parser.add_argument("--clicks", metavar="F", help="sessions in jsonl: preferences by skip-above, beside the grades")
     parser.add_argument("--skip-unknown", action="store_true", help="leave out preferences about unknown documents")
     parser.add_argument("--measure", metavar="M", help="what is chosen by on --vali (default: the method's own)")
     parser.add_argument(
@@ -66,7 +67,11 @@ def _check_use(args: argparse.Namespace) -> None:
     if len(args.files) != wanted:
         what = "one file with --model or --folds" if wanted == 1 else "TRAIN and TEST"
         raise UsageError(f"got {len(args.files)} files, want {what}")
-    excluded = {"model": ("folds", "method", "vali", "preferences", "measure", "save"), "folds": ("vali", "save")}
+    excluded = {
+        "model": ("folds", "method", "vali", "preferences", "clicks", "measure", "save"),
+        "folds": ("vali", "save"),
+        "preferences": ("clicks",),
+    }
     for option, others in excluded.items():
         clash = next((other for other in others if getattr(args, option) and getattr(args, other)), None)
         if clash:
@@ -75,10 +80,12 @@ def _check_use(args: argparse.Namespace) -> None:
 
 def _task(args: argparse.Namespace) -> RankingTask:
     """How to learn; what cannot work is told before a long file is read."""
-    from tacit.data import read_preferences
+    from tacit.data import read_click_log, read_preferences
     from tacit.rerank.ranking_lists import RankingTask
 
     preferences = read_preferences(args.preferences) if args.preferences else None
+    if args.clicks:
+        preferences = read_click_log(args.clicks).preferences()
     method = args.method or DEFAULT_METHOD
     task = RankingTask(method, args.measure, args.seed, args.threads, preferences, args.skip_unknown)
     task.make()

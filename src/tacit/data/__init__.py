@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tacit.data.clicks import ClickLog, Session, read_click_log
     from tacit.data.collections import read_collection, read_queries, write_collection
     from tacit.data.edict import has_edict, read_edict
     from tacit.data.files import open_output, read_lines
@@ -22,7 +23,9 @@ if TYPE_CHECKING:
     from tacit.data.trec import check_known, judgments_of_lists, read_qrels, read_run, write_qrels, write_run
 
 __all__ = [
+    "ClickLog",
     "Preferences",
+    "Session",
     "check_known",
     "document_names",
     "has_edict",
@@ -30,6 +33,7 @@ __all__ = [
     "judgments_of_lists",
     "open_output",
     "pydocs_versions",
+    "read_click_log",
     "read_clicks",
     "read_collection",
     "read_edict",
@@ -52,7 +56,9 @@ __all__ = [
 ]
 
 _HOME_OF = {
+    "ClickLog": "clicks",
     "Preferences": "preferences",
+    "Session": "clicks",
     "check_known": "trec",
     "document_names": "ids",
     "has_edict": "edict",
@@ -60,6 +66,7 @@ _HOME_OF = {
     "judgments_of_lists": "trec",
     "open_output": "files",
     "pydocs_versions": "pydocs",
+    "read_click_log": "clicks",
     "read_clicks": "training",
     "read_collection": "collections",
     "read_edict": "edict",

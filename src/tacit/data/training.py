@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import chain
+
 import numpy as np
 
-from tacit.core import Collection, DataError, Judgments, Links
+from tacit.core import Collection, DataError, Judgments, Links, UsageError
+from tacit.data.clicks import clicked_pairs, parse_sessions
 from tacit.data.columns import UnknownIds, parse_weight, split_tabs
 from tacit.data.files import FilePath, display_name, read_lines
 from tacit.data.trec import check_known
@@ -24,12 +28,31 @@ def judged_pairs(
     return Links(sources, targets, len(queries), len(docs), known.grade[relevant].astype(np.float32))
 
 
-def read_clicks(path: FilePath, docs: Collection, *, skip_unknown: bool = False) -> tuple[Collection, Links]:
-    """A click log, `query text<TAB>doc_id[<TAB>count]`: the distinct queries, and their pairs with counts added up."""
-    place, unknown = display_name(path), UnknownIds(display_name(path))
+def read_clicks(
+    path: FilePath, docs: Collection, *, position_one: bool = False, skip_unknown: bool = False
+) -> tuple[Collection, Links]:
+    """Clicks as pairs to learn from: the distinct queries, and their clicked documents with counts added up.
+
+    Lines are `query text<TAB>doc_id[<TAB>count]`, or sessions in JSON (see `clicks`), of which `position_one` takes
+    only the clicks on the first answer.
+    """
+    place, lines = display_name(path), read_lines(path)
+    first = next(((number, line) for number, line in lines if line and not line.isspace()), None)
+    if first is not None and first[1].lstrip().startswith("{"):
+        log = parse_sessions(chain([first], lines), place)
+        return log.pairs(docs, position_one=position_one, skip_unknown=skip_unknown)
+    if position_one:
+        raise UsageError(f"{place}: only sessions in JSON tell what was shown first; give a log of them")
+    return _counted_clicks(chain([] if first is None else [first], lines), place, docs, skip_unknown)
+
+
+def _counted_clicks(
+    lines: Iterable[tuple[int, str]], place: str, docs: Collection, skip_unknown: bool
+) -> tuple[Collection, Links]:
+    unknown = UnknownIds(place)
     counts: dict[tuple[int, int], float] = {}
     row_of_text: dict[str, int] = {}
-    for number, line in read_lines(path):
+    for number, line in lines:
         if not line or line.isspace():
             continue
         fields = split_tabs(line, "query<TAB>document, or these and <TAB>count", (2, 3), place, number)
@@ -45,7 +68,4 @@ def read_clicks(path: FilePath, docs: Collection, *, skip_unknown: bool = False)
     unknown.settle(len(counts), skip=skip_unknown)
     if not counts:
         raise DataError("holds no clicks, want query<TAB>document[<TAB>count]", path=place)
-    texts = list(row_of_text)
-    queries = Collection([f"q{row}" for row in range(len(texts))], [""] * len(texts), texts)
-    rows = np.array(list(counts), np.int64)
-    return queries, Links(rows[:, 0], rows[:, 1], len(texts), len(docs), np.array(list(counts.values()), np.float32))
+    return clicked_pairs(row_of_text, counts, len(docs))
