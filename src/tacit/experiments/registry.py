@@ -13,7 +13,10 @@ from tacit.core import check_choice
 from tacit.experiments.report import Report
 from tacit.experiments.request import Request
 
+TWO_LANGUAGES = "TACIT_DATA with linked/ (mdn_ja_en, debian_ja_en), and tacit[ja]"
 LINKED = "TACIT_DATA with linked/ (mdn_ja_en, wikispeedia, debian_ja_en, foldoc)"
+
+LETOR_NEEDS = "TACIT_DATA with letor/ (OHSUMED-letor2, OHSUMED-letor3-QueryLevelNorm, MQ2008)"
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,50 @@ EXPERIMENTS = {
             "links", "rank the documents that a document links to (HTR tables 2-3, SSI tables 1-4)", LINKED, "links"
         ),
         Experiment("keywords", "the same for queries of 5, 10 and 20 words (SSI tables 5-6)", LINKED, "keywords"),
+        Experiment(
+            "crosslang",
+            "a Japanese document asks for English ones (SSI table 9, figure 2, mate finding)",
+            TWO_LANGUAGES,
+            "crosslang",
+        ),
+        Experiment("content", "match a page's body to titles and first sentences (SSI table 11)", LINKED, "content"),
+        Experiment(
+            "usps",
+            "place unseen digits in an embedding of the training digits (HTR table 1, figure 2)",
+            "TACIT_DATA with text/usps",
+            "usps",
+        ),
+        Experiment(
+            "reuters",
+            "unseen news stories ask for stories of their topics, without labels (HTR figure 1)",
+            "TACIT_DATA with text/reuters21578",
+            "reuters",
+        ),
+        Experiment(
+            "transduction",
+            "a ranker trained for each test list (TRANS tables 2-5, figures 3-6)",
+            LETOR_NEEDS,
+            "transduction",
+        ),
+        Experiment(
+            "semi-auc",
+            "one relevant document of a query is known, and a tenth of the others (AUC table 1)",
+            "TACIT_DATA with text/cacm",
+            "semi_auc",
+        ),
+        Experiment(
+            "feedback",
+            "the first answers to a query are judged, the rest is ranked again (PREF figure 6)",
+            "TACIT_DATA with text/ (cranfield, cacm, cisi)",
+            "feedback",
+        ),
+        Experiment("spiral", "one preference between the ends of a spiral (PREF figures 2-4)", "nothing", "spiral"),
+        Experiment(
+            "preference",
+            "few labels of LETOR lists, with and without the unjudged rows (PREF figures 5 and 7)",
+            LETOR_NEEDS,
+            "preference",
+        ),
     )
 }
 

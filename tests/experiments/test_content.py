@@ -1,0 +1,78 @@
+"""Pages and short texts: what a target is made of, statistics of each side, and the kernel against a slow sum."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from tacit.core import Collection, Links, UsageError
+from tacit.experiments import content
+from tacit.experiments.content import content_texts, first_sentence, short_texts
+from tacit.experiments.content_cost import cost_section
+from tacit.experiments.link_plan import link_options
+from tacit.experiments.link_task import count_words
+from tacit.experiments.request import Request
+from tacit.kernels.hashed_scoring import score_hashed_pairs
+
+
+@pytest.fixture
+def corpus():
+    titles = [f"Page {number}" for number in range(6)]
+    texts = [f"Word{number} is the subject. Body{number} says more of word{number}, and so on." for number in range(6)]
+    ids = [f"p{number}" for number in range(6)]
+    return count_words(Collection(ids, titles, texts), Links(np.array([0]), np.array([1]), 6, 6))
+
+
+def test_a_target_is_title_and_first_sentence():
+    page = Collection(["a", "b"], ["Array", ""], ["Holds elements\nin a row. More.", "x " * 100])
+    assert short_texts(page) == ["Array\nHolds elements in a row.", "\n" + " ".join(["x"] * 24)]
+    assert first_sentence("") == ""
+    assert first_sentence("See v1.2 of it") == "See v1.2 of it"
+
+
+def test_each_side_has_its_own_statistics(corpus):
+    texts = content_texts(corpus, 1000)
+    column = corpus.vectorizer.vocabulary_.index("page")
+    assert not texts.bodies[:, [column]].nnz  # only titles have it
+    body = corpus.vectorizer.vocabulary_.index("body0")
+    assert texts.bodies[[0], [body]].sum() > 0
+    assert not texts.targets[:, [body]].nnz  # it stands in the second sentence
+    assert texts.bodies.shape == texts.targets.shape == (6, len(corpus.vectorizer.vocabulary_))
+    lengths = np.sqrt(texts.targets.multiply(texts.targets).sum(axis=1))
+    np.testing.assert_allclose(lengths, 1, atol=1e-5)
+
+
+def test_the_plan_has_every_dictionary(tmp_path):
+    cells = content._plan(link_options(Request(data=tmp_path), content.SYSTEMS))
+    assert {(cell["system"], cell["words"]) for cell in cells} == {
+        (system, words) for system in content.SYSTEMS for words in (10_000, 20_000, 30_000)
+    }
+    assert {cell["words"] for cell in content._plan(link_options(Request(data=tmp_path, quick=True), ("tfidf",)))} == {
+        10_000
+    }
+
+
+def test_all_words_are_refused(tmp_path):
+    with pytest.raises(UsageError, match="leave out --words"):
+        content.run(Request(data=tmp_path, words="all"))
+
+
+def test_hashed_pairs_are_the_plain_sum():
+    rng = np.random.default_rng(0)
+    items = sp.csr_array(rng.random((5, 7)) * (rng.random((5, 7)) < 0.5), dtype=np.float32)
+    query = sp.csr_array(rng.random((1, 7)) * (rng.random((1, 7)) < 0.5), dtype=np.float32)
+    places, prime, out = rng.normal(size=11).astype(np.float32), 13, np.zeros(5, np.float32)
+    words = query.indices.astype(np.int64)
+    score_hashed_pairs(words, query.data, items.indptr, items.indices, items.data, places, prime, out)
+    table = places[(np.arange(7)[:, None] * prime + np.arange(7)[None, :]) % 11]
+    np.testing.assert_allclose(out, (query.toarray() @ table @ items.toarray().T)[0], rtol=1e-5)
+
+
+def test_the_cost_table_names_three_ways(corpus, monkeypatch):
+    monkeypatch.setattr("tacit.experiments.content_cost.N_TARGETS", 50)
+    monkeypatch.setattr("tacit.experiments.content_cost.N_PLACES", 1000)
+    monkeypatch.setattr("tacit.experiments.content_cost.N_QUERIES", 3)
+    texts = content_texts(corpus, 1000)
+    section = cost_section(texts.bodies, texts.targets, 4, 0)
+    assert [row[0].split(",")[0] for row in section.rows] == ["ssi-uv", "hash-10m", "tfidf"]
+    assert section.rows[0][3] == "1"
+    assert "50 targets" in section.title
