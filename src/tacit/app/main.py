@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from tacit import __version__
-from tacit.app import demo, evaluate, export, features, fit, rank, reproduce, search
+from tacit.app import demo, evaluate, export, features, fit, learning_curve, rank, reproduce, search
 
 COMMANDS = {
     "demo": demo,
@@ -21,6 +21,7 @@ COMMANDS = {
     "search": search,
     "features": features,
     "rank": rank,
+    "learning-curve": learning_curve,
     "export": export,
     "evaluate": evaluate,
     "reproduce": reproduce,

@@ -7,7 +7,7 @@ every query is in the test lists of one fold, so the values of all folds togethe
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +16,7 @@ from tacit.core import Lists, TacitError, check_choice, check_number
 from tacit.data import read_folds, read_lists
 from tacit.data.folds import Fold
 from tacit.metrics import evaluate_rows
+from tacit.rerank.label_cuts import cut_labels as cut_labels  # part of the protocol
 
 LETOR_SETS = ("OHSUMED-letor2", "OHSUMED-letor3-QueryLevelNorm", "MQ2008")
 
@@ -73,30 +74,6 @@ def read_letor_corpus(data: Path, name: str) -> LetorCorpus:
     if not folder.is_dir():
         raise TacitError(f"{folder} is no folder, want the LETOR set {name} there")
     return LetorCorpus(name, read_lists(folder / f"{name}.txt.gz"), read_folds(folder / "folds.json"))
-
-
-def cut_labels(lists: Lists, share: float, seed: int, ranks: np.ndarray | None = None) -> Lists:
-    """Keep the labels of max(2, round(share * n)) rows of each list; the others become unjudged.
-
-    Rows are drawn at random, or are those with the highest `ranks` (one number for each row). The same seed keeps
-    the same rows of a query whatever other lists are there, and a larger share keeps the rows of a smaller one.
-
-    >>> lists = Lists(np.zeros((5, 1)), np.ones(5), np.array([0, 5]), ["7"], [""] * 5)
-    >>> int(np.isfinite(cut_labels(lists, 0.6, seed=0).y).sum()), int(np.isfinite(cut_labels(lists, 0.01, 0).y).sum())
-    (3, 2)
-    """
-    check_number("share", share, low=0, high=1, open_low=True)
-    y = np.full(len(lists.y), np.nan)
-    for number, query_id in enumerate(lists.query_ids):
-        rows = np.arange(lists.starts[number], lists.starts[number + 1])
-        keys = -ranks[rows] if ranks is not None else _stream(seed, query_id).random(len(rows))
-        kept = rows[np.argsort(keys, kind="stable")[: max(2, round(share * len(rows)))]]
-        y[kept] = lists.y[kept]
-    return replace(lists, y=y)
-
-
-def _stream(seed: int, query_id: str) -> np.random.Generator:
-    return np.random.default_rng([seed, *query_id.encode()])
 
 
 def first_queries(lists: Lists, share: float) -> Lists:

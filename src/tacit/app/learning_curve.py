@@ -1,0 +1,161 @@
+"""`tacit learning-curve`: how few labels are enough? A measure against the number of labels
+
+Labels of the training lists are taken away at random; the rows stay, unjudged. --against compares a supervised method.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+from tacit.app.options import add_json, add_seed, add_threads, whole_number
+from tacit.app.tables import print_table
+
+if TYPE_CHECKING:
+    from tacit.rerank.learning_curve import CurvePoint, Part
+
+EXAMPLES = """examples:
+  tacit learning-curve lists.txt --method ssbt --against linear
+  tacit learning-curve train.txt --test test.txt --method sslambdarank --against lambdarank --by queries
+  tacit learning-curve lists.txt.gz --folds folds.json --method ssbt --share 0.1 --share 1 --out curves"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of `tacit learning-curve`."""
+    parser.add_argument("train", metavar="TRAIN", help="judged lists (LETOR)")
+    parser.add_argument("--method", default="ssbt", metavar="M", help="ranker of lists (default ssbt)")
+    parser.add_argument("--against", metavar="M2", help="another ranker on the same labels, such as linear")
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--test", metavar="F", help="lists to measure on (default: five folds of TRAIN)")
+    where.add_argument("--folds", metavar="F", help="folds.json: query ids of train, vali and test by fold")
+    parser.add_argument("--vali", metavar="F", help="lists to choose on, with --test; their labels are cut alike")
+    parser.add_argument(
+        "--by", choices=("documents", "queries"), default="documents", help="take labels of documents or whole queries"
+    )
+    parser.add_argument(
+        "--share", type=float, action="append", metavar="S", help="share of labels kept; repeatable (5 to 100 %%)"
+    )
+    parser.add_argument("-m", "--measure", default="nDCG-letor@10", metavar="M", help="default nDCG-letor@10")
+    parser.add_argument("--seeds", type=whole_number(1), default=3, metavar="N", help="cuts for each share (default 3)")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="write the curve as PNG and its points as JSON")
+    add_seed(parser)
+    add_threads(parser)
+    add_json(parser)
+
+
+def run(args: argparse.Namespace, out: TextIO) -> int:
+    """Cut, learn, measure; print the points and draw them."""
+    from tacit.core import UsageError
+    from tacit.rerank.learning_curve import SHARES, learning_curve
+
+    if args.vali and not args.test:
+        raise UsageError("--vali goes with --test; folds bring validation lists of their own")
+    methods = [args.method] + ([args.against] if args.against else [])
+    if len(set(methods)) != len(methods):
+        raise UsageError(f"--method and --against are both {args.method}, want two methods")
+    points = learning_curve(
+        _parts(args),
+        methods,
+        by=args.by,
+        shares=args.share or SHARES,
+        measure=args.measure,
+        n_seeds=args.seeds,
+        seed=args.seed,
+        threads=args.threads,
+    )
+    found = {"measure": args.measure, "by": args.by, "seed": args.seed, "points": [_as_json(p) for p in points],
+             "tests": _tests(points, methods, args.measure)}  # fmt: skip
+    if args.out:
+        _write(points, found, args)
+    if args.json:
+        out.write(json.dumps(found) + "\n")
+    else:
+        _show(points, found["tests"], args.measure, out)
+    return 0
+
+
+def _parts(args: argparse.Namespace) -> list[Part]:
+    from tacit.data import read_folds, read_lists
+    from tacit.rerank.learning_curve import Part, draw_folds, fold_parts, with_labels
+
+    train = read_lists(args.train)
+    if args.test:
+        width = train.X.shape[1]
+        vali = read_lists(args.vali, n_features=width) if args.vali else None
+        return [Part(train, vali, with_labels(read_lists(args.test, n_features=width)))]
+    if args.folds:
+        return fold_parts(train, read_folds(args.folds))
+    judged = with_labels(train)
+    return fold_parts(judged, draw_folds(judged, seed=args.seed))
+
+
+def _as_json(point: CurvePoint) -> dict[str, Any]:
+    return {
+        "system": point.method,
+        "share": point.share,
+        "queries": point.n_queries,
+        "documents": point.n_documents,
+        "mean": point.mean,
+        "interval": [point.low, point.high],
+        "failed": point.n_failed,
+    }
+
+
+def _tests(points: list[CurvePoint], methods: list[str], measure: str) -> list[dict[str, Any]]:
+    """Paired tests between the two methods, share by share."""
+    import numpy as np
+
+    from tacit.metrics import compare_systems
+
+    tests = []
+    for share in dict.fromkeys(point.share for point in points) if len(methods) == 2 else ():
+        pair = [point for point in points if point.share == share]
+        shared = [query for query in pair[0].values if query in pair[1].values]
+        values = {point.method: np.array([point.values[query] for query in shared]) for point in pair}
+        tests += [
+            {"better": c.better, "worse": c.worse, "metric": measure, "share": share, "p": c.p}
+            for c in compare_systems(values, measure, test="wilcoxon")
+        ]
+    return tests
+
+
+def _show(points: list[CurvePoint], tests: list[dict[str, Any]], measure: str, out: TextIO) -> None:
+    rows = [
+        [p.method, f"{p.share:g}", f"{p.n_queries:.0f}", f"{p.n_documents:.0f}", f"{p.mean:.4f}",
+         f"{p.low:.4f} - {p.high:.4f}"]
+        for p in points
+    ]  # fmt: skip
+    print_table(["method", "share", "queries", "documents", measure, "95 % interval"], rows, out)
+    if any(point.n_failed for point in points):
+        sys.stderr.write(f"{sum(p.n_failed for p in points)} cuts left no list with two different grades: left out\n")
+    if tests:
+        out.write("\nWilcoxon signed-rank test at each share, two-sided:\n\n")
+        print_table(["share", "better", "worse", "p"], [[f"{t['share']:g}", t["better"], t["worse"], f"{t['p']:.2g}"]
+                                                        for t in tests], out)  # fmt: skip
+
+
+def _write(points: list[CurvePoint], found: dict[str, Any], args: argparse.Namespace) -> None:
+    from tacit.core import MissingExtraError
+    from tacit.data import open_output
+    from tacit.experiments.figures import new_figure, save
+
+    args.out.mkdir(parents=True, exist_ok=True)
+    with open_output(args.out / "learning-curve.json") as file:
+        file.write(json.dumps(found, indent=1) + "\n")
+    try:
+        figure, axes = new_figure(7, 5)
+    except MissingExtraError as error:
+        sys.stderr.write(f"no figure: {error}\n")
+        return
+    for method in dict.fromkeys(point.method for point in points):
+        chosen = [point for point in points if point.method == method]
+        x = [p.n_documents if args.by == "documents" else p.n_queries for p in chosen]
+        (line,) = axes.plot(x, [p.mean for p in chosen], marker="o", markersize=3, label=method)
+        axes.fill_between(x, [p.low for p in chosen], [p.high for p in chosen], alpha=0.15, color=line.get_color())
+    axes.set(xscale="log", xlabel=f"labelled {args.by} in training", ylabel=f"{args.measure}, 95 % interval")
+    axes.legend()
+    save(figure, args.out / "learning-curve.png")
+    sys.stderr.write(f"curve written to {args.out}\n")

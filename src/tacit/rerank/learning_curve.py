@@ -1,0 +1,162 @@
+"""How few labels are enough? A measure against the share of labels kept, method by method.
+
+For every share and seed the labels of the training lists are cut (by documents within each list, or by whole queries),
+validation labels alike; the test lists keep theirs. Values are per query, averaged over seeds; intervals are
+bootstrap percentiles over queries. What a cut leaves without a pair to learn from has no point, and is counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tacit.core import Lists, TacitError, check_choice, check_number, track
+from tacit.data.folds import Fold
+from tacit.metrics import Evaluation, evaluate_rows, parse_measure
+from tacit.rerank.label_cuts import cut_labels, cut_queries
+from tacit.rerank.ranking_lists import RankingTask, fit_lists
+
+BY = ("documents", "queries")
+SHARES = (0.05, 0.1, 0.2, 0.5, 1.0)
+MEASURE = "nDCG-letor@10"
+
+
+@dataclass(frozen=True)
+class CurvePoint:
+    """A method with so many labels: mean over test queries, its 95 % interval, and the value of each query.
+
+    n_queries, n_documents: labelled ones in training, on average over seeds and folds; n_failed: cuts that taught
+    nothing (their queries are left out of this point).
+    """
+
+    method: str
+    share: float
+    n_queries: float
+    n_documents: float
+    mean: float
+    low: float
+    high: float
+    values: Mapping[str, float]
+    n_failed: int = 0
+
+
+@dataclass(frozen=True)
+class Part:
+    """Lists to learn from, to choose on (or None) and to measure on."""
+
+    train: Lists
+    vali: Lists | None
+    test: Lists
+
+
+def fold_parts(lists: Lists, folds: Mapping[str, Fold]) -> list[Part]:
+    """The parts of given folds."""
+    take = lists.take_queries
+    return [Part(take(f.train), take(f.vali) if f.vali else None, take(f.test)) for f in folds.values()]
+
+
+def draw_folds(lists: Lists, n_folds: int = 5, seed: int = 0) -> dict[str, Fold]:
+    """Folds of queries drawn at random: one part test, the next one validation, the rest training.
+
+    >>> lists = Lists(np.zeros((6, 1)), np.zeros(6), np.arange(7), list("abcdef"), [""] * 6)
+    >>> {name: len(fold.train) for name, fold in draw_folds(lists, 3).items()}
+    {'Fold1': 2, 'Fold2': 2, 'Fold3': 2}
+    """
+    check_number("n_folds", n_folds, low=3, whole=True)
+    if len(lists) < n_folds:
+        raise TacitError(f"there are {len(lists)} queries, want at least {n_folds}: one for each fold")
+    names = np.array(lists.query_ids, object)[np.random.default_rng(seed).permutation(len(lists))]
+    cuts = [part.tolist() for part in np.array_split(names, n_folds)]
+    folds = {}
+    for number in range(n_folds):
+        test, vali = cuts[number], cuts[(number + 1) % n_folds]
+        rest = [cuts[other] for other in range(n_folds) if other not in (number, (number + 1) % n_folds)]
+        folds[f"Fold{number + 1}"] = Fold([query for part in rest for query in part], vali, test)
+    return folds
+
+
+def learning_curve(
+    parts: Sequence[Part],
+    methods: Sequence[str],
+    *,
+    by: str = "documents",
+    shares: Sequence[float] = SHARES,
+    measure: str = MEASURE,
+    n_seeds: int = 3,
+    seed: int = 0,
+    threads: int | None = None,
+) -> list[CurvePoint]:
+    """Points of every method, shares rising; the same cuts for all methods."""
+    check_choice("by", by, BY)
+    check_number("n_seeds", n_seeds, low=1, whole=True)
+    measure = str(parse_measure(measure))
+    tasks = [RankingTask(method, seed=seed, threads=threads) for method in methods]
+    for task in tasks:
+        task.make()  # a wrong name is told before the work
+    wanted = [(task, share) for task in tasks for share in sorted(set(shares))]
+    return [
+        _point(task, share, list(_cuts(parts, by, share, n_seeds, seed)), measure)
+        for task, share in track(wanted, "learning curve", len(wanted))
+    ]
+
+
+def _cuts(parts: Sequence[Part], by: str, share: float, n_seeds: int, seed: int) -> Iterator[Part]:
+    cut = cut_labels if by == "documents" else cut_queries
+    for number in range(seed, seed + (n_seeds if share < 1 else 1)):  # all labels are the same for any seed
+        for part in parts:
+            vali = None if part.vali is None else cut(part.vali, share, number)
+            yield Part(cut(part.train, share, number), vali, part.test)
+
+
+def _point(task: RankingTask, share: float, cuts: Sequence[Part], measure: str) -> CurvePoint:
+    found: dict[str, list[float]] = {}
+    n_failed = 0
+    for part in cuts:
+        try:
+            ranker = fit_lists(task, part.train, part.vali)
+        except TacitError:
+            if not _teaches_nothing(part.train):
+                raise
+            n_failed += 1
+            continue
+        scores = ranker.predict(part.test.X, part.test.qid)
+        values = evaluate_rows(part.test.y, scores, part.test.qid, measure).values[measure]
+        for query_id, value in zip(part.test.query_ids, values.tolist(), strict=True):
+            found.setdefault(query_id, []).append(value)
+    if not found:
+        raise TacitError(
+            f"a share of {share:g} of the labels leaves no list with two different grades; want a larger one"
+        )
+    means = {query_id: float(np.mean(numbers)) for query_id, numbers in found.items()}
+    evaluation = Evaluation(list(means), {measure: np.array(list(means.values()))})
+    low, high = evaluation.intervals()[measure]
+    labelled = [np.isfinite(part.train.y) for part in cuts]
+    n_queries = [len(np.unique(part.train.qid[kept])) for part, kept in zip(cuts, labelled, strict=True)]
+    return CurvePoint(
+        method=task.method,
+        share=share,
+        n_queries=float(np.mean(n_queries)),
+        n_documents=float(np.mean([kept.sum() for kept in labelled])),
+        mean=evaluation.means()[measure],
+        low=low,
+        high=high,
+        values=means,
+        n_failed=n_failed,
+    )
+
+
+def _teaches_nothing(lists: Lists) -> bool:
+    """Whether no list has two different grades."""
+    from tacit.rerank.ranking_lists import count_idle_lists
+
+    return count_idle_lists(lists) == len(lists)
+
+
+def with_labels(lists: Lists) -> Lists:
+    """Only the lists that have a judged row: the others can be neither cut nor measured."""
+    kept = [number for number in range(len(lists)) if np.isfinite(lists.y[lists.rows(number)]).any()]
+    if not kept:
+        raise TacitError(f"none of {len(lists)} lists has a judged row, want some to learn from and to measure on")
+    return replace(lists) if len(kept) == len(lists) else lists.take(kept)

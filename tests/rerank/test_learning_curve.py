@@ -1,0 +1,106 @@
+"""Cuts take what they say, the same for every method; the curve of a learnable world rises."""
+
+import json
+
+import numpy as np
+import pytest
+
+from tacit.app.main import main
+from tacit.core import Lists, TacitError, UsageError
+from tacit.data import write_lists
+from tacit.rerank.label_cuts import cut_labels, cut_queries
+from tacit.rerank.learning_curve import draw_folds, fold_parts, learning_curve, with_labels
+
+
+def world(n_lists=20, n_rows=12, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_lists * n_rows, 4))
+    y = np.clip(np.round(X[:, 0] + 0.5 * X[:, 1] + 0.3 * rng.normal(size=len(X))), 0, 2)
+    return Lists(X, y, np.arange(0, len(X) + 1, n_rows), [f"q{n}" for n in range(n_lists)], [""] * len(X))
+
+
+def test_cuts_by_queries_take_whole_lists_and_nest():
+    lists = world()
+    few, many = (np.isfinite(cut_queries(lists, share, seed=2).y).reshape(20, 12) for share in (0.1, 0.5))
+    assert (few.all(axis=1).sum(), many.all(axis=1).sum()) == (2, 10)
+    assert (few.any(axis=1) == few.all(axis=1)).all()
+    assert (many >= few).all()
+    assert np.isfinite(cut_queries(lists, 0.001, 0).y).sum() == 12
+    with pytest.raises(TacitError, match="share"):
+        cut_queries(lists, 0, 0)
+
+
+def test_folds_are_apart_and_cover_all():
+    lists = world()
+    folds = draw_folds(lists, seed=1)
+    assert sorted(query for fold in folds.values() for query in fold.test) == sorted(lists.query_ids)
+    for fold in folds.values():
+        assert len({*fold.train, *fold.vali, *fold.test}) == len(fold.train) + len(fold.vali) + len(fold.test) == 20
+    with pytest.raises(TacitError, match="2 queries"):
+        draw_folds(lists.take([0, 1]))
+
+
+@pytest.mark.parametrize("by", ["documents", "queries"])
+def test_the_curve_rises_and_counts_its_labels(by):
+    lists = world()
+    points = learning_curve(fold_parts(lists, draw_folds(lists)), ["auc-logistic"], by=by, shares=(1.0, 0.2), n_seeds=2)
+    assert [point.share for point in points] == [0.2, 1.0]
+    assert points[1].n_documents == 12 * 12
+    assert points[1].n_queries == 12
+    assert points[0].n_documents < points[1].n_documents
+    assert (points[0].n_queries < 12) == (by == "queries")
+    assert points[0].mean < points[1].mean + 0.02
+    assert points[1].mean > 0.8
+    assert points[1].low < points[1].mean < points[1].high
+    assert len(points[1].values) == 20
+
+
+def test_the_full_point_is_what_the_method_gives():
+    lists = world()
+    part = fold_parts(lists, draw_folds(lists))[:1]
+    (point,) = learning_curve(part, ["linear"], shares=(1.0,))
+    from tacit.rerank import get_list_system
+
+    train = cut_labels(part[0].train, 1.0, 0)
+    ranker = get_list_system("linear").make().fit(train.X, train.y, train.qid, validation=part[0].vali)
+    assert point.mean == pytest.approx(ranker.score(part[0].test.X, part[0].test.y, part[0].test.qid))
+
+
+def test_labels_that_teach_nothing_are_told():
+    lists = world()
+    flat = Lists(lists.X, np.ones(len(lists.y)), lists.starts, lists.query_ids, lists.doc_ids)
+    with pytest.raises(TacitError, match="no list with two different grades"):
+        learning_curve(fold_parts(flat, draw_folds(flat)), ["linear"], shares=(0.5,))
+    with pytest.raises(TacitError, match="none of 20 lists"):
+        with_labels(Lists(lists.X, np.full(len(lists.y), np.nan), lists.starts, lists.query_ids, lists.doc_ids))
+    with pytest.raises(UsageError, match="method"):
+        learning_curve(fold_parts(lists, draw_folds(lists)), ["nobody"])
+
+
+def test_the_command_prints_and_draws(tmp_path, capfd, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_lists(world(), "lists.txt")
+    words = [
+        "learning-curve",
+        "lists.txt",
+        "--method",
+        "auc-logistic",
+        "--share",
+        "0.2",
+        "--share",
+        "1",
+        "--seeds",
+        "1",
+    ]
+    assert main([*words, "--against", "linear", "--json", "--out", "curve"]) == 0
+    found = json.loads(capfd.readouterr().out)
+    assert [(p["system"], p["share"]) for p in found["points"]] == [
+        ("auc-logistic", 0.2), ("auc-logistic", 1.0), ("linear", 0.2), ("linear", 1.0)
+    ]  # fmt: skip
+    assert {test["share"] for test in found["tests"]} == {0.2, 1.0}
+    assert (tmp_path / "curve" / "learning-curve.json").exists()
+    assert (tmp_path / "curve" / "learning-curve.png").stat().st_size > 1000
+    assert main([*words, "--test", "lists.txt"]) == 0
+    assert "95 % interval" in capfd.readouterr().out
+    assert main([*words, "--against", "auc-logistic"]) == 2
+    assert main([*words, "--vali", "lists.txt"]) == 2
