@@ -1,8 +1,7 @@
-"""Pages and short texts: what a target is made of, statistics of each side, and the kernel against a slow sum."""
+"""Pages and short texts: what a target is made of, statistics of each side, what scoring costs."""
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
 from tacit.core import Collection, Links, UsageError
 from tacit.experiments import content
@@ -11,7 +10,6 @@ from tacit.experiments.content_cost import cost_section
 from tacit.experiments.link_plan import link_options
 from tacit.experiments.link_task import count_words
 from tacit.experiments.request import Request
-from tacit.kernels.hashed_scoring import score_hashed_pairs
 
 
 @pytest.fixture
@@ -54,17 +52,6 @@ def test_the_plan_has_every_dictionary(tmp_path):
 def test_all_words_are_refused(tmp_path):
     with pytest.raises(UsageError, match="leave out --words"):
         content.run(Request(data=tmp_path, words="all"))
-
-
-def test_hashed_pairs_are_the_plain_sum():
-    rng = np.random.default_rng(0)
-    items = sp.csr_array(rng.random((5, 7)) * (rng.random((5, 7)) < 0.5), dtype=np.float32)
-    query = sp.csr_array(rng.random((1, 7)) * (rng.random((1, 7)) < 0.5), dtype=np.float32)
-    places, prime, out = rng.normal(size=11).astype(np.float32), 13, np.zeros(5, np.float32)
-    words = query.indices.astype(np.int64)
-    score_hashed_pairs(words, query.data, items.indptr, items.indices, items.data, places, prime, out)
-    table = places[(np.arange(7)[:, None] * prime + np.arange(7)[None, :]) % 11]
-    np.testing.assert_allclose(out, (query.toarray() @ table @ items.toarray().T)[0], rtol=1e-5)
 
 
 def test_the_cost_table_names_three_ways(corpus, monkeypatch):

@@ -20,7 +20,6 @@ import re
 import threading
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from importlib.metadata import version
 from importlib.util import find_spec
 from itertools import islice
 from typing import Any
@@ -139,4 +138,6 @@ def _dictionary() -> Any:
 
 
 def _versions() -> str:
+    from importlib.metadata import version  # late: it costs more than a short command
+
     return f"sudachipy {version('sudachipy')} sudachidict-core {version('sudachidict-core')}"
