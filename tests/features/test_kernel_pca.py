@@ -86,7 +86,8 @@ def test_twenty_five_components_of_four_families():
     pca = KernelPca().fit(LIST)
     assert [pca.families_.count(kernel.kind) for kernel in DEFAULT_KERNELS] == [6 + 1, 6, 6, 6]
     assert pca.transform(OTHERS).shape == (50, 25)
-    assert pca.n_cut_ == 1  # six features have six linear directions
+    assert pca.n_cut_ == 0
+    assert (pca.transform(OTHERS)[:, 6] == 0).all()  # six features have six linear directions
 
 
 @given(seed=st.integers(0, 2**32 - 1), m=st.integers(2, 12), n_features=st.integers(1, 4))
@@ -99,7 +100,7 @@ def test_any_list_gives_finite_columns_whose_order_of_rows_does_not_matter(seed,
     found = pca.transform(rows)
     assert found.shape == (7, 25)
     assert np.isfinite(found).all()
-    assert pca.n_cut_ >= 25 - 4 * (m - 1)
+    assert pca.n_cut_ == max(0, 7 - (m - 1)) + 3 * max(0, 6 - (m - 1))
 
 
 def test_short_lists_are_cut_to_their_size_less_one():

@@ -89,7 +89,7 @@ def _measure(cell: Cell, folds: Sequence[FoldLists], request: Request) -> Row:
         train = first_queries(fold.train, cell["share"])
         with warnings.catch_warnings():
             # Short lists are counted in the notes; without training rows of two grades nothing is hidden: it raises.
-            warnings.filterwarnings("ignore", message=".*vary in fewer directions")
+            warnings.filterwarnings("ignore", message=".*have too few documents")
             ranker.fit(train.X, train.y, train.qid, validation=fold.vali)
             scores = ranker.predict(fold.test.X, fold.test.qid)
         values.append(measure_lists(fold.test, scores))

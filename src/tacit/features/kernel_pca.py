@@ -56,8 +56,8 @@ class KernelPca(TransformerMixin, BaseEstimator):
     scale: features get mean 0 and deviation 1 over the list; clip: components stay between these quantiles (0.01: the
     first and the last percent) of the list's own, which linear rankers need, as documents of other lists lie far out.
 
-    Learned: families_, the kind of kernel of each column; n_cut_, how many components the list was too short for
-    (a list of m documents has at most m - 1 directions) or did not vary in: those columns are 0.
+    Learned: families_, the kind of kernel of each column; n_cut_, how many components the list is too short for, as m
+    documents have at most m - 1 directions. Columns of these, and of directions that the list does not vary in, are 0.
 
     >>> list_rows = np.array([[0.0, 1.0], [2.0, 1.5], [4.0, 1.0], [6.0, 1.5]])
     >>> pca = KernelPca((Kernel("linear", 2), Kernel("gaussian", 3))).fit(list_rows)
@@ -81,8 +81,7 @@ class KernelPca(TransformerMixin, BaseEstimator):
         self._median = _median_distance(squared)
         self.bases_ = [self._fit_kernel(kernel, squared) for kernel in self.kernels]
         self.families_ = [kernel.kind for kernel in self.kernels for _ in range(kernel.n_components)]
-        asked = sum(kernel.n_components for kernel in self.kernels)
-        self.n_cut_ = asked - sum(basis.weights.shape[1] for basis in self.bases_)
+        self.n_cut_ = sum(max(0, kernel.n_components - (len(X) - 1)) for kernel in self.kernels)
         self.range_ = None
         if self.clip is not None:
             check_number("clip", self.clip, low=0, high=0.5)

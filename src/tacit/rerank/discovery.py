@@ -94,7 +94,7 @@ class DiscoveredFeaturesRanker(ListRanker):
     def _own(self, X: np.ndarray, n_cut: list[int]) -> np.ndarray:
         if len(X) < 2:
             return np.zeros((len(X), 0))
-        found = self._fresh().fit(X)
+        found = self._fresh().fit(X[np.lexsort(X.T[::-1])])  # the same bits for any order of rows
         n_cut.append(int(getattr(found, "n_cut_", 0)))
         components: np.ndarray = found.transform(X)
         return components

@@ -186,8 +186,8 @@ def warn_of_cut(n_cut: Sequence[int]) -> None:
     """One warning for all lists that are too short for the components asked for."""
     n_lists = sum(n > 0 for n in n_cut)
     if n_lists:
-        problem = f"{n_lists} of {len(n_cut)} lists vary in fewer directions than the components asked for"
-        warnings.warn(f"{problem}; their other components are 0", stacklevel=4)
+        problem = f"{n_lists} of {len(n_cut)} lists have too few documents for the components asked for"
+        warnings.warn(f"{problem}; the others are 0", stacklevel=4)
 
 
 def _rank_list(
@@ -199,11 +199,15 @@ def _rank_list(
     if os.getpid() != parent:  # a worker process has a BLAS of its own
         with one_blas_thread():
             return _rank_list(ranker, X, n_rounds, all_stages, os.getpid())
+    # The same list in another order of rows must give the same bits, also where pairs are drawn.
+    order = np.lexsort(X.T[::-1])
     if ranker.bank_ is not None:
-        scores, n_cut = ranker.bank_.scores(X)[:n_rounds], 0
+        staged, n_cut = ranker.bank_.scores(X[order])[:n_rounds], 0
     else:
-        fitted, features, found = ranker.train_for(X, n_rounds)
-        scores, n_cut = ranker.learner_.scores(fitted, features)[:n_rounds], int(getattr(found, "n_cut_", 0))
+        fitted, features, found = ranker.train_for(X[order], n_rounds)
+        staged, n_cut = ranker.learner_.scores(fitted, features)[:n_rounds], int(getattr(found, "n_cut_", 0))
+    scores = np.empty_like(staged)
+    scores[:, order] = staged
     return ListResult(scores if all_stages else ranker._final(scores)[None], n_cut)
 
 
