@@ -9,8 +9,9 @@ The first two terms are the paper's, the third is its ranking read from the quer
 words of k should find k before l. Two more things are ours. Training starts at LSI's concepts. And x_k is y_k
 with a part of its words left out, so that W learns to guess what a query does not say; with keep=1 it is y_k.
 
-As in LSI the score is the cosine of W x and v_i; the mixture is alpha * that + (1 - alpha) * tfidf. A new item
-gets W y, as a query would: old vectors, and so old scores, keep their bits.
+An item is ranked by the mean of its two unit vectors, v_i / |v_i| and its own image W y_i / |W y_i|: a free
+vector alone is noisy, since one step an epoch is all that it learns from. As in LSI the score is a cosine; the
+mixture is alpha * that + (1 - alpha) * tfidf. A new item has only its image, so old scores keep their bits.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class LearnedConcepts(LsiRanker):
         dim: int = 100,
         *,
         gamma: float = 1.0,
-        rate: float = 0.3,
+        rate: float = 0.1,
         margin: float = 0.1,
         keep: float = 0.5,
         n_drawn: int = 1,
@@ -73,8 +74,8 @@ class LearnedConcepts(LsiRanker):
         task = HalvesTask(sp.csr_array(rows[held]), rng)
         self._train(trainer, task, rng)
         self.concepts_ = trainer.query_table
-        self.item_vectors_ = self.embed_items(items)  # held-out documents keep this: the vector of a new item
-        self.item_vectors_[known] = unit_rows(trainer.vectors)
+        self.item_vectors_ = self.embed_items(items)  # all that documents held out of training will have
+        self.item_vectors_[known] = unit_rows(self.item_vectors_[known] + unit_rows(trainer.vectors))
 
     def _check_params(self) -> None:
         check_number("seed", self.seed, low=0, whole=True)
@@ -114,7 +115,7 @@ class ReconstructionRanker(LsiTfidfRanker, LearnedConcepts):
         *,
         alpha: float | None = None,
         gamma: float = 1.0,
-        rate: float = 0.3,
+        rate: float = 0.1,
         margin: float = 0.1,
         keep: float = 0.5,
         n_drawn: int = 1,
