@@ -1,0 +1,72 @@
+"""The feedback task: only the first m are known, only the rest is measured; marks of one kind teach pairs nothing."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from tacit.core import UsageError
+from tacit.experiments.feedback import SETTINGS, JudgedList, choose_setting, read_judged_lists, run, score_list
+from tacit.experiments.request import Request
+from tacit.features.query_document import MEASURES
+from tacit.rerank import LIST_SYSTEMS
+
+
+def made_up(seed=0, n=40):
+    """Candidates of which relevance follows a feature that BM25 knows nothing of, and a word."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 33))
+    bm25 = np.sort(rng.random(n))[::-1]
+    X[:, 22] = bm25
+    grades = (np.arange(n) % 4 == 0).astype(float)
+    X[:, 3] += 6 * grades
+    words = rng.random((n, 20)) * (rng.random((n, 20)) < 0.3)
+    words[:, 0] = grades
+    return JudgedList(X, bm25, grades, sp.csr_array(words / np.linalg.norm(words + 1e-9, axis=1, keepdims=True)))
+
+
+def test_known_are_the_first_and_nothing_else():
+    item = made_up()
+    assert np.isfinite(item.known(5)).tolist() == [True] * 5 + [False] * 35
+    assert item.remains(5)
+    assert not item.remains(37)
+
+
+@pytest.mark.parametrize("system", sorted(set(SETTINGS) - {"bm25", "prf", "prf-neg"}))
+def test_systems_learn_from_five_and_score_all(system):
+    assert system == "searcher" or system in LIST_SYSTEMS
+    item = made_up()
+    scores = score_list(system, SETTINGS[system][0], item, 5)
+    assert scores.shape == (40,)
+    assert np.isfinite(scores).all()
+    rest, truth = scores[5:], item.grades[5:] >= 1
+    if system not in ("rankboost-semi", "manifold", "auc-semi"):  # five labels tell these little of 33 columns
+        assert np.mean(rest[truth][:, None] > rest[~truth]) > 0.6
+
+
+def test_labels_of_one_kind_teach_pairs_nothing():
+    item = made_up()
+    assert score_list("linear", {}, item, 1) is None
+    assert score_list("bm25", {}, item, 1) is item.bm25
+
+
+def test_settings_are_chosen_among_those_given():
+    assert choose_setting("bm25", [made_up()]) == {}
+    assert choose_setting("linear", [made_up(), made_up(1)]) in SETTINGS["linear"]
+    assert len({len(settings) for settings in SETTINGS.values()} - {1}) == 1  # one budget for all
+
+
+def test_a_quick_run_on_cacm(data_folder):
+    report = run(Request(data=data_folder, corpus="cacm", quick=True, systems=("bm25", "linear", "searcher")))
+    means = {row.system: row.metrics for row in report.rows}
+    assert set(means["bm25"]) == {"nDCG@10", "MAP"}
+    assert means["searcher"]["nDCG@10"] > means["bm25"]["nDCG@10"]
+    assert {row.setting["k"] for row in report.rows} == {5}
+    assert len(report.figures) == 1
+    with pytest.raises(UsageError, match="nobody"):
+        run(Request(data=data_folder, systems=("nobody",)))
+
+
+def test_lists_are_in_the_order_of_bm25(data_folder):
+    item = read_judged_lists(data_folder, "cacm")[0]
+    assert item.X.shape == (200, 3 * len(MEASURES))
+    assert (np.diff(item.bm25) <= 1e-5).all()  # the ranker keeps float32

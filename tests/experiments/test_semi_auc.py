@@ -1,0 +1,55 @@
+"""The paper's protocol of semi-auc: what is labelled, what is left out, what is printed beside it."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tacit.core import UsageError
+from tacit.experiments.request import Request
+from tacit.experiments.semi_auc import PAPER, Abstracts, draw_split, run
+
+
+@settings(deadline=None, max_examples=25)
+@given(st.integers(0, 2**32 - 1), st.integers(2, 10), st.integers(40, 200))
+def test_a_split_has_one_positive_and_a_tenth_of_the_negatives(seed, n_positive, n_negative):
+    truth = np.repeat([1.0, 0.0], [n_positive, n_negative])
+    split = draw_split(truth, np.random.default_rng(seed))
+    assert sorted([*split.train, *split.test]) == list(range(len(truth)))
+    assert abs(len(split.train) - len(split.test)) <= 1
+    labelled = np.isfinite(split.grades)
+    assert np.array_equal(split.grades[labelled], truth[split.train][labelled])
+    assert (split.grades == 1).sum() == 1
+    n_train_negatives = (truth[split.train] == 0).sum()
+    assert (split.grades == 0).sum() == max(1, round(n_train_negatives / 10))
+    assert truth[split.test].any()
+
+
+def test_the_papers_figures_are_those_of_its_table():
+    assert len(PAPER) == 12
+    assert np.mean([row.auc for row in PAPER.values()], axis=0).round(1).tolist() == [88.9, 92.6]
+    assert [query for query, row in PAPER.items() if row.ap[1] > row.ap[0]] == ["10", "27", "29", "42", "58"]
+
+
+def test_relevant_documents_without_a_query_word_take_no_part(data_folder):
+    corpus = Abstracts.read(data_folder / "text" / "cacm")
+    kept, truth = corpus.task("25")
+    relevant = len(corpus.relevant["25"])
+    assert truth.sum() <= relevant
+    assert len(kept) == len(corpus.documents) - (relevant - truth.sum())
+
+
+def test_a_quick_run_has_a_row_for_each_query_and_system(data_folder):
+    report = run(Request(data=data_folder, quick=True))
+    assert [(row.system, row.setting["query"]) for row in report.rows] == [
+        (system, query) for query in ("7", "10", "11") for system in ("auc-logistic", "auc-semi")
+    ]
+    for row in report.to_json()["rows"]:
+        assert set(row["metrics"]) == {"AUC", "AP"}
+        assert 0.5 < row["metrics"]["AUC"] <= 1
+    assert [section.title.split(",")[0] for section in report.sections] == [
+        "Beside the paper",
+        "Means over the queries",
+    ]
+    with pytest.raises(UsageError, match="tfidf"):
+        run(Request(data=data_folder, systems=("tfidf",)))
