@@ -109,8 +109,7 @@ class JapaneseWords(Segmenter):
         tokenizer, is_dropped = self._tools()
         for first in range(0, len(run), _LONGEST_RUN):
             for part in tokenizer.tokenize(run[first : first + _LONGEST_RUN]):
-                word = "".join(fold(part.normalized_form()).split())
-                if word and not is_dropped(part):
+                if not is_dropped(part) and (word := _one_word(part.normalized_form())):
                     yield first + part.begin(), first + part.end(), word
 
     def _tools(self) -> tuple[Any, Any]:
@@ -121,6 +120,12 @@ class JapaneseWords(Segmenter):
             self._own.tools = dictionary.tokenizer(mode=MODE), is_dropped
         tools: tuple[Any, Any] = self._own.tools
         return tools
+
+
+@lru_cache(maxsize=1 << 17)
+def _one_word(form: str) -> str:
+    """A form of Sudachi's dictionary, folded and without spaces."""
+    return "".join(fold(form).split())
 
 
 def _is_japanese(run: str) -> bool:
