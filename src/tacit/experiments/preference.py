@@ -97,10 +97,13 @@ def run(request: Request) -> Report:
     for system in {cell["system"] for cell in cells} - set(VARIANTS):
         get_list_system(system)  # a wrong name is told before the work
     cache = CellCache(request.cells if request.full else None)
-    rows = [
-        cache.row(cell, partial(measure_cell, task, cell, request.threads))
-        for cell in track(cells, f"preference on {name}")
-    ]
+    rows: list[Row] = []
+    for cell in track(cells, f"preference on {name}"):
+        known = next((row for row in rows if row.system == cell["system"] == "upper-bound"), None)
+        if known is not None:  # all labels, whatever the share: measured once
+            rows.append(replace(known, setting=setting_of(cell)))
+        else:
+            rows.append(cache.row(cell, partial(measure_cell, task, cell, request.threads)))
     report = Report("preference", name, request.seed, rows, _notes(task, request), test="wilcoxon")
     return replace(report, figures=preference_figures(report, labelled_pairs(task, cells)))
 
@@ -135,8 +138,12 @@ def measure_cell(task: Task, cell: Cell, threads: int | None) -> Row:
         return ranker.predict(fold.test.X, fold.test.qid)
 
     values = measure_folds(task.cut(cell), score, MEASURES)
-    setting = {name: cell[name] for name in ("share", "k", "seed", *EFFECTS) if name in cell}
-    return Row(cell["system"], values, time.perf_counter() - begin, setting, _medians(chosen))
+    return Row(cell["system"], values, time.perf_counter() - begin, setting_of(cell), _medians(chosen))
+
+
+def setting_of(cell: Cell) -> dict[str, Any]:
+    """What tells a row from others of its system."""
+    return {name: cell[name] for name in ("share", "k", "seed", *EFFECTS) if name in cell}
 
 
 def _medians(chosen: Sequence[Mapping[str, float]]) -> dict[str, float]:
