@@ -11,6 +11,7 @@ from tacit.experiments.letor_task import (
     measure_folds,
     measure_lists,
     read_letor_corpus,
+    shuffled_rows,
 )
 
 
@@ -67,3 +68,13 @@ def test_reads_the_folds_of_real_sets(data_folder):
     assert sorted(tested) == sorted(corpus.lists.query_ids)
     with pytest.raises(UsageError, match="did you mean 'MQ2008'"):
         read_letor_corpus(data_folder, "MQ2007")
+
+
+def test_shuffling_keeps_rows_whole_and_in_their_lists():
+    lists = make_lists((5, 200))
+    found = shuffled_rows(lists)
+    assert np.array_equal(found.X, shuffled_rows(lists).X)
+    for before, after in zip(lists, found, strict=True):
+        table = np.column_stack([before.X, before.y]), np.column_stack([after.X, after.y])
+        assert not np.array_equal(*table)
+        assert np.array_equal(*(rows[np.lexsort(rows.T)] for rows in table))
