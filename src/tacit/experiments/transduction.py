@@ -28,7 +28,7 @@ from tacit.experiments.letor_task import (
 )
 from tacit.experiments.report import Report, Row, Section
 from tacit.experiments.request import Request
-from tacit.experiments.transduction_analysis import analyse_fold
+from tacit.experiments.transduction_analysis import analyse_fold, guard_parts
 from tacit.experiments.transduction_figures import result_figures
 from tacit.metrics import compare_systems
 from tacit.rerank import ListRanker, get_list_system
@@ -65,7 +65,9 @@ def run(request: Request) -> Report:
     ]
     analysis = analyse_fold(folds[0], request.seed)
     report = Report("transduction", corpus.name, request.seed, rows, _notes(corpus, folds, request))
-    report = replace(report, sections=[*_baseline_tests(report), *analysis.sections])
+    guarded = [row for row in rows if row.system == "guarded" and row.setting.get("share", 1.0) == 1.0]
+    parts = [guard_parts(folds, row) for row in guarded]
+    report = replace(report, sections=[*_baseline_tests(report), *parts, *analysis.sections])
     return replace(report, figures=result_figures(report) | analysis.figures)
 
 
