@@ -42,11 +42,14 @@ def test_relevant_documents_without_a_query_word_take_no_part(data_folder):
 def test_a_quick_run_has_a_row_for_each_query_and_system(data_folder):
     report = run(Request(data=data_folder, quick=True))
     assert [(row.system, row.setting["query"]) for row in report.rows] == [
-        (system, query) for query in ("7", "10", "11") for system in ("auc-logistic", "auc-semi")
+        (system, query) for query in ("7", "10", "11") for system in ("auc-logistic", "auc-semi", "auc-semi-wide")
     ]
     for row in report.to_json()["rows"]:
         assert set(row["metrics"]) == {"AUC", "AP"}
         assert 0.5 < row["metrics"]["AUC"] <= 1
+    beside = {(row[0], row[1]): row[3] for row in report.sections[0].rows}
+    assert beside["7", "auc-semi"] == "90.8"
+    assert beside["7", "auc-semi-wide"] == ""
     assert [section.title.split(",")[0] for section in report.sections] == [
         "Beside the paper",
         "Means over the queries",

@@ -2,6 +2,7 @@
 
 from tacit.features.cfh import Correlated, CorrelatedHashing, DiceRow, correlated_words, dice_table, informative_terms
 from tacit.features.knn import component_sizes, knn_graph
+from tacit.features.query_document import QueryDocumentFeatures
 from tacit.features.tokenizers import Tokenizer, language_code, tokenizer_for, tokenizer_from_spec
 from tacit.features.vectorizer import TextVectorizer
 from tacit.features.word_grams import WordGramVectorizer
@@ -11,6 +12,7 @@ __all__ = [
     "Correlated",
     "CorrelatedHashing",
     "DiceRow",
+    "QueryDocumentFeatures",
     "Span",
     "TextVectorizer",
     "Tokenizer",
