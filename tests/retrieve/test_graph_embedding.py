@@ -153,7 +153,7 @@ def test_validation_keeps_the_best_epoch(moons):
 @pytest.mark.parametrize("features", ["rbf", "linear"])
 def test_a_saved_model_answers_with_the_same_bits(moons, tmp_path, features):
     X, labels, graph, new, _ = moons
-    model = GraphEmbedding(dim=4, features=features, n_centres=20).fit(X, graph, labels=labels)
+    model = GraphEmbedding(dim=4, features=features, n_centres=20, size="sum").fit(X, graph, labels=labels)
     save_embedding(model, tmp_path / "model")
     back = load_embedding(tmp_path / "model")
     assert np.array_equal(back.embed(new), model.embed(new))
@@ -227,6 +227,7 @@ class TestGraphs:
         ({"own_share": 1.0}, "own_share"),
         ({"features": "poly"}, "features"),
         ({"loss": "l3"}, "loss"),
+        ({"size": "area"}, "size"),
         ({"sigma": 0.0}, "sigma"),
         ({"n_centres": 0}, "n_centres"),
     ],

@@ -33,7 +33,7 @@ from tacit.experiments.usps_task import (
 )
 
 DIM, FULL_DIMS, QUICK_DIM = 100, (100, 50, 10), 50
-PLANE = {"k": 10, "sigma": 0.5, "rate": 0.1, "own_share": 0.5, "n_epochs": 40}
+PLANE = {"k": 10, "sigma": 0.4, "rate": 0.1, "own_share": 0.5, "n_epochs": 40, "size": "sum"}
 SHOWN = {"training": 10, "test": 5}  # one of so many digits is drawn
 
 Cell = dict[str, Any]
@@ -114,11 +114,12 @@ def _draw(request: Request, path: Path) -> None:
         "test": (model.embed(task.test), task.test_labels),
     }
     figure, axes = new_figure(11, 5.2, n_columns=2)
+    axes[1].sharex(axes[0])
+    axes[1].sharey(axes[0])
     rng = np.random.default_rng(request.seed)
     for place, (name, (vectors, labels)) in zip(axes, parts.items(), strict=True):
         shown = rng.permutation(len(vectors))[: max(1, len(vectors) // SHOWN[name])]
         dots = place.scatter(*vectors[shown].T, c=labels[shown], cmap="tab10", vmin=-0.5, vmax=9.5, s=10)
         place.set_title(f"{name}: {len(shown)} of {len(vectors)} digits")
-    axes[1].set(xlim=axes[0].get_xlim(), ylim=axes[0].get_ylim())
     figure.colorbar(dots, ax=axes, ticks=range(10), label="digit")
     save(figure, path)

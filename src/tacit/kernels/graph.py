@@ -59,19 +59,22 @@ def nearest_by_sum(queries, table, start, stop, squared, nearest, distances):
 
 
 @njit(cache=True, nogil=True)
-def bumps(scores, sigma, values):
-    """values[r] = exp(-|.|^2 / (2 sigma^2)) of the negative squares scores[r], best first, brought to length 1.
+def bumps(scores, sigma, power, values):
+    """values[r] = exp(-|.|^2 / (2 sigma^2)) of the negative squares scores[r], best first, brought to size 1.
+
+    Size is the length (power 2) or the sum (power 1).
 
     The best gets 1 before that: nothing underflows to an empty row, however far a point is.
     """
     for r in range(scores.shape[0]):
-        squares = 0.0
+        total = 0.0
         for t in range(scores.shape[1]):
             value = math.exp((scores[r, t] - scores[r, 0]) / (2.0 * sigma * sigma))
             values[r, t] = value
-            squares += value * value
+            total += value * value if power == 2 else value
+        size = math.sqrt(total) if power == 2 else total
         for t in range(scores.shape[1]):
-            values[r, t] /= math.sqrt(squares)
+            values[r, t] /= size
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)

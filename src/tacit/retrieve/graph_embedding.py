@@ -30,7 +30,7 @@ from tacit.core import (
 )
 from tacit.features.knn import knn_graph
 from tacit.kernels.graph_sgd import find_images, graph_epoch
-from tacit.retrieve.graph_features import KINDS, fit_map
+from tacit.retrieve.graph_features import KINDS, SIZES, fit_map
 from tacit.retrieve.graph_neighbours import nearest_rows
 from tacit.retrieve.graph_pairs import PairDraws, check_adjacency, edge_length
 from tacit.retrieve.training import diverged
@@ -46,9 +46,9 @@ class GraphEmbedding:
 
     dim: length of the vectors; features: "rbf", "linear" or "given" (see `graph_features`); k: neighbours of the
     graph that `fit` builds; sigma: width of the RBF, None for half the median length of an edge; n_centres: nearest
-    centres that count, None for all; gamma: weight of the items' own graph; rate: first step, falling in a straight
-    line to 0, for "l1" in units of margin / dim; own_share: share of the pairs (i, i) among the near ones; loss: "l1"
-    as in the paper, or "l2" (squares).
+    centres that count, None for all; size: what of an RBF row is made 1, "length" or "sum"; gamma: weight of the
+    items' own graph; rate: first step, falling in a straight line to 0, for "l1" in units of margin / dim; own_share:
+    share of the pairs (i, i) among the near ones; loss: "l1" as in the paper, or "l2" (squares).
     Learned: item_vectors_ float32 (n_items, dim), table_ (W, transposed) float32 (length of phi, dim), map_ (phi),
     epochs_: loss of every epoch, and its error on validation if there is one; best_epoch_.
 
@@ -66,6 +66,7 @@ class GraphEmbedding:
         k: int = 5,
         sigma: float | None = None,
         n_centres: int | None = 200,
+        size: str = "length",
         gamma: float = 1.0,
         margin: float = 1.0,
         rate: float = 0.1,
@@ -76,6 +77,7 @@ class GraphEmbedding:
         threads: int | None = None,
     ) -> None:
         self.dim, self.features, self.k, self.sigma, self.n_centres = dim, features, k, sigma, n_centres
+        self.size = size
         self.gamma, self.margin, self.rate, self.n_epochs, self.own_share = gamma, margin, rate, n_epochs, own_share
         self.loss, self.seed, self.threads = loss, seed, threads
 
@@ -100,7 +102,7 @@ class GraphEmbedding:
             adjacency = knn_graph(points, self.k, threads=self.threads)
         graph = check_adjacency(adjacency, points.shape[0])
         self.sigma_ = self._width_of(points, graph) if self.features == "rbf" else 0.0
-        self.map_ = fit_map(self.features, points, self.n_centres, self.sigma_)
+        self.map_ = fit_map(self.features, points, self.n_centres, self.sigma_, self.size)
         self._train(self.map_.rows(points, self.threads), graph, self._check_validation(validation))
         return self
 
@@ -137,6 +139,7 @@ class GraphEmbedding:
         check_number("own_share", self.own_share, low=0, high=0.99)
         check_choice("features", self.features, KINDS)
         check_choice("loss", self.loss, LOSSES)
+        check_choice("size", self.size, SIZES)
         if self.sigma is not None:
             check_number("sigma", self.sigma, low=0, open_low=True)
         if self.n_centres is not None:

@@ -2,11 +2,13 @@
 
     linear  phi(x) = (x - mean) / size of a typical row; sparse rows are not centred
     rbf     phi(x) = (K(x, c_1) ... K(x, c_m)) over the centres c (the items), K(x, c) = exp(-|x - c|^2 / (2 sigma^2)),
-            kept for the nearest centres only and brought to length 1
+            kept for the nearest centres only, and brought to length 1 or to sum 1
     given   phi(x) = x
 
-Length 1 is ours, not the paper's: a point that is far from all centres has only tiny values K, and its image would
-fall to the origin, near to whatever item lies there. It takes nothing from the kernel's shape.
+To bring rows to one size is ours, not the paper's: a point that is far from all centres has only tiny values K, and
+its image would fall to the origin, near to whatever item lies there. With sum 1 an image is a mean of what the
+centres learned; with length 1, images of points between many centres lie further out than those of the items, which
+shows in a plane and does no harm to neighbours in many dimensions.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from tacit.kernels.graph import bumps, minus_squares
 from tacit.kernels.topk import top_k_rows
 
 KINDS = ("linear", "rbf", "given")
+SIZES = {"length": 2, "sum": 1}
 ROWS_AT_ONCE = 64
 
 
@@ -54,6 +57,7 @@ class RbfMap:
     centres: np.ndarray
     sigma: float
     n_kept: int
+    size: str = "length"
 
     @property
     def width(self) -> int:
@@ -77,7 +81,7 @@ class RbfMap:
             minus_squares(table[block], self.centres, scores)
             nobody = np.zeros(len(scores) + 1, np.int64)
             top_k_rows(scores, nobody, nobody, columns[block], best)
-            bumps(best, self.sigma, values[block])
+            bumps(best, self.sigma, SIZES[self.size], values[block])
 
         map_blocks(find, cut(len(table), ROWS_AT_ONCE), threads)
         borders = np.arange(0, values.size + 1, self.n_kept)
@@ -89,14 +93,16 @@ class RbfMap:
 PointMap = LinearMap | RbfMap
 
 
-def fit_map(kind: str, points: Features, n_centres: int | None, sigma: float) -> PointMap:
+def fit_map(
+    kind: str, points: Features, n_centres: int | None = None, sigma: float = 1.0, size: str = "length"
+) -> PointMap:
     """The map of one of `KINDS` for the items; `n_centres` None keeps all of them."""
     n_features = points.shape[1]
     if kind == "given":
         return LinearMap(np.zeros(n_features, np.float32), 1.0)
     if kind == "rbf":
         centres = points.copy() if isinstance(points, np.ndarray) else points.toarray()
-        return RbfMap(centres, sigma, min(n_centres or len(centres), len(centres)))
+        return RbfMap(centres, sigma, min(n_centres or len(centres), len(centres)), size)
     if isinstance(points, np.ndarray):
         shift = points.mean(axis=0, dtype=np.float64).astype(np.float32)
         squares = np.square(points - shift, dtype=np.float64).sum()

@@ -48,7 +48,7 @@ def _build(stored: Stored) -> GraphEmbedding:
     model._check_parameters()
     model.table_ = take_array(arrays, "table", dtype="float32", shape=(None, model.dim))
     model.item_vectors_ = take_array(arrays, "item_vectors", dtype="float32", shape=(None, model.dim))
-    model.map_ = _map_of(params["map"], arrays)
+    model.map_ = _map_of(params["map"], arrays, model.size)
     if model.map_.width != len(model.table_):
         raise StoreError(f"the map gives {model.map_.width} features, the table has {len(model.table_)} rows")
     n_items = len(model.item_vectors_)
@@ -59,11 +59,11 @@ def _build(stored: Stored) -> GraphEmbedding:
     return model
 
 
-def _map_of(numbers: Mapping[str, float], arrays: Mapping[str, np.ndarray]) -> PointMap:
+def _map_of(numbers: Mapping[str, float], arrays: Mapping[str, np.ndarray], size: str) -> PointMap:
     if "centres" not in arrays:
         return LinearMap(take_array(arrays, "shift", dtype="float32", shape=(None,)), float(numbers["scale"]))
     centres = take_array(arrays, "centres", dtype="float32", shape=(None, None))
     n_kept, sigma = numbers["n_kept"], float(numbers["sigma"])
     if not (isinstance(n_kept, int) and 1 <= n_kept <= len(centres) and sigma > 0):
         raise StoreError(f"{n_kept} of {len(centres)} centres of width {sigma} cannot be")
-    return RbfMap(centres, sigma, n_kept)
+    return RbfMap(centres, sigma, n_kept, size)
