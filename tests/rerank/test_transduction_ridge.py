@@ -42,7 +42,7 @@ def test_weights_minimise_the_sum_over_pairs(weighted):
         part = (q == QID) & judged
         centred[part] -= np.average(X[part], axis=0, weights=weights[part])
     scale = 1 / np.sqrt((weights[judged, None] * centred[judged] ** 2).sum(axis=0) / judged.sum())
-    lengths = np.linspace(0.01, 3, 3000)
+    lengths = np.linspace(0.01, 3, 600)
     best = min(lengths, key=lambda length: pair_objective(length * direction, scale, 0.1, weights))
     value = pair_objective(best * direction, scale, 0.1, weights)
     for _ in range(30):
