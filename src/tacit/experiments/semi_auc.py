@@ -5,8 +5,8 @@ random, is test. Of the other half one relevant document and a tenth of the othe
 unlabelled. AUC and average precision on the test half, five random splits.
 
 The paper does not say what stands for a document; here it is latent semantic indexing of all abstracts, which uses no
-label. The vectors and the L2 term were chosen on queries of CACM that are not among the twelve. `auc-semi-wide` is a second
-attempt, the same model with n = 50 unlabelled documents instead of the paper's 10, picked on those other queries too.
+label. The vectors and the L2 term were chosen on queries of CACM that are not among the twelve. `auc-semi-wide` is a
+second attempt: n = 50 unlabelled documents instead of the paper's 10, picked on those other queries too.
 """
 
 from __future__ import annotations
