@@ -44,9 +44,9 @@ class GradientRanker(ListRanker):
     """Base of the gradient rankers; use `BradleyTerryRanker` or `LambdaRankRanker`.
 
     n_hidden: units of the hidden layer, 0 for a linear scorer; beta: weight of the neighbours' regularizer; expected:
-    share of expected pairs in the loss, from 0 to 1; l2, rate: decay of parameters and size of steps; n_epochs: at
-    most, and the best one on validation; n_neighbours, weighting, sigma: see `neighbours`; penalty: "preference" or
-    "quadratic"; scale: see `gradient_scaling`.
+    share of expected pairs in the loss, from 0 to 1; l2, rate: decay of parameters and size of steps; n_epochs: all
+    of them for a linear scorer, else the best one on validation; n_neighbours, weighting, sigma: see `neighbours`;
+    penalty: "preference" or "quadratic"; scale: see `gradient_scaling`.
     """
 
     _fitted: ClassVar[dict[str, str]] = {
@@ -135,6 +135,7 @@ class GradientRanker(ListRanker):
                 n_epochs=self.n_epochs,
                 seed=self.seed,
                 watch=watch,
+                stop_early=self.n_hidden > 0,
             )
             if best is None or found.value > best[0].value:
                 best = found, setting

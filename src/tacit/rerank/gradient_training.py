@@ -7,7 +7,8 @@ On validation counts the share of judged pairs in the right order, ties half: wi
 measure of the top of lists says less than all pairs do, and unlike a likelihood it does not depend on the scale of
 scores, which regularizers change. Rankers that learn from unjudged rows also choose by them: the expected pairs of the
 validation lists join the judged ones, each with its chance as weight. The first of equal settings and the earliest of
-equal epochs win.
+equal epochs win. Where the loss has one minimum (`stop_early` false) all epochs are run: the first steps of Adam are of
+one size for all parameters, and few validation pairs would often stop there.
 """
 
 from __future__ import annotations
@@ -110,8 +111,9 @@ def train(
     n_epochs: int,
     seed: int,
     watch: Watch | None = None,
+    stop_early: bool = True,
 ) -> Trained:
-    """Train for n_epochs; with a watch, return the parameters of the best epoch."""
+    """Train for n_epochs; with a watch, return the parameters of the best epoch, or of the last with its value."""
     theta = scorer.start(np.random.default_rng(seed))
     adam = Adam(rate, np.zeros_like(theta))
     losses: list[float] = []
@@ -123,7 +125,7 @@ def train(
         if not (np.isfinite(loss) and np.isfinite(theta).all()):
             raise DivergedError(f"the loss is no longer finite in epoch {epoch} at rate {rate:g}: try a smaller rate")
         losses.append(loss)
-        if watch is not None:
+        if watch is not None and (stop_early or epoch == n_epochs):
             value = watch.value(scorer.scores(theta, watch.X))
             if value > best.value:
                 best = Trained(theta, epoch, value, losses)
