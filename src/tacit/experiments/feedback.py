@@ -124,8 +124,8 @@ def run(request: Request) -> Report:
         f"them to choose settings, {len(test)} reported",
         f"k documents judged; queries with a relevant document left below them: {left}",
         "nDCG and MAP of the remaining candidates",
-        "three settings to choose from for each ranker; searcher alone had some forty, on the same queries, and reads words",
-        "prf and prf-neg are one ranker here: features are centred in the list, so the rest's mean is opposite to the top's",
+        "three settings for each ranker to choose from; searcher had some forty, on the same queries, and reads words",
+        "prf and prf-neg are one here: features are centred in a list, so the rest's mean is opposite to the top's",
     ]
     report = Report("feedback", corpus, request.seed, rows, notes, test="wilcoxon")
     return replace(report, figures=feedback_figures(report))
