@@ -68,7 +68,8 @@ def run(request: Request) -> Report:
     guarded = [row for row in rows if row.system == "guarded" and row.setting.get("share", 1.0) == 1.0]
     parts = [guard_parts(folds, row) for row in guarded]
     report = replace(report, sections=[*_baseline_tests(report), *parts, *analysis.sections])
-    return replace(report, figures=result_figures(report) | analysis.figures)
+    figures = result_figures(report) | analysis.figures
+    return replace(report, figures={f"transduction-{corpus.name}-{name}": draw for name, draw in figures.items()})
 
 
 def _cells(request: Request, corpus: LetorCorpus, systems: Sequence[str]) -> list[Cell]:
