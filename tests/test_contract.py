@@ -25,7 +25,14 @@ def world():
     sources = np.repeat(np.arange(N_DOCS), 4)
     targets = (sources + N_TOPICS * rng.integers(1, 12, len(sources))) % N_DOCS
     pairs = np.unique(np.stack([sources, targets], axis=1)[sources != targets], axis=0)
-    return {"counts": counts, "tfidf": tfidf, "links": Links(*pairs.T, N_DOCS, N_DOCS), "topic": topic}
+    both = sp.csr_array(sp.hstack([tfidf, tfidf[:, :10]]), dtype=np.float32)
+    return {
+        "counts": counts,
+        "tfidf": tfidf,
+        "words+grams": both,
+        "links": Links(*pairs.T, N_DOCS, N_DOCS),
+        "topic": topic,
+    }
 
 
 @pytest.fixture(scope="module", params=sorted(SYSTEMS))
@@ -38,9 +45,13 @@ def rows(world, system):
     return world[system.features]
 
 
+def make(system, dim=8, seed=0):
+    return system.make(dim, seed, **{"grams_from": N_WORDS} if system.features == "words+grams" else {})
+
+
 @pytest.fixture(scope="module")
 def fitted(world, rows, system):
-    return system.make(8, 0).fit(rows, rows, world["links"])
+    return make(system).fit(rows, rows, world["links"])
 
 
 def test_answers_are_of_the_query_topic(fitted, rows, world):
@@ -69,7 +80,7 @@ def test_the_number_of_threads_changes_no_bit(fitted, rows, monkeypatch):
 
 
 def test_the_same_seed_gives_the_same_bits(fitted, rows, world, system):
-    again = system.make(8, 0).fit(rows, rows, world["links"])
+    again = make(system).fit(rows, rows, world["links"])
     assert np.array_equal(again.scores(rows), fitted.scores(rows))
 
 
@@ -84,9 +95,9 @@ def test_excluded_items_are_no_candidates(fitted, rows):
 def test_works_without_pairs_or_says_that_it_needs_them(rows, system):
     if system.needs_pairs:
         with pytest.raises(TacitError, match="no positive pair"):
-            system.make(8, 0).fit(None, rows)
+            make(system).fit(None, rows)
         return
-    assert len(system.make(8, 0).fit(None, rows).rank(rows[[0]], k=3)) == 1
+    assert len(make(system).fit(None, rows).rank(rows[[0]], k=3)) == 1
 
 
 def test_an_empty_query_scores_zero_everywhere(fitted, rows):
@@ -103,7 +114,7 @@ def test_explanations_add_up_to_the_scores(fitted, rows):
 
 def test_asking_too_early_is_told(system, rows):
     with pytest.raises(NotFittedError, match="call fit first"):
-        system.make(8, 0).rank(rows)
+        make(system).rank(rows)
 
 
 @pytest.mark.parametrize("k", [0, -1, 2.5])
@@ -113,7 +124,7 @@ def test_refuses_a_wrong_k(fitted, rows, k):
 
 
 def test_refuses_features_of_another_width_and_numbers_that_are_none(fitted, rows):
-    with pytest.raises(TacitError, match=f"queries has 3 features, want {N_WORDS}"):
+    with pytest.raises(TacitError, match=f"queries has 3 features, want {rows.shape[1]}"):
         fitted.rank(np.ones((1, 3)))
     bad = np.ones((2, N_WORDS))
     bad[1, 4] = np.nan

@@ -161,7 +161,7 @@ def test_words_and_2_grams_stand_side_by_side_each_at_unit_length():
     rows = vectorizer.fit_transform(iter(texts))
     words, grams = rows[:, : vectorizer.grams_from_], rows[:, vectorizer.grams_from_ :]
     assert grams.shape[1] == 3
-    assert len(vectorizer.columns()) == rows.shape[1]
+    assert len(vectorizer.vocabulary_) == rows.shape[1]
     assert np.array_equal(words.toarray(), TextVectorizer(None).fit_transform(texts).toarray())
     assert np.array_equal(grams.toarray(), TextVectorizer(3, (2, 2)).fit_transform(texts).toarray())
     assert np.array_equal(vectorizer.transform(texts).toarray(), rows.toarray())
@@ -205,3 +205,11 @@ def test_a_dictionary_of_computing_has_the_dice_of_a_sparse_product(data_folder)
     for row, term in zip(dice, chosen, strict=True):
         order = [word for word in np.argsort(-row, kind="stable")[:5] if row[word] > 0]
         assert found.words[term, : len(order)].tolist() == order
+
+
+def test_a_vectorizer_of_words_and_2_grams_comes_back_from_its_parts():
+    first = WordGramVectorizer(grams=2)
+    rows = first.fit_transform(["new york city", "new york", "old city"])
+    again = WordGramVectorizer.from_parts(first.params(), first.vocabulary_, first.idf_, first.n_docs_)
+    assert again.grams_from_ == first.grams_from_ == 4
+    assert np.array_equal(again.transform(["new york city", "new york", "old city"]).toarray(), rows.toarray())

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from tacit.core import Links, StoreError, TacitError, UsageError
 from tacit.features import WordGramVectorizer
 from tacit.features.cfh import correlated_words
-from tacit.retrieve import CfhRanker, EmbeddingRanker, get_gram_system, get_system, ranker_from_state, ranker_state
+from tacit.retrieve import CfhRanker, EmbeddingRanker, get_system, ranker_from_state, ranker_state
 from tacit.retrieve.cfh import WEIGHTS
 from tacit.retrieve.lessons import make_lesson
 
@@ -194,7 +194,7 @@ def test_2_grams_are_hashed_from_texts_to_scores(name):
     vectorizer = WordGramVectorizer(grams=30)
     rows = vectorizer.fit_transform(texts)
     start = vectorizer.grams_from_
-    ranker = get_gram_system(name).make(6, 0, start)
+    ranker = get_system(name).make(6, 0, grams_from=start)
     ranker.n_words, ranker.k, ranker.n_epochs = 4, 2, 6
     ranker.fit(rows, rows, links)
     table = ranker.map_.toarray()
@@ -214,7 +214,7 @@ def test_registered_systems():
     assert get_system("ssi-uv-n").make(7, 1).n_words == 5000
     assert get_system("cfh-1gram").make(None, 1).params()["dim"] == 100
     with pytest.raises(UsageError, match="cfh-2gram"):
-        get_gram_system("cfh-2grams")
+        get_system("cfh-2grams")
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from tacit.core import Collection, Features, Links, check_choice, cut, map_blocks, track
 from tacit.data import read_collection, read_links
 from tacit.experiments.link_splits import LinkSplit
-from tacit.features import TextVectorizer
+from tacit.features import TextVectorizer, WordGramVectorizer
 from tacit.features.weighting import weigh
 from tacit.metrics import full_ranking_measures
 from tacit.retrieve import CollectionRanker, System
@@ -44,8 +44,13 @@ class LinkedCorpus:
         return LazyFeatures(
             counts=lambda: self.counts,
             tfidf=lambda: tfidf,
+            **{"words+grams": self._words_and_grams},
             pairs=lambda: tfidf if self.longest is None else best_words(tfidf, self.longest),
         )
+
+    def _words_and_grams(self) -> Features:
+        texts = track(self.documents.full_texts(), "reading 2-grams", len(self.documents))
+        return WordGramVectorizer(words=self.vectorizer.words).fit_transform(texts)
 
     @property
     def summary(self) -> str:
@@ -123,6 +128,8 @@ class LinkTask:
 
     def fit(self, system: System, dim: int | None, seed: int, **params: Any) -> CollectionRanker:
         """A fitted ranker of the candidates; what learns from pairs has not seen test documents as items."""
+        if system.features == "words+grams":
+            params["grams_from"] = self.items["tfidf"].shape[1]
         ranker, split = system.make(dim, seed, **params), self.split
         items, queries = self.items[_kind(system)], self.queries[_kind(system)]
         if split.candidates is None or not system.needs_pairs:

@@ -31,7 +31,16 @@ FULL_SYSTEMS = (
     *SYSTEMS, "hash-1m", "hash-3m", "hash-6m", "hash-1m-i", "hash-3m-i", "ssi-full-zerodiag",
     "ssi-sparse-1000", "ssi-sparse-100", "ssi-sparse-10", "ssi-uv-n", "cfh-1gram",
 )  # fmt: skip
-ALL_WORDS_SYSTEMS = ("tfidf", "lsi+tfidf", "ssi-uv", "ssi-uv-n", "cfh-1gram", "htr-residual")
+ALL_WORDS_SYSTEMS = (
+    "tfidf",
+    "lsi+tfidf",
+    "ssi-uv",
+    "ssi-uv-n",
+    "cfh-1gram",
+    "cfh-2gram",
+    "cfh-1+2gram",
+    "htr-residual",
+)
 QUICK_SYSTEMS = ("tfidf", "bm25", "lsi", "lsi+tfidf", "ssi-uv", "htr-residual")
 
 TaskOf = Callable[[Cell], LinkTask]

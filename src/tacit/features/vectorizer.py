@@ -94,7 +94,14 @@ class TextVectorizer:
         counts = sp.csr_array(check_features("counts", counts, n_columns=len(self.vocabulary_)))
         if counts.nnz and counts.data.min() < 0:
             raise TacitError(f"counts holds {counts.data.min():g}, want numbers >= 0")
-        return weigh(counts, self.idf_, self.tf)
+        return self._weigh(counts)
+
+    def _weigh(self, counts: sp.csr_array) -> sp.csr_array:
+        return self._weigh_columns(counts, 0, counts.shape[1])
+
+    def _weigh_columns(self, counts: sp.csr_array, first: int, end: int) -> sp.csr_array:
+        """Some columns of checked counts as rows of length 1."""
+        return weigh(sp.csr_array(counts[:, first:end]), self.idf_[first:end], self.tf)
 
     def transform(self, texts: Iterable[str]) -> sp.csr_array:
         """tf-idf rows of texts, float32 (n, n_words)."""

@@ -1,32 +1,35 @@
 """Texts to rows of two blocks, [words | 2-grams]: tf-idf of words, then tf-idf of two words in a row.
 
-One vectorizer over both would order its columns by frequency over both; rankers that treat them apart want
+One vocabulary over both would order its columns by frequency over both; rankers that treat them apart want
 all words first. Each block of a row has unit length by itself, so neither drowns the other.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
+import numpy as np
 import scipy.sparse as sp
 
 from tacit.core import check_fitted
+from tacit.features.grams import GramTable
 from tacit.features.stop_words import StopWords
 from tacit.features.vectorizer import TextVectorizer
 
 
-class WordGramVectorizer:
+class WordGramVectorizer(TextVectorizer):
     """tf-idf rows with a block of words and a block of 2-grams.
 
     words, grams: how many of the most frequent to keep of each, None for all.
     language, stem, stop_words: see `tokenizer_for`.
 
-    Learned: words_, grams_: the vectorizer of each block; grams_from_: the column where 2-grams begin.
+    Learned: as `TextVectorizer`, the words first in `vocabulary_`; grams_from_: the column where 2-grams begin.
 
     >>> vectorizer = WordGramVectorizer()
     >>> vectorizer.fit_transform(["new york", "new jersey"]).shape, vectorizer.grams_from_
     ((2, 5), 3)
-    >>> vectorizer.columns()
+    >>> vectorizer.vocabulary_
     ['new', 'jersey', 'york', 'new jersey', 'new york']
     """
 
@@ -38,30 +41,40 @@ class WordGramVectorizer:
         stem: bool = False,
         stop_words: StopWords = None,
     ) -> None:
-        self.words, self.grams = words, grams
-        self.language, self.stem, self.stop_words = language, stem, stop_words
+        super().__init__(words, (1, 2), language, stem, stop_words)
+        self.grams = grams
 
-    def fit_transform(self, texts: Iterable[str]) -> sp.csr_array:
-        """Choose both vocabularies, and give the rows of the same texts: float32 (n, n_words + n_grams)."""
+    @property
+    def grams_from_(self) -> int:
+        """The column where 2-grams begin."""
+        check_fitted(self, "vocabulary_")
+        return next((column for column, term in enumerate(self.vocabulary_) if " " in term), len(self.vocabulary_))
+
+    def fit_counts(self, texts: Iterable[str]) -> sp.csr_array:
+        """Choose both vocabularies, and give the counts of the same texts."""
         texts = texts if isinstance(texts, str) else list(texts)  # read twice, once for each block
-        words, grams = self._vectorizer(self.words, 1), self._vectorizer(self.grams, 2)
-        rows = _side_by_side(words.fit_transform(texts), grams.fit_transform(texts))
-        self.words_, self.grams_, self.grams_from_ = words, grams, len(words.vocabulary_)
-        return rows
+        words, grams = (
+            TextVectorizer(most, (size, size), self.language, self.stem, self.stop_words)
+            for most, size in ((self.words, 1), (self.grams, 2))
+        )
+        counts = _side_by_side(words.fit_counts(texts), grams.fit_counts(texts))
+        vocabulary = [*words.vocabulary_, *grams.vocabulary_]
+        idf = np.concatenate([words.idf_, grams.idf_])
+        self._keep(words.tokenizer_, vocabulary, GramTable(vocabulary), idf, words.n_docs_)
+        return counts
 
-    def transform(self, texts: Iterable[str]) -> sp.csr_array:
-        """Rows of texts, float32 (n, n_words + n_grams)."""
-        check_fitted(self, "words_")
-        texts = texts if isinstance(texts, str) else list(texts)
-        return _side_by_side(self.words_.transform(texts), self.grams_.transform(texts))
+    def _weigh(self, counts: sp.csr_array) -> sp.csr_array:
+        first = self.grams_from_
+        return _side_by_side(self._weigh_columns(counts, 0, first), self._weigh_columns(counts, first, counts.shape[1]))
 
-    def _vectorizer(self, n_most: int | None, size: int) -> TextVectorizer:
-        return TextVectorizer(n_most, (size, size), self.language, self.stem, self.stop_words)
+    def params(self) -> dict[str, Any]:
+        """All parameters in a form fit for JSON; stop words are spelled out."""
+        numbers = {name: None if most is None else int(most) for name, most in self._most().items()}
+        return numbers | self.tokenizer_.spec()
 
-    def columns(self) -> list[str]:
-        """What each column counts."""
-        check_fitted(self, "words_")
-        return [*self.words_.vocabulary_, *self.grams_.vocabulary_]
+    def _most(self) -> dict[str, int | None]:
+        check_fitted(self, "vocabulary_")
+        return {"words": self.words, "grams": self.grams}
 
 
 def _side_by_side(words: sp.csr_array, grams: sp.csr_array) -> sp.csr_array:

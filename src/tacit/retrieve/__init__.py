@@ -16,12 +16,9 @@ from tacit.retrieve.lsi import LsiRanker, LsiTfidfRanker
 from tacit.retrieve.mixture import Mixture, mix
 from tacit.retrieve.reconstruction import ReconstructionRanker
 from tacit.retrieve.registry import (
-    GRAM_SYSTEMS,
     RANKER_CLASSES,
     SYSTEMS,
-    GramSystem,
     System,
-    get_gram_system,
     get_system,
 )
 from tacit.retrieve.state import ranker_from_state, ranker_state
@@ -30,7 +27,6 @@ from tacit.retrieve.wordpair_forms import FullPairRanker, HashedPairRanker, Spar
 
 __all__ = [
     "CROSS_SYSTEMS",
-    "GRAM_SYSTEMS",
     "RANKER_CLASSES",
     "SYSTEMS",
     "Bm25Ranker",
@@ -42,7 +38,6 @@ __all__ = [
     "CrossSystem",
     "EmbeddingRanker",
     "FullPairRanker",
-    "GramSystem",
     "GraphEmbedding",
     "HashedPairRanker",
     "LaplacianEigenmaps",
@@ -54,7 +49,6 @@ __all__ = [
     "SparsePairRanker",
     "System",
     "get_cross_system",
-    "get_gram_system",
     "get_system",
     "load_embedding",
     "mix",

@@ -32,7 +32,7 @@ class System:
     name: str
     make: Callable[..., CollectionRanker]  # (dim, seed, **further parameters of its class) -> unfitted ranker
     summary: str
-    features: Literal["tfidf", "counts"] = "tfidf"
+    features: Literal["tfidf", "counts", "words+grams"] = "tfidf"
     in_demo: bool = False
     needs_pairs: bool = False
     by_word_pairs: bool = False  # a weight for each pair of words: long texts cost the square of their length
@@ -83,6 +83,15 @@ def _cfh(dim: int | None, seed: int, **more: Any) -> CollectionRanker:
     return CfhRanker(**{"dim": 100 if dim is None else dim, "n_words": N_FREQUENT, "seed": seed} | more)
 
 
+def _gram_cfh(name: str, summary: str, hashed: str) -> System:
+    """Rows are [words | 2-grams] (`features.WordGramVectorizer`); `grams_from` is to be given to `make`."""
+
+    def make(dim: int | None, seed: int, **more: Any) -> CollectionRanker:
+        return _cfh(dim, seed, **{"hashed": hashed} | more)
+
+    return System(name, make, summary, "words+grams", needs_pairs=True)
+
+
 SYSTEMS: dict[str, System] = {
     system.name: system
     for system in (
@@ -104,6 +113,8 @@ SYSTEMS: dict[str, System] = {
         _embedding("ssi-uv-noi", "SSI, W = U'V", identity="none"),
         _embedding("ssi-uv-n", "SSI, W = U'V + I, vectors for the 5,000 most frequent words", n_words=N_FREQUENT),
         System("cfh-1gram", _cfh, "ssi-uv-n, and correlated feature hashing of all other words", needs_pairs=True),
+        _gram_cfh("cfh-2gram", "ssi-uv-n, and correlated feature hashing of 2-grams", "grams"),
+        _gram_cfh("cfh-1+2gram", "ssi-uv-n, and hashing of other words and of 2-grams", "words+grams"),
         _embedding("htr", "HTR: a free vector for each item", items="free", identity="none", gamma=1.0),
         _embedding("htr-gamma0", "HTR, free vectors not held to the words", items="free", identity="none"),
         _embedding("htr-identity", "HTR + I", items="free", gamma=1.0),
@@ -117,31 +128,6 @@ SYSTEMS: dict[str, System] = {
     )
 }
 
-
-@dataclass(frozen=True)
-class GramSystem:
-    """A named way to rank by rows of words and 2-grams (`features.WordGramVectorizer`)."""
-
-    name: str
-    make: Callable[[int | None, int, int], CollectionRanker]  # (dim, seed, column where 2-grams begin)
-    summary: str
-
-
-def _gram_cfh(name: str, summary: str, hashed: str) -> GramSystem:
-    def make(dim: int | None, seed: int, grams_from: int) -> CollectionRanker:
-        dim = 100 if dim is None else dim
-        return CfhRanker(dim, n_words=N_FREQUENT, hashed=hashed, grams_from=grams_from, seed=seed)
-
-    return GramSystem(name, make, summary)
-
-
-GRAM_SYSTEMS: dict[str, GramSystem] = {
-    system.name: system
-    for system in (
-        _gram_cfh("cfh-2gram", "ssi-uv-n, and correlated feature hashing of 2-grams", "grams"),
-        _gram_cfh("cfh-1+2gram", "ssi-uv-n, and correlated feature hashing of other words and 2-grams", "words+grams"),
-    )
-}
 
 RANKER_CLASSES: dict[str, type[CollectionRanker]] = {
     ranker.__name__: ranker
@@ -166,8 +152,3 @@ RANKER_CLASSES: dict[str, type[CollectionRanker]] = {
 def get_system(name: str) -> System:
     """The system of that name, or an error that lists the names."""
     return SYSTEMS[check_choice("method", name, SYSTEMS)]
-
-
-def get_gram_system(name: str) -> GramSystem:
-    """The system of words and 2-grams of that name, or an error that lists the names."""
-    return GRAM_SYSTEMS[check_choice("method", name, GRAM_SYSTEMS)]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tacit.core import Collection, StoreError, check_choice
-from tacit.features import TextVectorizer
+from tacit.features import TextVectorizer, WordGramVectorizer
 from tacit.retrieve import CROSS_SYSTEMS, SYSTEMS, ranker_from_state, ranker_state
 from tacit.search.searcher import Searcher
 from tacit.store import (
@@ -86,4 +86,5 @@ def _unpack_words(
 ) -> TextVectorizer:
     vocabulary = unpack_strings(f"{name}/names", arrays)
     idf = take_array(arrays, f"{name}/idf", dtype="float32", shape=(len(vocabulary),))
-    return TextVectorizer.from_parts(params, vocabulary, idf, n_docs)
+    kind = WordGramVectorizer if "grams" in params else TextVectorizer
+    return kind.from_parts(params, vocabulary, idf, n_docs)

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from tacit.core import Collection, Features, Links, Ranking, Run, TacitError, check_number, track
-from tacit.features import TextVectorizer
+from tacit.features import TextVectorizer, WordGramVectorizer
 from tacit.retrieve import SYSTEMS, CollectionRanker, get_system
 from tacit.search.snippets import Snippet, make_snippet
 
@@ -185,18 +185,20 @@ def build_searcher(
     system = get_system(method)
     if not len(documents):
         raise TacitError("the collection has no documents")
-    vectorizer = TextVectorizer(words=words, language=language, stem=stem)
+    kind = WordGramVectorizer if system.features == "words+grams" else TextVectorizer
+    vectorizer = kind(words=words, language=language, stem=stem)
     items = vectorizer.fit_counts(track(documents.full_texts(), "reading words", len(documents)))
     if not items.nnz:
         raise TacitError(f"no word was found in the {len(documents)} documents")
-    if system.features == "tfidf":
+    if system.features != "counts":
         items = vectorizer.tfidf(items)
     queries, pairs = items, None
     if training is not None:
         pairs = training.pairs
         if training.queries is not None:
             queries = text_features(vectorizer, training.queries.full_texts(), method)
-    ranker = system.make(dim, seed).fit(queries, items, pairs)
+    columns = {"grams_from": vectorizer.grams_from_} if isinstance(vectorizer, WordGramVectorizer) else {}
+    ranker = system.make(dim, seed, **columns).fit(queries, items, pairs)
     return Searcher(documents, vectorizer, ranker, method)
 
 
