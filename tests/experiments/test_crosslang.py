@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from tacit.core import Collection, Links, UsageError
 from tacit.data import read_collection, read_links, read_pairs
 from tacit.experiments import crosslang
-from tacit.experiments.crosslang_systems import Setting, SystemBench, check_name, needs_dictionary
+from tacit.experiments.crosslang_systems import CL_LSI_DIMS, Setting, SystemBench, check_name, needs_dictionary
 from tacit.experiments.crosslang_task import CrossCorpus, CrossTask, align, count_japanese, split_mates
 from tacit.experiments.link_task import count_words
 from tacit.experiments.request import Request
@@ -123,7 +123,7 @@ def test_cl_lsi_sees_training_mates_alone(corpus, monkeypatch):
 
     monkeypatch.setattr(ClLsiRanker, "_fit", spy)
     SystemBench(corpus, split, None, 0).fitted("cl-lsi", Setting())
-    assert len(seen) == 3
+    assert len(seen) == len(CL_LSI_DIMS)
     for pairs in seen:
         assert np.array_equal(pairs.sources, pairs.targets)
         assert np.array_equal(pairs.sources, split.train_mates.sources)

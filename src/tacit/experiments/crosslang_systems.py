@@ -19,7 +19,8 @@ from tacit.retrieve import CROSS_SYSTEMS, CrossRanker, get_cross_system, get_sys
 from tacit.retrieve.validation import ScoreRows
 
 DICTIONARY = {"tfidf-dict": "tfidf", "lsi-dict": "lsi", "ssi-dict": "ssi-uv"}
-CL_LSI_DIMS = (100, 200, 400)
+CL_LSI_DIMS = (200, 400, 800, 1200)  # up to where validation on MDN has gained what there is to gain
+FOR_MATES = {"rate": 0.5, "margin": 0.3, "n_epochs": 24}  # one answer to each query; chosen on validation mates
 N_WATCHED = 200  # queries of training and of test that a curve is drawn from
 
 
@@ -70,7 +71,7 @@ class SystemBench:
             return self._cl_lsi(setting, start)
         ranker, is_mates = get_cross_system(name).make(setting.dim, self.seed), setting.task == "mates"
         assert isinstance(ranker, CrossRanker)
-        ranker.n_epochs, ranker.threads = setting.n_epochs, self.threads
+        vars(ranker).update(FOR_MATES if is_mates else {"n_epochs": setting.n_epochs}, threads=self.threads)
         pairs = self.split.train_mates if is_mates else self.split.thinned(setting.share, self.seed)
         ranker.fit(
             self.corpus.queries,
