@@ -126,7 +126,7 @@ def test_refuses_a_wrong_k(fitted, rows, k):
 def test_refuses_features_of_another_width_and_numbers_that_are_none(fitted, rows):
     with pytest.raises(TacitError, match=f"queries has 3 features, want {rows.shape[1]}"):
         fitted.rank(np.ones((1, 3)))
-    bad = np.ones((2, N_WORDS))
+    bad = np.ones((2, rows.shape[1]))
     bad[1, 4] = np.nan
     with pytest.raises(TacitError, match="NaN or infinity in row 1"):
         fitted.rank(bad)

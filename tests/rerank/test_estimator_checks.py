@@ -5,7 +5,7 @@ import pytest
 import sklearn
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
-from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tacit.metrics import evaluate_rows
 from tacit.rerank import LIST_SYSTEMS
@@ -26,10 +26,8 @@ EXPECTED_FAILURES = {
     "TransductiveSvmRanker": NOTHING_TO_LEARN | {"check_methods_subset_invariance": BY_LIST},
     "FeedbackRanker": {"check_methods_subset_invariance": BY_LIST},
     "TransductiveRanker": {"check_methods_subset_invariance": BY_LIST},
+    "GuardedRanker": {"check_methods_subset_invariance": BY_LIST},
 }
-
-# These learn on validation lists, which no check of scikit-learn gives.
-NEED_VALIDATION = ("GuardedRanker",)
 
 
 def small(name):
@@ -40,10 +38,7 @@ def small(name):
 
 
 def expected_failures(ranker):
-    name = type(ranker).__name__
-    if name in NEED_VALIDATION:
-        return {check.func.__name__: "needs validation lists" for _, check in estimator_checks_generator(ranker)}
-    return EXPECTED_FAILURES.get(name, {})
+    return EXPECTED_FAILURES.get(type(ranker).__name__, {})
 
 
 @pytest.mark.filterwarnings("ignore")
