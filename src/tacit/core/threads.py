@@ -7,9 +7,11 @@ its own part of the result. BLAS is held to one thread, since its sums depend on
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TypeVar
+from functools import lru_cache
+from typing import Any, TypeVar
 
 B = TypeVar("B")
 R = TypeVar("R")
@@ -51,7 +53,15 @@ def cut(n_rows: int, size: int) -> list[slice]:
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
     """Hold BLAS to one thread, so that a product has the same bits on every machine size."""
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(limits=1, user_api="blas"):
+    with _blas_controller(len(sys.modules)).limit(limits=1, user_api="blas"):
         yield
+
+
+@lru_cache(maxsize=1)
+def _blas_controller(n_modules: int) -> Any:
+    """What knows the BLAS libraries in use. Finding them takes longer than a small product, so it is done again only
+    after something was imported that may have brought one along.
+    """
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
