@@ -12,7 +12,7 @@ from tacit.features import TextVectorizer
 from tacit.features.cfh import Correlated, correlated_words, dice_table, informative_terms
 
 N_ROWS, N_FREQUENT, MOST_GRAMS = 10, 5000, 50_000
-SMALL_WORDS = 200  # the most frequent words and 2-grams say little about what the texts are about
+SMALL_WORDS, SMALL_GRAMS = 200, 2000  # the most frequent terms say little about what the texts are about
 
 
 def dice_sections(corpus: LinkedCorpus) -> list[Section]:
@@ -23,7 +23,7 @@ def dice_sections(corpus: LinkedCorpus) -> list[Section]:
     single = Section("Words and their DICE neighbours", ["word", "best words"], _rows(found, words, words, chosen))
     grams = TextVectorizer(MOST_GRAMS, (2, 2))
     rows = grams.fit_transform(corpus.documents.full_texts())
-    chosen = informative_terms(rows, N_ROWS, first=SMALL_WORDS)
+    chosen = informative_terms(rows, N_ROWS, first=SMALL_GRAMS)
     found = correlated_words(counts, N_FREQUENT, terms=rows[:, chosen])
     names = [grams.vocabulary_[term] for term in chosen]
     double = Section(

@@ -34,13 +34,14 @@ def link_figures(report: Report) -> dict[str, Draw]:
 def _learning_curves(rows: Sequence[Row], path: Path) -> None:
     figure, (left, right) = new_figure(11, 4.5, n_columns=2)
     first = protocol(rows[0])
-    for row in (row for row in rows if protocol(row) == first):
+    for number, row in enumerate(row for row in rows if protocol(row) == first):
         epochs = [epoch["epoch"] for epoch in row.epochs]
-        left.plot(epochs, [epoch["loss"] / row.epochs[0]["loss"] for epoch in row.epochs], label=row.system)
-        right.plot(epochs, [epoch["MAP"] for epoch in row.epochs], label=row.system)
+        style = {"color": f"C{number % 10}", "linestyle": ("-", "--", ":")[number // 10 % 3], "label": row.system}
+        left.plot(epochs, [epoch["loss"] / row.epochs[0]["loss"] for epoch in row.epochs], **style)
+        right.plot(epochs, [epoch["MAP"] for epoch in row.epochs], **style)
     left.set(xlabel="epoch", ylabel="training loss, first epoch = 1")
     right.set(xlabel="epoch", ylabel="MAP on validation links")
-    right.legend(fontsize="small")
+    right.legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
     save(figure, path)
 
 
