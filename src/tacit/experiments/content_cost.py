@@ -1,9 +1,9 @@
 """What it costs to score one query against 100,000 targets: low rank, hash kernels and tf-idf.
 
 Low rank multiplies N numbers of two vectors that are kept; hash kernels look up every pair of words, |q||d| of
-them. So low rank should win by about |q||d| / N, and by more where the table of places is larger than the
-processor's cache, since vectors are read in order and places are not. Targets are repeated to the number; each
-time is the median of several queries, on one thread.
+them. Counted in products, low rank wins by |q||d| / N. In time it wins by more, since a look-up costs more than a
+product: it divides for the hash, its place is rarely in the processor's cache, and it cannot be done four or eight
+at a time. Targets are repeated to the number; each time is the median of several queries, on one thread.
 """
 
 from __future__ import annotations
