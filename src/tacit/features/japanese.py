@@ -10,8 +10,9 @@ dictionary form of verbs and adjectives in one spelling (取り, とった -> �
 they bind a sentence and say nothing of its subject. All else stays: nouns, verbs, adjectives, adverbs, pronouns,
 prefixes, suffixes, interjections.
 
-Sudachi lets go of the interpreter's lock, so threads use all cores (`joined_many`), and a run that stood in an
-earlier text is not cut again. What a large collection gave is kept in the user's cache folder (`japanese_cache`).
+Many texts are cut by processes (`joined_many`): threads were slower than one of them alone, since half of the work
+holds the interpreter's lock. A run that stood in an earlier text is not cut again. What a large collection gave is
+kept in the user's cache folder (`japanese_cache`).
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from importlib.util import find_spec
 from itertools import islice
 from typing import Any
 
-from tacit.core import MissingExtraError, cache_folder, count_threads, map_blocks
+from tacit.core import MissingExtraError, cache_folder, count_threads
 from tacit.features.japanese_cache import chunks_of_texts, read_chunk, write_chunk
 from tacit.features.words import Segmenter, Span, fold, place_words, word_matches
 
@@ -63,21 +64,26 @@ class JapaneseWords(Segmenter):
         return place_words(text, self._places)
 
     def joined_many(self, texts: Iterable[str], threads: int | None = None) -> Iterator[bytes]:
-        """`joined` of every text, by all cores, or from the cache."""
+        """`joined` of every text, by as many processes as threads are asked for, or from the cache."""
         folder, key = cache_folder(), f"{MODE} {' '.join(DROPPED_PARTS)} {_versions()}"
+        n_workers, chunks = count_threads(threads), chunks_of_texts(texts)
+        # Some chunks at a time: as many as keep the workers busy, so that a collection need not fit in memory.
+        while some := list(islice(chunks, 4 * n_workers)):
+            kept = [read_chunk(folder, key, chunk) for chunk in some]
+            fresh = iter(self._cut_chunks([some[place] for place, one in enumerate(kept) if one is None], n_workers))
+            for chunk, one in zip(some, kept, strict=True):
+                if one is None:
+                    one = next(fresh)
+                    write_chunk(folder, key, chunk, one)
+                yield from one
 
-        def cut_chunk(chunk: list[str]) -> list[bytes]:
-            found = read_chunk(folder, key, chunk)
-            if found is None:
-                found = [self.joined(text) for text in chunk]
-                write_chunk(folder, key, chunk, found)
-            return found
+    def _cut_chunks(self, chunks: list[list[str]], n_workers: int) -> list[list[bytes]]:
+        if min(n_workers, len(chunks)) < 2:
+            return [[self.joined(text) for text in chunk] for chunk in chunks]
+        from joblib import Parallel, delayed
 
-        chunks = chunks_of_texts(texts)
-        # Some chunks at a time: as many as keep the threads busy, so that a collection need not fit in memory.
-        while some := list(islice(chunks, 4 * count_threads(threads))):
-            for found in map_blocks(cut_chunk, some, threads):
-                yield from found
+        found: list[list[bytes]] = Parallel(n_jobs=n_workers)(delayed(cut_chunk)(chunk) for chunk in chunks)
+        return found
 
     def _words_of(self, word: str) -> Iterable[str]:
         if word.isascii():
@@ -120,6 +126,16 @@ class JapaneseWords(Segmenter):
             self._own.tools = dictionary.tokenizer(mode=MODE), is_dropped
         tools: tuple[Any, Any] = self._own.tools
         return tools
+
+
+def cut_chunk(texts: list[str]) -> list[bytes]:
+    """Words of some texts, in a worker that keeps its segmenter for the next ones."""
+    return [_segmenter_of_worker().joined(text) for text in texts]
+
+
+@lru_cache(maxsize=1)
+def _segmenter_of_worker() -> JapaneseWords:
+    return JapaneseWords()
 
 
 @lru_cache(maxsize=1 << 17)
