@@ -168,3 +168,8 @@ def test_halves_share_no_word_and_perfect_images_are_found(rows):
 def test_refuses_wrong_parameters(rows, name, value):
     with pytest.raises(TacitError, match=f"{name} is"):
         ReconstructionRanker(**{name: value}).fit(None, rows)
+
+
+def test_a_handful_of_documents_is_not_visited_thousands_of_times():
+    few = topic_rows(n_docs=5)
+    assert len(ReconstructionRanker(dim=2).fit(None, few).epochs_) == 100

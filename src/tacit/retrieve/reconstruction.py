@@ -28,7 +28,7 @@ from tacit.retrieve.sides import DensePart, part_scores, project
 from tacit.retrieve.training import run_epochs
 
 HELD_SHARE, MOST_HELD, FEWEST_DOCS = 0.05, 300, 40  # documents to judge epochs by
-FEWEST_EPOCHS, FEWEST_STEPS = 8, 60_000  # a small collection is visited more often
+FEWEST_EPOCHS, FEWEST_STEPS, MOST_EPOCHS = 8, 60_000, 100  # a small collection is visited more often
 
 
 class LearnedConcepts(LsiRanker):
@@ -88,7 +88,8 @@ class LearnedConcepts(LsiRanker):
             check_number("n_epochs", self.n_epochs, low=1, whole=True)
 
     def _train(self, trainer: ReconstructionTrainer, task: HalvesTask, rng: np.random.Generator) -> None:
-        n_epochs = self.n_epochs or max(FEWEST_EPOCHS, round(FEWEST_STEPS / trainer.rows.shape[0]))
+        n_wanted = round(FEWEST_STEPS / trainer.rows.shape[0])
+        n_epochs = self.n_epochs or min(MOST_EPOCHS, max(FEWEST_EPOCHS, n_wanted))
 
         def measure() -> dict[str, float]:
             return trainer.losses | task.measure(trainer)
