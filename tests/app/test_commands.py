@@ -6,8 +6,6 @@ import sys
 
 import pytest
 
-from tacit.app.main import main
-
 DOCS = [
     {"id": "pinv", "title": "Pseudo inverse", "text": "The pseudo inverse of a singular matrix."},
     {"id": "inv", "title": "Inverse", "text": "The inverse of a square matrix."},
@@ -24,16 +22,6 @@ def folder(tmp_path, monkeypatch):
     (tmp_path / "qrels.txt").write_text("1 0 pinv 2\n1 0 inv 0\n2 0 interp 1\n")
     (tmp_path / "clicks.tsv").write_text("grid data\tinterp\t3\ngrid data\tinterp\nsolve\tinv\n")
     return tmp_path
-
-
-@pytest.fixture
-def tacit(capfd):
-    def call(*words):
-        code = main([str(word) for word in words])
-        out, err = capfd.readouterr()
-        return code, out, err
-
-    return call
 
 
 def test_fit_search_evaluate(folder, tacit):

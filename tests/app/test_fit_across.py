@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from tacit.app.main import main
 from tacit.core import UsageError
 from tacit.search import Searcher, Training, build_cross_searcher
 
@@ -32,17 +31,10 @@ def folder(tmp_path_factory):
     return place
 
 
-@pytest.fixture
-def tacit(capfd, monkeypatch, folder):
+@pytest.fixture(autouse=True)
+def at_home(monkeypatch, folder):
     monkeypatch.chdir(folder)
     monkeypatch.setenv("TACIT_CACHE", str(folder / "cache"))
-
-    def call(*words):
-        code = main([str(word) for word in words])
-        out, err = capfd.readouterr()
-        return code, out, err
-
-    return call
 
 
 ACROSS = ("fit", "en.jsonl", "--query-corpus", "ja.jsonl", "--pairs", "mates.tsv", "--query-language", "ja")

@@ -5,7 +5,6 @@ import json
 import numpy as np
 import pytest
 
-from tacit.app.main import main
 from tacit.data import read_run
 from tacit.rerank import read_ranklib
 
@@ -25,16 +24,6 @@ def folder(tmp_path, monkeypatch):
     (tmp_path / "train.txt").write_text(TRAIN)
     (tmp_path / "test.txt").write_text(TEST)
     return tmp_path
-
-
-@pytest.fixture
-def tacit(capfd):
-    def call(*words):
-        code = main([str(word) for word in words])
-        out, err = capfd.readouterr()
-        return code, out, err
-
-    return call
 
 
 def test_rank_writes_a_run_and_counts_what_teaches_nothing(folder, tacit):
@@ -153,3 +142,15 @@ def test_wrong_use_is_one_line(folder, tacit, words, problem):
     assert (code, out) == (2, "")
     assert problem in err
     assert err.count("\n") == 1
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_warning_is_one_line_without_a_place_in_our_code(tacit, tmp_path):
+    for name, query in (("train.txt", 1), ("other.txt", 2)):
+        rows = f"1 qid:{query} 1:0.5 2:1 # docid = a\n0 qid:{query} 1:0.1 2:0 # docid = b\n"
+        (tmp_path / name).write_text(rows)
+    code, out, err = tacit("rank", str(tmp_path / "train.txt"), str(tmp_path / "other.txt"), "--method", "fg")
+    assert (code, out.count("\n")) == (0, 2)
+    told = [line for line in err.splitlines() if "components" in line]
+    assert len(told) == 1
+    assert told[0].startswith("tacit: warning: 1 of 1 lists")

@@ -102,3 +102,11 @@ def test_without_lightgbm_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "lightgbm", None)
     with pytest.raises(MissingExtraError, match="bench"):
         LightGbmRanker().fit(np.eye(3), [0, 1, 2])
+
+
+def test_too_few_rows_for_a_leaf_are_told():
+    from tacit.core import TacitError
+    from tacit.rerank.lambdamart import LambdaMartRanker
+
+    with pytest.raises(TacitError, match="no feature splits the 3 rows into leaves of 20"):
+        LambdaMartRanker().fit(np.eye(3), [0, 1, 2])

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 from typing import NoReturn
 
@@ -72,7 +73,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SystemExit as stop:
         return int(stop.code or 0)
     try:
-        code: int = COMMANDS[args.command].run(args, sys.stdout)
+        with warnings.catch_warnings():
+            warnings.showwarning = _warn
+            code: int = COMMANDS[args.command].run(args, sys.stdout)
         sys.stdout.flush()
         return code
     except KeyboardInterrupt:
@@ -96,6 +99,11 @@ def _explain(error: Exception) -> int:
     if isinstance(error, OSError):
         return _complain(f"{error.filename}: {error.strerror}" if error.filename else str(error), 1)
     raise error
+
+
+def _warn(message: Warning | str, *where: object, **how: object) -> None:
+    """One line, without the place in our code that only we could read."""
+    _complain(f"warning: {message}", 0)
 
 
 def _complain(message: str, code: int) -> int:

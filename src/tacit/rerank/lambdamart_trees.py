@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tacit.core import MissingExtraError, check_number
+from tacit.core import MissingExtraError, TacitError, check_number
 from tacit.rerank.base import ListRanker
 from tacit.rerank.gradient_training import Watch
 from tacit.rerank.rows import Rows
@@ -49,7 +49,13 @@ class LightGbmRanker(ListRanker):
     def _grow(self, data: Any, objective: str | Objective, validation: Rows | None) -> None:
         """Grow all trees, keep the number of them that is best on validation."""
         lightgbm = import_lightgbm()
-        booster = lightgbm.train({"objective": objective} | self._options(), data, self.n_trees)
+        try:
+            booster = lightgbm.train({"objective": objective} | self._options(), data, self.n_trees)
+        except lightgbm.basic.LightGBMError:
+            raise TacitError(
+                f"no feature splits the {data.num_data()} rows into leaves of {self.n_leaf_rows}: "
+                "want more rows, features that differ, or a smaller n_leaf_rows"
+            ) from None
         self.n_trees_ = booster.num_trees()
         watch = None if validation is None else Watch.of(validation.X, validation, self._unjudged)
         if watch is not None:
