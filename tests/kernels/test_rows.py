@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit.kernels.rows import add_outer, add_projections, add_to_rows, split_rows, take_rows
+from tacit.kernels.rows import add_outer, add_projections, add_to_rows, find_moving, split_rows, take_rows
 
 SEEDS = st.integers(0, 2**32 - 1)
 DIMS = st.sampled_from([0, 1, 3, 9])
@@ -75,15 +75,25 @@ def test_rows_are_split_at_the_borders(seed, borders):
         assert (starts[:, row] - start).tolist() == [int((words < border).sum()) for border in borders]
 
 
+def moving_of(steps, n_rows):
+    moving = np.full(n_rows, -7)
+    return moving[: find_moving(steps, n_rows, moving)]
+
+
+def test_rows_that_move_are_those_with_any_step():
+    steps = np.array([[0, 0], [0, -1e-30], [0, 0], [np.nan, 0], [1, -1], [5, 5]], np.float32)
+    assert moving_of(steps, 5).tolist() == [1, 3, 4]
+
+
 @given(seed=SEEDS, n_rows=st.integers(1, 6), dim=DIMS, borders=st.lists(st.integers(0, 9), max_size=3))
 @settings(max_examples=25, deadline=None)
 def test_outer_products_of_all_owners_are_the_product_of_the_transpose(seed, n_rows, dim, borders):
     rng = np.random.default_rng(seed)
     matrix, before = random_rows(rng, n_rows, 9), random_table(rng, 9, dim)
     rows, steps = rng.integers(0, n_rows, 7), random_table(rng, 7, dim)
-    steps[rng.random(7) < 0.3] = 0  # such rows are passed over
+    steps[rng.random(7) < 0.3] = 0
     table, one_owner = before.copy(), before.copy()
-    learned = rows, 5, steps, np.float32(0.3)
+    learned = rows, moving_of(steps, 5), steps, np.float32(0.3)
     for start, end in itertools.pairwise(split(matrix, [0, *sorted(borders), 9])):
         add_outer(start, end, matrix.indices, matrix.data, *learned, table)
     add_outer(*split(matrix, [0, 9]), matrix.indices, matrix.data, *learned, one_owner)
@@ -96,7 +106,7 @@ def test_an_owner_writes_its_own_words_only():
     matrix, table = sp.csr_array(np.ones((2, 5), np.float32)), np.zeros((5, 2), np.float32)
     start, end = split(matrix, [1, 4])
     steps = np.array([[0, 1], [2, 0]], np.float32)
-    add_outer(start, end, matrix.indices, matrix.data, np.arange(2), 2, steps, np.float32(1), table)
+    add_outer(start, end, matrix.indices, matrix.data, np.arange(2), np.arange(2), steps, np.float32(1), table)
     assert table.tolist() == [[0, 0], [2, 1], [2, 1], [2, 1], [0, 0]]
 
 
@@ -108,7 +118,7 @@ def test_rows_of_a_table_take_their_steps(seed, dim, border):
     table, expected = before.copy(), before.astype(np.float64)
     for row, step in zip(rows[:5], steps[:5], strict=True):
         expected[row] += 0.7 * step.astype(np.float64)
-    add_to_rows(rows, 5, steps, np.float32(0.7), table, 0, border)
+    add_to_rows(rows, moving_of(steps, 5), steps, np.float32(0.7), table, 0, border)
     assert np.array_equal(table[border:], before[border:])
-    add_to_rows(rows, 5, steps, np.float32(0.7), table, border, 8)
+    add_to_rows(rows, moving_of(steps, 5), steps, np.float32(0.7), table, border, 8)
     np.testing.assert_allclose(table, expected, atol=1e-5)

@@ -19,12 +19,12 @@ from tacit.core import Collection, Features, UsageError
 from tacit.experiments.content_cost import cost_section
 from tacit.experiments.link_plan import Cell, LinkOptions, link_options
 from tacit.experiments.link_splits import split_links
-from tacit.experiments.link_task import LinkedCorpus, LinkTask, best_words, read_linked_corpus
+from tacit.experiments.link_task import LinkedCorpus, LinkTask, read_linked_corpus
 from tacit.experiments.links import run_cells
 from tacit.experiments.report import Report
 from tacit.experiments.request import Request
 from tacit.features import TextVectorizer
-from tacit.features.weighting import inverse_document_frequency
+from tacit.features.weighting import best_words, inverse_document_frequency
 
 SYSTEMS = ("tfidf", "hash-1m", "hash-10m", "ssi-uv")
 DICTIONARIES = (30_000, 20_000, 10_000)

@@ -18,7 +18,7 @@ from tacit.core import Collection, Features, Links, check_choice, cut, map_block
 from tacit.data import read_collection, read_links
 from tacit.experiments.link_splits import LinkSplit
 from tacit.features import TextVectorizer, WordGramVectorizer
-from tacit.features.weighting import weigh
+from tacit.features.weighting import best_words
 from tacit.metrics import full_ranking_measures
 from tacit.retrieve import CollectionRanker, System
 
@@ -76,20 +76,6 @@ class LazyFeatures(Mapping[str, Features]):
 
     def __len__(self) -> int:
         return len(self._makers)
-
-
-def best_words(rows: sp.csr_array, n: int) -> sp.csr_array:
-    """The n heaviest words of each row, of equal ones the first; rows at unit length again.
-
-    >>> best_words(sp.csr_array(np.array([[6.0, 8, 1], [0, 2, 0]])), 1).toarray().tolist()
-    [[0.0, 1.0, 0.0], [0.0, 1.0, 0.0]]
-    """
-    row_of = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
-    order = np.lexsort((rows.indices, -rows.data, row_of))
-    place = np.arange(rows.nnz) - rows.indptr[row_of[order]]
-    kept = np.sort(order[place < n])
-    cut_rows = sp.csr_array((rows.data[kept], (row_of[kept], rows.indices[kept])), shape=rows.shape)
-    return weigh(cut_rows, np.ones(rows.shape[1]))
 
 
 def read_linked_corpus(data: Path, name: str, words: int | None = 30_000) -> LinkedCorpus:

@@ -7,6 +7,7 @@ An owner has a range of words that touch: two owners never write the same row of
 same line of the cache. A word's sum runs over r in order, so the result has the same bits for any number of owners.
 """
 
+import numpy as np
 from numba import njit
 
 FAST = {"contract", "reassoc", "arcp", "nsz"}  # sums may be reordered; NaN keeps its meaning
@@ -56,19 +57,28 @@ def split_rows(indptr, indices, borders, starts):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def add_outer(starts, ends, indices, data, rows, n_rows, steps, rate, table):
+def find_moving(steps, n_rows, moving):
+    """Numbers of the first rows of steps that are not zero everywhere, in order; return how many there are."""
+    n_moving = 0
+    for r in range(n_rows):
+        size = np.float32(0)
+        for k in range(steps.shape[1]):
+            size += abs(steps[r, k])
+        if size != 0:  # NaN is a step too: it is found out at the end of the epoch
+            moving[n_moving] = r
+            n_moving += 1
+    return n_moving
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def add_outer(starts, ends, indices, data, rows, moving, steps, rate, table):
     """table[w] += rate * sum_r x_rows[r][w] * steps[r], for the words from starts[row] to ends[row] (of one owner).
 
-    Rows whose step is zero everywhere are passed over.
+    The sum runs over the r in `moving`: every owner would have to look for them again.
     """
     dim = table.shape[1]
-    for r in range(n_rows):
+    for r in moving:
         step, row = steps[r], rows[r]
-        k = 0
-        while k < dim and step[k] == 0:
-            k += 1
-        if k == dim:
-            continue
         for t in range(starts[row], ends[row]):
             value, entry = rate * data[t], table[indices[t]]
             for k in range(dim):
@@ -76,10 +86,10 @@ def add_outer(starts, ends, indices, data, rows, n_rows, steps, rate, table):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def add_to_rows(rows, n_rows, steps, rate, table, low, high):
-    """table[rows[r]] += rate * steps[r], only for the rows of the table from low to high."""
+def add_to_rows(rows, moving, steps, rate, table, low, high):
+    """table[rows[r]] += rate * steps[r] for the r in `moving`, only for the rows of the table from low to high."""
     dim = table.shape[1]
-    for r in range(n_rows):
+    for r in moving:
         row = rows[r]
         if low <= row < high:
             for k in range(dim):

@@ -70,7 +70,13 @@ class _View(Comparison):
     def __init__(self, pool_size: int, block: int, dim: int) -> None:
         super().__init__(pool_size, block)
         self.vectors, self.steps = (np.empty((pool_size, dim), np.float32) for _ in range(2))
+        self.moving = np.empty(0, np.int64)
+        self._moving = np.empty(pool_size, np.int64)
         self.gaps, self.triple_pulls = (np.zeros(block, np.float32) for _ in range(2))
+
+    def find_moving(self, n_slots: int) -> None:
+        """Note the slots that have a step."""
+        self.moving = self._moving[: rows.find_moving(self.steps, n_slots, self._moving)]
 
 
 class _Shares:
@@ -116,10 +122,12 @@ class EmbeddingTrainer(BlockTrainer):
         n_queries, pool = len(queries), self._pool[:n_pool]
         if self.settings.use_diagonal:
             shared_words.spread_queries(*self._query_words.csr, queries, self._place_of, self._spread)
-        self._over(n_queries, partial(self._project_queries, queries))
+        self._project_queries(queries, 0, n_queries)  # so short that a meeting of threads would cost more
         self._over(n_pool, partial(self._score, pool), self._n_owners)
         self._over(n_queries, partial(self._pull, n_pool, find_pulls))
-        self._over(n_pool, partial(self._pull_items, n_queries))
+        for view in self._views:
+            blocks.pull_items(view.pulls, self._query_vectors, n_queries, 0, n_pool, view.steps)
+            view.find_moving(n_pool)
         self._each_owner(partial(self._change_by_pool, queries, pool, np.float32(rate)), self._n_owners)
         if self.settings.use_diagonal:
             shared_words.release_words(*self._query_words.csr[:2], queries, self._place_of)
@@ -154,14 +162,12 @@ class EmbeddingTrainer(BlockTrainer):
             find_pulls(view, scale, start, stop)
             blocks.pull_queries(view.pulls, view.vectors, n_pool, start, stop, self._query_steps)
 
-    def _pull_items(self, n_queries: int, start: int, stop: int) -> None:
-        for view in self._views:
-            blocks.pull_items(view.pulls, self._query_vectors, n_queries, start, stop, view.steps)
-
     def _step_on_triples(self, given: np.ndarray, weights: np.ndarray, rate: float) -> None:
         """A triple needs the scores of its own two items only: slots 2 b and 2 b + 1."""
         queries, items = np.ascontiguousarray(given[:, 0]), given[:, 1:].reshape(-1)
         self._over(len(queries), partial(self._pull_triples, queries, items, weights))
+        for view in self._views:
+            view.find_moving(len(items))
         self._each_owner(partial(self._change_by_triples, queries, items, np.float32(rate)), self._n_owners)
 
     def _pull_triples(self, queries: np.ndarray, items: np.ndarray, weights: np.ndarray, start: int, stop: int) -> None:
@@ -193,15 +199,15 @@ class EmbeddingTrainer(BlockTrainer):
     def _change(self, queries: np.ndarray, items: np.ndarray, rate: np.float32, owner: int) -> None:
         """Move the vectors that this owner has."""
         tables, views = self.tables, self._views
-        steps = queries, len(queries), self._query_steps, rate
-        rows.add_outer(*self._query_rows.of(owner), *steps, tables.queries)
+        everyone = np.arange(len(queries))
+        rows.add_outer(*self._query_rows.of(owner), queries, everyone, self._query_steps, rate, tables.queries)
         for view, table in zip(views, (tables.mapped, tables.queries), strict=False):
             if len(table):
-                rows.add_outer(*self._item_rows.of(owner), items, len(items), view.steps, rate, table)
+                rows.add_outer(*self._item_rows.of(owner), items, view.moving, view.steps, rate, table)
         if len(tables.items):
             item_rate = rate * np.float32(self.settings.item_rate)
             own = (self._n_items * part // self._n_owners for part in (owner, owner + 1))
-            rows.add_to_rows(items, len(items), views[0].steps, item_rate, tables.items, *own)
+            rows.add_to_rows(items, views[0].moving, views[0].steps, item_rate, tables.items, *own)
 
     def start_epoch(self) -> None:
         """Remember the tables, to go back to them."""

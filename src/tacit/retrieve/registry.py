@@ -18,6 +18,7 @@ from tacit.retrieve.cosine import CosineRanker
 from tacit.retrieve.cross import CrossRanker
 from tacit.retrieve.embedding import EmbeddingRanker
 from tacit.retrieve.expansion import QueryExpansionRanker
+from tacit.retrieve.htr_pairs import HtrPairsRanker
 from tacit.retrieve.lsi import LsiRanker, LsiTfidfRanker
 from tacit.retrieve.reconstruction import ReconstructionRanker
 from tacit.retrieve.wordpair_forms import FullPairRanker, HashedPairRanker, SparsePairRanker
@@ -83,6 +84,10 @@ def _cfh(dim: int | None, seed: int, **more: Any) -> CollectionRanker:
     return CfhRanker(**{"dim": 100 if dim is None else dim, "n_words": N_FREQUENT, "seed": seed} | more)
 
 
+def _htr_pairs(dim: int | None, seed: int, **more: Any) -> CollectionRanker:
+    return HtrPairsRanker(**{"dim": 100 if dim is None else dim, "seed": seed} | more)
+
+
 def _gram_cfh(name: str, summary: str, hashed: str) -> System:
     """Rows are [words | 2-grams] (`features.WordGramVectorizer`); `grams_from` is to be given to `make`."""
 
@@ -125,6 +130,7 @@ SYSTEMS: dict[str, System] = {
             items="residual",
             gamma=1.0,
         ),
+        System("htr+pairs", _htr_pairs, "htr-residual, mixed with hashed pairs of words", needs_pairs=True),
     )
 }
 
@@ -140,6 +146,7 @@ RANKER_CLASSES: dict[str, type[CollectionRanker]] = {
         LsiTfidfRanker,
         ReconstructionRanker,
         EmbeddingRanker,
+        HtrPairsRanker,
         ClLsiRanker,
         CrossRanker,
         FullPairRanker,
