@@ -2,7 +2,8 @@
 
     python benchmarks/embedding.py --data FOLDER     (FOLDER defaults to $TACIT_DATA)
 
-1. Read-modify-write bandwidth of the machine: rows of 100 floats of a table as large as ours, in random order.
+1. Read-modify-write bandwidth of the machine: rows of 100 floats of a table as large as ours, in random order,
+   a table for each thread.
 2. Our SGD on given triples: triples a second, and the bytes of table rows that it reads and writes a second,
    against 1. Every triple moves its rows, which is the dearest case.
 3. Our SGD on pairs with mined negatives: queries a second, with gamma = 0 and as `htr-residual` has it, 1.
@@ -43,13 +44,17 @@ def change_rows(table: np.ndarray, order: np.ndarray) -> None:
 
 
 def bandwidth(n_rows: int, threads: int) -> float:
-    """Bytes read and written a second, when every thread changes random rows of its own share of a table."""
+    """Bytes read and written a second, when every thread changes random rows of a table of its own.
+
+    Each is as large as one of ours: half a table would stay in a thread's caches, which no thread of a training
+    can hope for, since documents hold words of the whole dictionary.
+    """
     rng = np.random.default_rng(0)
-    shares = [np.zeros((n_rows // threads, DIM), np.float32) for _ in range(threads)]
-    orders = [rng.integers(0, len(share), 400_000) for share in shares]
-    change_rows(shares[0], orders[0][:10])
+    tables = [np.zeros((n_rows, DIM), np.float32) for _ in range(threads)]
+    orders = [rng.integers(0, n_rows, 400_000) for _ in tables]
+    change_rows(tables[0], orders[0][:10])
     start = time.perf_counter()
-    map_blocks(lambda t: change_rows(shares[t], orders[t]), list(range(threads)), threads)
+    map_blocks(lambda t: change_rows(tables[t], orders[t]), list(range(threads)), threads)
     return threads * 400_000 * DIM * 4 * 2 / (time.perf_counter() - start)
 
 

@@ -25,7 +25,7 @@ from tacit.retrieve import get_system
 SYSTEMS = (
     "tfidf", "bm25", "qe", "lsi", "lsi+tfidf", "perceptron", "hash-6m-i",
     "ssi-d", "ssi-full", "ssi-uu", "ssi-uv-noi", "ssi-uv", "ssi-uv-d",
-    "htr-gamma0", "htr", "htr-identity", "htr-residual",
+    "htr-gamma0", "htr", "htr-identity", "htr-residual", "htr+pairs",
 )  # fmt: skip
 FULL_SYSTEMS = (
     *SYSTEMS, "hash-1m", "hash-3m", "hash-6m", "hash-1m-i", "hash-3m-i", "ssi-full-zerodiag",

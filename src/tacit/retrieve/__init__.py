@@ -11,6 +11,7 @@ from tacit.retrieve.embedding import EmbeddingRanker
 from tacit.retrieve.expansion import QueryExpansionRanker
 from tacit.retrieve.graph_embedding import GraphEmbedding
 from tacit.retrieve.graph_state import load_embedding, save_embedding
+from tacit.retrieve.htr_pairs import HtrPairsRanker
 from tacit.retrieve.laplacian import LaplacianEigenmaps
 from tacit.retrieve.lsi import LsiRanker, LsiTfidfRanker
 from tacit.retrieve.mixture import Mixture, mix
@@ -40,6 +41,7 @@ __all__ = [
     "FullPairRanker",
     "GraphEmbedding",
     "HashedPairRanker",
+    "HtrPairsRanker",
     "LaplacianEigenmaps",
     "LsiRanker",
     "LsiTfidfRanker",

@@ -105,6 +105,10 @@ class TaughtInTurn:
                 self.second.visit(others, rng, (low, high))
         return total / max(1, len(first))
 
+    def values(self, ranker: CollectionRanker) -> dict[str, np.ndarray]:
+        """Of the first lesson."""
+        return self.lesson.values(ranker)
+
     def measure(self, ranker: CollectionRanker) -> dict[str, float]:
         """Measures of the first task."""
         return self.lesson.measure(ranker)

@@ -33,8 +33,12 @@ class Lesson(Protocol):
         """Train once over everything; return the mean loss."""
         ...
 
+    def values(self, ranker: CollectionRanker) -> dict[str, np.ndarray]:
+        """Measures on the validation part, one value for each of its queries or triples."""
+        ...
+
     def measure(self, ranker: CollectionRanker) -> dict[str, float]:
-        """Measures on the validation part."""
+        """Their means."""
         ...
 
 
@@ -55,10 +59,14 @@ class PairLesson:
         """Visit every query once."""
         return trainer.epoch_on_pairs(self.pairs, rng, rates)
 
-    def measure(self, ranker: CollectionRanker) -> dict[str, float]:
-        """MAP and rank loss over validation queries, all candidates ranked."""
+    def values(self, ranker: CollectionRanker) -> dict[str, np.ndarray]:
+        """Average precision and rank loss of each validation query, all candidates ranked."""
         found = measure(ranker._scores, self.held)
-        return {"MAP": float(found["AP"].mean()), "rank_loss": float(found["rank_loss"].mean())}
+        return {"MAP": found["AP"], "rank_loss": found["rank_loss"]}
+
+    def measure(self, ranker: CollectionRanker) -> dict[str, float]:
+        """MAP and rank loss over validation queries."""
+        return _means(self.values(ranker))
 
 
 @dataclass(frozen=True)
@@ -79,15 +87,23 @@ class TripleLesson:
         """Visit every triple once."""
         return trainer.epoch_on_triples(self.triples, np.ones(len(self.triples), np.float32), rng, rates)
 
-    def measure(self, ranker: CollectionRanker) -> dict[str, float]:
-        """Share of validation triples in the right order; ties count half."""
-        right = 0.0
+    def values(self, ranker: CollectionRanker) -> dict[str, np.ndarray]:
+        """1 for each validation triple in the right order, 0 for the others; a tie counts half."""
+        right = []
         for start in range(0, len(self.held), 64):
             part = self.held[start : start + 64]
             scores = ranker._scores(self.queries[part[:, 0]])
             gap = np.take_along_axis(scores, part[:, 1:2], 1) - np.take_along_axis(scores, part[:, 2:3], 1)
-            right += float((gap > 0).sum() + 0.5 * (gap == 0).sum())
-        return {"accuracy": right / len(self.held)}
+            right.append((gap[:, 0] > 0) + 0.5 * (gap[:, 0] == 0))
+        return {"accuracy": np.concatenate(right)}
+
+    def measure(self, ranker: CollectionRanker) -> dict[str, float]:
+        """Share of validation triples in the right order."""
+        return _means(self.values(ranker))
+
+
+def _means(values: dict[str, np.ndarray]) -> dict[str, float]:
+    return {name: float(found.mean()) for name, found in values.items()}
 
 
 def make_lesson(
