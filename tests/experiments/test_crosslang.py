@@ -159,6 +159,13 @@ def test_every_system_beats_chance_on_a_small_world(corpus, name):
         assert {"train_rank_loss", "test_rank_loss"} <= set(fitted.epochs[0])
 
 
+def test_cl_lsi_is_fitted_once_for_itself_and_for_its_mixtures(corpus):
+    bench = SystemBench(corpus, split_mates(corpus, 0), None, 0, threads=1)
+    alone = bench.fitted("cl-lsi", Setting(concepts=4))
+    bench.fitted("ssi-cross+cl-lsi", Setting(dim=8, n_epochs=2, concepts=4))
+    assert bench.fitted("cl-lsi", Setting(dim=8, concepts=4)) is alone
+
+
 def test_a_share_of_the_pairs_is_drawn_by_the_seed(corpus):
     split = split_mates(corpus, 0)
     few = split.thinned(0.5, 0)
@@ -174,7 +181,7 @@ def test_the_plan_names_shares_dimensions_and_mates():
     for system in ("ssi-cross", "ssi-cross-multitask"):
         assert {share for name, _, share, dim in keys if name == system and dim == 100} == {0.01, 0.04, 0.1, 0.4, 1.0}
     assert {dim for name, _, _, dim in keys if name == "ssi-cross"} == {50, 100}
-    assert {name for name, task, *_ in keys if task == "mates"} == {"cl-lsi", "ssi-cross"}
+    assert {name for name, task, *_ in keys if task == "mates"} == {"cl-lsi", "ssi-cross", "ssi-cross+cl-lsi"}
     assert len(crosslang._plan(Request(quick=True))) < 8
     assert len(crosslang._plan(Request(full=True))) > 2 * len(cells)
 

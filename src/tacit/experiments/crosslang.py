@@ -25,13 +25,13 @@ from tacit.retrieve import translation_matrix
 
 SYSTEMS = (
     "cl-lsi", "ssi-cross", "ssi-cross-multitask", "htr-cross", "tfidf-dict", "lsi-dict", "ssi-dict",
-    "cl-lsi+tfidf-dict", "ssi-cross+tfidf-dict", "ssi-cross+ssi-dict",
+    "cl-lsi+tfidf-dict", "ssi-cross+tfidf-dict", "ssi-cross+ssi-dict", "ssi-cross+cl-lsi", "ssi-cross-multitask+cl-lsi",
 )  # fmt: skip
 QUICK_SYSTEMS = ("cl-lsi", "ssi-cross", "tfidf-dict", "cl-lsi+tfidf-dict", "ssi-cross+tfidf-dict")
 FULL_SYSTEMS = (*SYSTEMS, "ssi-cross-multitask-target", "htr-cross+ssi-dict", "lsi-dict+tfidf-dict")
 SHARES = (0.01, 0.04, 0.1, 0.4)
 FOR_FEW_PAIRS = ("ssi-cross", "ssi-cross-multitask")
-FOR_MATES = ("cl-lsi", "ssi-cross")
+FOR_MATES = ("cl-lsi", "ssi-cross", "ssi-cross+cl-lsi")
 DIMS = (100, 50)  # the usual one first: it is the one that tests compare
 
 
@@ -84,8 +84,9 @@ def run(request: Request) -> Report:
 def _plan(request: Request) -> list[Cell]:
     if request.quick:
         systems = request.systems or QUICK_SYSTEMS
-        settings = [(system, Setting(dim=_dim(system, 50, 200), n_epochs=4)) for system in systems]
-        return [Cell(system, request.seed, setting) for system, setting in settings]
+        return [
+            Cell(system, request.seed, Setting(dim=_dim(system, 50), n_epochs=4, concepts=200)) for system in systems
+        ]
     systems = request.systems or (FULL_SYSTEMS if request.full else SYSTEMS)
     dims = (*DIMS, 200) if request.full else DIMS
     return [Cell(system, seed, setting) for seed in request.seeds for system, setting in _settings(systems, dims)]
@@ -94,7 +95,7 @@ def _plan(request: Request) -> list[Cell]:
 def _settings(systems: Sequence[str], dims: Sequence[int]) -> Iterator[tuple[str, Setting]]:
     """The table, then few pairs, then mates; of two dimensions where a curve is drawn."""
     for system in systems:
-        yield system, Setting(dim=_dim(system, dims[0], None))
+        yield system, Setting(dim=_dim(system, dims[0]))
     for share in SHARES:
         for system in FOR_FEW_PAIRS:
             if system in systems:
@@ -105,14 +106,12 @@ def _settings(systems: Sequence[str], dims: Sequence[int]) -> Iterator[tuple[str
                 yield "ssi-cross", Setting(share=share, dim=dim)
     for system in FOR_MATES:
         if system in systems:
-            yield system, Setting("mates", dim=_dim(system, dims[0], None))
+            yield system, Setting("mates", dim=_dim(system, dims[0]))
 
 
-def _dim(system: str, learned: int, concepts: int | None) -> int | None:
-    """Width of learned vectors; None lets validation choose the concepts of CL-LSI."""
-    if "ssi" in system or "htr" in system:
-        return learned
-    return concepts if "cl-lsi" in system else None
+def _dim(system: str, learned: int) -> int | None:
+    """Width of learned vectors, where a part of the system has such."""
+    return learned if "ssi" in system or "htr" in system else None
 
 
 def _measure(cell: Cell, bench: SystemBench, n_queries: int, setting: dict[str, Any]) -> Row:

@@ -36,12 +36,16 @@ class Fitted:
 
 @dataclass(frozen=True)
 class Setting:
-    """What a system is fitted for: the task's name, share of the pairs, width of vectors, number of epochs."""
+    """What a system is fitted for: the task's name, share of the pairs, width of learned vectors, number of epochs.
+
+    concepts: of CL-LSI; None lets validation choose.
+    """
 
     task: str = "links"
     share: float = 1.0
     dim: int | None = None
     n_epochs: int | None = None
+    concepts: int | None = None
 
 
 class SystemBench:
@@ -60,6 +64,8 @@ class SystemBench:
 
     def fitted(self, name: str, setting: Setting) -> Fitted:
         """The system of that name; seconds of a mixture are those of its parts and of the choice."""
+        if name == "cl-lsi":  # alone or in a mixture, it sees all mates and learns no vectors
+            setting = Setting(setting.task, concepts=setting.concepts)
         if (name, setting) not in self._fitted:
             fit = self._mixture if "+" in name else self._translated if name in DICTIONARY else self._across
             self._fitted[name, setting] = fit(name, setting)
@@ -86,7 +92,7 @@ class SystemBench:
 
     def _cl_lsi(self, setting: Setting, start: float) -> Fitted:
         """The best number of concepts by validation."""
-        dims = CL_LSI_DIMS if setting.dim is None else (setting.dim,)
+        dims = CL_LSI_DIMS if setting.concepts is None else (setting.concepts,)
         held, found = self._validation(setting), dict[int, tuple[float, ScoreRows]]()
         for dim in dims:
             ranker = get_cross_system("cl-lsi").make(dim, self.seed)
