@@ -28,6 +28,7 @@ from tacit.experiments.link_splits import LinkSplit, split_links
 from tacit.experiments.link_task import read_linked_corpus
 from tacit.retrieve import EmbeddingRanker
 from tacit.retrieve.embedding_sgd import EmbeddingSettings, EmbeddingTrainer, Sides, Tables
+from tacit.retrieve.training import LARGEST_TRIPLE_BLOCK
 from tacit.retrieve.validation import HeldOut, held_out_queries, measure
 
 DIM = 100
@@ -69,7 +70,7 @@ def triple_speed(rows: sp.csr_array, pairs: np.ndarray, threads: int) -> tuple[f
     """Triples a second, and bytes of table rows a second, on triples that all violate the margin."""
     rng = np.random.default_rng(0)
     triples = np.column_stack([pairs, rng.integers(0, rows.shape[0], len(pairs))])[:20_000]
-    settings = EmbeddingSettings(margin=1e9)
+    settings = EmbeddingSettings(block=LARGEST_TRIPLE_BLOCK, margin=1e9)
     words = np.diff(rows.indptr)[triples].sum()
     sides = Sides(rows, rows, rows, rows, same=True)
     with EmbeddingTrainer(fresh_tables(rows), sides, settings, threads).running() as trainer:

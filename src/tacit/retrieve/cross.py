@@ -105,7 +105,7 @@ class CrossRanker(EmbeddingRanker):
 
     def _train(self, sides: Sides, lesson: Lesson, n_epochs: int) -> None:
         rng = np.random.default_rng(self.seed)
-        tables, settings = self._first_tables(sides, rng), self._settings(lesson.n_visits)
+        tables, settings = self._first_tables(sides, rng), self._settings(lesson)
         trainer = EmbeddingTrainer(tables, sides, settings, self.threads)
         learned: Learned = trainer
         taught = lesson

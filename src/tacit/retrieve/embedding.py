@@ -34,9 +34,17 @@ from tacit.core import (
 from tacit.retrieve.base import CollectionRanker
 from tacit.retrieve.embedding_sgd import EmbeddingSettings, EmbeddingTrainer, Sides, Tables
 from tacit.retrieve.explanation import Term, difference, item_terms, pair_terms, sparse_row, word_terms
-from tacit.retrieve.lessons import Lesson, make_lesson
+from tacit.retrieve.lessons import Lesson, TripleLesson, make_lesson
 from tacit.retrieve.sides import DensePart, Part, append_rows, part_of, project
-from tacit.retrieve.training import block_for, choose_rate_and_margin, epochs_for, n_drawn_for, run_epochs
+from tacit.retrieve.training import (
+    LARGEST_BLOCK,
+    LARGEST_TRIPLE_BLOCK,
+    block_for,
+    choose_rate_and_margin,
+    epochs_for,
+    n_drawn_for,
+    run_epochs,
+)
 
 ITEM_FORMS = ("mapped", "tied", "free", "residual")
 IDENTITIES = ("none", "fixed", "learned")
@@ -151,7 +159,7 @@ class EmbeddingRanker(CollectionRanker):
     def _train(self, sides: Sides, lesson: Lesson, n_epochs: int) -> None:
         """Run the epochs and keep the best."""
         rng = np.random.default_rng(self.seed)
-        tables, settings = self._first_tables(sides, rng), self._settings(lesson.n_visits)
+        tables, settings = self._first_tables(sides, rng), self._settings(lesson)
         trainer = EmbeddingTrainer(tables, sides, settings, self.threads)
 
         def measure() -> dict[str, float]:
@@ -162,9 +170,10 @@ class EmbeddingRanker(CollectionRanker):
         self.rate_, self.best_epoch_, self.epochs_ = course
         self._keep(trainer.tables, sides)
 
-    def _settings(self, n_visits: int) -> EmbeddingSettings:
+    def _settings(self, lesson: Lesson) -> EmbeddingSettings:
+        largest = LARGEST_TRIPLE_BLOCK if isinstance(lesson, TripleLesson) else LARGEST_BLOCK
         return EmbeddingSettings(
-            block=block_for(n_visits),
+            block=block_for(lesson.n_visits, largest),
             n_drawn=n_drawn_for(self.items_.shape[0]),
             margin=self.margin_,
             gamma=self.gamma,

@@ -12,7 +12,7 @@ from tacit.core import DivergedError, track
 from tacit.retrieve.block_sgd import BlockTrainer
 from tacit.retrieve.lessons import Lesson
 
-LARGEST_BLOCK = 64
+LARGEST_BLOCK, LARGEST_TRIPLE_BLOCK = 64, 256  # a triple has two items, where a query has a pool of them
 MOST_DRAWN, FEWEST_DRAWN, DRAWN_SHARE = 1000, 100, 0.1
 FEWEST_BLOCKS = 600  # a small training set is visited more often: too few steps leave a model where it began
 FEWEST_EPOCHS = 8
@@ -115,9 +115,9 @@ def choose_rate_and_margin(
     return max(found, key=lambda setting: found[setting])
 
 
-def block_for(n_visits: int) -> int:
+def block_for(n_visits: int, largest: int = LARGEST_BLOCK) -> int:
     """Queries in a block: few where there are few, since a block moves an item once for all its queries."""
-    return min(LARGEST_BLOCK, max(4, n_visits // 32))
+    return min(largest, max(4, n_visits // 32))
 
 
 def epochs_for(n_visits: int) -> int:
