@@ -81,3 +81,16 @@ def strongest_first(terms: list[Term]) -> list[Term]:
 def _dense(rows: Features, number: int) -> np.ndarray:
     row = rows[number] if isinstance(rows, np.ndarray) else rows[[number]].toarray().ravel()
     return row.astype(np.float64)
+
+
+def join_terms(*parts: list[Term]) -> list[Term]:
+    """Terms of several models as one list, those of the same words added up.
+
+    >>> join_terms([Term("word", 1, 1, 0.5)], [Term("word", 1, 1, 0.25), Term("pair", 1, 2, 1.0)])
+    [Term(kind='word', query_word=1, item_word=1, value=0.75), Term(kind='pair', query_word=1, item_word=2, value=1.0)]
+    """
+    found: dict[tuple[str, int, int], Term] = {}
+    for term in (term for part in parts for term in part):
+        before = found.get(term[:3])
+        found[term[:3]] = term if before is None else term._replace(value=before.value + term.value)
+    return list(found.values())

@@ -20,7 +20,7 @@ from tacit.core import Features, Links, TacitError, check_number
 from tacit.features.weighting import best_words
 from tacit.retrieve.base import CollectionRanker
 from tacit.retrieve.embedding import EmbeddingRanker
-from tacit.retrieve.explanation import Term
+from tacit.retrieve.explanation import Term, join_terms
 from tacit.retrieve.lessons import Lesson, make_lesson
 from tacit.retrieve.sides import Part, append_rows
 from tacit.retrieve.wordpair_forms import HashedPairRanker
@@ -131,8 +131,8 @@ class HtrPairsRanker(CollectionRanker):
 
     def _terms(self, query: Features, a: int, b: int | None) -> list[Term]:
         vectors, words = self._members
-        pairs = words._terms(self._heaviest(query), a, b)
-        return vectors._terms(query, a, b) + [term._replace(value=self.mu_ * term.value) for term in pairs]
+        pairs = [term._replace(value=self.mu_ * term.value) for term in words._terms(self._heaviest(query), a, b)]
+        return join_terms(vectors._terms(query, a, b), pairs)
 
     def embed_queries(self, queries: Features) -> np.ndarray:
         """Vectors of queries, float32 (n_queries, dim): the part of the score that vectors hold."""
