@@ -194,6 +194,7 @@ def test_content_and_similarities_say_who_is_near():
     [
         ({"beta": -1.0}, "beta is -1"), ({"n_neighbours": 0, "beta": 1.0}, "n_neighbours is 0"), ({"rate": 0}, "rate"),
         ({"beta": ()}, "beta is empty"), ({"expected": 2}, "expected is 2"), ({"scale": "rows"}, "scale"),
+        ({"decorrelate": 1.5}, "decorrelate is 1.5"),
         ({"penalty": "cubic", "beta": 1.0}, "penalty"), ({"weighting": "x", "beta": 1.0}, "weighting"),
         ({"n_hidden": -1}, "n_hidden"), ({"n_epochs": 0}, "n_epochs"),
     ],

@@ -1,7 +1,7 @@
 """Bradley-Terry: P(i above j) = 1 / (1 + exp(s_j - s_i)), s from a linear or one-hidden-layer scorer (PREF, 4).
 
 With beta > 0 the preference regularizer makes neighbours tie, and with expected > 0 judged rows are set against the
-unjudged ones: `ssbt`. With both 0 the ranker is supervised: `bt`, and with a linear scorer `linear`.
+unjudged ones; `ssbt` has both. With both 0 the ranker is supervised: `bt`, and with a linear scorer `linear`.
 """
 
 from __future__ import annotations

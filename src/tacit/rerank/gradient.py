@@ -18,8 +18,8 @@ import scipy.sparse as sp
 
 from tacit.core import Lists, TacitError, check_choice, check_number, one_blas_thread
 from tacit.rerank.base import ListRanker
-from tacit.rerank.gradient_scaling import SCALES, scale_lists
-from tacit.rerank.gradient_training import Source, Trained, Watch, train
+from tacit.rerank.gradient_scaling import SCALES, decorrelation, to_columns
+from tacit.rerank.gradient_training import Source, Trained, Watch, is_ahead, train
 from tacit.rerank.losses import PairLoss
 from tacit.rerank.neighbours import NeighbourPairs, find_neighbours
 from tacit.rerank.regularizer import NeighbourRegularizer
@@ -46,7 +46,7 @@ class GradientRanker(ListRanker):
     n_hidden: units of the hidden layer, 0 for a linear scorer; beta: weight of the neighbours' regularizer; expected:
     share of expected pairs in the loss, from 0 to 1; l2, rate: decay of parameters and size of steps; n_epochs: all
     of them for a linear scorer, else the best one on validation; n_neighbours, weighting, sigma: see `neighbours`;
-    penalty: "preference" or "quadratic"; scale: see `gradient_scaling`.
+    penalty: "preference" or "quadratic"; scale, decorrelate: see `gradient_scaling`, the second is the power there.
     """
 
     _fitted: ClassVar[dict[str, str]] = {
@@ -67,6 +67,7 @@ class GradientRanker(ListRanker):
         sigma: float = np.inf,
         penalty: str = "preference",
         scale: str = "global",
+        decorrelate: float = 0.0,
         seed: int = 0,
     ) -> None:
         self.n_hidden = n_hidden
@@ -80,6 +81,7 @@ class GradientRanker(ListRanker):
         self.sigma = sigma
         self.penalty = penalty
         self.scale = scale
+        self.decorrelate = decorrelate
         self.seed = seed
 
     def fit(
@@ -111,17 +113,27 @@ class GradientRanker(ListRanker):
         if rows.n_contradictory:
             warnings.warn(f"{rows.n_contradictory} preferences contradict a grade or each other", stacklevel=3)
         self.center_, self.spread_ = center_and_spread(rows.X)
-        X = self._scaled(rows.X, rows.list_of)
-        scorer = make_scorer(X.shape[1], self.n_hidden)
-        watch = self._watch(validation, any(setting.beta or setting.expected for setting in settings))
         with one_blas_thread():
-            self._train_settings(rows, X, scorer, settings, watch)
+            columns = self._columns(rows.X, rows.list_of)
+            turn = decorrelation(columns, rows.list_of, self.decorrelate)
+            near = self._neighbours(rows, columns) if any(setting.beta for setting in settings) else None
+            watch = self._watch(validation, turn, any(setting.beta or setting.expected for setting in settings))
+            scorer = make_scorer(columns.shape[1], self.n_hidden)
+            trained, setting = self._train_settings(rows, columns @ turn, scorer, settings, near, watch)
+            self.theta_ = scorer.absorb(trained.theta, turn)
+        self.epoch_, self.losses_ = trained.epoch, np.array(trained.losses)
+        self.beta_, self.expected_, self.l2_, self.rate_ = map(float, setting)
 
     def _train_settings(
-        self, rows: Rows, X: np.ndarray, scorer: Scorer, settings: Sequence[Setting], watch: Watch | None
-    ) -> None:
+        self,
+        rows: Rows,
+        X: np.ndarray,
+        scorer: Scorer,
+        settings: Sequence[Setting],
+        near: NeighbourPairs | None,
+        watch: Watch | None,
+    ) -> tuple[Trained, Setting]:
         """Train every setting, keep the best."""
-        near = self._neighbours(rows, X) if any(setting.beta for setting in settings) else None
         likely = expected_pairs(rows) if any(setting.expected for setting in settings) else None
         best: tuple[Trained, Setting] | None = None
         for setting in settings if watch is not None else settings[:1]:
@@ -137,12 +149,10 @@ class GradientRanker(ListRanker):
                 watch=watch,
                 stop_early=self.n_hidden > 0,
             )
-            if best is None or found.value > best[0].value:
+            if best is None or is_ahead(found.parts, best[0].parts):
                 best = found, setting
         assert best is not None  # there is always a setting
-        trained, setting = best
-        self.theta_, self.epoch_, self.losses_ = trained.theta, trained.epoch, np.array(trained.losses)
-        self.beta_, self.expected_, self.l2_, self.rate_ = map(float, setting)
+        return best
 
     def _sources(self, rows: Rows, setting: Setting, near: NeighbourPairs | None, likely: Pairs | None) -> list[Source]:
         sources: list[Source] = []
@@ -168,16 +178,16 @@ class GradientRanker(ListRanker):
 
     def _predict(self, X: np.ndarray, qid: np.ndarray) -> np.ndarray:
         with one_blas_thread():
-            return make_scorer(X.shape[1], self.n_hidden).scores(self.theta_, self._scaled(X, qid))
+            columns = self._columns(X, qid)
+            return make_scorer(columns.shape[1], self.n_hidden).scores(self.theta_, columns)
 
-    def _scaled(self, X: np.ndarray, lists: np.ndarray) -> np.ndarray:
-        table = (X - self.center_) / self.spread_
-        return scale_lists(table, lists) if self.scale == "list" else table
+    def _columns(self, X: np.ndarray, lists: np.ndarray) -> np.ndarray:
+        return to_columns((X - self.center_) / self.spread_, lists, self.scale)
 
-    def _watch(self, validation: Rows | None, unjudged: bool) -> Watch | None:
+    def _watch(self, validation: Rows | None, turn: np.ndarray, unjudged: bool) -> Watch | None:
         if validation is None:
             return None
-        return Watch.of(self._scaled(validation.X, validation.list_of), validation, unjudged)
+        return Watch.of(self._columns(validation.X, validation.list_of) @ turn, validation, unjudged)
 
     def _neighbours(self, rows: Rows, X: np.ndarray) -> NeighbourPairs:
         content, similarities = self._near
@@ -198,6 +208,7 @@ class GradientRanker(ListRanker):
         check_number("n_hidden", self.n_hidden, low=0, whole=True)
         check_number("n_epochs", self.n_epochs, low=1, whole=True)
         check_choice("scale", self.scale, SCALES)
+        check_number("decorrelate", self.decorrelate, low=0, high=1)
         limits = {"beta": {"low": 0}, "expected": {"low": 0, "high": 1}, "l2": {"low": 0},
                   "rate": {"low": 0, "open_low": True}}  # fmt: skip
         choices = [values_of(name, getattr(self, name), **limits[name]) for name in Setting._fields]

@@ -6,9 +6,11 @@ l2 theta, and takes one step of Adam over all rows. There is nothing random in i
 On validation counts the share of judged pairs in the right order, ties half: with labels as few as in training, a
 measure of the top of lists says less than all pairs do, and unlike a likelihood it does not depend on the scale of
 scores, which regularizers change. Rankers that learn from unjudged rows also choose by them: the expected pairs of the
-validation lists join the judged ones, each with its chance as weight. The first of equal settings and the earliest of
-equal epochs win. Where the loss has one minimum (`stop_early` false) all epochs are run: the first steps of Adam are of
-one size for all parameters, and few validation pairs would often stop there.
+validation lists join the judged ones, each with its chance as weight. Few labels cannot tell settings apart that are
+nearly alike, so settings stand in the order in which we would try them: a later one is taken only if it is ahead by
+more than the standard error of the difference over lists. The earliest of equal epochs wins. Where the loss has one
+minimum (`stop_early` false) all epochs are run: the first steps of Adam are of one size for all parameters, and few
+validation pairs would often stop there.
 """
 
 from __future__ import annotations
@@ -43,6 +45,7 @@ class Watch:
 
     X: np.ndarray
     pairs: Pairs
+    lists: np.ndarray  # number from 0 of each pair's list
 
     @classmethod
     def of(cls, X: np.ndarray, rows: Rows | None, unjudged: bool = False) -> Watch | None:
@@ -51,21 +54,36 @@ class Watch:
             return None
         known = [rows.pairs, expected_pairs(rows)] if unjudged else [rows.pairs]
         pairs = Pairs(*(np.concatenate(columns) for columns in zip(*known, strict=True)))
-        return cls(X, pairs) if len(pairs) else None
+        return cls(X, pairs, rows.list_of[pairs.better]) if len(pairs) else None
 
     def value(self, scores: np.ndarray) -> float:
         """Weighted share of pairs in the right order."""
+        return float(self.parts(scores).sum())
+
+    def parts(self, scores: np.ndarray) -> np.ndarray:
+        """What each list adds to the value."""
         gap = scores[self.pairs.better] - scores[self.pairs.worse]
-        return float(np.average((gap > 0) + 0.5 * (gap == 0), weights=self.pairs.weight))
+        right = self.pairs.weight * ((gap > 0) + 0.5 * (gap == 0))
+        return np.bincount(self.lists, right) / self.pairs.weight.sum()
+
+
+def is_ahead(parts: np.ndarray, other: np.ndarray) -> bool:
+    """Whether a value is above another by more than the standard error of the difference, list by list.
+
+    >>> is_ahead(np.array([0.2, 0.2, 0.2]), np.array([0.1, 0.1, 0.1])), is_ahead(np.array([0.3, 0]), np.array([0, 0.2]))
+    (True, False)
+    """
+    difference = parts - other
+    return bool(difference.sum() > np.sqrt(np.sum((difference - difference.mean()) ** 2)))
 
 
 @dataclass(frozen=True)
 class Trained:
-    """Parameters, the epoch they are from, their value on validation (NaN without) and the loss of each epoch."""
+    """Parameters, the epoch they are from, what each validation list says of them (`Watch.parts`) and all losses."""
 
     theta: np.ndarray
     epoch: int
-    value: float
+    parts: np.ndarray
     losses: Sequence[float]
 
 
@@ -117,7 +135,7 @@ def train(
     theta = scorer.start(np.random.default_rng(seed))
     adam = Adam(rate, np.zeros_like(theta))
     losses: list[float] = []
-    best = Trained(theta, 0, -np.inf, losses)
+    best, value = Trained(theta, 0, np.empty(0), losses), -np.inf
     for epoch in range(1, n_epochs + 1):
         with np.errstate(over="ignore", invalid="ignore"):  # told below, in our words
             loss, gradient = total_loss(scorer, theta, X, sources, l2)
@@ -126,7 +144,7 @@ def train(
             raise DivergedError(f"the loss is no longer finite in epoch {epoch} at rate {rate:g}: try a smaller rate")
         losses.append(loss)
         if watch is not None and (stop_early or epoch == n_epochs):
-            value = watch.value(scorer.scores(theta, watch.X))
-            if value > best.value:
-                best = Trained(theta, epoch, value, losses)
-    return best if watch is not None else Trained(theta, n_epochs, np.nan, losses)
+            parts = watch.parts(scorer.scores(theta, watch.X))
+            if parts.sum() > value:
+                best, value = Trained(theta, epoch, parts, losses), parts.sum()
+    return best if watch is not None else Trained(theta, n_epochs, np.empty(0), losses)

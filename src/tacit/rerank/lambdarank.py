@@ -37,10 +37,23 @@ class LambdaRankRanker(GradientRanker):
         sigma: float = np.inf,
         penalty: str = "preference",
         scale: str = "global",
+        decorrelate: float = 0.0,
         seed: int = 0,
     ) -> None:
         super().__init__(
-            n_hidden, beta, expected, l2, rate, n_epochs, n_neighbours, weighting, sigma, penalty, scale, seed
+            n_hidden,
+            beta,
+            expected,
+            l2,
+            rate,
+            n_epochs,
+            n_neighbours,
+            weighting,
+            sigma,
+            penalty,
+            scale,
+            decorrelate,
+            seed,
         )
         self.measure = measure
 

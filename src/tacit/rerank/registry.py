@@ -35,9 +35,12 @@ class ListSystem:
         return ranker
 
 
-# What linear and semi-supervised rankers choose from on validation.
-LINEAR_DECAYS = (0.1, 0.01, 1.0)
-BETAS = (10.0, 2.0, 40.0, 0.0)
+# What linear and semi-supervised rankers choose from on validation; the first is for few labels.
+LINEAR_DECAYS = (1.0, 0.1, 0.01)
+# All that the semi-supervised ones take from unjudged rows: expected pairs, neighbours, quantiles, the price of decay.
+UNJUDGED = {
+    "expected": 0.5, "beta": (1.0, 10.0), "n_neighbours": 10, "scale": "quantiles", "decorrelate": 0.5,
+}  # fmt: skip
 
 _SYSTEMS: tuple[ListSystem, ...] = (
     ListSystem("rankboost", "rankboost:RankBoostRanker", "stumps, each against the pairs still ordered wrongly"),
@@ -97,15 +100,15 @@ _SYSTEMS: tuple[ListSystem, ...] = (
     ListSystem(
         "ssbt",
         "bradley_terry:BradleyTerryRanker",
-        "linear, with the preference regularizer and expected pairs",
-        {"n_hidden": 0, "beta": BETAS, "expected": 0.5, "n_neighbours": 10},
+        "linear, with the preference regularizer, expected pairs and quantiles of lists",
+        {"n_hidden": 0, "l2": (1.0, 0.1), "n_epochs": 50} | UNJUDGED,
     ),
     ListSystem("lambdarank", "lambdarank:LambdaRankRanker", "pairs weighted by what their swap changes in nDCG"),
     ListSystem(
         "sslambdarank",
         "lambdarank:LambdaRankRanker",
-        "lambdarank with the rank-sensitive preference regularizer",
-        {"beta": BETAS, "expected": 0.5, "n_neighbours": 10},
+        "linear lambdarank, with the rank-sensitive preference regularizer and all else that ssbt has",
+        {"n_hidden": 0, "l2": (1.0, 0.1), "n_epochs": 50} | UNJUDGED,
     ),
     ListSystem("sslambdamart", "lambdamart:LambdaMartRanker", "trees on the gradients of sslambdarank (extra bench)"),
     ListSystem("lightgbm", "lambdamart_trees:LightGbmRanker", "LambdaMART of LightGBM on judged rows (extra bench)"),

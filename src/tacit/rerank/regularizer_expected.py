@@ -1,8 +1,8 @@
 """Expected pairs: a judged row against the unjudged rows of its list, by what an unjudged row is likely to be.
 
-Of an unjudged row j nobody knows the grade, but p_g, the share of grade g among judged rows, says that a row judged h
-is better than j with probability sum of p_g over g < h, and worse with the sum over g > h. The loss is the mean of
-the Bradley-Terry losses of both orders, weighted so:
+Of an unjudged row j nobody knows the grade, but p_g, the share of grade g expected in its list (`regularizer_shares`),
+says that a row judged h is better than j with probability sum of p_g over g < h, and worse with the sum over g > h. The
+loss is the mean of the Bradley-Terry losses of both orders, weighted so:
 
     sum over judged i and unjudged j of one list of
     P(y_j < y_i) log(1 + exp(s_j - s_i)) + P(y_j > y_i) log(1 + exp(s_i - s_j))
@@ -14,19 +14,12 @@ expected pairs. Linear in the rows of a list for a fixed number of judged ones.
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
+from tacit.rerank.regularizer_shares import grade_shares
 from tacit.rerank.rows import Pairs, Rows, no_pairs
-
-
-def grade_shares(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The grades among judged rows, rising, and the share of each.
-
-    >>> grade_shares(np.array([0, 0, 2, np.nan, 0]))
-    (array([0., 2.]), array([0.75, 0.25]))
-    """
-    grades, counts = np.unique(y[~np.isnan(y)], return_counts=True)
-    return grades, counts / counts.sum()
 
 
 def expected_pairs(rows: Rows) -> Pairs:
@@ -36,17 +29,17 @@ def expected_pairs(rows: Rows) -> Pairs:
     >>> expected_pairs(rows)
     Pairs(better=array([0, 1]), worse=array([1, 2]), weight=array([0.5, 0.5]))
     """
-    grades, shares = grade_shares(rows.y)
+    grades, shares = grade_shares(rows)
     if not len(grades):
         return no_pairs()
-    below = np.concatenate([[0.0], np.cumsum(shares)])
+    below = np.hstack([np.zeros((rows.n_lists, 1)), np.cumsum(shares, axis=1)])
     level = np.searchsorted(grades, np.nan_to_num(rows.y))
     found = [no_pairs()]
-    for start, stop in zip(rows.starts[:-1].tolist(), rows.starts[1:].tolist(), strict=True):
+    for number, (start, stop) in enumerate(pairwise(rows.starts.tolist())):
         unjudged = np.isnan(rows.y[start:stop])
         known, unknown = np.flatnonzero(~unjudged) + start, np.flatnonzero(unjudged) + start
         judged, other = (table.ravel() for table in np.meshgrid(known, unknown, indexing="ij"))
-        chance_above, chance_below = below[level[judged]], 1 - below[level[judged] + 1]
+        chance_above, chance_below = below[number, level[judged]], 1 - below[number, level[judged] + 1]
         found.append(_likely(judged, other, chance_above))
         found.append(_likely(other, judged, chance_below))
     return Pairs(*(np.concatenate(columns) for columns in zip(*found, strict=True)))

@@ -5,6 +5,7 @@
 
 A scorer holds no parameters itself. `scores(theta, X)` is the forward pass; `pull_back(theta, X, gradient)` turns
 dLoss/ds, one number for each row, into dLoss/dtheta. It knows neither the loss nor where the gradients come from.
+`absorb(theta, turn)` gives the parameters that score X as theta scores X @ turn.
 """
 
 from __future__ import annotations
@@ -27,6 +28,9 @@ class Scorer(Protocol):
     def pull_back(self, theta: np.ndarray, X: np.ndarray, gradient: np.ndarray) -> np.ndarray:
         """dLoss/dtheta from dLoss/ds."""
 
+    def absorb(self, theta: np.ndarray, turn: np.ndarray) -> np.ndarray:
+        """Parameters for rows as they were before `turn` (n_features, n_features)."""
+
 
 @dataclass(frozen=True)
 class LinearScorer:
@@ -45,6 +49,10 @@ class LinearScorer:
     def pull_back(self, theta: np.ndarray, X: np.ndarray, gradient: np.ndarray) -> np.ndarray:
         """The rows, each as often as its gradient says."""
         return X.T @ gradient
+
+    def absorb(self, theta: np.ndarray, turn: np.ndarray) -> np.ndarray:
+        """X T w = X (T w)."""
+        return turn @ theta
 
 
 @dataclass(frozen=True)
@@ -78,6 +86,11 @@ class HiddenScorer:
         hidden = np.tanh(X @ inner + offset)
         below = gradient[:, None] * outer * (1 - hidden**2)
         return np.concatenate([(X.T @ below).ravel(), below.sum(axis=0), hidden.T @ gradient])
+
+    def absorb(self, theta: np.ndarray, turn: np.ndarray) -> np.ndarray:
+        """X T A = X (T A); what stands behind the hidden layer stays."""
+        inner, offset, outer = self._parts(theta)
+        return np.concatenate([(turn @ inner).ravel(), offset, outer])
 
 
 def make_scorer(n_features: int, n_hidden: int) -> Scorer:

@@ -1,0 +1,82 @@
+"""Tables of `preference` over all seeds: means by share of labels, and the comparisons that the experiment is about.
+
+Seeds say which labels are kept, queries are what is tested: values are averaged over seeds query by query first, and
+Wilcoxon's signed-rank test is over queries. p-values are two-sided and Holm-corrected over the shares of one line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tacit.experiments.report import Row, Section
+from tacit.metrics import compare, holm, standard_error
+
+SEMI = ("ssbt", "sslambdarank", "sslambdamart")
+UPPER_BOUND = "upper-bound"
+
+Values = dict[tuple[str, float], np.ndarray]
+
+
+def preference_tables(rows: Sequence[Row]) -> list[Section]:
+    """For each measure: means of the systems, and who is above whom."""
+    sections = []
+    for metric in rows[0].values if rows else ():
+        values = mean_values(rows, metric)
+        shares = sorted({share for _, share in values})
+        header = ["", *(f"{share:.0%}" if share <= 1 else f"k = {share:g}" for share in shares)]
+        sections.append(Section(f"{metric}, mean over seeds", ["system", *header[1:]], _means(values, shares)))
+        found = _comparisons(values, shares)
+        if found:
+            sections.append(Section(f"{metric}: what the unjudged rows add", ["comparison", *header[1:]], found))
+    return sections
+
+
+def mean_values(rows: Sequence[Row], metric: str) -> Values:
+    """Per-query values of each system under each share (or k), averaged over seeds."""
+    found: dict[tuple[str, float], list[np.ndarray]] = {}
+    for row in rows:
+        found.setdefault((row.system, row.setting.get("share", row.setting.get("k"))), []).append(row.values[metric])
+    return {key: np.mean(values, axis=0) for key, values in found.items()}
+
+
+def _means(values: Values, shares: Sequence[float]) -> list[list[str]]:
+    systems = dict.fromkeys(system for system, _ in values)
+    return [[system, *(_mean(values.get((system, share))) for share in shares)] for system in systems]
+
+
+def _mean(values: np.ndarray | None) -> str:
+    return "" if values is None else f"{values.mean():.3f} ± {standard_error(values):.3f}"
+
+
+def _comparisons(values: Values, shares: Sequence[float]) -> list[list[str]]:
+    """The best semi-supervised row against the best supervised one, and each ranker against itself without."""
+    systems = set(dict.fromkeys(system for system, _ in values))
+    semi = systems & set(SEMI)
+    supervised = systems - set(SEMI) - {UPPER_BOUND}
+    lines = []
+    if semi and supervised:
+        best = [tuple(_best(values, names, share) for names in (semi, supervised)) for share in shares]
+        lines.append(["best semi-supervised, best supervised", *_line(values, shares, best)])
+        for name in sorted(semi):
+            pairs = [(name, above) for _, above in best]
+            lines.append([f"{name}, best supervised", *_line(values, shares, pairs)])
+    known = [(name, other) for name in sorted(semi) for other in (f"{name}-beta0", "linear") if other in supervised]
+    return lines + [
+        [f"{name}, {other}", *_line(values, shares, [(name, other)] * len(shares))] for name, other in known
+    ]
+
+
+def _best(values: Values, systems: set[str], share: float) -> str:
+    return max(sorted(systems), key=lambda system: values[system, share].mean())
+
+
+def _line(values: Values, shares: Sequence[float], pairs: Sequence[tuple[str, ...]]) -> list[str]:
+    tests = [compare(values[b, share], values[a, share]) for share, (a, b) in zip(shares, pairs, strict=True)]
+    corrected = holm(test.wilcoxon for test in tests)
+    named = len(set(pairs)) > 1
+    return [
+        (f"{a} − {b} " if named else "") + f"{test.difference:+.3f}, p {p:.2g}"
+        for (a, b), test, p in zip(pairs, tests, corrected.tolist(), strict=True)
+    ]

@@ -1,0 +1,37 @@
+"""Tables over seeds: queries are tested, not seeds."""
+
+import numpy as np
+import pytest
+from scipy.stats import wilcoxon
+
+from tacit.experiments.preference_tables import mean_values, preference_tables
+from tacit.experiments.report import Row
+
+
+@pytest.fixture
+def rows():
+    rng = np.random.default_rng(0)
+    level = {"linear": 0.3, "ssbt-beta0": 0.3, "ssbt": 0.4, "upper-bound": 0.6}
+    return [
+        Row(system, {"MAP": rng.normal(value, 0.1, 40)}, 1.0, {"share": share, "seed": seed})
+        for seed in (0, 1)
+        for share in (0.1, 0.5)
+        for system, value in level.items()
+    ]
+
+
+def test_seeds_are_averaged_query_by_query(rows):
+    mine = [row.values["MAP"] for row in rows if row.system == "ssbt" and row.setting["share"] == 0.5]
+    np.testing.assert_allclose(mean_values(rows, "MAP")["ssbt", 0.5], (mine[0] + mine[1]) / 2)
+
+
+def test_lines_compare_with_the_best_supervised_row_and_with_itself(rows):
+    means, tests = preference_tables(rows)
+    assert means.header == ["system", "10%", "50%"]
+    assert [line[0] for line in means.rows] == ["linear", "ssbt-beta0", "ssbt", "upper-bound"]
+    lines = {line[0]: line[1:] for line in tests.rows}
+    assert "upper-bound" not in str(tests.rows)
+    values = mean_values(rows, "MAP")
+    raw = sorted(wilcoxon(values["ssbt", s] - values["ssbt-beta0", s]).pvalue for s in (0.1, 0.5))
+    assert f"p {max(2 * raw[0], raw[1]):.2g}" in " ".join(lines["ssbt, ssbt-beta0"])
+    assert all(cell.startswith(("ssbt − ", "+")) for cell in lines["ssbt, best supervised"])
