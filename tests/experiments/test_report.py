@@ -46,6 +46,18 @@ def test_markdown_shows_losses_in_percent_and_what_is_not_significant(report):
     assert text.endswith("- a note\n")
 
 
+def test_markdown_names_the_setting_of_a_test_where_there_are_several():
+    values = {"MAP": np.arange(6) / 10}
+    rows = [
+        Row(system, {"MAP": values["MAP"] + bonus}, 0.1, {"split": split, "seed": 0})
+        for split in ("queries", "links")
+        for system, bonus in (("a", 0.1), ("b", 0.0))
+    ]
+    text = to_markdown(Report("demo", "toy", 0, rows))
+    assert "| split | metric | better | worse | p |" in text
+    assert "| links | MAP | a | b |" in text
+
+
 def test_figures_are_written(report, tmp_path):
     figures = link_figures(report)
     assert set(figures) == {"map", "ap-lsi-tfidf-queries"}

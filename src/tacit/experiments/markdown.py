@@ -58,13 +58,25 @@ def to_markdown(report: Report) -> str:
         f"Each system against the next one below it: {TEST_NAMES[report.test]}, two-sided, Holm-corrected over",
     ]
     lines += ["all pairs of systems of a metric (the JSON report has them all).", ""]
-    tests = [[t["metric"], t["better"], t["worse"], _p(t["p"])] for t in neighbours(report)]
-    lines += _markdown_table(["metric", "better", "worse", "p"], tests)
+    where = _varying(report)
+    tests = [[*(str(t.get(name, "")) for name in where), *_found(t)] for t in neighbours(report)]
+    lines += _markdown_table([*where, "metric", "better", "worse", "p"], tests)
     for section in report.sections:
         lines += ["", f"## {section.title}", "", *_markdown_table(section.header, section.rows)]
     lines += [""] * bool(report.figures) + [f"![{name}]({name}.png)" for name in report.figures]
     lines += ["", *(f"- {note}" for note in report.notes)]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _varying(report: Report) -> list[str]:
+    """The settings that tell one group of comparable rows from another: split, seed and so on."""
+    groups = [protocol(group[0]) for group in report.comparable().values()]
+    names = dict.fromkeys(name for setting in groups for name in setting)
+    return [name for name in names if len({str(setting.get(name)) for setting in groups}) > 1]
+
+
+def _found(test: dict[str, Any]) -> list[str]:
+    return [test["metric"], test["better"], test["worse"], _p(test["p"])]
 
 
 def neighbours(report: Report) -> Iterator[dict[str, Any]]:
