@@ -19,6 +19,7 @@ from tacit.experiments.cells import CellCache
 from tacit.experiments.figures import new_figure, save
 from tacit.experiments.report import Report, Row
 from tacit.experiments.request import Request
+from tacit.experiments.usps_tables import tables_over_seeds
 from tacit.experiments.usps_task import (
     GRIDS,
     N_CENTRES,
@@ -53,7 +54,7 @@ def run(request: Request) -> Report:
     cells = list(_cells(request))
     rows = [cache.row(cell, partial(_measure, cell, task)) for cell in track(cells, "usps", len(cells))]
     figures: dict[str, Callable[[Path], None]] = {"usps-plane": partial(_draw, request)}
-    return Report("usps", "usps", request.seed, rows, _notes(request), figures=figures)
+    return Report("usps", "usps", request.seed, rows, _notes(request), tables_over_seeds(rows, DIM), figures)
 
 
 def _cells(request: Request) -> Iterator[Cell]:
