@@ -30,7 +30,7 @@ def preference_figures(report: Report, n_pairs: Mapping[float, float]) -> dict[s
 
 def _curves(rows: Sequence[Row], n_pairs: Mapping[float, float], metric: str, path: Path) -> None:
     """Mean over queries and seeds with a 95 % interval over queries; semi-supervised rankers have whole lines."""
-    figure, axes = new_figure(8, 5)
+    figure, axes = new_figure(9, 5)
     shift = 1.0
     for system in dict.fromkeys(row.system for row in rows):
         points = {value: _mean_rows(rows, system, value, metric) for value in n_pairs}
@@ -40,7 +40,7 @@ def _curves(rows: Sequence[Row], n_pairs: Mapping[float, float], metric: str, pa
         axes.errorbar(x, means, yerr=1.96 * errors, linestyle=style, marker="o", markersize=3, capsize=2, label=system)
         shift *= 1.015  # so that intervals do not hide each other
     axes.set(xscale="log", xlabel="labelled pairs in a fold's training lists", ylabel=metric)
-    axes.legend(fontsize=8)
+    axes.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.01, 0.5))  # beside the curves, not over them
     save(figure, path)
 
 
