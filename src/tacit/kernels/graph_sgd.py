@@ -7,6 +7,9 @@
 for each feature; phi: CSR rows (indptr, indices, data). A pair (i, j) changes v_i, v_j and the rows of W that
 phi_i has: a step costs O(features of phi_i x dim), however many items there are. Both terms are taken at the state
 before the step. The first is left out for i = j, where nothing can be learned from it.
+
+The helpers are inlined: as functions of their own, a sum would be ordered one way in the process that compiles them and
+another way in those that find them in the cache, since each picks its copy.
 """
 
 import numpy as np
@@ -35,7 +38,7 @@ def graph_epoch(indptr, indices, data, near, far, V, W, first_rate, last_rate, g
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(inline="always")
 def graph_step(indptr, indices, data, i, j, is_near, V, W, rate, gamma, margin, squared, image, pull, link):
     """Descend on one pair; return its loss. image, pull and link are room to work in."""
     dim = V.shape[1]
@@ -59,7 +62,7 @@ def graph_step(indptr, indices, data, i, j, is_near, V, W, rate, gamma, margin, 
     return loss
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(inline="always")
 def find_image(indptr, indices, data, i, W, image):
     """image = W phi_i."""
     image[:] = 0
@@ -76,7 +79,7 @@ def find_images(indptr, indices, data, start, stop, W, images):
         find_image(indptr, indices, data, i, W, images[i])
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(inline="always")
 def pair_pull(a, b, is_near, margin, squared, pull):
     """pull = minus the derivative of L(a, b) by a (by b it is -pull); return the loss and whether there is a pull."""
     distance = np.float32(0)
