@@ -2,9 +2,9 @@
 
 Labels are kept for a share of each query's documents, drawn at random or the top m by BM25 (`--labels top`), and
 validation labels are cut alike; test lists are whole. Semi-supervised rankers see the unjudged rows, the others do not.
-`ssbt-beta0` and `sslambdarank-beta0` are those rankers without all that comes from unjudged rows (neighbours, expected
-pairs, quantiles of lists, decorrelation), nothing else changed. `upper-bound` is `linear` with all labels of training
-and validation.
+Rows named `-beta0` are those rankers without all that comes from unjudged rows (neighbours, expected pairs, columns
+made from whole lists, decorrelation), nothing else changed. `upper-bound` is `linear` with all labels of training and
+validation.
 """
 
 from __future__ import annotations
@@ -28,17 +28,18 @@ from tacit.experiments.letor_task import (
     read_letor_corpus,
 )
 from tacit.experiments.preference_figures import preference_figures
-from tacit.experiments.preference_tables import preference_tables
+from tacit.experiments.preference_tables import EXTRA_SETTINGS, preference_tables
 from tacit.experiments.report import Report, Row
 from tacit.experiments.request import Request
 from tacit.rerank.registry import get_list_system
 from tacit.rerank.rows import graded_pairs
+from tacit.rerank.standing import BY_EVIDENCE
 
 SYSTEMS = (
-    "linear", "bt", "ssbt-beta0", "ssbt", "lambdarank", "sslambdarank-beta0", "sslambdarank", "sslambdamart",
-    "lightgbm", "rankboost", "ranksvm", "upper-bound",
+    "linear", "bt", "ssbt-beta0", "ssbt", "standing-beta0", "standing", "lambdarank", "sslambdarank-beta0",
+    "sslambdarank", "sslambdamart", "lightgbm", "rankboost", "ranksvm", "upper-bound",
 )  # fmt: skip
-# What a semi-supervised ranker takes from unjudged rows, and how it is taken away.
+# What ssbt and sslambdarank take from unjudged rows, and how it is taken away.
 PARTS: dict[str, dict[str, Any]] = {
     "neighbours": {"beta": 0.0},
     "expected pairs": {"expected": 0.0},
@@ -50,14 +51,16 @@ NOTHING_UNJUDGED = {name: value for part in PARTS.values() for name, value in pa
 VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "ssbt-beta0": ("ssbt", NOTHING_UNJUDGED),
     "sslambdarank-beta0": ("sslambdarank", NOTHING_UNJUDGED),
+    "standing-beta0": ("standing", {"view": "features"}),
     "upper-bound": ("linear", {}),
 }
-QUICK_SYSTEMS = ("linear", "ssbt", "upper-bound")
+QUICK_SYSTEMS = ("linear", "ssbt", "standing", "upper-bound")
 SHARES, TOPS = (0.05, 0.1, 0.2, 0.5, 1.0), (2, 3, 5, 10, 15)
 MEASURES = {"nDCG-letor@10": "nDCG-letor@10", "MAP": "AP"}
 # Number, from 0, of BM25 of the whole document in each set.
 BM25_COLUMN = {"MQ2008": 24, "OHSUMED-letor3-QueryLevelNorm": 40, "OHSUMED-letor2": 20}
 EFFECTS = {"n_neighbours": (2, 5, 10, 20), "beta": (0.0, 0.1, 1.0, 10.0, 100.0)}
+EFFECT_BETA = 1.0  # while the number of neighbours changes
 EFFECT_SHARE = 0.1
 
 Cell = dict[str, Any]
@@ -115,7 +118,7 @@ def run(request: Request) -> Report:
             rows.append(replace(known, setting=setting_of(cell)))
         else:
             rows.append(cache.row(cell, partial(measure_cell, task, cell, request.threads)))
-    plain = [row for row in rows if not set(row.setting) & {*EFFECTS, "without"}]
+    plain = [row for row in rows if not set(row.setting) & set(EXTRA_SETTINGS)]
     sections = preference_tables(plain)
     report = Report("preference", name, request.seed, rows, _notes(task, request), sections, test="wilcoxon")
     return replace(report, figures=preference_figures(report, labelled_pairs(task, cells)))
@@ -137,13 +140,17 @@ def _cells(request: Request, task: Task) -> Iterator[Cell]:
         for seed in request.seeds:
             for part in PARTS:
                 yield base | {"system": "ssbt", "seed": seed, "share": EFFECT_SHARE, "without": part}
+            for view in BY_EVIDENCE:
+                yield base | {"system": "standing", "seed": seed, "share": EFFECT_SHARE, "view": view}
 
 
 def measure_cell(task: Task, cell: Cell, threads: int | None) -> Row:
     """Fit and measure one system on all folds."""
     name, changed = VARIANTS.get(cell["system"], (cell["system"], {}))
     system = get_list_system(name)
-    changed = changed | {name: cell[name] for name in EFFECTS if name in cell} | PARTS.get(cell.get("without", ""), {})
+    changed = changed | ({"beta": EFFECT_BETA} if "n_neighbours" in cell else {})
+    changed = changed | {name: cell[name] for name in (*EFFECTS, "view") if name in cell}
+    changed = changed | PARTS.get(cell.get("without", ""), {})
     chosen: list[Mapping[str, float]] = []
     begin = time.perf_counter()
 
@@ -159,7 +166,7 @@ def measure_cell(task: Task, cell: Cell, threads: int | None) -> Row:
 
 def setting_of(cell: Cell) -> dict[str, Any]:
     """What tells a row from others of its system."""
-    return {name: cell[name] for name in ("share", "k", "seed", *EFFECTS, "without") if name in cell}
+    return {name: cell[name] for name in ("share", "k", "seed", *EXTRA_SETTINGS) if name in cell}
 
 
 def _medians(chosen: Sequence[Mapping[str, float]]) -> dict[str, float]:
@@ -180,13 +187,15 @@ def labelled_pairs(task: Task, cells: Sequence[Cell]) -> dict[float, float]:
 def _notes(task: Task, request: Request) -> list[str]:
     kept = "max(2, round(share n)) random rows" if task.labels == "random" else "the k best rows by BM25"
     budget = "; ".join(f"{name} {dict(get_list_system(name).params)}" for name in ("linear", "ssbt", "sslambdarank"))
+    spreads = get_list_system("standing").make().get_params()["score_spread"]
     return [
         task.corpus.summary,
         f"labels of {kept} of each query are kept, in validation as in training; test lists are whole; "
         f"{len(request.seeds)} seed(s)",
-        f"chosen on each fold's validation lists: {budget}; bt and lambdarank the epoch only",
-        "ssbt-beta0 and sslambdarank-beta0 are the same rankers without all that comes from unjudged rows; upper-bound "
-        "is linear with all labels",
+        f"chosen on each fold's validation lists: {budget}; standing one of the spreads of scores {spreads}; bt and "
+        "lambdarank the epoch only",
+        "rows named -beta0 are the same rankers without all that comes from unjudged rows; upper-bound is linear with "
+        "all labels",
         "tables over seeds: values averaged over seeds query by query; Wilcoxon signed-rank tests over queries, "
         "Holm-corrected over the columns of a line; which row is best is read from the same figures",
     ]

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from tacit.experiments.figures import new_figure, save
-from tacit.experiments.preference_tables import SEMI
+from tacit.experiments.preference_tables import EXTRA_SETTINGS, SEMI
 from tacit.experiments.report import Report, Row
 
 EFFECTS = {"n_neighbours": "number of neighbours K", "beta": "beta"}
@@ -17,7 +17,7 @@ EFFECTS = {"n_neighbours": "number of neighbours K", "beta": "beta"}
 
 def preference_figures(report: Report, n_pairs: Mapping[float, float]) -> dict[str, Callable[[Path], None]]:
     """A curve for each measure; what `full` adds has figures of its own."""
-    plain = [row for row in report.rows if not set(row.setting) & {*EFFECTS, "without"}]
+    plain = [row for row in report.rows if not set(row.setting) & set(EXTRA_SETTINGS)]
     figures: dict[str, Callable[[Path], None]] = {}
     for metric in plain[0].values if len(n_pairs) > 1 else ():
         figures[f"curve-{metric.replace('@', '-')}"] = partial(_curves, plain, n_pairs, metric)

@@ -13,8 +13,9 @@ import numpy as np
 from tacit.experiments.report import Row, Section
 from tacit.metrics import compare, holm, standard_error
 
-SEMI = ("ssbt", "sslambdarank", "sslambdamart")
+SEMI = ("ssbt", "standing", "sslambdarank", "sslambdamart")
 UPPER_BOUND = "upper-bound"
+EXTRA_SETTINGS = ("n_neighbours", "beta", "without", "view")  # of rows that only `full` has; not in these tables
 
 Values = dict[tuple[str, float], np.ndarray]
 
@@ -51,7 +52,7 @@ def _mean(values: np.ndarray | None) -> str:
 
 
 def _comparisons(values: Values, shares: Sequence[float]) -> list[list[str]]:
-    """The best semi-supervised row against the best supervised one, and each ranker against itself without."""
+    """The best supervised row against semi-supervised ones and all labels, and each ranker against itself without."""
     systems = set(dict.fromkeys(system for system, _ in values))
     semi = systems & set(SEMI)
     supervised = systems - set(SEMI) - {UPPER_BOUND}
@@ -62,6 +63,9 @@ def _comparisons(values: Values, shares: Sequence[float]) -> list[list[str]]:
         for name in sorted(semi):
             pairs = [(name, above) for _, above in best]
             lines.append([f"{name}, best supervised", *_line(values, shares, pairs)])
+        if UPPER_BOUND in systems:  # what any use of the unjudged rows could add, if it guessed all labels
+            pairs = [(UPPER_BOUND, above) for _, above in best]
+            lines.append([f"{UPPER_BOUND}, best supervised", *_line(values, shares, pairs)])
     known = [(name, other) for name in sorted(semi) for other in (f"{name}-beta0", "linear") if other in supervised]
     return lines + [
         [f"{name}, {other}", *_line(values, shares, [(name, other)] * len(shares))] for name, other in known

@@ -27,6 +27,7 @@ _HOME_OF = {
     "RankingTask": "ranking_lists",
     "Rows": "rows",
     "SemiRankBoostRanker": "rankboost_semi",
+    "StandingRanker": "standing",
     "TransductiveRanker": "transduction",
     "TransductiveSvmRanker": "tsvm",
     "fit_lists": "ranking_lists",

@@ -18,8 +18,8 @@ import scipy.sparse as sp
 
 from tacit.core import Lists, TacitError, check_choice, check_number, one_blas_thread
 from tacit.rerank.base import ListRanker
-from tacit.rerank.gradient_scaling import SCALES, decorrelation, to_columns
 from tacit.rerank.gradient_training import Source, Trained, Watch, is_ahead, train
+from tacit.rerank.list_columns import Scale, decorrelation, to_columns
 from tacit.rerank.losses import PairLoss
 from tacit.rerank.neighbours import NeighbourPairs, find_neighbours
 from tacit.rerank.regularizer import NeighbourRegularizer
@@ -29,6 +29,11 @@ from tacit.rerank.scorers import Scorer, make_scorer
 
 logger = logging.getLogger("tacit")
 Choice = float | Sequence[float]
+SCALES: dict[str, Scale] = {
+    "global": {"feature": 1.0},
+    "list": {"standard": 1.0},
+    "quantiles": {"feature": 1.0, "quantile": 0.5},  # decay prefers a feature where its quantiles say the same
+}
 
 
 class Setting(NamedTuple):
@@ -46,7 +51,8 @@ class GradientRanker(ListRanker):
     n_hidden: units of the hidden layer, 0 for a linear scorer; beta: weight of the neighbours' regularizer; expected:
     share of expected pairs in the loss, from 0 to 1; l2, rate: decay of parameters and size of steps; n_epochs: all
     of them for a linear scorer, else the best one on validation; n_neighbours, weighting, sigma: see `neighbours`;
-    penalty: "preference" or "quadratic"; scale, decorrelate: see `gradient_scaling`, the second is the power there.
+    penalty: "preference" or "quadratic"; scale: "global" (features over all rows), "list" (within each list) or
+    "quantiles" (both features and their quantiles in the list); decorrelate: the power in `list_columns`.
     """
 
     _fitted: ClassVar[dict[str, str]] = {
@@ -182,7 +188,7 @@ class GradientRanker(ListRanker):
             return make_scorer(columns.shape[1], self.n_hidden).scores(self.theta_, columns)
 
     def _columns(self, X: np.ndarray, lists: np.ndarray) -> np.ndarray:
-        return to_columns((X - self.center_) / self.spread_, lists, self.scale)
+        return to_columns((X - self.center_) / self.spread_, lists, SCALES[self.scale])
 
     def _watch(self, validation: Rows | None, turn: np.ndarray, unjudged: bool) -> Watch | None:
         if validation is None:

@@ -37,9 +37,10 @@ class ListSystem:
 
 # What linear and semi-supervised rankers choose from on validation; the first is for few labels.
 LINEAR_DECAYS = (1.0, 0.1, 0.01)
-# All that the semi-supervised ones take from unjudged rows: expected pairs, neighbours, quantiles, the price of decay.
+# What ssbt and sslambdarank take from unjudged rows: expected pairs, quantiles, the price of decay, and neighbours
+# where validation wants them.
 UNJUDGED = {
-    "expected": 0.5, "beta": (1.0, 10.0), "n_neighbours": 10, "scale": "quantiles", "decorrelate": 0.5,
+    "expected": 0.5, "beta": (0.0, 1.0, 10.0), "n_neighbours": 10, "scale": "quantiles", "decorrelate": 0.5,
 }  # fmt: skip
 
 _SYSTEMS: tuple[ListSystem, ...] = (
@@ -102,6 +103,11 @@ _SYSTEMS: tuple[ListSystem, ...] = (
         "bradley_terry:BradleyTerryRanker",
         "linear, with the preference regularizer, expected pairs and quantiles of lists",
         {"n_hidden": 0, "l2": (1.0, 0.1), "n_epochs": 50} | UNJUDGED,
+    ),
+    ListSystem(
+        "standing",
+        "standing:StandingRanker",
+        "grades regressed on how a row stands in its whole list, judged or not; with effects of lists",
     ),
     ListSystem("lambdarank", "lambdarank:LambdaRankRanker", "pairs weighted by what their swap changes in nDCG"),
     ListSystem(

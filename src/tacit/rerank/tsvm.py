@@ -15,7 +15,7 @@ import numpy as np
 
 from tacit.core import TacitError, check_number
 from tacit.rerank.base import ListRanker
-from tacit.rerank.gradient_scaling import scale_lists
+from tacit.rerank.list_columns import scale_lists
 from tacit.rerank.rows import Rows
 
 STAGES = (1e-3, 1e-2, 1e-1, 1.0)  # of the growing weight of unjudged rows

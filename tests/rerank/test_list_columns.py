@@ -10,8 +10,8 @@ from scipy.optimize import minimize
 from tacit.metrics import evaluate_rows
 from tacit.rerank.bradley_terry import BradleyTerryRanker
 from tacit.rerank.gradient import center_and_spread
-from tacit.rerank.gradient_scaling import LEAST_SPREAD, decorrelation, list_quantiles
 from tacit.rerank.gradient_training import is_ahead
+from tacit.rerank.list_columns import LEAST_SPREAD, decorrelation, list_quantiles
 from tacit.rerank.rows import group_rows
 from tacit.rerank.scorers import make_scorer
 

@@ -1,0 +1,108 @@
+"""What a row's features are to a scorer: brought to one scale, set beside their list, turned so that decay is fair.
+
+Features come with mean 0 and standard deviation 1 over all training rows, judged or not. Columns made of them:
+
+    feature    as it is
+    standard   mean 0 and standard deviation 1 within each list, training or new: how the row stands in its own list
+    quantile   which part of its whole list the row stands above, by this feature
+    discount   1 / log2(1 + place) by this feature, then as standard: who is at the top of the list
+
+The last three set a row beside all rows of its list, so give `predict` whole lists with their `qid`: the unjudged rows
+give a judged one its place. A feature that is constant in a list says nothing about its order and is 0 there. A scale
+names some kinds of columns with their weights; the smaller the weight, the dearer they are to decay.
+
+Decay makes all columns equally dear, but columns that say the same share one price, so a direction in which all rows
+differ much is cheap. `decorrelation` makes it dearer: C = U diag(v) U' is the covariance of the columns within lists,
+over all rows, and weights w cost w' C^power w in place of |w|^2. For that X is turned to X U diag(v)^(-power / 2), and
+plain decay does the rest. Power 0 changes nothing, 1 is whitening.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+from scipy.stats import rankdata
+
+LEAST_SPREAD = 0.01  # of a direction, against the mean over directions: rows hardly differ in it, by chance alone
+
+
+def centre_lists(X: np.ndarray, lists: np.ndarray) -> np.ndarray:
+    """X without the means of lists; `lists` holds the list of each row, in any order."""
+    _, code, counts = np.unique(lists, return_inverse=True, return_counts=True)
+    mean = np.zeros((len(counts), X.shape[1]))
+    np.add.at(mean, code, X)
+    return X - (mean / counts[:, None])[code]
+
+
+def scale_lists(X: np.ndarray, lists: np.ndarray) -> np.ndarray:
+    """X with mean 0 and standard deviation 1 within each list.
+
+    >>> scale_lists(np.array([[1.0], [5.0], [3.0], [5.0]]), np.array([7, 2, 7, 2])).ravel().tolist()
+    [-1.0, 0.0, 1.0, 0.0]
+    """
+    centred = centre_lists(X, lists)
+    _, code, counts = np.unique(lists, return_inverse=True, return_counts=True)
+    spread = np.zeros((len(counts), X.shape[1]))
+    np.add.at(spread, code, centred**2)
+    spread = np.sqrt(spread / counts[:, None])
+    return np.where(spread[code] > 1e-9, centred / np.where(spread > 1e-9, spread, 1.0)[code], 0.0)
+
+
+def list_quantiles(X: np.ndarray, lists: np.ndarray) -> np.ndarray:
+    """Each feature's quantile within the list, from -sqrt(3) to sqrt(3): about mean 0 and standard deviation 1.
+
+    >>> list_quantiles(np.array([[1.0], [5.0], [900.0], [5.0]]), np.array([7, 2, 7, 2])).round(2).ravel().tolist()
+    [-0.87, 0.0, 0.87, 0.0]
+    """
+    return _by_list(X, lists, lambda rows: (rankdata(rows, axis=0) - (len(rows) + 1) / 2) * (np.sqrt(12) / len(rows)))
+
+
+def list_discounts(X: np.ndarray, lists: np.ndarray) -> np.ndarray:
+    """The discount of a row's place in its list by each feature (alike: their mean place), scaled within the list.
+
+    >>> list_discounts(np.array([[1.0], [5.0], [900.0], [5.0]]), np.array([7, 2, 7, 2])).round(2).ravel().tolist()
+    [-1.0, 0.0, 1.0, 0.0]
+    """
+    return scale_lists(_by_list(X, lists, lambda rows: 1 / np.log2(1 + rankdata(-rows, axis=0))), lists)
+
+
+def _by_list(X: np.ndarray, lists: np.ndarray, change: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    _, code, counts = np.unique(lists, return_inverse=True, return_counts=True)
+    order = np.argsort(code, kind="stable")
+    found = np.empty_like(X)
+    for rows in np.split(order, np.cumsum(counts)[:-1]):
+        found[rows] = change(X[rows])
+    return found
+
+
+Scale = Mapping[str, float]
+KINDS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
+    "feature": lambda X, lists: X,
+    "standard": scale_lists,
+    "quantile": list_quantiles,
+    "discount": list_discounts,
+}
+
+
+def to_columns(X: np.ndarray, lists: np.ndarray, scale: Scale) -> np.ndarray:
+    """The columns of a scale, kind by kind, from features of mean 0 and standard deviation 1."""
+    return np.hstack([weight * KINDS[kind](X, lists) for kind, weight in scale.items()])
+
+
+def decorrelation(X: np.ndarray, lists: np.ndarray, power: float) -> np.ndarray:
+    """T (n_columns, n_columns) such that decay of the weights of X @ T is decay in the metric C^power.
+
+    >>> X, lists = np.array([[3.0, 0], [-3, 0], [0, 1], [0, -1]]), np.zeros(4, int)
+    >>> turned = X @ decorrelation(X, lists, 1.0)
+    >>> (abs(turned.T @ turned) / 4).round(1).tolist()   # alike in all directions, but for the least spread
+    [[2.4, 0.0], [0.0, 2.5]]
+    """
+    if power == 0:
+        return np.eye(X.shape[1])
+    centred = centre_lists(X, lists)
+    values, directions = np.linalg.eigh(centred.T @ centred / len(X))
+    if values[-1] <= 0:  # no two rows of a list differ
+        return np.eye(X.shape[1])
+    price = (np.maximum(values, 0) / values.mean() + LEAST_SPREAD) ** power
+    return directions * np.sqrt(price.mean() / price)

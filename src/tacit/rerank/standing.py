@@ -1,0 +1,134 @@
+"""A ranker for few labels that asks how each judged row stands in its whole list, judged or not.
+
+Losses of pairs learn from two judged rows of one list that differ: where all judged rows of a list are of grade 0, they
+learn nothing from it. This ranker learns from every judged row: its grade is regressed on its columns, with an effect
+of its list (`ordinal`). For that, rows of different lists must be comparable, and the unjudged rows make them so: the
+columns say how a row stands in its whole list (`list_columns`). There are two views of this,
+
+    quantiles   each feature, and which part of the list the row stands above by it
+    places      each feature, its distance from the list's mean in standard deviations, and its discounted place
+
+and which one suits differs from collection to collection. The one with the higher evidence is taken, so no label needs
+to be set aside. With `view="features"` unjudged rows say nothing, and the ranker is supervised.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from tacit.core import StoreError, check_choice, check_number, one_blas_thread
+from tacit.rerank.base import ListRanker
+from tacit.rerank.gradient import Choice, center_and_spread, values_of
+from tacit.rerank.gradient_training import Watch, is_ahead
+from tacit.rerank.list_columns import Scale, centre_lists, to_columns
+from tacit.rerank.ordinal import Answers, OrdinalModel, fit_ordinal
+from tacit.rerank.rows import Rows
+
+VIEWS: dict[str, Scale] = {
+    "quantiles": {"feature": 1.0, "quantile": 1.0},
+    "places": {"feature": 1.0, "standard": 1.0, "discount": 1 / 3},
+    "features": {"feature": 1.0},
+}
+BY_EVIDENCE = ("quantiles", "places")
+LEAST_SIZE = 1e-9  # of rows that do not differ at all
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """The judged rows in the columns of one view."""
+
+    view: str
+    answers: Answers
+    size: float  # mean squared length of a row within its list: the variance of scores with weights of variance 1
+
+    @classmethod
+    def of(cls, rows: Rows, columns: np.ndarray, view: str) -> Lesson:
+        """All that rows teach, in columns (n_rows, d) of theirs."""
+        size = float(np.mean(np.sum(centre_lists(columns, rows.list_of) ** 2, axis=1)))
+        return cls(view, Answers.of(rows, columns), max(size, LEAST_SIZE))
+
+    def learn(self, score_spread: float, list_spread: float) -> OrdinalModel:
+        """The model if scores are thought to spread so far."""
+        return fit_ordinal(self.answers, self.size / score_spread**2, list_spread)
+
+
+class StandingRanker(ListRanker):
+    """Ordinal regression on how rows stand in their lists, linear in columns of `list_columns`.
+
+    view: "auto" (the better of "quantiles" and "places" by evidence), one of these, or "features"; score_spread:
+    how far scores of one list are thought to spread before a label is seen, in log odds, of several the best on
+    validation: the smaller, the stronger the decay; list_spread: the same of the effects of lists.
+
+    >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), [0, -1, 1, 2]
+    >>> StandingRanker().fit(X, y).predict(X).argsort().tolist()
+    [0, 1, 2, 3]
+    """
+
+    _fitted: ClassVar[dict[str, str]] = {
+        "coef_": "columns", "center_": "features", "spread_": "features", "view_": "text", "score_spread_": "",
+    }  # fmt: skip
+
+    def __init__(
+        self,
+        view: str = "auto",
+        score_spread: Choice = (0.35, 0.18, 0.7),
+        list_spread: float = 1.5,
+    ) -> None:
+        self.view = view
+        self.score_spread = score_spread
+        self.list_spread = list_spread
+
+    def _fit(self, rows: Rows, validation: Rows | None) -> None:
+        check_choice("view", self.view, ("auto", *VIEWS))
+        check_number("list_spread", self.list_spread, low=0)
+        spreads = values_of("score_spread", self.score_spread, low=0, open_low=True)
+        rows.check_has_pairs()
+        if rows.n_contradictory:
+            warnings.warn(f"{rows.n_contradictory} preferences contradict a grade or each other", stacklevel=3)
+        self.center_, self.spread_ = center_and_spread(rows.X)
+        with one_blas_thread():
+            lessons = [
+                Lesson.of(rows, self._columns(rows.X, rows.list_of, view), view)
+                for view in (BY_EVIDENCE if self.view == "auto" else (self.view,))
+            ]
+            models = [lesson.learn(spreads[0], self.list_spread) for lesson in lessons]
+            best = int(np.argmax([model.log_evidence for model in models]))
+            lesson, model = lessons[best], models[best]
+            self.view_ = lesson.view
+            self.coef_, self.score_spread_ = model.w, spreads[0]
+            watch = self._watch(validation)
+            if watch is not None:
+                self._choose(lesson, spreads[1:], watch)
+
+    def _choose(self, lesson: Lesson, spreads: Sequence[float], watch: Watch) -> None:
+        """Take another spread of scores where validation lists are clearly for it."""
+        ahead = watch.parts(watch.X @ self.coef_)
+        for spread in spreads:
+            coef = lesson.learn(spread, self.list_spread).w
+            parts = watch.parts(watch.X @ coef)
+            if is_ahead(parts, ahead):
+                ahead, self.coef_, self.score_spread_ = parts, coef, spread
+
+    def _watch(self, validation: Rows | None) -> Watch | None:
+        if validation is None:
+            return None
+        return Watch.of(self._columns(validation.X, validation.list_of, self.view_), validation)
+
+    def _columns(self, X: np.ndarray, lists: np.ndarray, view: str) -> np.ndarray:
+        return to_columns((X - self.center_) / self.spread_, lists, VIEWS[view])
+
+    def _predict(self, X: np.ndarray, qid: np.ndarray) -> np.ndarray:
+        with one_blas_thread():
+            scores: np.ndarray = self._columns(X, qid, self.view_) @ self.coef_
+        return scores
+
+    def _check_loaded(self) -> None:
+        if self.view_ not in VIEWS:
+            raise StoreError(f"view_ is {self.view_!r}, want one of {', '.join(VIEWS)}")
+        if len(self.coef_) != len(VIEWS[self.view_]) * self.n_features_in_:
+            raise StoreError(f"coef_ has {len(self.coef_)} columns, which {self.n_features_in_} features do not make")
