@@ -6,12 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.linalg import fractional_matrix_power
 from scipy.optimize import minimize
+from scipy.stats import rankdata
 
 from tacit.metrics import evaluate_rows
 from tacit.rerank.bradley_terry import BradleyTerryRanker
 from tacit.rerank.gradient import center_and_spread
 from tacit.rerank.gradient_training import is_ahead
-from tacit.rerank.list_columns import LEAST_SPREAD, decorrelation, list_quantiles
+from tacit.rerank.list_columns import LEAST_SPREAD, decorrelation, list_quantiles, list_ranks
 from tacit.rerank.rows import group_rows
 from tacit.rerank.scorers import make_scorer
 
@@ -97,3 +98,13 @@ def test_a_setting_is_ahead_only_beyond_its_standard_error():
     error = np.sqrt(50) * noise.std()  # of the sum over lists
     assert not is_ahead(parts + noise + 0.9 * error / 50, parts)
     assert is_ahead(parts + noise + 1.1 * error / 50, parts)
+
+
+@given(seed=st.integers(0, 2**32 - 1))
+@settings(deadline=None, max_examples=20)
+def test_ranks_are_those_of_scipy_list_by_list(seed):
+    rng = np.random.default_rng(seed)
+    X, lists = rng.integers(0, 4, (20, 2)).astype(float), rng.integers(0, 3, 20)
+    found = list_ranks(X, lists)
+    for number in np.unique(lists):
+        assert np.array_equal(found[lists == number], rankdata(X[lists == number], axis=0))
