@@ -171,12 +171,26 @@ def test_discounts_are_those_of_places():
 
 @pytest.mark.parametrize(
     ("params", "named"),
-    [({"view": "all"}, "view"), ({"score_spread": 0}, "score_spread"), ({"list_spread": -1}, "list_spread")],
+    [
+        ({"view": "all"}, "view"),
+        ({"score_spread": 0}, "score_spread"),
+        ({"score_spread": (0.3, 1e9)}, "score_spread"),
+        ({"list_spread": -1}, "list_spread"),
+    ],
 )
 def test_wrong_parameters_are_named(params, named):
     X, y, qid, _ = world(0, bent)
     with pytest.raises(TacitError, match=named):
         StandingRanker(**params).fit(X, y, qid)
+
+
+@pytest.mark.parametrize("score_spread", [1e-3, 1e3])
+@pytest.mark.parametrize("list_spread", [0, 1e3])
+def test_the_extremes_of_spreads_still_rank(score_spread, list_spread):
+    """The grades can be told apart without error, so that only decay keeps weights finite."""
+    X = np.arange(12.0)[:, None] * [1, 1]
+    scores = StandingRanker("features", score_spread, list_spread).fit(X, [0] * 6 + [1] * 6).predict(X)
+    assert (np.diff(scores) > 0).all()
 
 
 def test_rows_that_do_not_differ_are_all_alike():

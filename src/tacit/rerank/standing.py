@@ -36,6 +36,7 @@ VIEWS: dict[str, Scale] = {
 }
 BY_EVIDENCE = ("quantiles", "places")
 LEAST_SIZE = 1e-9  # of rows that do not differ at all
+NARROWEST, WIDEST = 1e-3, 1e3  # log odds: beyond, everything is a tie, or certain
 
 
 @dataclass(frozen=True)
@@ -85,8 +86,8 @@ class StandingRanker(ListRanker):
 
     def _fit(self, rows: Rows, validation: Rows | None) -> None:
         check_choice("view", self.view, ("auto", *VIEWS))
-        check_number("list_spread", self.list_spread, low=0)
-        spreads = values_of("score_spread", self.score_spread, low=0, open_low=True)
+        check_number("list_spread", self.list_spread, low=0, high=WIDEST)
+        spreads = values_of("score_spread", self.score_spread, low=NARROWEST, high=WIDEST)
         rows.check_has_pairs()
         if rows.n_contradictory:
             warnings.warn(f"{rows.n_contradictory} preferences contradict a grade or each other", stacklevel=3)
