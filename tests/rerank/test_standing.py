@@ -7,11 +7,11 @@ import pytest
 from scipy.optimize import approx_fprime, minimize
 from sklearn.linear_model import LogisticRegression
 
-from tacit.core import StoreError, TacitError
+from tacit.core import Lists, StoreError, TacitError
 from tacit.metrics import evaluate_rows
 from tacit.rerank.bradley_terry import BradleyTerryRanker
 from tacit.rerank.list_columns import list_discounts
-from tacit.rerank.ordinal import LEVEL_PRECISION, Answers, fit_ordinal
+from tacit.rerank.ordinal import LEVEL_PRECISION, Answers, Parameters, _newton_step, _walk, fit_ordinal, ordinal_loss
 from tacit.rerank.rows import group_rows
 from tacit.rerank.standing import VIEWS, StandingRanker
 from tacit.rerank.state import load_ranker, save_ranker
@@ -85,6 +85,49 @@ def test_the_evidence_is_near_the_integral():
     cell = (8 / 80) * (12 / 80) * (8 / 40)
     integral = np.log(np.exp(log_priors - fit).sum() * cell) - 1.5 * np.log(2 * np.pi)
     assert fit_ordinal(Answers.of(rows, rows.X), 2.0, 0.5).log_evidence == pytest.approx(integral, abs=0.1)
+
+
+def test_a_step_that_leads_too_far_is_shortened():
+    rows = some_rows(3, True)
+    answers = Answers.of(rows, rows.X)
+    start = Parameters(np.zeros(3), np.zeros(2), np.zeros(answers.n_lists))
+    step, gain, _ = _newton_step(answers, start, 2.0, 1.3)
+    far = Parameters(100 * step.w, 100 * step.c, 100 * step.b)
+    before = ordinal_loss(answers, start, 2.0, 1.3)
+    there, after = _walk(answers, start, far, before, 2.0, 1.3)
+    assert after == ordinal_loss(answers, there, 2.0, 1.3) < before
+    assert ordinal_loss(answers, start.moved(far, 1.0), 2.0, 1.3) > before
+    assert gain > 0
+
+
+def test_the_spread_of_scores_is_that_of_the_prior():
+    """Weights drawn from the prior give scores that spread so far within lists."""
+    X, y, qid, _ = world(0, bent)
+    rows = group_rows(X, y, qid)
+    ranker = StandingRanker("features", score_spread=0.6).fit(X, y, qid)
+    scaled = (X - ranker.center_) / ranker.spread_
+    centred = scaled - np.array([scaled[qid == number].mean(axis=0) for number in qid])
+    decay = 1 / (0.6**2 / np.mean((centred**2).sum(axis=1)))
+    np.testing.assert_allclose(ranker.coef_, fit_ordinal(Answers.of(rows, scaled), decay, 1.5).w, atol=1e-9)
+
+
+def test_validation_chooses_the_spread_only_where_it_is_clearly_for_one():
+    """Relevant is x0 - x1. Strong decay keeps to x0, which goes with the grade; a weak one finds the difference."""
+    rng = np.random.default_rng(0)
+    noise, qid = rng.normal(size=(600, 1)), np.repeat(np.arange(30), 20)
+    signal = rng.normal(size=(600, 1))
+    X, y = np.hstack([signal + 2 * noise, 2 * noise]), (signal[:, 0] > 0.5).astype(float)
+    rows = group_rows(X, y, qid)
+    clear = Lists(rows.X, rows.y, rows.starts, [str(number) for number in range(30)], [""] * 600)
+    unclear = Lists(rows.X, np.where(np.arange(600) < 20, rows.y, np.nan), rows.starts, clear.query_ids, clear.doc_ids)
+    assert len(np.unique(rows.y[:20])) == 2
+    few = np.where(np.arange(600) % 20 < 3, y, np.nan)
+    spreads = (0.01, 3.0)
+    assert StandingRanker("features", spreads).fit(X, few, qid).score_spread_ == 0.01
+    assert StandingRanker("features", spreads).fit(X, few, qid, validation=clear).score_spread_ == 3.0
+    assert StandingRanker("features", spreads[::-1]).fit(X, few, qid, validation=clear).score_spread_ == 3.0
+    alike = StandingRanker("features", (1.0, 1.01)).fit(X, few, qid, validation=unclear)
+    assert alike.score_spread_ == 1.0
 
 
 def test_pairs_alone_are_bradley_terry():
