@@ -11,7 +11,7 @@ from tacit.core import Lists, StoreError, TacitError
 from tacit.metrics import evaluate_rows
 from tacit.rerank.bradley_terry import BradleyTerryRanker
 from tacit.rerank.list_columns import list_discounts
-from tacit.rerank.ordinal import LEVEL_PRECISION, Answers, Parameters, _newton_step, _walk, fit_ordinal, ordinal_loss
+from tacit.rerank.ordinal import LEVEL_PRECISION, Answers, OrdinalProblem, Parameters
 from tacit.rerank.rows import group_rows
 from tacit.rerank.standing import VIEWS, StandingRanker
 from tacit.rerank.state import load_ranker, save_ranker
@@ -26,11 +26,15 @@ def some_rows(n_grades, with_pairs, seed=0):
     return group_rows(X, y, qid, pairs, np.array([1.0, 2.0, 0.5]) if with_pairs else None)
 
 
-def slow_loss(theta, rows, decay, spread):
+def problem(rows, decay, spread, start=(0, 0, 0), X=None):
+    return OrdinalProblem(Answers.of(rows, rows.X if X is None else X), decay, spread, np.array(start, float))
+
+
+def slow_loss(theta, rows, decay, spread, start=(0, 0, 0)):
     """The formula, answer by answer; theta is w, c, b, with a b for lists of no judged row too."""
     levels = np.unique(rows.y[~np.isnan(rows.y)])[1:]
     w, c, b = np.split(theta, [rows.X.shape[1], rows.X.shape[1] + len(levels)])
-    loss = 0.5 * (decay * w @ w + b @ b + LEVEL_PRECISION * c @ c)
+    loss = 0.5 * (decay * np.sum((w - start) ** 2) + b @ b + LEVEL_PRECISION * c @ c)
     for row, grade in enumerate(rows.y):
         for level, offset in zip(levels, c, strict=True):
             if not np.isnan(grade):
@@ -47,10 +51,11 @@ def n_parameters(rows):
 
 @pytest.mark.parametrize("n_grades", [2, 4])
 @pytest.mark.parametrize("with_pairs", [False, True])
-def test_the_fit_is_the_minimum_of_the_formula(n_grades, with_pairs):
+@pytest.mark.parametrize("start", [(0, 0, 0), (0.5, 0, -2)])
+def test_the_fit_is_the_minimum_of_the_formula(n_grades, with_pairs, start):
     rows = some_rows(n_grades, with_pairs)
-    best = minimize(slow_loss, np.zeros(n_parameters(rows)), (rows, 2.0, 1.3), tol=1e-10)
-    np.testing.assert_allclose(fit_ordinal(Answers.of(rows, rows.X), 2.0, 1.3).w, best.x[:3], atol=1e-4)
+    best = minimize(slow_loss, np.zeros(n_parameters(rows)), (rows, 2.0, 1.3, start), tol=1e-10)
+    np.testing.assert_allclose(problem(rows, 2.0, 1.3, start).solve().w, best.x[:3], atol=1e-4)
 
 
 def test_two_grades_are_logistic_regression_with_a_column_for_each_list():
@@ -59,7 +64,7 @@ def test_two_grades_are_logistic_regression_with_a_column_for_each_list():
     lists = spread * np.eye(rows.n_lists)[rows.list_of]
     table = np.hstack([rows.X / np.sqrt(decay), lists, np.full((len(rows.y), 1), LEVEL_PRECISION**-0.5)])
     theirs = LogisticRegression(C=1.0, fit_intercept=False, tol=1e-10, max_iter=1000).fit(table[judged], rows.y[judged])
-    ours = fit_ordinal(Answers.of(rows, rows.X), decay, spread).w
+    ours = problem(rows, decay, spread).solve().w
     np.testing.assert_allclose(ours, theirs.coef_[0, :3] / np.sqrt(decay), atol=1e-5)
 
 
@@ -70,7 +75,7 @@ def test_the_evidence_is_laplaces_formula_with_the_whole_hessian(with_pairs):
     hessian = approx_fprime(best, lambda at: approx_fprime(at, slow_loss, 1e-5, rows, decay, spread), 1e-4)
     precision = np.r_[np.full(3, decay), np.full(2, LEVEL_PRECISION), np.ones(rows.n_lists)]
     wanted = 0.5 * (np.log(precision).sum() - np.linalg.slogdet(hessian)[1]) - slow_loss(best, rows, decay, spread)
-    assert fit_ordinal(Answers.of(rows, rows.X), decay, spread).log_evidence == pytest.approx(wanted, abs=0.01)
+    assert problem(rows, decay, spread).solve().log_evidence == pytest.approx(wanted, abs=0.01)
 
 
 def test_the_evidence_is_near_the_integral():
@@ -84,19 +89,16 @@ def test_the_evidence_is_near_the_integral():
     log_priors = -0.5 * (2 * w**2 + LEVEL_PRECISION * c**2 + b**2) + 0.5 * np.log(2 * LEVEL_PRECISION)
     cell = (8 / 80) * (12 / 80) * (8 / 40)
     integral = np.log(np.exp(log_priors - fit).sum() * cell) - 1.5 * np.log(2 * np.pi)
-    assert fit_ordinal(Answers.of(rows, rows.X), 2.0, 0.5).log_evidence == pytest.approx(integral, abs=0.1)
+    assert problem(rows, 2.0, 0.5, (0,)).solve().log_evidence == pytest.approx(integral, abs=0.1)
 
 
 def test_a_step_that_leads_too_far_is_shortened():
-    rows = some_rows(3, True)
-    answers = Answers.of(rows, rows.X)
-    start = Parameters(np.zeros(3), np.zeros(2), np.zeros(answers.n_lists))
-    step, gain, _ = _newton_step(answers, start, 2.0, 1.3)
+    case = problem(some_rows(3, True), 2.0, 1.3)
+    start = Parameters(np.zeros(3), np.zeros(2), np.zeros(case.answers.n_lists))
+    step, gain, _ = case.newton_step(start)
     far = Parameters(100 * step.w, 100 * step.c, 100 * step.b)
-    before = ordinal_loss(answers, start, 2.0, 1.3)
-    there, after = _walk(answers, start, far, before, 2.0, 1.3)
-    assert after == ordinal_loss(answers, there, 2.0, 1.3) < before
-    assert ordinal_loss(answers, start.moved(far, 1.0), 2.0, 1.3) > before
+    there, after = case.walk(start, far, case.loss(start))
+    assert after == case.loss(there) < case.loss(start) < case.loss(start.moved(far, 1.0))
     assert gain > 0
 
 
@@ -108,7 +110,7 @@ def test_the_spread_of_scores_is_that_of_the_prior():
     scaled = (X - ranker.center_) / ranker.spread_
     centred = scaled - np.array([scaled[qid == number].mean(axis=0) for number in qid])
     decay = 1 / (0.6**2 / np.mean((centred**2).sum(axis=1)))
-    np.testing.assert_allclose(ranker.coef_, fit_ordinal(Answers.of(rows, scaled), decay, 1.5).w, atol=1e-9)
+    np.testing.assert_allclose(ranker.coef_, problem(rows, decay, 1.5, (0, 0), scaled).solve().w, atol=1e-9)
 
 
 def test_validation_chooses_the_spread_only_where_it_is_clearly_for_one():
@@ -135,7 +137,7 @@ def test_pairs_alone_are_bradley_terry():
     X, qid = rng.normal(size=(30, 3)), np.repeat(np.arange(3), 10)
     pairs = np.array([[0, 1], [2, 3], [11, 10], [25, 28], [15, 14]])
     rows = group_rows(X, np.full(30, np.nan), qid, pairs)
-    w = fit_ordinal(Answers.of(rows, X), 5 * 0.2, 1.5).w  # a sum over five pairs here, a mean there
+    w = problem(rows, 5 * 0.2, 1.5).solve().w  # a sum over five pairs here, a mean there
     center, spread = X.mean(axis=0), X.std(axis=0)
     theirs = BradleyTerryRanker(n_hidden=0, l2=0.2, rate=0.01, n_epochs=4000).fit(
         X * spread + center, np.full(30, np.nan), qid, pairs
@@ -219,6 +221,8 @@ def test_discounts_are_those_of_places():
         ({"score_spread": 0}, "score_spread"),
         ({"score_spread": (0.3, 1e9)}, "score_spread"),
         ({"list_spread": -1}, "list_spread"),
+        ({"start": 2}, "start"),
+        ({"start": 0, "start_weight": np.nan}, "start_weight"),
     ],
 )
 def test_wrong_parameters_are_named(params, named):
@@ -234,6 +238,21 @@ def test_the_extremes_of_spreads_still_rank(score_spread, list_spread):
     X = np.arange(12.0)[:, None] * [1, 1]
     scores = StandingRanker("features", score_spread, list_spread).fit(X, [0] * 6 + [1] * 6).predict(X)
     assert (np.diff(scores) > 0).all()
+
+
+def test_few_labels_change_the_order_of_a_good_feature_a_little():
+    """One list, three judged rows, ten features: the first ranks well, and one of the others helps."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 10))
+    grades = (X[:, 0] + 0.5 * X[:, 1] > 0.8).astype(float)
+    y = np.where(np.arange(200) < 3, grades, np.nan)
+    y[np.flatnonzero(grades)[0]] = 1
+    qid = np.zeros(200, int)
+    from_feature = auc(StandingRanker(start=0), X, y, qid, grades)
+    assert from_feature > auc(StandingRanker(), X, y, qid, grades) + 0.1
+    assert from_feature > evaluate_rows(grades, X[:, 0], qid, "AUC").means()["AUC"] - 0.02
+    turned = StandingRanker(start=0, start_weight=-1.0).fit(X, y, qid).predict(X, qid)
+    assert np.corrcoef(turned, X[:, 0])[0, 1] < 0
 
 
 def test_rows_that_do_not_differ_are_all_alike():

@@ -48,6 +48,11 @@ SETTINGS: Mapping[str, Sequence[dict[str, Any]]] = {
     "bm25": ({},),
     "linear": ({"l2": 0.1}, {"l2": 0.01}, {"l2": 1.0}),
     "ssbt": BETAS,
+    "standing": (
+        {"start": BM25, "score_spread": 0.35},
+        {"start": BM25, "score_spread": 0.18},
+        {"start": BM25, "score_spread": 0.35, "start_weight": 2.0},
+    ),
     "lambdarank": ({"l2": 0.1}, {"l2": 0.01}, {"l2": 1.0}),
     "sslambdarank": BETAS,
     "rankboost-semi": ({"unjudged": 0.5}, {"unjudged": 0.1}, {"unjudged": 1.0}),
@@ -153,7 +158,7 @@ def _measure(system: str, setting: dict[str, Any], lists: Sequence[JudgedList], 
         found = evaluate_rows(item.grades[m:], rest, None, list(MEASURES.values())).means()
         for name, measure in MEASURES.items():
             values[name].append(found[measure])
-    chosen = {name: value for name, value in setting.items() if name not in ("near", "feature")}
+    chosen = {name: value for name, value in setting.items() if name not in ("near", "feature", "start")}
     chosen |= ({"content": 1} if "near" in setting else {}) | {"learned": n_learned}
     arrays = {name: np.array(numbers) for name, numbers in values.items()}
     return Row(system, arrays, time.perf_counter() - start, {"k": m}, chosen)

@@ -7,7 +7,7 @@ whether one row is above another.
 
 c_g says how common the grade is, b_l how rich list l is. All have Gaussian priors, so minimise
 
-    sum of -log P of the answers + (decay / 2) |w|^2 + (1 / 2) |b|^2 + (1 / 2) |c / 10|^2
+    sum of -log P of the answers + (decay / 2) |w - start|^2 + (1 / 2) |b|^2 + (1 / 2) |c / 10|^2
 
 A sum, not a mean: the more answers, the less the priors say.
 
@@ -86,78 +86,82 @@ class OrdinalModel:
     log_evidence: float
 
 
-def fit_ordinal(answers: Answers, decay: float, spread: float) -> OrdinalModel:
-    """The one minimum of the loss."""
-    at = Parameters(np.zeros(answers.X.shape[1]), np.zeros(answers.at_least.shape[1]), np.zeros(answers.n_lists))
-    loss = ordinal_loss(answers, at, decay, spread)
-    for _ in range(MAX_STEPS):
-        step, gain, log_det = _newton_step(answers, at, decay, spread)
-        if gain <= TOLERANCE * answers.total:
-            priors = len(at.w) * np.log(decay) + len(at.c) * np.log(LEVEL_PRECISION)
-            return OrdinalModel(at.w, float(0.5 * (priors - log_det) - loss))
-        at, loss = _walk(answers, at, step, loss, decay, spread)
-    raise DivergedError(f"no minimum after {MAX_STEPS} steps of Newton's method at decay {decay:g}: want more of it")
+@dataclass(frozen=True)
+class OrdinalProblem:
+    """Answers, and what is thought before they are seen: weights around `start` (d,), lists alike within `spread`."""
 
+    answers: Answers
+    decay: float
+    spread: float
+    start: np.ndarray
 
-def ordinal_loss(answers: Answers, at: Parameters, decay: float, spread: float) -> float:
-    """What is minimised."""
-    logits = _logits(answers, at, spread)
-    fit = np.logaddexp(0, np.where(answers.at_least, -logits, logits)).sum()
-    order = answers.weight @ np.logaddexp(0, -(answers.gaps @ at.w))
-    priors = decay * (at.w @ at.w) + at.b @ at.b + LEVEL_PRECISION * (at.c @ at.c)
-    return float(fit + order + 0.5 * priors)
+    def solve(self) -> OrdinalModel:
+        """The one minimum of the loss."""
+        at = Parameters(self.start, np.zeros(self.answers.at_least.shape[1]), np.zeros(self.answers.n_lists))
+        loss = self.loss(at)
+        for _ in range(MAX_STEPS):
+            step, gain, log_det = self.newton_step(at)
+            if gain <= TOLERANCE * self.answers.total:
+                priors = len(at.w) * np.log(self.decay) + len(at.c) * np.log(LEVEL_PRECISION)
+                return OrdinalModel(at.w, float(0.5 * (priors - log_det) - loss))
+            at, loss = self.walk(at, step, loss)
+        raise DivergedError(f"no minimum after {MAX_STEPS} Newton steps at decay {self.decay:g}: want more of it")
 
+    def loss(self, at: Parameters) -> float:
+        """What is minimised."""
+        logits, away = self._logits(at), at.w - self.start
+        fit = np.logaddexp(0, np.where(self.answers.at_least, -logits, logits)).sum()
+        order = self.answers.weight @ np.logaddexp(0, -(self.answers.gaps @ at.w))
+        priors = self.decay * (away @ away) + at.b @ at.b + LEVEL_PRECISION * (at.c @ at.c)
+        return float(fit + order + 0.5 * priors)
 
-def _logits(answers: Answers, at: Parameters, spread: float) -> np.ndarray:
-    """Of the answers of judged rows, (n, n_levels)."""
-    level: np.ndarray = answers.X @ at.w + spread * at.b[answers.lists]
-    return level[:, None] + at.c
+    def _logits(self, at: Parameters) -> np.ndarray:
+        """Of the answers of judged rows, (n, n_levels)."""
+        level: np.ndarray = self.answers.X @ at.w + self.spread * at.b[self.answers.lists]
+        return level[:, None] + at.c
 
+    def walk(self, at: Parameters, step: Parameters, loss: float) -> tuple[Parameters, float]:
+        """As much of the step as lowers the loss; far from the minimum a whole one can lead too far."""
+        share = 1.0
+        for _ in range(MAX_HALVINGS):
+            there = at.moved(step, share)
+            found = self.loss(there)
+            if found <= loss:
+                return there, found
+            share /= 2
+        return at.moved(step, 1.0), loss  # the loss no longer tells the two apart
 
-def _walk(
-    answers: Answers, at: Parameters, step: Parameters, loss: float, decay: float, spread: float
-) -> tuple[Parameters, float]:
-    """As much of the step as lowers the loss; far from the minimum a whole one can lead too far."""
-    share = 1.0
-    for _ in range(MAX_HALVINGS):
-        there = at.moved(step, share)
-        found = ordinal_loss(answers, there, decay, spread)
-        if found <= loss:
-            return there, found
-        share /= 2
-    return at.moved(step, 1.0), loss  # the loss no longer tells the two apart
+    def newton_step(self, at: Parameters) -> tuple[Parameters, float, float]:
+        """Inverse Hessian times gradient, half their product (what is to gain), log determinant of the Hessian."""
+        X, lists, gaps, weight = self.answers.X, self.answers.lists, self.answers.gaps, self.answers.weight
+        d, n_lists = len(at.w), len(at.b)
+        chance = expit(self._logits(at))
+        error, bend = chance - self.answers.at_least, chance * (1 - chance)
+        above = expit(gaps @ at.w)
+        pull, row_bend = error.sum(axis=1), bend.sum(axis=1)
 
+        # Gradient and Hessian of a = (w, c); of b, whose Hessian is diagonal; and of the two together.
+        gradient_a = np.concatenate([
+            X.T @ pull - gaps.T @ (weight * (1 - above)) + self.decay * (at.w - self.start),
+            error.sum(axis=0) + LEVEL_PRECISION * at.c,
+        ])  # fmt: skip
+        gradient_b = self.spread * np.bincount(lists, pull, n_lists) + at.b
+        gap_bend = weight * above * (1 - above)
+        across = X.T @ bend
+        hessian_a = np.block([
+            [(X.T * row_bend) @ X + (gaps.T * gap_bend) @ gaps + self.decay * np.eye(d), across],
+            [across.T, np.diag(bend.sum(axis=0) + LEVEL_PRECISION)],
+        ])  # fmt: skip
+        hessian_b = self.spread**2 * np.bincount(lists, row_bend, n_lists) + 1
+        mixed = self.spread * _sum_by_list(np.hstack([X * row_bend[:, None], bend]), lists)
 
-def _newton_step(answers: Answers, at: Parameters, decay: float, spread: float) -> tuple[Parameters, float, float]:
-    """Inverse Hessian times gradient, half their product (what the step can gain), log determinant of the Hessian."""
-    X, lists, d = answers.X, answers.lists, len(at.w)
-    chance = expit(_logits(answers, at, spread))
-    error, bend = chance - answers.at_least, chance * (1 - chance)
-    above = expit(answers.gaps @ at.w)
-    pull, row_bend = error.sum(axis=1), bend.sum(axis=1)
-
-    # Gradient and Hessian of a = (w, c); of b, whose Hessian is diagonal; and of the two together.
-    gradient_a = np.concatenate([
-        X.T @ pull - answers.gaps.T @ (answers.weight * (1 - above)) + decay * at.w,
-        error.sum(axis=0) + LEVEL_PRECISION * at.c,
-    ])  # fmt: skip
-    gradient_b = spread * np.bincount(lists, pull, len(at.b)) + at.b
-    gap_bend = answers.weight * above * (1 - above)
-    across = X.T @ bend
-    hessian_a = np.block([
-        [(X.T * row_bend) @ X + (answers.gaps.T * gap_bend) @ answers.gaps + decay * np.eye(d), across],
-        [across.T, np.diag(bend.sum(axis=0) + LEVEL_PRECISION)],
-    ])  # fmt: skip
-    hessian_b = spread**2 * np.bincount(lists, row_bend, len(at.b)) + 1
-    mixed = spread * _sum_by_list(np.hstack([X * row_bend[:, None], bend]), lists)
-
-    # b first: what is left for a is the Schur complement.
-    factor = cho_factor(hessian_a - (mixed.T / hessian_b) @ mixed)
-    step_a = cho_solve(factor, gradient_a - mixed.T @ (gradient_b / hessian_b))
-    step_b = (gradient_b - mixed @ step_a) / hessian_b
-    gain = 0.5 * float(gradient_a @ step_a + gradient_b @ step_b)
-    log_det = 2 * np.log(np.diag(factor[0])).sum() + np.log(hessian_b).sum()
-    return Parameters(step_a[:d], step_a[d:], step_b), gain, float(log_det)
+        # b first: what is left for a is the Schur complement.
+        factor = cho_factor(hessian_a - (mixed.T / hessian_b) @ mixed)
+        step_a = cho_solve(factor, gradient_a - mixed.T @ (gradient_b / hessian_b))
+        step_b = (gradient_b - mixed @ step_a) / hessian_b
+        gain = 0.5 * float(gradient_a @ step_a + gradient_b @ step_b)
+        log_det = 2 * np.log(np.diag(factor[0])).sum() + np.log(hessian_b).sum()
+        return Parameters(step_a[:d], step_a[d:], step_b), gain, float(log_det)
 
 
 def _sum_by_list(table: np.ndarray, lists: np.ndarray) -> np.ndarray:

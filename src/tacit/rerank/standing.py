@@ -26,7 +26,7 @@ from tacit.rerank.base import ListRanker
 from tacit.rerank.gradient import Choice, center_and_spread, values_of
 from tacit.rerank.gradient_training import Watch, is_ahead
 from tacit.rerank.list_columns import Scale, centre_lists, to_columns
-from tacit.rerank.ordinal import Answers, OrdinalModel, fit_ordinal
+from tacit.rerank.ordinal import Answers, OrdinalModel, OrdinalProblem
 from tacit.rerank.rows import Rows
 
 VIEWS: dict[str, Scale] = {
@@ -53,9 +53,12 @@ class Lesson:
         size = float(np.mean(np.sum(centre_lists(columns, rows.list_of) ** 2, axis=1)))
         return cls(view, Answers.of(rows, columns), max(size, LEAST_SIZE))
 
-    def learn(self, score_spread: float, list_spread: float) -> OrdinalModel:
-        """The model if scores are thought to spread so far."""
-        return fit_ordinal(self.answers, self.size / score_spread**2, list_spread)
+    def learn(self, score_spread: float, list_spread: float, start: tuple[int, float] | None) -> OrdinalModel:
+        """The model if scores are thought to spread so far around `start`: the number of a feature, and its weight."""
+        around = np.zeros(self.answers.X.shape[1])
+        if start is not None:
+            around[start[0]] = start[1]  # every view begins with the features themselves
+        return OrdinalProblem(self.answers, self.size / score_spread**2, list_spread, around).solve()
 
 
 class StandingRanker(ListRanker):
@@ -63,7 +66,9 @@ class StandingRanker(ListRanker):
 
     view: "auto" (the better of "quantiles" and "places" by evidence), one of these, or "features"; score_spread:
     how far scores of one list are thought to spread before a label is seen, in log odds, of several the best on
-    validation: the smaller, the stronger the decay; list_spread: the same of the effects of lists.
+    validation: the smaller, the stronger the decay; list_spread: the same of the effects of lists; start: number from 0
+    of a feature that ranks well by itself, such as the score of the search engine: few labels then change its order a
+    little in place of making a new one; start_weight: log odds for one standard deviation of it.
 
     >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), [0, -1, 1, 2]
     >>> StandingRanker().fit(X, y).predict(X).argsort().tolist()
@@ -79,15 +84,20 @@ class StandingRanker(ListRanker):
         view: str = "auto",
         score_spread: Choice = (0.35, 0.18, 0.7),
         list_spread: float = 1.5,
+        start: int | None = None,
+        start_weight: float = 1.0,
     ) -> None:
         self.view = view
         self.score_spread = score_spread
         self.list_spread = list_spread
+        self.start = start
+        self.start_weight = start_weight
 
     def _fit(self, rows: Rows, validation: Rows | None) -> None:
         check_choice("view", self.view, ("auto", *VIEWS))
         check_number("list_spread", self.list_spread, low=0, high=WIDEST)
         spreads = values_of("score_spread", self.score_spread, low=NARROWEST, high=WIDEST)
+        start = self._checked_start(rows.X.shape[1])
         rows.check_has_pairs()
         if rows.n_contradictory:
             warnings.warn(f"{rows.n_contradictory} preferences contradict a grade or each other", stacklevel=3)
@@ -97,20 +107,26 @@ class StandingRanker(ListRanker):
                 Lesson.of(rows, self._columns(rows.X, rows.list_of, view), view)
                 for view in (BY_EVIDENCE if self.view == "auto" else (self.view,))
             ]
-            models = [lesson.learn(spreads[0], self.list_spread) for lesson in lessons]
+            models = [lesson.learn(spreads[0], self.list_spread, start) for lesson in lessons]
             best = int(np.argmax([model.log_evidence for model in models]))
             lesson, model = lessons[best], models[best]
             self.view_ = lesson.view
             self.coef_, self.score_spread_ = model.w, spreads[0]
             watch = self._watch(validation)
             if watch is not None:
-                self._choose(lesson, spreads[1:], watch)
+                self._choose(lesson, spreads[1:], start, watch)
 
-    def _choose(self, lesson: Lesson, spreads: Sequence[float], watch: Watch) -> None:
+    def _checked_start(self, n_features: int) -> tuple[int, float] | None:
+        if self.start is None:
+            return None
+        number = int(check_number("start", self.start, low=0, high=n_features - 1, whole=True))
+        return number, float(check_number("start_weight", self.start_weight, low=-WIDEST, high=WIDEST))
+
+    def _choose(self, lesson: Lesson, spreads: Sequence[float], start: tuple[int, float] | None, watch: Watch) -> None:
         """Take another spread of scores where validation lists are clearly for it."""
         ahead = watch.parts(watch.X @ self.coef_)
         for spread in spreads:
-            coef = lesson.learn(spread, self.list_spread).w
+            coef = lesson.learn(spread, self.list_spread, start).w
             parts = watch.parts(watch.X @ coef)
             if is_ahead(parts, ahead):
                 ahead, self.coef_, self.score_spread_ = parts, coef, spread
