@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from tacit.rerank.learning_curve import CurvePoint, Part
 
 EXAMPLES = """examples:
-  tacit learning-curve lists.txt --method ssbt --against linear
+  tacit learning-curve lists.txt --method standing --against linear
   tacit learning-curve train.txt --test test.txt --method sslambdarank --against lambdarank --by queries
-  tacit learning-curve lists.txt.gz --folds folds.json --method ssbt --share 0.1 --share 1 --out curves"""
+  tacit learning-curve lists.txt.gz --folds folds.json --method standing --share 0.1 --share 1 --out curves"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `tacit learning-curve`."""
     parser.add_argument("train", metavar="TRAIN", help="judged lists (LETOR)")
-    parser.add_argument("--method", default="ssbt", metavar="M", help="ranker of lists (default ssbt)")
+    parser.add_argument("--method", default="standing", metavar="M", help="ranker of lists (default standing)")
     parser.add_argument("--against", metavar="M2", help="another ranker on the same labels, such as linear")
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--test", metavar="F", help="lists to measure on (default: five folds of TRAIN)")

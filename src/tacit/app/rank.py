@@ -144,7 +144,7 @@ def _say_what_is_idle(lists: Lists) -> None:
     idle = count_idle_lists(lists)
     if idle:
         sys.stderr.write(
-            f"{idle} of {len(lists)} lists have no two judged rows of different grades: nothing to learn\n"
+            f"{idle} of {len(lists)} lists have no two judged rows of different grades: no pair to learn from\n"
         )
 
 
