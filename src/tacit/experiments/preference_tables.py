@@ -14,6 +14,7 @@ from tacit.experiments.report import Row, Section
 from tacit.metrics import compare, holm, standard_error
 
 SEMI = ("ssbt", "standing", "sslambdarank", "sslambdamart")
+WITHOUT_UNJUDGED = {"sslambdamart": "lightgbm"}  # of all others the row named -beta0
 UPPER_BOUND = "upper-bound"
 EXTRA_SETTINGS = ("n_neighbours", "beta", "without", "view")  # of rows that only `full` has; not in these tables
 
@@ -66,7 +67,12 @@ def _comparisons(values: Values, shares: Sequence[float]) -> list[list[str]]:
         if UPPER_BOUND in systems:  # what any use of the unjudged rows could add, if it guessed all labels
             pairs = [(UPPER_BOUND, above) for _, above in best]
             lines.append([f"{UPPER_BOUND}, best supervised", *_line(values, shares, pairs)])
-    known = [(name, other) for name in sorted(semi) for other in (f"{name}-beta0", "linear") if other in supervised]
+    known = [
+        (name, other)
+        for name in sorted(semi)
+        for other in (WITHOUT_UNJUDGED.get(name, f"{name}-beta0"), "linear")
+        if other in supervised
+    ]
     return lines + [
         [f"{name}, {other}", *_line(values, shares, [(name, other)] * len(shares))] for name, other in known
     ]
