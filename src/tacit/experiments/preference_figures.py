@@ -12,6 +12,7 @@ from tacit.experiments.figures import new_figure, save
 from tacit.experiments.preference_tables import EXTRA_SETTINGS, SEMI
 from tacit.experiments.report import Report, Row
 
+COLORS = [f"C{number}" for number in range(10)] + ["black", "navy", "darkgreen", "darkviolet"]  # one for each system
 EFFECTS = {"n_neighbours": "number of neighbours K", "beta": "beta"}
 
 
@@ -32,12 +33,14 @@ def _curves(rows: Sequence[Row], n_pairs: Mapping[float, float], metric: str, pa
     """Mean over queries and seeds with a 95 % interval over queries; semi-supervised rankers have whole lines."""
     figure, axes = new_figure(9, 5)
     shift = 1.0
-    for system in dict.fromkeys(row.system for row in rows):
+    for number, system in enumerate(dict.fromkeys(row.system for row in rows)):
         points = {value: _mean_rows(rows, system, value, metric) for value in n_pairs}
         x = shift * np.array([n_pairs[value] for value in points])
         means, errors = np.array(list(points.values())).T
         style = "-" if system in SEMI else ":" if system == "upper-bound" else "--"
-        axes.errorbar(x, means, yerr=1.96 * errors, linestyle=style, marker="o", markersize=3, capsize=2, label=system)
+        color = COLORS[number % len(COLORS)]
+        axes.plot(x, means, linestyle=style, marker="o", markersize=3, color=color, label=system)
+        axes.vlines(x, means - 1.96 * errors, means + 1.96 * errors, color=color, linewidth=0.8, alpha=0.4)
         shift *= 1.015  # so that intervals do not hide each other
     axes.set(xscale="log", xlabel="labelled pairs in a fold's training lists", ylabel=metric)
     axes.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.01, 0.5))  # beside the curves, not over them
