@@ -48,11 +48,7 @@ SETTINGS: Mapping[str, Sequence[dict[str, Any]]] = {
     "bm25": ({},),
     "linear": ({"l2": 0.1}, {"l2": 0.01}, {"l2": 1.0}),
     "ssbt": BETAS,
-    "standing": (
-        {"start": BM25, "score_spread": 0.35},
-        {"start": BM25, "score_spread": 0.18},
-        {"start": BM25, "score_spread": 0.35, "start_weight": 2.0},
-    ),
+    "standing": tuple({"start": BM25, "score_spread": spread} for spread in (0.35, 0.18, 0.7)),
     "lambdarank": ({"l2": 0.1}, {"l2": 0.01}, {"l2": 1.0}),
     "sslambdarank": BETAS,
     "rankboost-semi": ({"unjudged": 0.5}, {"unjudged": 0.1}, {"unjudged": 1.0}),
