@@ -41,24 +41,17 @@ NARROWEST, WIDEST = 1e-3, 1e3  # log odds: beyond, everything is a tie, or certa
 
 @dataclass(frozen=True)
 class Lesson:
-    """The judged rows in the columns of one view."""
+    """The judged rows in the columns of one view, and what is thought of their weights beforehand."""
 
     view: str
     answers: Answers
     size: float  # mean squared length of a row within its list: the variance of scores with weights of variance 1
+    list_spread: float
+    start: np.ndarray
 
-    @classmethod
-    def of(cls, rows: Rows, columns: np.ndarray, view: str) -> Lesson:
-        """All that rows teach, in columns (n_rows, d) of theirs."""
-        size = float(np.mean(np.sum(centre_lists(columns, rows.list_of) ** 2, axis=1)))
-        return cls(view, Answers.of(rows, columns), max(size, LEAST_SIZE))
-
-    def learn(self, score_spread: float, list_spread: float, start: tuple[int, float] | None) -> OrdinalModel:
-        """The model if scores are thought to spread so far around `start`: the number of a feature, and its weight."""
-        around = np.zeros(self.answers.X.shape[1])
-        if start is not None:
-            around[start[0]] = start[1]  # every view begins with the features themselves
-        return OrdinalProblem(self.answers, self.size / score_spread**2, list_spread, around).solve()
+    def learn(self, score_spread: float) -> OrdinalModel:
+        """The model if scores are thought to spread so far around those of `start`."""
+        return OrdinalProblem(self.answers, self.size / score_spread**2, self.list_spread, self.start).solve()
 
 
 class StandingRanker(ListRanker):
@@ -97,36 +90,37 @@ class StandingRanker(ListRanker):
         check_choice("view", self.view, ("auto", *VIEWS))
         check_number("list_spread", self.list_spread, low=0, high=WIDEST)
         spreads = values_of("score_spread", self.score_spread, low=NARROWEST, high=WIDEST)
-        start = self._checked_start(rows.X.shape[1])
+        if self.start is not None:
+            check_number("start", self.start, low=0, high=rows.X.shape[1] - 1, whole=True)
+            check_number("start_weight", self.start_weight, low=-WIDEST, high=WIDEST)
         rows.check_has_pairs()
         if rows.n_contradictory:
             warnings.warn(f"{rows.n_contradictory} preferences contradict a grade or each other", stacklevel=3)
         self.center_, self.spread_ = center_and_spread(rows.X)
         with one_blas_thread():
-            lessons = [
-                Lesson.of(rows, self._columns(rows.X, rows.list_of, view), view)
-                for view in (BY_EVIDENCE if self.view == "auto" else (self.view,))
-            ]
-            models = [lesson.learn(spreads[0], self.list_spread, start) for lesson in lessons]
+            lessons = [self._lesson(rows, view) for view in (BY_EVIDENCE if self.view == "auto" else (self.view,))]
+            models = [lesson.learn(spreads[0]) for lesson in lessons]
             best = int(np.argmax([model.log_evidence for model in models]))
             lesson, model = lessons[best], models[best]
             self.view_ = lesson.view
             self.coef_, self.score_spread_ = model.w, spreads[0]
             watch = self._watch(validation)
             if watch is not None:
-                self._choose(lesson, spreads[1:], start, watch)
+                self._choose(lesson, spreads[1:], watch)
 
-    def _checked_start(self, n_features: int) -> tuple[int, float] | None:
-        if self.start is None:
-            return None
-        number = int(check_number("start", self.start, low=0, high=n_features - 1, whole=True))
-        return number, float(check_number("start_weight", self.start_weight, low=-WIDEST, high=WIDEST))
+    def _lesson(self, rows: Rows, view: str) -> Lesson:
+        columns = self._columns(rows.X, rows.list_of, view)
+        size = float(np.mean(np.sum(centre_lists(columns, rows.list_of) ** 2, axis=1)))
+        start = np.zeros(columns.shape[1])
+        if self.start is not None:
+            start[self.start] = self.start_weight  # every view begins with the features themselves
+        return Lesson(view, Answers.of(rows, columns), max(size, LEAST_SIZE), self.list_spread, start)
 
-    def _choose(self, lesson: Lesson, spreads: Sequence[float], start: tuple[int, float] | None, watch: Watch) -> None:
+    def _choose(self, lesson: Lesson, spreads: Sequence[float], watch: Watch) -> None:
         """Take another spread of scores where validation lists are clearly for it."""
         ahead = watch.parts(watch.X @ self.coef_)
         for spread in spreads:
-            coef = lesson.learn(spread, self.list_spread, start).w
+            coef = lesson.learn(spread).w
             parts = watch.parts(watch.X @ coef)
             if is_ahead(parts, ahead):
                 ahead, self.coef_, self.score_spread_ = parts, coef, spread
