@@ -8,7 +8,7 @@ import pytest
 from tacit.core import Lists, UsageError
 from tacit.data.letor import write_lists
 from tacit.experiments.letor_task import read_letor_corpus
-from tacit.experiments.preference import SHARES, Task, keep_top, run
+from tacit.experiments.preference import EFFECT_BETA, SHARES, Task, keep_top, measure_cell, run
 from tacit.experiments.request import Request
 
 N_LISTS, N_ROWS = 15, 12
@@ -61,6 +61,22 @@ def test_report_has_a_row_for_each_share_and_curves(data, labels, key, tmp_path)
     for name, draw in report.figures.items():
         draw(tmp_path / f"{name}.png")
     assert set(report.figures) == {"curve-nDCG-letor-10", "curve-MAP"}
+
+
+def test_settings_of_a_cell_reach_the_ranker(data):
+    task = Task(read_letor_corpus(data, "MQ2008"), "random")
+
+    def chosen(**cell):
+        return measure_cell(task, {"seed": 0, "share": 0.5} | cell, 1).chosen
+
+    assert chosen(system="ssbt", n_neighbours=2)["beta"] == EFFECT_BETA  # K counts only where neighbours do
+    assert chosen(system="ssbt", beta=7.0)["beta"] == 7
+    assert chosen(system="ssbt", without="expected pairs")["expected"] == 0
+    views = [
+        measure_cell(task, {"system": system, "seed": 0, "share": 0.5} | extra, 1).values["MAP"].tolist()
+        for system, extra in (("standing-beta0", {}), ("standing", {"view": "features"}), ("standing", {}))
+    ]
+    assert views[0] == views[1] != views[2]
 
 
 def test_both_kinds_learn_what_makes_the_grade(data):

@@ -11,7 +11,7 @@ from tacit.experiments.report import Row
 @pytest.fixture
 def rows():
     rng = np.random.default_rng(0)
-    level = {"linear": 0.3, "ssbt-beta0": 0.3, "ssbt": 0.4, "upper-bound": 0.6}
+    level = {"linear": 0.3, "ssbt-beta0": 0.3, "ssbt": 0.4, "sslambdamart": 0.2, "lightgbm": 0.1, "upper-bound": 0.6}
     return [
         Row(system, {"MAP": rng.normal(value, 0.1, 40)}, 1.0, {"share": share, "seed": seed})
         for seed in (0, 1)
@@ -28,7 +28,14 @@ def test_seeds_are_averaged_query_by_query(rows):
 def test_lines_compare_with_the_best_supervised_row_and_with_itself(rows):
     means, tests = preference_tables(rows)
     assert means.header == ["system", "10%", "50%"]
-    assert [line[0] for line in means.rows] == ["linear", "ssbt-beta0", "ssbt", "upper-bound"]
+    assert [line[0] for line in means.rows] == [
+        "linear",
+        "ssbt-beta0",
+        "ssbt",
+        "sslambdamart",
+        "lightgbm",
+        "upper-bound",
+    ]
     lines = {line[0]: line[1:] for line in tests.rows}
     assert [name for name in lines if "upper-bound" in name] == ["upper-bound, best supervised"]
     assert "upper-bound" not in str([line for name, line in lines.items() if "upper-bound" not in name])
@@ -36,3 +43,4 @@ def test_lines_compare_with_the_best_supervised_row_and_with_itself(rows):
     raw = sorted(wilcoxon(values["ssbt", s] - values["ssbt-beta0", s]).pvalue for s in (0.1, 0.5))
     assert f"p {max(2 * raw[0], raw[1]):.2g}" in " ".join(lines["ssbt, ssbt-beta0"])
     assert all(cell.startswith(("ssbt − ", "+")) for cell in lines["ssbt, best supervised"])
+    assert all(cell.startswith("+") for cell in lines["sslambdamart, lightgbm"])  # itself without unjudged rows

@@ -112,6 +112,15 @@ def test_lists_that_order_nothing_are_an_error(name, grades):
 
 
 @every_system
+def test_contradictory_preferences_are_counted(name):
+    X, y, qid = world()
+    worse = np.flatnonzero((qid == qid[0]) & (y == np.nanmin(y[qid == qid[0]])))[0]
+    better = np.flatnonzero((qid == qid[0]) & (y == np.nanmax(y[qid == qid[0]])))[0]
+    with pytest.warns(UserWarning, match="1 preferences contradict"):
+        make(name).fit(X, y, qid, pairs=[[worse, better]], validation=validation_lists())
+
+
+@every_system
 def test_rows_of_another_width_are_an_error(name):
     X, y, qid = world()
     ranker = fitted(name, X, y, qid)

@@ -260,11 +260,6 @@ def test_rows_that_do_not_differ_are_all_alike():
     assert np.array_equal(ranker.predict(np.ones((3, 2))), np.zeros(3))
 
 
-def test_contradictory_preferences_are_counted():
-    with pytest.warns(UserWarning, match="1 preferences contradict"):
-        StandingRanker().fit(np.arange(3.0)[:, None], [0, 1, -1], pairs=[[0, 1]])
-
-
 @pytest.mark.parametrize("wrong", ["view", "width"])
 def test_a_stored_model_whose_parts_do_not_fit_is_refused(tmp_path, wrong):
     X, y, qid, _ = world(0, bent)

@@ -3,8 +3,8 @@
 Labels are kept for a share of each query's documents, drawn at random or the top m by BM25 (`--labels top`), and
 validation labels are cut alike; test lists are whole. Semi-supervised rankers see the unjudged rows, the others do not.
 Rows named `-beta0` are those rankers without all that comes from unjudged rows (neighbours, expected pairs, columns
-made from whole lists, decorrelation), nothing else changed. `upper-bound` is `linear` with all labels of training and
-validation.
+made from whole lists, decorrelation), nothing else changed; as in `linear`, features are scaled over all rows.
+`upper-bound` is `linear` with all labels of training and validation.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ nDCG-letor@10. A subclass says how it learns from grouped rows (`_fit`) and how 
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Self
 
@@ -50,6 +51,8 @@ class ListRanker(BaseEstimator, ABC):
         to choose on, of the same features.
         """
         rows = self._checked_rows(X, y, qid, pairs, pair_weights)
+        if rows.n_contradictory:
+            warnings.warn(f"{rows.n_contradictory} preferences contradict a grade or each other", stacklevel=2)
         self._fit(rows, None if validation is None else self._checked_validation(validation))
         return self
 

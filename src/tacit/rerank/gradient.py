@@ -8,7 +8,6 @@ several values is chosen on validation lists (every combination is trained once)
 from __future__ import annotations
 
 import logging
-import warnings
 from collections.abc import Sequence
 from itertools import product
 from typing import Any, ClassVar, NamedTuple, Self
@@ -116,8 +115,6 @@ class GradientRanker(ListRanker):
     def _fit(self, rows: Rows, validation: Rows | None) -> None:
         settings = self._settings()
         rows.check_has_pairs()
-        if rows.n_contradictory:
-            warnings.warn(f"{rows.n_contradictory} preferences contradict a grade or each other", stacklevel=3)
         self.center_, self.spread_ = center_and_spread(rows.X)
         with one_blas_thread():
             columns = self._columns(rows.X, rows.list_of)

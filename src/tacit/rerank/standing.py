@@ -9,12 +9,12 @@ columns say how a row stands in its whole list (`list_columns`). There are two v
     places      each feature, its distance from the list's mean in standard deviations, and its discounted place
 
 and which one suits differs from collection to collection. The one with the higher evidence is taken, so no label needs
-to be set aside. With `view="features"` unjudged rows say nothing, and the ranker is supervised.
+to be set aside. With `view="features"` the ranker is supervised: of the unjudged rows it takes no more than the scale
+of features, as `linear` does.
 """
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -94,8 +94,6 @@ class StandingRanker(ListRanker):
             check_number("start", self.start, low=0, high=rows.X.shape[1] - 1, whole=True)
             check_number("start_weight", self.start_weight, low=-WIDEST, high=WIDEST)
         rows.check_has_pairs()
-        if rows.n_contradictory:
-            warnings.warn(f"{rows.n_contradictory} preferences contradict a grade or each other", stacklevel=3)
         self.center_, self.spread_ = center_and_spread(rows.X)
         with one_blas_thread():
             lessons = [self._lesson(rows, view) for view in (BY_EVIDENCE if self.view == "auto" else (self.view,))]
