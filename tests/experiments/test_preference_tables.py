@@ -39,6 +39,7 @@ def test_lines_compare_with_the_best_supervised_row_and_with_itself(rows):
     lines = {line[0]: line[1:] for line in tests.rows}
     assert [name for name in lines if "upper-bound" in name] == ["upper-bound, best supervised"]
     assert "upper-bound" not in str([line for name, line in lines.items() if "upper-bound" not in name])
+    assert all("upper-bound − " in cell and " +0.2" in cell for cell in lines["upper-bound, best supervised"])
     values = mean_values(rows, "MAP")
     raw = sorted(wilcoxon(values["ssbt", s] - values["ssbt-beta0", s]).pvalue for s in (0.1, 0.5))
     assert f"p {max(2 * raw[0], raw[1]):.2g}" in " ".join(lines["ssbt, ssbt-beta0"])
