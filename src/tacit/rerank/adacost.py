@@ -19,8 +19,8 @@ from tacit.rerank.rankboost_pairs import CostlyDistribution, PairDistribution
 class AdaCostRanker(RankBoostRanker):
     """RankBoost in which pair weights are importances; all pairs start alike. Parameters as in `RankBoostRanker`.
 
-    >>> X, unjudged, pairs = np.array([[1.0, 0.0], [0.0, 1.0]]), [-1, -1], [[0, 1], [1, 0], [1, 0]]
-    >>> ranker = AdaCostRanker(n_rounds=2).fit(X, unjudged, pairs=pairs, pair_weights=[3.0, 1.0, 1.0])
+    >>> X, pairs = np.tile([[1.0, 0.0], [0.0, 1.0]], (3, 1)), [[0, 1], [3, 2], [5, 4]]
+    >>> ranker = AdaCostRanker(n_rounds=2).fit(X, [-1] * 6, pairs=pairs, pair_weights=[3.0, 1.0, 1.0])
     >>> ranker.stump_weights_.round(3).tolist()
     [-0.347, -0.087]
     """
