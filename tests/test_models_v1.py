@@ -1,0 +1,46 @@
+"""Model folders of format version 1, one for each method that could be saved, written once and kept.
+
+Every later tacit must read them and give the scores that `expected.json` holds. They are never to be written again.
+Scores are compared within float32 rounding, since sums may be ordered otherwise on another kind of processor.
+"""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tacit.rerank import load_ranker
+from tacit.retrieve import load_embedding
+from tacit.search import Searcher
+
+FOLDER = Path(__file__).parent / "models_v1"
+EXPECTED = json.loads((FOLDER / "expected.json").read_text())
+
+
+@pytest.mark.parametrize("method", sorted(EXPECTED["collections"]))
+def test_rankers_of_collections(method):
+    searcher = Searcher.load(FOLDER / method)
+    found = searcher.ranker.scores(searcher.features(EXPECTED["queries"]))
+    np.testing.assert_allclose(found, EXPECTED["collections"][method], rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("method", sorted(EXPECTED["across"]))
+def test_rankers_across_languages(method):
+    searcher = Searcher.load(FOLDER / method)
+    found = searcher.ranker.scores(searcher.features(EXPECTED["cross_queries"]))
+    np.testing.assert_allclose(found, EXPECTED["across"][method], rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("method", sorted(EXPECTED["graphs"]))
+def test_graph_embeddings(method):
+    found = load_embedding(FOLDER / method).embed(np.array(EXPECTED["points"]))
+    np.testing.assert_allclose(found, EXPECTED["graphs"][method], rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("method", sorted(EXPECTED["lists"]))
+def test_rankers_of_lists(method):
+    ranker, name = load_ranker(FOLDER / method)
+    assert name == method
+    found = ranker.predict(np.array(EXPECTED["rows"]), EXPECTED["row_lists"])
+    np.testing.assert_allclose(found, EXPECTED["lists"][method], rtol=1e-6, atol=1e-7)
