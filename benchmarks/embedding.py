@@ -24,11 +24,11 @@ import scipy.sparse as sp
 from numba import njit
 
 from tacit.core import map_blocks
-from tacit.experiments.link_splits import LinkSplit, split_links
-from tacit.experiments.link_task import read_linked_corpus
+from tacit.experiments.links.splits import LinkSplit, split_links
+from tacit.experiments.links.task import read_linked_corpus
 from tacit.retrieve import EmbeddingRanker
-from tacit.retrieve.embedding_sgd import EmbeddingSettings, EmbeddingTrainer, Sides, Tables
-from tacit.retrieve.training import LARGEST_TRIPLE_BLOCK
+from tacit.retrieve.margin.embedding_sgd import EmbeddingSettings, EmbeddingTrainer, Sides, Tables
+from tacit.retrieve.margin.training import LARGEST_TRIPLE_BLOCK
 from tacit.retrieve.validation import HeldOut, held_out_queries, measure
 
 DIM = 100

@@ -37,7 +37,7 @@ import numpy as np
 import sklearn
 from sklearn.datasets import load_svmlight_file
 
-from tacit.data.letor import read_lists
+from tacit.data.letor.files import read_lists
 
 N_COPIES = 11
 

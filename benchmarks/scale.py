@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.retrieve.embedding_sgd import EmbeddingSettings, EmbeddingTrainer, Sides, Tables
+from tacit.retrieve.margin.embedding_sgd import EmbeddingSettings, EmbeddingTrainer, Sides, Tables
 
 DIM, N_WORDS, WORDS_PER_ITEM, N_QUERIES = 100, 30_000, 20, 12_800
 

@@ -21,12 +21,12 @@ import numpy as np
 from tacit.core import one_blas_thread
 from tacit.experiments.letor_task import cut_labels, read_letor_corpus
 from tacit.rerank import get_list_system
-from tacit.rerank.gradient_training import Source, total_loss
-from tacit.rerank.losses import SwapLoss
-from tacit.rerank.neighbours import find_neighbours
-from tacit.rerank.regularizer import NeighbourRegularizer
+from tacit.rerank.gradient.losses import SwapLoss
+from tacit.rerank.gradient.neighbours import find_neighbours
+from tacit.rerank.gradient.regularizer import NeighbourRegularizer
+from tacit.rerank.gradient.scorers import make_scorer
+from tacit.rerank.gradient.training import Source, total_loss
 from tacit.rerank.rows import Rows
-from tacit.rerank.scorers import make_scorer
 
 K, COPIES = 5, (1, 2, 4, 8)
 

@@ -9,8 +9,8 @@ import argparse
 import os
 from pathlib import Path
 
-from tacit.experiments.link_splits import split_links
-from tacit.experiments.link_task import LinkTask, read_linked_corpus
+from tacit.experiments.links.splits import split_links
+from tacit.experiments.links.task import LinkTask, read_linked_corpus
 from tacit.features import TextVectorizer
 from tacit.retrieve import get_system
 

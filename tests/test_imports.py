@@ -21,13 +21,33 @@ BELOW = {
     "retrieve": ("core", "kernels", "data", "store", "features", "metrics"),
     "rerank": ("core", "kernels", "data", "store", "features", "metrics", "retrieve"),
 }
+# Families of one package: whom each may import beside the modules at the top of its package. Registries and the like,
+# which stand above their families, are named in ABOVE.
+FAMILIES = {
+    "retrieve": {"lexical": (), "margin": (), "latent": ("margin",), "graph": ("margin",)},
+    "rerank": {
+        "gradient": (),
+        "propagation": ("gradient",),
+        "linear": ("gradient", "propagation"),
+        "boosting": ("gradient",),
+        "transduction": ("boosting", "linear"),
+    },
+    "data": {"letor": (), "pydocs": ()},
+    "features": {"text": ()},
+}
+ABOVE = {
+    "retrieve": {"registry", "state", "mixture", "cross_systems", "__init__"},
+    "rerank": {"registry", "state", "ranking_lists", "learning_curve", "__init__"},
+    "data": {"__init__", "trec", "training"},
+    "features": {"__init__", "cfh", "query_document"},
+}
 BELOW["search"] = (*BELOW["rerank"], "rerank")
 BELOW["experiments"] = (*BELOW["search"], "search")
 BELOW["app"] = (*BELOW["experiments"], "experiments")
 
 
-def imported_rooms(file):
-    """Rooms that a file imports, nested imports included."""
+def imported_modules(file):
+    """Modules of ours that a file imports, nested imports included."""
     for node in ast.walk(ast.parse(file.read_text("utf-8"))):
         names = []
         if isinstance(node, ast.Import):
@@ -37,7 +57,7 @@ def imported_rooms(file):
             names = [f"tacit.{alias.name}" for alias in node.names] if node.module == "tacit" else [node.module]
         for name in names:
             if name.startswith("tacit."):
-                yield name.split(".")[1]
+                yield name
 
 
 FILES = sorted(SOURCE.glob("*/**/*.py"))
@@ -48,7 +68,27 @@ def test_imports_follow_the_arrows(file):
     room = file.relative_to(SOURCE).parts[0]
     assert room in BELOW, f"{room} is no room of the design"
     allowed = {room, "__version__", *BELOW[room]}
-    assert set(imported_rooms(file)) <= allowed
+    assert {name.split(".")[1] for name in imported_modules(file)} <= allowed
+
+
+@pytest.mark.parametrize("file", [f for f in FILES if f.relative_to(SOURCE).parts[0] in FAMILIES], ids=str)
+def test_families_follow_their_arrows(file):
+    package, *rest = file.relative_to(SOURCE).with_suffix("").parts
+    families = FAMILIES[package]
+    known = set(families) if len(rest) == 1 else {rest[0], *families[rest[0]]}
+    if len(rest) == 1 and rest[0] in ABOVE[package]:
+        return
+    found = {name.split(".")[2] for name in imported_modules(file) if name.startswith(f"tacit.{package}.")}
+    reached = found & set(families)
+    if len(rest) == 1:
+        assert not reached, f"{file} stands below the families of {package} and imports {reached}"
+    assert reached <= known
+    assert len(rest) == 1 or not found & (ABOVE[package] - {"__init__"}), f"{file} imports what stands above it"
+
+
+def test_no_folder_holds_too_many_files():
+    for folder in {file.parent for file in FILES}:
+        assert len([*folder.glob("*.py")]) <= 18, f"{folder} wants families"
 
 
 def test_every_room_says_what_it_is():

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from tacit.core import Collection, Links, UsageError
-from tacit.experiments import content
-from tacit.experiments.content import content_texts, first_sentence, short_texts
-from tacit.experiments.content_cost import cost_section
-from tacit.experiments.link_plan import link_options
-from tacit.experiments.link_task import count_words
+from tacit.experiments.content import experiment as content
+from tacit.experiments.content.cost import cost_section
+from tacit.experiments.content.experiment import content_texts, first_sentence, short_texts
+from tacit.experiments.links.plan import link_options
+from tacit.experiments.links.task import count_words
 from tacit.experiments.request import Request
 
 
@@ -55,9 +55,9 @@ def test_all_words_are_refused(tmp_path):
 
 
 def test_the_cost_table_names_three_ways(corpus, monkeypatch):
-    monkeypatch.setattr("tacit.experiments.content_cost.N_TARGETS", 50)
-    monkeypatch.setattr("tacit.experiments.content_cost.N_PLACES", 1000)
-    monkeypatch.setattr("tacit.experiments.content_cost.N_QUERIES", 3)
+    monkeypatch.setattr("tacit.experiments.content.cost.N_TARGETS", 50)
+    monkeypatch.setattr("tacit.experiments.content.cost.N_PLACES", 1000)
+    monkeypatch.setattr("tacit.experiments.content.cost.N_QUERIES", 3)
     texts = content_texts(corpus, 1000)
     section = cost_section(texts.bodies, texts.targets, 4, 0)
     assert [row[0].split(",")[0] for row in section.rows] == ["ssi-uv", "hash-10m", "tfidf"]

@@ -8,10 +8,10 @@ import scipy.sparse as sp
 
 from tacit.core import Collection, Links, UsageError
 from tacit.data import read_collection, read_links, read_pairs
-from tacit.experiments import crosslang
-from tacit.experiments.crosslang_systems import CL_LSI_DIMS, Setting, SystemBench, check_name, needs_dictionary
-from tacit.experiments.crosslang_task import CrossCorpus, CrossTask, align, count_japanese, split_mates
-from tacit.experiments.link_task import count_words
+from tacit.experiments.crosslang import experiment as crosslang
+from tacit.experiments.crosslang.systems import CL_LSI_DIMS, Setting, SystemBench, check_name, needs_dictionary
+from tacit.experiments.crosslang.task import CrossCorpus, CrossTask, align, count_japanese, split_mates
+from tacit.experiments.links.task import count_words
 from tacit.experiments.request import Request
 from tacit.retrieve import CROSS_SYSTEMS, ClLsiRanker
 

@@ -5,7 +5,15 @@ import pytest
 import scipy.sparse as sp
 
 from tacit.core import UsageError
-from tacit.experiments.feedback import BM25, SETTINGS, JudgedList, choose_setting, read_judged_lists, run, score_list
+from tacit.experiments.feedback.experiment import (
+    BM25,
+    SETTINGS,
+    JudgedList,
+    choose_setting,
+    read_judged_lists,
+    run,
+    score_list,
+)
 from tacit.experiments.request import Request
 from tacit.features.query_document import MEASURES
 from tacit.rerank import LIST_SYSTEMS

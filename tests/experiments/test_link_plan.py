@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tacit.experiments.link_plan import link_options, plan_links
+from tacit.experiments.links.plan import link_options, plan_links
 from tacit.experiments.request import Request
 
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from tacit.core import Lists, UsageError
-from tacit.data.letor import write_lists
+from tacit.data.letor.files import write_lists
 from tacit.experiments.letor_task import read_letor_corpus
-from tacit.experiments.preference import EFFECT_BETA, SHARES, Task, keep_top, measure_cell, run
+from tacit.experiments.preference.experiment import EFFECT_BETA, SHARES, Task, keep_top, measure_cell, run
 from tacit.experiments.request import Request
 
 N_LISTS, N_ROWS = 15, 12

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import wilcoxon
 
-from tacit.experiments.preference_tables import mean_values, preference_tables
+from tacit.experiments.preference.tables import mean_values, preference_tables
 from tacit.experiments.report import Row
 
 

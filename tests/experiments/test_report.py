@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tacit.experiments.cells import CellCache
-from tacit.experiments.link_figures import link_figures
+from tacit.experiments.links.figures import link_figures
 from tacit.experiments.markdown import to_markdown
 from tacit.experiments.report import Report, Row
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from tacit.core import DataError, UsageError
 from tacit.experiments.request import Request
-from tacit.experiments.reuters import ALONE, draw_precision, make_ranker, run
-from tacit.experiments.reuters_task import RANKS, TopicTask, jaccard, precision_at, read_reuters
+from tacit.experiments.reuters.experiment import ALONE, draw_precision, make_ranker, run
+from tacit.experiments.reuters.task import RANKS, TopicTask, jaccard, precision_at, read_reuters
 from tacit.retrieve import CosineRanker
 
 

@@ -5,8 +5,8 @@ import pytest
 
 from tacit.core import UsageError
 from tacit.experiments.request import Request
-from tacit.experiments.spiral import make_spiral, run
-from tacit.experiments.spiral_figures import example_forces
+from tacit.experiments.spiral.experiment import make_spiral, run
+from tacit.experiments.spiral.figures import example_forces
 
 
 @pytest.fixture(scope="module")

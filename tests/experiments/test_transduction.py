@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from tacit.core import UsageError
-from tacit.experiments import transduction
 from tacit.experiments.request import Request
-from tacit.experiments.transduction_analysis import weight_statistics
+from tacit.experiments.transduction import experiment as transduction
+from tacit.experiments.transduction.analysis import weight_statistics
 
 
 def test_a_quick_run_measures_and_draws(data_folder, tmp_path, monkeypatch):

@@ -8,7 +8,7 @@ import pytest
 from tacit.core import DataError, UsageError
 from tacit.experiments.registry import get_experiment
 from tacit.experiments.request import Request
-from tacit.experiments.usps_task import GRIDS, SYSTEMS, choose_by_turns, first_setting, read_task
+from tacit.experiments.usps.task import GRIDS, SYSTEMS, choose_by_turns, first_setting, read_task
 
 
 @pytest.fixture

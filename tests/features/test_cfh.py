@@ -15,8 +15,8 @@ from tacit.features.cfh import (
     hash_map,
     informative_terms,
 )
-from tacit.features.vectorizer import TextVectorizer
-from tacit.features.word_grams import WordGramVectorizer
+from tacit.features.text.vectorizer import TextVectorizer
+from tacit.features.text.word_grams import WordGramVectorizer
 
 SEEDS = st.integers(0, 2**32 - 1)
 

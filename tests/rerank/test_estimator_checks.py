@@ -9,7 +9,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tacit.metrics import evaluate_rows
 from tacit.rerank import LIST_SYSTEMS
-from tacit.rerank.rankboost import RankBoostRanker
+from tacit.rerank.boosting.rankboost import RankBoostRanker
 
 SMALL_BUDGETS = {"n_rounds": 6, "max_rounds": 1, "n_epochs": 2, "n_trees": 3, "n_leaf_rows": 1, "alpha": 0.5}
 

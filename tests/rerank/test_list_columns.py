@@ -9,12 +9,12 @@ from scipy.optimize import minimize
 from scipy.stats import rankdata
 
 from tacit.metrics import evaluate_rows
-from tacit.rerank.bradley_terry import BradleyTerryRanker
-from tacit.rerank.gradient import center_and_spread
-from tacit.rerank.gradient_training import is_ahead
+from tacit.rerank.gradient.bradley_terry import BradleyTerryRanker
+from tacit.rerank.gradient.ranker import center_and_spread
+from tacit.rerank.gradient.scorers import make_scorer
+from tacit.rerank.gradient.training import is_ahead
 from tacit.rerank.list_columns import LEAST_SPREAD, decorrelation, list_quantiles, list_ranks
 from tacit.rerank.rows import group_rows
-from tacit.rerank.scorers import make_scorer
 
 
 @given(seed=st.integers(0, 2**32 - 1))

@@ -8,15 +8,15 @@ from sklearn.svm import LinearSVC
 
 from tacit.core import Lists, MissingExtraError, TacitError
 from tacit.metrics import evaluate_rows
-from tacit.rerank.lambdamart import LambdaMartRanker, derivatives
-from tacit.rerank.lambdamart_trees import LightGbmRanker
-from tacit.rerank.losses import PairLoss
-from tacit.rerank.prf import FeedbackRanker
-from tacit.rerank.rankboost import RankBoostRanker
-from tacit.rerank.rankboost_semi import SemiRankBoostRanker
-from tacit.rerank.ranksvm import RankSvmRanker
+from tacit.rerank.boosting.lambdamart import LambdaMartRanker, derivatives
+from tacit.rerank.boosting.lightgbm import LightGbmRanker
+from tacit.rerank.boosting.rankboost import RankBoostRanker
+from tacit.rerank.boosting.semi import SemiRankBoostRanker
+from tacit.rerank.gradient.losses import PairLoss
+from tacit.rerank.linear.ranksvm import RankSvmRanker
+from tacit.rerank.linear.tsvm import TransductiveSvmRanker
+from tacit.rerank.propagation.prf import FeedbackRanker
 from tacit.rerank.rows import Rows, group_rows
-from tacit.rerank.tsvm import TransductiveSvmRanker
 
 
 def world(seed=0, n_lists=12, n=20, share=1.0):
@@ -106,7 +106,7 @@ def test_without_lightgbm_the_extra_is_named(monkeypatch):
 
 def test_too_few_rows_for_a_leaf_are_told():
     from tacit.core import TacitError
-    from tacit.rerank.lambdamart import LambdaMartRanker
+    from tacit.rerank.boosting.lambdamart import LambdaMartRanker
 
     with pytest.raises(TacitError, match="no feature splits the 3 rows into leaves of 20"):
         LambdaMartRanker().fit(np.eye(3), [0, 1, 2])

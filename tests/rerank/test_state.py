@@ -5,7 +5,7 @@ import pytest
 
 from tacit.core import NotFittedError, StoreError, TacitError
 from tacit.rerank import state
-from tacit.rerank.rankboost import RankBoostRanker
+from tacit.rerank.boosting.rankboost import RankBoostRanker
 from tacit.store import Stored, load_model, save_model
 
 

@@ -5,7 +5,6 @@ import pytest
 import scipy.sparse as sp
 
 from tacit.core import Links, TacitError
-from tacit.retrieve.embedding import EmbeddingRanker
 from tacit.retrieve.explanation import (
     Explanation,
     Term,
@@ -16,6 +15,7 @@ from tacit.retrieve.explanation import (
     strongest_first,
     word_terms,
 )
+from tacit.retrieve.margin.embedding import EmbeddingRanker
 
 # Form: its parameters, and the kinds of terms that it has.
 FORMS = {

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from tacit.retrieve import mix, translation_matrix
+from tacit.experiments.crosslang.translation import translation_matrix
+from tacit.retrieve import mix
 from tacit.retrieve.validation import HeldOut
 
 N = 40

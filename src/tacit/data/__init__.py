@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from tacit.data.collections import read_collection, read_queries, write_collection
     from tacit.data.edict import has_edict, read_edict
     from tacit.data.files import open_output, read_lines
-    from tacit.data.folds import read_folds
     from tacit.data.ids import document_names
-    from tacit.data.letor import read_lists, write_lists
+    from tacit.data.letor.files import read_lists, write_lists
+    from tacit.data.letor.folds import read_folds
     from tacit.data.links import read_links, read_pairs, write_links
     from tacit.data.preferences import Preferences, read_preferences, read_triples
-    from tacit.data.pydocs import pydocs_versions, read_pydocs
+    from tacit.data.pydocs.corpus import pydocs_versions, read_pydocs
     from tacit.data.training import judged_pairs, read_clicks
     from tacit.data.trec import check_known, judgments_of_lists, read_qrels, read_run, write_qrels, write_run
 
@@ -65,25 +65,25 @@ _HOME_OF = {
     "judged_pairs": "training",
     "judgments_of_lists": "trec",
     "open_output": "files",
-    "pydocs_versions": "pydocs",
+    "pydocs_versions": "pydocs.corpus",
     "read_click_log": "clicks",
     "read_clicks": "training",
     "read_collection": "collections",
     "read_edict": "edict",
-    "read_folds": "folds",
+    "read_folds": "letor.folds",
     "read_lines": "files",
     "read_links": "links",
-    "read_lists": "letor",
+    "read_lists": "letor.files",
     "read_pairs": "links",
     "read_preferences": "preferences",
-    "read_pydocs": "pydocs",
+    "read_pydocs": "pydocs.corpus",
     "read_qrels": "trec",
     "read_queries": "collections",
     "read_run": "trec",
     "read_triples": "preferences",
     "write_collection": "collections",
     "write_links": "links",
-    "write_lists": "letor",
+    "write_lists": "letor.files",
     "write_qrels": "trec",
     "write_run": "trec",
 }

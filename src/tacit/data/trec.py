@@ -160,7 +160,7 @@ def _opening(lines: Iterator[tuple[int, str]]) -> list[tuple[int, str]]:
 
 
 def _read_letor(path: FilePath) -> Judgments:
-    from tacit.data.letor import read_lists  # compiled code, and only this form needs it
+    from tacit.data.letor.files import read_lists  # compiled code, and only this form needs it
 
     place = display_name(path)
     if place == "<stdin>":  # its first lines are read already

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tacit.core import Collection, Links
-from tacit.experiments.link_splits import split_links
-from tacit.experiments.link_task import LinkTask, count_words
+from tacit.experiments.links.splits import split_links
+from tacit.experiments.links.task import LinkTask, count_words
 from tacit.experiments.report import Report, Row
 from tacit.retrieve import SYSTEMS
 from tacit.search import Searcher

@@ -14,7 +14,7 @@ import numpy as np
 
 from tacit.core import Lists, TacitError, check_choice, check_number
 from tacit.data import read_folds, read_lists
-from tacit.data.folds import Fold
+from tacit.data.letor.folds import Fold
 from tacit.metrics import evaluate_rows
 from tacit.rerank.label_cuts import cut_labels as cut_labels  # part of the protocol
 

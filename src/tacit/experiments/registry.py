@@ -38,33 +38,38 @@ EXPERIMENTS = {
     experiment.name: experiment
     for experiment in (
         Experiment(
-            "links", "rank the documents that a document links to (HTR tables 2-3, SSI tables 1-4)", LINKED, "links"
+            "links",
+            "rank the documents that a document links to (HTR tables 2-3, SSI tables 1-4)",
+            LINKED,
+            "links.experiment",
         ),
-        Experiment("keywords", "the same for queries of 5, 10 and 20 words (SSI tables 5-6)", LINKED, "keywords"),
+        Experiment("keywords", "the same for queries of 5, 10 and 20 words (SSI tables 5-6)", LINKED, "links.keywords"),
         Experiment(
             "crosslang",
             "a Japanese document asks for English ones (SSI table 9, figure 2, mate finding)",
             TWO_LANGUAGES,
-            "crosslang",
+            "crosslang.experiment",
         ),
-        Experiment("content", "match a page's body to titles and first sentences (SSI table 11)", LINKED, "content"),
+        Experiment(
+            "content", "match a page's body to titles and first sentences (SSI table 11)", LINKED, "content.experiment"
+        ),
         Experiment(
             "usps",
             "place unseen digits in an embedding of the training digits (HTR table 1, figure 2)",
             "TACIT_DATA with text/usps",
-            "usps",
+            "usps.experiment",
         ),
         Experiment(
             "reuters",
             "unseen news stories ask for stories of their topics, without labels (HTR figure 1)",
             "TACIT_DATA with text/reuters21578",
-            "reuters",
+            "reuters.experiment",
         ),
         Experiment(
             "transduction",
             "a ranker trained for each test list (TRANS tables 2-5, figures 3-6)",
             LETOR_NEEDS,
-            "transduction",
+            "transduction.experiment",
         ),
         Experiment(
             "semi-auc",
@@ -76,14 +81,16 @@ EXPERIMENTS = {
             "feedback",
             "the first answers to a query are judged, the rest is ranked again (PREF figure 6)",
             "TACIT_DATA with text/ (cranfield, cacm, cisi)",
-            "feedback",
+            "feedback.experiment",
         ),
-        Experiment("spiral", "one preference between the ends of a spiral (PREF figures 2-4)", "nothing", "spiral"),
+        Experiment(
+            "spiral", "one preference between the ends of a spiral (PREF figures 2-4)", "nothing", "spiral.experiment"
+        ),
         Experiment(
             "preference",
             "few labels of LETOR lists, with and without the unjudged rows (PREF figures 5 and 7)",
             LETOR_NEEDS,
-            "preference",
+            "preference.experiment",
         ),
     )
 }

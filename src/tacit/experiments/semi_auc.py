@@ -27,8 +27,8 @@ from tacit.experiments.report import Report, Row, Section
 from tacit.experiments.request import Request
 from tacit.features import TextVectorizer
 from tacit.metrics import compare, evaluate_rows
-from tacit.rerank.auc import AucRanker, SemiAucRanker
 from tacit.rerank.base import ListRanker
+from tacit.rerank.linear.auc import AucRanker, SemiAucRanker
 from tacit.retrieve import LsiRanker
 
 DIM, L2, N_SPLITS = 100, 1.0, 5

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tacit.core import Lists, TacitError, check_choice, check_number, track
-from tacit.data.folds import Fold
+from tacit.data.letor.folds import Fold
 from tacit.metrics import Evaluation, evaluate_rows, parse_measure
 from tacit.rerank.label_cuts import cut_labels, cut_queries
 from tacit.rerank.ranking_lists import RankingTask, fit_lists

@@ -9,7 +9,7 @@ import numpy as np
 
 from tacit.core import Lists, Run, TacitError, UsageError, track
 from tacit.data import Preferences, document_names
-from tacit.data.folds import Fold
+from tacit.data.letor.folds import Fold
 from tacit.metrics import parse_measure
 from tacit.rerank.base import ListRanker
 from tacit.rerank.registry import get_list_system

@@ -44,85 +44,103 @@ UNJUDGED = {
 }  # fmt: skip
 
 _SYSTEMS: tuple[ListSystem, ...] = (
-    ListSystem("rankboost", "rankboost:RankBoostRanker", "stumps, each against the pairs still ordered wrongly"),
-    ListSystem("adacost", "adacost:AdaCostRanker", "rankboost in which the weights of pairs are costs of mistakes"),
+    ListSystem(
+        "rankboost", "boosting.rankboost:RankBoostRanker", "stumps, each against the pairs still ordered wrongly"
+    ),
+    ListSystem(
+        "adacost", "boosting.adacost:AdaCostRanker", "rankboost in which the weights of pairs are costs of mistakes"
+    ),
     ListSystem(
         "fg",
-        "transduction:TransductiveRanker",
+        "transduction.ranker:TransductiveRanker",
         "a ranker for each list, on features that kernel PCA finds in it",
         {"discover": "kernel-pca"},
     ),
     ListSystem(
         "iw",
-        "transduction:TransductiveRanker",
+        "transduction.ranker:TransductiveRanker",
         "a ranker for each list, from training pairs that are like its own",
         {"adapt": "kliep"},
     ),
     ListSystem(
         "fg+iw",
-        "transduction:TransductiveRanker",
+        "transduction.ranker:TransductiveRanker",
         "both, the weights by the features found",
         {"discover": "kernel-pca", "adapt": "kliep"},
     ),
-    ListSystem("kpca-train", "discovery:DiscoveredFeaturesRanker", "one ranker, each list by directions of its own"),
+    ListSystem(
+        "kpca-train",
+        "transduction.discovery:DiscoveredFeaturesRanker",
+        "one ranker, each list by directions of its own",
+    ),
     ListSystem(
         "kpca-pooled",
-        "discovery:DiscoveredFeaturesRanker",
+        "transduction.discovery:DiscoveredFeaturesRanker",
         "one ranker, all lists by directions of the training documents",
         {"source": "pooled"},
     ),
     ListSystem(
         "fg-precomputed",
-        "transduction:TransductiveRanker",
+        "transduction.ranker:TransductiveRanker",
         "rankers of clusters of lists, mixed by principal angles",
         {"discover": "kernel-pca", "mode": "precomputed"},
     ),
     ListSystem(
         "iw-precomputed",
-        "transduction:TransductiveRanker",
+        "transduction.ranker:TransductiveRanker",
         "rankers of random weightings, mixed by mean embeddings",
         {"adapt": "kliep", "mode": "precomputed"},
     ),
     ListSystem(
-        "guarded", "guarded:GuardedRanker", "rankboost and a linear fg, each trusted as validation lists bear it out"
+        "guarded",
+        "transduction.guarded:GuardedRanker",
+        "rankboost and a linear fg, each trusted as validation lists bear it out",
     ),
-    ListSystem("auc-logistic", "auc:AucRanker", "linear, exponential AUC loss in linear time"),
-    ListSystem("auc-semi", "auc:SemiAucRanker", "auc-logistic and the manifold order of the best unjudged rows"),
+    ListSystem("auc-logistic", "linear.auc:AucRanker", "linear, exponential AUC loss in linear time"),
+    ListSystem("auc-semi", "linear.auc:SemiAucRanker", "auc-logistic and the manifold order of the best unjudged rows"),
     ListSystem(
-        "manifold", "manifold:ManifoldRanker", "manifold ranking: relevance spreads to neighbours, own lists only"
+        "manifold",
+        "propagation.manifold:ManifoldRanker",
+        "manifold ranking: relevance spreads to neighbours, own lists only",
     ),
     ListSystem(
         "linear",
-        "bradley_terry:BradleyTerryRanker",
+        "gradient.bradley_terry:BradleyTerryRanker",
         "linear pairwise logistic model: the honest baseline",
         {"n_hidden": 0, "l2": LINEAR_DECAYS},
     ),
-    ListSystem("bt", "bradley_terry:BradleyTerryRanker", "Bradley-Terry, one hidden layer"),
+    ListSystem("bt", "gradient.bradley_terry:BradleyTerryRanker", "Bradley-Terry, one hidden layer"),
     ListSystem(
         "ssbt",
-        "bradley_terry:BradleyTerryRanker",
+        "gradient.bradley_terry:BradleyTerryRanker",
         "linear, with the preference regularizer, expected pairs and quantiles of lists",
         {"n_hidden": 0, "l2": (1.0, 0.1), "n_epochs": 50} | UNJUDGED,
     ),
     ListSystem(
         "standing",
-        "standing:StandingRanker",
+        "linear.standing:StandingRanker",
         "grades regressed on how a row stands in its whole list, judged or not; with effects of lists",
     ),
-    ListSystem("lambdarank", "lambdarank:LambdaRankRanker", "pairs weighted by what their swap changes in nDCG"),
+    ListSystem(
+        "lambdarank", "gradient.lambdarank:LambdaRankRanker", "pairs weighted by what their swap changes in nDCG"
+    ),
     ListSystem(
         "sslambdarank",
-        "lambdarank:LambdaRankRanker",
+        "gradient.lambdarank:LambdaRankRanker",
         "linear lambdarank, with the rank-sensitive preference regularizer and all else that ssbt has",
         {"n_hidden": 0, "l2": (1.0, 0.1), "n_epochs": 50} | UNJUDGED,
     ),
-    ListSystem("sslambdamart", "lambdamart:LambdaMartRanker", "trees on the gradients of sslambdarank (extra bench)"),
-    ListSystem("lightgbm", "lambdamart_trees:LightGbmRanker", "LambdaMART of LightGBM on judged rows (extra bench)"),
-    ListSystem("ranksvm", "ranksvm:RankSvmRanker", "linear SVM of differences"),
-    ListSystem("tsvm", "tsvm:TransductiveSvmRanker", "transductive SVM, labels of unjudged rows switched"),
-    ListSystem("rankboost-semi", "rankboost_semi:SemiRankBoostRanker", "rankboost, grades guessed from neighbours"),
-    ListSystem("prf", "prf:FeedbackRanker", "pseudo relevance feedback: nearness to the top, own lists only"),
-    ListSystem("prf-neg", "prf:FeedbackRanker", "prf, away from the rest of the list", {"negatives": True}),
+    ListSystem(
+        "sslambdamart", "boosting.lambdamart:LambdaMartRanker", "trees on the gradients of sslambdarank (extra bench)"
+    ),
+    ListSystem("lightgbm", "boosting.lightgbm:LightGbmRanker", "LambdaMART of LightGBM on judged rows (extra bench)"),
+    ListSystem("ranksvm", "linear.ranksvm:RankSvmRanker", "linear SVM of differences"),
+    ListSystem("tsvm", "linear.tsvm:TransductiveSvmRanker", "transductive SVM, labels of unjudged rows switched"),
+    ListSystem("rankboost-semi", "boosting.semi:SemiRankBoostRanker", "rankboost, grades guessed from neighbours"),
+    ListSystem(
+        "prf", "propagation.prf:FeedbackRanker", "pseudo relevance feedback: nearness to the top, own lists only"
+    ),
+    ListSystem("prf-neg", "propagation.prf:FeedbackRanker", "prf, away from the rest of the list", {"negatives": True}),
 )
 
 LIST_SYSTEMS: dict[str, ListSystem] = {system.name: system for system in _SYSTEMS}

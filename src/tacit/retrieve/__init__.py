@@ -1,21 +1,22 @@
 """Rankers of a whole collection: given a query, order every document."""
 
 from tacit.retrieve.base import CollectionRanker
-from tacit.retrieve.bm25 import Bm25Ranker
-from tacit.retrieve.cfh import CfhRanker
-from tacit.retrieve.cl_lsi import ClLsiRanker
-from tacit.retrieve.cosine import CosineRanker
-from tacit.retrieve.cross import CrossRanker
 from tacit.retrieve.cross_systems import CROSS_SYSTEMS, CrossSystem, get_cross_system
-from tacit.retrieve.embedding import EmbeddingRanker
-from tacit.retrieve.expansion import QueryExpansionRanker
-from tacit.retrieve.graph_embedding import GraphEmbedding
-from tacit.retrieve.graph_state import load_embedding, save_embedding
-from tacit.retrieve.htr_pairs import HtrPairsRanker
-from tacit.retrieve.laplacian import LaplacianEigenmaps
-from tacit.retrieve.lsi import LsiRanker, LsiTfidfRanker
+from tacit.retrieve.graph.embedding import GraphEmbedding
+from tacit.retrieve.graph.laplacian import LaplacianEigenmaps
+from tacit.retrieve.graph.state import load_embedding, save_embedding
+from tacit.retrieve.latent.cl_lsi import ClLsiRanker
+from tacit.retrieve.latent.lsi import LsiRanker, LsiTfidfRanker
+from tacit.retrieve.latent.reconstruction import ReconstructionRanker
+from tacit.retrieve.lexical.bm25 import Bm25Ranker
+from tacit.retrieve.lexical.cosine import CosineRanker
+from tacit.retrieve.lexical.expansion import QueryExpansionRanker
+from tacit.retrieve.margin.cfh import CfhRanker
+from tacit.retrieve.margin.cross import CrossRanker
+from tacit.retrieve.margin.embedding import EmbeddingRanker
+from tacit.retrieve.margin.htr_pairs import HtrPairsRanker
+from tacit.retrieve.margin.wordpair_forms import FullPairRanker, HashedPairRanker, SparsePairRanker
 from tacit.retrieve.mixture import Mixture, mix
-from tacit.retrieve.reconstruction import ReconstructionRanker
 from tacit.retrieve.registry import (
     RANKER_CLASSES,
     SYSTEMS,
@@ -23,8 +24,6 @@ from tacit.retrieve.registry import (
     get_system,
 )
 from tacit.retrieve.state import ranker_from_state, ranker_state
-from tacit.retrieve.translation import translation_matrix
-from tacit.retrieve.wordpair_forms import FullPairRanker, HashedPairRanker, SparsePairRanker
 
 __all__ = [
     "CROSS_SYSTEMS",
@@ -57,5 +56,4 @@ __all__ = [
     "ranker_from_state",
     "ranker_state",
     "save_embedding",
-    "translation_matrix",
 ]

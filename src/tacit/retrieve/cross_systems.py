@@ -12,8 +12,8 @@ from typing import Any
 
 from tacit.core import check_choice
 from tacit.retrieve.base import CollectionRanker
-from tacit.retrieve.cl_lsi import ClLsiRanker
-from tacit.retrieve.cross import CrossRanker
+from tacit.retrieve.latent.cl_lsi import ClLsiRanker
+from tacit.retrieve.margin.cross import CrossRanker
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tacit.core import Features
-from tacit.retrieve.lsi import ALPHAS
+from tacit.retrieve.latent.lsi import ALPHAS
 from tacit.retrieve.validation import HeldOut, ScoreRows, choose_mixture
 
 

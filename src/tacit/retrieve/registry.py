@@ -11,17 +11,17 @@ from typing import Any, Literal
 
 from tacit.core import check_choice
 from tacit.retrieve.base import CollectionRanker
-from tacit.retrieve.bm25 import Bm25Ranker
-from tacit.retrieve.cfh import CfhRanker
-from tacit.retrieve.cl_lsi import ClLsiRanker
-from tacit.retrieve.cosine import CosineRanker
-from tacit.retrieve.cross import CrossRanker
-from tacit.retrieve.embedding import EmbeddingRanker
-from tacit.retrieve.expansion import QueryExpansionRanker
-from tacit.retrieve.htr_pairs import HtrPairsRanker
-from tacit.retrieve.lsi import LsiRanker, LsiTfidfRanker
-from tacit.retrieve.reconstruction import ReconstructionRanker
-from tacit.retrieve.wordpair_forms import FullPairRanker, HashedPairRanker, SparsePairRanker
+from tacit.retrieve.latent.cl_lsi import ClLsiRanker
+from tacit.retrieve.latent.lsi import LsiRanker, LsiTfidfRanker
+from tacit.retrieve.latent.reconstruction import ReconstructionRanker
+from tacit.retrieve.lexical.bm25 import Bm25Ranker
+from tacit.retrieve.lexical.cosine import CosineRanker
+from tacit.retrieve.lexical.expansion import QueryExpansionRanker
+from tacit.retrieve.margin.cfh import CfhRanker
+from tacit.retrieve.margin.cross import CrossRanker
+from tacit.retrieve.margin.embedding import EmbeddingRanker
+from tacit.retrieve.margin.htr_pairs import HtrPairsRanker
+from tacit.retrieve.margin.wordpair_forms import FullPairRanker, HashedPairRanker, SparsePairRanker
 
 N_FREQUENT = 5000  # words with vectors of their own, where the rest is left out or hashed
 

@@ -27,7 +27,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from tacit.core import Collection, TacitError, UsageError
-from tacit.rerank.manifold import propagate, smooth_graph
+from tacit.rerank.propagation.manifold import propagate, smooth_graph
 
 if TYPE_CHECKING:
     from tacit.search.searcher import Searcher

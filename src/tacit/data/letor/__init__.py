@@ -1,0 +1,1 @@
+"""LETOR feature lists and their folds."""

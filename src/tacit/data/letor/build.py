@@ -1,0 +1,181 @@
+"""Texts of LETOR lines, one after the other, to `Lists`.
+
+Each text (whole lines, about a megabyte) goes through the compiled scanner into a table of its own;
+the tables are joined at the end, so the memory needed is that of the result and one text. A line
+that the scanner refuses is read again by `letor_problem`, which says why.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from tacit.core import DataError, Lists
+from tacit.data.letor import scan
+from tacit.data.letor.problems import is_row, line_problem
+
+# Rows are dense in memory and may be sparse in the file. A file may ask for so many cells in all, and
+# for so many more with each of its bytes; one that asks for more has a wrong index, or needs another tool.
+FREE_CELLS = 1 << 24
+CELLS_PER_BYTE = 32
+
+
+class ListsBuilder:
+    """Grows lists from texts; `place` names the file in errors.
+
+    With `n_features` None, the largest index met is the number of features, and `most` bounds it.
+
+    >>> builder = ListsBuilder("my.txt", None, most=1000)
+    >>> builder.add(1, b"2 qid:7 1:0.5 3:NULL #docid = a\\n-1 qid:7 2:1\\n")
+    >>> lists = builder.finish()
+    >>> lists.X.tolist(), lists.y.tolist(), lists.doc_ids
+    ([[0.5, 0.0, nan], [0.0, 1.0, 0.0]], [2.0, nan], ['a', ''])
+    """
+
+    def __init__(self, place: str, n_features: int | None, most: int) -> None:
+        self.place, self.most = place, most
+        self.width = n_features or 0
+        self.n_rows, self.n_bytes = 0, 0
+        self.tables: list[np.ndarray] = []
+        self.grades: list[np.ndarray] = []
+        self.starts: list[int] = []
+        self.line_of: dict[str, int] = {}  # first line of each query, in order
+        self.last_query: str | None = None
+        self.doc_ids: list[str] = []
+        self.comments: list[str] = []
+
+    def add(self, first_line: int, text: bytes) -> None:
+        """Read whole lines, of which the first has the given number; raise for the first that is wrong."""
+        text = text if text.endswith(b"\n") else text + b"\n"
+        self.n_bytes += len(text)
+        piece = _Scan(text, first_line, self.width)
+        piece.features = self._table(piece.n_lines, self.width)
+        while (stopped_by := piece.run(self.most)) in (scan.TOO_NARROW, scan.TOO_SHORT):
+            piece.features = self._larger_table(piece)
+        problems = list(piece.settle_hard_numbers(self.most))
+        if stopped_by == scan.BAD_LINE:
+            line, start = int(piece.state[scan.LINE]), int(piece.state[scan.AT])
+            problems.append((line, line_problem(text[start : text.index(b"\n", start)], self.most)))
+        try:
+            problems.extend(self._keep(piece))
+        except UnicodeDecodeError:
+            problems.append(_first_not_utf8(text, first_line))
+        if problems:
+            line, problem = min(problems)
+            raise DataError(problem, path=self.place, line=line)
+
+    def finish(self) -> Lists:
+        """The lists of all texts; a file without rows is an error."""
+        if not self.n_rows:
+            raise DataError("holds no rows, want lines of the form 'grade qid:ID index:value ...'", path=self.place)
+        return Lists(
+            X=self._joined_tables(),
+            y=np.concatenate(self.grades),
+            starts=np.array([*self.starts, self.n_rows], np.int64),
+            query_ids=list(self.line_of),
+            doc_ids=self.doc_ids,
+            comments=self.comments if any(self.comments) else (),
+        )
+
+    def _table(self, n_lines: int, width: int) -> np.ndarray:
+        """Zeros for the rows of a text, as many as the bound on cells allows. Untouched zeros take no memory."""
+        return np.zeros((max(0, min(n_lines, self._rows_allowed(width))), width))
+
+    def _rows_allowed(self, width: int) -> int:
+        return (FREE_CELLS + CELLS_PER_BYTE * self.n_bytes) // max(width, 1) - self.n_rows
+
+    def _larger_table(self, piece: _Scan) -> np.ndarray:
+        """A table with room for the row that found none, and the rows before it."""
+        n_done, needed = int(piece.state[scan.ROW]), int(piece.state[scan.WIDTH])
+        if n_done >= self._rows_allowed(needed):
+            n_rows = self.n_rows + n_done + 1
+            problem = f"{n_rows} rows by {needed} features are too sparse to be held as a dense table"
+            wanted = f"want at most {CELLS_PER_BYTE} cells for each byte of the file; number the features without gaps"
+            raise DataError(f"{problem}, {wanted}", path=self.place, line=int(piece.state[scan.LINE]))
+        old = piece.features
+        # A first row usually has all features; later ones may go up step by step, and each step is a copy.
+        width = needed if n_done == 0 else min(max(needed, old.shape[1] * 3 // 2), self.most)
+        table = np.zeros((min(piece.n_lines, self._rows_allowed(needed)), width))
+        table[:n_done, : old.shape[1]] = old[:n_done]
+        return table
+
+    def _keep(self, piece: _Scan) -> Iterator[tuple[int, str]]:
+        """Take over what was scanned; yield (line, problem) for queries that come back."""
+        n_rows = int(piece.state[scan.ROW])
+        self.doc_ids += piece.names(piece.ids, scan.IDS_END)
+        self.comments += piece.names(piece.comments, scan.COMMENTS_END)
+        queries = piece.names(piece.queries, scan.QUERIES_END)
+        for query_id, (row, line) in zip(queries, piece.list_places[: len(queries)].tolist(), strict=True):
+            if query_id == self.last_query:  # the list goes on from the text before
+                continue
+            first = self.line_of.setdefault(query_id, line)
+            if first != line:
+                again = f"query {query_id!r} comes back after other queries, its rows began in line {first}"
+                yield line, f"{again}; want the rows of a query together"
+            self.starts.append(self.n_rows + row)
+            self.last_query = query_id
+        self.tables.append(piece.features[:n_rows])
+        self.grades.append(piece.grades[:n_rows])
+        self.width = max(self.width, int(piece.state[scan.WIDTH]))
+        self.n_rows += n_rows
+
+    def _joined_tables(self) -> np.ndarray:
+        if len(self.tables) == 1:
+            return np.ascontiguousarray(self.tables[0][:, : self.width])
+        X, end = np.zeros((self.n_rows, self.width)), self.n_rows
+        while self.tables:  # from the back, so that each table is freed as soon as it is copied
+            table = self.tables.pop()
+            n_columns = min(self.width, table.shape[1])
+            X[end - len(table) : end, :n_columns] = table[:, :n_columns]
+            end -= len(table)
+        return X
+
+
+class _Scan:
+    """One text, what the scanner writes of it, and how far it came."""
+
+    def __init__(self, text: bytes, first_line: int, width: int) -> None:
+        self.text, self.first_line = text, first_line
+        self.bytes = np.frombuffer(text, np.uint8)
+        self.n_lines = int(np.count_nonzero(self.bytes == ord("\n")))  # four times as fast as text.count
+        self.features = np.zeros((0, width))
+        self.grades = np.empty(self.n_lines)
+        self.hard = np.empty((len(text) // 4, 4), np.int64)
+        self.list_places = np.empty((self.n_lines, 2), np.int64)
+        self.queries, self.ids, self.comments = (np.empty(len(text), np.uint8) for _ in range(3))
+        self.state = np.zeros(scan.N_STATE, np.int64)
+        self.state[scan.LINE], self.state[scan.WIDTH] = first_line, width
+
+    def run(self, most: int) -> int:
+        """Scan on; return why the scanner stopped."""
+        names = self.queries, self.list_places, self.ids, self.comments
+        return int(scan.scan_lines(self.bytes, most, self.features, self.grades, self.hard, *names, self.state))
+
+    def names(self, gathered: np.ndarray, end: int) -> list[str]:
+        """The gathered names as text."""
+        return gathered[: self.state[end]].tobytes().decode("utf-8").split("\n")[:-1]
+
+    def settle_hard_numbers(self, most: int) -> Iterator[tuple[int, str]]:
+        """Let float() read the numbers that the scanner left; yield (line, problem) for those it refuses."""
+        for row, column, start, stop in self.hard[: self.state[scan.N_HARD]].tolist():
+            value = float(self.text[start:stop])
+            if column >= 0:
+                self.features[row, column] = value
+            else:
+                self.grades[row] = np.nan if value == -1.0 else value
+            if not math.isfinite(value) or (column < 0 and value < 0 and value != -1.0):
+                line_start, line_stop = self.text.rfind(b"\n", 0, start) + 1, self.text.index(b"\n", start)
+                number = self.first_line + self.text.count(b"\n", 0, start)
+                yield number, line_problem(self.text[line_start:line_stop], most)
+
+
+def _first_not_utf8(text: bytes, first_line: int) -> tuple[int, str]:
+    for number, line in enumerate(text.split(b"\n"), first_line):
+        try:
+            line.decode("utf-8")
+        except UnicodeDecodeError as error:
+            if is_row(line):
+                return number, f"byte 0x{line[error.start]:02x} is not UTF-8, want UTF-8 text"
+    raise AssertionError("no row is wrong")

@@ -1,0 +1,133 @@
+"""Feature lists in the LETOR (SVMlight) form, and the folds that come with them.
+
+A row is `grade qid:ID index:value ... #docid = ID rest of the comment`, fields apart by blanks:
+
+- grade: a number >= 0, or -1 for unjudged, which becomes NaN;
+- qid: any word; rows of a query stand together;
+- indices ascend from 1; an absent one is 0, the value `NULL` is missing and becomes NaN;
+- `#` begins a comment: `docid = X`, `docid=X`, `docid X` or its first word X names the document,
+  and the rest is kept. Blank lines and lines that are all comment are skipped.
+
+Files may be compressed, by their suffix; `-` is standard input or output.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from tacit.core import Lists, TacitError, check_number
+from tacit.data.files import FilePath, display_name, open_output, read_blocks
+from tacit.data.letor.folds import Fold, read_folds
+
+__all__ = ["Fold", "read_folds", "read_lists", "write_lists"]
+
+MOST_FEATURES = 1_000_000
+TEXT_BYTES = 1 << 20  # large enough to make the cost of a call nothing, small enough for the cache
+
+
+def read_lists(path: FilePath, *, n_features: int | None = None) -> Lists:
+    """Read the lists of a LETOR file.
+
+    `n_features` is the number of columns; without it, the largest index in the file is.
+
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "train.txt")
+    ...     _ = path.write_text("2 qid:7 1:0.5 3:NULL #docid = a inc = 1\\n-1 qid:7 2:1 #docid = b\\n")
+    ...     lists = read_lists(path)
+    >>> lists.X.tolist(), lists.y.tolist(), lists.query_ids
+    ([[0.5, 0.0, nan], [0.0, 1.0, 0.0]], [2.0, nan], ['7'])
+    >>> lists.doc_ids, lists.comments
+    (['a', 'b'], ['inc = 1', ''])
+    """
+    if n_features is not None:
+        n_features = int(check_number("n_features", n_features, low=1, high=MOST_FEATURES, whole=True))
+    from tacit.data.letor.build import ListsBuilder  # late: the compiler takes half a second to load
+
+    builder = ListsBuilder(display_name(path), n_features, most=n_features or MOST_FEATURES)
+    for first_line, text in _texts(path):
+        builder.add(first_line, text)
+    return builder.finish()
+
+
+def write_lists(lists: Lists, path: FilePath) -> None:
+    """Write lists so that `read_lists` gives the same lists back, every value bit for bit.
+
+    >>> lists = Lists(np.array([[0.5, 3.0]]), np.array([1.0]), np.array([0, 1]), ["7"], ["a"], ["inc = 1"])
+    >>> write_lists(lists, "-")
+    1 qid:7 1:0.5 2:3 #docid = a inc = 1
+    """
+    _check_names(lists)
+    _check_numbers(lists)
+    with open_output(path) as out:
+        for number, query_id in enumerate(lists.query_ids):
+            out.writelines(_lines(lists, lists.rows(number), query_id))
+
+
+def _texts(path: FilePath) -> Iterator[tuple[int, bytes]]:
+    """The file in larger blocks of whole lines, each with the number of its first line."""
+    blocks: list[bytes] = []
+    first, size = 1, 0
+    for line, block in read_blocks(path):
+        first = first if blocks else line
+        blocks.append(block)
+        size += len(block)
+        if size >= TEXT_BYTES:
+            yield first, b"".join(blocks)
+            blocks, size = [], 0
+    if blocks:
+        yield first, b"".join(blocks)
+
+
+def _lines(lists: Lists, rows: slice, query_id: str) -> Iterator[str]:
+    labels = [f" {index}:" for index in range(1, lists.X.shape[1] + 1)]
+    comments = lists.comments or [""] * len(lists.X)
+    for row in range(rows.start, rows.stop):
+        grade = "-1" if np.isnan(lists.y[row]) else _decimal(float(lists.y[row]))
+        values = map(_decimal, lists.X[row].tolist())
+        features = "".join([part for pair in zip(labels, values, strict=True) for part in pair])
+        doc_id, rest = lists.doc_ids[row], comments[row].strip(" \t\r")
+        comment = f" #docid = {doc_id} {rest}".rstrip(" ") if doc_id else ""
+        yield f"{grade} qid:{query_id}{features}{comment}\n"
+
+
+def _decimal(value: float) -> str:
+    """The shortest text that reads back as the same number."""
+    return "NULL" if value != value else repr(value).removesuffix(".0")
+
+
+def _check_names(lists: Lists) -> None:
+    _check_words("query id", lists.query_ids, " \t\r\n#")
+    _check_words("doc id", lists.doc_ids, " \t\r\n")
+    if len(set(lists.query_ids)) != len(lists):
+        raise TacitError("two lists have the same query id, want each query once")
+    if not all(lists.query_ids):
+        raise TacitError("a query id is empty, want a word")
+    if lists.comments and len(lists.comments) != len(lists.X):
+        raise TacitError(f"there are {len(lists.comments)} comments, want one for each of {len(lists.X)} rows")
+    for row, comment in enumerate(lists.comments):
+        if "\n" in comment:
+            raise TacitError(f"the comment of row {row} holds a line break, want one line")
+        if comment and not lists.doc_ids[row]:
+            raise TacitError(f"row {row} has a comment and no doc id; its first word would be read as the doc id")
+
+
+def _check_words(what: str, words: Sequence[str], forbidden: str) -> None:
+    found = next(filter(None, map(re.compile(f"[{forbidden}]").search, words)), None)
+    if found is not None:
+        raise TacitError(f"{what} {found.string!r} holds {found[0]!r}, which the file form cannot keep")
+
+
+def _check_numbers(lists: Lists) -> None:
+    infinite = np.isinf(lists.X)
+    if infinite.any():
+        row, column = np.argwhere(infinite)[0].tolist()
+        raise TacitError(f"feature {column + 1} of row {row} is {lists.X[row, column]}, want finite or NaN (missing)")
+    y = lists.y
+    bad = np.isinf(y) | (y < 0) & (y != -1)
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise TacitError(f"the grade of row {row} is {y[row]:g}, want a number >= 0, or NaN or -1 for unjudged")

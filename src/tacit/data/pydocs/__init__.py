@@ -1,0 +1,1 @@
+"""The embedded corpus: documentation of the installed Python libraries."""

@@ -1,0 +1,1 @@
+"""`content`: a page asks for a short text."""

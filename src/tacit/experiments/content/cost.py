@@ -1,0 +1,90 @@
+"""What it costs to score one query against 100,000 targets: low rank, hash kernels and tf-idf.
+
+Low rank multiplies N numbers of two vectors that are kept; hash kernels look up every pair of words, |q||d| of
+them. Counted in products, low rank wins by |q||d| / N. In time it wins by more, since a look-up costs more than a
+product: it divides for the hash, its place is rarely in the processor's cache, and it cannot be done four or eight
+at a time. Targets are repeated to the number; each time is the median of several queries, on one thread.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+import scipy.sparse as sp
+
+from tacit.core import Features
+from tacit.experiments.report import Section
+from tacit.kernels.hashed_scoring import score_hashed_pairs
+from tacit.retrieve.margin.wordpair_sgd import PRIME
+from tacit.retrieve.sides import DensePart, SparsePart
+
+N_TARGETS = 100_000
+N_PLACES = 10_000_000
+N_QUERIES = 9
+
+
+def cost_section(bodies: Features, targets: Features, dim: int, seed: int) -> Section:
+    """A table of milliseconds for one query; the weights do not matter for the time, so they are drawn."""
+    rng = np.random.default_rng(seed)
+    queries = sp.csr_array(bodies)[rng.choice(bodies.shape[0], N_QUERIES, replace=False)]
+    many = sp.csr_array(targets)[np.arange(N_TARGETS) % targets.shape[0]]
+    n_pairs = float(np.diff(queries.indptr).mean() * np.diff(many.indptr).mean())
+    costs = {
+        "ssi-uv, kept vectors": (float(dim), _low_rank(rng, dim)),
+        "hash-10m, pair by pair": (n_pairs, _hashed(rng, queries, many)),
+        "tfidf, inverted lists": (_n_shared(queries, many), _inverted(queries, many)),
+    }
+    times = {name: _milliseconds(score) for name, (_, score) in costs.items()}
+    base = times["ssi-uv, kept vectors"]
+    rows = [
+        [name, f"{n_products:.3g}", f"{times[name]:.3g}", f"{times[name] / base:.2g}"]
+        for name, (n_products, _) in costs.items()
+    ]
+    ratio = f"|q||d| / N = {n_pairs / dim:.1f}"
+    title = f"Cost of scoring one query against {N_TARGETS:,} targets ({ratio})"
+    return Section(title, ["system", "products for a target", "milliseconds", "times low rank"], rows)
+
+
+def _n_shared(queries: sp.csr_array, many: sp.csr_array) -> float:
+    """How many words a query and a target have in common on average."""
+    asked, frequency = queries.indices, np.bincount(many.indices, minlength=many.shape[1])
+    return float(frequency[asked].sum() / (queries.shape[0] * many.shape[0]))
+
+
+Score = Callable[[int], object]
+
+
+def _low_rank(rng: np.random.Generator, dim: int) -> Score:
+    part = DensePart(rng.random((N_TARGETS, dim), np.float32))
+    vectors, out = rng.random((N_QUERIES, dim), np.float32), np.zeros((1, N_TARGETS), np.float32)
+    return lambda query: part.add_scores(vectors[query : query + 1], out)
+
+
+def _hashed(rng: np.random.Generator, queries: sp.csr_array, many: sp.csr_array) -> Score:
+    places, out = rng.random(N_PLACES, np.float32), np.zeros(N_TARGETS, np.float32)
+    items = many.indptr, many.indices, many.data
+
+    def score(query: int) -> None:
+        row = slice(queries.indptr[query], queries.indptr[query + 1])
+        words = queries.indices[row].astype(np.int64)
+        score_hashed_pairs(words, queries.data[row], *items, places, PRIME, out)
+
+    return score
+
+
+def _inverted(queries: sp.csr_array, many: sp.csr_array) -> Score:
+    part, out = SparsePart(many.tocsc()), np.zeros((1, N_TARGETS), np.float32)
+    return lambda query: part.add_scores(queries[[query]], out)
+
+
+def _milliseconds(score: Score) -> float:
+    """Median time of the queries; the first is asked once before, for compilation."""
+    score(0)
+    times = []
+    for query in range(N_QUERIES):
+        start = time.perf_counter()
+        score(query)
+        times.append(time.perf_counter() - start)
+    return 1000 * float(np.median(times))

@@ -1,0 +1,131 @@
+"""Experiment `content`: match a page to short texts of another kind (SSI, section 4.4 and table 11).
+
+The paper matches web pages to adverts that were clicked. Our stand-in: the query is a page's body, a target is
+the title and first sentence of a page, and the targets of linked pages are relevant. Bodies and targets have the
+same words but statistics of their own; random negatives are all other targets, so rank loss is over all of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+import scipy.sparse as sp
+
+from tacit.core import Collection, Features, UsageError
+from tacit.experiments.content.cost import cost_section
+from tacit.experiments.links.experiment import run_cells
+from tacit.experiments.links.plan import Cell, LinkOptions, link_options
+from tacit.experiments.links.splits import split_links
+from tacit.experiments.links.task import LinkedCorpus, LinkTask, read_linked_corpus
+from tacit.experiments.report import Report
+from tacit.experiments.request import Request
+from tacit.features import TextVectorizer
+from tacit.features.text.weighting import best_words, inverse_document_frequency
+
+SYSTEMS = ("tfidf", "hash-1m", "hash-10m", "ssi-uv")
+DICTIONARIES = (30_000, 20_000, 10_000)
+DIM = 50  # as in the paper
+MOST_WORDS = 24  # of a first sentence; some never end
+MOST_QUERY_WORDS = 100  # a page of the paper has 87 on average
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s")
+
+
+@dataclass(frozen=True)
+class ContentTexts:
+    """Bodies and targets of the same pages over one dictionary, tf-idf with the statistics of each side."""
+
+    bodies: sp.csr_array
+    targets: sp.csr_array
+
+    @property
+    def features(self) -> tuple[Mapping[str, Features], Mapping[str, Features]]:
+        """Items and queries as `LinkTask` wants them."""
+        items, queries = (dict.fromkeys(("tfidf", "pairs"), rows) for rows in (self.targets, self.bodies))
+        return items, queries
+
+
+def run(request: Request) -> Report:
+    """Measure the systems with dictionaries of 10,000 to 30,000 words, and the cost of scoring 100,000 targets."""
+    if request.words == "all":
+        raise UsageError("content has dictionaries of 10,000, 20,000 and 30,000 words; leave out --words")
+    options = replace(link_options(request, SYSTEMS), split="queries")
+    corpus = read_linked_corpus(options.data, options.corpus, max(DICTIONARIES))
+
+    @lru_cache(maxsize=1)  # cells of one dictionary come one after the other
+    def texts(words: int) -> ContentTexts:
+        return content_texts(corpus, words)
+
+    @lru_cache(maxsize=1)
+    def task(words: int, seed: int) -> LinkTask:
+        parts = split_links(corpus.links, options.split, seed)
+        items, queries = texts(words).features
+        return LinkTask(items, queries, parts, parts.test_queries(options.n_queries, seed), options.threads)
+
+    report = run_cells("content", options, corpus, _plan(options), lambda cell: task(cell["words"], cell["seed"]))
+    widest = texts(DICTIONARIES[-1] if options.quick else DICTIONARIES[0])
+    notes = [*report.notes, *_notes(widest)]
+    return replace(report, notes=notes, sections=[cost_section(widest.bodies, widest.targets, DIM, options.seed)])
+
+
+def _plan(options: LinkOptions) -> list[Cell]:
+    """Every dictionary and system; a quick run has the smallest dictionary and hash kernels of one size."""
+    dictionaries = DICTIONARIES[-1:] if options.quick else DICTIONARIES
+    systems = [name for name in options.systems if not (options.quick and name == "hash-10m")]
+    return [
+        options.cell("content", system, seed, split=options.split)
+        | {"words": words, "dim": DIM if system.startswith("ssi") else None}
+        for words in dictionaries
+        for seed in options.seeds
+        for system in systems
+    ]
+
+
+def content_texts(corpus: LinkedCorpus, words: int) -> ContentTexts:
+    """Bodies and targets over the most frequent words of the pages."""
+    vocabulary = corpus.vectorizer.vocabulary_[:words]
+    documents = corpus.documents
+    bodies = _rows(documents.texts, vocabulary)
+    return ContentTexts(best_words(bodies, MOST_QUERY_WORDS), _rows(short_texts(documents), vocabulary))
+
+
+def short_texts(documents: Collection) -> list[str]:
+    """Title and first sentence of each page.
+
+    >>> short_texts(Collection(["a"], ["Array"], ["Holds elements. In a row."]))
+    ['Array\\nHolds elements.']
+    """
+    return [f"{title}\n{first_sentence(text)}" for title, text in zip(documents.titles, documents.texts, strict=True)]
+
+
+def first_sentence(text: str) -> str:
+    """Up to the first full stop before a space or line's end, at most MOST_WORDS words.
+
+    >>> first_sentence("Since version 2.0 it works! See below.")
+    'Since version 2.0 it works!'
+    """
+    sentence = _SENTENCE_END.split(text.strip(), maxsplit=1)[0]
+    return " ".join(sentence.split()[:MOST_WORDS])
+
+
+def _rows(texts: Sequence[str], vocabulary: list[str]) -> sp.csr_array:
+    """tf-idf over the vocabulary, with document frequencies of these texts; a word that none of them has weighs 0."""
+    plain = TextVectorizer(words=len(vocabulary))
+    parts = {name: value for name, value in vars(plain).items() if not name.endswith("_")}
+    counter = TextVectorizer.from_parts(parts, vocabulary, np.ones(len(vocabulary), np.float32), len(texts))
+    counts = counter.counts(texts)
+    frequency = np.maximum(np.bincount(counts.indices, minlength=len(vocabulary)), 1)
+    idf = inverse_document_frequency(frequency, len(texts))
+    return TextVectorizer.from_parts(parts, vocabulary, idf, len(texts)).tfidf(counts)
+
+
+def _notes(texts: ContentTexts) -> list[str]:
+    lengths = [rows.nnz / rows.shape[0] for rows in (texts.bodies, texts.targets)]
+    return [
+        f"query: the {MOST_QUERY_WORDS} best words of a page's body ({lengths[0]:.0f} on average); "
+        f"target: title and first sentence ({lengths[1]:.0f} different words on average)",
+        f"ssi-uv has vectors of {DIM} numbers, as in the paper",
+    ]

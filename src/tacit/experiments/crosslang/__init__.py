@@ -1,0 +1,1 @@
+"""`crosslang`: queries in another language than the documents."""

@@ -1,0 +1,139 @@
+"""Experiment `crosslang`: a Japanese document asks for the English documents that its English mate links to.
+
+SSI's cross-language tables (9, and mate finding) and its figure 2 on our corpora. Words with Latin letters are
+dropped on the Japanese side, the mate is no candidate, and no out-link of a test mate is in any training task.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from functools import lru_cache, partial
+from typing import Any
+
+import scipy.sparse as sp
+
+from tacit.core import track
+from tacit.data import has_edict, read_edict
+from tacit.experiments.cells import CellCache
+from tacit.experiments.crosslang.figures import cross_figures
+from tacit.experiments.crosslang.systems import Setting, SystemBench, check_name, needs_dictionary
+from tacit.experiments.crosslang.task import CORPORA, CrossCorpus, CrossTask, read_cross_corpus, split_mates
+from tacit.experiments.crosslang.translation import translation_matrix
+from tacit.experiments.report import Report, Row
+from tacit.experiments.request import Request
+
+SYSTEMS = (
+    "cl-lsi", "ssi-cross", "ssi-cross-multitask", "htr-cross", "tfidf-dict", "lsi-dict", "ssi-dict",
+    "cl-lsi+tfidf-dict", "ssi-cross+tfidf-dict", "ssi-cross+ssi-dict", "ssi-cross+cl-lsi", "ssi-cross-multitask+cl-lsi",
+)  # fmt: skip
+QUICK_SYSTEMS = ("cl-lsi", "ssi-cross", "tfidf-dict", "cl-lsi+tfidf-dict", "ssi-cross+tfidf-dict")
+FULL_SYSTEMS = (*SYSTEMS, "ssi-cross-multitask-target", "htr-cross+ssi-dict", "lsi-dict+tfidf-dict")
+SHARES = (0.01, 0.04, 0.1, 0.4)
+FOR_FEW_PAIRS = ("ssi-cross", "ssi-cross-multitask")
+FOR_MATES = ("cl-lsi", "ssi-cross", "ssi-cross+cl-lsi")
+DIMS = (100, 50)  # the usual one first: it is the one that tests compare
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One system under one setting."""
+
+    system: str
+    seed: int
+    setting: Setting
+
+    def row_setting(self, words: int | str) -> dict[str, Any]:
+        """What tells the row from others."""
+        found = {"task": self.setting.task, "share": self.setting.share, "words": words, "seed": self.seed}
+        return found | ({} if self.setting.dim is None else {"dim": self.setting.dim})
+
+
+def run(request: Request) -> Report:
+    """Measure the systems; `full` adds three seeds, more systems and dimensions."""
+    words: int | str = request.words or 30_000
+    name = request.corpus or CORPORA[0]
+    cells, notes = _plan(request), []
+    for cell in cells:
+        check_name(cell.system)  # a wrong name is told before minutes of work
+    if not has_edict():
+        cells = [cell for cell in cells if not needs_dictionary(cell.system)]
+        notes.append("rows on word-by-word translations are left out: Debian's package edict is not installed")
+    corpus = read_cross_corpus(request.data_folder, name, None if words == "all" else int(words))
+    translation = _translation(corpus) if has_edict() else None
+
+    @lru_cache(maxsize=1)  # cells of one seed come one after the other
+    def bench(seed: int) -> SystemBench:
+        return SystemBench(corpus, split_mates(corpus, seed), translation, seed, request.threads)
+
+    cache = CellCache(request.cells if request.full else None)
+    n_queries = 200 if request.quick else 1000
+
+    def compute(cell: Cell) -> Row:
+        return _measure(cell, bench(cell.seed), n_queries, cell.row_setting(words))
+
+    key = {"experiment": "crosslang", "corpus": name, "words": words, "n_queries": n_queries}
+    rows = [
+        cache.row(key | asdict(cell), partial(compute, cell))
+        for cell in track(cells, f"crosslang on {name}", len(cells))
+    ]
+    notes = [corpus.summary, *_notes(n_queries, translation), *notes]
+    return Report("crosslang", name, request.seed, rows, notes, figures=cross_figures(rows))
+
+
+def _plan(request: Request) -> list[Cell]:
+    if request.quick:
+        systems = request.systems or QUICK_SYSTEMS
+        return [
+            Cell(system, request.seed, Setting(dim=_dim(system, 50), n_epochs=4, concepts=200)) for system in systems
+        ]
+    systems = request.systems or (FULL_SYSTEMS if request.full else SYSTEMS)
+    dims = (*DIMS, 200) if request.full else DIMS
+    return [Cell(system, seed, setting) for seed in request.seeds for system, setting in _settings(systems, dims)]
+
+
+def _settings(systems: Sequence[str], dims: Sequence[int]) -> Iterator[tuple[str, Setting]]:
+    """The table, then few pairs, then mates; of two dimensions where a curve is drawn."""
+    for system in systems:
+        yield system, Setting(dim=_dim(system, dims[0]))
+    for share in SHARES:
+        for system in FOR_FEW_PAIRS:
+            if system in systems:
+                yield system, Setting(share=share, dim=dims[0])
+    for dim in dims[1:]:
+        for share in (*SHARES, 1.0):
+            if "ssi-cross" in systems:
+                yield "ssi-cross", Setting(share=share, dim=dim)
+    for system in FOR_MATES:
+        if system in systems:
+            yield system, Setting("mates", dim=_dim(system, dims[0]))
+
+
+def _dim(system: str, learned: int) -> int | None:
+    """Width of learned vectors, where a part of the system has such."""
+    return learned if "ssi" in system or "htr" in system else None
+
+
+def _measure(cell: Cell, bench: SystemBench, n_queries: int, setting: dict[str, Any]) -> Row:
+    fitted = bench.fitted(cell.system, cell.setting)
+    is_mates = cell.setting.task == "mates"
+    wanted = bench.split.test_mates if is_mates else bench.split.test
+    task = CrossTask.of(wanted, not is_mates, n_queries, cell.seed, bench.threads)
+    return Row(cell.system, task.measure(fitted.score), fitted.seconds, setting, fitted.chosen, fitted.epochs)
+
+
+def _translation(corpus: CrossCorpus) -> sp.csr_array:
+    return translation_matrix(corpus.japanese.vocabulary_, corpus.english.vectorizer.vocabulary_, read_edict())
+
+
+def _notes(n_queries: int, translation: sp.csr_array | None) -> list[str]:
+    notes = [
+        f"at most {n_queries} test queries, every English document a candidate but the mate (task links)",
+        "task mates: find the mate itself among all documents; trained on mates, MAP is then MRR",
+        "share: of the Japanese-English training pairs; multi-tasking learns from all English links of training",
+        "seconds: choosing and fitting, and for a mixture its parts; reading and counting words apart",
+    ]
+    if translation is not None:
+        known = int((translation.indptr[1:] > translation.indptr[:-1]).sum())
+        notes.append(f"EDICT translates {known:,} of {translation.shape[0]:,} Japanese words")
+    return notes

@@ -1,0 +1,157 @@
+"""Systems of the experiment `crosslang` by name, fitted on a split: functions from query rows to scores.
+
+Names of `CROSS_SYSTEMS`; NAME-dict is a monolingual system asked with word-by-word translations; A+B is a mixture.
+What is part of several rows is fitted once.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import scipy.sparse as sp
+
+from tacit.core import Features, Links, check_choice
+from tacit.experiments.crosslang.task import CrossCorpus, CrossSplit, CrossTask
+from tacit.retrieve import CROSS_SYSTEMS, CrossRanker, get_cross_system, get_system, mix
+from tacit.retrieve.validation import ScoreRows
+
+DICTIONARY = {"tfidf-dict": "tfidf", "lsi-dict": "lsi", "ssi-dict": "ssi-uv"}
+CL_LSI_DIMS = (200, 400, 800, 1200)  # up to where validation on MDN has gained what there is to gain
+FOR_MATES = {"rate": 0.5, "margin": 0.3, "n_epochs": 24}  # one answer to each query; chosen on validation mates
+N_WATCHED = 200  # queries of training and of test that a curve is drawn from
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """Scores of all items for rows, and how they came about."""
+
+    score: ScoreRows
+    seconds: float
+    chosen: Mapping[str, Any] = field(default_factory=dict)
+    epochs: Sequence[Mapping[str, float]] = ()
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a system is fitted for: the task's name, share of the pairs, width of learned vectors, number of epochs.
+
+    concepts: of CL-LSI; None lets validation choose.
+    """
+
+    task: str = "links"
+    share: float = 1.0
+    dim: int | None = None
+    n_epochs: int | None = None
+    concepts: int | None = None
+
+
+class SystemBench:
+    """Fits systems on one split of a corpus; `translation` is None where no dictionary is installed."""
+
+    def __init__(
+        self,
+        corpus: CrossCorpus,
+        split: CrossSplit,
+        translation: sp.csr_array | None,
+        seed: int,
+        threads: int | None = None,
+    ) -> None:
+        self.corpus, self.split, self.seed, self.threads = corpus, split, seed, threads
+        self._translation, self._fitted = translation, dict[tuple[str, Setting], Fitted]()
+
+    def fitted(self, name: str, setting: Setting) -> Fitted:
+        """The system of that name; seconds of a mixture are those of its parts and of the choice."""
+        if name == "cl-lsi":  # alone or in a mixture, it sees all mates and learns no vectors
+            setting = Setting(setting.task, concepts=setting.concepts)
+        if (name, setting) not in self._fitted:
+            fit = self._mixture if "+" in name else self._translated if name in DICTIONARY else self._across
+            self._fitted[name, setting] = fit(name, setting)
+        return self._fitted[name, setting]
+
+    def _across(self, name: str, setting: Setting) -> Fitted:
+        start = time.perf_counter()
+        if name == "cl-lsi":
+            return self._cl_lsi(setting, start)
+        ranker, is_mates = get_cross_system(name).make(setting.dim, self.seed), setting.task == "mates"
+        assert isinstance(ranker, CrossRanker)
+        vars(ranker).update(FOR_MATES if is_mates else {"n_epochs": setting.n_epochs}, threads=self.threads)
+        pairs = self.split.train_mates if is_mates else self.split.thinned(setting.share, self.seed)
+        ranker.fit(
+            self.corpus.queries,
+            self._items,
+            pairs,
+            self.split.validation_mates if is_mates else self.split.validation,
+            same=not is_mates,
+            links=self.split.links,
+            watch=None if is_mates or name != "ssi-cross" else self._watch(pairs),
+        )
+        return Fitted(self._asking(ranker.scores), time.perf_counter() - start, ranker.chosen(), ranker.epochs_)
+
+    def _cl_lsi(self, setting: Setting, start: float) -> Fitted:
+        """The best number of concepts by validation."""
+        dims = CL_LSI_DIMS if setting.concepts is None else (setting.concepts,)
+        held, found = self._validation(setting), dict[int, tuple[float, ScoreRows]]()
+        for dim in dims:
+            ranker = get_cross_system("cl-lsi").make(dim, self.seed)
+            ranker.fit(self.corpus.queries, self._items, self.split.train_mates, same=True)
+            score = self._asking(ranker.scores)
+            found[dim] = float(held.measure(score)["MAP"].mean()), score
+        best = max(found, key=lambda dim: found[dim][0])
+        return Fitted(found[best][1], time.perf_counter() - start, {"concepts": best})
+
+    def _translated(self, name: str, setting: Setting) -> Fitted:
+        """A monolingual system on English links, asked with translated words."""
+        assert self._translation is not None
+        start, system = time.perf_counter(), get_system(DICTIONARY[name])
+        ranker = system.make(setting.dim if system.needs_pairs else None, self.seed)
+        if system.needs_pairs and setting.n_epochs is not None:
+            vars(ranker)["n_epochs"] = setting.n_epochs
+        ranker.fit(self._items, self._items, self.split.links, self.split.validation, same=True)
+        counts = sp.csr_array(self.corpus.query_counts @ self._translation)
+        queries = self.corpus.english.vectorizer.tfidf(counts)
+        return Fitted(lambda rows: ranker.scores(queries[rows]), time.perf_counter() - start, ranker.chosen())
+
+    def _mixture(self, name: str, setting: Setting) -> Fitted:
+        first, second = (self.fitted(part, setting) for part in name.split("+"))
+        start = time.perf_counter()
+        mixture = mix(first.score, second.score, self._validation(setting).held_out())
+        seconds = first.seconds + second.seconds + time.perf_counter() - start
+        return Fitted(mixture, seconds, {"alpha": mixture.alpha})
+
+    @property
+    def _items(self) -> Features:
+        return self.corpus.english.features["tfidf"]
+
+    def _asking(self, scores: ScoreRows) -> ScoreRows:
+        queries = self.corpus.queries
+        return lambda rows: scores(queries[rows])
+
+    def _validation(self, setting: Setting) -> CrossTask:
+        is_mates = setting.task == "mates"
+        wanted = self.split.validation_mates if is_mates else self.split.validation
+        return CrossTask.of(wanted, not is_mates, 500, self.seed, self.threads)
+
+    def _watch(self, pairs: Links) -> Any:
+        """Rank loss over some training and some test queries, for the curves of figure 2; it decides nothing."""
+        parts = {"train_rank_loss": pairs, "test_rank_loss": self.split.test}
+        tasks = {n: CrossTask.of(part, True, N_WATCHED, self.seed, self.threads) for n, part in parts.items()}
+
+        def watch(ranker: CrossRanker) -> dict[str, float]:
+            score = self._asking(ranker.scores)
+            return {name: float(task.measure(score)["rank_loss"].mean()) for name, task in tasks.items()}
+
+        return watch
+
+
+def check_name(name: str) -> None:
+    """Raise unless every part of the name is a system."""
+    for part in name.split("+"):
+        check_choice("system", part, [*CROSS_SYSTEMS, *DICTIONARY])
+
+
+def needs_dictionary(name: str) -> bool:
+    """Whether a part of the system reads word-by-word translations."""
+    return any(part in DICTIONARY for part in name.split("+"))

@@ -1,0 +1,178 @@
+"""Documents in two languages, ready for any system: read, counted, split by mates without leaks, measured.
+
+Rows are aligned: row i of the queries is the Japanese mate of English document i, and empty where it has none. So
+"the mate is no candidate" is "a row is no answer to itself".
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+
+from tacit.core import Collection, Features, Links, check_choice, cut, map_blocks, track
+from tacit.data import read_collection, read_links, read_pairs
+from tacit.experiments.links.splits import TEST_SHARE, VALIDATION_SHARE
+from tacit.experiments.links.task import LinkedCorpus, count_words
+from tacit.features import TextVectorizer
+from tacit.metrics import full_ranking_measures
+from tacit.retrieve.validation import HeldOut, ScoreRows, held_out_queries
+
+CORPORA = ("mdn_ja_en", "debian_ja_en")
+MEASURES = {"rank_loss": "rank_loss", "AP": "MAP", "P@10": "P@10", "RR": "MRR"}
+_LATIN = re.compile("[A-Za-z]")
+
+
+@dataclass(frozen=True)
+class CrossCorpus:
+    """English documents with their links, and Japanese mates of some of them, aligned.
+
+    own_links: what the Japanese pages themselves link to, under the rows of their mates (empty where unknown).
+    """
+
+    english: LinkedCorpus
+    japanese: TextVectorizer
+    query_counts: sp.csr_array
+    queries: sp.csr_array
+    mates: np.ndarray
+    own_links: Links
+
+    @property
+    def summary(self) -> str:
+        """One line of sizes."""
+        n_words = len(self.japanese.vocabulary_)
+        return f"{self.english.summary}; {len(self.mates):,} Japanese mates, {n_words:,} words without Latin letters"
+
+
+@dataclass(frozen=True)
+class CrossSplit:
+    """What every system may learn from, choose on and is tested on; sources are rows of mates.
+
+    No training task holds an out-link of a test mate or of a validation mate: neither `pairs`, which joins
+    Japanese queries to English documents, nor `links`, which joins English documents to one another.
+    """
+
+    pairs: Links
+    links: Links
+    validation: Links
+    test: Links
+    train_mates: Links
+    validation_mates: Links
+    test_mates: Links
+
+    def thinned(self, share: float, seed: int) -> Links:
+        """A share of the pairs, drawn at random; at least 20."""
+        n_kept = min(len(self.pairs), max(20, round(share * len(self.pairs))))
+        return self.pairs.take(np.sort(np.random.default_rng([seed, 2]).permutation(len(self.pairs))[:n_kept]))
+
+
+def read_cross_corpus(data: Path, name: str, words: int | None = 30_000) -> CrossCorpus:
+    """One of the corpora in two languages by name."""
+    folder = data / "linked" / check_choice("corpus", name, CORPORA)
+    documents = read_collection(folder / "docs.jsonl.gz", name=name)
+    translated = read_collection(folder / "docs.ja.jsonl.gz", name=f"{name} in Japanese")
+    english = count_words(documents, read_links(folder / "links.tsv.gz", documents), words)
+    mates = read_pairs(folder / "mates.tsv.gz", translated, documents)
+    path = folder / "links.ja.tsv.gz"
+    own = read_pairs(path, translated, documents) if path.is_file() else mates.take(np.empty(0, np.int64))
+    return align(english, translated, mates, own, words)
+
+
+def align(english: LinkedCorpus, translated: Collection, mates: Links, own: Links, words: int | None) -> CrossCorpus:
+    """Bring the Japanese side into the rows of the English one, without Latin words."""
+    vectorizer, counts = count_japanese(translated, words)
+    n_items = len(english.documents)
+    mate_of = np.full(len(translated), -1)
+    mate_of[mates.sources] = mates.targets
+    to_rows = sp.csr_array(
+        (np.ones(len(mates), np.float32), (mates.targets, mates.sources)), (n_items, len(translated))
+    )
+    aligned = sp.csr_array(to_rows @ counts)
+    own = own.take(mate_of[own.sources] >= 0)
+    own_links = Links(mate_of[own.sources], own.targets, n_items, n_items)
+    rows = np.sort(mates.targets)
+    return CrossCorpus(english, vectorizer, aligned, vectorizer.tfidf(aligned), rows, own_links)
+
+
+def count_japanese(documents: Collection, words: int | None) -> tuple[TextVectorizer, sp.csr_array]:
+    """Counts of the most frequent Japanese words: no word with a Latin letter is among them.
+
+    Identifiers that nobody translates stand in Japanese and English pages alike and would solve the task alone.
+    """
+    whole = TextVectorizer(words=None, language="ja")
+    counts = whole.fit_counts(track(documents.full_texts(), "reading Japanese words", len(documents)))
+    kept = [column for column, word in enumerate(whole.vocabulary_) if not _LATIN.search(word)][:words]
+    vocabulary = [whole.vocabulary_[column] for column in kept]
+    vectorizer = TextVectorizer.from_parts(whole.params(), vocabulary, whole.idf_[kept], whole.n_docs_)
+    return vectorizer, sp.csr_array(counts[:, kept])
+
+
+def split_mates(corpus: CrossCorpus, seed: int) -> CrossSplit:
+    """70 % of the mates are for training, 5 % of these for validation, the rest is test."""
+    order = np.random.default_rng(seed).permutation(corpus.mates)
+    n_test = max(1, round(TEST_SHARE * len(order)))
+    n_held = max(1, round(VALIDATION_SHARE * (len(order) - n_test)))
+    test, held, train = order[:n_test], order[n_test : n_test + n_held], order[n_test + n_held :]
+    links = corpus.english.links.take(corpus.english.links.sources != corpus.english.links.targets)
+    own = corpus.own_links.take(corpus.own_links.sources != corpus.own_links.targets)
+    return CrossSplit(
+        pairs=_union(_from(links, train), _from(own, train)),
+        links=links.take(~np.isin(links.sources, order[: n_test + n_held])),
+        validation=_from(links, held),
+        test=_from(links, test),
+        train_mates=_selves(train, links.n_sources),
+        validation_mates=_selves(held, links.n_sources),
+        test_mates=_selves(test, links.n_sources),
+    )
+
+
+@dataclass(frozen=True)
+class CrossTask:
+    """Japanese queries, the English documents that they want, and whether a row is its own mate's candidate."""
+
+    rows: np.ndarray
+    wanted: Links
+    same: bool
+    threads: int | None = None
+
+    @classmethod
+    def of(cls, wanted: Links, same: bool, n_most: int, seed: int, threads: int | None = None) -> CrossTask:
+        """Ask for at most n_most of the rows that want something, drawn by the seed."""
+        rows = np.unique(wanted.sources)
+        if len(rows) > n_most:
+            rows = np.sort(np.random.default_rng([seed, 1]).choice(rows, n_most, replace=False))
+        return cls(rows, wanted, same, threads)
+
+    def held_out(self) -> HeldOut:
+        """The queries as `retrieve.validation` measures them; they are row numbers, of whatever features."""
+        numbers: Features = np.arange(self.wanted.n_sources)
+        chosen = self.wanted.take(np.isin(self.wanted.sources, self.rows))
+        return held_out_queries(numbers, chosen, None, self.same, max_queries=len(self.rows))
+
+    def measure(self, score: ScoreRows) -> dict[str, np.ndarray]:
+        """Per query values, all candidates ranked; `score` takes row numbers."""
+        held = self.held_out()
+
+        def one_block(block: slice) -> dict[str, np.ndarray]:
+            return full_ranking_measures(score(held.queries[block]), held.relevant[block], held.excluded[block])
+
+        pieces = map_blocks(one_block, cut(len(self.rows), 50), self.threads)
+        return {mean: np.concatenate([piece[name] for piece in pieces]) for name, mean in MEASURES.items()}
+
+
+def _from(links: Links, rows: np.ndarray) -> Links:
+    return links.take(np.isin(links.sources, rows))
+
+
+def _selves(rows: np.ndarray, n_rows: int) -> Links:
+    rows = np.sort(rows)
+    return Links(rows, rows, n_rows, n_rows)
+
+
+def _union(first: Links, second: Links) -> Links:
+    """All links of the two, each once."""
+    codes = np.unique(np.concatenate([part.sources * part.n_targets + part.targets for part in (first, second)]))
+    return Links(codes // first.n_targets, codes % first.n_targets, first.n_sources, first.n_targets)

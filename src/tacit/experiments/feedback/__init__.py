@@ -1,0 +1,1 @@
+"""`feedback`: one query and a few judged answers."""

@@ -1,0 +1,185 @@
+"""Experiment `feedback`: the first answers to a query are judged, and a ranker of its own ranks the rest again.
+
+PREF's second task (figure 6) on abstracts: BM25's best 200 documents of each query with features from text, the first
+m = 2, 3, 5, 10, 15 of them judged. A ranker is trained on this one list, its unjudged rows included, and measured on
+what remains (residual collection). The judges of these collections saw every document, so what they do not name is
+irrelevant. Every third query serves to choose parameters (with 5 judged), the others are reported.
+
+Where the judged documents are all relevant or all not, nothing can be learned from pairs: BM25's order stands, for
+every system that says so. `searcher` is what `Searcher.feedback` does; it reads the documents' words as well.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from tacit.core import TacitError, check_choice, track
+from tacit.data import read_collection, read_qrels, read_queries
+from tacit.experiments.cells import CellCache
+from tacit.experiments.feedback.figures import feedback_figures
+from tacit.experiments.report import Report, Row
+from tacit.experiments.request import Request
+from tacit.features.query_document import MEASURES as COLUMNS
+from tacit.metrics import evaluate_rows
+from tacit.rerank import LIST_SYSTEMS
+from tacit.search.feedback import feedback_scores
+from tacit.search.text_lists import FIELDS, FieldIndex
+
+CORPORA = ("cranfield", "cacm", "cisi")
+N_CANDIDATES, N_CONTENT_WORDS = 200, 50
+N_JUDGED = (2, 3, 5, 10, 15)
+N_TO_CHOOSE = 5
+MEASURES = {"nDCG@10": "nDCG@10", "MAP": "AP"}
+BM25 = [f"{field}.{measure}" for field in FIELDS for measure in COLUMNS].index("both.bm25")
+
+# The same budget for all that have something to choose: three settings. `near` is who is a neighbour: by the ranking
+# features, or by the words of the judged documents.
+BETAS: Sequence[dict[str, Any]] = ({"beta": 1.0}, {"beta": 20.0}, {"beta": 1.0, "near": "content"})
+SETTINGS: Mapping[str, Sequence[dict[str, Any]]] = {
+    "bm25": ({},),
+    "linear": ({"l2": 0.1}, {"l2": 0.01}, {"l2": 1.0}),
+    "ssbt": BETAS,
+    "standing": tuple({"start": BM25, "score_spread": spread} for spread in (0.35, 0.18, 0.7)),
+    "lambdarank": ({"l2": 0.1}, {"l2": 0.01}, {"l2": 1.0}),
+    "sslambdarank": BETAS,
+    "rankboost-semi": ({"unjudged": 0.5}, {"unjudged": 0.1}, {"unjudged": 1.0}),
+    "tsvm": ({"weight": 0.5}, {"weight": 0.1}, {"weight": 1.0}),
+    "prf": ({"feature": BM25, "mix": 0.3}, {"feature": BM25, "mix": 0.1}, {"feature": BM25, "mix": 0.6}),
+    "prf-neg": ({"feature": BM25, "mix": 0.3}, {"feature": BM25, "mix": 0.1}, {"feature": BM25, "mix": 0.6}),
+    "manifold": ({"alpha": 0.99}, {"alpha": 0.9}, {"alpha": 0.5}),
+    "auc-semi": ({"l2": 1.0}, {"l2": 10.0}, {"l2": 100.0}),
+    "searcher": ({},),
+}
+
+
+@dataclass(frozen=True)
+class JudgedList:
+    """Candidates of a query, BM25's best first.
+
+    X: (n, 33) features from text; bm25: (n,); grades: (n,); content: CSR (n, n_words), tf-idf.
+    """
+
+    X: np.ndarray
+    bm25: np.ndarray
+    grades: np.ndarray
+    content: sp.csr_array
+
+    def known(self, m: int) -> np.ndarray:
+        """Grades of the first m, NaN for the rest."""
+        return np.where(np.arange(len(self.grades)) < m, self.grades, np.nan)
+
+    def remains(self, m: int) -> bool:
+        """Whether a relevant document is left below the first m."""
+        return bool((self.grades[m:] >= 1).any())
+
+
+def read_judged_lists(data: Path, corpus: str) -> list[JudgedList]:
+    """The lists of all queries that have a relevant document among their candidates."""
+    folder = data / "text" / check_choice("corpus", corpus, CORPORA)
+    documents, queries = read_collection(folder / "docs.jsonl.gz"), read_queries(folder / "queries.jsonl")
+    relevant = read_qrels(folder / "qrels.txt").to_dict()
+    index = FieldIndex(documents)
+    words = index.vectorizer.tfidf(index.features.fields["both"].counts)
+    counts = index.vectorizer.counts(queries.full_texts())
+    lists = []
+    for number, rows in enumerate(index.candidates(counts, N_CANDIDATES)):
+        known = relevant.get(queries.ids[number], {})
+        grades = np.array([known.get(documents.ids[row], 0.0) for row in rows.tolist()])
+        if (grades >= 1).any():
+            X = index.features.of(counts[[number]], rows)
+            lists.append(JudgedList(X, X[:, BM25], grades, words[rows]))
+    return lists
+
+
+def run(request: Request) -> Report:
+    """Measure the systems for every number of judged documents; `quick` takes 5 only, and fewer queries."""
+    corpus = request.corpus or CORPORA[0]
+    systems = request.systems or tuple(SETTINGS)
+    for name in systems:
+        check_choice("system", name, SETTINGS)
+    lists = read_judged_lists(request.data_folder, corpus)
+    if request.quick:
+        lists = lists[:30]
+    held, test = lists[::3], [item for number, item in enumerate(lists) if number % 3]
+    numbers = (5,) if request.quick else N_JUDGED
+    cache = CellCache(request.cells if request.full else None)
+    rows = []
+    for system in track(systems, f"feedback on {corpus}", len(systems)):
+        setting = choose_setting(system, held)
+        for m in numbers:
+            cell = {"experiment": "feedback", "corpus": corpus, "system": system, "k": m, "setting": setting}
+            rows.append(cache.row(cell, partial(_measure, system, setting, test, m)))
+    rows.sort(key=lambda row: row.setting["k"])
+    left = ", ".join(f"{m}: {sum(item.remains(m) for item in test)}" for m in numbers)
+    notes = [
+        f"{corpus}: {len(lists)} queries with a relevant document among BM25's best {N_CANDIDATES}; {len(held)} of "
+        f"them to choose settings, {len(test)} reported",
+        f"k documents judged; queries with a relevant document left below them: {left}",
+        "nDCG and MAP of the remaining candidates",
+        "three settings for each ranker to choose from; searcher had some forty, on the same queries, and reads words",
+        "prf and prf-neg are one here: features are centred in a list, so the rest's mean is opposite to the top's",
+    ]
+    report = Report("feedback", corpus, request.seed, rows, notes, test="wilcoxon")
+    return replace(report, figures=feedback_figures(report))
+
+
+def choose_setting(system: str, lists: Sequence[JudgedList]) -> dict[str, Any]:
+    """The setting with the highest mean nDCG@10 when 5 documents are judged."""
+    settings = SETTINGS[system]
+    if len(settings) == 1:
+        return settings[0]
+    means = [_measure(system, setting, lists, N_TO_CHOOSE).metrics["nDCG@10"] for setting in settings]
+    return settings[int(np.argmax(means))]
+
+
+def _measure(system: str, setting: dict[str, Any], lists: Sequence[JudgedList], m: int) -> Row:
+    start = time.perf_counter()
+    values: dict[str, list[float]] = {name: [] for name in MEASURES}
+    n_learned = 0
+    for item in lists:
+        if not item.remains(m):
+            continue
+        scores = score_list(system, setting, item, m)
+        n_learned += scores is not None
+        rest = (item.bm25 if scores is None else scores)[m:]
+        found = evaluate_rows(item.grades[m:], rest, None, list(MEASURES.values())).means()
+        for name, measure in MEASURES.items():
+            values[name].append(found[measure])
+    chosen = {name: value for name, value in setting.items() if name not in ("near", "feature", "start")}
+    chosen |= ({"content": 1} if "near" in setting else {}) | {"learned": n_learned}
+    arrays = {name: np.array(numbers) for name, numbers in values.items()}
+    return Row(system, arrays, time.perf_counter() - start, {"k": m}, chosen)
+
+
+def score_list(system: str, setting: Mapping[str, Any], item: JudgedList, m: int) -> np.ndarray | None:
+    """Scores of all rows by a ranker that knows the first m grades; None where these teach it nothing."""
+    known = item.known(m)
+    if system == "bm25":
+        return item.bm25
+    if system == "searcher":
+        return feedback_scores(item.bm25, item.content, known >= 1, known < 1)
+    given = dict(setting)
+    extra = {"content": _content(item, m)} if given.pop("near", "") == "content" else {}
+    ranker = LIST_SYSTEMS[system].make().set_params(**given)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a short list that is all alike is no news a thousand times over
+            return ranker.fit(item.X, known, **extra).predict(item.X)
+    except TacitError:
+        return None
+
+
+def _content(item: JudgedList, m: int) -> np.ndarray:
+    """tf-idf of the words that weigh most in the judged documents, dense (n, 50)."""
+    weights = np.asarray(item.content[:m].sum(axis=0)).ravel()
+    best = np.argsort(-weights, kind="stable")[:N_CONTENT_WORDS]
+    return item.content[:, best].toarray().astype(np.float64)

@@ -1,0 +1,1 @@
+"""`links` and `keywords`: rank what a document links to."""

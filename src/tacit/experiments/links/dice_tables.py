@@ -1,0 +1,36 @@
+"""SSI's tables 7 and 8: words, and pairs of words in a row, with the words that DICE puts beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tacit.experiments.links.task import LinkedCorpus
+from tacit.experiments.report import Section
+from tacit.features import TextVectorizer
+from tacit.features.cfh import Correlated, correlated_words, dice_table, informative_terms
+
+N_ROWS, N_FREQUENT, MOST_GRAMS = 10, 5000, 50_000
+SMALL_WORDS, SMALL_GRAMS = 200, 2000  # the most frequent terms say little about what the texts are about
+
+
+def dice_sections(corpus: LinkedCorpus) -> list[Section]:
+    """Both tables, for the terms with the largest sums of tf-idf weights."""
+    counts, words = corpus.counts, corpus.vectorizer.vocabulary_
+    found = correlated_words(counts, N_FREQUENT, first=SMALL_WORDS)
+    chosen = informative_terms(corpus.features["tfidf"], N_ROWS, first=SMALL_WORDS)
+    single = Section("Words and their DICE neighbours", ["word", "best words"], _rows(found, words, words, chosen))
+    grams = TextVectorizer(MOST_GRAMS, (2, 2))
+    rows = grams.fit_transform(corpus.documents.full_texts())
+    chosen = informative_terms(rows, N_ROWS, first=SMALL_GRAMS)
+    found = correlated_words(counts, N_FREQUENT, terms=rows[:, chosen])
+    names = [grams.vocabulary_[term] for term in chosen]
+    double = Section(
+        "2-grams and their DICE neighbours", ["2-gram", "best words"], _rows(found, names, words, range(N_ROWS))
+    )
+    return [single, double]
+
+
+def _rows(found: Correlated, terms: list[str], words: list[str], chosen: Sequence[int] | np.ndarray) -> list[list[str]]:
+    return [[row.term, ", ".join(row.words)] for row in dice_table(found, terms, words, chosen)]

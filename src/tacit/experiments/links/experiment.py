@@ -1,0 +1,105 @@
+"""Experiment `links`: given a document, rank all others so that those it links to come first.
+
+The supervised tables of HTR (2 and 3) and SSI (1 to 4) on our corpora. Every system sees the same
+split, the same words and the same candidates; choices are made on validation links only.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import lru_cache, partial
+
+from tacit.core import UsageError, track
+from tacit.experiments.cells import CellCache
+from tacit.experiments.links.dice_tables import dice_sections
+from tacit.experiments.links.figures import link_figures
+from tacit.experiments.links.plan import PARAMETERS, SETTINGS, Cell, LinkOptions, link_options, plan_links
+from tacit.experiments.links.splits import split_links
+from tacit.experiments.links.task import LinkedCorpus, LinkTask, read_linked_corpus
+from tacit.experiments.report import Report, Row
+from tacit.experiments.request import Request
+from tacit.retrieve import get_system
+
+SYSTEMS = (
+    "tfidf", "bm25", "qe", "lsi", "lsi+tfidf", "perceptron", "hash-6m-i",
+    "ssi-d", "ssi-full", "ssi-uu", "ssi-uv-noi", "ssi-uv", "ssi-uv-d",
+    "htr-gamma0", "htr", "htr-identity", "htr-residual", "htr+pairs",
+)  # fmt: skip
+FULL_SYSTEMS = (
+    *SYSTEMS, "hash-1m", "hash-3m", "hash-6m", "hash-1m-i", "hash-3m-i", "ssi-full-zerodiag",
+    "ssi-sparse-1000", "ssi-sparse-100", "ssi-sparse-10", "ssi-uv-n", "cfh-1gram",
+)  # fmt: skip
+ALL_WORDS_SYSTEMS = (
+    "tfidf",
+    "lsi+tfidf",
+    "ssi-uv",
+    "ssi-uv-n",
+    "cfh-1gram",
+    "cfh-2gram",
+    "cfh-1+2gram",
+    "htr-residual",
+)
+QUICK_SYSTEMS = ("tfidf", "bm25", "lsi", "lsi+tfidf", "ssi-uv", "htr-residual")
+
+TaskOf = Callable[[Cell], LinkTask]
+
+
+def run(request: Request) -> Report:
+    """Measure the systems; `full` adds all systems and splits, three seeds, and the ablations."""
+    usual = ALL_WORDS_SYSTEMS if request.words == "all" else FULL_SYSTEMS if request.full else SYSTEMS
+    options = link_options(request, QUICK_SYSTEMS if request.quick else usual)
+    corpus = read_linked_corpus(options.data, options.corpus, options.words)
+
+    @lru_cache(maxsize=1)  # cells of one split come one after the other
+    def task(split: str, seed: int, share: float) -> LinkTask:
+        parts = split_links(corpus.links, split, seed).thinned(share, seed)
+        rows = parts.test_queries(options.n_queries, seed)
+        return LinkTask(corpus.features, corpus.features, parts, rows, options.threads)
+
+    def task_of(cell: Cell) -> LinkTask:
+        return task(cell["split"], cell["seed"], cell.get("share", 1.0))
+
+    report = run_cells("links", options, corpus, plan_links(options), task_of)
+    return report if options.quick else replace(report, sections=dice_sections(corpus))
+
+
+def run_cells(
+    experiment: str, options: LinkOptions, corpus: LinkedCorpus, cells: Sequence[Cell], task_of: TaskOf
+) -> Report:
+    """Measure cell by cell; what cannot run under a setting is named in the notes."""
+    for cell in cells:
+        get_system(cell["system"])  # a wrong name is told before hours of work
+    cache = CellCache(options.cells if options.full else None)
+    rows, notes = [], _notes(corpus, options)
+    for cell in track(cells, f"{experiment} on {options.corpus}"):
+        try:
+            rows.append(cache.row(cell, partial(_measure_cell, cell, task_of)))
+        except UsageError as reason:
+            notes.append(f"{cell['system']} cannot run on the split {cell['split']}: {reason}")
+    report = Report(experiment, options.corpus, options.seed, rows, notes)
+    return replace(report, figures=link_figures(report))
+
+
+def _measure_cell(cell: Cell, task_of: TaskOf) -> Row:
+    """Fit and measure one system under one setting."""
+    task, system = task_of(cell), get_system(cell["system"])
+    start = time.perf_counter()
+    params = {parameter: cell[name] for name, parameter in PARAMETERS.items() if name in cell}
+    ranker = task.fit(system, cell["dim"], cell["seed"], **params)
+    values = task.measure(ranker, system)
+    seconds = time.perf_counter() - start
+    setting = {name: cell[name] for name in SETTINGS if cell.get(name) is not None}
+    return Row(cell["system"], values, seconds, setting, ranker.chosen(), getattr(ranker, "epochs_", ()))
+
+
+def _notes(corpus: LinkedCorpus, options: LinkOptions) -> list[str]:
+    notes = [
+        corpus.summary,
+        f"at most {options.n_queries} test queries, every other document but known links a candidate",
+        "seconds: choosing, fitting and ranking all test queries; reading and counting words apart",
+    ]
+    if corpus.longest is not None:
+        notes.append(f"systems of word pairs (full, sparse, hashed W) see the {corpus.longest} best words of a page")
+    return notes

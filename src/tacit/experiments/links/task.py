@@ -1,0 +1,159 @@
+"""Linked corpora ready for any system: read, counted, split, and measured in one way for all.
+
+Candidates of a query are all documents but itself and its known links, and every one of them is ranked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from tacit.core import Collection, Features, Links, check_choice, cut, map_blocks, track
+from tacit.data import read_collection, read_links
+from tacit.experiments.links.splits import LinkSplit
+from tacit.features import TextVectorizer, WordGramVectorizer
+from tacit.features.text.weighting import best_words
+from tacit.metrics import full_ranking_measures
+from tacit.retrieve import CollectionRanker, System
+
+CORPORA = ("mdn_ja_en", "wikispeedia", "debian_ja_en", "foldoc")
+LONGEST = {"wikispeedia": 200}  # words of a long page that systems of word pairs see
+MEASURES = {"rank_loss": "rank_loss", "AP": "MAP", "P@10": "P@10"}  # per query name -> name of the mean
+
+
+@dataclass(frozen=True)
+class LinkedCorpus:
+    """Documents, the links between them, and their features of every kind."""
+
+    documents: Collection
+    links: Links
+    vectorizer: TextVectorizer
+    counts: sp.csr_array
+    longest: int | None = None
+
+    @cached_property
+    def features(self) -> Mapping[str, Features]:
+        """Rows of the documents for every kind of system; what nobody asks for is not made."""
+        tfidf = self.vectorizer.tfidf(self.counts)
+        return LazyFeatures(
+            counts=lambda: self.counts,
+            tfidf=lambda: tfidf,
+            **{"words+grams": self._words_and_grams},
+            pairs=lambda: tfidf if self.longest is None else best_words(tfidf, self.longest),
+        )
+
+    def _words_and_grams(self) -> Features:
+        texts = track(self.documents.full_texts(), "reading 2-grams", len(self.documents))
+        return WordGramVectorizer(words=self.vectorizer.words).fit_transform(texts)
+
+    @property
+    def summary(self) -> str:
+        """One line of sizes."""
+        n_words = len(self.vectorizer.vocabulary_)
+        sizes = f"{len(self.documents):,} documents, {len(self.links):,} links, {n_words:,} words"
+        return f"{self.documents.name}: {sizes}"
+
+
+class LazyFeatures(Mapping[str, Features]):
+    """Features by kind, each made when it is first asked for."""
+
+    def __init__(self, **makers: Callable[[], Features]) -> None:
+        self._makers, self._made = makers, dict[str, Features]()
+
+    def __getitem__(self, kind: str) -> Features:
+        if kind not in self._made:
+            self._made[kind] = self._makers[kind]()
+        return self._made[kind]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._makers)
+
+    def __len__(self) -> int:
+        return len(self._makers)
+
+
+def read_linked_corpus(data: Path, name: str, words: int | None = 30_000) -> LinkedCorpus:
+    """One of the corpora by name; what is known to be no real link is dropped."""
+    folder = data / "linked" / check_choice("corpus", name, CORPORA)
+    documents = read_collection(folder / "docs.jsonl.gz", name=name)
+    links = read_links(folder / "links.tsv.gz", documents)
+    if name == "foldoc":
+        # A note of origin in many entries, not a reference that a reader would follow.
+        jargon = [row for row, title in enumerate(documents.titles) if title == "Jargon File"]
+        links = links.take(~np.isin(links.targets, jargon))
+    return count_words(documents, links, words, LONGEST.get(name))
+
+
+def count_words(
+    documents: Collection, links: Links, words: int | None = 30_000, longest: int | None = None
+) -> LinkedCorpus:
+    """The documents with their words counted; `longest`: so many of a text's words reach systems of word pairs."""
+    vectorizer = TextVectorizer(words=words)
+    counts = vectorizer.fit_counts(track(documents.full_texts(), "reading words", len(documents)))
+    return LinkedCorpus(documents, links, vectorizer, counts, longest)
+
+
+@dataclass(frozen=True)
+class LinkTask:
+    """A corpus ready for any system: features of items and queries of every kind, the split, the test queries.
+
+    Query row i and item row i are the same document; where documents are the queries, so are their rows.
+    """
+
+    items: Mapping[str, Features]
+    queries: Mapping[str, Features]
+    split: LinkSplit
+    rows: np.ndarray
+    threads: int | None
+
+    def fit(self, system: System, dim: int | None, seed: int, **params: Any) -> CollectionRanker:
+        """A fitted ranker of the candidates; what learns from pairs has not seen test documents as items."""
+        if system.features == "words+grams":
+            params["grams_from"] = self.items["tfidf"].shape[1]
+        ranker, split = system.make(dim, seed, **params), self.split
+        items, queries = self.items[_kind(system)], self.queries[_kind(system)]
+        if split.candidates is None or not system.needs_pairs:
+            return ranker.fit(queries, items, split.train, split.validation, same=True)
+        ranker.check_new_items()
+        seen = np.setdiff1d(np.arange(items.shape[0]), split.candidates)
+        train, validation = (_renumber(part, seen) for part in (split.train, split.validation))
+        ranker.fit(queries[seen], items[seen], train, validation, same=True)
+        return ranker.add_items(items[split.candidates])
+
+    def measure(self, ranker: CollectionRanker, system: System) -> dict[str, np.ndarray]:
+        """Per query values over the test queries, all candidates ranked."""
+        relevant, excluded = self.split.relevant(self.rows), self.split.excluded(self.rows)
+        queries, columns = self.queries[_kind(system)], self._columns(ranker, system)
+        known = None if system.needs_pairs else self.split.known(self.rows)
+
+        def one_block(block: slice) -> dict[str, np.ndarray]:
+            exclude = None if known is None else known[block]
+            scores = ranker.scores(queries[self.rows[block]], exclude=exclude)
+            return full_ranking_measures(scores[:, columns], relevant[block], excluded[block])
+
+        pieces = map_blocks(one_block, cut(len(self.rows), 50), self.threads)
+        return {mean: np.concatenate([piece[name] for piece in pieces]) for name, mean in MEASURES.items()}
+
+    def _columns(self, ranker: CollectionRanker, system: System) -> slice | np.ndarray:
+        """Where the candidates stand among the ranker's items."""
+        candidates = self.split.candidates
+        if candidates is None:
+            return slice(None)
+        return slice(ranker.n_items_ - len(candidates), None) if system.needs_pairs else candidates
+
+
+def _kind(system: System) -> str:
+    return "pairs" if system.by_word_pairs else system.features
+
+
+def _renumber(links: Links, kept: np.ndarray) -> Links:
+    """The links under the row numbers that documents have among those kept."""
+    new = np.full(links.n_sources, -1)
+    new[kept] = np.arange(len(kept))
+    return Links(new[links.sources], new[links.targets], len(kept), len(kept), links.weights)

@@ -1,0 +1,1 @@
+"""`preference`: what unjudged rows add."""

@@ -1,0 +1,201 @@
+"""Experiment `preference`: rankers of LETOR lists of which few rows are judged (PREF, figures 5 and 7).
+
+Labels are kept for a share of each query's documents, drawn at random or the top m by BM25 (`--labels top`), and
+validation labels are cut alike; test lists are whole. Semi-supervised rankers see the unjudged rows, the others do not.
+Rows named `-beta0` are those rankers without all that comes from unjudged rows (neighbours, expected pairs, columns
+made from whole lists, decorrelation), nothing else changed; as in `linear`, features are scaled over all rows.
+`upper-bound` is `linear` with all labels of training and validation.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from tacit.core import Lists, check_choice, track
+from tacit.experiments.cells import CellCache
+from tacit.experiments.letor_task import (
+    LETOR_SETS,
+    FoldLists,
+    LetorCorpus,
+    cut_labels,
+    measure_folds,
+    read_letor_corpus,
+)
+from tacit.experiments.preference.figures import preference_figures
+from tacit.experiments.preference.tables import EXTRA_SETTINGS, preference_tables
+from tacit.experiments.report import Report, Row
+from tacit.experiments.request import Request
+from tacit.rerank.linear.standing import BY_EVIDENCE
+from tacit.rerank.registry import get_list_system
+from tacit.rerank.rows import graded_pairs
+
+SYSTEMS = (
+    "linear", "bt", "ssbt-beta0", "ssbt", "standing-beta0", "standing", "lambdarank", "sslambdarank-beta0",
+    "sslambdarank", "sslambdamart", "lightgbm", "rankboost", "ranksvm", "upper-bound",
+)  # fmt: skip
+# What ssbt and sslambdarank take from unjudged rows, and how it is taken away.
+PARTS: dict[str, dict[str, Any]] = {
+    "neighbours": {"beta": 0.0},
+    "expected pairs": {"expected": 0.0},
+    "quantiles": {"scale": "global"},
+    "decorrelation": {"decorrelate": 0.0},
+}
+NOTHING_UNJUDGED = {name: value for part in PARTS.values() for name, value in part.items()}
+# Rows that are another system under other parameters.
+VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
+    "ssbt-beta0": ("ssbt", NOTHING_UNJUDGED),
+    "sslambdarank-beta0": ("sslambdarank", NOTHING_UNJUDGED),
+    "standing-beta0": ("standing", {"view": "features"}),
+    "upper-bound": ("linear", {}),
+}
+QUICK_SYSTEMS = ("linear", "ssbt", "standing", "upper-bound")
+SHARES, TOPS = (0.05, 0.1, 0.2, 0.5, 1.0), (2, 3, 5, 10, 15)
+MEASURES = {"nDCG-letor@10": "nDCG-letor@10", "MAP": "AP"}
+# Number, from 0, of BM25 of the whole document in each set.
+BM25_COLUMN = {"MQ2008": 24, "OHSUMED-letor3-QueryLevelNorm": 40, "OHSUMED-letor2": 20}
+EFFECTS = {"n_neighbours": (2, 5, 10, 20), "beta": (0.0, 0.1, 1.0, 10.0, 100.0)}
+EFFECT_BETA = 1.0  # while the number of neighbours changes
+EFFECT_SHARE = 0.1
+
+Cell = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Task:
+    """A LETOR set whose labels can be cut."""
+
+    corpus: LetorCorpus
+    labels: str
+
+    def cut(self, cell: Cell) -> list[FoldLists]:
+        """All folds with the labels of a cell; test lists stay whole."""
+        return [
+            replace(fold, train=self._keep(fold.train, cell), vali=self._keep(fold.vali, cell)) for fold in self.corpus
+        ]
+
+    def _keep(self, lists: Lists, cell: Cell) -> Lists:
+        if cell["system"] == "upper-bound":
+            return lists
+        if self.labels == "random":
+            return cut_labels(lists, cell["share"], cell["seed"])
+        return keep_top(lists, cell["k"], lists.X[:, BM25_COLUMN[self.corpus.name]])
+
+
+def keep_top(lists: Lists, m: int, ranks: np.ndarray) -> Lists:
+    """Keep the labels of the m rows of each list with the highest ranks.
+
+    >>> lists = Lists(np.zeros((4, 1)), np.ones(4), np.array([0, 4]), ["7"], [""] * 4)
+    >>> keep_top(lists, 2, np.array([0.1, 0.9, 0.3, 0.5])).y.tolist()
+    [nan, 1.0, nan, 1.0]
+    """
+    order = np.lexsort((np.arange(len(ranks)), -ranks, lists.qid))
+    place = np.arange(len(order)) - lists.starts[lists.qid[order]]
+    y = np.full(len(lists.y), np.nan)
+    kept = order[place < m]
+    y[kept] = lists.y[kept]
+    return replace(lists, y=y)
+
+
+def run(request: Request) -> Report:
+    """Measure the systems for each share of labels; `full` adds seeds and the effects of K and beta."""
+    name = request.corpus or "MQ2008"
+    task = Task(read_letor_corpus(request.data_folder, check_choice("corpus", name, LETOR_SETS)),
+                check_choice("labels", request.labels or "random", ("random", "top")))  # fmt: skip
+    cells = list(_cells(request, task))
+    for system in {cell["system"] for cell in cells} - set(VARIANTS):
+        get_list_system(system)  # a wrong name is told before the work
+    cache = CellCache(request.cells if request.full else None)
+    rows: list[Row] = []
+    for cell in track(cells, f"preference on {name}"):
+        known = next((row for row in rows if row.system == cell["system"] == "upper-bound"), None)
+        if known is not None:  # all labels, whatever the share: measured once
+            rows.append(replace(known, setting=setting_of(cell)))
+        else:
+            rows.append(cache.row(cell, partial(measure_cell, task, cell, request.threads)))
+    plain = [row for row in rows if not set(row.setting) & set(EXTRA_SETTINGS)]
+    sections = preference_tables(plain)
+    report = Report("preference", name, request.seed, rows, _notes(task, request), sections, test="wilcoxon")
+    return replace(report, figures=preference_figures(report, labelled_pairs(task, cells)))
+
+
+def _cells(request: Request, task: Task) -> Iterator[Cell]:
+    """One cell for each seed, share and system; then the effects."""
+    systems = request.systems or (QUICK_SYSTEMS if request.quick else SYSTEMS)
+    base = {"experiment": "preference", "corpus": task.corpus.name, "labels": task.labels}
+    key, values = ("share", SHARES) if task.labels == "random" else ("k", TOPS)
+    for seed in request.seeds:
+        for value in values[1:2] if request.quick else values:
+            for system in systems:
+                yield base | {"system": system, "seed": seed, key: value}
+    if request.full and task.labels == "random":
+        for parameter, options in EFFECTS.items():
+            for option in options:
+                yield base | {"system": "ssbt", "seed": request.seed, "share": EFFECT_SHARE, parameter: option}
+        for seed in request.seeds:
+            for part in PARTS:
+                yield base | {"system": "ssbt", "seed": seed, "share": EFFECT_SHARE, "without": part}
+            for view in BY_EVIDENCE:
+                yield base | {"system": "standing", "seed": seed, "share": EFFECT_SHARE, "view": view}
+
+
+def measure_cell(task: Task, cell: Cell, threads: int | None) -> Row:
+    """Fit and measure one system on all folds."""
+    name, changed = VARIANTS.get(cell["system"], (cell["system"], {}))
+    system = get_list_system(name)
+    changed = changed | ({"beta": EFFECT_BETA} if "n_neighbours" in cell else {})
+    changed = changed | {name: cell[name] for name in (*EFFECTS, "view") if name in cell}
+    changed = changed | PARTS.get(cell.get("without", ""), {})
+    chosen: list[Mapping[str, float]] = []
+    begin = time.perf_counter()
+
+    def score(fold: FoldLists) -> np.ndarray:
+        ranker = system.make(cell["seed"], threads).set_params(**changed)
+        ranker.fit(fold.train.X, fold.train.y, fold.train.qid, validation=fold.vali)
+        chosen.append(ranker.chosen())
+        return ranker.predict(fold.test.X, fold.test.qid)
+
+    values = measure_folds(task.cut(cell), score, MEASURES)
+    return Row(cell["system"], values, time.perf_counter() - begin, setting_of(cell), _medians(chosen))
+
+
+def setting_of(cell: Cell) -> dict[str, Any]:
+    """What tells a row from others of its system."""
+    return {name: cell[name] for name in ("share", "k", "seed", *EXTRA_SETTINGS) if name in cell}
+
+
+def _medians(chosen: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """What the folds chose, in the middle."""
+    return {name: float(np.median([choice[name] for choice in chosen])) for name in chosen[0]}
+
+
+def labelled_pairs(task: Task, cells: Sequence[Cell]) -> dict[float, float]:
+    """Mean number of judged pairs of a fold's training lists, for each share (or m)."""
+    found: dict[float, float] = {}
+    for cell in cells:
+        value = cell["share"] if "share" in cell else cell["k"]
+        if value not in found and cell["system"] != "upper-bound":
+            found[value] = float(np.mean([len(graded_pairs(f.train.y, f.train.starts)) for f in task.cut(cell)]))
+    return found
+
+
+def _notes(task: Task, request: Request) -> list[str]:
+    kept = "max(2, round(share n)) random rows" if task.labels == "random" else "the k best rows by BM25"
+    budget = "; ".join(f"{name} {dict(get_list_system(name).params)}" for name in ("linear", "ssbt", "sslambdarank"))
+    spreads = get_list_system("standing").make().get_params()["score_spread"]
+    return [
+        task.corpus.summary,
+        f"labels of {kept} of each query are kept, in validation as in training; test lists are whole; "
+        f"{len(request.seeds)} seed(s)",
+        f"chosen on each fold's validation lists: {budget}; standing one of the spreads of scores {spreads}; bt and "
+        "lambdarank the epoch only",
+        "rows named -beta0 are the same rankers without all that comes from unjudged rows; upper-bound is linear with "
+        "all labels",
+        "tables over seeds: values averaged over seeds query by query; Wilcoxon signed-rank tests over queries, "
+        "Holm-corrected over the columns of a line; which row is best is read from the same figures",
+    ]

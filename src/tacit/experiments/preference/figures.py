@@ -1,0 +1,65 @@
+"""Curves of measures against the number of labelled pairs, and the effects of K and beta."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from tacit.experiments.figures import new_figure, save
+from tacit.experiments.preference.tables import EXTRA_SETTINGS, SEMI
+from tacit.experiments.report import Report, Row
+
+COLORS = [f"C{number}" for number in range(10)] + ["black", "navy", "darkgreen", "darkviolet"]  # one for each system
+EFFECTS = {"n_neighbours": "number of neighbours K", "beta": "beta"}
+
+
+def preference_figures(report: Report, n_pairs: Mapping[float, float]) -> dict[str, Callable[[Path], None]]:
+    """A curve for each measure; what `full` adds has figures of its own."""
+    plain = [row for row in report.rows if not set(row.setting) & set(EXTRA_SETTINGS)]
+    figures: dict[str, Callable[[Path], None]] = {}
+    for metric in plain[0].values if len(n_pairs) > 1 else ():
+        figures[f"curve-{metric.replace('@', '-')}"] = partial(_curves, plain, n_pairs, metric)
+    for parameter in EFFECTS:
+        rows = [row for row in report.rows if parameter in row.setting]
+        if rows:
+            figures[f"effect-{parameter.replace('_', '-')}"] = partial(_effect, rows, parameter)
+    return figures
+
+
+def _curves(rows: Sequence[Row], n_pairs: Mapping[float, float], metric: str, path: Path) -> None:
+    """Mean over queries and seeds with a 95 % interval over queries; semi-supervised rankers have whole lines."""
+    figure, axes = new_figure(9, 5)
+    shift = 1.0
+    for number, system in enumerate(dict.fromkeys(row.system for row in rows)):
+        points = {value: _mean_rows(rows, system, value, metric) for value in n_pairs}
+        x = shift * np.array([n_pairs[value] for value in points])
+        means, errors = np.array(list(points.values())).T
+        style = "-" if system in SEMI else ":" if system == "upper-bound" else "--"
+        color = COLORS[number % len(COLORS)]
+        axes.plot(x, means, linestyle=style, marker="o", markersize=3, color=color, label=system)
+        axes.vlines(x, means - 1.96 * errors, means + 1.96 * errors, color=color, linewidth=0.8, alpha=0.4)
+        shift *= 1.015  # so that intervals do not hide each other
+    axes.set(xscale="log", xlabel="labelled pairs in a fold's training lists", ylabel=metric)
+    axes.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.01, 0.5))  # beside the curves, not over them
+    save(figure, path)
+
+
+def _mean_rows(rows: Sequence[Row], system: str, value: float, metric: str) -> tuple[float, float]:
+    """Mean and standard error of a system under one share: seeds are averaged query by query first."""
+    chosen = [r for r in rows if r.system == system and r.setting.get("share", r.setting.get("k")) == value]
+    per_query = np.mean([row.values[metric] for row in chosen], axis=0)
+    return float(per_query.mean()), float(per_query.std(ddof=1) / np.sqrt(len(per_query)))
+
+
+def _effect(rows: Sequence[Row], parameter: str, path: Path) -> None:
+    figure, axes = new_figure(5, 3.6)
+    labels = [f"{row.setting[parameter]:g}" for row in rows]
+    for metric in rows[0].values:
+        errors = [1.96 * row.standard_errors[metric] for row in rows]
+        axes.errorbar(labels, [r.metrics[metric] for r in rows], yerr=errors, marker="o", capsize=3, label=metric)
+    axes.set(xlabel=EFFECTS[parameter], title=f"{rows[0].system}, {rows[0].setting['share']:.0%} of the labels")
+    axes.legend()
+    save(figure, path)

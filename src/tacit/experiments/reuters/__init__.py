@@ -1,0 +1,1 @@
+"""`reuters`: similar news stories without labels."""

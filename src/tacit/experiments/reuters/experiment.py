@@ -1,0 +1,93 @@
+"""Experiment `reuters`: semantic search without labels (HTR, figure 1).
+
+Test stories ask, training stories are ranked; no system sees a topic, a link or a judgment, so mixtures with
+tf-idf have their default weight. `htr-reconstruction-alone` is the same model without that mixture (alpha = 1).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from tacit.core import track
+from tacit.experiments.figures import new_figure, save
+from tacit.experiments.report import Report, Row, Section
+from tacit.experiments.request import Request
+from tacit.experiments.reuters.task import RANKS, TopicTask, read_reuters
+from tacit.retrieve import CollectionRanker, ReconstructionRanker, get_system
+
+ALONE = "htr-reconstruction-alone"
+SYSTEMS = ("tfidf", "lsi", "lsi+tfidf", ALONE, "htr-reconstruction")
+DIM, FULL_DIMS, QUICK_QUERIES = 100, (50, 100, 200), 300
+
+Curves = Mapping[str, np.ndarray]
+
+
+def run(request: Request) -> Report:
+    """Fit and measure; `quick` asks fewer queries of smaller models, `full` has three seeds and dimensions."""
+    words = None if request.words == "all" else int(request.words or 30_000)
+    names = request.systems or SYSTEMS
+    for name in names:
+        make_ranker(name, None, 0)  # a wrong name is told before the stories are read
+    task = read_reuters(request.data_folder, words, request.threads)
+    if request.quick:
+        task = task.first_queries(QUICK_QUERIES, request.seed)
+    rows, curves = [], dict[str, np.ndarray]()
+    for name, dim, seed in track(list(_cells(names, request)), "reuters"):
+        row, curve = _measure(task, name, dim, seed, words)
+        rows.append(row)
+        curves.setdefault(name, curve)
+    figures = {"precision": partial(draw_precision, curves)}
+    return Report("reuters", "reuters21578", request.seed, rows, _notes(task), [_section(curves)], figures)
+
+
+def make_ranker(name: str, dim: int | None, seed: int) -> CollectionRanker:
+    """An unfitted ranker by its name in this experiment."""
+    if name == ALONE:
+        return ReconstructionRanker(dim or DIM, alpha=1.0, seed=seed)
+    return get_system(name).make(dim, seed)
+
+
+def _cells(names: Sequence[str], request: Request) -> Iterator[tuple[str, int | None, int]]:
+    """System, dimension and seed of each row; the first of a system is the one that is drawn."""
+    dims = (DIM, *(dim for dim in FULL_DIMS if dim != DIM)) if request.full else (50,) if request.quick else (DIM,)
+    for seed in request.seeds:
+        for name in names:
+            for dim in dims if name.startswith(("lsi", "htr", "ssi-u")) else (None,):
+                yield name, dim, seed
+
+
+def _measure(task: TopicTask, name: str, dim: int | None, seed: int, words: int | None) -> tuple[Row, np.ndarray]:
+    start = time.perf_counter()
+    ranker = make_ranker(name, dim, seed).fit(None, task.items)
+    fitted = time.perf_counter() - start
+    values, curve = task.measure(ranker)
+    setting = {"words": "all" if words is None else words, "seed": seed} | ({} if dim is None else {"dim": dim})
+    return Row(name, values, fitted, setting, ranker.chosen()), curve
+
+
+def _section(curves: Curves) -> Section:
+    rows = [[name, *(f"{value:.3f}" for value in curve)] for name, curve in curves.items()]
+    return Section("Precision against rank", ["system", *map(str, RANKS)], rows)
+
+
+def draw_precision(curves: Curves, path: Path) -> None:
+    """Figure 1: mean precision of the best so many stories."""
+    figure, axes = new_figure(6, 4.5)
+    for name, curve in curves.items():
+        axes.plot(RANKS, curve, marker="o", markersize=3, label=name)
+    axes.set(xscale="log", xlabel="stories retrieved", ylabel="precision", title="Reuters-21578, unseen stories ask")
+    axes.legend(frameon=False)
+    save(figure, path)
+
+
+def _notes(task: TopicTask) -> list[str]:
+    return [
+        task.summary,
+        "similarity is the Jaccard index of topic sets: the gain of nDCG@10; from 0.5 on a story is relevant",
+        "no labels were used: mixtures have their default weight; seconds are for fitting",
+    ]

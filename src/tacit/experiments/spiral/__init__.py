@@ -1,0 +1,1 @@
+"""`spiral`: the toy example of the preference regularizer."""

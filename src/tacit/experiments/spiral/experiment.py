@@ -1,0 +1,92 @@
+"""Experiment `spiral`: one preference between the ends of a spiral of unjudged points (PREF, figures 2 to 4).
+
+Supervised, the ranker falls from one end to the other straight through the empty space; with the preference
+regularizer it falls along the arm. What counts is the rank correlation of scores and places on the arm (`spearman`),
+one value for each random start of the network.
+"""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tacit.core import UsageError
+from tacit.experiments.report import Report, Row
+from tacit.experiments.request import Request
+from tacit.experiments.spiral.figures import draw_forces, draw_penalties, draw_spiral
+
+if TYPE_CHECKING:
+    from tacit.rerank.gradient.bradley_terry import BradleyTerryRanker
+
+N_POINTS, TURNS, SIGMA, N_NEIGHBOURS, N_HIDDEN, BETA = 200, 1.5, 0.2, 6, 8, 1000.0
+SYSTEMS = ("bt", "ssbt")
+
+
+def make_spiral(n_points: int = N_POINTS, seed: int = 0, noise: float = 0.01) -> np.ndarray:
+    """Points of [-1, 1]^2 from the inner end of a spiral of 1.5 turns to the outer one, evenly along the arm.
+
+    >>> points = make_spiral(50)
+    >>> points.shape, bool(np.abs(points).max() < 1)
+    ((50, 2), True)
+    """
+    turn = np.linspace(0, 1, 4000)
+    arm = _arm(turn)
+    length = np.concatenate([[0], np.cumsum(np.linalg.norm(np.diff(arm, axis=0), axis=1))])
+    places = np.interp((np.arange(n_points) + 0.5) / n_points, length / length[-1], turn)
+    return _arm(places) + np.random.default_rng(seed).normal(0, noise, (n_points, 2))
+
+
+def _arm(turn: np.ndarray) -> np.ndarray:
+    radius, angle = 0.15 + 0.8 * turn, 2 * np.pi * TURNS * turn
+    return np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
+
+
+def fit_spiral(points: np.ndarray, beta: float, seed: int) -> BradleyTerryRanker:
+    """A network trained on the single pair: the inner end is preferred to the outer end."""
+    from tacit.rerank.gradient.bradley_terry import BradleyTerryRanker
+
+    grades = np.full(len(points), np.nan)
+    grades[0], grades[-1] = 1, 0
+    ranker = BradleyTerryRanker(
+        n_hidden=N_HIDDEN, beta=beta, l2=1e-6, rate=0.03, n_epochs=4000, n_neighbours=N_NEIGHBOURS,
+        weighting="there-and-back", sigma=SIGMA, seed=seed,
+    )  # fmt: skip
+    return ranker.fit(points, grades, content=points)  # sigma is a length of the plane, not of scaled features
+
+
+def correlation(scores: np.ndarray) -> float:
+    """Rank correlation of the scores with the way from the outer end to the inner one."""
+    from scipy.stats import spearmanr
+
+    return float(spearmanr(scores, -np.arange(len(scores))).statistic)
+
+
+def run(request: Request) -> Report:
+    """Train both systems from several random starts: 5, and 3 if `quick`."""
+    unknown = set(request.systems) - set(SYSTEMS)
+    if unknown:
+        raise UsageError(f"spiral has no system {sorted(unknown)[0]!r}, want some of {', '.join(SYSTEMS)}")
+    points = make_spiral(seed=request.seed)
+    starts = range(request.seed, request.seed + (3 if request.quick else 5))
+    rows, rankers = [], {}
+    for system in request.systems or SYSTEMS:
+        begin = time.perf_counter()
+        fitted = [fit_spiral(points, BETA if system == "ssbt" else 0.0, seed) for seed in starts]
+        values = np.array([correlation(ranker.predict(points)) for ranker in fitted])
+        rows.append(Row(system, {"spearman": values}, time.perf_counter() - begin))
+        rankers[system] = fitted[0]
+    figures: dict[str, Any] = {"figure-3-spiral": partial(draw_spiral, points, rankers)}
+    figures |= {"figure-2-penalties": draw_penalties, "figure-4-forces": draw_forces}
+    return Report("spiral", "generated", request.seed, rows, _notes(len(starts)), figures=figures)
+
+
+def _notes(n_starts: int) -> list[str]:
+    return [
+        f"{N_POINTS} points, {TURNS} turns, one preference pair between the ends; {n_starts} random starts",
+        f"one hidden layer of {N_HIDDEN}, K = {N_NEIGHBOURS}, sigma = {SIGMA} there and back; ssbt has beta = {BETA:g} "
+        "(our loss is a mean over pairs, so beta is as large as there are neighbours for one pair), bt has beta = 0",
+        "spearman: rank correlation of scores with places along the arm, one value for each start",
+    ]

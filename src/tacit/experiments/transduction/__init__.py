@@ -1,0 +1,1 @@
+"""`transduction`: a ranker for every list."""

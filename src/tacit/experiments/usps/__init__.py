@@ -1,0 +1,1 @@
+"""`usps`: digits by embeddings of a graph."""

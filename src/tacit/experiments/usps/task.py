@@ -1,0 +1,161 @@
+"""Digits of USPS cut into training, validation and test, and the systems that place test digits beside training ones.
+
+Splits: `standard` is the one that comes with the data (7,291 and 2,007), `random` draws the paper's 7,329 and 1,969 of
+all digits. A fifth of training is set aside for choosing; the chosen setting is trained on all of training.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from tacit.core import DataError, DivergedError, check_choice
+from tacit.features import knn_graph
+from tacit.retrieve.graph.embedding import GraphEmbedding
+from tacit.retrieve.graph.laplacian import LaplacianEigenmaps
+from tacit.retrieve.graph.neighbours import nearest_rows
+from tacit.retrieve.graph.pairs import edge_length
+
+SPLITS = ("standard", "random")
+SYSTEMS = ("raw", "le-all", "le-ose", "htr-linear", "htr-rbf")
+N_TRAIN = 7329  # of the paper's split
+N_QUICK = 1500, 500
+VALIDATION_SHARE = 0.2
+N_CENTRES = 50
+
+Setting = dict[str, Any]
+# The first value of each is where choosing starts; sigma counts in median lengths of an edge.
+GRIDS: dict[str, dict[str, tuple[float, ...]]] = {
+    "raw": {},
+    "le-all": {"k": (5, 3, 10)},
+    "le-ose": {"k": (5, 3, 10)},
+    "htr-linear": {"rate": (0.2, 0.1, 0.4), "own_share": (0.5, 0.3, 0.7), "k": (5, 3, 10)},
+    "htr-rbf": {"sigma": (0.2, 0.15, 0.25), "k": (5, 3, 10), "rate": (0.1, 0.05, 0.2), "own_share": (0.7, 0.5)},
+}
+
+
+@dataclass(frozen=True)
+class DigitTask:
+    """Training digits and those to be placed among them; graphs are built once."""
+
+    train: np.ndarray
+    train_labels: np.ndarray
+    test: np.ndarray
+    test_labels: np.ndarray
+    threads: int | None = None
+    _graphs: dict[tuple[int, bool], sp.csr_array] = field(default_factory=dict, repr=False)
+
+    def graph(self, k: int, *, with_test: bool = False) -> sp.csr_array:
+        """The union graph of the k nearest neighbours of training, or of training and test."""
+        if (k, with_test) not in self._graphs:
+            points = np.concatenate([self.train, self.test]) if with_test else self.train
+            self._graphs[k, with_test] = knn_graph(points, k, threads=self.threads)
+        return self._graphs[k, with_test]
+
+    def errors(self, nearest: np.ndarray) -> np.ndarray:
+        """1 for every test digit whose nearest training digit is another one."""
+        return (self.train_labels[nearest] != self.test_labels).astype(np.float64)
+
+    def validation(self, seed: int) -> DigitTask:
+        """The same task inside training."""
+        order = np.random.default_rng([seed, 1]).permutation(len(self.train))
+        held, kept = np.split(order, [round(VALIDATION_SHARE * len(order))])
+        return _task(self.train, self.train_labels, kept, held, self.threads)
+
+    def nearest(self, system: str, setting: Setting, dim: int, seed: int) -> np.ndarray:
+        """For every test digit its nearest training digit, as the system sees them."""
+        if system == "raw":
+            return nearest_rows(self.test, self.train, threads=self.threads)
+        if system in ("le-all", "le-ose"):
+            return self._by_eigenmaps(system == "le-all", setting["k"], dim, seed)
+        return fit_embedding(self, system, setting, dim, seed).nearest(self.test)
+
+    def _by_eigenmaps(self, with_test: bool, k: int, dim: int, seed: int) -> np.ndarray:
+        points = np.concatenate([self.train, self.test]) if with_test else self.train
+        model = LaplacianEigenmaps(dim, k=k, seed=seed, threads=self.threads)
+        model.fit(points, self.graph(k, with_test=with_test))
+        images = model.item_vectors_[len(self.train) :] if with_test else model.embed(self.test)
+        return nearest_rows(images, model.item_vectors_[: len(self.train)], threads=self.threads)
+
+
+def fit_embedding(task: DigitTask, system: str, setting: Setting, dim: int, seed: int) -> GraphEmbedding:
+    """The half-transductive embedding of the training digits under a setting."""
+    graph = task.graph(setting["k"])
+    kind: dict[str, Any] = {"features": "linear"}
+    if system == "htr-rbf":
+        sigma = setting["sigma"] * edge_length(task.train, graph)
+        kind = {"features": "rbf", "sigma": sigma, "n_centres": N_CENTRES}
+    others = {name: value for name, value in setting.items() if name != "sigma"}
+    return GraphEmbedding(dim, **kind, **others, seed=seed, threads=task.threads).fit(task.train, graph)
+
+
+def choose_setting(task: DigitTask, system: str, dim: int, seed: int) -> Setting:
+    """The setting with the least error on validation, one parameter after the other."""
+    held = task.validation(seed)
+
+    def error(setting: Setting) -> float:
+        try:
+            return float(held.errors(held.nearest(system, setting, dim, seed)).mean())
+        except DivergedError:
+            return 1.0
+
+    return choose_by_turns(error, GRIDS[system])
+
+
+def choose_by_turns(error: Callable[[Setting], float], grid: Mapping[str, Sequence[float]]) -> Setting:
+    """Start at the first value of each parameter; try the others of one at a time and keep what is better.
+
+    >>> choose_by_turns(lambda s: abs(s["a"] - 3) + abs(s["b"] - 1), {"a": (1, 2, 3), "b": (1, 5)})
+    {'a': 3, 'b': 1}
+    """
+    best = {name: values[0] for name, values in grid.items()}
+    least = error(best) if sum(map(len, grid.values())) > len(grid) else 0.0
+    for name, values in grid.items():
+        for value in values[1:]:
+            found = error(best | {name: value})
+            if found < least:
+                best, least = best | {name: value}, found
+    return best
+
+
+def first_setting(system: str) -> Setting:
+    """Where choosing starts."""
+    return {name: values[0] for name, values in GRIDS[system].items()}
+
+
+def read_task(folder: Path, split: str, seed: int, *, quick: bool = False, threads: int | None = None) -> DigitTask:
+    """Training and test of one split; `quick` keeps a part of both."""
+    check_choice("split", split, SPLITS)
+    points, labels, n_train = _read(folder / "text" / "usps" / "usps.npz")
+    rows = np.arange(len(points))
+    if split == "random":
+        n_train, rows = N_TRAIN, np.random.default_rng(seed).permutation(rows)
+    train, test = rows[:n_train], rows[n_train:]
+    if quick:
+        train, test = train[: N_QUICK[0]], test[: N_QUICK[1]]
+    return _task(points, labels, train, test, threads)
+
+
+def _task(
+    points: np.ndarray, labels: np.ndarray, train: np.ndarray, test: np.ndarray, threads: int | None
+) -> DigitTask:
+    return DigitTask(points[train], labels[train], points[test], labels[test], threads)
+
+
+def _read(path: Path) -> tuple[np.ndarray, np.ndarray, int]:
+    """All digits, training first, and the number of those."""
+    try:
+        with np.load(path) as file:
+            x_train, y_train, x_test, y_test = (file[name] for name in ("x_train", "y_train", "x_test", "y_test"))
+    except OSError as error:
+        raise DataError(f"cannot be read: {error.strerror or error}", path=path) from None
+    except (KeyError, ValueError, zipfile.BadZipFile) as error:
+        raise DataError(f"is not the digits wanted: {error}", path=path) from None
+    points = np.concatenate([x_train, x_test]).astype(np.float32)
+    return points, np.concatenate([y_train, y_test]).astype(np.int64), len(x_train)

@@ -1,0 +1,1 @@
+"""Texts to sparse rows of word counts and tf-idf weights."""

@@ -1,0 +1,95 @@
+"""Word n-grams as numbers, so that no string is built for a gram that nobody keeps.
+
+A gram of n words is the pair (gram of its first n - 1 words, last word). With prefixes and words
+numbered, the pair is one 8-byte key: prefix * n_words + word. A gram never crosses from one text to
+the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import scipy.sparse as sp
+
+from tacit.features.text.counting import WordStream, count_matrix, row_blocks
+
+
+def extend_grams(prefix: np.ndarray, stream: WordStream, size: int, n_words: int) -> tuple[np.ndarray, np.ndarray]:
+    """Places where a gram of `size` words begins, and its keys.
+
+    prefix[t]: number of the gram of size - 1 words that begins at t, negative if it is of no
+    interest. Words with a negative number are of no interest either.
+    """
+    n_places = max(len(prefix) - size + 1, 0)
+    last = stream.words[size - 1 :]
+    inside = stream.rows[:n_places] == stream.rows[size - 1 :]
+    places = np.flatnonzero(inside & (prefix[:n_places] >= 0) & (last >= 0))
+    return places, prefix[places].astype(np.int64) * n_words + last[places]
+
+
+class GramTable:
+    """Finds the words and n-grams of a vocabulary in a stream of words.
+
+    `word_number` numbers every word that stands in some gram; all other words are `unknown`. Level n
+    holds the sorted keys of the grams and prefixes of n words, and the column of each (-1 for a
+    prefix that is no gram of the vocabulary itself).
+
+    >>> table = GramTable(["new york", "york"])
+    >>> words = [table.word_number.get(word, table.unknown) for word in "new york new jersey".split()]
+    >>> table.count(WordStream(np.array(words), np.zeros(4, np.int64), 1)).toarray().tolist()
+    [[1.0, 1.0]]
+    """
+
+    def __init__(self, vocabulary: Sequence[str]) -> None:
+        grams = [gram.split(" ") for gram in vocabulary]
+        self.n_columns = len(grams)
+        self.word_number: dict[str, int] = {}
+        for gram in grams:
+            for word in gram:
+                self.word_number.setdefault(word, len(self.word_number))
+        self.unknown = len(self.word_number)
+        self._word_column = np.full(self.unknown + 1, -1, np.int32)
+        self._levels: list[tuple[np.ndarray, np.ndarray]] = []
+        self._build_levels(grams)
+
+    def _build_levels(self, grams: list[list[str]]) -> None:
+        sizes = np.array([len(gram) for gram in grams], np.int64)
+        numbers = [[self.word_number[word] for word in gram] for gram in grams]
+        prefix = np.array([gram[0] for gram in numbers], np.int64)
+        single = np.flatnonzero(sizes == 1)
+        self._word_column[prefix[single]] = single
+        for size in range(2, int(sizes.max(initial=1)) + 1):
+            rows = np.flatnonzero(sizes >= size)
+            last = np.array([numbers[row][size - 1] for row in rows], np.int64)
+            keys, prefix[rows] = np.unique(prefix[rows] * (self.unknown + 1) + last, return_inverse=True)
+            columns = np.full(len(keys), -1, np.int32)
+            whole = np.flatnonzero(sizes == size)
+            columns[prefix[whole]] = whole
+            self._levels.append((keys, columns))
+
+    def count(self, stream: WordStream) -> sp.csr_array:
+        """Counts of the vocabulary in a stream whose words are numbered by this table."""
+        parts = [self._count_part(part) for part in row_blocks(stream)]
+        return sp.vstack(parts, format="csr") if parts else sp.csr_array((0, self.n_columns), dtype=np.float32)
+
+    def _count_part(self, stream: WordStream) -> sp.csr_array:
+        rows, columns = [], []
+        prefix, column = stream.words, self._word_column[stream.words]
+        for size in range(1, len(self._levels) + 2):
+            if size > 1:
+                keys, column_of = self._levels[size - 2]
+                prefix = self._find_grams(prefix, stream, size, keys)
+                column = np.where(prefix >= 0, column_of[prefix], -1)
+            found = column >= 0
+            rows.append(stream.rows[found])
+            columns.append(column[found])
+        return count_matrix(np.concatenate(rows), np.concatenate(columns), (stream.n_rows, self.n_columns))
+
+    def _find_grams(self, prefix: np.ndarray, stream: WordStream, size: int, keys: np.ndarray) -> np.ndarray:
+        """Number of the gram that begins at each place, -1 where none of the vocabulary does."""
+        places, wanted = extend_grams(prefix, stream, size, self.unknown + 1)
+        number = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+        grams = np.full(len(prefix), -1, np.int32)
+        grams[places] = np.where(keys[number] == wanted, number, -1)
+        return grams

@@ -1,0 +1,164 @@
+"""Words of Japanese text, which puts no spaces between them, by Sudachi and its core dictionary.
+
+A text is folded as in `words`. Words that hold nothing Japanese (Latin, digits, Greek) stay as `UnicodeWords`
+cuts them, so that `Array` is `array` here as in English text; each run of kana and kanji between them goes to
+Sudachi, which cuts it in **mode A**, its shortest units (選挙 管理 委員 会, not 選挙管理委員会): a question
+then meets a page that uses its words in another compound. A word becomes its **normalized form**: the
+dictionary form of verbs and adjectives in one spelling (取り, とった -> 取る; サーバ -> サーバー).
+
+**Parts of speech.** Particles (助詞), auxiliaries (助動詞), signs (記号, 補助記号) and spaces (空白) are dropped;
+they bind a sentence and say nothing of its subject. All else stays: nouns, verbs, adjectives, adverbs, pronouns,
+prefixes, suffixes, interjections.
+
+Many texts are cut by processes (`joined_many`): threads were slower than one of them alone, since half of the work
+holds the interpreter's lock. A run that stood in an earlier text is not cut again. What a large collection gave is
+kept in the user's cache folder (`japanese_cache`).
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from importlib.util import find_spec
+from itertools import islice
+from typing import Any
+
+from tacit.core import MissingExtraError, cache_folder, count_threads
+from tacit.features.text.japanese_cache import chunks_of_texts, read_chunk, write_chunk
+from tacit.features.text.words import Segmenter, Span, fold, place_words, word_matches
+
+MODE = "A"
+DROPPED_PARTS = ("助詞", "助動詞", "記号", "補助記号", "空白")
+_JAPANESE = (
+    "\u3005-\u3007\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff"  # kana and signs of repetition
+    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # kanji
+)
+_RUNS = re.compile(f"[{_JAPANESE}]+|[^{_JAPANESE}]+")
+_LONGEST_RUN = 4000  # characters; Sudachi takes 49,149 bytes at once
+_MOST_REMEMBERED = 1_000_000  # runs; a few hundred megabytes at most
+
+
+class JapaneseWords(Segmenter):
+    """Cuts text into folded words and normalized Japanese words.
+
+    >>> JapaneseWords().words("Array の要素を取り除いた。")
+    ['array', '要素', '取る', '除く']
+    """
+
+    def __init__(self) -> None:
+        _dictionary()  # what is missing is told here and not in a thread
+        self._own, self._seen = threading.local(), dict[str, tuple[str, ...]]()
+
+    def words(self, text: str) -> list[str]:
+        """All words in order."""
+        return [word for match in word_matches(fold(text)) for word in self._words_of(match[0])]
+
+    def spans(self, text: str) -> list[Span]:
+        """The same words with their places in the text as it was given.
+
+        >>> JapaneseWords().spans("ﾃﾞｰﾀを読んだ")
+        [Span(start=0, end=4, token='データ'), Span(start=5, end=7, token='読む')]
+        """
+        return place_words(text, self._places)
+
+    def joined_many(self, texts: Iterable[str], threads: int | None = None) -> Iterator[bytes]:
+        """`joined` of every text, by as many processes as threads are asked for, or from the cache."""
+        folder, key = cache_folder(), f"{MODE} {' '.join(DROPPED_PARTS)} {_versions()}"
+        n_workers, chunks = count_threads(threads), chunks_of_texts(texts)
+        # Some chunks at a time: as many as keep the workers busy, so that a collection need not fit in memory.
+        while some := list(islice(chunks, 4 * n_workers)):
+            kept = [read_chunk(folder, key, chunk) for chunk in some]
+            fresh = iter(self._cut_chunks([some[place] for place, one in enumerate(kept) if one is None], n_workers))
+            for chunk, one in zip(some, kept, strict=True):
+                if one is None:
+                    one = next(fresh)
+                    write_chunk(folder, key, chunk, one)
+                yield from one
+
+    def _cut_chunks(self, chunks: list[list[str]], n_workers: int) -> list[list[bytes]]:
+        if min(n_workers, len(chunks)) < 2:
+            return [[self.joined(text) for text in chunk] for chunk in chunks]
+        from joblib import Parallel, delayed
+
+        found: list[list[bytes]] = Parallel(n_jobs=n_workers)(delayed(cut_chunk)(chunk) for chunk in chunks)
+        return found
+
+    def _words_of(self, word: str) -> Iterable[str]:
+        if word.isascii():
+            return (word,)
+        return [part for run in _RUNS.finditer(word) for part in self._words_of_run(run[0])]
+
+    def _words_of_run(self, run: str) -> tuple[str, ...]:
+        if not _is_japanese(run):
+            return (run,)
+        found = self._seen.get(run)
+        if found is None:
+            found = tuple(word for _, _, word in self._cut(run))
+            if len(self._seen) < _MOST_REMEMBERED:
+                self._seen[run] = found
+        return found
+
+    def _places(self, folded: str) -> Iterator[tuple[int, int, str]]:
+        """(start, end, word) within folded text."""
+        for match in word_matches(folded):
+            for run in _RUNS.finditer(match[0]):
+                start = match.start() + run.start()
+                if _is_japanese(run[0]):
+                    yield from ((start + first, start + end, word) for first, end, word in self._cut(run[0]))
+                else:
+                    yield start, start + len(run[0]), run[0]
+
+    def _cut(self, run: str) -> Iterator[tuple[int, int, str]]:
+        """Sudachi's words of one run that are no mere grammar."""
+        tokenizer, is_dropped = self._tools()
+        for first in range(0, len(run), _LONGEST_RUN):
+            for part in tokenizer.tokenize(run[first : first + _LONGEST_RUN]):
+                if not is_dropped(part) and (word := _one_word(part.normalized_form())):
+                    yield first + part.begin(), first + part.end(), word
+
+    def _tools(self) -> tuple[Any, Any]:
+        """Sudachi's tokenizer of this thread, and what tells a dropped part of speech."""
+        if not hasattr(self._own, "tools"):
+            dictionary = _dictionary()
+            is_dropped = dictionary.pos_matcher([(part,) for part in DROPPED_PARTS])
+            self._own.tools = dictionary.tokenizer(mode=MODE), is_dropped
+        tools: tuple[Any, Any] = self._own.tools
+        return tools
+
+
+def cut_chunk(texts: list[str]) -> list[bytes]:
+    """Words of some texts, in a worker that keeps its segmenter for the next ones."""
+    return [_segmenter_of_worker().joined(text) for text in texts]
+
+
+@lru_cache(maxsize=1)
+def _segmenter_of_worker() -> JapaneseWords:
+    return JapaneseWords()
+
+
+@lru_cache(maxsize=1 << 17)
+def _one_word(form: str) -> str:
+    """A form of Sudachi's dictionary, folded and without spaces."""
+    return "".join(fold(form).split())
+
+
+def _is_japanese(run: str) -> bool:
+    return re.match(f"[{_JAPANESE}]", run) is not None
+
+
+@lru_cache(maxsize=1)
+def _dictionary() -> Any:
+    """Sudachi with its core dictionary, mapped into memory once."""
+    if find_spec("sudachipy") is None or find_spec("sudachidict_core") is None:
+        raise MissingExtraError("Japanese text", "sudachipy (with sudachidict-core)", "ja")
+    from sudachipy import Dictionary
+
+    return Dictionary(dict="core")
+
+
+def _versions() -> str:
+    from importlib.metadata import version  # late: it costs more than a short command
+
+    return f"sudachipy {version('sudachipy')} sudachidict-core {version('sudachidict-core')}"

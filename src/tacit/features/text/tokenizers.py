@@ -1,0 +1,145 @@
+"""Tokenizers chosen by language: text to the terms that a vectorizer counts.
+
+A tokenizer works in two steps. A segmenter cuts the text into words (`words.UnicodeWords` for all
+languages that separate words by spaces, `japanese.JapaneseWords` for Japanese); then each word becomes
+a term: stop words are dropped and, if asked for, the rest is stemmed by Snowball. The second step looks
+at one word alone, so whoever reads many texts does it once for each distinct word.
+
+A language is named by its ISO 639 code ("en", also "en-GB") or its English name ("english").
+To add a language, put its segmenter into `SEGMENTERS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tacit.core import MissingExtraError, UsageError, check_choice
+from tacit.features.text.japanese import JapaneseWords
+from tacit.features.text.stop_words import StopWords, load_stop_words
+from tacit.features.text.words import Segmenter, Span, UnicodeWords
+
+# fmt: off
+SNOWBALL = {
+    "ar": "arabic", "ca": "catalan", "cs": "czech", "da": "danish", "de": "german", "el": "greek", "en": "english",
+    "eo": "esperanto", "es": "spanish", "et": "estonian", "eu": "basque", "fa": "persian", "fi": "finnish",
+    "fr": "french", "ga": "irish", "hi": "hindi", "hu": "hungarian", "hy": "armenian", "id": "indonesian",
+    "it": "italian", "lt": "lithuanian", "ne": "nepali", "nl": "dutch", "no": "norwegian", "pl": "polish",
+    "pt": "portuguese", "ro": "romanian", "ru": "russian", "sr": "serbian", "st": "sesotho", "sv": "swedish",
+    "ta": "tamil", "tr": "turkish", "yi": "yiddish",
+}
+# fmt: on
+WITHOUT_SPACES = {"ja": "japanese", "km": "khmer", "lo": "lao", "my": "burmese", "th": "thai", "zh": "chinese"}
+_CODE_OF = {name: code for code, name in (SNOWBALL | WITHOUT_SPACES).items()} | {"nb": "no", "nn": "no"}
+
+
+SEGMENTERS: dict[str, Callable[[], Segmenter]] = {
+    **dict.fromkeys(["any", *SNOWBALL], UnicodeWords),
+    "ja": JapaneseWords,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Tokenizer:
+    """Terms of a text; made by `tokenizer_for`, told apart by `spec()`."""
+
+    language: str
+    segmenter: Segmenter
+    stop_words: frozenset[str] = frozenset()
+    stem_word: Callable[[str], str] | None = None
+
+    def __call__(self, text: str) -> list[str]:
+        """The terms in order."""
+        return [term for word in self.words(text) if (term := self.term(word)) is not None]
+
+    def words(self, text: str) -> list[str]:
+        """The words before stop words and stems: what `term` takes."""
+        return self.segmenter.words(text)
+
+    def term(self, word: str) -> str | None:
+        """The term that stands for a word, None for a stop word."""
+        if word in self.stop_words:
+            return None
+        return word if self.stem_word is None else self.stem_word(word)
+
+    def spans(self, text: str) -> list[Span]:
+        """The terms with the places in the text that they were made from.
+
+        >>> tokenizer_for("en", stop_words=["the"]).spans("The Cats")
+        [Span(start=4, end=8, token='cats')]
+        """
+        found = [(span, self.term(span.token)) for span in self.segmenter.spans(text)]
+        return [span._replace(token=term) for span, term in found if term is not None]
+
+    def spec(self) -> dict[str, Any]:
+        """What `tokenizer_from_spec` needs to make the same tokenizer again, fit for JSON."""
+        stop_words = sorted(self.stop_words) or None
+        return {"language": self.language, "stem": self.stem_word is not None, "stop_words": stop_words}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return tokenizer_from_spec, (self.spec(),)  # a stemmer of Snowball cannot be copied to a worker
+
+
+def tokenizer_for(language: str = "en", *, stem: bool = False, stop_words: StopWords = None) -> Tokenizer:
+    """The tokenizer of a language.
+
+    language: a code or name of Snowball's languages, "ja" (needs the extra `ja`), or "any" for words of every script.
+    stem: reduce words to Snowball's stems; needs the extra `stem`.
+    stop_words: words to drop before stemming: "en" for the built-in English list, a file, or words.
+
+    >>> tokenizer_for("en")("Ranking, re-ranked: x_1")
+    ['ranking', 're', 'ranked', 'x', '1']
+    >>> tokenizer_for("th")
+    Traceback (most recent call last):
+    tacit.core.errors.UsageError: language 'th' is written without spaces, so it needs a word segmenter ...
+    """
+    code = language_code(language)
+    segmenter = SEGMENTERS[code]()
+    # A stop word such as "don't" is dropped in the parts that the segmenter makes of it.
+    stops = frozenset(part for word in load_stop_words(stop_words) for part in segmenter.words(word))
+    return Tokenizer(code, segmenter, stops, _snowball(code) if stem else None)
+
+
+def tokenizer_from_spec(spec: Mapping[str, Any]) -> Tokenizer:
+    """The tokenizer that `Tokenizer.spec` described.
+
+    >>> tokenizer_from_spec({"language": "de", "stem": False, "stop_words": ["und"]})("Öl und Salz")
+    ['öl', 'salz']
+    """
+    unknown = sorted(set(spec) - {"language", "stem", "stop_words"})
+    if unknown or "language" not in spec:
+        raise UsageError(f"tokenizer has {unknown or 'no language'}, want language, stem and stop_words")
+    return tokenizer_for(spec["language"], stem=bool(spec.get("stem")), stop_words=spec.get("stop_words"))
+
+
+def language_code(language: str) -> str:
+    """The code of a language that has a segmenter, from a code, a code with a region, or a name.
+
+    >>> language_code("pt_BR"), language_code("German"), language_code("any")
+    ('pt', 'de', 'any')
+    """
+    name = str(language).lower().replace("_", "-").split("-")[0]
+    code = _CODE_OF.get(name, name)
+    if code in WITHOUT_SPACES and code not in SEGMENTERS:
+        raise UsageError(
+            f"language {language!r} is written without spaces, so it needs a word segmenter, and tacit has none for it"
+        )
+    if code not in SEGMENTERS:
+        check_choice("language", language, list(SEGMENTERS))
+    return code
+
+
+def _snowball(code: str) -> Callable[[str], str]:
+    if code not in SNOWBALL:
+        raise UsageError(f"language {code!r} has no Snowball stemmer, want stem=False or one of {', '.join(SNOWBALL)}")
+    try:
+        from Stemmer import Stemmer
+    except ImportError as error:
+        raise MissingExtraError("stemming", "PyStemmer", "stem") from error
+    try:
+        stemmer = Stemmer(SNOWBALL[code])
+    except KeyError as error:
+        raise UsageError(f"the installed PyStemmer has no stemmer for {SNOWBALL[code]}; want a newer one") from error
+    stem_word: Callable[[str], str] = stemmer.stemWord  # remembers the stems of the last words itself
+    return stem_word

@@ -1,0 +1,96 @@
+"""The most frequent words and n-grams of a stream: the columns of a vectorizer.
+
+Frequency is the number of occurrences in the whole collection. Columns are ordered by frequency,
+higher first, equal ones by the word (n-grams: words joined by a space), so the same texts in any
+order give the same vocabulary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from tacit.features.text.counting import WordStream, document_frequency
+from tacit.features.text.grams import extend_grams
+
+
+class _Level(NamedTuple):
+    """All grams of one size: keys as in `grams` (for size 1 the word numbers), and how often each occurs."""
+
+    keys: np.ndarray
+    frequency: np.ndarray
+
+
+def choose_vocabulary(
+    stream: WordStream,
+    terms: Sequence[str],
+    ngrams: tuple[int, int] = (1, 1),
+    limit: int | None = None,
+    min_df: int = 1,
+) -> list[str]:
+    """The `limit` most frequent grams (all if None) that stand in at least min_df texts.
+
+    terms[w] is the string of word number w; ngrams gives the smallest and the largest size.
+
+    >>> stream = WordStream(np.array([0, 1, 0, 1, 2]), np.array([0, 0, 0, 1, 1]), 2)
+    >>> choose_vocabulary(stream, ["to", "be", "or"], (1, 2), limit=4)
+    ['be', 'to', 'be or', 'be to']
+    """
+    low, high = ngrams
+    levels: list[_Level] = []
+    floor, prefix = 1, stream.words
+    for size in range(1, high + 1):
+        places, keys, numbers = _grams_of_size(prefix, stream, size, len(terms))
+        frequency = np.bincount(numbers, minlength=len(keys))
+        if min_df > 1:
+            frequency[document_frequency(numbers, stream.rows[places], len(keys)) < min_df] = 0
+        levels.append(_Level(keys, frequency))
+        # A gram is no more frequent than its parts, and the floor only rises: what is below it now
+        # cannot become part of a gram that is kept.
+        floor = _floor(levels[low - 1 :], limit)
+        if size < high:
+            prefix = np.full(len(stream.words), -1, np.int32)
+            prefix[places] = np.where(frequency >= floor, np.arange(len(keys)), -1)[numbers]
+            stream = stream._replace(words=prefix) if size == 1 else stream
+    return _spell_best(levels, terms, low, floor, limit)
+
+
+def _grams_of_size(
+    prefix: np.ndarray, stream: WordStream, size: int, n_words: int
+) -> tuple[np.ndarray | slice, np.ndarray, np.ndarray]:
+    """Places of the grams, their distinct keys, and the number of the key at each place."""
+    if size == 1:
+        return slice(None), np.arange(n_words), prefix
+    places, found = extend_grams(prefix, stream, size, n_words)
+    keys, numbers = np.unique(found, return_inverse=True)
+    return places, keys, numbers
+
+
+def _floor(levels: list[_Level], limit: int | None) -> int:
+    """The smallest frequency that may still be among the `limit` best; 0 marks what is out already."""
+    frequency = np.concatenate([level.frequency for level in levels] or [np.empty(0, np.int64)])
+    if limit is None or len(frequency) <= limit:
+        return 1
+    return max(1, int(np.partition(frequency, -limit)[-limit]))
+
+
+def _spell_best(levels: list[_Level], terms: Sequence[str], low: int, floor: int, limit: int | None) -> list[str]:
+    """Strings of the grams of at least the floor's frequency, best first, cut at the limit."""
+    ranked: list[tuple[int, str]] = []
+    for size in range(low, len(levels) + 1):
+        frequency = levels[size - 1].frequency
+        chosen = np.flatnonzero(frequency >= floor)
+        ranked += zip((-frequency[chosen]).tolist(), _spell(levels, terms, size, chosen), strict=True)
+    return [gram for _, gram in sorted(ranked)[:limit]]
+
+
+def _spell(levels: list[_Level], terms: Sequence[str], size: int, numbers: np.ndarray) -> list[str]:
+    """Undo the keys: last words first, then what is left is the first word."""
+    tails: list[list[str]] = []
+    for level in reversed(levels[1:size]):
+        numbers, last = np.divmod(level.keys[numbers], len(terms))
+        tails.append([terms[word] for word in last.tolist()])
+    columns = [[terms[word] for word in numbers.tolist()], *reversed(tails)]
+    return list(map(" ".join, zip(*columns, strict=True)))

@@ -1,0 +1,81 @@
+"""Texts to rows of two blocks, [words | 2-grams]: tf-idf of words, then tf-idf of two words in a row.
+
+One vocabulary over both would order its columns by frequency over both; rankers that treat them apart want
+all words first. Each block of a row has unit length by itself, so neither drowns the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from tacit.core import check_fitted
+from tacit.features.text.grams import GramTable
+from tacit.features.text.stop_words import StopWords
+from tacit.features.text.vectorizer import TextVectorizer
+
+
+class WordGramVectorizer(TextVectorizer):
+    """tf-idf rows with a block of words and a block of 2-grams.
+
+    words, grams: how many of the most frequent to keep of each, None for all.
+    language, stem, stop_words: see `tokenizer_for`.
+
+    Learned: as `TextVectorizer`, the words first in `vocabulary_`; grams_from_: the column where 2-grams begin.
+
+    >>> vectorizer = WordGramVectorizer()
+    >>> vectorizer.fit_transform(["new york", "new jersey"]).shape, vectorizer.grams_from_
+    ((2, 5), 3)
+    >>> vectorizer.vocabulary_
+    ['new', 'jersey', 'york', 'new jersey', 'new york']
+    """
+
+    def __init__(
+        self,
+        words: int | None = None,
+        grams: int | None = 200_000,
+        language: str = "en",
+        stem: bool = False,
+        stop_words: StopWords = None,
+    ) -> None:
+        super().__init__(words, (1, 2), language, stem, stop_words)
+        self.grams = grams
+
+    @property
+    def grams_from_(self) -> int:
+        """The column where 2-grams begin."""
+        check_fitted(self, "vocabulary_")
+        return next((column for column, term in enumerate(self.vocabulary_) if " " in term), len(self.vocabulary_))
+
+    def fit_counts(self, texts: Iterable[str]) -> sp.csr_array:
+        """Choose both vocabularies, and give the counts of the same texts."""
+        texts = texts if isinstance(texts, str) else list(texts)  # read twice, once for each block
+        words, grams = (
+            TextVectorizer(most, (size, size), self.language, self.stem, self.stop_words)
+            for most, size in ((self.words, 1), (self.grams, 2))
+        )
+        counts = _side_by_side(words.fit_counts(texts), grams.fit_counts(texts))
+        vocabulary = [*words.vocabulary_, *grams.vocabulary_]
+        idf = np.concatenate([words.idf_, grams.idf_])
+        self._keep(words.tokenizer_, vocabulary, GramTable(vocabulary), idf, words.n_docs_)
+        return counts
+
+    def _weigh(self, counts: sp.csr_array) -> sp.csr_array:
+        first = self.grams_from_
+        return _side_by_side(self._weigh_columns(counts, 0, first), self._weigh_columns(counts, first, counts.shape[1]))
+
+    def params(self) -> dict[str, Any]:
+        """All parameters in a form fit for JSON; stop words are spelled out."""
+        numbers = {name: None if most is None else int(most) for name, most in self._most().items()}
+        return numbers | self.tokenizer_.spec()
+
+    def _most(self) -> dict[str, int | None]:
+        check_fitted(self, "vocabulary_")
+        return {"words": self.words, "grams": self.grams}
+
+
+def _side_by_side(words: sp.csr_array, grams: sp.csr_array) -> sp.csr_array:
+    return sp.csr_array(sp.hstack([words, grams], format="csr"))

@@ -1,0 +1,81 @@
+"""Semi-supervised LambdaMART: LightGBM's trees grown on our gradients, those of the unjudged rows among them.
+
+Each tree is fitted to dLoss/ds and its curvature from the same sources as SSLambdaRank's scorers: swap-weighted pairs,
+expected pairs, neighbours. With beta = expected = 0 unjudged rows pull at nothing, and the trees are supervised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from tacit.core import check_number
+from tacit.rerank.boosting.lightgbm import LightGbmRanker, import_lightgbm
+from tacit.rerank.gradient.expected_pairs import expected_pairs
+from tacit.rerank.gradient.losses import PairLoss, SwapLoss
+from tacit.rerank.gradient.neighbours import find_neighbours
+from tacit.rerank.gradient.ranker import Scaled, center_and_spread
+from tacit.rerank.gradient.regularizer import NeighbourRegularizer
+from tacit.rerank.gradient.training import Source
+from tacit.rerank.rows import Rows
+
+FLAT = 1e-6  # the least curvature of a row that anything pulls at
+
+
+class LambdaMartRanker(LightGbmRanker):
+    """Boosted trees on semi-supervised lambda gradients; see `LightGbmRanker` and `LambdaRankRanker` for parameters."""
+
+    _allow_nan: ClassVar[bool] = False
+    _unjudged: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        measure: str = "nDCG-letor",
+        beta: float = 1.0,
+        expected: float = 0.5,
+        n_neighbours: int = 5,
+        n_trees: int = 200,
+        n_leaves: int = 15,
+        n_leaf_rows: int = 20,
+        rate: float = 0.05,
+        seed: int = 0,
+    ) -> None:
+        super().__init__(n_trees, n_leaves, n_leaf_rows, rate, seed)
+        self.measure = measure
+        self.beta = beta
+        self.expected = expected
+        self.n_neighbours = n_neighbours
+
+    def _fit(self, rows: Rows, validation: Rows | None) -> None:
+        check_number("beta", self.beta, low=0)
+        check_number("expected", self.expected, low=0, high=1)
+        rows.check_has_pairs()
+        sources = self._sources(rows)
+
+        def objective(scores: np.ndarray, _: Any) -> tuple[np.ndarray, np.ndarray]:
+            return derivatives(sources, np.asarray(scores, np.float64))
+
+        self._grow(import_lightgbm().Dataset(rows.X, np.zeros(len(rows.y))), objective, validation)
+
+    def _sources(self, rows: Rows) -> list[Source]:
+        loss = SwapLoss(rows, self.measure)
+        likely = expected_pairs(rows) if self.expected else None
+        share = self.expected if likely is not None and len(likely) else 0.0
+        sources: list[Source] = [Scaled(loss, 1 - share)]
+        if likely is not None and share:
+            sources.append(Scaled(PairLoss(likely), share))
+        if self.beta:
+            near = find_neighbours(rows.starts, self.n_neighbours, vectors=rows.X / center_and_spread(rows.X)[1])
+            sources.append(NeighbourRegularizer(near, rows.starts, self.beta, discounts=loss.discounts))
+        return sources
+
+
+def derivatives(sources: Sequence[Source], scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """dLoss/ds and the diagonal of d2Loss/ds2, as if each row had a loss of its own: times the number of rows."""
+    gradient, curvature = np.zeros(len(scores)), np.zeros(len(scores))
+    for source in sources:
+        source.add(scores, gradient)
+        source.bend(scores, curvature)
+    return gradient * len(scores), np.maximum(curvature * len(scores), FLAT)

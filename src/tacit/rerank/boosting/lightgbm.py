@@ -1,0 +1,98 @@
+"""LightGBM as a ranker of lists: its own LambdaMART on judged rows, or any of our sources of gradients.
+
+LightGBM refuses unjudged rows, so its own objective sees the judged ones only. The number of trees is chosen on
+validation by the share of judged pairs in the right order, like the epochs of the gradient rankers. One thread: lists
+of a LETOR size gain nothing from more, and the bits stay the same. Extra `bench`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+
+from tacit.core import MissingExtraError, TacitError, check_number
+from tacit.rerank.base import ListRanker
+from tacit.rerank.gradient.training import Watch
+from tacit.rerank.rows import Rows
+
+Objective = Callable[[np.ndarray, Any], tuple[np.ndarray, np.ndarray]]
+
+
+class LightGbmRanker(ListRanker):
+    """LightGBM's lambdarank on judged rows; grades are whole numbers to it, and preferences unknown.
+
+    n_trees at most, with n_leaves leaves of at least n_leaf_rows rows; rate: weight of each tree.
+    """
+
+    _fitted: ClassVar[dict[str, str]] = {"model_": "bytes", "n_trees_": ""}
+    _allow_nan: ClassVar[bool] = True
+    _unjudged: ClassVar[bool] = False  # whether unjudged rows help to choose
+
+    def __init__(
+        self, n_trees: int = 200, n_leaves: int = 15, n_leaf_rows: int = 20, rate: float = 0.05, seed: int = 0
+    ) -> None:
+        self.n_trees = n_trees
+        self.n_leaves = n_leaves
+        self.n_leaf_rows = n_leaf_rows
+        self.rate = rate
+        self.seed = seed
+
+    def _fit(self, rows: Rows, validation: Rows | None) -> None:
+        rows.check_has_pairs()
+        judged = ~np.isnan(rows.y)
+        sizes = np.bincount(rows.list_of[judged], minlength=rows.n_lists)
+        data = import_lightgbm().Dataset(rows.X[judged], np.round(rows.y[judged]), group=sizes[sizes > 0])
+        self._grow(data, "lambdarank", validation)
+
+    def _grow(self, data: Any, objective: str | Objective, validation: Rows | None) -> None:
+        """Grow all trees, keep the number of them that is best on validation."""
+        lightgbm = import_lightgbm()
+        try:
+            booster = lightgbm.train({"objective": objective} | self._options(), data, self.n_trees)
+        except lightgbm.basic.LightGBMError:
+            raise TacitError(
+                f"no feature splits the {data.num_data()} rows into leaves of {self.n_leaf_rows}: "
+                "want more rows, features that differ, or a smaller n_leaf_rows"
+            ) from None
+        self.n_trees_ = booster.num_trees()
+        watch = None if validation is None else Watch.of(validation.X, validation, self._unjudged)
+        if watch is not None:
+            self.n_trees_ = best_number(booster, watch)
+        text = booster.model_to_string(num_iteration=self.n_trees_)
+        self.model_ = np.frombuffer(text.encode(), np.uint8)
+
+    def _options(self) -> dict[str, Any]:
+        for name in ("n_trees", "n_leaf_rows"):
+            check_number(name, getattr(self, name), low=1, whole=True)
+        check_number("n_leaves", self.n_leaves, low=2, whole=True)
+        check_number("rate", self.rate, low=0, open_low=True)
+        return {
+            "num_leaves": self.n_leaves, "min_data_in_leaf": self.n_leaf_rows, "learning_rate": self.rate,
+            "seed": self.seed, "num_threads": 1, "deterministic": True, "force_row_wise": True, "verbosity": -1,
+        }  # fmt: skip
+
+    def _predict(self, X: np.ndarray, qid: np.ndarray) -> np.ndarray:
+        booster = import_lightgbm().Booster(model_str=self.model_.tobytes().decode())
+        return np.asarray(booster.predict(X, raw_score=True, num_threads=1), np.float64)
+
+
+def best_number(booster: Any, watch: Watch) -> int:
+    """The smallest number of trees with the best share of validation pairs in the right order."""
+    scores, best, kept = np.zeros(len(watch.X)), -np.inf, 1
+    for tree in range(booster.num_trees()):
+        scores += booster.predict(watch.X, raw_score=True, start_iteration=tree, num_iteration=1, num_threads=1)
+        value = watch.value(scores)
+        if value > best:
+            best, kept = value, tree + 1
+    return kept
+
+
+def import_lightgbm() -> Any:
+    """The library, or an error that names the extra."""
+    try:
+        import lightgbm
+    except ImportError:
+        raise MissingExtraError("boosted trees", "lightgbm", "bench") from None
+    return lightgbm

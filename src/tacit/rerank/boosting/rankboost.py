@@ -1,0 +1,213 @@
+"""RankBoost: a sum of stumps, each chosen against the pairs that the ones before it order wrongly.
+
+F(d) = sum_t theta_t [x_f(d) > threshold_t], and after each stump D *= exp(-theta (h(better) - h(worse))), normalised
+(Freund, Iyer, Schapire and Singer 2003; `rankboost_stumps` has the choice of h and theta). Any prefix of the rounds
+is a ranker. A missing value (NaN) fires no stump.
+
+Who fits often on the same rows goes through `prepare` and `fit_prepared`: the features are binned once, further
+columns join them, and pairs may be weighted anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+
+from tacit.core import StoreError, TacitError, check_number, count_threads, cut
+from tacit.metrics import evaluate_rows, is_loss, parse_measure
+from tacit.rerank.base import ListRanker
+from tacit.rerank.boosting.bins import BinnedFeatures
+from tacit.rerank.boosting.pairs import GradedDistribution, PairDistribution, PairwiseDistribution, used_rows
+from tacit.rerank.boosting.stumps import Stumps, boost
+from tacit.rerank.rows import Pairs, Rows
+
+# Scores of validation rows that are measured at once.
+SCORES_AT_ONCE = 200_000
+
+
+class StumpReason(NamedTuple):
+    """A stump that fires for one of two rows only, and what it adds to the difference of their scores."""
+
+    feature: int
+    threshold: float
+    value: float
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Rows made ready for many fits: the numbers of those that stand in a pair, and their features, binned."""
+
+    rows: Rows
+    used: np.ndarray
+    binned: BinnedFeatures
+
+
+class RankBoostRanker(ListRanker):
+    """RankBoost on grades, preference pairs and pair weights, which are the shares of pairs at the start.
+
+    n_rounds: stumps at most; n_bins: thresholds of a feature come from so many bins of about equal size (None: from
+    every value); measure: with validation lists, the prefix of rounds that is best by it is kept (see
+    `measure_both_ways`), without them all rounds are; threads: matter for millions of values only, and change no bit.
+
+    >>> X, y = np.array([[3, 0], [1, 5], [2, 5.0]]), [2, 0, 1]
+    >>> ranker = RankBoostRanker(n_rounds=20).fit(X, y)
+    >>> np.argsort(-ranker.predict(X)).tolist()
+    [0, 2, 1]
+    """
+
+    _fitted: ClassVar[dict[str, str]] = {
+        "stump_features_": "rounds",
+        "stump_thresholds_": "rounds",
+        "stump_weights_": "rounds",
+    }
+    _allow_nan: ClassVar[bool] = True
+
+    def __init__(
+        self, n_rounds: int = 300, n_bins: int | None = 128, measure: str = "AP", threads: int | None = None
+    ) -> None:
+        self.n_rounds = n_rounds
+        self.n_bins = n_bins
+        self.measure = measure
+        self.threads = threads
+
+    @property
+    def stumps_(self) -> Stumps:
+        """The fitted stumps."""
+        return Stumps(self.stump_features_, self.stump_thresholds_, self.stump_weights_)
+
+    def prepare(self, rows: Rows) -> Prepared:
+        """Bin the features of all rows that stand in a pair, for `fit_prepared`."""
+        self._check_params()
+        used = used_rows(rows)
+        if not len(used):
+            rows.check_has_pairs()
+        return Prepared(rows, used, self._bin(rows.X[used]))
+
+    def fit_prepared(
+        self,
+        prepared: Prepared,
+        extra: np.ndarray | None = None,
+        weights: np.ndarray | None = None,
+        validation: Rows | None = None,
+    ) -> Self:
+        """Fit on prepared rows, with further columns and other weights of their pairs: what `fit` does on such a table.
+
+        extra: float64 (n_rows, n_extra), to the right of the rows' features; weights: float64, one for each of
+        `rows.pairs`; validation: with all columns. What was prepared can be used again.
+        """
+        self._check_params()
+        binned = prepared.binned
+        if extra is not None:
+            binned = binned.join(self._bin(extra[prepared.used]))
+        distribution = self._distribution(prepared, weights)
+        stumps = boost(binned, distribution, self.n_rounds, self.threads)
+        if validation is not None and len(stumps.features):
+            stumps = stumps.take(slice(best_prefix(stumps, validation, self.measure)))
+        self.stump_features_, self.stump_thresholds_, self.stump_weights_ = stumps
+        self.n_features_in_ = len(binned.codes)
+        return self
+
+    def _fit(self, rows: Rows, validation: Rows | None) -> None:
+        self.fit_prepared(self.prepare(rows), validation=validation)
+
+    def _predict(self, X: np.ndarray, qid: np.ndarray) -> np.ndarray:
+        return self.stumps_.score(X)
+
+    def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
+        """Scores of rows after each round; the last are those of `predict`."""
+        self._check_is_fitted()
+        table = self._checked(X, reset=False)
+        scores = np.zeros(len(table))
+        for added in self.stumps_.outputs(table):
+            scores += added
+            yield scores.copy()
+
+    def explain(self, X: Any, a: int, b: int) -> list[StumpReason]:
+        """Why row a of X stands above row b, strongest first: what stumps add to score(a) - score(b).
+
+        Rounds that chose the same stump are one reason.
+
+        >>> X = np.array([[1.0, 0.0], [0.0, 0.0], [0.0, 1.0]])
+        >>> ranker = RankBoostRanker(n_rounds=2).fit(X, [2, 1, 0])
+        >>> [(reason.feature, reason.threshold, round(reason.value, 3)) for reason in ranker.explain(X, 0, 1)]
+        [(0, 0.5, 0.805)]
+        """
+        self._check_is_fitted()
+        table = self._checked(X, reset=False)
+        for row in (a, b):
+            check_number("row", row, low=0, high=len(table) - 1, whole=True)
+        first, second = self.stumps_.outputs(table[[a, b]]).T
+        values: dict[tuple[int, float], float] = {}
+        for feature, threshold, value in zip(
+            self.stump_features_.tolist(), self.stump_thresholds_.tolist(), (first - second).tolist(), strict=True
+        ):
+            if value:
+                values[feature, threshold] = values.get((feature, threshold), 0.0) + value
+        reasons = [StumpReason(*stump, value) for stump, value in values.items()]
+        return sorted(reasons, key=lambda reason: (-abs(reason.value), reason.feature, reason.threshold))
+
+    def _check_loaded(self) -> None:
+        features, thresholds, weights = self.stumps_
+        kinds = features.dtype, thresholds.dtype, weights.dtype
+        if kinds != (np.int64, np.float64, np.float64):
+            raise StoreError(f"stumps are {', '.join(map(str, kinds))}, want int64, float64, float64")
+        if len(features) and not 0 <= features.min() <= features.max() < self.n_features_in_:
+            raise StoreError(f"a stump names feature {features.max()}, want 0 to {self.n_features_in_ - 1}")
+
+    def _distribution(self, prepared: Prepared, weights: np.ndarray | None) -> PairDistribution:
+        if weights is None and not len(prepared.rows.given):
+            return GradedDistribution(prepared.rows, prepared.used)
+        return PairwiseDistribution(weighted_pairs(prepared.rows, weights), prepared.used)
+
+    def _bin(self, X: np.ndarray) -> BinnedFeatures:
+        return BinnedFeatures.of(X, self.n_bins, self.threads)
+
+    def _check_params(self) -> None:
+        check_number("n_rounds", self.n_rounds, low=1, whole=True)
+        if self.n_bins is not None:
+            check_number("n_bins", self.n_bins, low=2, whole=True)
+        parse_measure(self.measure)
+        count_threads(self.threads)
+
+
+def best_prefix(stumps: Stumps, validation: Rows, measure: str) -> int:
+    """The smallest number of rounds whose mean of the measure over validation lists is the best."""
+    n_rows, n_lists = len(validation.y), validation.n_lists
+    scores, means = np.zeros(n_rows), []
+    for block in cut(len(stumps.features), max(1, SCORES_AT_ONCE // n_rows)):
+        staged = scores + np.cumsum(stumps.take(block).outputs(validation.X), axis=0)
+        n_rounds, scores = len(staged), staged[-1]
+        lists = np.arange(n_rounds)[:, None] * n_lists + validation.list_of
+        grades = np.broadcast_to(validation.y, staged.shape)
+        values = measure_both_ways(grades.ravel(), staged.ravel(), lists.ravel(), measure)
+        means.append(values.reshape(n_rounds, n_lists).mean(axis=1))
+    found = np.concatenate(means)
+    return int(np.argmin(found) if is_loss(str(parse_measure(measure))) else np.argmax(found)) + 1
+
+
+def measure_both_ways(grades: np.ndarray, scores: np.ndarray, lists: np.ndarray, measure: str) -> np.ndarray:
+    """Values of a measure by list, in the order of np.unique(lists): the mean of giving ties to earlier and later rows.
+
+    Few stumps leave many ties, and where rows of a file follow the grades, to give ties to the earlier row would make
+    a ranker of one stump look good.
+
+    >>> measure_both_ways(np.array([1, 0]), np.zeros(2), np.zeros(2), "RR")
+    array([0.75])
+    """
+    wanted = parse_measure(measure)
+    ways = [evaluate_rows(grades[::way], scores[::way], lists[::way], wanted).values[str(wanted)] for way in (1, -1)]
+    values: np.ndarray = (ways[0] + ways[1]) / 2
+    return values
+
+
+def weighted_pairs(rows: Rows, weights: np.ndarray | None) -> Pairs:
+    """The pairs of the rows, with these weights where there are any."""
+    if weights is None:
+        return rows.pairs
+    counted = np.asarray(weights, np.float64)
+    if counted.shape != (len(rows.pairs),) or not (np.isfinite(counted) & (counted >= 0)).all() or not counted.any():
+        raise TacitError(f"weights wants {len(rows.pairs)} finite numbers >= 0, one for each pair, and one above 0")
+    return Pairs(rows.pairs.better, rows.pairs.worse, counted)

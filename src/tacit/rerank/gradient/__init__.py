@@ -1,0 +1,1 @@
+"""Rankers trained by gradients of pairwise losses, with regularizers over unjudged rows."""

@@ -1,0 +1,51 @@
+"""Expected pairs: a judged row against the unjudged rows of its list, by what an unjudged row is likely to be.
+
+Of an unjudged row j nobody knows the grade, but p_g, the share of grade g expected in its list (`regularizer_shares`),
+says that a row judged h is better than j with probability sum of p_g over g < h, and worse with the sum over g > h. The
+loss is the mean of the Bradley-Terry losses of both orders, weighted so:
+
+    sum over judged i and unjudged j of one list of
+    P(y_j < y_i) log(1 + exp(s_j - s_i)) + P(y_j > y_i) log(1 + exp(s_i - s_j))
+
+It is the risk over all pairs with the unknown grades averaged out, as in learning from positive and unlabelled data
+(Sakai, Niu and Sugiyama 2018 do so for AUC). A list whose judged rows all have one grade has no pair, but it has
+expected pairs. Linear in the rows of a list for a fixed number of judged ones.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from tacit.rerank.gradient.grade_shares import grade_shares
+from tacit.rerank.rows import Pairs, Rows, no_pairs
+
+
+def expected_pairs(rows: Rows) -> Pairs:
+    """All pairs of a judged and an unjudged row of one list, in either order, weighted by the chance of that order.
+
+    >>> rows = Rows(np.zeros((3, 1)), np.array([1, np.nan, 0]), np.array([0, 3]), np.arange(3))
+    >>> expected_pairs(rows)
+    Pairs(better=array([0, 1]), worse=array([1, 2]), weight=array([0.5, 0.5]))
+    """
+    grades, shares = grade_shares(rows)
+    if not len(grades):
+        return no_pairs()
+    below = np.hstack([np.zeros((rows.n_lists, 1)), np.cumsum(shares, axis=1)])
+    level = np.searchsorted(grades, np.nan_to_num(rows.y))
+    found = [no_pairs()]
+    for number, (start, stop) in enumerate(pairwise(rows.starts.tolist())):
+        unjudged = np.isnan(rows.y[start:stop])
+        known, unknown = np.flatnonzero(~unjudged) + start, np.flatnonzero(unjudged) + start
+        judged, other = (table.ravel() for table in np.meshgrid(known, unknown, indexing="ij"))
+        chance_above, chance_below = below[number, level[judged]], 1 - below[number, level[judged] + 1]
+        found.append(_likely(judged, other, chance_above))
+        found.append(_likely(other, judged, chance_below))
+    return Pairs(*(np.concatenate(columns) for columns in zip(*found, strict=True)))
+
+
+def _likely(better: np.ndarray, worse: np.ndarray, chance: np.ndarray) -> Pairs:
+    """The pairs that can be at all; the highest grade is rounded to 0 chance of a better one."""
+    kept = chance > 1e-12
+    return Pairs(better[kept], worse[kept], chance[kept])

@@ -1,0 +1,64 @@
+"""LambdaRank and SSLambdaRank: pairs weighted by what their swap changes in nDCG, MAP or RR (PREF, 5).
+
+Neighbours are weighted by |R(place_i) - R(place_j)|: it matters most near the top that what is alike stands together.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tacit.rerank.gradient.losses import SwapLoss, discount_table, parse_swap_measure
+from tacit.rerank.gradient.ranker import Choice, GradientRanker
+from tacit.rerank.gradient.training import Source
+from tacit.rerank.rows import Rows
+
+
+class LambdaRankRanker(GradientRanker):
+    """Rank-sensitive Bradley-Terry; measure: nDCG, nDCG-letor (either with @k), MAP or RR, of the judged rows.
+
+    See `GradientRanker` for the other parameters.
+
+    >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), [0, -1, 1, 2]
+    >>> LambdaRankRanker(n_hidden=0).fit(X, y).predict(X).argsort().tolist()
+    [0, 1, 2, 3]
+    """
+
+    def __init__(
+        self,
+        measure: str = "nDCG-letor",
+        n_hidden: int = 3,
+        beta: Choice = 0.0,
+        expected: Choice = 0.0,
+        l2: Choice = 0.1,
+        rate: Choice = 0.03,
+        n_epochs: int = 100,
+        n_neighbours: int = 5,
+        weighting: str = "union",
+        sigma: float = np.inf,
+        penalty: str = "preference",
+        scale: str = "global",
+        decorrelate: float = 0.0,
+        seed: int = 0,
+    ) -> None:
+        super().__init__(
+            n_hidden,
+            beta,
+            expected,
+            l2,
+            rate,
+            n_epochs,
+            n_neighbours,
+            weighting,
+            sigma,
+            penalty,
+            scale,
+            decorrelate,
+            seed,
+        )
+        self.measure = measure
+
+    def _loss(self, rows: Rows) -> Source:
+        return SwapLoss(rows, self.measure)
+
+    def _discounts(self, rows: Rows) -> np.ndarray:
+        return discount_table(parse_swap_measure(self.measure), int(np.diff(rows.starts).max()))

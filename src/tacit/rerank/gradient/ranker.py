@@ -1,0 +1,258 @@
+"""Rankers trained by gradients per row: a loss over known pairs, regularizers over the unjudged, any scorer.
+
+What is minimised: (1 - expected) loss + expected (expected pairs) + beta (neighbours) + (l2 / 2) |theta|^2, with the
+parts from `losses`, `regularizer_expected` and `regularizer`, and the scorer from `scorers`. A setting given as
+several values is chosen on validation lists (every combination is trained once); without them the first value counts.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from itertools import product
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+import scipy.sparse as sp
+
+from tacit.core import Lists, TacitError, check_choice, check_number, one_blas_thread
+from tacit.rerank.base import ListRanker
+from tacit.rerank.gradient.expected_pairs import expected_pairs
+from tacit.rerank.gradient.losses import PairLoss
+from tacit.rerank.gradient.neighbours import NeighbourPairs, find_neighbours
+from tacit.rerank.gradient.regularizer import NeighbourRegularizer
+from tacit.rerank.gradient.scorers import Scorer, make_scorer
+from tacit.rerank.gradient.training import Source, Trained, Watch, is_ahead, train
+from tacit.rerank.list_columns import Scale, decorrelation, to_columns
+from tacit.rerank.rows import Pairs, Rows
+
+logger = logging.getLogger("tacit")
+Choice = float | Sequence[float]
+SCALES: dict[str, Scale] = {
+    "global": {"feature": 1.0},
+    "list": {"standard": 1.0},
+    "quantiles": {"feature": 1.0, "quantile": 0.5},  # decay prefers a feature where its quantiles say the same
+}
+
+
+class Setting(NamedTuple):
+    """One combination of what is chosen on validation."""
+
+    beta: float
+    expected: float
+    l2: float
+    rate: float
+
+
+class GradientRanker(ListRanker):
+    """Base of the gradient rankers; use `BradleyTerryRanker` or `LambdaRankRanker`.
+
+    n_hidden: units of the hidden layer, 0 for a linear scorer; beta: weight of the neighbours' regularizer; expected:
+    share of expected pairs in the loss, from 0 to 1; l2, rate: decay of parameters and size of steps; n_epochs: all
+    of them for a linear scorer, else the best one on validation; n_neighbours, weighting, sigma: see `neighbours`;
+    penalty: "preference" or "quadratic"; scale: "global" (features over all rows), "list" (within each list) or
+    "quantiles" (both features and their quantiles in the list); decorrelate: the power in `list_columns`.
+    """
+
+    _fitted: ClassVar[dict[str, str]] = {
+        "theta_": "parameters", "center_": "features", "spread_": "features",
+        "epoch_": "", "beta_": "", "expected_": "", "l2_": "", "rate_": "",
+    }  # fmt: skip
+
+    def __init__(
+        self,
+        n_hidden: int = 3,
+        beta: Choice = 0.0,
+        expected: Choice = 0.0,
+        l2: Choice = 0.1,
+        rate: Choice = 0.03,
+        n_epochs: int = 100,
+        n_neighbours: int = 5,
+        weighting: str = "union",
+        sigma: float = np.inf,
+        penalty: str = "preference",
+        scale: str = "global",
+        decorrelate: float = 0.0,
+        seed: int = 0,
+    ) -> None:
+        self.n_hidden = n_hidden
+        self.beta = beta
+        self.expected = expected
+        self.l2 = l2
+        self.rate = rate
+        self.n_epochs = n_epochs
+        self.n_neighbours = n_neighbours
+        self.weighting = weighting
+        self.sigma = sigma
+        self.penalty = penalty
+        self.scale = scale
+        self.decorrelate = decorrelate
+        self.seed = seed
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        qid: Any = None,
+        pairs: Any = None,
+        pair_weights: Any = None,
+        validation: Lists | None = None,
+        content: Any = None,
+        similarities: Any = None,
+    ) -> Self:
+        """Learn as every ranker does; neighbours by content vectors (n_rows, width) or similarities (n_rows, n_rows).
+
+        Without either, neighbours are by the scaled ranking features. Rows are in the order of X.
+        """
+        if content is not None and similarities is not None:
+            raise TacitError("content and similarities are both given, want one of them: both say who is near")
+        self._near = (content, similarities)
+        try:
+            return super().fit(X, y, qid, pairs, pair_weights, validation)
+        finally:
+            del self._near
+
+    def _fit(self, rows: Rows, validation: Rows | None) -> None:
+        settings = self._settings()
+        rows.check_has_pairs()
+        self.center_, self.spread_ = center_and_spread(rows.X)
+        with one_blas_thread():
+            columns = self._columns(rows.X, rows.list_of)
+            turn = decorrelation(columns, rows.list_of, self.decorrelate)
+            near = self._neighbours(rows, columns) if any(setting.beta for setting in settings) else None
+            watch = self._watch(validation, turn, any(setting.beta or setting.expected for setting in settings))
+            scorer = make_scorer(columns.shape[1], self.n_hidden)
+            trained, setting = self._train_settings(rows, columns @ turn, scorer, settings, near, watch)
+            self.theta_ = scorer.absorb(trained.theta, turn)
+        self.epoch_, self.losses_ = trained.epoch, np.array(trained.losses)
+        self.beta_, self.expected_, self.l2_, self.rate_ = map(float, setting)
+
+    def _train_settings(
+        self,
+        rows: Rows,
+        X: np.ndarray,
+        scorer: Scorer,
+        settings: Sequence[Setting],
+        near: NeighbourPairs | None,
+        watch: Watch | None,
+    ) -> tuple[Trained, Setting]:
+        """Train every setting, keep the best."""
+        likely = expected_pairs(rows) if any(setting.expected for setting in settings) else None
+        best: tuple[Trained, Setting] | None = None
+        for setting in settings if watch is not None else settings[:1]:
+            sources = self._sources(rows, setting, near, likely)
+            found = train(
+                scorer,
+                X,
+                sources,
+                l2=setting.l2,
+                rate=setting.rate,
+                n_epochs=self.n_epochs,
+                seed=self.seed,
+                watch=watch,
+                stop_early=self.n_hidden > 0,
+            )
+            if best is None or is_ahead(found.parts, best[0].parts):
+                best = found, setting
+        assert best is not None  # there is always a setting
+        return best
+
+    def _sources(self, rows: Rows, setting: Setting, near: NeighbourPairs | None, likely: Pairs | None) -> list[Source]:
+        sources: list[Source] = []
+        share = setting.expected if likely is not None and len(likely) else 0.0
+        if share < 1:
+            sources.append(Scaled(self._loss(rows), 1 - share))
+        if share:
+            assert likely is not None
+            sources.append(Scaled(PairLoss(likely), share))
+        if near is not None and setting.beta:
+            discounts = self._discounts(rows)
+            sources.append(
+                NeighbourRegularizer(near, rows.starts, setting.beta, penalty=self.penalty, discounts=discounts)
+            )
+        return sources
+
+    def _loss(self, rows: Rows) -> Source:
+        return PairLoss(rows.pairs)
+
+    def _discounts(self, rows: Rows) -> np.ndarray | None:
+        """R by place for the rank-sensitive form; None: all neighbours count alike."""
+        return None
+
+    def _predict(self, X: np.ndarray, qid: np.ndarray) -> np.ndarray:
+        with one_blas_thread():
+            columns = self._columns(X, qid)
+            return make_scorer(columns.shape[1], self.n_hidden).scores(self.theta_, columns)
+
+    def _columns(self, X: np.ndarray, lists: np.ndarray) -> np.ndarray:
+        return to_columns((X - self.center_) / self.spread_, lists, SCALES[self.scale])
+
+    def _watch(self, validation: Rows | None, turn: np.ndarray, unjudged: bool) -> Watch | None:
+        if validation is None:
+            return None
+        return Watch.of(self._columns(validation.X, validation.list_of) @ turn, validation, unjudged)
+
+    def _neighbours(self, rows: Rows, X: np.ndarray) -> NeighbourPairs:
+        content, similarities = self._near
+        options: dict[str, Any] = {"weighting": self.weighting, "sigma": self.sigma}
+        if similarities is not None:
+            table = sp.csr_array(similarities)[rows.order][:, rows.order]
+            found = find_neighbours(rows.starts, self.n_neighbours, similarities=table, **options)
+        else:
+            vectors = X if content is None else np.asarray(content, np.float64)[rows.order]
+            found = find_neighbours(rows.starts, self.n_neighbours, vectors=vectors, **options)
+        if found.n_cut:
+            logger.info(
+                "%d lists have not more than %d rows: all others are neighbours", found.n_cut, self.n_neighbours
+            )
+        return found
+
+    def _settings(self) -> list[Setting]:
+        check_number("n_hidden", self.n_hidden, low=0, whole=True)
+        check_number("n_epochs", self.n_epochs, low=1, whole=True)
+        check_choice("scale", self.scale, SCALES)
+        check_number("decorrelate", self.decorrelate, low=0, high=1)
+        limits = {"beta": {"low": 0}, "expected": {"low": 0, "high": 1}, "l2": {"low": 0},
+                  "rate": {"low": 0, "open_low": True}}  # fmt: skip
+        choices = [values_of(name, getattr(self, name), **limits[name]) for name in Setting._fields]
+        return [Setting(*values) for values in product(*choices)]
+
+
+class Scaled:
+    """A source that counts a share only."""
+
+    def __init__(self, source: Source, share: float) -> None:
+        self.source, self.share = source, share
+
+    def add(self, scores: np.ndarray, gradient: np.ndarray) -> float:
+        """gradient += share dLoss/ds; the share of the loss."""
+        if self.share == 1:
+            return self.source.add(scores, gradient)
+        part = np.zeros_like(gradient)
+        loss = self.source.add(scores, part)
+        gradient += self.share * part
+        return self.share * loss
+
+    def bend(self, scores: np.ndarray, curvature: np.ndarray) -> None:
+        """curvature += the share of the diagonal of d2Loss/ds2."""
+        part = np.zeros_like(curvature)
+        self.source.bend(scores, part)
+        curvature += self.share * part
+
+
+def values_of(name: str, value: Choice, **limits: Any) -> list[float]:
+    """One value or several, each checked.
+
+    >>> values_of("beta", 0.5, low=0), values_of("beta", (0, 1.5), low=0)
+    ([0.5], [0.0, 1.5])
+    """
+    values = list(value) if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str) else [value]
+    if not values:
+        raise TacitError(f"{name} is empty, want a number or several to choose from")
+    return [float(check_number(name, one, **limits)) for one in values]
+
+
+def center_and_spread(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and standard deviation of each feature over all rows, judged or not; constant features get spread 1."""
+    spread = X.std(axis=0)
+    return X.mean(axis=0), np.where(spread > 1e-9, spread, 1.0)

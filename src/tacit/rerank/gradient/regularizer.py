@@ -1,0 +1,62 @@
+"""Regularizers over neighbours: one more source of gradients per row, beside the loss.
+
+    preference  -(beta / 2) mean of q_ij log(P_ij (1 - P_ij)):  neighbours should tie, a large gap costs its size
+    quadratic    (beta / 8) mean of q_ij (s_i - s_j)^2:         equation 3 of PREF, a large gap costs its square
+
+Both over unordered pairs of neighbours, normalised by the sum of q (see `losses` on means). The rank-sensitive form
+multiplies q_ij by |R(place_i) - R(place_j)|, with places in the whole list, taken anew at each call and held fixed in
+the gradient.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tacit.core import check_choice, check_number
+from tacit.kernels.lambdas import add_pair_curvatures
+from tacit.kernels.preference import add_preference_gradients, add_quadratic_gradients, scale_by_discounts
+from tacit.rerank.gradient.losses import list_places
+from tacit.rerank.gradient.neighbours import NeighbourPairs
+
+PENALTIES = {"preference": add_preference_gradients, "quadratic": add_quadratic_gradients}
+
+
+class NeighbourRegularizer:
+    """Draws the scores of neighbours together; with `discounts` (R by place) the more the nearer to the top."""
+
+    def __init__(
+        self,
+        pairs: NeighbourPairs,
+        starts: np.ndarray,
+        beta: float,
+        *,
+        penalty: str = "preference",
+        discounts: np.ndarray | None = None,
+    ) -> None:
+        self.beta = float(check_number("beta", beta, low=0))
+        self._penalty = PENALTIES[check_choice("penalty", penalty, PENALTIES)]
+        self.left, self.right, self.starts, self.discounts = pairs.left, pairs.right, starts, discounts
+        total = pairs.strength.sum()
+        self.strength = pairs.strength / total if total > 0 else pairs.strength
+
+    def strengths(self, scores: np.ndarray) -> np.ndarray:
+        """Strength of each pair at these scores."""
+        if self.discounts is None:
+            return self.strength
+        scaled = np.empty_like(self.strength)
+        places = list_places(scores, self.starts)
+        scale_by_discounts(self.left, self.right, self.strength, places, self.discounts, scaled)
+        return scaled
+
+    def add(self, scores: np.ndarray, gradient: np.ndarray) -> float:
+        """gradient += dLoss/ds; the loss, 0 where all neighbours tie."""
+        if self.beta == 0 or not len(self.left):
+            return 0.0
+        return float(self._penalty(scores, self.left, self.right, self.strengths(scores), self.beta, gradient))
+
+    def bend(self, scores: np.ndarray, curvature: np.ndarray) -> None:
+        """curvature += the diagonal of d2Loss/ds2; of the quadratic form at a tie, where both are alike."""
+        if self.beta == 0 or not len(self.left):
+            return
+        at = np.zeros_like(scores) if self._penalty is add_quadratic_gradients else scores
+        add_pair_curvatures(at, self.left, self.right, self.beta * self.strengths(scores), curvature)

@@ -1,0 +1,1 @@
+"""Linear rankers with losses of their own."""

@@ -1,0 +1,59 @@
+"""Ranking SVM: a linear classifier of differences of rows, x_better - x_worse on the good side (Joachims 2002).
+
+min over w of |w|^2 / 2 + C mean over pairs of max(0, 1 - w . (x_better - x_worse))^2, by liblinear's trust-region
+Newton method in the primal: a few passes over the pairs, whatever their number.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from tacit.rerank.base import ListRanker
+from tacit.rerank.gradient.ranker import Choice, center_and_spread, values_of
+from tacit.rerank.gradient.training import Watch
+from tacit.rerank.rows import Rows
+
+
+class RankSvmRanker(ListRanker):
+    """Linear ranking SVM; C: cost of errors against the size of w, of several the best on validation.
+
+    >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), [0, -1, 1, 2]
+    >>> RankSvmRanker().fit(X, y).predict(X).argsort().tolist()
+    [0, 1, 2, 3]
+    """
+
+    _fitted: ClassVar[dict[str, str]] = {"coef_": "features", "C_": ""}
+
+    def __init__(self, C: Choice = (1.0, 0.1, 10.0, 100.0)) -> None:
+        self.C = C
+
+    def _fit(self, rows: Rows, validation: Rows | None) -> None:
+        costs = values_of("C", self.C, low=0, open_low=True)
+        rows.check_has_pairs()
+        _, spread = center_and_spread(rows.X)  # scores need no centre: only differences count
+        watch = None if validation is None else Watch.of(validation.X, validation)
+        best = -np.inf
+        for cost in costs if watch is not None else costs[:1]:
+            coef = _solve(rows, spread, cost) / spread
+            value = 0.0 if watch is None else watch.value(watch.X @ coef)
+            if value > best:
+                best, self.coef_, self.C_ = value, coef, cost
+
+    def _predict(self, X: np.ndarray, qid: np.ndarray) -> np.ndarray:
+        return X @ self.coef_
+
+
+def _solve(rows: Rows, spread: np.ndarray, cost: float) -> np.ndarray:
+    from sklearn.svm import LinearSVC
+
+    pairs = rows.pairs
+    # liblinear wants two classes: every other pair is looked at from its other side.
+    side = np.where(np.arange(len(pairs)) % 2, -1.0, 1.0)
+    table = (rows.X[pairs.better] - rows.X[pairs.worse]) / spread * side[:, None]
+    if len(pairs) == 1:
+        table, side = np.concatenate([table, -table]), np.array([1.0, -1.0])
+    weight = np.resize(pairs.weight, len(side))
+    svm = LinearSVC(C=cost, dual=False, fit_intercept=False, max_iter=5000)
+    return svm.fit(table, side, sample_weight=weight / weight.sum()).coef_[0]

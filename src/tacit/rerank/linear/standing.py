@@ -1,0 +1,143 @@
+"""A ranker for few labels that asks how each judged row stands in its whole list, judged or not.
+
+Losses of pairs learn from two judged rows of one list that differ: where all judged rows of a list are of grade 0, they
+learn nothing from it. This ranker learns from every judged row: its grade is regressed on its columns, with an effect
+of its list (`ordinal`). For that, rows of different lists must be comparable, and the unjudged rows make them so: the
+columns say how a row stands in its whole list (`list_columns`). There are two views of this,
+
+    quantiles   each feature, and which part of the list the row stands above by it
+    places      each feature, its distance from the list's mean in standard deviations, and its discounted place
+
+and which one suits differs from collection to collection. The one with the higher evidence is taken, so no label needs
+to be set aside. With `view="features"` the ranker is supervised: of the unjudged rows it takes no more than the scale
+of features, as `linear` does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from tacit.core import StoreError, check_choice, check_number, one_blas_thread
+from tacit.rerank.base import ListRanker
+from tacit.rerank.gradient.ranker import Choice, center_and_spread, values_of
+from tacit.rerank.gradient.training import Watch, is_ahead
+from tacit.rerank.linear.ordinal import Answers, OrdinalModel, OrdinalProblem
+from tacit.rerank.list_columns import Scale, centre_lists, to_columns
+from tacit.rerank.rows import Rows
+
+VIEWS: dict[str, Scale] = {
+    "quantiles": {"feature": 1.0, "quantile": 1.0},
+    "places": {"feature": 1.0, "standard": 1.0, "discount": 1 / 3},
+    "features": {"feature": 1.0},
+}
+BY_EVIDENCE = ("quantiles", "places")
+LEAST_SIZE = 1e-9  # of rows that do not differ at all
+NARROWEST, WIDEST = 1e-3, 1e3  # log odds: beyond, everything is a tie, or certain
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """The judged rows in the columns of one view, and what is thought of their weights beforehand."""
+
+    view: str
+    answers: Answers
+    size: float  # mean squared length of a row within its list: the variance of scores with weights of variance 1
+    list_spread: float
+    start: np.ndarray
+
+    def learn(self, score_spread: float) -> OrdinalModel:
+        """The model if scores are thought to spread so far around those of `start`."""
+        return OrdinalProblem(self.answers, self.size / score_spread**2, self.list_spread, self.start).solve()
+
+
+class StandingRanker(ListRanker):
+    """Ordinal regression on how rows stand in their lists, linear in columns of `list_columns`.
+
+    view: "auto" (the better of "quantiles" and "places" by evidence), one of these, or "features"; score_spread:
+    how far scores of one list are thought to spread before a label is seen, in log odds, of several the best on
+    validation: the smaller, the stronger the decay; list_spread: the same of the effects of lists; start: number from 0
+    of a feature that ranks well by itself, such as the score of the search engine: few labels then change its order a
+    little in place of making a new one; start_weight: log odds for one standard deviation of it.
+
+    >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), [0, -1, 1, 2]
+    >>> StandingRanker().fit(X, y).predict(X).argsort().tolist()
+    [0, 1, 2, 3]
+    """
+
+    _fitted: ClassVar[dict[str, str]] = {
+        "coef_": "columns", "center_": "features", "spread_": "features", "view_": "text", "score_spread_": "",
+    }  # fmt: skip
+
+    def __init__(
+        self,
+        view: str = "auto",
+        score_spread: Choice = (0.35, 0.18, 0.7),
+        list_spread: float = 1.5,
+        start: int | None = None,
+        start_weight: float = 1.0,
+    ) -> None:
+        self.view = view
+        self.score_spread = score_spread
+        self.list_spread = list_spread
+        self.start = start
+        self.start_weight = start_weight
+
+    def _fit(self, rows: Rows, validation: Rows | None) -> None:
+        check_choice("view", self.view, ("auto", *VIEWS))
+        check_number("list_spread", self.list_spread, low=0, high=WIDEST)
+        spreads = values_of("score_spread", self.score_spread, low=NARROWEST, high=WIDEST)
+        if self.start is not None:
+            check_number("start", self.start, low=0, high=rows.X.shape[1] - 1, whole=True)
+            check_number("start_weight", self.start_weight, low=-WIDEST, high=WIDEST)
+        rows.check_has_pairs()
+        self.center_, self.spread_ = center_and_spread(rows.X)
+        with one_blas_thread():
+            lessons = [self._lesson(rows, view) for view in (BY_EVIDENCE if self.view == "auto" else (self.view,))]
+            models = [lesson.learn(spreads[0]) for lesson in lessons]
+            best = int(np.argmax([model.log_evidence for model in models]))
+            lesson, model = lessons[best], models[best]
+            self.view_ = lesson.view
+            self.coef_, self.score_spread_ = model.w, spreads[0]
+            watch = self._watch(validation)
+            if watch is not None:
+                self._choose(lesson, spreads[1:], watch)
+
+    def _lesson(self, rows: Rows, view: str) -> Lesson:
+        columns = self._columns(rows.X, rows.list_of, view)
+        size = float(np.mean(np.sum(centre_lists(columns, rows.list_of) ** 2, axis=1)))
+        start = np.zeros(columns.shape[1])
+        if self.start is not None:
+            start[self.start] = self.start_weight  # every view begins with the features themselves
+        return Lesson(view, Answers.of(rows, columns), max(size, LEAST_SIZE), self.list_spread, start)
+
+    def _choose(self, lesson: Lesson, spreads: Sequence[float], watch: Watch) -> None:
+        """Take another spread of scores where validation lists are clearly for it."""
+        ahead = watch.parts(watch.X @ self.coef_)
+        for spread in spreads:
+            coef = lesson.learn(spread).w
+            parts = watch.parts(watch.X @ coef)
+            if is_ahead(parts, ahead):
+                ahead, self.coef_, self.score_spread_ = parts, coef, spread
+
+    def _watch(self, validation: Rows | None) -> Watch | None:
+        if validation is None:
+            return None
+        return Watch.of(self._columns(validation.X, validation.list_of, self.view_), validation)
+
+    def _columns(self, X: np.ndarray, lists: np.ndarray, view: str) -> np.ndarray:
+        return to_columns((X - self.center_) / self.spread_, lists, VIEWS[view])
+
+    def _predict(self, X: np.ndarray, qid: np.ndarray) -> np.ndarray:
+        with one_blas_thread():
+            scores: np.ndarray = self._columns(X, qid, self.view_) @ self.coef_
+        return scores
+
+    def _check_loaded(self) -> None:
+        if self.view_ not in VIEWS:
+            raise StoreError(f"view_ is {self.view_!r}, want one of {', '.join(VIEWS)}")
+        if len(self.coef_) != len(VIEWS[self.view_]) * self.n_features_in_:
+            raise StoreError(f"coef_ has {len(self.coef_)} columns, which {self.n_features_in_} features do not make")

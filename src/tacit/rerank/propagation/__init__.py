@@ -1,0 +1,1 @@
+"""Rankers of the lists they were fitted on: relevance spreads to similar rows."""

@@ -1,0 +1,1 @@
+"""A ranker for every list: per-list transduction."""

@@ -1,0 +1,100 @@
+"""Discovered features without training for each list: the two controls of feature generation.
+
+"own" (KPCA on train in Duh and Kirchhoff 2011): every list, training or test, has its own directions, and one ranker
+learns from all of them; what component 3 means changes from list to list. "pooled": directions of the training
+documents together, the same for all. Neither adapts the ranker to the list.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import clone
+
+from tacit.core import check_choice, check_number, one_blas_thread
+from tacit.features.kernel_pca import KernelPca
+from tacit.rerank.base import ListRanker
+from tacit.rerank.boosting.rankboost import RankBoostRanker
+from tacit.rerank.rows import Rows, group_rows
+from tacit.rerank.transduction.ranker import warn_of_cut
+
+SOURCES = ("own", "pooled")
+
+
+class DiscoveredFeaturesRanker(ListRanker):
+    """A ranker trained once on features and components.
+
+    base: a ranker of lists (default RankBoost); discover: transformer (default `KernelPca()`); source: whose
+    directions, "own" or "pooled"; n_pooled: so many training documents, drawn by the seed, have the pooled ones found.
+
+    >>> X, y, qid = np.array([[0, 1], [1, 0], [2, 2], [0, 2], [3, 1.0]]), [0, 1, 2, 0, 1], [1, 1, 1, 2, 2]
+    >>> from tacit.features.kernel_pca import Kernel
+    >>> ranker = DiscoveredFeaturesRanker(discover=KernelPca((Kernel("linear", 1),))).fit(X, y, qid)
+    >>> np.argsort(ranker.predict(X[:3])).tolist()
+    [0, 1, 2]
+    """
+
+    _fitted: ClassVar[dict[str, str]] = {}
+
+    def __init__(
+        self, base: Any = None, discover: Any = None, source: str = "own", n_pooled: int = 300, seed: int = 0
+    ) -> None:
+        self.base = base
+        self.discover = discover
+        self.source = source
+        self.n_pooled = n_pooled
+        self.seed = seed
+
+    def _fit(self, rows: Rows, validation: Rows | None) -> None:
+        check_choice("source", self.source, SOURCES)
+        check_number("n_pooled", self.n_pooled, low=2, whole=True)
+        rows.check_has_pairs()
+        self.pooled_ = self._pool(rows.X) if self.source == "pooled" else None
+        widened = [None if part is None else self._widen(part) for part in (rows, validation)]
+        self.ranker_ = RankBoostRanker() if self.base is None else clone(self.base)
+        train = widened[0]
+        assert train is not None
+        self.ranker_.n_features_in_ = train.X.shape[1]
+        self.ranker_._fit(train, widened[1])
+
+    def _predict(self, X: np.ndarray, qid: np.ndarray) -> np.ndarray:
+        grouped = self._widen(group_rows(X, np.full(len(X), np.nan), qid))
+        scores = np.empty(len(X))
+        scores[grouped.order] = self.ranker_._predict(grouped.X, grouped.list_of)
+        return scores
+
+    def chosen(self) -> dict[str, float]:
+        """What the trained ranker settled on."""
+        chosen: dict[str, float] = self.ranker_.chosen()
+        return chosen
+
+    def _fresh(self) -> Any:
+        return KernelPca() if self.discover is None else clone(self.discover, safe=False)
+
+    def _pool(self, X: np.ndarray) -> Any:
+        drawn = np.random.default_rng(self.seed).choice(len(X), min(self.n_pooled, len(X)), replace=False)
+        with one_blas_thread():
+            return self._fresh().fit(X[np.sort(drawn)])
+
+    def _widen(self, rows: Rows) -> Rows:
+        """The rows with their components to the right."""
+        spans = [slice(*ends) for ends in zip(rows.starts[:-1].tolist(), rows.starts[1:].tolist(), strict=True)]
+        n_cut: list[int] = []
+        with one_blas_thread():
+            if self.pooled_ is not None:
+                parts = [self.pooled_.transform(rows.X[span]) for span in spans]
+            else:
+                parts = [self._own(rows.X[span], n_cut) for span in spans]
+        warn_of_cut(n_cut)
+        width = max(part.shape[1] for part in parts)
+        filled = [part if part.size else np.zeros((len(part), width)) for part in parts]
+        return Rows(np.hstack([rows.X, np.concatenate(filled)]), rows.y, rows.starts, rows.order, rows.given)
+
+    def _own(self, X: np.ndarray, n_cut: list[int]) -> np.ndarray:
+        if len(X) < 2:
+            return np.zeros((len(X), 0))
+        found = self._fresh().fit(X[np.lexsort(X.T[::-1])])  # the same bits for any order of rows
+        n_cut.append(int(getattr(found, "n_cut_", 0)))
+        components: np.ndarray = found.transform(X)
+        return components

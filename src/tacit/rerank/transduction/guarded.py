@@ -1,0 +1,213 @@
+"""Do no harm: a score between the supervised and the transductive one, as far as validation lists bear it out.
+
+For a list of n documents, with both scores brought to mean 0 and deviation 1 over the list,
+
+    score = (1 - s) supervised + s transductive,      s = share * n / (n + size),
+
+share in 0 to 1 and size >= 0 are chosen on validation lists: a large size keeps short lists, which say little about
+themselves, near the supervised score. A choice is taken by the mean gain over the supervised score less `caution`
+standard errors of that gain; where nothing is gained the share is 0. Where a ranker has stages (rounds of boosting,
+penalties), its score is the mean over all of them: to choose one on few lists costs more than it brings.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import clone
+
+from tacit.core import check_number
+from tacit.features.kernel_pca import KernelPca
+from tacit.metrics import evaluate_rows, is_loss, parse_measure, standard_error
+from tacit.rerank.base import ListRanker
+from tacit.rerank.boosting.rankboost import RankBoostRanker
+from tacit.rerank.linear.ridge import ListRidgeRanker
+from tacit.rerank.rows import Rows, group_rows
+from tacit.rerank.transduction.learners import learner_of
+from tacit.rerank.transduction.ranker import TransductiveRanker
+
+SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
+SIZES = (0.0, 20.0, 100.0)
+N_ROUNDS = 150
+
+# Without validation lists: how many training lists it takes to hold some out, and which.
+LEAST_LISTS, HOLD_OUT_EVERY = 10, 5
+
+
+@dataclass(frozen=True)
+class Guard:
+    """How far to trust the transductive score of a list.
+
+    >>> supervised, transductive = np.array([1.0, 0.0]), np.array([0.0, 4.0])
+    >>> Guard(share=1.0, size=10.0).blend(supervised, transductive, starts=np.array([0, 2])).round(2).tolist()
+    [0.67, -0.67]
+    """
+
+    share: float = 0.0
+    size: float = 0.0
+
+    def blend(self, supervised: np.ndarray, transductive: np.ndarray, starts: np.ndarray) -> np.ndarray:
+        """Scores of lists that lie one after the other."""
+        lengths = np.diff(starts)
+        trust = np.repeat(self.share * lengths / (lengths + self.size), lengths)
+        first, second = (standardise(scores, starts) for scores in (supervised, transductive))
+        blended: np.ndarray = (1 - trust) * first + trust * second
+        return blended
+
+
+def standardise(scores: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """Scores with mean 0 and deviation 1 over each list; all 0 where they are equal."""
+    lengths = np.diff(starts)
+    centred = scores - np.repeat(np.add.reduceat(scores, starts[:-1]) / lengths, lengths)
+    deviation = np.sqrt(np.add.reduceat(centred**2, starts[:-1]) / lengths)
+    scaled: np.ndarray = centred / np.repeat(np.where(deviation > 1e-12, deviation, np.inf), lengths)
+    return scaled
+
+
+def learn_guard(
+    supervised: np.ndarray, transductive: np.ndarray, rows: Rows, measure: str = "AP", caution: float = 0.0
+) -> Guard:
+    """The guard with the best cautious gain on lists with grades; lists with a score NaN are left out."""
+    known = np.flatnonzero(~np.isnan(np.add.reduceat(transductive, rows.starts[:-1])))
+    if not len(known):
+        return Guard()
+    kept = rows.take(known)
+    places = np.concatenate([np.arange(rows.starts[n], rows.starts[n + 1]) for n in known])
+    sign = -1 if is_loss(measure) else 1
+
+    def values(guard: Guard) -> np.ndarray:
+        blended = guard.blend(supervised[places], transductive[places], kept.starts)
+        found: np.ndarray = sign * next(iter(evaluate_rows(kept.y, blended, kept.list_of, measure).values.values()))
+        return found
+
+    base = values(Guard())
+    best, best_gain = Guard(), 0.0
+    for share, size in product(SHARES[1:], SIZES):
+        gains = values(Guard(share, size)) - base
+        error = standard_error(gains) if len(gains) > 1 else np.inf
+        gain = float(gains.mean() - caution * error)
+        if gain > best_gain:
+            best, best_gain = Guard(share, size), gain
+    return best
+
+
+class AveragedRanker(ListRanker):
+    """A ranker with stages (default RankBoost) whose score is the mean over all of them; nothing is chosen.
+
+    >>> X = np.array([[3, 0], [1, 5], [2, 5.0]])
+    >>> np.argsort(-AveragedRanker().fit(X, [2, 0, 1]).predict(X)).tolist()
+    [0, 2, 1]
+    """
+
+    def __init__(self, base: Any = None) -> None:
+        self.base = base
+
+    def _fit(self, rows: Rows, validation: Rows | None) -> None:
+        self.learner_ = learner_of(RankBoostRanker(n_rounds=N_ROUNDS) if self.base is None else self.base, rows)
+        self.ranker_ = self.learner_.learn(None, None)
+
+    def _predict(self, X: np.ndarray, qid: np.ndarray) -> np.ndarray:
+        scores: np.ndarray = self.learner_.scores(self.ranker_, X).mean(axis=0)
+        return scores
+
+
+class CommitteeRanker(ListRanker):
+    """The mean score of several rankers, each with deviation 1 over a list (default: boosted stumps and linear)."""
+
+    def __init__(self, members: tuple[Any, ...] = ()) -> None:
+        self.members = members
+
+    def _fit(self, rows: Rows, validation: Rows | None) -> None:
+        members = self.members or (AveragedRanker(), AveragedRanker(ListRidgeRanker()))
+        self.rankers_ = [clone(member) for member in members]
+        for ranker in self.rankers_:
+            ranker.n_features_in_ = rows.X.shape[1]
+            ranker._fit(rows, validation)
+
+    def _predict(self, X: np.ndarray, qid: np.ndarray) -> np.ndarray:
+        grouped = group_rows(X, np.full(len(X), np.nan), qid)
+        found = [standardise(r._predict(grouped.X, grouped.list_of), grouped.starts) for r in self.rankers_]
+        scores = np.empty(len(X))
+        scores[grouped.order] = np.mean(found, axis=0)
+        return scores
+
+
+def default_transductive(threads: int | None = None) -> TransductiveRanker:
+    """Feature generation for a linear ranker: other mistakes than those of the boosted one, in milliseconds a list."""
+    return TransductiveRanker(ListRidgeRanker(), discover=KernelPca(clip=0.01), average=True, threads=threads)
+
+
+class GuardedRanker(ListRanker):
+    """Supervised and transductive rankers side by side, blended list by list.
+
+    supervised: ranker of lists (default RankBoost and a linear ranker together); transductive: (default a linear ranker
+    on features generated by kernel PCA, averaged over penalties); measure: what validation lists are judged by;
+    caution: standard errors that a gain must be above 0; threads: lists at a time of the default. Without validation
+    lists every fifth training list takes their place and joins the training afterwards.
+
+    Learned: share_, size_ of the guard.
+    """
+
+    _fitted: ClassVar[dict[str, str]] = {"share_": "", "size_": ""}
+
+    def __init__(
+        self,
+        supervised: Any = None,
+        transductive: Any = None,
+        measure: str = "AP",
+        caution: float = 0.0,
+        threads: int | None = None,
+    ) -> None:
+        self.supervised = supervised
+        self.transductive = transductive
+        self.measure = measure
+        self.caution = caution
+        self.threads = threads
+
+    def _fit(self, rows: Rows, validation: Rows | None) -> None:
+        parse_measure(self.measure)
+        check_number("caution", self.caution, low=0)
+        rows.check_has_pairs()
+        guard = Guard()
+        if validation is not None:
+            guard = self._learn(rows, validation)
+        elif rows.n_lists >= LEAST_LISTS:
+            held_out = np.arange(rows.n_lists) % HOLD_OUT_EVERY == 0
+            learned_from = rows.take(np.flatnonzero(~held_out))
+            if len(learned_from.pairs):
+                guard = self._learn(learned_from, rows.take(np.flatnonzero(held_out)))
+        if validation is None:
+            self._train(rows, None)
+        self.share_, self.size_ = guard.share, guard.size
+
+    def _learn(self, rows: Rows, validation: Rows) -> Guard:
+        """The guard that rankers trained on some rows earn on others."""
+        self._train(rows, validation)
+        supervised, transductive = (self._validation_scores(ranker, validation) for ranker in self.rankers_)
+        return learn_guard(supervised, transductive, validation, self.measure, self.caution)
+
+    def _train(self, rows: Rows, validation: Rows | None) -> None:
+        self.rankers_ = [
+            clone(self.supervised) if self.supervised is not None else CommitteeRanker(),
+            clone(self.transductive) if self.transductive is not None else default_transductive(self.threads),
+        ]
+        for ranker in self.rankers_:
+            ranker.n_features_in_ = rows.X.shape[1]
+            ranker._fit(rows, validation)
+
+    def _predict(self, X: np.ndarray, qid: np.ndarray) -> np.ndarray:
+        grouped = group_rows(X, np.full(len(X), np.nan), qid)
+        # Nothing is trained for lists whose score it would not change.
+        used = self.rankers_ if self.share_ > 0 else self.rankers_[:1] * 2
+        supervised, transductive = (ranker._predict(grouped.X, grouped.list_of) for ranker in used)
+        scores = np.empty(len(X))
+        scores[grouped.order] = Guard(self.share_, self.size_).blend(supervised, transductive, grouped.starts)
+        return scores
+
+    def _validation_scores(self, ranker: Any, validation: Rows) -> np.ndarray:
+        known = getattr(ranker, "validation_scores_", None)
+        scores: np.ndarray = ranker._predict(validation.X, validation.list_of) if known is None else known
+        return scores

@@ -1,0 +1,1 @@
+"""Embeddings of a graph of nearest neighbours."""

@@ -1,0 +1,94 @@
+"""`le-all` and `le-ose`: Laplacian eigenmaps (Belkin and Niyogi 2003) and their extension to new points.
+
+The vectors of the items are the leading solutions of A y = mu D y after the constant one, A the graph, D its degrees:
+the coordinates that neighbours share most. A new point with neighbours N gets (Bengio et al. 2003, after Nystrom)
+
+    y(x) = mean of y_i over i in N, divided by mu for each coordinate,
+
+which gives an item its own vector again.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+
+from tacit.core import TacitError, check_features, check_fitted, check_number, one_blas_thread
+from tacit.features.knn import knn_graph
+from tacit.retrieve.graph.pairs import check_adjacency
+
+SMALLEST = 1e-6  # an eigenvalue nearer to 0 cannot be divided by
+
+
+class LaplacianEigenmaps:
+    """Vectors of items from the graph alone.
+
+    dim: length of the vectors; k: neighbours of the graph, and of a new point among the items.
+    Learned: item_vectors_ float64 (n_items, dim), eigenvalues_ (mu) float64 (dim), falling.
+
+    >>> model = LaplacianEigenmaps(dim=1, k=2).fit(np.arange(8.0)[:, None])
+    >>> line = model.item_vectors_[:, 0]
+    >>> bool((line[:4] * line[4:] < 0).all())  # the two halves of the line lie on two sides
+    True
+    """
+
+    def __init__(self, dim: int = 100, *, k: int = 5, seed: int = 0, threads: int | None = None) -> None:
+        self.dim, self.k, self.seed, self.threads = dim, k, seed, threads
+
+    def fit(self, X: Any, adjacency: Any = None) -> Self:
+        """Embed the rows of X by a symmetric sparse graph on them; without one, by their k nearest neighbours."""
+        check_number("dim", self.dim, low=1, whole=True)
+        check_number("k", self.k, low=1, whole=True)
+        points = check_features("X", X)
+        if adjacency is None:
+            adjacency = knn_graph(points, self.k, threads=self.threads)
+        graph = check_adjacency(adjacency, points.shape[0])
+        if self.dim > points.shape[0] - 2:
+            raise TacitError(f"dim is {self.dim}, want at most {points.shape[0] - 2}: two less than there are points")
+        self.eigenvalues_, self.item_vectors_ = _eigenmaps(graph, self.dim, self.seed)
+        self._items = points
+        return self
+
+    def extend(self, adjacency: sp.csr_array) -> np.ndarray:
+        """Vectors of new points from their neighbours, CSR (n_points, n_items); each needs one at least."""
+        check_fitted(self, "item_vectors_")
+        degrees = np.diff(adjacency.indptr)
+        if (degrees == 0).any():
+            raise TacitError(f"point {int(np.argmin(degrees))} has no neighbour among the items, want at least one")
+        if np.abs(self.eigenvalues_).min() < SMALLEST:
+            raise TacitError(
+                f"an eigenvalue is {np.abs(self.eigenvalues_).min():.1g}, too near to 0; take a smaller dim"
+            )
+        edges = sp.csr_array((np.ones(adjacency.nnz), adjacency.indices, adjacency.indptr), shape=adjacency.shape)
+        vectors: np.ndarray = (edges @ self.item_vectors_) / degrees[:, None] / self.eigenvalues_
+        return vectors
+
+    def embed(self, X: Any) -> np.ndarray:
+        """Vectors of new points by their k nearest items."""
+        check_fitted(self, "item_vectors_")
+        from sklearn.neighbors import NearestNeighbors
+
+        points = check_features("X", X, n_columns=self._items.shape[1])
+        k = min(self.k, self._items.shape[0])
+        with one_blas_thread():
+            finder = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(self._items)
+            return self.extend(sp.csr_array(finder.kneighbors_graph(points)))
+
+
+def _eigenmaps(graph: sp.csr_array, dim: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """mu and D^-1/2 u, u the eigenvectors of D^-1/2 A D^-1/2; a point without neighbours stays at 0."""
+    from scipy.sparse.linalg import eigsh
+
+    degrees = np.diff(graph.indptr)
+    scale = np.divide(1, np.sqrt(degrees), out=np.zeros(len(degrees)), where=degrees > 0)
+    rows = np.repeat(np.arange(len(degrees)), degrees)
+    walk = sp.csr_array((scale[rows] * scale[graph.indices], graph.indices, graph.indptr), shape=graph.shape)
+    start = np.random.default_rng(seed).normal(size=len(degrees))
+    with one_blas_thread():
+        values, vectors = eigsh(walk, k=dim + 1, which="LA", v0=start)
+    order = np.argsort(-values)[1:]
+    found = vectors[:, order] * scale[:, None]
+    strongest = found[np.abs(found).argmax(axis=0), np.arange(dim)]
+    return values[order], found * np.where(strongest < 0, -1, 1)

@@ -1,0 +1,1 @@
+"""Rankers by latent factors, learned without labels."""

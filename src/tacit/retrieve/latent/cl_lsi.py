@@ -1,0 +1,81 @@
+"""`cl-lsi`: cross-language latent semantic indexing (Dumais et al. 1997).
+
+A query and an item that say the same in two languages are joined into one row over both dictionaries;
+[X_F X_E] ~ Z [C_F C_E]' by a truncated singular value decomposition of the joined rows. A query becomes
+x C_F, an item y C_E, and the score is the cosine of two such vectors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from tacit.core import Features, Links, TacitError, check_number
+from tacit.retrieve.base import CollectionRanker
+from tacit.retrieve.explanation import Term, difference, item_terms, sparse_row
+from tacit.retrieve.latent.lsi import find_concepts, unit_rows
+from tacit.retrieve.sides import DensePart, Part, project
+
+
+class ClLsiRanker(CollectionRanker):
+    """Cosine in a concept space of two languages; `pairs` of `fit` are the mates.
+
+    dim: number of concepts; fewer independent mates have fewer.
+    Learned: query_concepts_ and item_concepts_, float32 (words of each side, dim); item_vectors_ of unit length.
+
+    >>> rows = np.eye(2, dtype=np.float32)
+    >>> mates = Links(np.array([0, 1]), np.array([1, 0]), 2, 2)
+    >>> ClLsiRanker(dim=2).fit(rows, rows.copy(), mates).rank(rows, k=1).items.ravel()
+    array([1, 0])
+    """
+
+    _fitted: ClassVar = {
+        "query_concepts_": "features dim",
+        "item_concepts_": "item_features dim",
+        "item_vectors_": "items dim",
+    }
+
+    def __init__(self, dim: int = 200, *, n_iter: int = 4, seed: int = 0) -> None:
+        self.dim, self.n_iter, self.seed = dim, n_iter, seed
+
+    def _fit(self, queries: Features, items: Features, pairs: Links | None, validation: Links | None) -> None:
+        check_number("dim", self.dim, low=1, whole=True)
+        check_number("n_iter", self.n_iter, low=0, whole=True)
+        if pairs is None or not len(pairs):
+            raise TacitError("there is no pair of mates, want documents that say the same in both languages")
+        joined = sp.hstack([sp.csr_array(queries)[pairs.sources], sp.csr_array(items)[pairs.targets]], format="csr")
+        concepts = find_concepts(joined, self.dim, self.n_iter, self.seed)
+        n_query_words = queries.shape[1]
+        self.query_concepts_ = np.ascontiguousarray(concepts[:n_query_words])
+        self.item_concepts_ = np.ascontiguousarray(concepts[n_query_words:])
+        self.item_vectors_ = self.embed_items(items)
+
+    def embed_queries(self, queries: Features) -> np.ndarray:
+        """Unit vectors of query rows; an empty row stays zero."""
+        return unit_rows(project(queries, self.query_concepts_))
+
+    def embed_items(self, items: Features) -> np.ndarray:
+        """Unit vectors of item rows; an empty row stays zero."""
+        if items.shape[1] != len(self.item_concepts_):
+            raise TacitError(f"items have {items.shape[1]} features, want {len(self.item_concepts_)} as in fit")
+        return unit_rows(project(items, self.item_concepts_))
+
+    def _make_parts(self) -> Sequence[Part]:
+        return [DensePart(self.item_vectors_)]
+
+    def _query_sides(self, queries: Features) -> Sequence[Features]:
+        return [self.embed_queries(queries)]
+
+    def check_new_items(self) -> None:
+        """Any item can be folded in."""
+
+    def _add_items(self, items: Features) -> None:
+        self.item_vectors_ = np.concatenate([self.item_vectors_, self.embed_items(items)])
+
+    def _terms(self, query: Features, a: int, b: int | None) -> list[Term]:
+        words, values = sparse_row(query)
+        length = max(float(np.linalg.norm(project(query, self.query_concepts_))), 1e-30)
+        return item_terms(words, values / length, self.query_concepts_, difference(self.item_vectors_, a, b))

@@ -1,0 +1,175 @@
+"""`htr-reconstruction`: half-transductive ranking without labels, a nonlinear LSI (Bai et al. 2010, section 2.1).
+
+Every item has a free vector v_i, from which its words can be told again (V v_i ~ y_i), and W maps any query
+to the same space; both are learned from the items alone, by SGD (`reconstruction_sgd`) on
+
+    gamma |V v_k - y_k|^2 + max(0, margin - v_k.W x_k + v_k.W x_l) + max(0, margin - v_k.W x_k + v_l.W x_k)
+
+The first two terms are the paper's, the third is its ranking read from the query's side: whoever asks with the
+words of k should find k before l. Two more things are ours. Training starts at LSI's concepts. And x_k is y_k
+with a part of its words left out, so that W learns to guess what a query does not say; with keep=1 it is y_k.
+
+An item is ranked by the mean of its two unit vectors, v_i / |v_i| and its own image W y_i / |W y_i|: a free
+vector alone is noisy, since one step an epoch is all that it learns from. As in LSI the score is a cosine; the
+mixture is alpha * that + (1 - alpha) * tfidf. A new item has only its image, so old scores keep their bits.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, cast
+
+import numpy as np
+import scipy.sparse as sp
+
+from tacit.core import Features, Links, check_number
+from tacit.retrieve.latent.lsi import LsiRanker, LsiTfidfRanker, unit_rows
+from tacit.retrieve.latent.reconstruction_sgd import ReconstructionSettings, ReconstructionTrainer, scaled_part
+from tacit.retrieve.margin.training import run_epochs
+from tacit.retrieve.sides import DensePart, part_scores, project
+
+HELD_SHARE, MOST_HELD, FEWEST_DOCS = 0.05, 300, 40  # documents to judge epochs by
+FEWEST_EPOCHS, FEWEST_STEPS, MOST_EPOCHS = 8, 60_000, 100  # a small collection is visited more often
+
+
+class LearnedConcepts(LsiRanker):
+    """HTR by reconstruction, scored by the cosine alone.
+
+    dim: width of the vectors; gamma: weight of reconstruction; rate, margin: of the SGD; keep: share of a
+    document's words that ask for it; n_drawn: the hardest of so many documents is the rival of a step;
+    n_epochs: None = 8, more for small collections.
+    Learned: concepts_ (W', n_words by dim), item_vectors_ (unit length), epochs_: losses, and how well one half
+    of a held-out document finds the other (mean reciprocal rank `found`), for each epoch; the best is kept.
+    """
+
+    _fitted: ClassVar = LsiRanker._fitted | {"best_epoch_": "", "rate_": ""}
+
+    def __init__(
+        self,
+        dim: int = 100,
+        *,
+        gamma: float = 1.0,
+        rate: float = 0.1,
+        margin: float = 0.1,
+        keep: float = 0.5,
+        n_drawn: int = 1,
+        n_epochs: int | None = None,
+        n_iter: int = 4,
+        seed: int = 0,
+    ) -> None:
+        self.gamma, self.rate, self.margin, self.keep = gamma, rate, margin, keep
+        self.n_drawn, self.n_epochs = n_drawn, n_epochs
+        super().__init__(dim, n_iter=n_iter, seed=seed)
+
+    def _fit(self, queries: Features, items: Features, pairs: Links | None, validation: Links | None) -> None:
+        self._check_params()
+        super()._fit(queries, items, pairs, validation)
+        rows = sp.csr_array(items)
+        self.epochs_, self.best_epoch_, self.rate_ = list[dict[str, float]](), 0, float(self.rate)
+        rng = np.random.default_rng(self.seed)
+        known, held = _hold_out(rows.shape[0], rng)
+        if len(known) < 2 or not self.concepts_.shape[1]:
+            return  # nothing to compare with: LSI it stays
+        settings = ReconstructionSettings(self.gamma, self.margin, self.n_drawn, self.keep)
+        trainer = ReconstructionTrainer(sp.csr_array(rows[known]), self.concepts_, settings)
+        task = HalvesTask(sp.csr_array(rows[held]), rng)
+        self._train(trainer, task, rng)
+        self.concepts_ = trainer.query_table
+        self.item_vectors_ = self.embed_items(items)  # all that documents held out of training will have
+        self.item_vectors_[known] = unit_rows(self.item_vectors_[known] + unit_rows(trainer.vectors))
+
+    def _check_params(self) -> None:
+        check_number("seed", self.seed, low=0, whole=True)
+        check_number("gamma", self.gamma, low=0)
+        check_number("keep", self.keep, low=0, high=1, open_low=True)
+        check_number("n_drawn", self.n_drawn, low=1, whole=True)
+        for name in ("rate", "margin"):
+            check_number(name, getattr(self, name), low=0, open_low=True)
+        if self.n_epochs is not None:
+            check_number("n_epochs", self.n_epochs, low=1, whole=True)
+
+    def _train(self, trainer: ReconstructionTrainer, task: HalvesTask, rng: np.random.Generator) -> None:
+        n_wanted = round(FEWEST_STEPS / trainer.rows.shape[0])
+        n_epochs = self.n_epochs or min(MOST_EPOCHS, max(FEWEST_EPOCHS, n_wanted))
+
+        def measure() -> dict[str, float]:
+            return trainer.losses | task.measure(trainer)
+
+        # The course asks of a trainer only that it can run, and of what is learned that it can go back.
+        course = run_epochs(cast("Any", trainer), trainer, cast("Any", task), measure, rng, self.rate, n_epochs)
+        self.rate_, self.best_epoch_, self.epochs_ = course
+
+
+class ReconstructionRanker(LsiTfidfRanker, LearnedConcepts):
+    """HTR by reconstruction, mixed with tf-idf. `alpha` None: chosen on validation pairs, else 0.5.
+
+    >>> rows = np.kron(np.eye(2), np.ones((3, 2))).astype(np.float32) / np.float32(2**0.5)
+    >>> ranker = ReconstructionRanker(dim=2, n_epochs=2).fit(None, rows)
+    >>> ranker.rank(np.array([[0, 0, 1, 0]]), k=3).items
+    array([[3, 4, 5]])
+    """
+
+    _fitted: ClassVar = LearnedConcepts._fitted | LsiTfidfRanker._fitted
+
+    def __init__(
+        self,
+        dim: int = 100,
+        *,
+        alpha: float | None = None,
+        gamma: float = 1.0,
+        rate: float = 0.1,
+        margin: float = 0.1,
+        keep: float = 0.5,
+        n_drawn: int = 1,
+        n_epochs: int | None = None,
+        n_iter: int = 4,
+        seed: int = 0,
+    ) -> None:
+        self.alpha = alpha
+        LearnedConcepts.__init__(
+            self,
+            dim,
+            gamma=gamma,
+            rate=rate,
+            margin=margin,
+            keep=keep,
+            n_drawn=n_drawn,
+            n_epochs=n_epochs,
+            n_iter=n_iter,
+            seed=seed,
+        )
+
+
+class HalvesTask:
+    """Judges epochs without labels: one half of a held-out document's words is to find the other half.
+
+    The half that is sought gets the vector of a new item and stands among all trained ones. Where no document
+    is held out, the last epoch counts as the best.
+    """
+
+    target: ClassVar = "found"
+
+    def __init__(self, rows: sp.csr_array, rng: np.random.Generator) -> None:
+        first = rng.random(rows.nnz) < 0.5
+        self.asking, self.sought = scaled_part(rows, first), scaled_part(rows, ~first)
+        self._n_measured = 0
+
+    def epoch(self, trainer: ReconstructionTrainer, rng: np.random.Generator, rates: tuple[float, float]) -> float:
+        """Train once over everything; return the mean loss."""
+        return trainer.epoch(rng, rates)
+
+    def measure(self, trainer: ReconstructionTrainer) -> dict[str, float]:
+        """The mean reciprocal rank of the halves that are sought."""
+        self._n_measured += 1
+        if not self.asking.shape[0]:
+            return {"found": float(self._n_measured)}
+        asking, sought = (unit_rows(project(rows, trainer.query_table)) for rows in (self.asking, self.sought))
+        others = part_scores(DensePart(unit_rows(trainer.vectors)), asking)
+        own = np.einsum("ij,ij->i", asking, sought)
+        return {"found": float(np.mean(1 / (1 + np.count_nonzero(others > own[:, None], axis=1))))}
+
+
+def _hold_out(n_docs: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Rows to train on and rows to judge by; a small collection gives none away."""
+    n_held = min(MOST_HELD, round(HELD_SHARE * n_docs)) if n_docs >= FEWEST_DOCS else 0
+    shuffled = rng.permutation(n_docs)
+    return np.sort(shuffled[n_held:]), np.sort(shuffled[:n_held])

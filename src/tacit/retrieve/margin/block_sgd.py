@@ -1,0 +1,153 @@
+"""SGD on the margin ranking loss in blocks: a few queries against one shared pool of items.
+
+All parameters are frozen within a block, so its queries and items are worked on in parallel, and each
+touched row of a table is changed once at its end, by one owner: the same seed gives the same bits for
+any number of threads. Against a query stand the best-scored of the drawn items (`kernels.blocks`), since
+after the first epoch a random item hardly ever violates the margin and teaches nothing.
+
+What a score is made of, and how it learns, is the subclass's `_step`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Self
+
+import numpy as np
+import scipy.sparse as sp
+
+from tacit.core import count_threads
+from tacit.kernels import blocks
+from tacit.retrieve.margin.workers import Crew
+
+
+@dataclass(frozen=True)
+class BlockSettings:
+    """How a block is drawn: queries in it, items drawn, how many of them may pull, positives of a query."""
+
+    block: int = 64
+    n_drawn: int = 1000
+    n_hardest: int = 20
+    max_positives: int = 20
+    margin: float = 0.2
+
+    def pool_size(self, n_items: int) -> int:
+        """The most items that a block can hold."""
+        return min(n_items, self.n_drawn + self.block * max(2, self.max_positives))
+
+
+class Comparison:
+    """Scores of a block's items (pool size, block size) under one margin loss, and the pulls that it gives."""
+
+    def __init__(self, pool_size: int, block: int) -> None:
+        self.scores, self.pulls = (np.empty((pool_size, block), np.float32) for _ in range(2))
+
+
+FindPulls = Callable[[Comparison, float, int, int], None]  # (scores and pulls, scale of the loss, first query, end)
+
+
+class BlockTrainer(ABC):
+    """Visits pairs or triples block by block; every buffer is allocated once."""
+
+    def __init__(self, n_items: int, same: bool, settings: BlockSettings, threads: int | None = None) -> None:
+        self.settings, self.same, self.n_threads = settings, same, count_threads(threads)
+        self._n_items, self._crew = n_items, Crew(self.n_threads)
+        self._pool, self._slot_of = np.empty(settings.pool_size(n_items), np.int64), np.full(n_items, -1, np.int64)
+        self._losses = np.empty(settings.block, np.float64)
+
+    @abstractmethod
+    def _step(self, queries: np.ndarray, n_pool: int, find_pulls: FindPulls, rate: float) -> None:
+        """Score the pool for the queries, let `find_pulls` compare, and change what is learned."""
+
+    @contextmanager
+    def running(self) -> Iterator[Self]:
+        """Threads for the length of a fit."""
+        with self._crew:
+            yield self
+
+    def epoch_on_pairs(self, pairs: sp.csr_array, rng: np.random.Generator, rates: tuple[float, float]) -> float:
+        """Visit every query that has pairs (CSR of weights, queries by items) once; return the mean loss.
+
+        The rate falls in a straight line from the first of `rates` to the second.
+        """
+        visits = rng.permutation(np.flatnonzero(np.diff(pairs.indptr)))
+        known = (pairs.indptr.astype(np.int64), pairs.indices.astype(np.int64))
+        size, total = self.settings.block, 0.0
+        chosen = np.empty((size, self.settings.max_positives), np.int64)
+        n_chosen, weights = np.empty(size, np.int64), np.ones(chosen.shape, np.float32)
+        for start in range(0, len(visits), size):
+            queries = visits[start : start + size]
+            draws = rng.integers(0, self._n_items, min(self.settings.n_drawn, 2 * self._n_items))
+            offsets = rng.random(len(queries))
+            places = (self._slot_of, self._pool, chosen, n_chosen, weights)
+            n_pool, n_drawn = blocks.gather_pool(draws, queries, *known, pairs.data, offsets, *places)
+            mine = partial(self._mine, queries, known, n_drawn, (chosen, n_chosen, weights))
+            self._losses[:] = 0
+            self._step(queries, n_pool, mine, _between(rates, start / len(visits)))
+            blocks.release_pool(self._pool, n_pool, self._slot_of)
+            total += float(self._losses[: len(queries)].sum())
+        return total / max(1, len(visits))
+
+    def epoch_on_triples(
+        self, triples: np.ndarray, weights: np.ndarray, rng: np.random.Generator, rates: tuple[float, float]
+    ) -> float:
+        """Visit every (query, better, worse) once; return the mean loss."""
+        order, size, total = rng.permutation(len(triples)), self.settings.block, 0.0
+        weights = weights.astype(np.float32, copy=False)
+        for start in range(0, len(order), size):
+            picked = order[start : start + size]
+            self._losses[:] = 0
+            self._step_on_triples(triples[picked], weights[picked], _between(rates, start / len(order)))
+            total += float(self._losses[: len(picked)].sum())
+        return total / max(1, len(order))
+
+    def _step_on_triples(self, given: np.ndarray, weights: np.ndarray, rate: float) -> None:
+        """One block of triples, as a pool of their items."""
+        items, slots = np.unique(given[:, 1:], return_inverse=True)
+        self._pool[: len(items)] = items
+        compare = partial(self._compare, slots.reshape(-1, 2), weights)
+        self._step(np.ascontiguousarray(given[:, 0]), len(items), compare, rate)
+
+    def _mine(
+        self,
+        queries: np.ndarray,
+        known: tuple[np.ndarray, np.ndarray],
+        n_drawn: int,
+        positives: tuple[np.ndarray, np.ndarray, np.ndarray],
+        comparison: Comparison,
+        scale: float,
+        start: int,
+        stop: int,
+    ) -> None:
+        """Pulls of some queries against the hardest of the drawn items."""
+        (chosen, n_chosen, weights), settings = positives, self.settings
+        pool = (self.same, self._slot_of, n_drawn, chosen, n_chosen, weights * np.float32(scale))
+        how = (self._n_items, settings.n_hardest, np.float32(settings.margin))
+        blocks.mine_pulls(queries, start, stop, *known, *pool, *how, comparison.scores, comparison.pulls, self._losses)
+
+    def _compare(
+        self, slots: np.ndarray, weights: np.ndarray, comparison: Comparison, scale: float, start: int, stop: int
+    ) -> None:
+        """Pulls of given triples, for the queries from start to stop."""
+        better, worse = np.ascontiguousarray(slots[:, 0]), np.ascontiguousarray(slots[:, 1])
+        margin, weights = np.float32(self.settings.margin), weights * np.float32(scale)
+        blocks.triple_pulls(
+            better, worse, weights, start, stop, margin, comparison.scores, comparison.pulls, self._losses
+        )
+
+    def _each_owner(self, work: Callable[[int], None], n_owners: int | None = None) -> None:
+        """Run work(owner) for every owner; as many as threads if nothing is said."""
+        self._crew.run(work, n_owners or self.n_threads)
+
+    def _over(self, n: int, work: Callable[[int, int], None], n_parts: int | None = None) -> None:
+        """Run work(start, stop) over ranges that cover n; as many as threads if nothing is said."""
+        n_ranges = n_parts or self.n_threads
+        self._crew.run(lambda part: work(n * part // n_ranges, n * (part + 1) // n_ranges), n_ranges)
+
+
+def _between(rates: tuple[float, float], share: float) -> float:
+    return rates[0] + (rates[1] - rates[0]) * share

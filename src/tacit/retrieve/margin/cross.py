@@ -1,0 +1,125 @@
+"""Rankers for queries in another language than the items (SSI, Bai et al. 2010, section 2.4.2).
+
+    f(q, d) = q_F' U_F' V_E d_E        no identity: the two sides share no word
+
+Where pairs across the languages are few and links between the items are many, both tasks are learned in turn
+(`cross_lesson`), with the items' side in common:
+
+    share="both"     f(q, d) = q_E' V_E' V_E d_E    the second task has no table of its own
+    share="target"   f(q, d) = q_E' U_E' V_E d_E    its queries have a table U_E, which is dropped in the end
+
+items="residual" adds to V_E d_E a vector that each item learns by itself, as in HTR.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Self
+
+import numpy as np
+import scipy.sparse as sp
+
+from tacit.core import Features, Links, UsageError, check_choice
+from tacit.retrieve.margin.cross_lesson import SHARES, SecondTask, TaughtInTurn
+from tacit.retrieve.margin.embedding import START, EmbeddingRanker
+from tacit.retrieve.margin.embedding_sgd import EmbeddingTrainer, Sides, Tables
+from tacit.retrieve.margin.lessons import Lesson
+from tacit.retrieve.margin.training import Learned, run_epochs
+
+Watch = Callable[["CrossRanker"], dict[str, float]]
+
+
+class CrossRanker(EmbeddingRanker):
+    """Learned vectors for two dictionaries: words of queries and words of items.
+
+    items: "mapped" or "residual"; share: "none", or what the task of links between items shares (see above).
+    All else as in `EmbeddingRanker`.
+    """
+
+    def __init__(
+        self,
+        dim: int = 100,
+        *,
+        items: str = "mapped",
+        share: str = "none",
+        rate: float = 0.1,
+        margin: float = 0.1,
+        item_rate: float = 1.0,
+        n_epochs: int | None = None,
+        tune: bool = False,
+        seed: int = 0,
+        threads: int | None = None,
+    ) -> None:
+        super().__init__(
+            dim,
+            items=items,
+            identity="none",
+            rate=rate,
+            margin=margin,
+            item_rate=item_rate,
+            n_epochs=n_epochs,
+            tune=tune,
+            seed=seed,
+            threads=threads,
+        )
+        self.share = share
+
+    def fit(
+        self,
+        queries: Features | None,
+        items: Features,
+        pairs: Links | None = None,
+        validation: Links | None = None,
+        *,
+        same: bool | None = None,
+        links: Links | None = None,
+        watch: Watch | None = None,
+    ) -> Self:
+        """Learn from pairs and, with `share`, from links between the items.
+
+        `same` says that query row i and item row i are mates. `watch` is asked for further measures of the ranker
+        after each epoch; they go to `epochs_` and decide nothing.
+        """
+        self._links, self._watch = links, watch
+        try:
+            return super().fit(queries, items, pairs, validation, same=same)
+        finally:
+            del self._links, self._watch
+
+    def _check_params(self, queries: Features, items: Features) -> None:
+        check_choice("items", self.items, ("mapped", "residual"))
+        check_choice("share", self.share, SHARES)
+        super()._check_params(queries, items)
+        if self.share != "none" and (self._links is None or not len(self._links)):
+            raise UsageError(f"share={self.share!r} learns from links between the items as well, and there are none")
+        n_items = items.shape[0]
+        if self._links is not None and (self._links.n_sources, self._links.n_targets) != (n_items, n_items):
+            found = f"{self._links.n_sources} to {self._links.n_targets}"
+            raise UsageError(f"links join {found} rows, want {n_items} items")
+
+    def _first_tables(self, sides: Sides, rng: np.random.Generator) -> Tables:
+        tables = super()._first_tables(sides, rng)
+        if self.share == "both":  # V'V has no slope at V = 0
+            tables.mapped[:] = rng.normal(0, START, tables.mapped.shape)
+        return tables
+
+    def _train(self, sides: Sides, lesson: Lesson, n_epochs: int) -> None:
+        rng = np.random.default_rng(self.seed)
+        tables, settings = self._first_tables(sides, rng), self._settings(lesson)
+        trainer = EmbeddingTrainer(tables, sides, settings, self.threads)
+        learned: Learned = trainer
+        taught = lesson
+        links = self._links
+        if self.share != "none" and links is not None:
+            pairs = links.take(links.sources != links.targets).to_csr()
+            second = SecondTask(self.share, sp.csr_array(sides.item_rows), pairs, trainer, rng)
+            learned, taught = second, TaughtInTurn(lesson, second, n_epochs)
+
+        def measure() -> dict[str, float]:
+            self._keep(trainer.tables, sides)
+            self.best_epoch_ = 0  # not known yet, but whoever watches finds a whole ranker
+            return lesson.measure(self) | ({} if self._watch is None else self._watch(self))
+
+        course = run_epochs(trainer, learned, taught, measure, rng, self.rate_, n_epochs)
+        self.rate_, self.best_epoch_, self.epochs_ = course
+        self._keep(trainer.tables, sides)

@@ -1,0 +1,133 @@
+"""Two tasks learned in turn with one table in common: queries of another language, and links between the items.
+
+An epoch is cut into rounds: some queries of the first task, then some of the second. Where the first task is so
+small that it is visited in many epochs, each of them takes only a part of the second.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from tacit.retrieve.base import CollectionRanker
+from tacit.retrieve.margin.block_sgd import BlockTrainer
+from tacit.retrieve.margin.embedding import START
+from tacit.retrieve.margin.embedding_sgd import EmbeddingTrainer, Sides, Tables
+from tacit.retrieve.margin.lessons import Lesson, PairLesson
+from tacit.retrieve.margin.training import FEWEST_EPOCHS, block_for
+
+SHARES = ("none", "both", "target")
+N_ROUNDS = 16
+
+
+class SecondTask:
+    """The task of links between the items, on the items' table of a first trainer; it puts aside both (`Learned`)."""
+
+    def __init__(
+        self, share: str, items: sp.csr_array, pairs: sp.csr_array, first: EmbeddingTrainer, rng: np.random.Generator
+    ) -> None:
+        self.first, self.pairs, self._ties = first, pairs, share == "both"
+        n_words, dim = first.tables.mapped.shape
+        own = np.empty((0, dim)) if self._ties else rng.normal(0, START, (n_words, dim))
+        self._own = self._before = self._best = own.astype(np.float32)
+        settings = first.settings.__class__(
+            **vars(first.settings) | {"block": block_for(int(np.count_nonzero(np.diff(pairs.indptr))))}
+        )
+        sides = Sides(items, items, items, items, same=True)
+        self.trainer = EmbeddingTrainer(self._tables(), sides, settings, first.n_threads)
+
+    def _tables(self) -> Tables:
+        tables = self.first.tables
+        queries = tables.mapped if self._ties else self._own
+        return Tables(queries, tables.mapped, tables.items[:0], tables.diagonal)
+
+    def visit(self, rows: np.ndarray, rng: np.random.Generator, rates: tuple[float, float]) -> None:
+        """Train on the links of some items."""
+        self.trainer.tables = self._tables()  # the first trainer may have gone back to older ones
+        self.trainer.epoch_on_pairs(only_rows(self.pairs, rows), rng, rates)
+
+    def start_epoch(self) -> None:
+        """Remember the tables, to go back to them."""
+        self.first.start_epoch()
+        self._before = self._own.copy()
+
+    def go_back(self) -> None:
+        """Return to the tables that the epoch began with."""
+        self.first.go_back()
+        self._own = self._before
+
+    def keep_best(self) -> None:
+        """Remember the tables as the best so far."""
+        self.first.keep_best()
+        self._best = self._own.copy()
+
+    def take_best(self) -> None:
+        """Return to the best tables."""
+        self.first.take_best()
+        self._own = self._best
+
+    def is_sound(self) -> bool:
+        """Whether every number of either task is finite and of a sensible size."""
+        return self.first.is_sound() and self._tables().is_sound()
+
+
+@dataclass(frozen=True)
+class TaughtInTurn:
+    """A lesson on pairs whose epochs also visit a second task; it is judged on the first alone."""
+
+    lesson: Lesson
+    second: SecondTask
+    n_epochs: int
+    target: ClassVar[str] = PairLesson.target
+
+    @property
+    def n_visits(self) -> int:
+        """Queries of the first task."""
+        return self.lesson.n_visits
+
+    def epoch(self, trainer: BlockTrainer, rng: np.random.Generator, rates: tuple[float, float]) -> float:
+        """Visit every query of the first task once, and items of the second in between; mean loss of the first."""
+        assert isinstance(self.lesson, PairLesson)
+        first = rng.permutation(filled_rows(self.lesson.pairs))
+        second = rng.permutation(filled_rows(self.second.pairs))
+        second = second[: round(len(second) * min(1.0, FEWEST_EPOCHS / self.n_epochs))]
+        n_rounds = max(1, min(N_ROUNDS, len(first) // trainer.settings.block))
+        total, (start, stop) = 0.0, rates
+        with self.second.trainer.running():
+            for number, (some, others) in enumerate(
+                zip(np.array_split(first, n_rounds), np.array_split(second, n_rounds), strict=True)
+            ):
+                low, high = (start + (stop - start) * place / n_rounds for place in (number, number + 1))
+                total += len(some) * trainer.epoch_on_pairs(only_rows(self.lesson.pairs, some), rng, (low, high))
+                self.second.visit(others, rng, (low, high))
+        return total / max(1, len(first))
+
+    def values(self, ranker: CollectionRanker) -> dict[str, np.ndarray]:
+        """Of the first lesson."""
+        return self.lesson.values(ranker)
+
+    def measure(self, ranker: CollectionRanker) -> dict[str, float]:
+        """Measures of the first task."""
+        return self.lesson.measure(ranker)
+
+
+def filled_rows(pairs: sp.csr_array) -> np.ndarray:
+    """Rows with at least one entry."""
+    return np.flatnonzero(np.diff(pairs.indptr))
+
+
+def only_rows(pairs: sp.csr_array, rows: np.ndarray) -> sp.csr_array:
+    """The same matrix with all other rows emptied.
+
+    >>> only_rows(sp.csr_array([[1, 1], [0, 2], [3, 0]]), np.array([2, 0])).toarray().tolist()
+    [[1, 1], [0, 0], [3, 0]]
+    """
+    kept = np.zeros(pairs.shape[0], bool)
+    kept[rows] = True
+    lengths = np.diff(pairs.indptr)
+    entries = np.repeat(kept, lengths)
+    indptr = np.concatenate([[0], np.cumsum(np.where(kept, lengths, 0))]).astype(pairs.indptr.dtype)
+    return sp.csr_array((pairs.data[entries], pairs.indices[entries], indptr), shape=pairs.shape)

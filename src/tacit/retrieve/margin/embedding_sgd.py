@@ -1,0 +1,245 @@
+"""The tables of a low-rank model, and one block of SGD on them (forms and formula in `embedding`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import scipy.sparse as sp
+
+from tacit.kernels import blocks, rows, shared_words, triples
+from tacit.retrieve.margin.block_sgd import BlockSettings, BlockTrainer, Comparison, FindPulls
+
+OWNERS_PER_THREAD = 4  # rare words cost more than frequent ones, so shares are small and taken by whoever is free
+LARGEST = 1e6  # an honest table stays below 10; NaN fails the comparison too
+
+
+@dataclass
+class Tables:
+    """What is learned, all float32. A table that a form lacks has no rows (or, for `diagonal`, is fixed).
+
+    queries (n_query_words, dim); mapped (n_item_words, dim), the same object as queries where the two
+    sides are tied; items (n_items, dim), the free or residual vectors; diagonal (n_words,).
+    """
+
+    queries: np.ndarray
+    mapped: np.ndarray
+    items: np.ndarray
+    diagonal: np.ndarray
+
+    def copy(self) -> Tables:
+        """The same values in arrays of their own, still tied where they were."""
+        queries = self.queries.copy()
+        mapped = queries if self.mapped is self.queries else self.mapped.copy()
+        return Tables(queries, mapped, self.items.copy(), self.diagonal.copy())
+
+    def is_sound(self) -> bool:
+        """Whether every number is finite, and so small that scores made of it are finite too."""
+        tables = (self.queries, self.mapped, self.items, self.diagonal)
+        return all(bool(np.abs(table).max(initial=0) < LARGEST) for table in tables)
+
+
+@dataclass(frozen=True)
+class EmbeddingSettings(BlockSettings):
+    """Also: weight of HTR's second loss, rate of the items' own vectors, and what becomes of the diagonal."""
+
+    gamma: float = 0.0
+    item_rate: float = 1.0
+    learn_diagonal: bool = False
+    use_diagonal: bool = True
+
+
+@dataclass(frozen=True)
+class Sides:
+    """Features of queries and items (CSR), for the low-rank part and for the words that both share."""
+
+    query_rows: sp.csr_array
+    item_rows: sp.csr_array
+    query_words: sp.csr_array
+    item_words: sp.csr_array
+    same: bool
+
+
+class _View(Comparison):
+    """One margin loss of a block, with the items' vectors under it and their steps.
+
+    The first view is the model itself; HTR's gamma adds a second, in which items are mapped like queries.
+    """
+
+    def __init__(self, pool_size: int, block: int, dim: int) -> None:
+        super().__init__(pool_size, block)
+        self.vectors, self.steps = (np.empty((pool_size, dim), np.float32) for _ in range(2))
+        self.moving = np.empty(0, np.int64)
+        self._moving = np.empty(pool_size, np.int64)
+        self.gaps, self.triple_pulls = (np.zeros(block, np.float32) for _ in range(2))
+
+    def find_moving(self, n_slots: int) -> None:
+        """Note the slots that have a step."""
+        self.moving = self._moving[: rows.find_moving(self.steps, n_slots, self._moving)]
+
+
+class _Shares:
+    """Sparse rows, and which words of each row belong to which owner: ranges of words, equally full."""
+
+    def __init__(self, matrix: sp.csr_array, borders: np.ndarray) -> None:
+        self.csr = matrix.indptr, matrix.indices, matrix.data
+        places = np.int32 if matrix.nnz <= np.iinfo(np.int32).max else np.int64  # there may be millions of rows
+        self._starts = np.empty((len(borders), matrix.shape[0]), places)
+        rows.split_rows(matrix.indptr, matrix.indices, borders, self._starts)
+
+    def of(self, owner: int) -> tuple[np.ndarray, ...]:
+        """Where the owner's words start and end in each row, and all words with their values."""
+        return self._starts[owner], self._starts[owner + 1], *self.csr[1:]
+
+
+class EmbeddingTrainer(BlockTrainer):
+    """Changes tables in place; it is its own `training.Learned`."""
+
+    settings: EmbeddingSettings
+
+    def __init__(self, tables: Tables, sides: Sides, settings: EmbeddingSettings, threads: int | None = None) -> None:
+        super().__init__(sides.item_rows.shape[0], sides.same, settings, threads)
+        self.tables = tables
+        self._before = self._best = tables
+        self._n_owners = 1 if self.n_threads == 1 else OWNERS_PER_THREAD * self.n_threads
+        self._query_rows, self._item_rows = _share(sides.query_rows, sides.item_rows, self._n_owners)
+        self._query_words, self._item_words = self._query_rows, self._item_rows
+        if sides.item_words is not sides.item_rows or sides.query_words is not sides.query_rows:
+            self._query_words, self._item_words = _share(sides.query_words, sides.item_words, self._n_owners)
+        dim, block, pool_size = tables.queries.shape[1], settings.block, max(len(self._pool), 2 * settings.block)
+        self._views = [_View(pool_size, block, dim) for _ in range(2 if settings.gamma > 0 else 1)]
+        self._query_vectors, self._query_steps = (np.zeros((block, dim), np.float32) for _ in range(2))
+        self._query_columns = np.zeros((dim, block), np.float32)
+        lengths = np.diff(sides.query_words.indptr)
+        n_places = min(sides.query_words.shape[1], int(np.sort(lengths)[-block:].sum()))
+        self._place_of = np.full(sides.query_words.shape[1], -1, np.int32)
+        self._spread = np.empty((n_places, block), np.float32)
+        self._longest = int(np.diff(sides.item_words.indptr).max(initial=0))
+
+    def _step(self, queries: np.ndarray, n_pool: int, find_pulls: FindPulls, rate: float) -> None:
+        """Project, score, find pulls, change the tables."""
+        n_queries, pool = len(queries), self._pool[:n_pool]
+        if self.settings.use_diagonal:
+            shared_words.spread_queries(*self._query_words.csr, queries, self._place_of, self._spread)
+        self._project_queries(queries, 0, n_queries)  # so short that a meeting of threads would cost more
+        self._over(n_pool, partial(self._score, pool), self._n_owners)
+        self._over(n_queries, partial(self._pull, n_pool, find_pulls))
+        for view in self._views:
+            blocks.pull_items(view.pulls, self._query_vectors, n_queries, 0, n_pool, view.steps)
+            view.find_moving(n_pool)
+        self._each_owner(partial(self._change_by_pool, queries, pool, np.float32(rate)), self._n_owners)
+        if self.settings.use_diagonal:
+            shared_words.release_words(*self._query_words.csr[:2], queries, self._place_of)
+
+    def _project_queries(self, queries: np.ndarray, start: int, stop: int) -> None:
+        table, vectors = self.tables.queries, self._query_vectors
+        vectors[start:stop] = 0
+        rows.add_projections(*self._query_rows.csr, queries, start, stop, table, vectors)
+        self._query_columns[:, start:stop] = vectors[start:stop].T
+        self._query_steps[start:stop] = 0
+
+    def _project_items(self, items: np.ndarray, start: int, stop: int) -> None:
+        """Vectors of the items from start to stop, under every view."""
+        tables = self.tables
+        none = tables.items[:0]
+        for view, words, own in zip(self._views, (tables.mapped, tables.queries), (tables.items, none), strict=False):
+            rows.take_rows(own, items, start, stop, view.vectors)
+            if len(words):
+                rows.add_projections(*self._item_rows.csr, items, start, stop, words, view.vectors)
+
+    def _score(self, pool: np.ndarray, start: int, stop: int) -> None:
+        """Vectors of the items from start to stop, and their scores under every view."""
+        self._project_items(pool, start, stop)
+        for view in self._views:
+            blocks.score_pool(self._query_columns, view.vectors, start, stop, view.scores, view.pulls)
+        if self.settings.use_diagonal:
+            where = pool, start, stop, self._longest, self._place_of, self._spread
+            shared_words.add_shared_words(*self._item_words.csr, *where, self.tables.diagonal, self._views[0].scores)
+
+    def _pull(self, n_pool: int, find_pulls: FindPulls, start: int, stop: int) -> None:
+        for view, scale in zip(self._views, (1.0, self.settings.gamma), strict=False):
+            find_pulls(view, scale, start, stop)
+            blocks.pull_queries(view.pulls, view.vectors, n_pool, start, stop, self._query_steps)
+
+    def _step_on_triples(self, given: np.ndarray, weights: np.ndarray, rate: float) -> None:
+        """A triple needs the scores of its own two items only: slots 2 b and 2 b + 1."""
+        queries, items = np.ascontiguousarray(given[:, 0]), given[:, 1:].reshape(-1)
+        self._over(len(queries), partial(self._pull_triples, queries, items, weights))
+        for view in self._views:
+            view.find_moving(len(items))
+        self._each_owner(partial(self._change_by_triples, queries, items, np.float32(rate)), self._n_owners)
+
+    def _pull_triples(self, queries: np.ndarray, items: np.ndarray, weights: np.ndarray, start: int, stop: int) -> None:
+        self._project_queries(queries, start, stop)
+        self._project_items(items, 2 * start, 2 * stop)
+        if self.settings.use_diagonal:
+            words = self._query_words.csr, self._item_words.csr
+            gaps, diagonal = self._views[0].gaps, self.tables.diagonal
+            shared_words.shared_gaps(*words, queries, items, start, stop, diagonal, gaps)
+        margin = np.float32(self.settings.margin)
+        for view, scale in zip(self._views, (1.0, self.settings.gamma), strict=False):
+            wanted = view.gaps, weights * np.float32(scale), margin, start, stop
+            learned = view.triple_pulls, self._query_steps, view.steps, self._losses
+            triples.pull_triples(self._query_vectors, view.vectors, *wanted, *learned)
+
+    def _change_by_pool(self, queries: np.ndarray, pool: np.ndarray, rate: np.float32, owner: int) -> None:
+        self._change(queries, pool, rate, owner)
+        if self.settings.learn_diagonal:
+            pulled = pool, len(pool), self._place_of, self._spread, self._views[0].pulls
+            shared_words.pull_diagonal(*self._item_words.of(owner), *pulled, rate, self.tables.diagonal)
+
+    def _change_by_triples(self, queries: np.ndarray, items: np.ndarray, rate: np.float32, owner: int) -> None:
+        self._change(queries, items, rate, owner)
+        if self.settings.learn_diagonal:
+            words, pulled = self._item_words.of(owner), (queries, items, self._views[0].triple_pulls)
+            diagonal = self.tables.diagonal
+            shared_words.pull_diagonal_by_triples(self._query_words.csr, *words, *pulled, rate, diagonal)
+
+    def _change(self, queries: np.ndarray, items: np.ndarray, rate: np.float32, owner: int) -> None:
+        """Move the vectors that this owner has."""
+        tables, views = self.tables, self._views
+        everyone = np.arange(len(queries))
+        rows.add_outer(*self._query_rows.of(owner), queries, everyone, self._query_steps, rate, tables.queries)
+        for view, table in zip(views, (tables.mapped, tables.queries), strict=False):
+            if len(table):
+                rows.add_outer(*self._item_rows.of(owner), items, view.moving, view.steps, rate, table)
+        if len(tables.items):
+            item_rate = rate * np.float32(self.settings.item_rate)
+            own = (self._n_items * part // self._n_owners for part in (owner, owner + 1))
+            rows.add_to_rows(items, views[0].moving, views[0].steps, item_rate, tables.items, *own)
+
+    def start_epoch(self) -> None:
+        """Remember the tables, to go back to them."""
+        self._before = self.tables.copy()
+
+    def go_back(self) -> None:
+        """Return to the tables that the epoch began with."""
+        self.tables = self._before
+
+    def keep_best(self) -> None:
+        """Remember the tables as the best so far."""
+        self._best = self.tables.copy()
+
+    def take_best(self) -> None:
+        """Return to the best tables."""
+        self.tables = self._best
+
+    def is_sound(self) -> bool:
+        """Whether every number is finite and of a sensible size."""
+        return self.tables.is_sound()
+
+
+def _share(queries: sp.csr_array, items: sp.csr_array, n_owners: int) -> tuple[_Shares, _Shares]:
+    """Owners of the words on both sides: the same where the sides may share a table, so that one owner writes a row."""
+    counts = [np.bincount(matrix.indices, minlength=matrix.shape[1]) for matrix in (queries, items)]
+    if queries.shape[1] == items.shape[1]:
+        counts = [counts[0] + counts[1]] * 2
+    return _Shares(queries, _borders(counts[0], n_owners)), _Shares(items, _borders(counts[1], n_owners))
+
+
+def _borders(counts: np.ndarray, n_owners: int) -> np.ndarray:
+    """First word of each owner, and the end: ranges that hold about as many entries each."""
+    ends = np.cumsum(counts)
+    inner = np.searchsorted(ends, ends[-1:] * np.arange(1, n_owners) / n_owners)
+    return np.concatenate([[0], inner, [len(counts)]]).astype(np.int64)

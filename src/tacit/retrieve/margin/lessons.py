@@ -1,0 +1,164 @@
+"""What a learned ranker is trained and judged on: pairs with negatives drawn, or given triples.
+
+A lesson runs an epoch on its training part and measures a ranker on its validation part.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+
+from tacit.core import Features, Links, TacitError
+from tacit.retrieve.margin.block_sgd import BlockTrainer
+from tacit.retrieve.validation import HeldOut, held_out_queries, hold_out, measure
+
+if TYPE_CHECKING:
+    from tacit.retrieve.base import CollectionRanker
+
+
+class Lesson(Protocol):
+    """One way of teaching; `target` names the validation measure that decides, higher is better."""
+
+    target: ClassVar[str]
+
+    @property
+    def n_visits(self) -> int:
+        """How many queries or triples an epoch visits."""
+        ...
+
+    def epoch(self, trainer: BlockTrainer, rng: np.random.Generator, rates: tuple[float, float]) -> float:
+        """Train once over everything; return the mean loss."""
+        ...
+
+    def values(self, ranker: CollectionRanker) -> dict[str, np.ndarray]:
+        """Measures on the validation part, one value for each of its queries or triples."""
+        ...
+
+    def measure(self, ranker: CollectionRanker) -> dict[str, float]:
+        """Their means."""
+        ...
+
+
+@dataclass(frozen=True)
+class PairLesson:
+    """Pairs of a query and an item that answers it; everything else may be drawn as a negative."""
+
+    pairs: sp.csr_array
+    held: HeldOut
+    target: ClassVar[str] = "MAP"
+
+    @property
+    def n_visits(self) -> int:
+        """Queries with at least one pair."""
+        return int(np.count_nonzero(np.diff(self.pairs.indptr)))
+
+    def epoch(self, trainer: BlockTrainer, rng: np.random.Generator, rates: tuple[float, float]) -> float:
+        """Visit every query once."""
+        return trainer.epoch_on_pairs(self.pairs, rng, rates)
+
+    def values(self, ranker: CollectionRanker) -> dict[str, np.ndarray]:
+        """Average precision and rank loss of each validation query, all candidates ranked."""
+        found = measure(ranker._scores, self.held)
+        return {"MAP": found["AP"], "rank_loss": found["rank_loss"]}
+
+    def measure(self, ranker: CollectionRanker) -> dict[str, float]:
+        """MAP and rank loss over validation queries."""
+        return _means(self.values(ranker))
+
+
+@dataclass(frozen=True)
+class TripleLesson:
+    """(query, better, worse) rows; nothing is known of other items, so none is drawn."""
+
+    triples: np.ndarray
+    held: np.ndarray
+    queries: Features
+    target: ClassVar[str] = "accuracy"
+
+    @property
+    def n_visits(self) -> int:
+        """Training triples."""
+        return len(self.triples)
+
+    def epoch(self, trainer: BlockTrainer, rng: np.random.Generator, rates: tuple[float, float]) -> float:
+        """Visit every triple once."""
+        return trainer.epoch_on_triples(self.triples, np.ones(len(self.triples), np.float32), rng, rates)
+
+    def values(self, ranker: CollectionRanker) -> dict[str, np.ndarray]:
+        """1 for each validation triple in the right order, 0 for the others; a tie counts half."""
+        right = []
+        for start in range(0, len(self.held), 64):
+            part = self.held[start : start + 64]
+            scores = ranker._scores(self.queries[part[:, 0]])
+            gap = np.take_along_axis(scores, part[:, 1:2], 1) - np.take_along_axis(scores, part[:, 2:3], 1)
+            right.append((gap[:, 0] > 0) + 0.5 * (gap[:, 0] == 0))
+        return {"accuracy": np.concatenate(right)}
+
+    def measure(self, ranker: CollectionRanker) -> dict[str, float]:
+        """Share of validation triples in the right order."""
+        return _means(self.values(ranker))
+
+
+def _means(values: dict[str, np.ndarray]) -> dict[str, float]:
+    return {name: float(found.mean()) for name, found in values.items()}
+
+
+def make_lesson(
+    pairs: Links | np.ndarray | None,
+    validation: Links | None,
+    queries: Features,
+    items: Features,
+    same: bool,
+    seed: int,
+) -> Lesson:
+    """The lesson that the pairs or triples mean, with a validation part set aside where none is given."""
+    if isinstance(pairs, np.ndarray):
+        if validation is not None:
+            raise TacitError("triples set a part of themselves aside for validation; give no validation pairs")
+        return _triple_lesson(pairs, queries, items, seed)
+    train = _checked_pairs("pairs", pairs, queries, items, same)
+    if validation is None:
+        train, held = hold_out(train, seed=seed)
+    else:
+        held = _checked_pairs("validation", validation, queries, items, same)
+    return PairLesson(train.to_csr(), held_out_queries(queries, held, train, same))
+
+
+def _checked_pairs(name: str, pairs: object, queries: Features, items: Features, same: bool) -> Links:
+    """The pairs that can teach: of the right numbers of rows, and no document as the answer to itself."""
+    if pairs is not None and not isinstance(pairs, Links):
+        raise TacitError(f"{name} is a {type(pairs).__name__}, want Links or an array of triples")
+    if pairs is not None and (pairs.n_sources, pairs.n_targets) != (queries.shape[0], items.shape[0]):
+        raise TacitError(
+            f"{name} join {pairs.n_sources} queries to {pairs.n_targets} items, "
+            f"the features have {queries.shape[0]} and {items.shape[0]} rows; want the same numbers"
+        )
+    if pairs is not None and same:
+        pairs = pairs.take(pairs.sources != pairs.targets)
+    if pairs is None or not len(pairs):
+        raise TacitError(f"there is no positive pair in {name}, want links, judged queries, pairs or clicks")
+    return pairs
+
+
+def _triple_lesson(triples: np.ndarray, queries: Features, items: Features, seed: int) -> TripleLesson:
+    if triples.ndim != 2 or triples.shape[1] != 3 or not np.issubdtype(triples.dtype, np.integer) or len(triples) < 2:
+        raise TacitError(
+            f"triples are {triples.dtype} of shape {triples.shape}, want 2 or more rows (query, better, worse)"
+        )
+    for name, column, n_rows in (
+        ("queries", triples[:, :1], queries.shape[0]),
+        ("items", triples[:, 1:], items.shape[0]),
+    ):
+        if column.min() < 0 or column.max() >= n_rows:
+            bad = column.min() if column.min() < 0 else column.max()
+            raise TacitError(f"triples name row {bad} of {name}, want 0 to {n_rows - 1}")
+    if (triples[:, 1] == triples[:, 2]).any():
+        raise TacitError("a triple has the same item as better and worse")
+    rng = np.random.default_rng([seed, 2])
+    order = rng.permutation(len(triples))
+    n_held = max(1, round(0.05 * len(triples)))
+    whole = triples.astype(np.int64)
+    return TripleLesson(whole[order[n_held:]], whole[order[:n_held]], queries)

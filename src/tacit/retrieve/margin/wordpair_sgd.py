@@ -1,0 +1,251 @@
+"""Weights for pairs of words, and one block of SGD on them (forms and formula in `wordpairs`).
+
+Two copies of the weights exist at most, since a full matrix takes gigabytes: the one in training, and the best
+so far, to which divergence goes back too.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import scipy.sparse as sp
+
+from tacit.core import cut, map_blocks
+from tacit.kernels import blocks, wordpairs
+from tacit.retrieve.margin.block_sgd import BlockSettings, BlockTrainer, Comparison, FindPulls
+
+LARGEST = 1e6  # an honest weight stays below 100; NaN fails the comparison too
+HASHED_RUN = 1 << 14  # places of a hashed table that one owner has in turn
+# A prime far beyond any dictionary: the rows of a hashed table then start all over it, whatever its size.
+PRIME = 2_038_074_743
+
+Over = Callable[[int, Callable[[int, int], None]], None]
+
+
+@dataclass(frozen=True)
+class Lessons:
+    """What the queries of a block have learned: a step over item words for each, and where it is not 0.
+
+    rows, queries: all query rows, and which of them; index: postings of their words (`blocks.index_queries`).
+    """
+
+    rows: sp.csr_array
+    queries: np.ndarray
+    index: tuple[np.ndarray, ...]
+    steps: np.ndarray
+    touched: np.ndarray
+    n_touched: np.ndarray
+
+
+class PairWeights(ABC):
+    """W (query words by item words); `numbers` is the float32 array that learns."""
+
+    numbers: np.ndarray
+
+    @abstractmethod
+    def add_products(self, rows: sp.csr_array, queries: np.ndarray, out: np.ndarray, over: Over) -> None:
+        """out[b] += x_b W for the named rows, in parallel by `over`."""
+
+    @abstractmethod
+    def learn(self, lessons: Lessons, rate: float, owner: int, n_owners: int) -> None:
+        """W += rate * sum_b x_b step_b', in the part that this owner has."""
+
+
+class Segments(PairWeights):
+    """Pair (s, t) at place (s * stride + t) mod n_places of one array: a full matrix, or a hashed one."""
+
+    def __init__(self, places: np.ndarray, stride: int, run: int) -> None:
+        self.numbers, self.stride, self.run = places, stride, run
+
+    @classmethod
+    def full(cls, matrix: np.ndarray) -> Segments:
+        """A matrix (C-contiguous); an owner has whole rows."""
+        n_item_words = max(1, matrix.shape[1])
+        return cls(matrix.reshape(-1), n_item_words, n_item_words)
+
+    @classmethod
+    def hashed(cls, places: np.ndarray) -> Segments:
+        """A hash table whose places many pairs share."""
+        return cls(places, PRIME, HASHED_RUN)
+
+    def add_products(self, rows: sp.csr_array, queries: np.ndarray, out: np.ndarray, over: Over) -> None:
+        """Each thread has a range of item words."""
+
+        def add(first: int, last: int) -> None:
+            wordpairs.add_segments(*csr_arrays(rows), queries, first, last, self.numbers, self.stride, out)
+
+        over(out.shape[1], add)
+
+    def learn(self, lessons: Lessons, rate: float, owner: int, n_owners: int) -> None:
+        """Owners have runs of places in turn."""
+        words = lessons.rows.indptr, lessons.rows.indices, lessons.queries
+        steps = lessons.steps, lessons.touched, lessons.n_touched
+        layout = np.float32(rate), self.stride, self.run, self.numbers
+        wordpairs.learn_segments(*words, *lessons.index, *steps, *layout, owner, n_owners)
+
+
+class Pattern(PairWeights):
+    """A fixed number of columns (n_query_words, per_row) in each row, rising, with their values."""
+
+    def __init__(self, columns: np.ndarray, values: np.ndarray) -> None:
+        self.columns, self.numbers = columns, values
+
+    @classmethod
+    def largest_of(cls, matrix: np.ndarray, per_row: int, threads: int | None = None) -> Pattern:
+        """The entries of each row that are largest in size; of equal ones the first."""
+        columns = np.empty((len(matrix), min(per_row, matrix.shape[1])), np.int32)
+
+        def find(part: slice) -> None:
+            wordpairs.find_largest(matrix, part.start, part.stop, columns)
+
+        map_blocks(find, cut(len(matrix), 1024), threads)
+        return cls(columns, np.take_along_axis(matrix, columns, axis=1))
+
+    def thinned(self, per_row: int, threads: int | None = None) -> Pattern:
+        """The same with fewer entries in each row, the largest."""
+        kept = Pattern.largest_of(self.numbers, per_row, threads)
+        return Pattern(np.take_along_axis(self.columns, kept.columns, axis=1), kept.numbers)
+
+    def copy(self) -> Pattern:
+        """The same pattern with values of its own."""
+        return Pattern(self.columns, self.numbers.copy())
+
+    def matrix(self, n_item_words: int) -> sp.csr_array:
+        """W as CSR, sharing the values."""
+        n_rows, per_row = self.columns.shape
+        starts = np.arange(0, n_rows * per_row + 1, per_row) if per_row else np.zeros(n_rows + 1, np.int64)
+        return sp.csr_array((self.numbers.reshape(-1), self.columns.reshape(-1), starts), shape=(n_rows, n_item_words))
+
+    def add_products(self, rows: sp.csr_array, queries: np.ndarray, out: np.ndarray, over: Over) -> None:
+        """Each thread has a range of queries."""
+
+        def add(start: int, stop: int) -> None:
+            wordpairs.add_pattern(*csr_arrays(rows), queries, start, stop, self.columns, self.numbers, out)
+
+        over(len(queries), add)
+
+    def learn(self, lessons: Lessons, rate: float, owner: int, n_owners: int) -> None:
+        """An owner has whole rows."""
+        steps = lessons.steps, lessons.n_touched, np.float32(rate)
+        rows = csr_arrays(lessons.rows)
+        wordpairs.learn_pattern(*rows, lessons.queries, *steps, self.columns, self.numbers, owner, n_owners)
+
+
+@dataclass(frozen=True)
+class PairSettings(BlockSettings):
+    """Also: whether alpha, the weight of the identity beside W, learns; whether W's diagonal is held at 0."""
+
+    learn_alpha: bool = False
+    bar_diagonal: bool = False
+
+
+class WordPairTrainer(BlockTrainer):
+    """Changes weights and alpha in place, from what `first()` makes anew each time; its own `training.Learned`."""
+
+    settings: PairSettings
+
+    def __init__(
+        self,
+        first: Callable[[], PairWeights],
+        alpha: float,
+        queries: sp.csr_array,
+        items: sp.csr_array,
+        same: bool,
+        settings: PairSettings,
+        threads: int | None = None,
+    ) -> None:
+        super().__init__(items.shape[0], same, settings, threads)
+        self.weights, self.alpha, self.queries, self.items = first(), alpha, queries, items
+        self._first = first, alpha
+        self._comparison = Comparison(len(self._pool), settings.block)
+        shape = settings.block, items.shape[1]
+        self._vectors, self._steps = (np.empty(shape, np.float32) for _ in range(2))
+        self._touched, self._n_touched = np.empty(shape, np.int32), np.zeros(settings.block, np.int64)
+        n_words, longest = queries.shape[1], int(np.diff(queries.indptr).max(initial=0))
+        places, posts = (np.zeros(n_words, np.int64) for _ in range(2)), settings.block * longest
+        self._index = (*places, np.empty(posts, np.int64), np.empty(posts, np.float32))
+        self._aside: tuple[np.ndarray, float] | None = None
+        self._is_best = False  # whether the present state is the best so far and not yet put aside
+
+    def _step(self, queries: np.ndarray, n_pool: int, find_pulls: FindPulls, rate: float) -> None:
+        """Project, score, find pulls, change the weights."""
+        rows, pool, n_queries = self.queries, self._pool[:n_pool], len(queries)
+        blocks.index_queries(*csr_arrays(rows), queries, *self._index)
+        self._vectors[:n_queries] = 0
+        self.weights.add_products(rows, queries, self._vectors, self._over)
+        self._over(n_queries, partial(self._add_identity, queries))
+        self._over(n_pool, partial(self._score, pool, n_queries))
+        self._over(n_queries, partial(self._pull, pool, find_pulls))
+        lessons = Lessons(rows, queries, self._index, self._steps, self._touched, self._n_touched)
+        self._each_owner(lambda owner: self.weights.learn(lessons, rate, owner, self.n_threads))
+        if self.settings.learn_alpha:
+            self.alpha += rate * self._alpha_step(queries)
+        if self.settings.bar_diagonal:
+            self._clear_diagonal(queries)
+        blocks.clear_index(rows.indptr, rows.indices, queries, *self._index[:2])
+
+    def _add_identity(self, queries: np.ndarray, start: int, stop: int) -> None:
+        if self.alpha:
+            alpha = np.float32(self.alpha)
+            wordpairs.add_identity(*csr_arrays(self.queries), queries, start, stop, alpha, self._vectors)
+
+    def _score(self, pool: np.ndarray, n_queries: int, start: int, stop: int) -> None:
+        self._comparison.pulls[start:stop, :n_queries] = 0
+        scores = self._comparison.scores
+        wordpairs.score_words(*csr_arrays(self.items), pool, start, stop, self._vectors, n_queries, scores)
+
+    def _pull(self, pool: np.ndarray, find_pulls: FindPulls, start: int, stop: int) -> None:
+        find_pulls(self._comparison, 1.0, start, stop)
+        learned = self._comparison.pulls, start, stop, self._steps, self._touched, self._n_touched
+        wordpairs.pull_words(*csr_arrays(self.items), pool, *learned)
+
+    def _alpha_step(self, queries: np.ndarray) -> float:
+        """Mean over the block of x_b . step_b: every query moves this one number, so their sum would throw it about."""
+        shared = self.queries[queries].multiply(self._steps[: len(queries)])
+        return float(shared.sum(dtype=np.float64)) / len(queries)
+
+    def _clear_diagonal(self, queries: np.ndarray) -> None:
+        words = np.unique(self.queries[queries].indices).astype(np.int64)
+        self.weights.numbers[words * (self.items.shape[1] + 1)] = 0
+
+    def start_epoch(self) -> None:
+        """Put the present state aside if it is the best, into the same memory every time."""
+        if self._is_best:
+            copy = np.empty_like(self.weights.numbers) if self._aside is None else self._aside[0]
+            np.copyto(copy, self.weights.numbers)
+            self._aside, self._is_best = (copy, self.alpha), False
+
+    def go_back(self) -> None:
+        """Return to the best state so far, or to the first."""
+        if self._aside is not None:
+            np.copyto(self.weights.numbers, self._aside[0])
+            self.alpha = self._aside[1]
+        else:
+            del self.weights  # before a second one is made
+            self.weights, self.alpha = self._first[0](), self._first[1]
+
+    def keep_best(self) -> None:
+        """The present state is the best; it is put aside when the next epoch begins, if there is one."""
+        self._is_best = True
+
+    def take_best(self) -> None:
+        """Return to the best state, and release the memory of the other."""
+        if not self._is_best:
+            self.go_back()
+        self._aside = None
+
+    def is_sound(self) -> bool:
+        """Whether all weights are finite and small; without a copy of them."""
+        numbers = self.weights.numbers  # a NaN among them is their maximum, and fails the comparison
+        return bool(
+            numbers.max(initial=0) < LARGEST and numbers.min(initial=0) > -LARGEST and abs(self.alpha) < LARGEST
+        )
+
+
+def csr_arrays(matrix: sp.csr_array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The three arrays that a compiled loop reads."""
+    return matrix.indptr, matrix.indices, matrix.data

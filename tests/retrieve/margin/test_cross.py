@@ -1,0 +1,162 @@
+"""Rankers across languages: a world of two languages with one right answer, tables against plain formulas."""
+
+import json
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from tacit.core import Links, TacitError, UsageError
+from tacit.retrieve import CROSS_SYSTEMS, ClLsiRanker, CrossRanker, get_cross_system, ranker_from_state, ranker_state
+from tacit.retrieve.margin.cross_lesson import only_rows
+
+N_TOPICS, COPIES = 6, 8
+
+
+def world(seed=0, n_pairs=None):
+    """Documents of six topics in two languages; a query wants the documents of its topic, but not its own mate."""
+    rng = np.random.default_rng(seed)
+    topics = np.repeat(np.arange(N_TOPICS), COPIES)
+    n = len(topics)
+
+    def rows(n_words):
+        found = rng.random((n, n_words)) * 0.2
+        found[np.arange(n), topics] += 1
+        found[np.arange(n), N_TOPICS + topics] += 0.5
+        return sp.csr_array((found / np.linalg.norm(found, axis=1, keepdims=True)).astype(np.float32))
+
+    queries, items = rows(15), rows(18)
+    pairs = [(a, b) for a in range(n) for b in range(n) if topics[a] == topics[b] and a != b]
+    pairs = np.array(pairs)[np.sort(rng.permutation(len(pairs))[:n_pairs])]
+    return queries, items, Links(pairs[:, 0], pairs[:, 1], n, n), topics
+
+
+@pytest.fixture(scope="module", params=sorted(CROSS_SYSTEMS))
+def fitted(request):
+    queries, items, pairs, topics = world()
+    ranker = get_cross_system(request.param).make(8, 0)
+    if isinstance(ranker, CrossRanker):
+        ranker.fit(queries, items, pairs, same=True, links=pairs)
+    else:
+        mates = np.arange(len(topics))
+        ranker.fit(queries, items, Links(mates, mates, len(mates), len(mates)), same=True)
+    return ranker, queries, items, topics
+
+
+def test_an_unseen_query_finds_its_topic_in_the_other_language(fitted):
+    ranker, _, _, topics = fitted
+    fresh, _, _, _ = world(seed=1)
+    found = ranker.rank(fresh, k=COPIES).items
+    assert (topics[found] == topics[:, None]).mean() > 0.85  # by chance 0.17
+
+
+def test_saving_and_loading_changes_no_bit(fitted):
+    ranker, queries, _, _ = fitted
+    header, arrays = ranker_state(ranker)
+    again = ranker_from_state(json.loads(json.dumps(header)), arrays)
+    assert np.array_equal(again.scores(queries), ranker.scores(queries))
+
+
+def test_a_new_item_scores_as_the_words_say(fitted):
+    ranker, queries, items, _ = fitted
+    again = ranker_from_state(*ranker_state(ranker)).add_items(items[[3]])
+    vectors = again.embed_queries(queries) @ again.embed_items(items[[3]]).T
+    np.testing.assert_allclose(again.scores(queries)[:, -1:], vectors, atol=1e-5)
+
+
+def test_explanations_add_up_across_the_languages(fitted):
+    ranker, queries, _, _ = fitted
+    scores = ranker.scores(queries[[5]])[0]
+    assert ranker.explain(queries[[5]], 2).total == pytest.approx(scores[2], abs=1e-5)
+    assert ranker.explain(queries[[5]], 2, 30).total == pytest.approx(scores[2] - scores[30], abs=1e-5)
+    assert not any(term.kind == "word" for term in ranker.explain(queries[[5]], 2).terms)
+
+
+def test_scores_are_the_formula():
+    queries, items, pairs, _ = world()
+    ranker = CrossRanker(4, n_epochs=3).fit(queries, items, pairs, same=True)
+    product = (queries @ ranker.query_table_) @ (items @ ranker.item_table_).T
+    np.testing.assert_allclose(ranker.scores(queries), product, atol=1e-6)
+
+
+@pytest.mark.parametrize("share", ["none", "both", "target"])
+def test_same_seed_same_bits_for_any_number_of_threads(share):
+    queries, items, pairs, _ = world()
+    tables = [
+        CrossRanker(4, share=share, n_epochs=2, threads=threads).fit(queries, items, pairs, same=True, links=pairs)
+        for threads in (1, 3)
+    ]
+    assert np.array_equal(tables[0].query_table_, tables[1].query_table_)
+    assert np.array_equal(tables[0].item_table_, tables[1].item_table_)
+
+
+@pytest.mark.parametrize("share", ["both", "target"])
+def test_links_between_items_help_where_pairs_are_few(share):
+    queries, items, _, topics = world()
+    _, _, few, _ = world(n_pairs=12)
+    _, _, links, _ = world()
+    right = topics[:, None] == topics[None, :]
+
+    def gap(ranker):
+        scores = ranker.scores(world(seed=2)[0])
+        return scores[right].mean() - scores[~right].mean()
+
+    alone = CrossRanker(8, n_epochs=6).fit(queries, items, few, same=True)
+    both = CrossRanker(8, share=share, n_epochs=6).fit(queries, items, few, same=True, links=links)
+    assert gap(both) > gap(alone)
+
+
+def test_what_is_watched_stands_beside_the_epochs_and_decides_nothing():
+    queries, items, pairs, _ = world()
+    plain = CrossRanker(4, n_epochs=3).fit(queries, items, pairs, same=True)
+    watched = CrossRanker(4, n_epochs=3).fit(
+        queries, items, pairs, same=True, watch=lambda ranker: {"first": float(ranker.scores(queries[[0]])[0, 0])}
+    )
+    assert np.array_equal(plain.item_table_, watched.item_table_)
+    assert [set(epoch) - set(plain.epochs_[0]) for epoch in watched.epochs_] == [{"first"}] * 3
+
+
+def test_mates_alone_shape_the_concepts():
+    queries, items, _, _ = world()
+    few = np.arange(10)
+    mates = Links(few, few, queries.shape[0], items.shape[0])
+    first = ClLsiRanker(4).fit(queries, items, mates)
+    changed = queries.toarray()
+    changed[10:] = changed[10:][::-1]
+    again = ClLsiRanker(4).fit(sp.csr_array(changed), items, mates)
+    assert np.array_equal(first.query_concepts_, again.query_concepts_)
+
+
+def test_cl_lsi_is_the_svd_of_joined_rows():
+    queries, items, _, _ = world()
+    rows = np.arange(queries.shape[0])
+    ranker = ClLsiRanker(5).fit(queries, items, Links(rows, rows, len(rows), len(rows)))
+    joined = np.hstack([queries.toarray(), items.toarray()])
+    _, _, directions = np.linalg.svd(joined, full_matrices=False)
+    mine = np.vstack([ranker.query_concepts_, ranker.item_concepts_])
+    np.testing.assert_allclose(np.abs(mine.T @ directions[:5].T), np.eye(5), atol=1e-3)
+
+
+def test_refusals_name_what_is_wanted():
+    queries, items, pairs, _ = world()
+    with pytest.raises(UsageError, match="links between the items"):
+        CrossRanker(4, share="both").fit(queries, items, pairs, same=True)
+    with pytest.raises(UsageError, match="links join 3 to 3 rows, want 48"):
+        CrossRanker(4, share="both").fit(queries, items, pairs, links=Links(np.array([0]), np.array([1]), 3, 3))
+    with pytest.raises(TacitError, match="items is 'tied'"):
+        CrossRanker(4, items="tied").fit(queries, items, pairs)
+    with pytest.raises(TacitError, match="no pair of mates"):
+        ClLsiRanker(4).fit(queries, items)
+    with pytest.raises(TacitError, match="want 18 as in fit"):
+        ClLsiRanker(2).fit(queries, items, pairs).add_items(queries)
+    with pytest.raises(TacitError, match="ssi-cross-multitask"):
+        get_cross_system("ssi-uv")
+
+
+def test_only_rows_keeps_whole_rows():
+    rng = np.random.default_rng(0)
+    matrix = sp.csr_array(rng.integers(0, 2, (9, 5)))
+    kept = np.array([7, 0, 4])
+    expected = matrix.toarray()
+    expected[np.setdiff1d(np.arange(9), kept)] = 0
+    assert np.array_equal(only_rows(matrix, kept).toarray(), expected)

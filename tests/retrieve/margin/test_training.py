@@ -1,0 +1,87 @@
+"""A fake trainer whose epochs are scripted shows which state is kept."""
+
+from contextlib import nullcontext
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from tacit.core import DivergedError
+from tacit.retrieve.margin.training import block_for, choose_rate_and_margin, epochs_for, run_epochs
+
+
+class Script:
+    """Epoch e gives values[e]; NaN is a divergence. The state is the value reached."""
+
+    def __init__(self, values):
+        self.values, self.state, self.before, self.best, self.rates = iter(values), None, None, None, []
+
+    def running(self):
+        return nullcontext()
+
+    def start_epoch(self):
+        self.before = self.state
+
+    def go_back(self):
+        self.state = self.before
+
+    def keep_best(self):
+        self.best = self.state
+
+    def take_best(self):
+        self.state = self.best
+
+    def is_sound(self):
+        return not np.isnan(self.state)
+
+    def epoch(self, trainer, rng, rates):
+        self.rates.append(rates)
+        self.state = next(self.values)
+        return 0.5
+
+
+def run(values, rate=0.8):
+    script = Script(values)
+    lesson = SimpleNamespace(epoch=script.epoch, target="MAP")
+    rng = np.random.default_rng(0)
+    course = run_epochs(script, script, lesson, lambda: {"MAP": script.state}, rng, rate, len(values))
+    return script, course
+
+
+def test_ends_in_the_best_epoch_with_a_rate_that_falls_to_zero():
+    script, course = run([0.1, 0.4, 0.4, 0.3])
+    assert (script.state, course.best_epoch, course.rate) == (0.4, 2, 0.8)  # of equal ones the first
+    assert np.allclose(script.rates, [(0.8, 0.6), (0.6, 0.4), (0.4, 0.2), (0.2, 0)])
+    assert course.epochs[3] == {"epoch": 4, "loss": 0.5, "MAP": 0.3}
+
+
+def test_the_first_divergence_is_undone_and_halves_the_rate():
+    script, course = run([0.1, np.nan, 0.2, 0.15])
+    assert (script.state, course.best_epoch, course.rate) == (0.2, 3, 0.4)
+    assert np.allclose(script.rates[2:], [(0.2, 0.1), (0.1, 0)])
+    assert [epoch["epoch"] for epoch in course.epochs] == [1, 3, 4]
+
+
+@pytest.mark.parametrize("values", [[np.nan, np.nan, 0.1], [0.1, np.nan, np.nan]])
+def test_the_second_divergence_is_an_error(values):
+    with pytest.raises(DivergedError, match=r"rate 0\.4, after 0\.8 had failed too; give a smaller rate"):
+        run(values)
+
+
+def test_a_single_epoch_has_no_second_chance():
+    with pytest.raises(DivergedError, match=r"in epoch 1 at rate 0\.8; give"):
+        run([np.nan])
+
+
+def test_a_setting_that_diverges_is_never_chosen():
+    def value(rate, margin):
+        if rate > 1:
+            raise DivergedError("too far")
+        return -margin
+
+    assert choose_rate_and_margin(value, (2.0, 0.5), (0.1, 0.2), 0.2) == (0.5, 0.1)
+
+
+def test_small_training_sets_have_small_blocks_and_many_epochs():
+    assert (block_for(10), block_for(640), block_for(10**6)) == (4, 20, 64)
+    assert (epochs_for(10), epochs_for(10**6)) == (200, 8)
