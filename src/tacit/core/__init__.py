@@ -11,10 +11,13 @@ from tacit.core.errors import (
     TacitError,
     UsageError,
 )
+from tacit.core.estimator import Estimator
 from tacit.core.folders import cache_folder
 from tacit.core.judgments import Judgments, Run
+from tacit.core.lazy import lazy_names
 from tacit.core.links import Links
 from tacit.core.lists import Lists
+from tacit.core.methods import Method, Parameter
 from tacit.core.progress import progress_bar, track
 from tacit.core.ranking import Ranking
 from tacit.core.threads import count_threads, cut, map_blocks, one_blas_thread
@@ -24,12 +27,15 @@ __all__ = [
     "DataError",
     "DivergedError",
     "Document",
+    "Estimator",
     "Features",
     "Judgments",
     "Links",
     "Lists",
+    "Method",
     "MissingExtraError",
     "NotFittedError",
+    "Parameter",
     "Ranking",
     "Run",
     "StoreError",
@@ -42,6 +48,7 @@ __all__ = [
     "check_number",
     "count_threads",
     "cut",
+    "lazy_names",
     "map_blocks",
     "one_blas_thread",
     "progress_bar",

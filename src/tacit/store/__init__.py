@@ -6,6 +6,7 @@ everything before it hands anything on. What is no plain array (texts, sparse ma
 models) goes through `pack_strings`, `pack_csr` and `with_prefix`.
 """
 
+from tacit.store.estimators import check_storable, pack_estimator, unpack_estimator
 from tacit.store.files import blame
 from tacit.store.load import load_model
 from tacit.store.parts import take_array, with_prefix, without_prefix
@@ -19,12 +20,15 @@ __all__ = [
     "StringTable",
     "blame",
     "check_destination",
+    "check_storable",
     "load_model",
     "pack_csr",
+    "pack_estimator",
     "pack_strings",
     "save_model",
     "take_array",
     "unpack_csr",
+    "unpack_estimator",
     "unpack_strings",
     "with_prefix",
     "without_prefix",

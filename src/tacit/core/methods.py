@@ -1,0 +1,80 @@
+"""Named methods: a class, the parameters that make the method, and one line that says what it is.
+
+The two registries (`retrieve.registry`, `rerank.registry`) are tables of these. Classes are imported when a method is
+made, so that listing methods costs nothing.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any, NamedTuple
+
+from tacit.core.errors import UsageError
+from tacit.core.estimator import Estimator
+from tacit.core.numpydoc import parameter_docs
+
+
+class Parameter(NamedTuple):
+    """One parameter of a method: its name, its default for this method, and what it means in one line."""
+
+    name: str
+    default: Any
+    meaning: str
+
+
+@dataclass(frozen=True)
+class Method:
+    """A named way to rank.
+
+    Parameters
+    ----------
+    name : str
+        What `--method` and `Searcher` call it.
+    family : str
+        Heading under which `tacit methods` lists it.
+    home : str
+        "module:Class".
+    summary : str
+        One line.
+    params : mapping, default={}
+        Parameters that differ from the defaults of the class.
+    """
+
+    name: str
+    family: str
+    home: str
+    summary: str
+    params: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def estimator(self) -> type[Any]:
+        """The class."""
+        module, name = self.home.split(":")
+        found: type[Estimator] = getattr(import_module(module), name)
+        return found
+
+    def make(self, **given: Any) -> Any:
+        """An unfitted estimator; a parameter that it does not have is an error that lists those it has."""
+        known = self.estimator._get_param_names()
+        unknown = [name for name in given if name not in known]
+        if unknown:
+            listed = ", ".join(f"{p.name}={p.default!r}" for p in self.parameters())
+            raise UsageError(f"method {self.name!r} has no parameter {unknown[0]!r}; its parameters are {listed}")
+        return self.estimator(**dict(self.params) | given)
+
+    def offer(self, **offered: Any) -> Any:
+        """An unfitted estimator with those of the offered parameters that it has and that are not None."""
+        known = self.estimator._get_param_names()
+        return self.make(**{name: value for name, value in offered.items() if name in known and value is not None})
+
+    def parameters(self) -> list[Parameter]:
+        """All parameters with the defaults of this method."""
+        docs = parameter_docs(self.estimator)
+        return [
+            Parameter(p.name, self.params.get(p.name, None if p.default is inspect._empty else p.default),
+                      docs.get(p.name, ""))
+            for p in self.estimator._parameters()
+        ]  # fmt: skip

@@ -1,0 +1,236 @@
+"""Fitted estimators as JSON headers and named arrays, and back; every value is checked before a loop may read it.
+
+The header of an estimator:
+
+    {"class": name, "n_features": number, "params": {...}, "numbers": {...}, "texts": {...}, "estimators": {...}}
+
+`numbers` and `texts` hold attributes of these kinds (`core.estimator`), `estimators` the headers of nested ones, whose
+arrays lie below the attribute's name ("vectors_/items_", "rankers_/0/weights_"). Parameters are JSON; a tuple is
+written as a list, infinity as {"infinity": 1}, a nested estimator as {"estimator": {"class": ..., "params": ...}}.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from tacit.core import StoreError, TacitError
+from tacit.core.estimator import Estimator
+from tacit.store.parts import take_array, with_prefix, without_prefix
+from tacit.store.sparse import pack_csr, unpack_csr
+from tacit.store.strings import pack_strings, unpack_strings
+
+Arrays = Mapping[str, np.ndarray]
+FindClass = Callable[[str], type[Estimator]]
+
+_MAX_DEPTH = 10  # of estimators inside estimators
+
+
+def pack_estimator(estimator: Estimator) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Header (fit for JSON) and arrays of a fitted estimator."""
+    estimator._check_fitted()
+    check_storable(estimator)
+    header: dict[str, Any] = {"class": type(estimator).__name__}
+    if estimator._n_features_attribute is not None:
+        header["n_features"] = int(getattr(estimator, estimator._n_features_attribute))
+    header |= {"params": _plain_params(estimator), "numbers": {}, "texts": {}, "estimators": {}}
+    arrays: dict[str, np.ndarray] = {}
+    for name, spec in estimator._fitted.items():
+        value = getattr(estimator, name, None)
+        if value is not None or not spec.startswith("?"):
+            _pack_value(name, spec.removeprefix("?"), value, header, arrays)
+    return header, arrays
+
+
+def _pack_value(name: str, spec: str, value: Any, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+    if spec == "":
+        header["numbers"][name] = value
+    elif spec == "text":
+        header["texts"][name] = value
+    elif spec == "strings":
+        arrays |= pack_strings(name, list(value))
+    elif spec == "estimator":
+        header["estimators"][name] = None if value is None else _pack_nested(name, value, arrays)
+    elif spec == "estimators":
+        header["estimators"][name] = [
+            _pack_nested(f"{name}/{place}", inner, arrays) for place, inner in enumerate(value)
+        ]
+    elif sp.issparse(value):
+        arrays |= pack_csr(name, value)
+    else:
+        arrays[name] = value
+
+
+def _pack_nested(name: str, estimator: Estimator, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+    header, inner = pack_estimator(estimator)
+    arrays |= with_prefix(name, inner)
+    return header
+
+
+def unpack_estimator(header: Any, arrays: Arrays, find_class: FindClass, depth: int = 0) -> Any:
+    """The estimator that `pack_estimator` took apart; `find_class` knows the classes that are permitted."""
+    if not isinstance(header, dict) or not isinstance(header.get("class"), str) or depth > _MAX_DEPTH:
+        raise StoreError("the header of an estimator is not what tacit writes")
+    kind = find_class(header["class"])
+    estimator = _construct(kind, header, find_class)
+    lengths: dict[str, int] = {}
+    if estimator._n_features_attribute is not None:
+        lengths["features"] = _whole(header, "n_features")
+        setattr(estimator, estimator._n_features_attribute, lengths["features"])
+    old_names = {new: old for old, new in kind._renamed.items()}
+    for name, spec in estimator._fitted.items():
+        stored_name = name if _is_stored(name, header, arrays) else old_names.get(name, name)
+        if spec.startswith("?") and not _is_stored(stored_name, header, arrays):
+            setattr(estimator, name, None)
+            continue
+        value = _unpack_value(
+            estimator, stored_name, spec.removeprefix("?"), header, arrays, lengths, find_class, depth
+        )
+        setattr(estimator, name, value)
+    try:
+        estimator._check_loaded()
+    except StoreError:
+        raise
+    except (TacitError, TypeError, ValueError, AttributeError, IndexError) as error:
+        raise StoreError(f"{header['class']}: {error}") from error
+    return estimator
+
+
+def _unpack_value(
+    estimator: Estimator,
+    name: str,
+    spec: str,
+    header: dict[str, Any],
+    arrays: Arrays,
+    lengths: dict[str, int],
+    find_class: FindClass,
+    depth: int,
+) -> Any:
+    if spec == "":
+        return _number(_table(header, "numbers"), name)
+    if spec == "text":
+        return _text(_table(header, "texts"), name, arrays)
+    if spec == "strings":
+        return list(unpack_strings(name, arrays))
+    if spec in ("estimator", "estimators"):
+        nested = _table(header, "estimators").get(name)
+        if spec == "estimator":
+            below = without_prefix(name, arrays)
+            return None if nested is None else unpack_estimator(nested, below, find_class, depth + 1)
+        if not isinstance(nested, list):
+            raise StoreError(f"{name} is {nested!r}, want a list of estimators")
+        return [
+            unpack_estimator(inner, without_prefix(f"{name}/{place}", arrays), find_class, depth + 1)
+            for place, inner in enumerate(nested)
+        ]
+    return _take(arrays, name, spec.split(), lengths, estimator._array_dtypes)
+
+
+def check_storable(estimator: Any) -> None:
+    """Raise unless the parameters can be written; worth asking before a long training."""
+    for name, value in estimator.get_params(deep=False).items():
+        _plain_value(f"parameter {name} of {type(estimator).__name__}", value)
+
+
+def _construct(kind: type[Estimator], header: dict[str, Any], find_class: FindClass) -> Estimator:
+    given = {kind._renamed.get(name, name): value for name, value in _table(header, "params").items()}
+    params = {name: _given_value(value, find_class) for name, value in given.items()}
+    unknown = sorted(set(params) - set(kind._get_param_names()))
+    if unknown:
+        raise StoreError(f"parameters do not fit {kind.__name__}: it has no {unknown[0]!r}")
+    return kind(**params)
+
+
+def _plain_params(estimator: Any) -> dict[str, Any]:
+    owner = type(estimator).__name__
+    params = estimator.get_params(deep=False)
+    return {name: _plain_value(f"parameter {name} of {owner}", value) for name, value in params.items()}
+
+
+def _plain_value(where: str, value: Any) -> Any:
+    """A parameter in JSON, which knows neither tuples nor infinity nor estimators."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, list | tuple):
+        return [_plain_value(where, inner) for inner in value]
+    if isinstance(value, float) and math.isinf(value):
+        return {"infinity": 1 if value > 0 else -1}
+    if isinstance(value, Estimator):
+        return {"estimator": {"class": type(value).__name__, "params": _plain_params(value)}}
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    raise TacitError(
+        f"{where} is of type {type(value).__name__}, which cannot be saved; want a number, a text or a tacit estimator"
+    )
+
+
+def _given_value(value: Any, find_class: FindClass, depth: int = 0) -> Any:
+    """The parameter that `_plain_value` wrote."""
+    if depth > _MAX_DEPTH:
+        raise StoreError(f"parameters are nested deeper than {_MAX_DEPTH} levels")
+    if isinstance(value, list):
+        return [_given_value(inner, find_class, depth + 1) for inner in value]
+    if isinstance(value, dict):
+        if set(value) == {"infinity"} and value["infinity"] in (1, -1):
+            return math.inf * value["infinity"]
+        if set(value) == {"estimator"} and isinstance(value["estimator"], dict):
+            inner = value["estimator"]
+            return _construct(find_class(inner.get("class", "")), inner, find_class)
+        raise StoreError(f"a parameter is {str(value)[:80]}, want a number, a text or an estimator")
+    return value
+
+
+def _is_stored(name: str, header: dict[str, Any], arrays: Arrays) -> bool:
+    tables = (header.get(key) for key in ("numbers", "texts", "estimators"))
+    if any(isinstance(table, dict) and name in table for table in tables):
+        return True
+    return name in arrays or any(key.startswith(f"{name}/") for key in arrays)
+
+
+def _take(
+    arrays: Arrays, name: str, axes: list[str], lengths: dict[str, int], dtypes: tuple[str, ...]
+) -> np.ndarray | sp.csr_array:
+    """One array; axes of a name seen before must have the same length again."""
+    wanted = tuple(lengths.get(axis) for axis in axes)
+    found: np.ndarray | sp.csr_array
+    if f"{name}/indptr" in arrays and len(axes) == 2:
+        found = unpack_csr(name, arrays, shape=(wanted[0], wanted[1]))
+    else:
+        found = take_array(arrays, name, dtype=dtypes, shape=wanted)
+    lengths.update(zip(axes, found.shape, strict=True))
+    return found
+
+
+def _table(header: dict[str, Any], key: str) -> dict[str, Any]:
+    table = header.get(key, {})  # folders of version 1 have no texts and no estimators
+    if not isinstance(table, dict):
+        raise StoreError(f"{key} is {str(table)[:80]}, want a table")
+    return table
+
+
+def _number(numbers: dict[str, Any], name: str) -> float | None:
+    value = numbers.get(name)
+    if name not in numbers or (value is not None and not isinstance(value, int | float)):
+        raise StoreError(f"{name} is {value!r}, want a number")
+    return value
+
+
+def _text(texts: dict[str, Any], name: str, arrays: Arrays) -> str:
+    value = texts.get(name)
+    if name not in texts:  # version 1 kept texts as arrays of strings
+        stored = unpack_strings(name, arrays)
+        value = stored[0] if len(stored) == 1 else None
+    if not isinstance(value, str):
+        raise StoreError(f"{name} is {value!r}, want one text")
+    return value
+
+
+def _whole(header: dict[str, Any], key: str) -> int:
+    value = header.get(key)
+    if type(value) is not int or value < 0:
+        raise StoreError(f"{key} is {value!r}, want a whole number >= 0")
+    return value
