@@ -10,9 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tacit.rerank import load_ranker
 from tacit.retrieve import load_embedding
-from tacit.search import Searcher
+from tacit.search import load
 
 FOLDER = Path(__file__).parent / "models_v1"
 EXPECTED = json.loads((FOLDER / "expected.json").read_text())
@@ -20,14 +19,14 @@ EXPECTED = json.loads((FOLDER / "expected.json").read_text())
 
 @pytest.mark.parametrize("method", sorted(EXPECTED["collections"]))
 def test_rankers_of_collections(method):
-    searcher = Searcher.load(FOLDER / method)
+    searcher = load(FOLDER / method)
     found = searcher.ranker.scores(searcher.features(EXPECTED["queries"]))
     np.testing.assert_allclose(found, EXPECTED["collections"][method], rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("method", sorted(EXPECTED["across"]))
 def test_rankers_across_languages(method):
-    searcher = Searcher.load(FOLDER / method)
+    searcher = load(FOLDER / method)
     found = searcher.ranker.scores(searcher.features(EXPECTED["cross_queries"]))
     np.testing.assert_allclose(found, EXPECTED["across"][method], rtol=1e-5, atol=1e-5)
 
@@ -40,7 +39,7 @@ def test_graph_embeddings(method):
 
 @pytest.mark.parametrize("method", sorted(EXPECTED["lists"]))
 def test_rankers_of_lists(method):
-    ranker, name = load_ranker(FOLDER / method)
-    assert name == method
+    ranker = load(FOLDER / method)
+    assert ranker.method_ == method
     found = ranker.predict(np.array(EXPECTED["rows"]), EXPECTED["row_lists"])
     np.testing.assert_allclose(found, EXPECTED["lists"][method], rtol=1e-6, atol=1e-7)

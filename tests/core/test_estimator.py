@@ -1,5 +1,7 @@
 """The contract of estimators: parameters over several classes, nested parameters, copies."""
 
+from typing import ClassVar
+
 import pytest
 
 from tacit.core import Estimator, NotFittedError, UsageError
@@ -16,7 +18,7 @@ class Base(Estimator):
         Random seed.
     """
 
-    _fitted = {"weight_": "", "vectors_": "?items"}
+    _fitted: ClassVar = {"weight_": "", "vectors_": "?items"}
 
     def __init__(self, *, rate=0.1, seed=0):
         self.rate, self.seed = rate, seed
@@ -64,4 +66,3 @@ def test_fitted_attributes_are_asked_for_unless_optional():
     base.weight_ = 2.0
     base._check_fitted()
     assert base.chosen() == {"weight": 2.0}
-

@@ -210,6 +210,6 @@ def test_a_dictionary_of_computing_has_the_dice_of_a_sparse_product(data_folder)
 def test_a_vectorizer_of_words_and_2_grams_comes_back_from_its_parts():
     first = WordGramVectorizer(grams=2)
     rows = first.fit_transform(["new york city", "new york", "old city"])
-    again = WordGramVectorizer.from_parts(first.params(), first.vocabulary_, first.idf_, first.n_docs_)
+    again = WordGramVectorizer.from_vocabulary(first.vocabulary_, first.idf_, first.n_docs_, grams=2)
     assert again.grams_from_ == first.grams_from_ == 4
     assert np.array_equal(again.transform(["new york city", "new york", "old city"]).toarray(), rows.toarray())

@@ -6,7 +6,8 @@ import pytest
 from tacit.core import Lists, TacitError
 from tacit.rerank import LIST_SYSTEMS
 from tacit.rerank.rows import group_rows
-from tacit.rerank.state import check_storable, load_ranker, save_ranker
+from tacit.search import load, save
+from tacit.store import check_storable
 
 SMALL_BUDGETS = {"n_rounds": 12, "max_rounds": 2, "n_epochs": 4, "n_trees": 5, "n_leaf_rows": 1, "alpha": 0.5}
 
@@ -94,12 +95,11 @@ def test_saving_and_loading_change_no_bit(name, tmp_path):
         check_storable(ranker)
     except TacitError:
         with pytest.raises(TacitError, match="cannot be saved"):
-            save_ranker(ranker, tmp_path / "model", name)
+            save(ranker, tmp_path / "model")
         assert not (tmp_path / "model").exists()
         return
-    save_ranker(ranker, tmp_path / "model", name)
-    again, method = load_ranker(tmp_path / "model")
-    assert method == name
+    save(ranker, tmp_path / "model")
+    again = load(tmp_path / "model")
     assert np.array_equal(again.predict(X, qid), ranker.predict(X, qid))
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from tacit.core import NotFittedError, StoreError, TacitError
-from tacit.rerank import state
 from tacit.rerank.boosting.rankboost import RankBoostRanker
+from tacit.search import load, save
 from tacit.store import Stored, load_model, save_model
 
 
@@ -16,16 +16,15 @@ def ranker():
 
 
 def test_roundtrip(tmp_path, ranker):
-    state.save_ranker(ranker, tmp_path / "model", "rankboost")
-    again, method = state.load_ranker(tmp_path / "model")
-    assert method == "rankboost"
+    save(ranker, tmp_path / "model")
+    again = load(tmp_path / "model")
     assert again.get_params() == ranker.get_params()
     X = np.random.default_rng(1).normal(size=(7, 3))
     assert np.array_equal(again.predict(X), ranker.predict(X))
 
 
 def change(tmp_path, ranker, params=None, arrays=None):
-    state.save_ranker(ranker, tmp_path / "model")
+    save(ranker, tmp_path / "model")
     stored = load_model(tmp_path / "model")
     changed = Stored(stored.kind, stored.params | (params or {}), stored.arrays | (arrays or {}))
     save_model(tmp_path / "model", changed)
@@ -47,21 +46,21 @@ def change(tmp_path, ranker, params=None, arrays=None):
 def test_what_does_not_fit_is_refused(tmp_path, ranker, params, arrays, problem):
     path = change(tmp_path, ranker, params, arrays)
     with pytest.raises(StoreError, match=problem):
-        state.load_ranker(path)
+        load(path)
 
 
 def test_models_of_objects_are_not_saved(tmp_path, ranker):
     ranker.learner_ = RankBoostRanker()
     with pytest.raises(TacitError, match=r"more than arrays \(learner_\)"):
-        state.save_ranker(ranker, tmp_path / "model")
+        save(ranker, tmp_path / "model")
     assert not (tmp_path / "model").exists()
 
 
 def test_records_of_training_do_not_stop_a_save(tmp_path, ranker):
     ranker.losses_ = [0.5, {"epoch": np.zeros(2)}, None]
-    state.save_ranker(ranker, tmp_path / "model")
+    save(ranker, tmp_path / "model")
 
 
 def test_unfitted_rankers_are_not_saved(tmp_path):
     with pytest.raises(NotFittedError):
-        state.save_ranker(RankBoostRanker(), tmp_path / "model")
+        save(RankBoostRanker(), tmp_path / "model")

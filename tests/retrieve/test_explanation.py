@@ -16,6 +16,8 @@ from tacit.retrieve.explanation import (
     word_terms,
 )
 from tacit.retrieve.margin.embedding import EmbeddingRanker
+from tacit.search.models import find_class
+from tacit.store import pack_estimator, unpack_estimator
 
 # Form: its parameters, and the kinds of terms that it has.
 FORMS = {
@@ -105,9 +107,7 @@ def test_the_strongest_term_comes_first(name, fitted):
 
 @pytest.mark.parametrize("name", ["d", "uv+i", "uu+i", "residual+d-n"])
 def test_new_items_are_explained_by_their_words(name, fitted):
-    from tacit.retrieve import ranker_from_state, ranker_state
-
-    ranker, query = ranker_from_state(*ranker_state(fitted[name])), random_rows(1, 6)[:1]
+    ranker, query = unpack_estimator(*pack_estimator(fitted[name]), find_class), random_rows(1, 6)[:1]
     ranker.add_items(sp.csr_array(random_rows(3, 2)))
     found = ranker.explain(query, 21)
     assert found.total == pytest.approx(float(ranker.scores(query)[0, 21]), abs=1e-5)

@@ -62,7 +62,7 @@ def test_saving_and_loading_changes_no_bit(searcher, library, tmp_path):
     rows = searcher.features(library.full_texts())
     assert np.array_equal(again.ranker.scores(again.features(library.full_texts())), searcher.ranker.scores(rows))
     assert again.search("matrix", k=5) == searcher.search("matrix", k=5)
-    assert again.ranker.params() == searcher.ranker.params()
+    assert again.ranker.get_params() == searcher.ranker.get_params()
 
 
 def test_bulk_answers_are_those_of_single_queries(searcher):

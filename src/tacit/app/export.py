@@ -34,10 +34,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, out: TextIO) -> int:
     """Load, write."""
     from tacit.core import UsageError
-    from tacit.rerank import load_ranker, write_ranklib
+    from tacit.rerank import ListRanker, write_ranklib
+    from tacit.search import load
 
     if args.to == "ranklib":
-        write_ranklib(load_ranker(args.model)[0], args.output)
+        write_ranklib(load(args.model, ListRanker), args.output)
         return 0
     if args.output == "-":
         raise UsageError("npy is a folder of files, want its name: -o FOLDER")
@@ -51,19 +52,16 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
 def read_arrays(model: str | Path) -> tuple[dict[str, np.ndarray], dict[str, Sequence[str]]]:
     """The dense arrays of a saved model, and the names of documents and words where it has any."""
     from tacit.core import TacitError
-    from tacit.rerank import load_ranker
-    from tacit.search import Searcher
-    from tacit.store import load_model
+    from tacit.search import Searcher, load
 
-    kind = load_model(model, kinds={"Searcher", "ListRanker"}, mmap=True, verify=False).kind
+    found = load(model)
     names: dict[str, Sequence[str]] = {}
     ranker: Any
-    if kind == "Searcher":
-        searcher = Searcher.load(model)
-        ranker = searcher.ranker
-        names = {"documents": searcher.documents.ids, "words": searcher.vectorizer.vocabulary_}
+    if isinstance(found, Searcher):
+        ranker = found.ranker
+        names = {"documents": found.documents.ids, "words": found.vectorizer.vocabulary_}
     else:
-        ranker, _ = load_ranker(model)
+        ranker = found
     arrays = _dense(ranker)
     if not arrays:
         raise TacitError(

@@ -95,7 +95,7 @@ def _task(args: argparse.Namespace) -> RankingTask:
 def _rank_file(args: argparse.Namespace) -> Run:
     from tacit.data import read_lists
     from tacit.rerank.ranking_lists import fit_lists, rank_lists
-    from tacit.rerank.state import save_ranker
+    from tacit.search import save
     from tacit.store import check_destination
 
     task = _task(args)
@@ -111,7 +111,7 @@ def _rank_file(args: argparse.Namespace) -> Run:
     ranker = fit_lists(task, train, validation)
     _say_what_was_fitted(task.method, ranker, train, time.perf_counter() - start)
     if args.save:
-        save_ranker(ranker, args.save, task.method)
+        save(ranker, args.save)
     return rank_lists(ranker, test, task.method)
 
 
@@ -131,11 +131,12 @@ def _rank_folds(args: argparse.Namespace) -> Run:
 
 def _rank_by_model(args: argparse.Namespace) -> Run:
     from tacit.data import read_lists
+    from tacit.rerank.base import ListRanker
     from tacit.rerank.ranking_lists import rank_lists
-    from tacit.rerank.state import load_ranker
+    from tacit.search import load
 
-    ranker, method = load_ranker(args.model)
-    return rank_lists(ranker, read_lists(args.files[0], n_features=args.features), method or "tacit")
+    ranker = load(args.model, ListRanker)
+    return rank_lists(ranker, read_lists(args.files[0], n_features=args.features), ranker.method_ or "tacit")
 
 
 def _say_what_is_idle(lists: Lists) -> None:

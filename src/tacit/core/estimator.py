@@ -108,6 +108,17 @@ class Estimator:
         if not all(hasattr(self, name) for name, spec in self._fitted.items() if not spec.startswith("?")):
             raise NotFittedError(f"{type(self).__name__} is not fitted yet: call fit first")
 
+    def _stored_params(self) -> dict[str, Any]:
+        """Parameters as a model folder keeps them."""
+        return self.get_params(deep=False)
+
+    @classmethod
+    def _from_version_1(
+        cls, header: dict[str, Any], arrays: Mapping[str, Any]
+    ) -> tuple[dict[str, Any], Mapping[str, Any]]:
+        """Header and arrays of a model folder of version 1, in the form of today."""
+        return header, arrays
+
     def _check_loaded(self) -> None:
         """Raise StoreError unless attributes that came from a file fit together beyond what their axes say."""
 

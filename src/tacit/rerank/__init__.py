@@ -9,6 +9,9 @@ from importlib import import_module
 from typing import Any
 
 _HOME_OF = {
+    "AucRanker": "linear.auc",
+    "ManifoldRanker": "propagation.manifold",
+    "SemiAucRanker": "linear.auc",
     "AdaCostRanker": "boosting.adacost",
     "BradleyTerryRanker": "gradient.bradley_terry",
     "DiscoveredFeaturesRanker": "transduction.discovery",
@@ -32,11 +35,9 @@ _HOME_OF = {
     "TransductiveSvmRanker": "linear.tsvm",
     "fit_lists": "ranking_lists",
     "get_list_system": "registry",
-    "load_ranker": "state",
     "rank_folds": "ranking_lists",
     "rank_lists": "ranking_lists",
     "read_ranklib": "boosting.ranklib",
-    "save_ranker": "state",
     "write_ranklib": "boosting.ranklib",
 }
 

@@ -16,7 +16,7 @@ from sklearn.exceptions import NotFittedError as SklearnNotFittedError
 from sklearn.utils import Tags
 from sklearn.utils.validation import validate_data
 
-from tacit.core import Lists, NotFittedError, TacitError
+from tacit.core import Estimator, Lists, NotFittedError, TacitError
 from tacit.metrics import evaluate_rows
 from tacit.rerank.rows import Rows, group_rows
 
@@ -25,7 +25,7 @@ class ListNotFittedError(NotFittedError, SklearnNotFittedError):
     """Asked before `fit`: an error of both families, so that scikit-learn's tools know it too."""
 
 
-class ListRanker(BaseEstimator, ABC):
+class ListRanker(Estimator, BaseEstimator, ABC):
     """Base of all rankers of feature lists.
 
     `_fitted` names the attributes that are the model and the axes of each ("features", "rounds", "" for a single
@@ -33,7 +33,8 @@ class ListRanker(BaseEstimator, ABC):
     a mistake.
     """
 
-    _fitted: ClassVar[dict[str, str]] = {}
+    _n_features_attribute: ClassVar[str | None] = "n_features_in_"
+    _array_dtypes: ClassVar[tuple[str, ...]] = ("float64", "float32", "int64", "uint8")
     _allow_nan: ClassVar[bool] = False
 
     def fit(
@@ -66,23 +67,20 @@ class ListRanker(BaseEstimator, ABC):
 
     def predict(self, X: Any, qid: Any = None) -> np.ndarray:
         """Scores of rows, float64 (n_rows,); larger is better within a list."""
-        self._check_is_fitted()
+        self._check_fitted()
         table = self._checked(X, reset=False)
         return self._predict(table, self._checked_lists(qid, len(table)))
 
     def score(self, X: Any, y: Any, qid: Any = None) -> float:
         """Mean nDCG-letor@10 over lists."""
-        self._check_is_fitted()
+        self._check_fitted()
         grades = _flat("y", y, len(self._checked(X, reset=False)))
         return evaluate_rows(grades, self.predict(X, qid), qid).means()["nDCG-letor@10"]
 
-    def _check_is_fitted(self) -> None:
+    def _check_fitted(self) -> None:
         # `fit` sets n_features_in_ at its door, so what it learns has to be there too.
         if not all(hasattr(self, name) for name in ("n_features_in_", *self._fitted)):
             raise ListNotFittedError(f"{type(self).__name__} is not fitted yet: call fit first")
-
-    def _check_loaded(self) -> None:
-        """Raise unless attributes that came from a file fit together beyond what their axes say."""
 
     def _checked_rows(self, X: Any, y: Any, qid: Any, pairs: Any, weights: Any) -> Rows:
         table = self._checked(X, reset=True)
@@ -119,11 +117,6 @@ class ListRanker(BaseEstimator, ABC):
         tags.input_tags.allow_nan = self._allow_nan
         tags.target_tags.required = True
         return tags
-
-    def chosen(self) -> dict[str, float]:
-        """The single numbers that fitting settled on, such as the number of rounds."""
-        numbers = {name: getattr(self, name) for name in self._fitted}
-        return {name.rstrip("_"): value for name, value in numbers.items() if isinstance(value, int | float)}
 
 
 def _flat(name: str, values: Any, n_rows: int) -> np.ndarray:

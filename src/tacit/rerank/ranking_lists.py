@@ -51,12 +51,13 @@ def fit_lists(task: RankingTask, train: Lists, validation: Lists | None = None) 
         pairs, weights = task.preferences.rows(train, skip_unknown=task.skip_unknown)
     if validation is not None:
         _check_width("validation lists have", validation, train.X.shape[1])
+    ranker.method_ = task.method
     return ranker.fit(train.X, train.y, train.qid, pairs, weights, validation)
 
 
 def rank_lists(ranker: ListRanker, lists: Lists, name: str = "tacit") -> Run:
     """Scores of all rows under their documents' names."""
-    ranker._check_is_fitted()
+    ranker._check_fitted()
     _check_width("the lists to rank have", lists, int(ranker.n_features_in_))
     names = document_names(lists)
     row_of: dict[str, int] = {}

@@ -18,16 +18,13 @@ from tacit.retrieve.margin.htr_pairs import HtrPairsRanker
 from tacit.retrieve.margin.wordpair_forms import FullPairRanker, HashedPairRanker, SparsePairRanker
 from tacit.retrieve.mixture import Mixture, mix
 from tacit.retrieve.registry import (
-    RANKER_CLASSES,
     SYSTEMS,
     System,
     get_system,
 )
-from tacit.retrieve.state import ranker_from_state, ranker_state
 
 __all__ = [
     "CROSS_SYSTEMS",
-    "RANKER_CLASSES",
     "SYSTEMS",
     "Bm25Ranker",
     "CfhRanker",
@@ -53,7 +50,5 @@ __all__ = [
     "get_system",
     "load_embedding",
     "mix",
-    "ranker_from_state",
-    "ranker_state",
     "save_embedding",
 ]

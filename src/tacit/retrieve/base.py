@@ -6,23 +6,22 @@ threads, ties and top-k are done here, once. No matrix of all queries by all ite
 
 from __future__ import annotations
 
-import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
 
 from tacit.core import (
+    Estimator,
     Features,
     Links,
     Ranking,
     TacitError,
     UsageError,
     check_features,
-    check_fitted,
     check_number,
     cut,
     map_blocks,
@@ -34,7 +33,7 @@ from tacit.retrieve.sides import Part
 BLOCK_BYTES = 32 << 20  # scores of one block of queries; small enough for a few threads at once
 
 
-class CollectionRanker(ABC):
+class CollectionRanker(Estimator, ABC):
     """Base of all rankers of collections.
 
     Subclasses store their parameters in `__init__` and set the attributes of `_fitted` in `_fit`; nothing
@@ -43,7 +42,7 @@ class CollectionRanker(ABC):
     the width of a query row.
     """
 
-    _fitted: ClassVar[dict[str, str]] = {}
+    _n_features_attribute: ClassVar[str | None] = "n_features_"
 
     def fit(
         self,
@@ -90,9 +89,6 @@ class CollectionRanker(ABC):
     def _query_sides(self, queries: Features) -> Sequence[Features]:
         """The query's side of each part, for checked query rows."""
 
-    def _check_fitted(self) -> None:  # noqa: B027 - most rankers have nothing to add
-        """Raise unless attributes that came from a file fit together beyond what their axes say."""
-
     @property
     def n_items_(self) -> int:
         """Number of items that are ranked."""
@@ -104,13 +100,13 @@ class CollectionRanker(ABC):
         `exclude` as in `rank`: those items are scored too, but a method that looks at its first answers
         (query expansion) does not look at them.
         """
-        check_fitted(self, *self._fitted)
+        self._check_fitted()
         rows = check_features("queries", queries, n_columns=self.n_features_)
         return self._scores(rows, _skips(exclude, (rows.shape[0], self.n_items_)))
 
     def score_blocks(self, queries: Features) -> Iterator[tuple[slice, np.ndarray]]:
         """Scores of all items for many queries, block by block: (rows, float32 scores)."""
-        check_fitted(self, *self._fitted)
+        self._check_fitted()
         rows = check_features("queries", queries, n_columns=self.n_features_)
         for block in self._blocks(rows):
             yield block, self._scores(rows[block])
@@ -119,7 +115,7 @@ class CollectionRanker(ABC):
         self, queries: Features, k: int = 10, *, exclude: sp.csr_array | None = None, threads: int | None = None
     ) -> Ranking:
         """The k best items of each query; `exclude` (n_queries, n_items) marks items that are no candidates."""
-        check_fitted(self, *self._fitted)
+        self._check_fitted()
         check_number("k", k, low=1, whole=True)
         rows = check_features("queries", queries, n_columns=self.n_features_)
         width = min(k, self.n_items_)
@@ -136,7 +132,7 @@ class CollectionRanker(ABC):
 
     def add_items(self, items: Features) -> Self:
         """Make new items rankable without training; they get the next row numbers, old scores keep their bits."""
-        check_fitted(self, *self._fitted)
+        self._check_fitted()
         self.check_new_items()
         self._add_items(check_features("items", items))
         self.__dict__.pop("_parts", None)
@@ -164,7 +160,7 @@ class CollectionRanker(ABC):
 
         The terms add up to the score of a, less that of b, within float error.
         """
-        check_fitted(self, *self._fitted)
+        self._check_fitted()
         row = check_features("query", query, n_columns=self.n_features_)
         if row.shape[0] != 1:
             raise TacitError(f"query has {row.shape[0]} rows, want 1")
@@ -175,19 +171,6 @@ class CollectionRanker(ABC):
     @abstractmethod
     def _terms(self, query: Features, a: int, b: int | None) -> list[Term]:
         """The terms of score(a) - score(b), or of score(a) alone."""
-
-    def params(self) -> dict[str, Any]:
-        """The parameters given to the constructor."""
-        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
-
-    def chosen(self) -> dict[str, float]:
-        """The single numbers that fitting settled on, such as the weight of a mixture."""
-        numbers = {name: getattr(self, name) for name in self._fitted}
-        return {name.rstrip("_"): value for name, value in numbers.items() if isinstance(value, int | float)}
-
-    def __repr__(self) -> str:
-        given = ", ".join(f"{name}={value!r}" for name, value in self.params().items())
-        return f"{type(self).__name__}({given})"
 
 
 def _skips(exclude: sp.csr_array | None, shape: tuple[int, int]) -> sp.csr_array:

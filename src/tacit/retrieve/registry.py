@@ -11,14 +11,12 @@ from typing import Any, Literal
 
 from tacit.core import check_choice
 from tacit.retrieve.base import CollectionRanker
-from tacit.retrieve.latent.cl_lsi import ClLsiRanker
 from tacit.retrieve.latent.lsi import LsiRanker, LsiTfidfRanker
 from tacit.retrieve.latent.reconstruction import ReconstructionRanker
 from tacit.retrieve.lexical.bm25 import Bm25Ranker
 from tacit.retrieve.lexical.cosine import CosineRanker
 from tacit.retrieve.lexical.expansion import QueryExpansionRanker
 from tacit.retrieve.margin.cfh import CfhRanker
-from tacit.retrieve.margin.cross import CrossRanker
 from tacit.retrieve.margin.embedding import EmbeddingRanker
 from tacit.retrieve.margin.htr_pairs import HtrPairsRanker
 from tacit.retrieve.margin.wordpair_forms import FullPairRanker, HashedPairRanker, SparsePairRanker
@@ -131,27 +129,6 @@ SYSTEMS: dict[str, System] = {
             gamma=1.0,
         ),
         System("htr+pairs", _htr_pairs, "htr-residual, mixed with hashed pairs of words", needs_pairs=True),
-    )
-}
-
-
-RANKER_CLASSES: dict[str, type[CollectionRanker]] = {
-    ranker.__name__: ranker
-    for ranker in (
-        CosineRanker,
-        Bm25Ranker,
-        CfhRanker,
-        QueryExpansionRanker,
-        LsiRanker,
-        LsiTfidfRanker,
-        ReconstructionRanker,
-        EmbeddingRanker,
-        HtrPairsRanker,
-        ClLsiRanker,
-        CrossRanker,
-        FullPairRanker,
-        HashedPairRanker,
-        SparsePairRanker,
     )
 }
 

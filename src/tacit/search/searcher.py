@@ -145,16 +145,16 @@ class Searcher:
 
     def save(self, path: str | Path) -> None:
         """Write a model folder."""
-        from tacit.search.persistence import save_searcher
+        from tacit.search.models import save
 
-        save_searcher(self, path)
+        save(self, path)
 
     @classmethod
     def load(cls, path: str | Path) -> Searcher:
         """Read a model folder."""
-        from tacit.search.persistence import load_searcher
+        from tacit.search.models import load
 
-        return load_searcher(path)
+        return load(path, cls)
 
 
 @dataclass(frozen=True)

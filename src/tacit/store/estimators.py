@@ -76,6 +76,8 @@ def unpack_estimator(header: Any, arrays: Arrays, find_class: FindClass, depth: 
     if not isinstance(header, dict) or not isinstance(header.get("class"), str) or depth > _MAX_DEPTH:
         raise StoreError("the header of an estimator is not what tacit writes")
     kind = find_class(header["class"])
+    if "estimators" not in header:
+        header, arrays = kind._from_version_1(header, arrays)
     estimator = _construct(kind, header, find_class)
     lengths: dict[str, int] = {}
     if estimator._n_features_attribute is not None:
@@ -132,8 +134,7 @@ def _unpack_value(
 
 def check_storable(estimator: Any) -> None:
     """Raise unless the parameters can be written; worth asking before a long training."""
-    for name, value in estimator.get_params(deep=False).items():
-        _plain_value(f"parameter {name} of {type(estimator).__name__}", value)
+    _plain_params(estimator)
 
 
 def _construct(kind: type[Estimator], header: dict[str, Any], find_class: FindClass) -> Estimator:
@@ -147,7 +148,7 @@ def _construct(kind: type[Estimator], header: dict[str, Any], find_class: FindCl
 
 def _plain_params(estimator: Any) -> dict[str, Any]:
     owner = type(estimator).__name__
-    params = estimator.get_params(deep=False)
+    params = estimator._stored_params()
     return {name: _plain_value(f"parameter {name} of {owner}", value) for name, value in params.items()}
 
 

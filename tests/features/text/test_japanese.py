@@ -99,7 +99,7 @@ def test_a_cache_that_cannot_be_written_is_no_error(japanese, monkeypatch, tmp_p
 
 def test_a_vectorizer_of_japanese_comes_back_from_its_parts():
     first = TextVectorizer(language="ja").fit([TEXT, "配列を作る"])
-    again = TextVectorizer.from_parts(first.params(), first.vocabulary_, first.idf_, first.n_docs_)
+    again = TextVectorizer.from_vocabulary(first.vocabulary_, first.idf_, first.n_docs_, language="ja")
     assert again.language == "ja"
     assert (again.transform(["要素を作った"]) != first.transform(["要素を作った"])).nnz == 0
     assert tokenizer_from_spec(first.tokenizer_.spec())(TEXT) == first.tokenizer_(TEXT)

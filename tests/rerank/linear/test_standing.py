@@ -14,7 +14,7 @@ from tacit.rerank.linear.ordinal import LEVEL_PRECISION, Answers, OrdinalProblem
 from tacit.rerank.linear.standing import VIEWS, StandingRanker
 from tacit.rerank.list_columns import list_discounts
 from tacit.rerank.rows import group_rows
-from tacit.rerank.state import load_ranker, save_ranker
+from tacit.search import load, save
 
 
 def some_rows(n_grades, with_pairs, seed=0):
@@ -268,7 +268,7 @@ def test_a_stored_model_whose_parts_do_not_fit_is_refused(tmp_path, wrong):
         ranker.view_ = "from-above"
     else:
         ranker.coef_ = np.zeros(len(VIEWS[ranker.view_]) * 2 + 1)
-    save_ranker(ranker, tmp_path / "model", "standing")
+    save(ranker, tmp_path / "model")
     assert json.loads(next((tmp_path / "model").glob("*.json")).read_text())
     with pytest.raises(StoreError, match="view_|coef_"):
-        load_ranker(tmp_path / "model")
+        load(tmp_path / "model")

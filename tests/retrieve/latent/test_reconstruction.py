@@ -5,10 +5,12 @@ import pytest
 import scipy.sparse as sp
 
 from tacit.core import DivergedError, Links, TacitError
-from tacit.retrieve import CosineRanker, ReconstructionRanker, ranker_from_state, ranker_state
+from tacit.retrieve import CosineRanker, ReconstructionRanker
 from tacit.retrieve.latent.reconstruction import HalvesTask
 from tacit.retrieve.latent.reconstruction_sgd import ReconstructionSettings, ReconstructionTrainer, leave_out_words
 from tacit.retrieve.margin.training import diverged
+from tacit.search.models import find_class
+from tacit.store import pack_estimator, unpack_estimator
 
 N_DOCS, PER_TOPIC, N_TOPICS = 120, 12, 4
 
@@ -78,7 +80,7 @@ def test_terms_add_up(fitted, rows):
 
 
 def test_state_and_back(fitted, rows):
-    again = ranker_from_state(*ranker_state(fitted))
+    again = unpack_estimator(*pack_estimator(fitted), find_class)
     assert np.array_equal(again.scores(rows), fitted.scores(rows))
     assert again.chosen() == fitted.chosen()
 

@@ -7,9 +7,11 @@ import scipy.sparse as sp
 from tacit.core import Links, StoreError, TacitError, UsageError
 from tacit.features import WordGramVectorizer
 from tacit.features.cfh import correlated_words
-from tacit.retrieve import CfhRanker, EmbeddingRanker, get_system, ranker_from_state, ranker_state
+from tacit.retrieve import CfhRanker, EmbeddingRanker, get_system
 from tacit.retrieve.margin.cfh import WEIGHTS
 from tacit.retrieve.margin.lessons import make_lesson
+from tacit.search.models import find_class
+from tacit.store import pack_estimator, unpack_estimator
 
 N_DOCS, N_TOPICS, N_FREQUENT = 60, 6, 12
 
@@ -162,17 +164,17 @@ def test_given_triples_teach_both_models(world):
 
 
 def test_saving_and_loading_changes_no_bit(fitted, world):
-    header, arrays = ranker_state(fitted)
-    again = ranker_from_state(header, arrays)
+    header, arrays = pack_estimator(fitted)
+    again = unpack_estimator(header, arrays, find_class)
     assert np.array_equal(again.scores(world["rows"]), fitted.scores(world["rows"]))
     assert again.chosen() == fitted.chosen() == {"mu": fitted.mu_}
 
 
 @pytest.mark.parametrize("name", ["item_vectors_", "hashed_item_table_", "query_table_"])
 def test_a_model_whose_arrays_do_not_fit_is_refused(fitted, name):
-    header, arrays = ranker_state(fitted)
+    header, arrays = pack_estimator(fitted)
     with pytest.raises((StoreError, TacitError)):
-        ranker_from_state(header, arrays | {name: arrays[name][:, :-1]})
+        unpack_estimator(header, arrays | {name: arrays[name][:, :-1]}, find_class)
 
 
 def gram_world():
@@ -206,13 +208,13 @@ def test_2_grams_are_hashed_from_texts_to_scores(name):
     assert ranker.explain(rows[[2]], 5, 9).total == pytest.approx(
         float(np.subtract(*dense_scores(ranker, rows[[2]], rows[[5, 9]])[0])), abs=1e-5
     )
-    header, arrays = ranker_state(ranker)
-    assert np.array_equal(ranker_from_state(header, arrays).scores(rows), ranker.scores(rows))
+    header, arrays = pack_estimator(ranker)
+    assert np.array_equal(unpack_estimator(header, arrays, find_class).scores(rows), ranker.scores(rows))
 
 
 def test_registered_systems():
     assert get_system("ssi-uv-n").make(7, 1).n_words == 5000
-    assert get_system("cfh-1gram").make(None, 1).params()["dim"] == 100
+    assert get_system("cfh-1gram").make(None, 1).get_params(deep=False)["dim"] == 100
     with pytest.raises(UsageError, match="cfh-2gram"):
         get_system("cfh-2grams")
 

@@ -7,8 +7,10 @@ import pytest
 import scipy.sparse as sp
 
 from tacit.core import Links, TacitError, UsageError
-from tacit.retrieve import CROSS_SYSTEMS, ClLsiRanker, CrossRanker, get_cross_system, ranker_from_state, ranker_state
+from tacit.retrieve import CROSS_SYSTEMS, ClLsiRanker, CrossRanker, get_cross_system
 from tacit.retrieve.margin.cross_lesson import only_rows
+from tacit.search.models import find_class
+from tacit.store import pack_estimator, unpack_estimator
 
 N_TOPICS, COPIES = 6, 8
 
@@ -52,14 +54,14 @@ def test_an_unseen_query_finds_its_topic_in_the_other_language(fitted):
 
 def test_saving_and_loading_changes_no_bit(fitted):
     ranker, queries, _, _ = fitted
-    header, arrays = ranker_state(ranker)
-    again = ranker_from_state(json.loads(json.dumps(header)), arrays)
+    header, arrays = pack_estimator(ranker)
+    again = unpack_estimator(json.loads(json.dumps(header)), arrays, find_class)
     assert np.array_equal(again.scores(queries), ranker.scores(queries))
 
 
 def test_a_new_item_scores_as_the_words_say(fitted):
     ranker, queries, items, _ = fitted
-    again = ranker_from_state(*ranker_state(ranker)).add_items(items[[3]])
+    again = unpack_estimator(*pack_estimator(ranker), find_class).add_items(items[[3]])
     vectors = again.embed_queries(queries) @ again.embed_items(items[[3]]).T
     np.testing.assert_allclose(again.scores(queries)[:, -1:], vectors, atol=1e-5)
 

@@ -8,11 +8,11 @@ import pytest
 import scipy.sparse as sp
 
 from tacit.core import DivergedError, Links, NotFittedError, StoreError, TacitError, UsageError
-from tacit.retrieve import ranker_from_state, ranker_state
 from tacit.retrieve.margin import embedding_sgd
 from tacit.retrieve.margin.embedding import MARGINS, RATES, EmbeddingRanker, block_for, epochs_for
 from tacit.retrieve.margin.lessons import PairLesson, TripleLesson
-from tacit.store import Stored, blame, load_model, save_model
+from tacit.search.models import find_class
+from tacit.store import Stored, blame, load_model, pack_estimator, save_model, unpack_estimator
 
 FORMS = {
     "ssi-d": {"dim": 0, "identity": "learned"},
@@ -69,8 +69,10 @@ def fitted():
 
 def loaded(ranker):
     """A ranker of its own with the same bits."""
-    header, arrays = ranker_state(ranker)
-    return ranker_from_state(json.loads(json.dumps(header)), {key: array.copy() for key, array in arrays.items()})
+    header, arrays = pack_estimator(ranker)
+    return unpack_estimator(
+        json.loads(json.dumps(header)), {key: array.copy() for key, array in arrays.items()}, find_class
+    )
 
 
 # What is learned.
@@ -238,12 +240,12 @@ def test_renumbering_the_items_renumbers_the_scores(name, fitted):
 @EACH_FORM
 def test_a_model_folder_keeps_every_bit(name, fitted, tmp_path):
     ranker, queries = fitted[name], random_rows(7, 5)
-    header, arrays = ranker_state(ranker)
+    header, arrays = pack_estimator(ranker)
     save_model(tmp_path / "model", Stored("Ranker", header, arrays))
     stored = load_model(tmp_path / "model", kinds={"Ranker"})
-    back = ranker_from_state(stored.params, stored.arrays)
+    back = unpack_estimator(stored.params, stored.arrays, find_class)
     assert bits(back) == bits(ranker)
-    assert back.params() == ranker.params()
+    assert back.get_params(deep=False) == ranker.get_params(deep=False)
     assert back.chosen() == ranker.chosen()
     for form in (queries, sp.csr_array(queries)):
         assert np.array_equal(back.scores(form), ranker.scores(form))
@@ -580,16 +582,16 @@ def small_csr(prefix, n_rows=20):
 
 @pytest.mark.parametrize("change", HOSTILE.values(), ids=HOSTILE.keys())
 def test_states_that_do_not_fit_together_are_refused(change, fitted):
-    header, arrays = ranker_state(fitted["ssi-uv"])
-    ranker_from_state(header, arrays)
+    header, arrays = pack_estimator(fitted["ssi-uv"])
+    unpack_estimator(header, arrays, find_class)
     with pytest.raises(StoreError), blame("model"):
-        ranker_from_state(*change(header, arrays))
+        unpack_estimator(*change(header, arrays), find_class)
 
 
 def test_a_missing_table_of_two_dictionaries_is_refused():
     """What is missing must not be read from the other side: a loop would run over its end."""
     pairs = random_links(1)
     ranker = small("ssi-uv-noi").fit(random_rows(0), random_rows(1, n_words=12), pairs)
-    header, arrays = ranker_state(ranker)
+    header, arrays = pack_estimator(ranker)
     with pytest.raises(StoreError), blame("model"):
-        ranker_from_state(header, arrays | {"item_table_": table(0, 6)})
+        unpack_estimator(header, arrays | {"item_table_": table(0, 6)}, find_class)

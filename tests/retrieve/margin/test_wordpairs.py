@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from tacit.core import DivergedError, Links, StoreError, TacitError, UsageError
 from tacit.retrieve.margin.wordpair_forms import FullPairRanker, HashedPairRanker, SparsePairRanker
 from tacit.retrieve.margin.wordpair_sgd import PRIME, PairSettings, Pattern, Segments, WordPairTrainer
-from tacit.retrieve.state import ranker_from_state, ranker_state
+from tacit.search.models import find_class
+from tacit.store import pack_estimator, unpack_estimator
 
 N_WORDS = 6
 FORMS = {
@@ -181,7 +182,7 @@ def test_learns_that_words_never_shared_mean_the_same(form, synonyms):
 @pytest.mark.parametrize("form", sorted(FORMS))
 def test_one_two_and_four_threads_learn_the_same_bits(form, synonyms):
     rows, links, _ = synonyms
-    states = [ranker_state(FORMS[form](n_epochs=3, threads=n).fit(rows, rows, links)) for n in (1, 2, 4)]
+    states = [pack_estimator(FORMS[form](n_epochs=3, threads=n).fit(rows, rows, links)) for n in (1, 2, 4)]
     assert all(state[0]["numbers"] == states[0][0]["numbers"] for state in states)
     assert all(np.array_equal(state[1][name], states[0][1][name]) for state in states for name in states[0][1])
 
@@ -190,7 +191,7 @@ def test_one_two_and_four_threads_learn_the_same_bits(form, synonyms):
 def test_a_stored_ranker_has_the_same_scores_and_takes_new_items(form, synonyms):
     rows, links, _ = synonyms
     ranker = FORMS[form](n_epochs=2).fit(rows, rows, links)
-    again, before = ranker_from_state(*ranker_state(ranker)), ranker.scores(rows)
+    again, before = unpack_estimator(*pack_estimator(ranker), find_class), ranker.scores(rows)
     assert np.array_equal(again.scores(rows), before)
     again.add_items(rows[[3, 30]])
     after = again.scores(rows)
@@ -284,8 +285,8 @@ def test_refuses_two_dictionaries_with_an_identity_and_matrices_beyond_memory():
 
 def restored(ranker, params=None, **arrays):
     """The ranker from its state with some parts exchanged."""
-    header, stored = ranker_state(ranker)
-    return ranker_from_state(header | {"params": header["params"] | (params or {})}, stored | arrays)
+    header, stored = pack_estimator(ranker)
+    return unpack_estimator(header | {"params": header["params"] | (params or {})}, stored | arrays, find_class)
 
 
 def test_refuses_stored_parts_that_do_not_fit(synonyms):

@@ -113,13 +113,11 @@ def first_sentence(text: str) -> str:
 
 def _rows(texts: Sequence[str], vocabulary: list[str]) -> sp.csr_array:
     """tf-idf over the vocabulary, with document frequencies of these texts; a word that none of them has weighs 0."""
-    plain = TextVectorizer(words=len(vocabulary))
-    parts = {name: value for name, value in vars(plain).items() if not name.endswith("_")}
-    counter = TextVectorizer.from_parts(parts, vocabulary, np.ones(len(vocabulary), np.float32), len(texts))
-    counts = counter.counts(texts)
+    ones = np.ones(len(vocabulary), np.float32)
+    counts = TextVectorizer.from_vocabulary(vocabulary, ones, len(texts)).counts(texts)
     frequency = np.maximum(np.bincount(counts.indices, minlength=len(vocabulary)), 1)
     idf = inverse_document_frequency(frequency, len(texts))
-    return TextVectorizer.from_parts(parts, vocabulary, idf, len(texts)).tfidf(counts)
+    return TextVectorizer.from_vocabulary(vocabulary, idf, len(texts)).tfidf(counts)
 
 
 def _notes(texts: ContentTexts) -> list[str]:

@@ -104,9 +104,10 @@ def count_japanese(documents: Collection, words: int | None) -> tuple[TextVector
     """
     whole = TextVectorizer(words=None, language="ja")
     counts = whole.fit_counts(track(documents.full_texts(), "reading Japanese words", len(documents)))
-    kept = [column for column, word in enumerate(whole.vocabulary_) if not _LATIN.search(word)][:words]
-    vocabulary = [whole.vocabulary_[column] for column in kept]
-    vectorizer = TextVectorizer.from_parts(whole.params(), vocabulary, whole.idf_[kept], whole.n_docs_)
+    latin = [_LATIN.search(word) is not None for word in whole.vocabulary_]
+    kept = np.flatnonzero(~np.array(latin))[:words]
+    vocabulary = [whole.vocabulary_[column] for column in kept.tolist()]
+    vectorizer = TextVectorizer.from_vocabulary(vocabulary, whole.idf_[kept], whole.n_docs_, words=None, language="ja")
     return vectorizer, sp.csr_array(counts[:, kept])
 
 

@@ -7,13 +7,13 @@ logarithmic counts or smoothed idf do, by rank loss, MAP and P@10 alike.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.core import TacitError, check_choice, check_features, check_fitted, check_number
+from tacit.core import Estimator, TacitError, check_choice, check_features, check_fitted, check_number
 from tacit.features.text.counting import WordStream, read_words
 from tacit.features.text.grams import GramTable
 from tacit.features.text.stop_words import StopWords
@@ -22,7 +22,7 @@ from tacit.features.text.vocabulary import choose_vocabulary
 from tacit.features.text.weighting import IDF_NAMES, TF_NAMES, inverse_document_frequency, weigh
 
 
-class TextVectorizer:
+class TextVectorizer(Estimator):
     """Counts words of texts and weighs them by tf-idf.
 
     words: how many of the most frequent words (or n-grams) to keep, None for all.
@@ -43,6 +43,8 @@ class TextVectorizer:
     >>> vectorizer.transform(["a dog or a cat"]).toarray().round(3)
     array([[0.   , 0.346, 0.938, 0.   ]], dtype=float32)
     """
+
+    _fitted: ClassVar = {"vocabulary_": "strings", "idf_": "words", "n_docs_": ""}
 
     def __init__(
         self,
@@ -111,36 +113,35 @@ class TextVectorizer:
         """`fit`, and the tf-idf rows of the same texts, which are read once."""
         return self.tfidf(self.fit_counts(texts))
 
-    def params(self) -> dict[str, Any]:
-        """All parameters in a form fit for JSON; stop words are spelled out."""
-        check_fitted(self, "vocabulary_")
-        words = None if self.words is None else int(self.words)
-        numbers = {"words": words, "ngrams": [int(size) for size in self.ngrams], "min_df": int(self.min_df)}
-        return numbers | self.tokenizer_.spec() | {"tf": self.tf, "idf": self.idf}
+    def _stored_params(self) -> dict[str, Any]:
+        """Stop words are spelled out, since a file of them may change."""
+        return self.get_params(deep=False) | self.tokenizer_.spec()
+
+    def _check_loaded(self) -> None:
+        vocabulary, idf = self.vocabulary_, self.idf_
+        if idf.shape != (len(vocabulary),) or not np.isfinite(idf).all():
+            raise TacitError(f"idf has shape {idf.shape}, want {len(vocabulary)} finite numbers, one for each word")
+        if len(set(vocabulary)) != len(vocabulary):
+            raise TacitError("vocabulary holds a word twice, want distinct words")
+        check_number("n_docs", self.n_docs_, low=0, whole=True)
+        self._keep(self._checked_tokenizer(), vocabulary, GramTable(vocabulary), idf, self.n_docs_)
 
     @classmethod
-    def from_parts(
-        cls, params: Mapping[str, Any], vocabulary: Sequence[str], idf: np.ndarray, n_docs: int
-    ) -> TextVectorizer:
-        """The fitted vectorizer that `params()`, `vocabulary_`, `idf_` and `n_docs_` came from.
+    def from_vocabulary(cls, vocabulary: Sequence[str], idf: np.ndarray, n_docs: int, **params: Any) -> Self:
+        """A fitted vectorizer with these words and their idf.
 
-        >>> first = TextVectorizer(ngrams=(1, 2)).fit(["new york", "new jersey"])
-        >>> again = TextVectorizer.from_parts(first.params(), first.vocabulary_, first.idf_, first.n_docs_)
+        >>> first = TextVectorizer().fit(["new york", "new jersey"])
+        >>> again = TextVectorizer.from_vocabulary(first.vocabulary_, first.idf_, first.n_docs_)
         >>> (again.transform(["york new york"]) != first.transform(["york new york"])).nnz
         0
         """
-        try:
-            vectorizer = cls(**params)
-        except TypeError as error:
-            raise TacitError(f"parameters of a vectorizer are not understood: {error}") from error
-        tokenizer = vectorizer._checked_tokenizer()
-        vocabulary = list(vocabulary)
-        idf = np.asarray(idf, np.float32)
-        if idf.shape != (len(vocabulary),) or not np.isfinite(idf).all():
-            raise TacitError(f"idf has shape {idf.shape}, want {len(vocabulary)} finite numbers, one for each word")
-        if len(set(vocabulary)) != len(vocabulary) or not all(isinstance(gram, str) for gram in vocabulary):
-            raise TacitError("vocabulary holds a word twice or something that is no string, want distinct words")
-        vectorizer._keep(tokenizer, vocabulary, GramTable(vocabulary), idf, n_docs)
+        vectorizer = cls(**params)
+        vectorizer.vocabulary_, vectorizer.idf_, vectorizer.n_docs_ = (
+            list(vocabulary),
+            np.asarray(idf, np.float32),
+            n_docs,
+        )
+        vectorizer._check_loaded()
         return vectorizer
 
     def _checked_tokenizer(self) -> Tokenizer:

@@ -7,7 +7,6 @@ all words first. Each block of a row has unit length by itself, so neither drown
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -66,15 +65,6 @@ class WordGramVectorizer(TextVectorizer):
     def _weigh(self, counts: sp.csr_array) -> sp.csr_array:
         first = self.grams_from_
         return _side_by_side(self._weigh_columns(counts, 0, first), self._weigh_columns(counts, first, counts.shape[1]))
-
-    def params(self) -> dict[str, Any]:
-        """All parameters in a form fit for JSON; stop words are spelled out."""
-        numbers = {name: None if most is None else int(most) for name, most in self._most().items()}
-        return numbers | self.tokenizer_.spec()
-
-    def _most(self) -> dict[str, int | None]:
-        check_fitted(self, "vocabulary_")
-        return {"words": self.words, "grams": self.grams}
 
 
 def _side_by_side(words: sp.csr_array, grams: sp.csr_array) -> sp.csr_array:

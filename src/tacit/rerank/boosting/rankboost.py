@@ -118,7 +118,7 @@ class RankBoostRanker(ListRanker):
 
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
         """Scores of rows after each round; the last are those of `predict`."""
-        self._check_is_fitted()
+        self._check_fitted()
         table = self._checked(X, reset=False)
         scores = np.zeros(len(table))
         for added in self.stumps_.outputs(table):
@@ -135,7 +135,7 @@ class RankBoostRanker(ListRanker):
         >>> [(reason.feature, reason.threshold, round(reason.value, 3)) for reason in ranker.explain(X, 0, 1)]
         [(0, 0.5, 0.805)]
         """
-        self._check_is_fitted()
+        self._check_fitted()
         table = self._checked(X, reset=False)
         for row in (a, b):
             check_number("row", row, low=0, high=len(table) - 1, whole=True)

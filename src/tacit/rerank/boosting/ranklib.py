@@ -34,7 +34,7 @@ def format_ranklib(ranker: ListRanker) -> str:
     """
     if not isinstance(ranker, RankBoostRanker):
         raise UsageError(f"the model is a {type(ranker).__name__}; RankLib's form is for stumps, want rankboost")
-    ranker._check_is_fitted()
+    ranker._check_fitted()
     stumps = ranker.stumps_
     if not len(stumps.features):
         raise TacitError("the model has no stump: no feature told rows apart, and RankLib reads no empty model")

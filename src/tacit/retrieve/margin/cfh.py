@@ -209,7 +209,7 @@ class CfhRanker(CollectionRanker):
         factors = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
         return sp.csr_array(sp.diags_array(factors) @ sp.csr_array(rows).astype(np.float64))
 
-    def _check_fitted(self) -> None:
+    def _check_loaded(self) -> None:
         n_single, n_dims = self._n_single(), self.query_table_.shape[1]
         fits = len(self.query_table_) <= n_single <= self.n_features_ and self.map_.shape[1] <= n_single
         if not fits or self.item_vectors_.shape[1] != 2 * n_dims:

@@ -249,7 +249,7 @@ class EmbeddingRanker(CollectionRanker):
         self.item_vectors_ = np.concatenate([self.item_vectors_, self.embed_items(items)])
         self.items_ = append_rows(self.items_, items)
 
-    def _check_fitted(self) -> None:
+    def _check_loaded(self) -> None:
         check_choice("items", self.items, ITEM_FORMS)
         check_choice("identity", self.identity, IDENTITIES)
         if not sp.issparse(self.items_) or sp.issparse(self.item_vectors_) or sp.issparse(self.query_table_):

@@ -151,8 +151,8 @@ class HtrPairsRanker(CollectionRanker):
         self.item_vectors_ = np.concatenate([self.item_vectors_, vectors])
         self.__dict__.pop("_members", None)
 
-    def _check_fitted(self) -> None:
+    def _check_loaded(self) -> None:
         if not sp.issparse(self.items_):
             raise TacitError("items are a dense matrix, want a sparse one")
         for member in self._members:
-            member._check_fitted()
+            member._check_loaded()

@@ -61,8 +61,8 @@ class FullPairRanker(WordPairRanker):
     def _weights_of(self, words: np.ndarray, item_words: np.ndarray) -> np.ndarray:
         return self.weights_[np.ix_(words, item_words)].astype(np.float64)
 
-    def _check_fitted(self) -> None:
-        super()._check_fitted()
+    def _check_loaded(self) -> None:
+        super()._check_loaded()
         if not isinstance(self.weights_, np.ndarray):
             raise StoreError("the weights are a sparse matrix, want a dense one")
 
@@ -119,8 +119,8 @@ class HashedPairRanker(WordPairRanker):
         places = (words[:, None].astype(np.int64) * PRIME + item_words[None, :]) % len(self.places_)
         return self.places_[places].astype(np.float64) + self.alpha_ * (words[:, None] == item_words[None, :])
 
-    def _check_fitted(self) -> None:
-        super()._check_fitted()
+    def _check_loaded(self) -> None:
+        super()._check_loaded()
         if len(self.places_) != self.n_places or self.n_places < self.items_.shape[1]:
             raise StoreError(
                 f"the table has {len(self.places_)} places, want {self.n_places}, for {self.items_.shape[1]} item words"
@@ -184,8 +184,8 @@ class SparsePairRanker(FullPairRanker):
     def _weights_of(self, words: np.ndarray, item_words: np.ndarray) -> np.ndarray:
         return self.weights_[words][:, item_words].toarray().astype(np.float64)
 
-    def _check_fitted(self) -> None:
-        WordPairRanker._check_fitted(self)
+    def _check_loaded(self) -> None:
+        WordPairRanker._check_loaded(self)
         if not sp.issparse(self.weights_):
             raise StoreError("the weights are a dense matrix, want a sparse one")
 

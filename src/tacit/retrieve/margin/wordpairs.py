@@ -153,7 +153,7 @@ class WordPairRanker(CollectionRanker):
         is_shared = self.identity != "none" and word == item_word  # two dictionaries may share numbers, not words
         return Term("word" if is_shared else "pair", word, item_word, value)
 
-    def _check_fitted(self) -> None:
+    def _check_loaded(self) -> None:
         if self.identity not in self.identities:
             raise StoreError(f"identity is {self.identity!r}, want one of {', '.join(self.identities)}")
         if not sp.issparse(self.items_):
