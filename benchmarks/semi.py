@@ -20,7 +20,7 @@ import numpy as np
 
 from tacit.core import one_blas_thread
 from tacit.experiments.letor_task import cut_labels, read_letor_corpus
-from tacit.rerank import get_list_system
+from tacit.rerank import get_method
 from tacit.rerank.gradient.losses import SwapLoss
 from tacit.rerank.gradient.neighbours import find_neighbours
 from tacit.rerank.gradient.regularizer import NeighbourRegularizer
@@ -71,7 +71,7 @@ def fit_seconds(rows: Rows) -> float:
     times = []
     for _ in range(2):
         begin = time.process_time()
-        get_list_system("standing").make().fit(rows.X, rows.y, rows.list_of)
+        get_method("standing").make().fit(rows.X, rows.y, rows.list_of)
         times.append(time.process_time() - begin)
     return min(times)
 
@@ -102,7 +102,7 @@ def main() -> None:
             print(f"standing, {name} x {COPIES}: {shown} s, slope {slope(seconds):.2f}")
     for name in ("sslambdarank", "standing"):
         begin = time.perf_counter()
-        get_list_system(name).make().fit(train.X, train.y, train.qid, validation=vali)
+        get_method(name).make().fit(train.X, train.y, train.qid, validation=vali)
         print(f"{name} on MQ2008, all its choices: {time.perf_counter() - begin:.1f} s (want < 60)")
 
 

@@ -15,12 +15,12 @@ import numpy as np
 
 from tacit.experiments.letor_task import LETOR_SETS, LetorCorpus, cut_labels, measure_lists, read_letor_corpus
 from tacit.metrics import compare
-from tacit.rerank import BradleyTerryRanker, ListRanker, StandingRanker, get_list_system
+from tacit.rerank import BradleyTerryRanker, ListRanker, StandingRanker, get_method
 
 SHARES, SEEDS = (0.05, 0.1, 0.2), range(10, 16)
 RANKERS: dict[str, ListRanker] = {
     "linear": BradleyTerryRanker(n_hidden=0, l2=1.0),
-    "ssbt": get_list_system("ssbt").make(),
+    "ssbt": get_method("ssbt").make(),
     "standing": StandingRanker(),
     "view quantiles": StandingRanker(view="quantiles"),
     "view places": StandingRanker(view="places"),

@@ -12,7 +12,7 @@ LEARN = """
 import numpy as np
 import scipy.sparse as sp
 from tacit.core import Links
-from tacit.rerank import get_list_system
+from tacit.rerank import get_method
 from tacit.retrieve import GraphEmbedding, get_system
 
 rng = np.random.default_rng(0)
@@ -28,7 +28,7 @@ for name in ("ssi-uv-d", "htr-residual", "hash-1m-i", "ssi-sparse-10", "htr-reco
 X, qid = rng.normal(size=(120, 6)), np.repeat(np.arange(6), 20)
 y = np.where(rng.random(120) < 0.5, np.nan, (X[:, 0] > 0) + (X[:, 1] > 0.5))
 for name in ("rankboost", "iw", "fg", "ssbt", "sslambdarank", "auc-semi", "manifold", "rankboost-semi"):
-    ranker = get_list_system(name).make(0, 1).fit(X, y, qid)
+    ranker = get_method(name).offer(seed=0, threads=1).fit(X, y, qid)
     print(name, ranker.predict(X, qid).tobytes().hex())
 """
 

@@ -16,7 +16,7 @@ from tacit.experiments.feedback.experiment import (
 )
 from tacit.experiments.request import Request
 from tacit.features.query_document import MEASURES
-from tacit.rerank import LIST_SYSTEMS
+from tacit.rerank import METHODS
 
 
 def made_up(seed=0, n=40):
@@ -41,7 +41,7 @@ def test_known_are_the_first_and_nothing_else():
 
 @pytest.mark.parametrize("system", sorted(set(SETTINGS) - {"bm25", "prf", "prf-neg"}))
 def test_systems_learn_from_five_and_score_all(system):
-    assert system == "searcher" or system in LIST_SYSTEMS
+    assert system == "searcher" or system in METHODS
     item = made_up()
     scores = score_list(system, SETTINGS[system][0], item, 5)
     assert scores.shape == (40,)

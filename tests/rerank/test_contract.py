@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tacit.core import Lists, TacitError
-from tacit.rerank import LIST_SYSTEMS
+from tacit.rerank import METHODS
 from tacit.rerank.rows import group_rows
 from tacit.search import load, save
 from tacit.store import check_storable
@@ -14,12 +14,12 @@ SMALL_BUDGETS = {"n_rounds": 12, "max_rounds": 2, "n_epochs": 4, "n_trees": 5, "
 # These look at judged rows alone; all others use the unjudged ones as well, if only to bring features to one scale.
 SUPERVISED = ("rankboost", "adacost", "lightgbm")
 
-every_system = pytest.mark.parametrize("name", LIST_SYSTEMS)
+every_system = pytest.mark.parametrize("name", METHODS)
 
 
 def make(name, **params):
     """The system with budgets that let a test over all systems end in seconds."""
-    ranker = LIST_SYSTEMS[name].make()
+    ranker = METHODS[name].make()
     known = ranker.get_params(deep=False)
     return ranker.set_params(**{key: value for key, value in (SMALL_BUDGETS | params).items() if key in known})
 
@@ -62,7 +62,7 @@ def test_the_way_in_which_unjudged_is_written_changes_nothing(name):
     assert np.array_equal(by_nan, by_number)
 
 
-@pytest.mark.parametrize("name", [name for name in SUPERVISED if name in LIST_SYSTEMS])
+@pytest.mark.parametrize("name", [name for name in SUPERVISED if name in METHODS])
 def test_unjudged_rows_teach_a_supervised_system_nothing(name):
     X, y, qid = world()
     judged = ~np.isnan(y)
@@ -71,7 +71,7 @@ def test_unjudged_rows_teach_a_supervised_system_nothing(name):
     np.testing.assert_allclose(with_all, without, atol=1e-9)
 
 
-@pytest.mark.parametrize("name", [name for name in LIST_SYSTEMS if "threads" in make(name).get_params(deep=False)])
+@pytest.mark.parametrize("name", [name for name in METHODS if "threads" in make(name).get_params(deep=False)])
 def test_the_number_of_threads_changes_no_bit(name):
     X, y, qid = world()
     one, two, four = (fitted(name, X, y, qid, threads=n).predict(X, qid) for n in (1, 2, 4))

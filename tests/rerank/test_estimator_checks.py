@@ -8,7 +8,7 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tacit.metrics import evaluate_rows
-from tacit.rerank import LIST_SYSTEMS
+from tacit.rerank import METHODS
 from tacit.rerank.boosting.rankboost import RankBoostRanker
 
 SMALL_BUDGETS = {"n_rounds": 6, "max_rounds": 1, "n_epochs": 2, "n_trees": 3, "n_leaf_rows": 1, "alpha": 0.5}
@@ -33,7 +33,7 @@ EXPECTED_FAILURES = {
 
 def small(name):
     """The system with budgets that let all checks end in seconds; what is checked is not how well it ranks."""
-    ranker = LIST_SYSTEMS[name].make()
+    ranker = METHODS[name].make()
     known = ranker.get_params(deep=False)
     return ranker.set_params(**{key: value for key, value in SMALL_BUDGETS.items() if key in known})
 
@@ -44,7 +44,7 @@ def expected_failures(ranker):
 
 
 @pytest.mark.filterwarnings("ignore")
-@parametrize_with_checks([small(name) for name in LIST_SYSTEMS], expected_failed_checks=expected_failures)
+@parametrize_with_checks([small(name) for name in METHODS], expected_failed_checks=expected_failures)
 def test_scikit_learn_accepts(estimator, check):
     check(estimator)
 

@@ -59,10 +59,10 @@ def test_the_full_point_is_what_the_method_gives():
     lists = world()
     part = fold_parts(lists, draw_folds(lists))[:1]
     (point,) = learning_curve(part, ["linear"], shares=(1.0,))
-    from tacit.rerank import get_list_system
+    from tacit.rerank import get_method
 
     train = cut_labels(part[0].train, 1.0, 0)
-    ranker = get_list_system("linear").make().fit(train.X, train.y, train.qid, validation=part[0].vali)
+    ranker = get_method("linear").make().fit(train.X, train.y, train.qid, validation=part[0].vali)
     assert point.mean == pytest.approx(ranker.score(part[0].test.X, part[0].test.y, part[0].test.qid))
 
 

@@ -12,7 +12,7 @@ from tacit.data import Preferences, document_names
 from tacit.data.letor.folds import Fold
 from tacit.metrics import parse_measure
 from tacit.rerank.base import ListRanker
-from tacit.rerank.registry import get_list_system
+from tacit.rerank.registry import get_method
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class RankingTask:
 
     def make(self) -> ListRanker:
         """An unfitted ranker."""
-        ranker = get_list_system(self.method).make(self.seed, self.threads)
+        ranker = get_method(self.method).offer(seed=self.seed, threads=self.threads)
         if self.measure is not None:
             parse_measure(self.measure)
             if "measure" not in ranker.get_params(deep=False):

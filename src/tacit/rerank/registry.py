@@ -1,151 +1,192 @@
-"""The rankers of feature lists by the names that the command line and the experiments use.
+"""Rankers of feature lists by the names that the command line and the experiments use.
 
-A method joins by one line: its name, where it lives, with which parameters, and what it is.
+To add a method, add one entry: its name, its family, its class, one line of description, and the parameters in which
+it differs from the defaults of the class.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from tacit.core import Method, check_choice
 
-from tacit.core import check_choice
-
-if TYPE_CHECKING:
-    from tacit.rerank.base import ListRanker
-
-
-@dataclass(frozen=True)
-class ListSystem:
-    """A named way to rank feature lists; `home` is "module:Class" in this room."""
-
-    name: str
-    home: str
-    summary: str
-    params: Mapping[str, Any] = field(default_factory=dict)
-
-    def make(self, seed: int = 0, threads: int | None = None) -> ListRanker:
-        """An unfitted ranker; seed and threads reach those that have a use for them."""
-        module, name = self.home.split(":")
-        kind = getattr(import_module(f"tacit.rerank.{module}"), name)
-        offered = {"seed": seed, "threads": threads} | dict(self.params)
-        known = kind._get_param_names()
-        ranker: ListRanker = kind(**{key: value for key, value in offered.items() if key in known})
-        return ranker
-
-
-# What linear and semi-supervised rankers choose from on validation; the first is for few labels.
+# L2 penalties of the linear baseline, chosen on validation lists; without any the first is taken.
 LINEAR_DECAYS = (1.0, 0.1, 0.01)
-# What ssbt and sslambdarank take from unjudged rows: expected pairs, quantiles, the price of decay, and neighbours
-# where validation wants them.
-UNJUDGED = {
-    "expected": 0.5, "beta": (0.0, 1.0, 10.0), "n_neighbours": 10, "scale": "quantiles", "decorrelate": 0.5,
-}  # fmt: skip
+# Parameters of ssbt and sslambdarank: expected pairs, quantiles within lists, decorrelated decay, and neighbours
+# where validation lists prefer them.
+SEMI_SUPERVISED = {
+    "n_hidden": 0,
+    "l2": (1.0, 0.1),
+    "n_epochs": 50,
+    "expected": 0.5,
+    "beta": (0.0, 1.0, 10.0),
+    "n_neighbours": 10,
+    "scale": "quantiles",
+    "decorrelate": 0.5,
+}
 
-_SYSTEMS: tuple[ListSystem, ...] = (
-    ListSystem(
-        "rankboost", "boosting.rankboost:RankBoostRanker", "stumps, each against the pairs still ordered wrongly"
+_METHODS: tuple[Method, ...] = (
+    Method(
+        "rankboost",
+        "boosting",
+        "tacit.rerank.boosting.rankboost:RankBoostRanker",
+        "Boosted decision stumps, each fitted to the pairs that are still in the wrong order",
     ),
-    ListSystem(
-        "adacost", "boosting.adacost:AdaCostRanker", "rankboost in which the weights of pairs are costs of mistakes"
+    Method(
+        "adacost",
+        "boosting",
+        "tacit.rerank.boosting.adacost:AdaCostRanker",
+        "RankBoost in which the weights of pairs are costs of mistakes",
     ),
-    ListSystem(
-        "fg",
-        "transduction.ranker:TransductiveRanker",
-        "a ranker for each list, on features that kernel PCA finds in it",
-        {"discover": "kernel-pca"},
+    Method(
+        "sslambdamart",
+        "boosting",
+        "tacit.rerank.boosting.lambdamart:LambdaMartRanker",
+        "Trees fitted to the gradients of sslambdarank (extra bench)",
     ),
-    ListSystem(
-        "iw",
-        "transduction.ranker:TransductiveRanker",
-        "a ranker for each list, from training pairs that are like its own",
-        {"adapt": "kliep"},
+    Method(
+        "lightgbm",
+        "boosting",
+        "tacit.rerank.boosting.lightgbm:LightGbmRanker",
+        "LambdaMART of LightGBM on judged rows (extra bench)",
     ),
-    ListSystem(
-        "fg+iw",
-        "transduction.ranker:TransductiveRanker",
-        "both, the weights by the features found",
-        {"discover": "kernel-pca", "adapt": "kliep"},
+    Method(
+        "rankboost-semi",
+        "boosting",
+        "tacit.rerank.boosting.semi:SemiRankBoostRanker",
+        "RankBoost with grades of unjudged rows guessed from their neighbours",
     ),
-    ListSystem(
-        "kpca-train",
-        "transduction.discovery:DiscoveredFeaturesRanker",
-        "one ranker, each list by directions of its own",
+    Method(
+        "auc-logistic", "linear", "tacit.rerank.linear.auc:AucRanker", "Linear, exponential AUC loss in linear time"
     ),
-    ListSystem(
-        "kpca-pooled",
-        "transduction.discovery:DiscoveredFeaturesRanker",
-        "one ranker, all lists by directions of the training documents",
-        {"source": "pooled"},
-    ),
-    ListSystem(
-        "fg-precomputed",
-        "transduction.ranker:TransductiveRanker",
-        "rankers of clusters of lists, mixed by principal angles",
-        {"discover": "kernel-pca", "mode": "precomputed"},
-    ),
-    ListSystem(
-        "iw-precomputed",
-        "transduction.ranker:TransductiveRanker",
-        "rankers of random weightings, mixed by mean embeddings",
-        {"adapt": "kliep", "mode": "precomputed"},
-    ),
-    ListSystem(
-        "guarded",
-        "transduction.guarded:GuardedRanker",
-        "rankboost and a linear fg, each trusted as validation lists bear it out",
-    ),
-    ListSystem("auc-logistic", "linear.auc:AucRanker", "linear, exponential AUC loss in linear time"),
-    ListSystem("auc-semi", "linear.auc:SemiAucRanker", "auc-logistic and the manifold order of the best unjudged rows"),
-    ListSystem(
-        "manifold",
-        "propagation.manifold:ManifoldRanker",
-        "manifold ranking: relevance spreads to neighbours, own lists only",
-    ),
-    ListSystem(
+    Method(
+        "auc-semi",
         "linear",
-        "gradient.bradley_terry:BradleyTerryRanker",
-        "linear pairwise logistic model: the honest baseline",
+        "tacit.rerank.linear.auc:SemiAucRanker",
+        "auc-logistic with the manifold order of the best unjudged rows",
+    ),
+    Method(
+        "standing",
+        "linear",
+        "tacit.rerank.linear.standing:StandingRanker",
+        "Regression of grades on the position of a row in its whole list, judged or not, with list effects",
+    ),
+    Method("ranksvm", "linear", "tacit.rerank.linear.ranksvm:RankSvmRanker", "Linear SVM of differences of rows"),
+    Method(
+        "tsvm",
+        "linear",
+        "tacit.rerank.linear.tsvm:TransductiveSvmRanker",
+        "Transductive SVM: labels of unjudged rows are guessed and switched",
+    ),
+    Method(
+        "linear",
+        "gradient",
+        "tacit.rerank.gradient.bradley_terry:BradleyTerryRanker",
+        "Linear pairwise logistic model, the supervised baseline",
         {"n_hidden": 0, "l2": LINEAR_DECAYS},
     ),
-    ListSystem("bt", "gradient.bradley_terry:BradleyTerryRanker", "Bradley-Terry, one hidden layer"),
-    ListSystem(
+    Method(
+        "bt",
+        "gradient",
+        "tacit.rerank.gradient.bradley_terry:BradleyTerryRanker",
+        "Bradley-Terry model with one hidden layer",
+    ),
+    Method(
         "ssbt",
-        "gradient.bradley_terry:BradleyTerryRanker",
-        "linear, with the preference regularizer, expected pairs and quantiles of lists",
-        {"n_hidden": 0, "l2": (1.0, 0.1), "n_epochs": 50} | UNJUDGED,
+        "gradient",
+        "tacit.rerank.gradient.bradley_terry:BradleyTerryRanker",
+        "Linear, with the preference regularizer, expected pairs and quantiles of lists",
+        SEMI_SUPERVISED,
     ),
-    ListSystem(
-        "standing",
-        "linear.standing:StandingRanker",
-        "grades regressed on how a row stands in its whole list, judged or not; with effects of lists",
+    Method(
+        "lambdarank",
+        "gradient",
+        "tacit.rerank.gradient.lambdarank:LambdaRankRanker",
+        "Pairs weighted by the change of nDCG when they are swapped",
     ),
-    ListSystem(
-        "lambdarank", "gradient.lambdarank:LambdaRankRanker", "pairs weighted by what their swap changes in nDCG"
-    ),
-    ListSystem(
+    Method(
         "sslambdarank",
-        "gradient.lambdarank:LambdaRankRanker",
-        "linear lambdarank, with the rank-sensitive preference regularizer and all else that ssbt has",
-        {"n_hidden": 0, "l2": (1.0, 0.1), "n_epochs": 50} | UNJUDGED,
+        "gradient",
+        "tacit.rerank.gradient.lambdarank:LambdaRankRanker",
+        "Linear lambdarank, with the rank-sensitive preference regularizer and the terms of ssbt",
+        SEMI_SUPERVISED,
     ),
-    ListSystem(
-        "sslambdamart", "boosting.lambdamart:LambdaMartRanker", "trees on the gradients of sslambdarank (extra bench)"
+    Method(
+        "manifold",
+        "propagation",
+        "tacit.rerank.propagation.manifold:ManifoldRanker",
+        "Manifold ranking: relevance spreads to neighbours; reads the labels of its own lists only",
     ),
-    ListSystem("lightgbm", "boosting.lightgbm:LightGbmRanker", "LambdaMART of LightGBM on judged rows (extra bench)"),
-    ListSystem("ranksvm", "linear.ranksvm:RankSvmRanker", "linear SVM of differences"),
-    ListSystem("tsvm", "linear.tsvm:TransductiveSvmRanker", "transductive SVM, labels of unjudged rows switched"),
-    ListSystem("rankboost-semi", "boosting.semi:SemiRankBoostRanker", "rankboost, grades guessed from neighbours"),
-    ListSystem(
-        "prf", "propagation.prf:FeedbackRanker", "pseudo relevance feedback: nearness to the top, own lists only"
+    Method(
+        "prf",
+        "propagation",
+        "tacit.rerank.propagation.prf:FeedbackRanker",
+        "Pseudo-relevance feedback: similarity to the top of the list; reads its own lists only",
     ),
-    ListSystem("prf-neg", "propagation.prf:FeedbackRanker", "prf, away from the rest of the list", {"negatives": True}),
+    Method(
+        "prf-neg",
+        "propagation",
+        "tacit.rerank.propagation.prf:FeedbackRanker",
+        "prf, away from the rest of the list",
+        {"negatives": True},
+    ),
+    Method(
+        "fg",
+        "per-list training",
+        "tacit.rerank.transduction.ranker:TransductiveRanker",
+        "A ranker for each list, on features that kernel PCA finds in the list",
+        {"discover": "kernel-pca"},
+    ),
+    Method(
+        "iw",
+        "per-list training",
+        "tacit.rerank.transduction.ranker:TransductiveRanker",
+        "A ranker for each list, with training pairs weighted by their similarity to the list's own",
+        {"adapt": "kliep"},
+    ),
+    Method(
+        "fg+iw",
+        "per-list training",
+        "tacit.rerank.transduction.ranker:TransductiveRanker",
+        "fg and iw together; the weights are computed on the features found",
+        {"discover": "kernel-pca", "adapt": "kliep"},
+    ),
+    Method(
+        "kpca-train",
+        "per-list training",
+        "tacit.rerank.transduction.discovery:DiscoveredFeaturesRanker",
+        "One ranker for all lists; kernel PCA directions of each list",
+    ),
+    Method(
+        "kpca-pooled",
+        "per-list training",
+        "tacit.rerank.transduction.discovery:DiscoveredFeaturesRanker",
+        "One ranker for all lists; kernel PCA directions of the training documents",
+        {"source": "pooled"},
+    ),
+    Method(
+        "fg-precomputed",
+        "per-list training",
+        "tacit.rerank.transduction.ranker:TransductiveRanker",
+        "Rankers of clusters of lists, mixed by principal angles",
+        {"discover": "kernel-pca", "mode": "precomputed"},
+    ),
+    Method(
+        "iw-precomputed",
+        "per-list training",
+        "tacit.rerank.transduction.ranker:TransductiveRanker",
+        "Rankers of random weightings of the training lists, mixed by mean embeddings",
+        {"adapt": "kliep", "mode": "precomputed"},
+    ),
+    Method(
+        "guarded",
+        "per-list training",
+        "tacit.rerank.transduction.guarded:GuardedRanker",
+        "RankBoost and a linear fg, mixed with a weight chosen on validation lists",
+    ),
 )
 
-LIST_SYSTEMS: dict[str, ListSystem] = {system.name: system for system in _SYSTEMS}
+METHODS: dict[str, Method] = {method.name: method for method in _METHODS}
 
 
-def get_list_system(name: str) -> ListSystem:
-    """The system of that name, or an error that lists the names."""
-    return LIST_SYSTEMS[check_choice("method", name, LIST_SYSTEMS)]
+def get_method(name: str) -> Method:
+    """The method of that name; an unknown name is an error that lists all names."""
+    return METHODS[check_choice("method", name, METHODS)]

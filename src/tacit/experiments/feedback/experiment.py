@@ -30,7 +30,7 @@ from tacit.experiments.report import Report, Row
 from tacit.experiments.request import Request
 from tacit.features.query_document import MEASURES as COLUMNS
 from tacit.metrics import evaluate_rows
-from tacit.rerank import LIST_SYSTEMS
+from tacit.rerank import METHODS
 from tacit.search.feedback import feedback_scores
 from tacit.search.text_lists import FIELDS, FieldIndex
 
@@ -169,7 +169,7 @@ def score_list(system: str, setting: Mapping[str, Any], item: JudgedList, m: int
         return feedback_scores(item.bm25, item.content, known >= 1, known < 1)
     given = dict(setting)
     extra = {"content": _content(item, m)} if given.pop("near", "") == "content" else {}
-    ranker = LIST_SYSTEMS[system].make().set_params(**given)
+    ranker = METHODS[system].make().set_params(**given)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a short list that is all alike is no news a thousand times over

@@ -32,7 +32,7 @@ from tacit.experiments.preference.tables import EXTRA_SETTINGS, preference_table
 from tacit.experiments.report import Report, Row
 from tacit.experiments.request import Request
 from tacit.rerank.linear.standing import BY_EVIDENCE
-from tacit.rerank.registry import get_list_system
+from tacit.rerank.registry import get_method
 from tacit.rerank.rows import graded_pairs
 
 SYSTEMS = (
@@ -109,7 +109,7 @@ def run(request: Request) -> Report:
                 check_choice("labels", request.labels or "random", ("random", "top")))  # fmt: skip
     cells = list(_cells(request, task))
     for system in {cell["system"] for cell in cells} - set(VARIANTS):
-        get_list_system(system)  # a wrong name is told before the work
+        get_method(system)  # a wrong name is told before the work
     cache = CellCache(request.cells if request.full else None)
     rows: list[Row] = []
     for cell in track(cells, f"preference on {name}"):
@@ -147,7 +147,7 @@ def _cells(request: Request, task: Task) -> Iterator[Cell]:
 def measure_cell(task: Task, cell: Cell, threads: int | None) -> Row:
     """Fit and measure one system on all folds."""
     name, changed = VARIANTS.get(cell["system"], (cell["system"], {}))
-    system = get_list_system(name)
+    method = get_method(name)
     changed = changed | ({"beta": EFFECT_BETA} if "n_neighbours" in cell else {})
     changed = changed | {name: cell[name] for name in (*EFFECTS, "view") if name in cell}
     changed = changed | PARTS.get(cell.get("without", ""), {})
@@ -155,7 +155,7 @@ def measure_cell(task: Task, cell: Cell, threads: int | None) -> Row:
     begin = time.perf_counter()
 
     def score(fold: FoldLists) -> np.ndarray:
-        ranker = system.make(cell["seed"], threads).set_params(**changed)
+        ranker = method.offer(seed=cell["seed"], threads=threads).set_params(**changed)
         ranker.fit(fold.train.X, fold.train.y, fold.train.qid, validation=fold.vali)
         chosen.append(ranker.chosen())
         return ranker.predict(fold.test.X, fold.test.qid)
@@ -186,8 +186,8 @@ def labelled_pairs(task: Task, cells: Sequence[Cell]) -> dict[float, float]:
 
 def _notes(task: Task, request: Request) -> list[str]:
     kept = "max(2, round(share n)) random rows" if task.labels == "random" else "the k best rows by BM25"
-    budget = "; ".join(f"{name} {dict(get_list_system(name).params)}" for name in ("linear", "ssbt", "sslambdarank"))
-    spreads = get_list_system("standing").make().get_params()["score_spread"]
+    budget = "; ".join(f"{name} {dict(get_method(name).params)}" for name in ("linear", "ssbt", "sslambdarank"))
+    spreads = get_method("standing").make().get_params()["score_spread"]
     return [
         task.corpus.summary,
         f"labels of {kept} of each query are kept, in validation as in training; test lists are whole; "

@@ -31,7 +31,7 @@ from tacit.experiments.request import Request
 from tacit.experiments.transduction.analysis import analyse_fold, guard_parts
 from tacit.experiments.transduction.figures import result_figures
 from tacit.metrics import compare_systems
-from tacit.rerank import ListRanker, get_list_system
+from tacit.rerank import ListRanker, get_method
 
 SYSTEMS = (
     "rankboost", "lightgbm", "kpca-train", "kpca-pooled", "fg", "iw", "fg+iw",
@@ -55,7 +55,7 @@ def run(request: Request) -> Report:
     corpus = read_letor_corpus(request.data_folder, request.corpus or LETOR_SETS[0])
     systems = request.systems or SYSTEMS
     for system in systems:
-        get_list_system(system)  # a wrong name is told before minutes of work
+        get_method(system)  # a wrong name is told before minutes of work
     folds = _quick_folds(corpus) if request.quick else list(corpus)
     cache = CellCache(request.cells if request.full else None)
     cells = list(_cells(request, corpus, systems))
@@ -104,7 +104,7 @@ def _measure(cell: Cell, folds: Sequence[FoldLists], request: Request) -> Row:
 
 
 def _make(system: str, request: Request) -> ListRanker:
-    ranker = get_list_system(system).make(request.seed, request.threads)
+    ranker = get_method(system).offer(seed=request.seed, threads=request.threads)
     known = ranker.get_params(deep=False)
     if "n_validation" in known:
         ranker.set_params(n_validation=N_VALIDATION)
