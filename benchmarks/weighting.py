@@ -12,7 +12,7 @@ from pathlib import Path
 from tacit.experiments.links.splits import split_links
 from tacit.experiments.links.task import LinkTask, read_linked_corpus
 from tacit.features import TextVectorizer
-from tacit.retrieve import get_system
+from tacit.retrieve import get_method
 
 
 def main() -> None:
@@ -23,12 +23,12 @@ def main() -> None:
     for name in ("mdn_ja_en", "foldoc"):
         corpus = read_linked_corpus(data, name)
         split = split_links(corpus.links, "queries", 0)
-        rows, system = split.test_queries(1000, 0), get_system("tfidf")
+        rows, method = split.test_queries(1000, 0), get_method("tfidf")
         for tf in ("raw", "log"):
             for idf in ("plain", "smooth"):
                 features = {"tfidf": TextVectorizer(tf=tf, idf=idf).fit_transform(corpus.documents.full_texts())}
                 task = LinkTask(features, features, split, rows, None)
-                found = task.measure(task.fit(system, None, 0), system)
+                found = task.measure(task.fit(method, None, 0))
                 loss, *others = (found[measure].mean() for measure in ("rank_loss", "MAP", "P@10"))
                 print(f"{name:<12}{tf:<6}{idf:<8}{100 * loss:>12.2f}{others[0]:>8.3f}{others[1]:>8.3f}", flush=True)
 

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from tacit.core import Links
 from tacit.rerank import get_method
-from tacit.retrieve import GraphEmbedding, get_system
+from tacit.retrieve import GraphEmbedding, get_method as collection_method
 
 rng = np.random.default_rng(0)
 points = rng.normal(size=(120, 20)).astype(np.float32)
@@ -23,7 +23,7 @@ for features in ("rbf", "linear"):
 rows = sp.csr_array((rng.random((150, 200)) < 0.1) * rng.random((150, 200))).astype(np.float32)
 links = Links(np.arange(149), np.arange(1, 150), 150, 150)
 for name in ("ssi-uv-d", "htr-residual", "hash-1m-i", "ssi-sparse-10", "htr-reconstruction"):
-    ranker = get_system(name).make(37, 0).fit(rows, rows, links)
+    ranker = collection_method(name).offer(dim=37, seed=0).fit(rows, rows, links)
     print(name, ranker.epochs_, ranker.scores(rows).tobytes().hex())
 X, qid = rng.normal(size=(120, 6)), np.repeat(np.arange(6), 20)
 y = np.where(rng.random(120) < 0.5, np.nan, (X[:, 0] > 0) + (X[:, 1] > 0.5))

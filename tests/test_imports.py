@@ -36,7 +36,7 @@ FAMILIES = {
     "features": {"text": ()},
 }
 ABOVE = {
-    "retrieve": {"registry", "state", "mixture", "cross_systems", "__init__"},
+    "retrieve": {"registry", "state", "mixture", "__init__"},
     "rerank": {"registry", "state", "ranking_lists", "learning_curve", "__init__"},
     "data": {"__init__", "trec", "training"},
     "features": {"__init__", "cfh", "query_document"},

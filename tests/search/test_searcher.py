@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tacit.core import Collection, Links, StoreError, TacitError
-from tacit.retrieve import SYSTEMS
+from tacit.retrieve import METHODS
 from tacit.search import Searcher, Training, build_searcher
 
 TEXTS = {
@@ -33,7 +33,9 @@ def training(library):
     return Training(Links(rows[:, 0], rows[:, 1], len(library), len(library)))
 
 
-@pytest.fixture(scope="module", params=sorted(SYSTEMS))
+@pytest.fixture(
+    scope="module", params=sorted(name for name, method in METHODS.items() if not method.estimator.two_dictionaries)
+)
 def searcher(request, library, training):
     return build_searcher(library, request.param, training, dim=4)
 

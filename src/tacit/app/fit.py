@@ -67,11 +67,19 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
 
 def _method(args: argparse.Namespace) -> str:
     """The ranker's name, which must be one of those that can read the given sources."""
-    from tacit.retrieve import get_cross_system, get_system
+    from tacit.core import UsageError
+    from tacit.retrieve import METHODS, get_method
 
     if args.query_corpus:
-        return get_cross_system(args.method or ("ssi-cross-multitask" if args.links else "ssi-cross")).name
-    return get_system(args.method or "bm25").name
+        method = get_method(args.method or ("ssi-cross-multitask" if args.links else "ssi-cross"))
+    else:
+        method = get_method(args.method or "bm25")
+    across = bool(args.query_corpus)
+    if method.estimator.two_dictionaries != across:
+        known = ", ".join(name for name, other in METHODS.items() if other.estimator.two_dictionaries == across)
+        kind = "with --query-corpus" if across else "without --query-corpus"
+        raise UsageError(f"method is {method.name!r}, {kind} want one of {known}")
+    return method.name
 
 
 def _fit(args: argparse.Namespace, method: str, documents: Collection, training: Training | None) -> Searcher:

@@ -66,9 +66,11 @@ class Method:
         return self.estimator(**dict(self.params) | given)
 
     def offer(self, **offered: Any) -> Any:
-        """An unfitted estimator with those of the offered parameters that it has and that are not None."""
-        known = self.estimator._get_param_names()
-        return self.make(**{name: value for name, value in offered.items() if name in known and value is not None})
+        """An unfitted estimator with those of the offered parameters that it has, that are not None and that do not
+        make the method what it is (`params`).
+        """
+        free = set(self.estimator._get_param_names()) - set(self.params)
+        return self.make(**{name: value for name, value in offered.items() if name in free and value is not None})
 
     def parameters(self) -> list[Parameter]:
         """All parameters with the defaults of this method."""

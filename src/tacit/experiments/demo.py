@@ -10,9 +10,10 @@ from tacit.core import Collection, Links
 from tacit.experiments.links.splits import split_links
 from tacit.experiments.links.task import LinkTask, count_words
 from tacit.experiments.report import Report, Row
-from tacit.retrieve import SYSTEMS
+from tacit.retrieve import get_method
 from tacit.search import Searcher
 
+DEMO_METHODS = ("tfidf", "bm25", "lsi", "lsi+tfidf", "ssi-uv", "htr-residual")
 QUESTIONS = (
     "pseudo inverse of a singular matrix",
     "interpolate scattered points",
@@ -35,18 +36,18 @@ class Demo:
 
 
 def run_demo(documents: Collection, links: Links, *, quick: bool = False, seed: int = 0) -> Demo:
-    """Compare every system that is registered for the demonstration on held-out links, and keep the fitted ones."""
+    """Compare the methods of `DEMO_METHODS` on held-out links, and keep the fitted ones."""
     corpus = count_words(documents, links)
     split = split_links(links, "queries", seed)
     rows = split.test_queries(200 if quick else 1000, seed)
     task = LinkTask(corpus.features, corpus.features, split, rows, None)
     table, searchers = [], {}
-    for system in (system for system in SYSTEMS.values() if system.in_demo):
+    for method in map(get_method, DEMO_METHODS):
         start = time.perf_counter()
-        ranker = task.fit(system, 50 if quick else None, seed)
-        values = task.measure(ranker, system)
-        table.append(Row(system.name, values, time.perf_counter() - start, chosen=ranker.chosen()))
-        searchers[system.name] = Searcher(documents, corpus.vectorizer, ranker, system.name)
+        ranker = task.fit(method, 50 if quick else None, seed)
+        values = task.measure(ranker)
+        table.append(Row(method.name, values, time.perf_counter() - start, chosen=ranker.chosen()))
+        searchers[method.name] = Searcher(documents, corpus.vectorizer, ranker, method.name)
     return Demo(Report("demo", "pydocs", seed, table), searchers)
 
 

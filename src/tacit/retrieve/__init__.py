@@ -1,54 +1,63 @@
-"""Rankers of a whole collection: given a query, order every document."""
+"""Rankers of a whole collection: given a query, order every document.
 
-from tacit.retrieve.base import CollectionRanker
-from tacit.retrieve.cross_systems import CROSS_SYSTEMS, CrossSystem, get_cross_system
-from tacit.retrieve.graph.embedding import GraphEmbedding
-from tacit.retrieve.graph.laplacian import LaplacianEigenmaps
-from tacit.retrieve.graph.state import load_embedding, save_embedding
-from tacit.retrieve.latent.cl_lsi import ClLsiRanker
-from tacit.retrieve.latent.lsi import LsiRanker, LsiTfidfRanker
-from tacit.retrieve.latent.reconstruction import ReconstructionRanker
-from tacit.retrieve.lexical.bm25 import Bm25Ranker
-from tacit.retrieve.lexical.cosine import CosineRanker
-from tacit.retrieve.lexical.expansion import QueryExpansionRanker
-from tacit.retrieve.margin.cfh import CfhRanker
-from tacit.retrieve.margin.cross import CrossRanker
-from tacit.retrieve.margin.embedding import EmbeddingRanker
-from tacit.retrieve.margin.htr_pairs import HtrPairsRanker
-from tacit.retrieve.margin.wordpair_forms import FullPairRanker, HashedPairRanker, SparsePairRanker
-from tacit.retrieve.mixture import Mixture, mix
-from tacit.retrieve.registry import (
-    SYSTEMS,
-    System,
-    get_system,
-)
+Names are imported when they are first used.
+"""
 
-__all__ = [
-    "CROSS_SYSTEMS",
-    "SYSTEMS",
-    "Bm25Ranker",
-    "CfhRanker",
-    "ClLsiRanker",
-    "CollectionRanker",
-    "CosineRanker",
-    "CrossRanker",
-    "CrossSystem",
-    "EmbeddingRanker",
-    "FullPairRanker",
-    "GraphEmbedding",
-    "HashedPairRanker",
-    "HtrPairsRanker",
-    "LaplacianEigenmaps",
-    "LsiRanker",
-    "LsiTfidfRanker",
-    "Mixture",
-    "QueryExpansionRanker",
-    "ReconstructionRanker",
-    "SparsePairRanker",
-    "System",
-    "get_cross_system",
-    "get_system",
-    "load_embedding",
-    "mix",
-    "save_embedding",
-]
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tacit.core import lazy_names
+
+if TYPE_CHECKING:
+    from tacit.retrieve.base import CollectionRanker as CollectionRanker
+    from tacit.retrieve.graph.embedding import GraphEmbedding as GraphEmbedding
+    from tacit.retrieve.graph.laplacian import LaplacianEigenmaps as LaplacianEigenmaps
+    from tacit.retrieve.graph.state import load_embedding as load_embedding
+    from tacit.retrieve.graph.state import save_embedding as save_embedding
+    from tacit.retrieve.latent.cl_lsi import ClLsiRanker as ClLsiRanker
+    from tacit.retrieve.latent.lsi import LsiRanker as LsiRanker
+    from tacit.retrieve.latent.lsi import LsiTfidfRanker as LsiTfidfRanker
+    from tacit.retrieve.latent.reconstruction import ReconstructionRanker as ReconstructionRanker
+    from tacit.retrieve.lexical.bm25 import Bm25Ranker as Bm25Ranker
+    from tacit.retrieve.lexical.cosine import CosineRanker as CosineRanker
+    from tacit.retrieve.lexical.expansion import QueryExpansionRanker as QueryExpansionRanker
+    from tacit.retrieve.margin.cfh import CfhRanker as CfhRanker
+    from tacit.retrieve.margin.cross import CrossRanker as CrossRanker
+    from tacit.retrieve.margin.embedding import EmbeddingRanker as EmbeddingRanker
+    from tacit.retrieve.margin.htr_pairs import HtrPairsRanker as HtrPairsRanker
+    from tacit.retrieve.margin.wordpair_forms import FullPairRanker as FullPairRanker
+    from tacit.retrieve.margin.wordpair_forms import HashedPairRanker as HashedPairRanker
+    from tacit.retrieve.margin.wordpair_forms import SparsePairRanker as SparsePairRanker
+    from tacit.retrieve.mixture import Mixture as Mixture
+    from tacit.retrieve.mixture import mix as mix
+    from tacit.retrieve.registry import METHODS as METHODS
+    from tacit.retrieve.registry import get_method as get_method
+
+_HOMES = {
+    "METHODS": "registry",
+    "Bm25Ranker": "lexical.bm25",
+    "CfhRanker": "margin.cfh",
+    "ClLsiRanker": "latent.cl_lsi",
+    "CollectionRanker": "base",
+    "CosineRanker": "lexical.cosine",
+    "CrossRanker": "margin.cross",
+    "EmbeddingRanker": "margin.embedding",
+    "FullPairRanker": "margin.wordpair_forms",
+    "GraphEmbedding": "graph.embedding",
+    "HashedPairRanker": "margin.wordpair_forms",
+    "HtrPairsRanker": "margin.htr_pairs",
+    "LaplacianEigenmaps": "graph.laplacian",
+    "LsiRanker": "latent.lsi",
+    "LsiTfidfRanker": "latent.lsi",
+    "Mixture": "mixture",
+    "QueryExpansionRanker": "lexical.expansion",
+    "ReconstructionRanker": "latent.reconstruction",
+    "SparsePairRanker": "margin.wordpair_forms",
+    "get_method": "registry",
+    "load_embedding": "graph.state",
+    "mix": "mixture",
+    "save_embedding": "graph.state",
+}
+
+__getattr__, __dir__, __all__ = lazy_names(globals(), _HOMES)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import ClassVar, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -32,6 +32,8 @@ from tacit.retrieve.sides import Part
 
 BLOCK_BYTES = 32 << 20  # scores of one block of queries; small enough for a few threads at once
 
+FeatureKind = Literal["tfidf", "counts", "words+grams"]
+
 
 class CollectionRanker(Estimator, ABC):
     """Base of all rankers of collections.
@@ -43,6 +45,21 @@ class CollectionRanker(Estimator, ABC):
     """
 
     _n_features_attribute: ClassVar[str | None] = "n_features_"
+    # What a ranker needs of its user; a form that depends on parameters overrides with a property.
+    learns_from_pairs: ClassVar[bool] = True  # pairs train it, or at least choose a weight
+    needs_pairs: ClassVar[bool] = False
+    two_dictionaries: ClassVar[bool] = False  # query words and item words are counted apart
+    by_word_pairs: ClassVar[bool] = False  # a weight for each pair of words: cost grows with the square of a text
+
+    @property
+    def features(self) -> FeatureKind:
+        """Rows that the ranker reads: "tfidf", "counts", or "words+grams" (tf-idf of words, then of 2-grams)."""
+        return "tfidf"
+
+    @property
+    def needs_links(self) -> bool:
+        """Whether it learns from links between the items beside pairs."""
+        return False
 
     def fit(
         self,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from tacit.core import Collection, TacitError, UsageError, track
 from tacit.features import TextVectorizer
-from tacit.retrieve import CrossRanker, get_cross_system
+from tacit.retrieve import METHODS, get_method
 from tacit.search.searcher import Searcher, Training
 
 
@@ -23,7 +23,7 @@ def build_cross_searcher(
     words: int | None = 30_000,
     seed: int = 0,
 ) -> Searcher:
-    """Fit a ranker of the given name (see `tacit.retrieve.CROSS_SYSTEMS`); `training` has the texts of the queries.
+    """Fit a ranker of the given name (see `tacit.retrieve.METHODS`); `training` has the texts of the queries.
 
     >>> import numpy as np
     >>> from tacit.core import Links
@@ -34,10 +34,13 @@ def build_cross_searcher(
     >>> searcher.search("Hund", k=1)[0].id
     'b'
     """
-    system = get_cross_system(method)
+    ranker = get_method(method).offer(dim=dim, seed=seed)
+    if not ranker.two_dictionaries:
+        known = ", ".join(name for name, other in METHODS.items() if other.estimator.two_dictionaries)
+        raise UsageError(f"method is {method!r}, which reads one dictionary only; want one of {known}")
     if training.queries is None:
         raise UsageError("the texts of the queries are missing, want a collection of them")
-    if system.needs_links and training.links is None:
+    if ranker.needs_links and training.links is None:
         raise UsageError(f"{method} learns from links between the documents as well, and there are none")
     vectorizer = TextVectorizer(words=words, language=language)
     query_vectorizer = TextVectorizer(words=words, language=query_language)
@@ -46,9 +49,6 @@ def build_cross_searcher(
     queries = query_vectorizer.fit_transform(texts)
     if not items.nnz or not queries.nnz:
         raise TacitError(f"no telling word was found in the {'queries' if items.nnz else 'documents'}")
-    ranker = system.make(dim, seed)
-    if isinstance(ranker, CrossRanker):
-        ranker.fit(queries, items, training.pairs, same=False, links=training.links)
-    else:
-        ranker.fit(queries, items, training.pairs, same=False)
+    also = {"links": training.links} if ranker.needs_links else {}
+    ranker.fit(queries, items, training.pairs, same=False, **also)
     return Searcher(documents, vectorizer, ranker, method, query_vectorizer)

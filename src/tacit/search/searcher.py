@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.core import Collection, Features, Links, Ranking, Run, TacitError, check_number, track
+from tacit.core import Collection, Features, Links, Ranking, Run, TacitError, UsageError, check_number, track
 from tacit.features import TextVectorizer, WordGramVectorizer
-from tacit.retrieve import SYSTEMS, CollectionRanker, get_system
+from tacit.retrieve import CollectionRanker, get_method
 from tacit.search.snippets import Snippet, make_snippet
 
 MAX_QUERY_CHARACTERS = 1_000_000  # a whole page is a fair query; a file of a gigabyte is a mistake
@@ -141,7 +141,7 @@ class Searcher:
 
     def features(self, texts: Iterable[str]) -> Features:
         """The rows that the ranker reads, for texts."""
-        return text_features(self.query_vectorizer, texts, self.method)
+        return text_features(self.query_vectorizer, texts, self.ranker)
 
     def save(self, path: str | Path) -> None:
         """Write a model folder."""
@@ -181,32 +181,35 @@ def build_searcher(
     stem: bool = False,
     seed: int = 0,
 ) -> Searcher:
-    """Fit a ranker of the given name (see `tacit.retrieve.SYSTEMS`) on documents, and make them searchable."""
-    system = get_system(method)
+    """Fit a ranker of the given name (see `tacit.retrieve.METHODS`) on documents, and make them searchable."""
+    ranker = get_method(method).offer(dim=dim, seed=seed)
+    if ranker.two_dictionaries:
+        raise UsageError(
+            f"method is {method!r}, which needs queries of another language and their pairs with documents"
+        )
     if not len(documents):
         raise TacitError("the collection has no documents")
-    kind = WordGramVectorizer if system.features == "words+grams" else TextVectorizer
+    kind = WordGramVectorizer if ranker.features == "words+grams" else TextVectorizer
     vectorizer = kind(words=words, language=language, stem=stem)
     items = vectorizer.fit_counts(track(documents.full_texts(), "reading words", len(documents)))
     if not items.nnz:
         raise TacitError(f"no word was found in the {len(documents)} documents")
-    if system.features != "counts":
+    if ranker.features != "counts":
         items = vectorizer.tfidf(items)
     queries, pairs = items, None
     if training is not None:
         pairs = training.pairs
         if training.queries is not None:
-            queries = text_features(vectorizer, training.queries.full_texts(), method)
-    columns = {"grams_from": vectorizer.grams_from_} if isinstance(vectorizer, WordGramVectorizer) else {}
-    ranker = system.make(dim, seed, **columns).fit(queries, items, pairs)
-    return Searcher(documents, vectorizer, ranker, method)
+            queries = text_features(vectorizer, training.queries.full_texts(), ranker)
+    if isinstance(vectorizer, WordGramVectorizer):
+        ranker.set_params(grams_from=vectorizer.grams_from_)
+    return Searcher(documents, vectorizer, ranker.fit(queries, items, pairs), method)
 
 
-def text_features(vectorizer: TextVectorizer, texts: Iterable[str], method: str) -> Features:
-    """Rows of counts or tf-idf, whichever the method reads."""
+def text_features(vectorizer: TextVectorizer, texts: Iterable[str], ranker: CollectionRanker) -> Features:
+    """Rows of counts or tf-idf, whichever the ranker reads."""
     counts = vectorizer.counts(texts)
-    reads_counts = method in SYSTEMS and SYSTEMS[method].features == "counts"
-    return counts if reads_counts else vectorizer.tfidf(counts)
+    return counts if ranker.features == "counts" else vectorizer.tfidf(counts)
 
 
 def _check_question(query: str, k: int) -> None:

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from tacit.core import Links, StoreError, TacitError, UsageError
 from tacit.features import WordGramVectorizer
 from tacit.features.cfh import correlated_words
-from tacit.retrieve import CfhRanker, EmbeddingRanker, get_system
+from tacit.retrieve import METHODS, CfhRanker, EmbeddingRanker, get_method
 from tacit.retrieve.margin.cfh import WEIGHTS
 from tacit.retrieve.margin.lessons import make_lesson
 from tacit.search.models import find_class
@@ -196,7 +196,7 @@ def test_2_grams_are_hashed_from_texts_to_scores(name):
     vectorizer = WordGramVectorizer(grams=30)
     rows = vectorizer.fit_transform(texts)
     start = vectorizer.grams_from_
-    ranker = get_system(name).make(6, 0, grams_from=start)
+    ranker = get_method(name).make(dim=6, grams_from=start)
     ranker.n_words, ranker.k, ranker.n_epochs = 4, 2, 6
     ranker.fit(rows, rows, links)
     table = ranker.map_.toarray()
@@ -213,10 +213,15 @@ def test_2_grams_are_hashed_from_texts_to_scores(name):
 
 
 def test_registered_systems():
-    assert get_system("ssi-uv-n").make(7, 1).n_words == 5000
-    assert get_system("cfh-1gram").make(None, 1).get_params(deep=False)["dim"] == 100
+    assert get_method("ssi-uv-n").offer(dim=7, seed=1).n_words == 5000
+    assert get_method("cfh-1gram").offer(dim=None, seed=1).get_params(deep=False)["dim"] == 100
+    assert get_method("ssi-d").offer(dim=50).dim == 0  # that it has no vectors is the method
+    assert {name for name, method in METHODS.items() if method.make().features == "words+grams"} == {
+        "cfh-2gram",
+        "cfh-1+2gram",
+    }
     with pytest.raises(UsageError, match="cfh-2gram"):
-        get_system("cfh-2grams")
+        get_method("cfh-2grams")
 
 
 @pytest.mark.parametrize(

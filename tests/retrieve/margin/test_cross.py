@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from tacit.core import Links, TacitError, UsageError
-from tacit.retrieve import CROSS_SYSTEMS, ClLsiRanker, CrossRanker, get_cross_system
+from tacit.retrieve import METHODS, ClLsiRanker, CrossRanker, get_method
 from tacit.retrieve.margin.cross_lesson import only_rows
 from tacit.search.models import find_class
 from tacit.store import pack_estimator, unpack_estimator
@@ -33,10 +33,12 @@ def world(seed=0, n_pairs=None):
     return queries, items, Links(pairs[:, 0], pairs[:, 1], n, n), topics
 
 
-@pytest.fixture(scope="module", params=sorted(CROSS_SYSTEMS))
+@pytest.fixture(
+    scope="module", params=sorted(name for name, method in METHODS.items() if method.estimator.two_dictionaries)
+)
 def fitted(request):
     queries, items, pairs, topics = world()
-    ranker = get_cross_system(request.param).make(8, 0)
+    ranker = get_method(request.param).make(dim=8)
     if isinstance(ranker, CrossRanker):
         ranker.fit(queries, items, pairs, same=True, links=pairs)
     else:
@@ -151,8 +153,11 @@ def test_refusals_name_what_is_wanted():
         ClLsiRanker(4).fit(queries, items)
     with pytest.raises(TacitError, match="want 18 as in fit"):
         ClLsiRanker(2).fit(queries, items, pairs).add_items(queries)
-    with pytest.raises(TacitError, match="ssi-cross-multitask"):
-        get_cross_system("ssi-uv")
+
+
+def test_only_methods_with_two_tasks_need_links():
+    needing = [name for name, method in METHODS.items() if method.make().needs_links]
+    assert needing == ["ssi-cross-multitask", "ssi-cross-multitask-target"]
 
 
 def test_only_rows_keeps_whole_rows():

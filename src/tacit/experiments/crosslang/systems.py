@@ -1,6 +1,6 @@
 """Systems of the experiment `crosslang` by name, fitted on a split: functions from query rows to scores.
 
-Names of `CROSS_SYSTEMS`; NAME-dict is a monolingual system asked with word-by-word translations; A+B is a mixture.
+Cross-language names of `METHODS`; NAME-dict is a monolingual method asked with word-by-word translations; A+B a mixture.
 What is part of several rows is fitted once.
 """
 
@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 from tacit.core import Features, Links, check_choice
 from tacit.experiments.crosslang.task import CrossCorpus, CrossSplit, CrossTask
-from tacit.retrieve import CROSS_SYSTEMS, CrossRanker, get_cross_system, get_system, mix
+from tacit.retrieve import METHODS, CrossRanker, get_method, mix
 from tacit.retrieve.validation import ScoreRows
 
 DICTIONARY = {"tfidf-dict": "tfidf", "lsi-dict": "lsi", "ssi-dict": "ssi-uv"}
@@ -75,9 +75,9 @@ class SystemBench:
         start = time.perf_counter()
         if name == "cl-lsi":
             return self._cl_lsi(setting, start)
-        ranker, is_mates = get_cross_system(name).make(setting.dim, self.seed), setting.task == "mates"
-        assert isinstance(ranker, CrossRanker)
-        vars(ranker).update(FOR_MATES if is_mates else {"n_epochs": setting.n_epochs}, threads=self.threads)
+        is_mates = setting.task == "mates"
+        how: dict[str, Any] = FOR_MATES if is_mates else {"n_epochs": setting.n_epochs}
+        ranker = get_method(name).offer(dim=setting.dim, seed=self.seed, threads=self.threads, **how)
         pairs = self.split.train_mates if is_mates else self.split.thinned(setting.share, self.seed)
         ranker.fit(
             self.corpus.queries,
@@ -95,7 +95,7 @@ class SystemBench:
         dims = CL_LSI_DIMS if setting.concepts is None else (setting.concepts,)
         held, found = self._validation(setting), dict[int, tuple[float, ScoreRows]]()
         for dim in dims:
-            ranker = get_cross_system("cl-lsi").make(dim, self.seed)
+            ranker = get_method("cl-lsi").make(dim=dim, seed=self.seed)
             ranker.fit(self.corpus.queries, self._items, self.split.train_mates, same=True)
             score = self._asking(ranker.scores)
             found[dim] = float(held.measure(score)["MAP"].mean()), score
@@ -105,10 +105,9 @@ class SystemBench:
     def _translated(self, name: str, setting: Setting) -> Fitted:
         """A monolingual system on English links, asked with translated words."""
         assert self._translation is not None
-        start, system = time.perf_counter(), get_system(DICTIONARY[name])
-        ranker = system.make(setting.dim if system.needs_pairs else None, self.seed)
-        if system.needs_pairs and setting.n_epochs is not None:
-            vars(ranker)["n_epochs"] = setting.n_epochs
+        start, method = time.perf_counter(), get_method(DICTIONARY[name])
+        learned = {"dim": setting.dim, "n_epochs": setting.n_epochs} if method.estimator.needs_pairs else {}
+        ranker = method.offer(seed=self.seed, **learned)
         ranker.fit(self._items, self._items, self.split.links, self.split.validation, same=True)
         counts = sp.csr_array(self.corpus.query_counts @ self._translation)
         queries = self.corpus.english.vectorizer.tfidf(counts)
@@ -149,7 +148,7 @@ class SystemBench:
 def check_name(name: str) -> None:
     """Raise unless every part of the name is a system."""
     for part in name.split("+"):
-        check_choice("system", part, [*CROSS_SYSTEMS, *DICTIONARY])
+        check_choice("system", part, [*(n for n, m in METHODS.items() if m.estimator.two_dictionaries), *DICTIONARY])
 
 
 def needs_dictionary(name: str) -> bool:

@@ -20,7 +20,7 @@ from tacit.experiments.links.splits import split_links
 from tacit.experiments.links.task import LinkedCorpus, LinkTask, read_linked_corpus
 from tacit.experiments.report import Report, Row
 from tacit.experiments.request import Request
-from tacit.retrieve import get_system
+from tacit.retrieve import get_method
 
 SYSTEMS = (
     "tfidf", "bm25", "qe", "lsi", "lsi+tfidf", "perceptron", "hash-6m-i",
@@ -70,7 +70,7 @@ def run_cells(
 ) -> Report:
     """Measure cell by cell; what cannot run under a setting is named in the notes."""
     for cell in cells:
-        get_system(cell["system"])  # a wrong name is told before hours of work
+        get_method(cell["system"])  # a wrong name is told before hours of work
     cache = CellCache(options.cells if options.full else None)
     rows, notes = [], _notes(corpus, options)
     for cell in track(cells, f"{experiment} on {options.corpus}"):
@@ -84,11 +84,11 @@ def run_cells(
 
 def _measure_cell(cell: Cell, task_of: TaskOf) -> Row:
     """Fit and measure one system under one setting."""
-    task, system = task_of(cell), get_system(cell["system"])
+    task, method = task_of(cell), get_method(cell["system"])
     start = time.perf_counter()
     params = {parameter: cell[name] for name, parameter in PARAMETERS.items() if name in cell}
-    ranker = task.fit(system, cell["dim"], cell["seed"], **params)
-    values = task.measure(ranker, system)
+    ranker = task.fit(method, cell["dim"], cell["seed"], **params)
+    values = task.measure(ranker)
     seconds = time.perf_counter() - start
     setting = {name: cell[name] for name in SETTINGS if cell.get(name) is not None}
     return Row(cell["system"], values, seconds, setting, ranker.chosen(), getattr(ranker, "epochs_", ()))

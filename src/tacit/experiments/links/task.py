@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.core import Collection, Features, Links, check_choice, cut, map_blocks, track
+from tacit.core import Collection, Features, Links, Method, check_choice, cut, map_blocks, track
 from tacit.data import read_collection, read_links
 from tacit.experiments.links.splits import LinkSplit
 from tacit.features import TextVectorizer, WordGramVectorizer
 from tacit.features.text.weighting import best_words
 from tacit.metrics import full_ranking_measures
-from tacit.retrieve import CollectionRanker, System
+from tacit.retrieve import CollectionRanker
 
 CORPORA = ("mdn_ja_en", "wikispeedia", "debian_ja_en", "foldoc")
 LONGEST = {"wikispeedia": 200}  # words of a long page that systems of word pairs see
@@ -112,13 +112,13 @@ class LinkTask:
     rows: np.ndarray
     threads: int | None
 
-    def fit(self, system: System, dim: int | None, seed: int, **params: Any) -> CollectionRanker:
+    def fit(self, method: Method, dim: int | None, seed: int, **params: Any) -> CollectionRanker:
         """A fitted ranker of the candidates; what learns from pairs has not seen test documents as items."""
-        if system.features == "words+grams":
-            params["grams_from"] = self.items["tfidf"].shape[1]
-        ranker, split = system.make(dim, seed, **params), self.split
-        items, queries = self.items[_kind(system)], self.queries[_kind(system)]
-        if split.candidates is None or not system.needs_pairs:
+        ranker: CollectionRanker = method.offer(dim=dim, seed=seed).set_params(**params)
+        if ranker.features == "words+grams":
+            ranker.set_params(grams_from=self.items["tfidf"].shape[1])
+        split, items, queries = self.split, self.items[_kind(ranker)], self.queries[_kind(ranker)]
+        if split.candidates is None or not ranker.needs_pairs:
             return ranker.fit(queries, items, split.train, split.validation, same=True)
         ranker.check_new_items()
         seen = np.setdiff1d(np.arange(items.shape[0]), split.candidates)
@@ -126,11 +126,11 @@ class LinkTask:
         ranker.fit(queries[seen], items[seen], train, validation, same=True)
         return ranker.add_items(items[split.candidates])
 
-    def measure(self, ranker: CollectionRanker, system: System) -> dict[str, np.ndarray]:
+    def measure(self, ranker: CollectionRanker) -> dict[str, np.ndarray]:
         """Per query values over the test queries, all candidates ranked."""
         relevant, excluded = self.split.relevant(self.rows), self.split.excluded(self.rows)
-        queries, columns = self.queries[_kind(system)], self._columns(ranker, system)
-        known = None if system.needs_pairs else self.split.known(self.rows)
+        queries, columns = self.queries[_kind(ranker)], self._columns(ranker)
+        known = None if ranker.needs_pairs else self.split.known(self.rows)
 
         def one_block(block: slice) -> dict[str, np.ndarray]:
             exclude = None if known is None else known[block]
@@ -140,16 +140,16 @@ class LinkTask:
         pieces = map_blocks(one_block, cut(len(self.rows), 50), self.threads)
         return {mean: np.concatenate([piece[name] for piece in pieces]) for name, mean in MEASURES.items()}
 
-    def _columns(self, ranker: CollectionRanker, system: System) -> slice | np.ndarray:
+    def _columns(self, ranker: CollectionRanker) -> slice | np.ndarray:
         """Where the candidates stand among the ranker's items."""
         candidates = self.split.candidates
         if candidates is None:
             return slice(None)
-        return slice(ranker.n_items_ - len(candidates), None) if system.needs_pairs else candidates
+        return slice(ranker.n_items_ - len(candidates), None) if ranker.needs_pairs else candidates
 
 
-def _kind(system: System) -> str:
-    return "pairs" if system.by_word_pairs else system.features
+def _kind(ranker: CollectionRanker) -> str:
+    return "pairs" if ranker.by_word_pairs else ranker.features
 
 
 def _renumber(links: Links, kept: np.ndarray) -> Links:

@@ -18,7 +18,7 @@ from tacit.experiments.figures import new_figure, save
 from tacit.experiments.report import Report, Row, Section
 from tacit.experiments.request import Request
 from tacit.experiments.reuters.task import RANKS, TopicTask, read_reuters
-from tacit.retrieve import CollectionRanker, ReconstructionRanker, get_system
+from tacit.retrieve import CollectionRanker, ReconstructionRanker, get_method
 
 ALONE = "htr-reconstruction-alone"
 SYSTEMS = ("tfidf", "lsi", "lsi+tfidf", ALONE, "htr-reconstruction")
@@ -49,7 +49,8 @@ def make_ranker(name: str, dim: int | None, seed: int) -> CollectionRanker:
     """An unfitted ranker by its name in this experiment."""
     if name == ALONE:
         return ReconstructionRanker(dim or DIM, alpha=1.0, seed=seed)
-    return get_system(name).make(dim, seed)
+    ranker: CollectionRanker = get_method(name).offer(dim=dim, seed=seed)
+    return ranker
 
 
 def _cells(names: Sequence[str], request: Request) -> Iterator[tuple[str, int | None, int]]:

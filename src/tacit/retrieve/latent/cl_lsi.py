@@ -37,6 +37,8 @@ class ClLsiRanker(CollectionRanker):
         "item_concepts_": "item_features dim",
         "item_vectors_": "items dim",
     }
+    needs_pairs: ClassVar[bool] = True
+    two_dictionaries: ClassVar[bool] = True
 
     def __init__(self, dim: int = 200, *, n_iter: int = 4, seed: int = 0) -> None:
         self.dim, self.n_iter, self.seed = dim, n_iter, seed

@@ -28,6 +28,7 @@ class LsiRanker(CollectionRanker):
     """
 
     _fitted: ClassVar = {"concepts_": "features dim", "item_vectors_": "items dim"}
+    learns_from_pairs: ClassVar[bool] = False
 
     def __init__(self, dim: int = 200, *, n_iter: int = 4, seed: int = 0) -> None:
         self.dim, self.n_iter, self.seed = dim, n_iter, seed
@@ -72,6 +73,7 @@ class LsiTfidfRanker(LsiRanker):
     """Mixture of LSI and cosine. `alpha` None: chosen on validation pairs, else 0.5."""
 
     _fitted: ClassVar = LsiRanker._fitted | {"items_": "items features", "alpha_": ""}
+    learns_from_pairs: ClassVar[bool] = True
 
     def __init__(self, dim: int = 200, *, alpha: float | None = None, n_iter: int = 4, seed: int = 0) -> None:
         super().__init__(dim, n_iter=n_iter, seed=seed)

@@ -26,6 +26,8 @@ class Bm25Ranker(CollectionRanker):
     """
 
     _fitted: ClassVar = {"weights_": "items features"}
+    learns_from_pairs: ClassVar[bool] = False
+    features = "counts"
 
     def __init__(self, k1: float = 1.5, b: float = 0.75) -> None:
         self.k1, self.b = k1, b

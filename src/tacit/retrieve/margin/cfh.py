@@ -22,7 +22,7 @@ import scipy.sparse as sp
 from tacit.core import Features, Links, TacitError, UsageError, check_choice, check_features, check_fitted, check_number
 from tacit.features.cfh import correlated_words, hash_map, hashed_rows
 from tacit.features.text.weighting import weigh
-from tacit.retrieve.base import CollectionRanker
+from tacit.retrieve.base import CollectionRanker, FeatureKind
 from tacit.retrieve.explanation import Term, difference, pair_terms, sparse_row, word_terms
 from tacit.retrieve.margin.embedding import EmbeddingRanker
 from tacit.retrieve.margin.lessons import Lesson, make_lesson
@@ -54,6 +54,7 @@ class CfhRanker(CollectionRanker):
         "items_": "items features",
         "mu_": "",
     }
+    needs_pairs: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -75,6 +76,11 @@ class CfhRanker(CollectionRanker):
         self.dim, self.n_words, self.hashed, self.n_frequent, self.k = dim, n_words, hashed, n_frequent, k
         self.grams_from, self.mu, self.rate, self.margin, self.n_epochs = grams_from, mu, rate, margin, n_epochs
         self.tune, self.seed, self.threads = tune, seed, threads
+
+    @property
+    def features(self) -> FeatureKind:
+        """Words alone, or words and 2-grams where 2-grams are hashed."""
+        return "words+grams" if "grams" in self.hashed else "tfidf"
 
     def _fit(self, queries: Features, items: Features, pairs: Links | None, validation: Links | None) -> None:
         self._check_params(queries, items)

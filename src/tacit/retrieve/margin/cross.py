@@ -14,7 +14,7 @@ items="residual" adds to V_E d_E a vector that each item learns by itself, as in
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -63,6 +63,13 @@ class CrossRanker(EmbeddingRanker):
             threads=threads,
         )
         self.share = share
+
+    two_dictionaries: ClassVar[bool] = True
+
+    @property
+    def needs_links(self) -> bool:
+        """Only where links between the items are a second task."""
+        return self.share != "none"
 
     def fit(
         self,

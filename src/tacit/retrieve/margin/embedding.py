@@ -73,6 +73,7 @@ class EmbeddingRanker(CollectionRanker):
         "rate_": "",
         "margin_": "",
     }
+    needs_pairs: ClassVar[bool] = True
 
     def __init__(
         self,

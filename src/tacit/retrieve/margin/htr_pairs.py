@@ -50,6 +50,7 @@ class HtrPairsRanker(CollectionRanker):
         "alpha_": "",
         "mu_": "",
     }
+    needs_pairs: ClassVar[bool] = True
 
     def __init__(
         self,

@@ -35,6 +35,8 @@ class WordPairRanker(CollectionRanker):
     """
 
     identities: ClassVar[tuple[str, ...]] = ()
+    needs_pairs: ClassVar[bool] = True
+    by_word_pairs: ClassVar[bool] = True
 
     def __init__(
         self,
