@@ -42,7 +42,8 @@ ABOVE = {
     "features": {"__init__", "cfh", "query_document"},
 }
 BELOW["search"] = (*BELOW["rerank"], "rerank")
-BELOW["experiments"] = (*BELOW["search"], "search")
+BELOW["judge"] = (*BELOW["search"], "search")
+BELOW["experiments"] = (*BELOW["judge"], "judge")
 BELOW["app"] = (*BELOW["experiments"], "experiments")
 
 

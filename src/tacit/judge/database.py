@@ -1,0 +1,150 @@
+"""The SQLite file of a judgment store: its tables, how it is opened, and its errors in one line.
+
+The file is in WAL mode with `synchronous=FULL`: a committed record survives the death of the process and of the
+machine. Triggers refuse to change or delete a record.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from urllib.parse import quote
+
+from tacit.core import StoreError
+
+APPLICATION_ID = 0x74616A64  # "tajd"
+VERSION = 1
+SECONDS_TO_WAIT = 30.0  # for another process that writes
+
+TABLES = (
+    "CREATE TABLE query (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, text TEXT, topic TEXT)",
+    "CREATE INDEX query_text ON query (text)",
+    "CREATE TABLE judge (name TEXT PRIMARY KEY, kind TEXT NOT NULL CHECK (kind IN ('person', 'program')))",
+    """CREATE TABLE judgment (
+         number INTEGER PRIMARY KEY AUTOINCREMENT,
+         query INTEGER NOT NULL REFERENCES query,
+         document TEXT NOT NULL,
+         grade REAL,
+         judge TEXT REFERENCES judge,
+         time TEXT NOT NULL,
+         rank INTEGER,
+         model TEXT,
+         probability REAL,
+         display TEXT,
+         action TEXT NOT NULL CHECK (action IN ('judged', 'withdrawn', 'drawn')),
+         CHECK ((judge IS NULL) = (action = 'drawn')))""",
+    "CREATE INDEX judgment_pair ON judgment (query, document, judge, time)",
+    """CREATE TRIGGER keep_judgments BEFORE DELETE ON judgment
+       BEGIN SELECT RAISE(ABORT, 'judgments are never deleted'); END""",
+    """CREATE TRIGGER fix_judgments BEFORE UPDATE ON judgment
+       BEGIN SELECT RAISE(ABORT, 'judgments are never changed'); END""",
+)
+
+REASONS = {
+    "SQLITE_FULL": "the disk is full; this was not recorded",
+    "SQLITE_READONLY": "is read-only; this was not recorded",
+    "SQLITE_NOTADB": "is no judgment store",
+    "SQLITE_CORRUPT": "is damaged",
+    "SQLITE_BUSY": f"is locked by another process for more than {SECONDS_TO_WAIT:g} seconds",
+    "SQLITE_CANTOPEN": "cannot be opened or created; want a file in an existing, writable folder",
+    "SQLITE_IOERR": "the disk reports an error; this was not recorded",
+}
+
+
+def connect(path: Path, *, read_only: bool = False, create: bool = True) -> sqlite3.Connection:
+    """Open the file, creating it and its tables if need be; anything that is no judgment store is left untouched."""
+    if path.is_dir():
+        raise StoreError(f"{path}: is a folder, want the file of a judgment store")
+    exists = path.exists() and path.stat().st_size > 0
+    if not exists and (read_only or not create):
+        raise StoreError(f"{path}: no such judgment store")
+    with one_line(path):
+        database = _open(path, read_only)
+        try:
+            if not read_only:
+                _prepare(database, path)
+            if not _is_ours(database, path):
+                raise StoreError(f"{path}: holds no tables, want a judgment store")
+        except BaseException:
+            database.close()
+            raise
+    return database
+
+
+@contextmanager
+def one_line(path: Path) -> Iterator[None]:
+    """Turn SQLite's errors into one line that names the file."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        name = getattr(error, "sqlite_errorname", "")
+        reason = next((text for code, text in REASONS.items() if name.startswith(code)), str(error))
+        raise StoreError(f"{path}: {reason}") from error
+    except OSError as error:
+        raise StoreError(f"{path}: {error.strerror or error}") from error
+
+
+@contextmanager
+def transaction(database: sqlite3.Connection, begin: str = "BEGIN IMMEDIATE") -> Iterator[None]:
+    """One transaction, for writing by default: all of it is on disk when the block ends, or none of it."""
+    database.execute(begin)
+    try:
+        yield
+        database.execute("COMMIT")
+    except BaseException:
+        if database.in_transaction:
+            database.execute("ROLLBACK")
+        raise
+
+
+def _open(path: Path, read_only: bool) -> sqlite3.Connection:
+    address = f"file:{quote(os.path.abspath(path))}"
+    if read_only and not os.path.exists(f"{path}-wal") and not os.access(path.parent, os.W_OK):
+        address += "?immutable=1"  # nobody can write here, and SQLite cannot place its lock files here either
+    elif read_only:
+        address += "?mode=ro"
+    return sqlite3.connect(address, uri=True, timeout=SECONDS_TO_WAIT, isolation_level=None, check_same_thread=False)
+
+
+def _is_ours(database: sqlite3.Connection, path: Path) -> bool:
+    """Whether the tables are there; raise if the file is somebody else's."""
+    questions = ("SELECT count(*) FROM sqlite_master", "PRAGMA application_id", "PRAGMA user_version")
+    with nullcontext() if database.in_transaction else transaction(database, "BEGIN"):  # one state for all questions
+        n_tables, application, version = (database.execute(question).fetchone()[0] for question in questions)
+    if n_tables and application != APPLICATION_ID:
+        raise StoreError(f"{path}: is an SQLite file of another program, want a judgment store")
+    if n_tables and version != VERSION:
+        raise StoreError(f"{path}: is a judgment store of version {version}, want {VERSION}; update tacit to read it")
+    return bool(n_tables)
+
+
+def _prepare(database: sqlite3.Connection, path: Path) -> None:
+    """Settings of a store that is written to, and the tables of a new one."""
+    ours = _is_ours(database, path)
+    _enter_wal_mode(database)
+    database.execute("PRAGMA synchronous=FULL")
+    database.execute("PRAGMA foreign_keys=ON")
+    if not ours:
+        with transaction(database):
+            if not _is_ours(database, path):  # another process may have been faster
+                for statement in TABLES:
+                    database.execute(statement)
+                database.execute(f"PRAGMA application_id={APPLICATION_ID}")
+                database.execute(f"PRAGMA user_version={VERSION}")
+
+
+def _enter_wal_mode(database: sqlite3.Connection) -> None:
+    """Switch to WAL; SQLite does not wait by itself when another process does the same."""
+    end = time.monotonic() + SECONDS_TO_WAIT
+    while True:
+        try:
+            database.execute("PRAGMA journal_mode=WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if not error.sqlite_errorname.startswith("SQLITE_BUSY") or time.monotonic() > end:
+                raise
+            time.sleep(0.01)

@@ -1,0 +1,268 @@
+"""The judgment store: an append-only log of who judged which document for which query, in one SQLite file."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from threading import RLock
+from types import TracebackType
+from typing import Any, NamedTuple, Self
+
+from tacit.core import Collection, StoreError, TacitError, check_number
+from tacit.judge.database import connect, one_line, transaction
+from tacit.judge.records import (
+    Judgment,
+    as_utc,
+    check_name,
+    check_text,
+    just_after,
+    typed_query_id,
+    typed_text,
+    utc_now,
+)
+
+DIGITS = (16, 32, 64)  # of the ids of typed queries; more only if another query has the shorter id
+COLUMNS = "query.id, document, grade, coalesce(judge, ''), time, text, coalesce(kind, 'person'), rank, model"
+SELECT = (
+    f"SELECT {COLUMNS}, probability, display, action FROM judgment JOIN query ON query.number = judgment.query "
+    "LEFT JOIN judge ON judge.name = judgment.judge"
+)
+
+
+class Judge(NamedTuple):
+    """One judge of a store: `kind` is person or program, `n_judgments` counts the pairs judged now."""
+
+    name: str
+    kind: str
+    n_judgments: int
+
+
+class JudgmentStore:
+    """Judgments in one SQLite file, appended and never changed.
+
+    A changed mind is a new record; `current` gives the last judgment of each judge and pair. Threads may share a
+    store, processes may open the same file. A method that writes returns after the record is on disk.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file; it is created if it does not exist.
+    read_only : bool, default=False
+        Open for reading only; the file must exist.
+    create : bool, default=True
+        Whether a missing file is created.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder, JudgmentStore(f"{folder}/my.judgments") as store:
+    ...     first = store.record("cats and dogs", "d7", 2, "ann", probability=0.5)
+    ...     again = store.record("cats and dogs", "d7", 1, "ann")
+    ...     [(j.query, j.grade) for j in store.current()], len(store)
+    ([('cats-and-dogs~7301df9b7f9e2d81', 1.0)], 2)
+    """
+
+    def __init__(self, path: str | Path, *, read_only: bool = False, create: bool = True) -> None:
+        self.path = Path(path)
+        self._lock = RLock()
+        self._database = connect(self.path, read_only=read_only, create=create)
+
+    def close(self) -> None:
+        """Close the file; what was recorded is on disk already."""
+        with self._lock:
+            self._database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def __len__(self) -> int:
+        return int(self._ask("SELECT count(*) FROM judgment")[0][0])
+
+    def record(
+        self,
+        query: str,
+        document: str,
+        grade: float | None,
+        judge: str,
+        *,
+        kind: str | None = None,
+        rank: int | None = None,
+        model: str | None = None,
+        probability: float | None = None,
+        display: str | None = None,
+    ) -> Judgment:
+        """Record one judgment, and return it when it is on disk.
+
+        Parameters
+        ----------
+        query : str
+            Id of a known query, or the text of any query.
+        document : str
+            Id of the document.
+        grade : float or None
+            Grade >= 0; None means "cannot judge".
+        judge : str
+            Name of the judge.
+        kind : {"person", "program"} or None, default=None
+            Kind of a new judge; None: as recorded before, person for a new one.
+        rank, model, probability, display
+            Where, by which model, how likely and how the document was shown; see `Judgment`.
+        """
+        shown = {"rank": rank, "model": model, "probability": probability, "display": display}
+        return self._append(query, document, grade, judge, kind, action="judged", **shown)
+
+    def withdraw(self, query: str, document: str, judge: str) -> Judgment:
+        """Record that a judge takes the judgment of a pair back, which leaves the pair unjudged by this judge."""
+        return self._append(query, document, None, judge, None, action="withdrawn")
+
+    def import_records(self, records: Iterable[Judgment]) -> int:
+        """Append records as they are, in one transaction; those that the store holds already are left out.
+
+        Returns
+        -------
+        int
+            Number of records appended.
+        """
+        known = set(self.history())
+        with self._writing():
+            n_new = 0
+            for record in records:
+                complete = self._complete(record)
+                if complete not in known:
+                    known.add(complete)
+                    self._insert(complete)
+                    n_new += 1
+        return n_new
+
+    def add_queries(self, queries: Collection, topics: Sequence[str | None] | None = None) -> None:
+        """Add queries under their ids; a query that is known must have the same text."""
+        with self._writing():
+            for row, (query_id, _, text) in enumerate(queries):
+                self._query_number(query_id, text, None if topics is None else topics[row])
+
+    def queries(self) -> Collection:
+        """All queries; the text is empty where none is known. Extra `topic`: their groups."""
+        rows = self._ask("SELECT id, coalesce(text, ''), topic FROM query ORDER BY number")
+        ids, texts, topics = zip(*rows, strict=True) if rows else ((), (), ())
+        return Collection(list(ids), [""] * len(ids), list(texts), {"topic": list(topics)})
+
+    def query_id(self, query: str) -> str:
+        """Id of a query given by id or by text: that of the first known query, else the one that a text would get."""
+        rows = self._ask("SELECT id FROM query WHERE id = ?", check_text(query))
+        rows = rows or self._ask("SELECT id FROM query WHERE text IN (?, ?) ORDER BY number", query, typed_text(query))
+        if rows:
+            return str(rows[0][0])
+        text = typed_text(query)
+        free = (name for name in (typed_query_id(text, n) for n in DIGITS) if not self._ask_query(name))
+        found = next(free, None)
+        if found is None:
+            raise StoreError(f"{self.path}: query {text!r} has the id of another query")
+        return found
+
+    def history(self) -> list[Judgment]:
+        """Every record, in the order in which they were appended."""
+        return [Judgment(*row) for row in self._ask(f"{SELECT} ORDER BY judgment.number")]
+
+    def current(self, judge: str | None = None) -> list[Judgment]:
+        """The last judgment of each judge and pair, by time; "cannot judge" included, withdrawn ones not.
+
+        A probability that the last record lacks is taken from the pair's last record that has one.
+        """
+        last: dict[tuple[str, str, str], Judgment] = {}
+        chance: dict[tuple[str, str], float | None] = {}
+        for record in sorted(self.history(), key=lambda record: record.time):  # stable: then in order of appending
+            if record.probability is not None:
+                chance[record.query, record.document] = record.probability
+            if record.judge and judge in (None, record.judge):
+                last[record.judge, record.query, record.document] = record
+        return [
+            replace(record, probability=chance.get((record.query, record.document)))
+            for record in last.values()
+            if record.action == "judged"
+        ]
+
+    def judges(self) -> list[Judge]:
+        """The judges by name."""
+        counts = Counter(record.judge for record in self.current())
+        rows = self._ask("SELECT name, kind FROM judge ORDER BY name")
+        return [Judge(name, kind, counts[name]) for name, kind in rows]
+
+    def record_draw(self, draws: Iterable[Judgment]) -> None:
+        """Append records of pairs that a design drew to be judged, in one transaction."""
+        with self._writing():
+            for draw in draws:
+                self._insert(self._complete(draw))
+
+    def _append(
+        self, query: str, document: str, grade: float | None, judge: str, kind: str | None, **shown: Any
+    ) -> Judgment:
+        check_name("document id", document)
+        grade = None if grade is None else float(check_number("grade", grade, low=0))
+        with self._writing():
+            query_id = self.query_id(query)
+            self._query_number(query_id, None if self._ask_query(query_id) else typed_text(query))
+            known = self._ask("SELECT kind FROM judge WHERE name = ?", check_name("judge", judge))
+            kind = kind or (known[0][0] if known else "person")
+            time = self._next_time(query_id, document, judge)
+            record = self._complete(Judgment(query_id, document, grade, judge, time, kind=kind, **shown))
+            self._insert(record)
+        return record
+
+    def _next_time(self, query_id: str, document: str, judge: str) -> str:
+        """Now, or just after the judge's last record of the pair if the clock was set back since."""
+        number = self._ask_query(query_id)[0][0]
+        pair = "SELECT max(time) FROM judgment WHERE query = ? AND document = ? AND judge = ?"
+        last, now = self._ask(pair, number, document, judge)[0][0], utc_now()
+        return now if last is None or last < now else just_after(last)
+
+    def _complete(self, record: Judgment) -> Judgment:
+        """The record as the store gives it back: time in UTC, text of its query."""
+        number = self._query_number(record.query, record.text)
+        text = self._ask("SELECT text FROM query WHERE number = ?", number)[0][0]
+        return replace(record, time=as_utc(record.time), text=text)
+
+    def _insert(self, record: Judgment) -> None:
+        if record.judge:
+            self._database.execute("INSERT OR IGNORE INTO judge VALUES (?, ?)", (record.judge, record.kind))
+            ((kind,),) = self._ask("SELECT kind FROM judge WHERE name = ?", record.judge)
+            if kind != record.kind:
+                raise TacitError(
+                    f"judge {record.judge!r} is a {kind} in this store, want another name for a {record.kind}"
+                )
+        values = (
+            *(self._ask_query(record.query)[0][0], record.document, record.grade, record.judge or None, record.time),
+            *(record.rank, record.model, record.probability, record.display, record.action),
+        )
+        self._database.execute(f"INSERT INTO judgment VALUES (NULL{', ?' * len(values)})", values)
+
+    def _query_number(self, query_id: str, text: str | None, topic: str | None = None) -> int:
+        """Row of a query, which is added if it is new; a text or topic that was unknown is filled in."""
+        rows = self._ask_query(check_name("query id", query_id))
+        if not rows:
+            values = (query_id, check_text(text) if text else None, topic)
+            return int(self._database.execute("INSERT INTO query VALUES (NULL, ?, ?, ?)", values).lastrowid or 0)
+        number, known, known_topic = rows[0]
+        if text and known and text != known:
+            raise TacitError(f"query {query_id!r} has the text {known!r} in this store, found {text!r}")
+        if (text and not known) or (topic is not None and topic != known_topic):
+            values = (check_text(text) if text and not known else known, topic or known_topic, number)
+            self._database.execute("UPDATE query SET text = ?, topic = ? WHERE number = ?", values)
+        return int(number)
+
+    def _ask_query(self, query_id: str) -> list[Any]:
+        return self._ask("SELECT number, text, topic FROM query WHERE id = ?", query_id)
+
+    def _ask(self, question: str, *values: Any) -> list[Any]:
+        with self._lock, one_line(self.path):
+            return self._database.execute(question, values).fetchall()
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        with self._lock, one_line(self.path), transaction(self._database):
+            yield
