@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup demo test lint kernels check bench docs clean
+.PHONY: setup demo test lint kernels plain check bench docs clean
 
 setup: $(STAMP)
 
@@ -31,7 +31,11 @@ kernels: setup
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(VENV)/numba-boundscheck $(BIN)/python -m pytest tests/kernels
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest tests/kernels
 
-check: lint test kernels
+# A plain install has no extras: the first commands of the README must run there too.
+plain:
+	PYTHON=$(PYTHON) .ci/plain-install
+
+check: lint test kernels plain
 
 bench: setup
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[bench]'

@@ -2,11 +2,11 @@
 
 import copy
 import json
-import sys
 
 import pytest
+import Stemmer
 
-from tacit.core import MissingExtraError, TacitError, UsageError
+from tacit.core import TacitError, UsageError
 from tacit.features import tokenizer_for, tokenizer_from_spec
 from tacit.features.text.tokenizers import SEGMENTERS, SNOWBALL, WITHOUT_SPACES, language_code
 from tacit.features.text.words import Span, UnicodeWords
@@ -26,13 +26,11 @@ def test_english_without_options_keeps_every_word():
     ],
 )
 def test_snowball_stems(language, text, stems):
-    pytest.importorskip("Stemmer")
     assert tokenizer_for(language, stem=True)(text) == stems
 
 
 def test_every_language_of_the_table_has_a_stemmer():
-    stemmer = pytest.importorskip("Stemmer")
-    here = set(stemmer.algorithms())
+    here = set(Stemmer.algorithms())
     for code, name in SNOWBALL.items():
         if name in here:
             assert tokenizer_for(code, stem=True).language == code
@@ -67,23 +65,18 @@ def test_an_unknown_language_is_refused(language):
         tokenizer_for(language)
 
 
-def test_stemming_needs_a_language_and_the_library(monkeypatch):
+def test_stemming_needs_a_language():
     with pytest.raises(UsageError, match="'any' has no Snowball stemmer"):
         tokenizer_for("any", stem=True)
-    monkeypatch.setitem(sys.modules, "Stemmer", None)
-    with pytest.raises(MissingExtraError, match=r"tacit\[stem\]"):
-        tokenizer_for("en", stem=True)
 
 
 def test_an_old_library_without_the_stemmer_is_named(monkeypatch):
-    pytest.importorskip("Stemmer")
     monkeypatch.setitem(SNOWBALL, "en", "klingon")
     with pytest.raises(UsageError, match="no stemmer for klingon"):
         tokenizer_for("en", stem=True)
 
 
 def test_stop_words_are_folded_cut_and_dropped_before_stemming():
-    pytest.importorskip("Stemmer")
     tokenizer = tokenizer_for("en", stem=True, stop_words=["Don't", "ＲＡＮＫＳ"])
     assert tokenizer("Don't say it ranks: ranking") == ["say", "it", "rank"]
     assert tokenizer.term("ranks") is None
@@ -91,7 +84,6 @@ def test_stop_words_are_folded_cut_and_dropped_before_stemming():
 
 
 def test_spans_carry_stems_and_skip_stop_words():
-    pytest.importorskip("Stemmer")
     tokenizer = tokenizer_for("en", stem=True, stop_words="en")
     assert tokenizer.spans("The ﬁnest cats") == [Span(4, 9, "finest"), Span(10, 14, "cat")]
 
@@ -99,8 +91,6 @@ def test_spans_carry_stems_and_skip_stop_words():
 @pytest.mark.parametrize("stop_words", [None, "en", ["the", "Öl"]])
 @pytest.mark.parametrize("stem", [False, True])
 def test_a_spec_through_json_and_a_copy_make_the_same_tokenizer(stem, stop_words):
-    if stem:
-        pytest.importorskip("Stemmer")
     tokenizer = tokenizer_for("en", stem=stem, stop_words=stop_words)
     text = "The Öl of the cats that were ranked twice"
     for again in (tokenizer_from_spec(json.loads(json.dumps(tokenizer.spec()))), copy.deepcopy(tokenizer)):

@@ -96,7 +96,6 @@ def test_an_unknown_word_breaks_a_gram_and_a_stop_word_does_not():
 
 
 def test_stems_share_a_column():
-    pytest.importorskip("Stemmer")
     vectorizer = TextVectorizer(stem=True).fit(["Ranking ranked", "cats rank"])
     assert vectorizer.vocabulary_ == ["rank", "cat"]
     assert vectorizer.counts(["ranks cat cat"]).toarray().tolist() == [[1, 2]]

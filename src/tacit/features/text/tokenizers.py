@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tacit.core import MissingExtraError, UsageError, check_choice
+from tacit.core import UsageError, check_choice
 from tacit.features.text.japanese import JapaneseWords
 from tacit.features.text.stop_words import StopWords, load_stop_words
 from tacit.features.text.words import Segmenter, Span, UnicodeWords
@@ -85,7 +85,7 @@ def tokenizer_for(language: str = "en", *, stem: bool = False, stop_words: StopW
     """The tokenizer of a language.
 
     language: a code or name of Snowball's languages, "ja" (needs the extra `ja`), or "any" for words of every script.
-    stem: reduce words to Snowball's stems; needs the extra `stem`.
+    stem: reduce words to Snowball's stems.
     stop_words: words to drop before stemming: "en" for the built-in English list, a file, or words.
 
     >>> tokenizer_for("en")("Ranking, re-ranked: x_1")
@@ -133,10 +133,8 @@ def language_code(language: str) -> str:
 def _snowball(code: str) -> Callable[[str], str]:
     if code not in SNOWBALL:
         raise UsageError(f"language {code!r} has no Snowball stemmer, want stem=False or one of {', '.join(SNOWBALL)}")
-    try:
-        from Stemmer import Stemmer
-    except ImportError as error:
-        raise MissingExtraError("stemming", "PyStemmer", "stem") from error
+    from Stemmer import Stemmer
+
     try:
         stemmer = Stemmer(SNOWBALL[code])
     except KeyError as error:

@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.core import Features, Links, MissingExtraError, TacitError, check_number
+from tacit.core import Features, Links, TacitError, check_number
 from tacit.retrieve.base import CollectionRanker
 from tacit.retrieve.explanation import Term, difference, sparse_row, word_terms
 from tacit.retrieve.sides import Part, part_of
@@ -54,10 +54,8 @@ class Bm25Ranker(CollectionRanker):
 
 
 def _weigh(counts: sp.csr_array, k1: float, b: float) -> sp.csr_array:
-    try:
-        import bm25s
-    except ImportError:
-        raise MissingExtraError("bm25", "bm25s", "bm25") from None
+    import bm25s  # here, because models that are only loaded do not need it
+
     words = np.repeat(counts.indices, counts.data.astype(np.int64))
     ends = np.cumsum(counts.data.astype(np.int64))
     borders = np.concatenate([[0], ends])[counts.indptr]
