@@ -7,7 +7,6 @@ from tacit.core import Collection, Links, UsageError
 from tacit.experiments.content import experiment as content
 from tacit.experiments.content.cost import cost_section
 from tacit.experiments.content.experiment import content_texts, first_sentence, short_texts
-from tacit.experiments.links.plan import link_options
 from tacit.experiments.links.task import count_words
 from tacit.experiments.request import Request
 
@@ -39,19 +38,17 @@ def test_each_side_has_its_own_statistics(corpus):
     np.testing.assert_allclose(lengths, 1, atol=1e-5)
 
 
-def test_the_plan_has_every_dictionary(tmp_path):
-    cells = content._plan(link_options(Request(data=tmp_path), content.SYSTEMS))
+def test_the_plan_has_every_dictionary():
+    cells = content.plan_content(Request())
     assert {(cell["system"], cell["words"]) for cell in cells} == {
         (system, words) for system in content.SYSTEMS for words in (10_000, 20_000, 30_000)
     }
-    assert {cell["words"] for cell in content._plan(link_options(Request(data=tmp_path, quick=True), ("tfidf",)))} == {
-        10_000
-    }
+    assert {cell["words"] for cell in content.plan_content(Request(quick=True))} == {10_000}
 
 
 def test_all_words_are_refused(tmp_path):
     with pytest.raises(UsageError, match="leave out --words"):
-        content.run(Request(data=tmp_path, words="all"))
+        content.run(Request(data=tmp_path, words=None))
 
 
 def test_the_cost_table_names_three_ways(corpus, monkeypatch):

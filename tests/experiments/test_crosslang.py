@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from tacit.core import Collection, Links, UsageError
 from tacit.data import read_collection, read_links, read_pairs
 from tacit.experiments.crosslang import experiment as crosslang
-from tacit.experiments.crosslang.systems import CL_LSI_DIMS, Setting, SystemBench, check_name, needs_dictionary
+from tacit.experiments.crosslang.systems import CL_LSI_DIMS, Setting, SystemBench, make_part, needs_dictionary
 from tacit.experiments.crosslang.task import CrossCorpus, CrossTask, align, count_japanese, split_mates
 from tacit.experiments.links.task import count_words
 from tacit.experiments.request import Request
@@ -190,8 +190,8 @@ def test_the_plan_names_shares_dimensions_and_mates():
 
 
 def test_names_of_systems():
-    check_name("htr-cross+ssi-dict")
+    assert make_part("ssi-dict", 7).dim == make_part("htr-cross", 7).dim == 7
     assert needs_dictionary("ssi-cross+tfidf-dict")
     assert not needs_dictionary("ssi-cross")
     with pytest.raises(UsageError, match="system is 'bm25'"):
-        check_name("ssi-cross+bm25")
+        make_part("bm25")

@@ -1,13 +1,11 @@
 """One row for each system in a default run; a full run changes one thing at a time around it."""
 
-from pathlib import Path
-
-from tacit.experiments.links.plan import link_options, plan_links
+from tacit.experiments.links.plan import plan_links
 from tacit.experiments.request import Request
 
 
 def cells(systems, **asked):
-    return plan_links(link_options(Request(data=Path(), **asked), systems))
+    return plan_links(Request(**asked), systems)
 
 
 def test_a_default_run_has_one_cell_for_each_system():
@@ -21,7 +19,7 @@ def test_a_default_run_has_one_cell_for_each_system():
 
 
 def test_all_words_vary_how_many_are_frequent():
-    found = cells(["tfidf", "ssi-uv-noi", "cfh-1gram"], words="all", corpus="wikispeedia")
+    found = cells(["tfidf", "ssi-uv-noi", "cfh-1gram"], words=None, corpus="wikispeedia")
     assert [cell.get("frequent") for cell in found] == [None, None, 5000, 2000, 10_000, 30_000]
 
 

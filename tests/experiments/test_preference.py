@@ -67,13 +67,15 @@ def test_settings_of_a_cell_reach_the_ranker(data):
     task = Task(read_letor_corpus(data, "MQ2008"), "random")
 
     def chosen(**cell):
-        return measure_cell(task, {"seed": 0, "share": 0.5} | cell, 1).chosen
+        return measure_cell(task, {"seed": 0, "share": 0.5} | cell, Request(threads=1)).chosen
 
     assert chosen(system="ssbt", n_neighbours=2)["beta"] == EFFECT_BETA  # K counts only where neighbours do
     assert chosen(system="ssbt", beta=7.0)["beta"] == 7
     assert chosen(system="ssbt", without="expected pairs")["expected"] == 0
     views = [
-        measure_cell(task, {"system": system, "seed": 0, "share": 0.5} | extra, 1).values["MAP"].tolist()
+        measure_cell(task, {"system": system, "seed": 0, "share": 0.5} | extra, Request(threads=1))
+        .values["MAP"]
+        .tolist()
         for system, extra in (("standing-beta0", {}), ("standing", {"view": "features"}), ("standing", {}))
     ]
     assert views[0] == views[1] != views[2]

@@ -9,6 +9,7 @@ from tacit.experiments.cells import CellCache
 from tacit.experiments.links.figures import link_figures
 from tacit.experiments.markdown import to_markdown
 from tacit.experiments.report import Report, Row
+from tacit.experiments.request import Request
 
 
 def row(system, shift, seed=0, **setting):
@@ -67,7 +68,7 @@ def test_figures_are_written(report, tmp_path):
 
 
 def test_a_cell_is_computed_once_and_again_after_damage(tmp_path):
-    cache, calls = CellCache(tmp_path / "cells"), []
+    cache, calls = CellCache(Request(full=True, cells=tmp_path / "cells")), []
 
     def compute():
         calls.append(1)
@@ -83,3 +84,6 @@ def test_a_cell_is_computed_once_and_again_after_damage(tmp_path):
         path.write_bytes(path.read_bytes()[:40])
     cache.row({"a": 1}, compute)
     assert len(calls) == 3
+    other = CellCache(Request(full=True, cells=tmp_path / "cells", params={"dim": 5}))
+    other.row({"a": 1}, compute)
+    assert len(calls) == 4, "a row of other parameters is another cell"

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tacit.core import UsageError
 from tacit.experiments.request import Request
-from tacit.experiments.semi_auc import PAPER, Abstracts, draw_split, run
+from tacit.experiments.semi_auc.experiment import PAPER, Abstracts, draw_split, run
 
 
 @settings(deadline=None, max_examples=25)

@@ -40,5 +40,5 @@ def test_labelled_forces_pull_the_relevant_up_and_unlabelled_ones_draw_those_ali
 
 
 def test_other_systems_are_refused():
-    with pytest.raises(UsageError, match="no system 'rankboost'"):
+    with pytest.raises(UsageError, match="system is 'rankboost', want one of bt, ssbt"):
         run(Request(systems=("rankboost",)))

@@ -58,7 +58,7 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
         data=None if args.data is None else Path(args.data),
         corpus=args.corpus,
         split=args.split,
-        words="all" if args.words is None else args.words,
+        words=args.words,
         labels=args.labels,
         systems=tuple(name for name in (args.systems or "").split(",") if name),
         seed=args.seed,

@@ -17,18 +17,21 @@ import numpy as np
 
 from tacit import __version__
 from tacit.experiments.report import Row
+from tacit.experiments.request import Request
 
 
 class CellCache:
-    """Rows on disk; with folder None nothing is kept."""
+    """Rows on disk; only a full run stores any."""
 
-    def __init__(self, folder: Path | None) -> None:
-        self.folder = folder
+    def __init__(self, request: Request) -> None:
+        self.folder = request.cells if request.full else None
+        self.params = {"params": dict(request.params)} if request.params else {}
 
     def row(self, key: dict[str, Any], compute: Callable[[], Row]) -> Row:
         """The stored row of a cell, else the computed one, which is stored."""
         if self.folder is None:
             return compute()
+        key = key | self.params
         name = hashlib.sha256(json.dumps([__version__, key], sort_keys=True).encode()).hexdigest()[:24]
         path = self.folder / f"{name}.json"
         stored = _read(path)

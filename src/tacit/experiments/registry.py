@@ -1,7 +1,7 @@
 """The experiments by name and what each needs.
 
-An experiment is a module of this room with `run(request) -> Report`; it joins by one line here. Modules
-are imported when they run, so that listing the experiments costs nothing.
+An experiment is a sub-package with a module `experiment` that has `run(request) -> Report`, and one entry here. Modules
+are imported when they run, so that listing the experiments is fast.
 """
 
 from __future__ import annotations
@@ -21,16 +21,26 @@ LETOR_NEEDS = "TACIT_DATA with letor/ (OHSUMED-letor2, OHSUMED-letor3-QueryLevel
 
 @dataclass(frozen=True)
 class Experiment:
-    """An experiment that can be run again."""
+    """An experiment that can be run again.
+
+    Parameters
+    ----------
+    name : str
+        Name on the command line; the sub-package has the same name, with "_" for "-".
+    summary : str
+        One line.
+    needs : str
+        The data and extras that it needs.
+    """
 
     name: str
     summary: str
     needs: str
-    module: str
 
     def run(self, request: Request) -> Report:
         """Measure what the request asks for."""
-        report: Report = import_module(f"tacit.experiments.{self.module}").run(request)
+        package = self.name.replace("-", "_")
+        report: Report = import_module(f"tacit.experiments.{package}.experiment").run(request)
         return report
 
 
@@ -41,56 +51,44 @@ EXPERIMENTS = {
             "links",
             "rank the documents that a document links to (HTR tables 2-3, SSI tables 1-4)",
             LINKED,
-            "links.experiment",
         ),
-        Experiment("keywords", "the same for queries of 5, 10 and 20 words (SSI tables 5-6)", LINKED, "links.keywords"),
+        Experiment("keywords", "the same for queries of 5, 10 and 20 words (SSI tables 5-6)", LINKED),
         Experiment(
             "crosslang",
             "a Japanese document asks for English ones (SSI table 9, figure 2, mate finding)",
             TWO_LANGUAGES,
-            "crosslang.experiment",
         ),
-        Experiment(
-            "content", "match a page's body to titles and first sentences (SSI table 11)", LINKED, "content.experiment"
-        ),
+        Experiment("content", "match a page's body to titles and first sentences (SSI table 11)", LINKED),
         Experiment(
             "usps",
             "place unseen digits in an embedding of the training digits (HTR table 1, figure 2)",
             "TACIT_DATA with text/usps",
-            "usps.experiment",
         ),
         Experiment(
             "reuters",
             "unseen news stories ask for stories of their topics, without labels (HTR figure 1)",
             "TACIT_DATA with text/reuters21578",
-            "reuters.experiment",
         ),
         Experiment(
             "transduction",
             "a ranker trained for each test list (TRANS tables 2-5, figures 3-6)",
             LETOR_NEEDS,
-            "transduction.experiment",
         ),
         Experiment(
             "semi-auc",
             "one relevant document of a query is known, and a tenth of the others (AUC table 1)",
             "TACIT_DATA with text/cacm",
-            "semi_auc",
         ),
         Experiment(
             "feedback",
             "the first answers to a query are judged, the rest is ranked again (PREF figure 6)",
             "TACIT_DATA with text/ (cranfield, cacm, cisi)",
-            "feedback.experiment",
         ),
-        Experiment(
-            "spiral", "one preference between the ends of a spiral (PREF figures 2-4)", "nothing", "spiral.experiment"
-        ),
+        Experiment("spiral", "one preference between the ends of a spiral (PREF figures 2-4)", "nothing"),
         Experiment(
             "preference",
             "few labels of LETOR lists, with and without the unjudged rows (PREF figures 5 and 7)",
             LETOR_NEEDS,
-            "preference.experiment",
         ),
     )
 }

@@ -1,21 +1,53 @@
-"""What a user may ask of an experiment."""
+"""The options of an experiment, and parameters of methods that a user sets by name."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, TypeVar
 
-from tacit.core import UsageError
+from tacit.core import Estimator, UsageError, check_choice
+
+E = TypeVar("E", bound=Estimator)
 
 
 @dataclass(frozen=True)
 class Request:
-    """The options of `tacit reproduce`; None and () mean the experiment's own default."""
+    """The options of `tacit reproduce`.
+
+    Parameters
+    ----------
+    data : Path, default=None
+        Folder of the real collections.
+    corpus : str, default=None
+        Name of the corpus; None takes the experiment's default.
+    split : str, default=None
+        Name of the split; None takes the experiment's default.
+    words : int, default=30000
+        Size of the dictionary; None keeps all words.
+    labels : {"random", "top"}, default=None
+        Which labels are kept; None means "random".
+    systems : tuple of str, default=()
+        Systems to measure; () takes the experiment's default.
+    seed : int, default=0
+        Random seed.
+    quick : bool, default=False
+        Fewer queries and smaller models, to end within a minute.
+    full : bool, default=False
+        All seeds, splits and ablations.
+    cells : Path, default=None
+        Folder where a full run stores finished cells.
+    threads : int, default=None
+        Number of threads; None uses all cores. Results do not depend on it.
+    params : mapping of str to object, default={}
+        Parameters for every system that has them (`--set NAME=VALUE`).
+    """
 
     data: Path | None = None
     corpus: str | None = None
     split: str | None = None
-    words: int | str | None = None
+    words: int | None = 30_000
     labels: str | None = None
     systems: tuple[str, ...] = ()
     seed: int = 0
@@ -23,6 +55,7 @@ class Request:
     full: bool = False
     cells: Path | None = None
     threads: int | None = None
+    params: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def data_folder(self) -> Path:
@@ -35,3 +68,45 @@ class Request:
     def seeds(self) -> tuple[int, ...]:
         """Three seeds in a full run, else one."""
         return (self.seed, self.seed + 1, self.seed + 2) if self.full else (self.seed,)
+
+    @property
+    def n_queries(self) -> int:
+        """Maximum number of test queries, where a corpus has thousands."""
+        return 200 if self.quick else 1000
+
+    @property
+    def words_label(self) -> int | str:
+        """The size of the dictionary as rows of a report show it."""
+        return "all" if self.words is None else self.words
+
+    def corpus_of(self, known: Sequence[str]) -> str:
+        """The corpus to use: one of the known names, by default the first."""
+        return check_choice("corpus", self.corpus or known[0], known)
+
+    def systems_of(self, default: Sequence[str], known: Iterable[str] | None = None) -> tuple[str, ...]:
+        """The systems to measure; with `known`, a name that is not among these is an error."""
+        names = self.systems or tuple(default)
+        return names if known is None else tuple(check_choice("system", name, list(known)) for name in names)
+
+    def check_params(self, estimators: Mapping[str, Estimator | None]) -> None:
+        """Raise UsageError if a parameter to set belongs to none of the systems; None: a system without any."""
+        known = {name for estimator in estimators.values() if estimator for name in estimator._get_param_names()}
+        for name in self.params:
+            if name.partition("__")[0] not in known:
+                systems = ", ".join(estimators)
+                raise UsageError(f"no system of this run has a parameter {name!r}; the systems are {systems}")
+
+    def shown(self, setting: Mapping[str, Any]) -> dict[str, Any]:
+        """A row's setting, with the values that the user set instead."""
+        return {name: self.params.get(name, value) for name, value in setting.items()}
+
+
+def with_params(estimator: E, params: Mapping[str, Any]) -> E:
+    """Set those of the parameters that the estimator has.
+
+    >>> from tacit.retrieve import LsiRanker
+    >>> with_params(LsiRanker(), {"dim": 50, "gamma": 0.1})
+    LsiRanker(dim=50)
+    """
+    known = estimator._get_param_names()
+    return estimator.set_params(**{name: value for name, value in params.items() if name.partition("__")[0] in known})

@@ -17,10 +17,10 @@ import scipy.sparse as sp
 
 from tacit.core import Collection, Features, UsageError
 from tacit.experiments.content.cost import cost_section
-from tacit.experiments.links.experiment import run_cells
-from tacit.experiments.links.plan import Cell, LinkOptions, link_options
+from tacit.experiments.links.experiment import check_systems, run_cells
+from tacit.experiments.links.plan import Cell, make_cell
 from tacit.experiments.links.splits import split_links
-from tacit.experiments.links.task import LinkedCorpus, LinkTask, read_linked_corpus
+from tacit.experiments.links.task import CORPORA, LinkedCorpus, LinkTask, read_linked_corpus
 from tacit.experiments.report import Report
 from tacit.experiments.request import Request
 from tacit.features import TextVectorizer
@@ -50,37 +50,39 @@ class ContentTexts:
 
 def run(request: Request) -> Report:
     """Measure the systems with dictionaries of 10,000 to 30,000 words, and the cost of scoring 100,000 targets."""
-    if request.words == "all":
+    if request.words is None:
         raise UsageError("content has dictionaries of 10,000, 20,000 and 30,000 words; leave out --words")
-    options = replace(link_options(request, SYSTEMS), split="queries")
-    corpus = read_linked_corpus(options.data, options.corpus, max(DICTIONARIES))
+    request = replace(request, split="queries")
+    check_systems(request, request.systems_of(SYSTEMS))
+    corpus = read_linked_corpus(request.data_folder, request.corpus_of(CORPORA), max(DICTIONARIES))
 
-    @lru_cache(maxsize=1)  # cells of one dictionary come one after the other
+    @lru_cache(maxsize=1)  # cells of one dictionary are consecutive
     def texts(words: int) -> ContentTexts:
         return content_texts(corpus, words)
 
     @lru_cache(maxsize=1)
     def task(words: int, seed: int) -> LinkTask:
-        parts = split_links(corpus.links, options.split, seed)
+        parts = split_links(corpus.links, "queries", seed)
         items, queries = texts(words).features
-        return LinkTask(items, queries, parts, parts.test_queries(options.n_queries, seed), options.threads)
+        return LinkTask(items, queries, parts, parts.test_queries(request.n_queries, seed), request.threads)
 
-    report = run_cells("content", options, corpus, _plan(options), lambda cell: task(cell["words"], cell["seed"]))
-    widest = texts(DICTIONARIES[-1] if options.quick else DICTIONARIES[0])
-    notes = [*report.notes, *_notes(widest)]
-    return replace(report, notes=notes, sections=[cost_section(widest.bodies, widest.targets, DIM, options.seed)])
+    report = run_cells(
+        "content", request, corpus, plan_content(request), lambda cell: task(cell["words"], cell["seed"])
+    )
+    largest = texts(DICTIONARIES[-1] if request.quick else DICTIONARIES[0])
+    notes = [*report.notes, *_notes(largest)]
+    return replace(report, notes=notes, sections=[cost_section(largest.bodies, largest.targets, DIM, request.seed)])
 
 
-def _plan(options: LinkOptions) -> list[Cell]:
+def plan_content(request: Request) -> list[Cell]:
     """Every dictionary and system; a quick run has the smallest dictionary and hash kernels of one size."""
-    dictionaries = DICTIONARIES[-1:] if options.quick else DICTIONARIES
-    systems = [name for name in options.systems if not (options.quick and name == "hash-10m")]
+    systems = request.systems_of(SYSTEMS)
     return [
-        options.cell("content", system, seed, split=options.split)
-        | {"words": words, "dim": DIM if system.startswith("ssi") else None}
-        for words in dictionaries
-        for seed in options.seeds
+        make_cell(request, "content", system, seed, words=words, dim=DIM if system.startswith("ssi") else None)
+        for words in (DICTIONARIES[-1:] if request.quick else DICTIONARIES)
+        for seed in request.seeds
         for system in systems
+        if not (request.quick and system == "hash-10m")
     ]
 
 

@@ -17,7 +17,7 @@ from tacit.core import track
 from tacit.data import has_edict, read_edict
 from tacit.experiments.cells import CellCache
 from tacit.experiments.crosslang.figures import cross_figures
-from tacit.experiments.crosslang.systems import Setting, SystemBench, check_name, needs_dictionary
+from tacit.experiments.crosslang.systems import Setting, SystemBench, make_part, needs_dictionary
 from tacit.experiments.crosslang.task import CORPORA, CrossCorpus, CrossTask, read_cross_corpus, split_mates
 from tacit.experiments.crosslang.translation import translation_matrix
 from tacit.experiments.report import Report, Row
@@ -51,26 +51,24 @@ class Cell:
 
 def run(request: Request) -> Report:
     """Measure the systems; `full` adds three seeds, more systems and dimensions."""
-    words: int | str = request.words or 30_000
-    name = request.corpus or CORPORA[0]
+    words, name = request.words_label, request.corpus_of(CORPORA)
     cells, notes = _plan(request), []
-    for cell in cells:
-        check_name(cell.system)  # a wrong name is told before minutes of work
+    request.check_params({part: make_part(part) for cell in cells for part in cell.system.split("+")})
     if not has_edict():
         cells = [cell for cell in cells if not needs_dictionary(cell.system)]
         notes.append("rows on word-by-word translations are left out: Debian's package edict is not installed")
-    corpus = read_cross_corpus(request.data_folder, name, None if words == "all" else int(words))
+    corpus = read_cross_corpus(request.data_folder, name, request.words)
     translation = _translation(corpus) if has_edict() else None
 
     @lru_cache(maxsize=1)  # cells of one seed come one after the other
     def bench(seed: int) -> SystemBench:
-        return SystemBench(corpus, split_mates(corpus, seed), translation, seed, request.threads)
+        return SystemBench(corpus, split_mates(corpus, seed), translation, seed, request.threads, request.params)
 
-    cache = CellCache(request.cells if request.full else None)
-    n_queries = 200 if request.quick else 1000
+    cache = CellCache(request)
+    n_queries = request.n_queries
 
     def compute(cell: Cell) -> Row:
-        return _measure(cell, bench(cell.seed), n_queries, cell.row_setting(words))
+        return _measure(cell, bench(cell.seed), n_queries, request.shown(cell.row_setting(words)))
 
     key = {"experiment": "crosslang", "corpus": name, "words": words, "n_queries": n_queries}
     rows = [

@@ -1,7 +1,7 @@
 """Systems of the experiment `crosslang` by name, fitted on a split: functions from query rows to scores.
 
-Cross-language names of `METHODS`; NAME-dict is a monolingual method asked with word-by-word translations; A+B a mixture.
-What is part of several rows is fitted once.
+A name is a cross-language method of `METHODS`, NAME-dict (a monolingual method with queries translated word by word),
+or a mixture A+B. A system that is part of several rows is fitted once.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ import scipy.sparse as sp
 
 from tacit.core import Features, Links, check_choice
 from tacit.experiments.crosslang.task import CrossCorpus, CrossSplit, CrossTask
-from tacit.retrieve import METHODS, CrossRanker, get_method, mix
+from tacit.experiments.request import with_params
+from tacit.retrieve import METHODS, CollectionRanker, CrossRanker, get_method, mix
 from tacit.retrieve.validation import ScoreRows
 
 DICTIONARY = {"tfidf-dict": "tfidf", "lsi-dict": "lsi", "ssi-dict": "ssi-uv"}
@@ -58,8 +59,10 @@ class SystemBench:
         translation: sp.csr_array | None,
         seed: int,
         threads: int | None = None,
+        params: Mapping[str, Any] | None = None,
     ) -> None:
         self.corpus, self.split, self.seed, self.threads = corpus, split, seed, threads
+        self._params = {"seed": seed, "threads": threads} | dict(params or {})
         self._translation, self._fitted = translation, dict[tuple[str, Setting], Fitted]()
 
     def fitted(self, name: str, setting: Setting) -> Fitted:
@@ -76,8 +79,9 @@ class SystemBench:
         if name == "cl-lsi":
             return self._cl_lsi(setting, start)
         is_mates = setting.task == "mates"
-        how: dict[str, Any] = FOR_MATES if is_mates else {"n_epochs": setting.n_epochs}
-        ranker = get_method(name).offer(dim=setting.dim, seed=self.seed, threads=self.threads, **how)
+        given = FOR_MATES if is_mates else {"n_epochs": setting.n_epochs}
+        ranker = self._make(name, setting.dim, given)
+        assert isinstance(ranker, CrossRanker)
         pairs = self.split.train_mates if is_mates else self.split.thinned(setting.share, self.seed)
         ranker.fit(
             self.corpus.queries,
@@ -95,7 +99,7 @@ class SystemBench:
         dims = CL_LSI_DIMS if setting.concepts is None else (setting.concepts,)
         held, found = self._validation(setting), dict[int, tuple[float, ScoreRows]]()
         for dim in dims:
-            ranker = get_method("cl-lsi").make(dim=dim, seed=self.seed)
+            ranker = self._make("cl-lsi", dim)
             ranker.fit(self.corpus.queries, self._items, self.split.train_mates, same=True)
             score = self._asking(ranker.scores)
             found[dim] = float(held.measure(score)["MAP"].mean()), score
@@ -105,13 +109,15 @@ class SystemBench:
     def _translated(self, name: str, setting: Setting) -> Fitted:
         """A monolingual system on English links, asked with translated words."""
         assert self._translation is not None
-        start, method = time.perf_counter(), get_method(DICTIONARY[name])
-        learned = {"dim": setting.dim, "n_epochs": setting.n_epochs} if method.estimator.needs_pairs else {}
-        ranker = method.offer(seed=self.seed, **learned)
+        start = time.perf_counter()
+        ranker = self._make(name, setting.dim if name == "ssi-dict" else None, {"n_epochs": setting.n_epochs})
         ranker.fit(self._items, self._items, self.split.links, self.split.validation, same=True)
         counts = sp.csr_array(self.corpus.query_counts @ self._translation)
         queries = self.corpus.english.vectorizer.tfidf(counts)
         return Fitted(lambda rows: ranker.scores(queries[rows]), time.perf_counter() - start, ranker.chosen())
+
+    def _make(self, name: str, dim: int | None, given: Mapping[str, Any] | None = None) -> CollectionRanker:
+        return with_params(make_part(name, dim), dict(given or {}) | self._params)
 
     def _mixture(self, name: str, setting: Setting) -> Fitted:
         first, second = (self.fitted(part, setting) for part in name.split("+"))
@@ -145,10 +151,12 @@ class SystemBench:
         return watch
 
 
-def check_name(name: str) -> None:
-    """Raise unless every part of the name is a system."""
-    for part in name.split("+"):
-        check_choice("system", part, [*(n for n, m in METHODS.items() if m.estimator.two_dictionaries), *DICTIONARY])
+def make_part(name: str, dim: int | None = None) -> CollectionRanker:
+    """An unfitted ranker by its name in this experiment, a mixture excluded."""
+    across = [name for name, method in METHODS.items() if method.estimator.two_dictionaries]
+    check_choice("system", name, [*across, *DICTIONARY])
+    ranker: CollectionRanker = get_method(DICTIONARY.get(name, name)).offer(dim=dim)
+    return ranker
 
 
 def needs_dictionary(name: str) -> bool:

@@ -27,7 +27,7 @@ from tacit.data import read_collection, read_qrels, read_queries
 from tacit.experiments.cells import CellCache
 from tacit.experiments.feedback.figures import feedback_figures
 from tacit.experiments.report import Report, Row
-from tacit.experiments.request import Request
+from tacit.experiments.request import Request, with_params
 from tacit.features.query_document import MEASURES as COLUMNS
 from tacit.metrics import evaluate_rows
 from tacit.rerank import METHODS
@@ -59,6 +59,7 @@ SETTINGS: Mapping[str, Sequence[dict[str, Any]]] = {
     "auc-semi": ({"l2": 1.0}, {"l2": 10.0}, {"l2": 100.0}),
     "searcher": ({},),
 }
+NOT_LEARNED = ("bm25", "searcher")  # systems that are no rankers of lists
 
 
 @dataclass(frozen=True)
@@ -102,22 +103,20 @@ def read_judged_lists(data: Path, corpus: str) -> list[JudgedList]:
 
 def run(request: Request) -> Report:
     """Measure the systems for every number of judged documents; `quick` takes 5 only, and fewer queries."""
-    corpus = request.corpus or CORPORA[0]
-    systems = request.systems or tuple(SETTINGS)
-    for name in systems:
-        check_choice("system", name, SETTINGS)
+    corpus, systems = request.corpus_of(CORPORA), request.systems_of(tuple(SETTINGS), SETTINGS)
+    request.check_params({name: None if name in NOT_LEARNED else METHODS[name].make() for name in systems})
     lists = read_judged_lists(request.data_folder, corpus)
     if request.quick:
         lists = lists[:30]
     held, test = lists[::3], [item for number, item in enumerate(lists) if number % 3]
     numbers = (5,) if request.quick else N_JUDGED
-    cache = CellCache(request.cells if request.full else None)
+    cache = CellCache(request)
     rows = []
     for system in track(systems, f"feedback on {corpus}", len(systems)):
-        setting = choose_setting(system, held)
+        setting = choose_setting(system, held, request.params)
         for m in numbers:
             cell = {"experiment": "feedback", "corpus": corpus, "system": system, "k": m, "setting": setting}
-            rows.append(cache.row(cell, partial(_measure, system, setting, test, m)))
+            rows.append(cache.row(cell, partial(_measure, system, setting, test, m, request.params)))
     rows.sort(key=lambda row: row.setting["k"])
     left = ", ".join(f"{m}: {sum(item.remains(m) for item in test)}" for m in numbers)
     notes = [
@@ -132,29 +131,31 @@ def run(request: Request) -> Report:
     return replace(report, figures=feedback_figures(report))
 
 
-def choose_setting(system: str, lists: Sequence[JudgedList]) -> dict[str, Any]:
+def choose_setting(system: str, lists: Sequence[JudgedList], params: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """The setting with the highest mean nDCG@10 when 5 documents are judged."""
     settings = SETTINGS[system]
     if len(settings) == 1:
         return settings[0]
-    means = [_measure(system, setting, lists, N_TO_CHOOSE).metrics["nDCG@10"] for setting in settings]
+    means = [_measure(system, setting, lists, N_TO_CHOOSE, params).metrics["nDCG@10"] for setting in settings]
     return settings[int(np.argmax(means))]
 
 
-def _measure(system: str, setting: dict[str, Any], lists: Sequence[JudgedList], m: int) -> Row:
-    start = time.perf_counter()
+def _measure(
+    system: str, setting: dict[str, Any], lists: Sequence[JudgedList], m: int, params: Mapping[str, Any] | None = None
+) -> Row:
+    start, given = time.perf_counter(), dict(params or {})
     values: dict[str, list[float]] = {name: [] for name in MEASURES}
     n_learned = 0
     for item in lists:
         if not item.remains(m):
             continue
-        scores = score_list(system, setting, item, m)
+        scores = score_list(system, setting | given, item, m)
         n_learned += scores is not None
         rest = (item.bm25 if scores is None else scores)[m:]
         found = evaluate_rows(item.grades[m:], rest, None, list(MEASURES.values())).means()
         for name, measure in MEASURES.items():
             values[name].append(found[measure])
-    chosen = {name: value for name, value in setting.items() if name not in ("near", "feature", "start")}
+    chosen = {n: given.get(n, value) for n, value in setting.items() if n not in ("near", "feature", "start")}
     chosen |= ({"content": 1} if "near" in setting else {}) | {"learned": n_learned}
     arrays = {name: np.array(numbers) for name, numbers in values.items()}
     return Row(system, arrays, time.perf_counter() - start, {"k": m}, chosen)
@@ -169,7 +170,7 @@ def score_list(system: str, setting: Mapping[str, Any], item: JudgedList, m: int
         return feedback_scores(item.bm25, item.content, known >= 1, known < 1)
     given = dict(setting)
     extra = {"content": _content(item, m)} if given.pop("near", "") == "content" else {}
-    ranker = METHODS[system].make().set_params(**given)
+    ranker = with_params(METHODS[system].make(), given)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a short list that is all alike is no news a thousand times over

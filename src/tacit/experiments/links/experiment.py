@@ -15,9 +15,9 @@ from tacit.core import UsageError, track
 from tacit.experiments.cells import CellCache
 from tacit.experiments.links.dice_tables import dice_sections
 from tacit.experiments.links.figures import link_figures
-from tacit.experiments.links.plan import PARAMETERS, SETTINGS, Cell, LinkOptions, link_options, plan_links
+from tacit.experiments.links.plan import PARAMETERS, SETTINGS, Cell, plan_links
 from tacit.experiments.links.splits import split_links
-from tacit.experiments.links.task import LinkedCorpus, LinkTask, read_linked_corpus
+from tacit.experiments.links.task import CORPORA, LinkedCorpus, LinkTask, read_linked_corpus
 from tacit.experiments.report import Report, Row
 from tacit.experiments.request import Request
 from tacit.retrieve import get_method
@@ -32,15 +32,8 @@ FULL_SYSTEMS = (
     "ssi-sparse-1000", "ssi-sparse-100", "ssi-sparse-10", "ssi-uv-n", "cfh-1gram",
 )  # fmt: skip
 ALL_WORDS_SYSTEMS = (
-    "tfidf",
-    "lsi+tfidf",
-    "ssi-uv",
-    "ssi-uv-n",
-    "cfh-1gram",
-    "cfh-2gram",
-    "cfh-1+2gram",
-    "htr-residual",
-)
+    "tfidf", "lsi+tfidf", "ssi-uv", "ssi-uv-n", "cfh-1gram", "cfh-2gram", "cfh-1+2gram", "htr-residual",
+)  # fmt: skip
 QUICK_SYSTEMS = ("tfidf", "bm25", "lsi", "lsi+tfidf", "ssi-uv", "htr-residual")
 
 TaskOf = Callable[[Cell], LinkTask]
@@ -48,56 +41,60 @@ TaskOf = Callable[[Cell], LinkTask]
 
 def run(request: Request) -> Report:
     """Measure the systems; `full` adds all systems and splits, three seeds, and the ablations."""
-    usual = ALL_WORDS_SYSTEMS if request.words == "all" else FULL_SYSTEMS if request.full else SYSTEMS
-    options = link_options(request, QUICK_SYSTEMS if request.quick else usual)
-    corpus = read_linked_corpus(options.data, options.corpus, options.words)
+    usual = ALL_WORDS_SYSTEMS if request.words is None else FULL_SYSTEMS if request.full else SYSTEMS
+    systems = request.systems_of(QUICK_SYSTEMS if request.quick else usual)
+    check_systems(request, systems)
+    corpus = read_linked_corpus(request.data_folder, request.corpus_of(CORPORA), request.words)
 
-    @lru_cache(maxsize=1)  # cells of one split come one after the other
+    @lru_cache(maxsize=1)  # cells of one split are consecutive
     def task(split: str, seed: int, share: float) -> LinkTask:
         parts = split_links(corpus.links, split, seed).thinned(share, seed)
-        rows = parts.test_queries(options.n_queries, seed)
-        return LinkTask(corpus.features, corpus.features, parts, rows, options.threads)
+        rows = parts.test_queries(request.n_queries, seed)
+        return LinkTask(corpus.features, corpus.features, parts, rows, request.threads)
 
     def task_of(cell: Cell) -> LinkTask:
         return task(cell["split"], cell["seed"], cell.get("share", 1.0))
 
-    report = run_cells("links", options, corpus, plan_links(options), task_of)
-    return report if options.quick else replace(report, sections=dice_sections(corpus))
+    report = run_cells("links", request, corpus, plan_links(request, systems), task_of)
+    return report if request.quick else replace(report, sections=dice_sections(corpus))
+
+
+def check_systems(request: Request, systems: Sequence[str]) -> None:
+    """Raise UsageError for an unknown system or a parameter that none of them has, before hours of work."""
+    request.check_params({name: get_method(name).make() for name in systems})
 
 
 def run_cells(
-    experiment: str, options: LinkOptions, corpus: LinkedCorpus, cells: Sequence[Cell], task_of: TaskOf
+    experiment: str, request: Request, corpus: LinkedCorpus, cells: Sequence[Cell], task_of: TaskOf
 ) -> Report:
-    """Measure cell by cell; what cannot run under a setting is named in the notes."""
-    for cell in cells:
-        get_method(cell["system"])  # a wrong name is told before hours of work
-    cache = CellCache(options.cells if options.full else None)
-    rows, notes = [], _notes(corpus, options)
-    for cell in track(cells, f"{experiment} on {options.corpus}"):
+    """Measure cell by cell; a system that cannot run under a setting is named in the notes."""
+    cache, name = CellCache(request), request.corpus_of(CORPORA)
+    rows, notes = [], _notes(corpus, request)
+    for cell in track(cells, f"{experiment} on {name}"):
         try:
-            rows.append(cache.row(cell, partial(_measure_cell, cell, task_of)))
+            rows.append(cache.row(cell, partial(_measure_cell, cell, task_of, request)))
         except UsageError as reason:
             notes.append(f"{cell['system']} cannot run on the split {cell['split']}: {reason}")
-    report = Report(experiment, options.corpus, options.seed, rows, notes)
+    report = Report(experiment, name, request.seed, rows, notes)
     return replace(report, figures=link_figures(report))
 
 
-def _measure_cell(cell: Cell, task_of: TaskOf) -> Row:
+def _measure_cell(cell: Cell, task_of: TaskOf, request: Request) -> Row:
     """Fit and measure one system under one setting."""
     task, method = task_of(cell), get_method(cell["system"])
     start = time.perf_counter()
-    params = {parameter: cell[name] for name, parameter in PARAMETERS.items() if name in cell}
+    params = {parameter: cell[name] for name, parameter in PARAMETERS.items() if name in cell} | dict(request.params)
     ranker = task.fit(method, cell["dim"], cell["seed"], **params)
     values = task.measure(ranker)
     seconds = time.perf_counter() - start
-    setting = {name: cell[name] for name in SETTINGS if cell.get(name) is not None}
+    setting = request.shown({name: cell[name] for name in SETTINGS if cell.get(name) is not None})
     return Row(cell["system"], values, seconds, setting, ranker.chosen(), getattr(ranker, "epochs_", ()))
 
 
-def _notes(corpus: LinkedCorpus, options: LinkOptions) -> list[str]:
+def _notes(corpus: LinkedCorpus, request: Request) -> list[str]:
     notes = [
         corpus.summary,
-        f"at most {options.n_queries} test queries, every other document but known links a candidate",
+        f"at most {request.n_queries} test queries, every other document but known links a candidate",
         "seconds: choosing, fitting and ranking all test queries; reading and counting words apart",
     ]
     if corpus.longest is not None:

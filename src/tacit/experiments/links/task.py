@@ -17,6 +17,7 @@ import scipy.sparse as sp
 from tacit.core import Collection, Features, Links, Method, check_choice, cut, map_blocks, track
 from tacit.data import read_collection, read_links
 from tacit.experiments.links.splits import LinkSplit
+from tacit.experiments.request import with_params
 from tacit.features import TextVectorizer, WordGramVectorizer
 from tacit.features.text.weighting import best_words
 from tacit.metrics import full_ranking_measures
@@ -113,8 +114,12 @@ class LinkTask:
     threads: int | None
 
     def fit(self, method: Method, dim: int | None, seed: int, **params: Any) -> CollectionRanker:
-        """A fitted ranker of the candidates; what learns from pairs has not seen test documents as items."""
-        ranker: CollectionRanker = method.offer(dim=dim, seed=seed).set_params(**params)
+        """A fitted ranker of the candidates, with those of `params` that it has.
+
+        A system that learns from pairs does not see test documents as items during training.
+        """
+        ranker: CollectionRanker = method.offer(dim=dim, seed=seed, threads=self.threads)
+        with_params(ranker, params)
         if ranker.features == "words+grams":
             ranker.set_params(grams_from=self.items["tfidf"].shape[1])
         split, items, queries = self.split, self.items[_kind(ranker)], self.queries[_kind(ranker)]

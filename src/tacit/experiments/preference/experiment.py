@@ -30,11 +30,13 @@ from tacit.experiments.letor_task import (
 from tacit.experiments.preference.figures import preference_figures
 from tacit.experiments.preference.tables import EXTRA_SETTINGS, preference_tables
 from tacit.experiments.report import Report, Row
-from tacit.experiments.request import Request
+from tacit.experiments.request import Request, with_params
+from tacit.rerank import ListRanker
 from tacit.rerank.linear.standing import BY_EVIDENCE
 from tacit.rerank.registry import get_method
 from tacit.rerank.rows import graded_pairs
 
+CORPORA = ("MQ2008", *LETOR_SETS[:2])  # the default first
 SYSTEMS = (
     "linear", "bt", "ssbt-beta0", "ssbt", "standing-beta0", "standing", "lambdarank", "sslambdarank-beta0",
     "sslambdarank", "sslambdamart", "lightgbm", "rankboost", "ranksvm", "upper-bound",
@@ -104,29 +106,27 @@ def keep_top(lists: Lists, m: int, ranks: np.ndarray) -> Lists:
 
 def run(request: Request) -> Report:
     """Measure the systems for each share of labels; `full` adds seeds and the effects of K and beta."""
-    name = request.corpus or "MQ2008"
-    task = Task(read_letor_corpus(request.data_folder, check_choice("corpus", name, LETOR_SETS)),
-                check_choice("labels", request.labels or "random", ("random", "top")))  # fmt: skip
-    cells = list(_cells(request, task))
-    for system in {cell["system"] for cell in cells} - set(VARIANTS):
-        get_method(system)  # a wrong name is told before the work
-    cache = CellCache(request.cells if request.full else None)
+    name, labels = request.corpus_of(CORPORA), check_choice("labels", request.labels or "random", ("random", "top"))
+    systems = request.systems_of(QUICK_SYSTEMS if request.quick else SYSTEMS)
+    request.check_params({system: _make(system, 0, request) for system in systems})
+    task = Task(read_letor_corpus(request.data_folder, name), labels)
+    cells = list(_cells(request, task, systems))
+    cache = CellCache(request)
     rows: list[Row] = []
     for cell in track(cells, f"preference on {name}"):
         known = next((row for row in rows if row.system == cell["system"] == "upper-bound"), None)
         if known is not None:  # all labels, whatever the share: measured once
             rows.append(replace(known, setting=setting_of(cell)))
         else:
-            rows.append(cache.row(cell, partial(measure_cell, task, cell, request.threads)))
+            rows.append(cache.row(cell, partial(measure_cell, task, cell, request)))
     plain = [row for row in rows if not set(row.setting) & set(EXTRA_SETTINGS)]
     sections = preference_tables(plain)
     report = Report("preference", name, request.seed, rows, _notes(task, request), sections, test="wilcoxon")
     return replace(report, figures=preference_figures(report, labelled_pairs(task, cells)))
 
 
-def _cells(request: Request, task: Task) -> Iterator[Cell]:
+def _cells(request: Request, task: Task, systems: Sequence[str]) -> Iterator[Cell]:
     """One cell for each seed, share and system; then the effects."""
-    systems = request.systems or (QUICK_SYSTEMS if request.quick else SYSTEMS)
     base = {"experiment": "preference", "corpus": task.corpus.name, "labels": task.labels}
     key, values = ("share", SHARES) if task.labels == "random" else ("k", TOPS)
     for seed in request.seeds:
@@ -144,24 +144,29 @@ def _cells(request: Request, task: Task) -> Iterator[Cell]:
                 yield base | {"system": "standing", "seed": seed, "share": EFFECT_SHARE, "view": view}
 
 
-def measure_cell(task: Task, cell: Cell, threads: int | None) -> Row:
+def _make(system: str, seed: int, request: Request, **changed: Any) -> ListRanker:
+    """An unfitted ranker by its name in this experiment."""
+    name, variant = VARIANTS.get(system, (system, {}))
+    ranker = get_method(name).offer(seed=seed, threads=request.threads).set_params(**variant | changed)
+    return with_params(ranker, request.params)
+
+
+def measure_cell(task: Task, cell: Cell, request: Request) -> Row:
     """Fit and measure one system on all folds."""
-    name, changed = VARIANTS.get(cell["system"], (cell["system"], {}))
-    method = get_method(name)
-    changed = changed | ({"beta": EFFECT_BETA} if "n_neighbours" in cell else {})
-    changed = changed | {name: cell[name] for name in (*EFFECTS, "view") if name in cell}
-    changed = changed | PARTS.get(cell.get("without", ""), {})
+    changed = {"beta": EFFECT_BETA} if "n_neighbours" in cell else {}
+    changed |= {name: cell[name] for name in (*EFFECTS, "view") if name in cell}
+    changed |= PARTS.get(cell.get("without", ""), {})
     chosen: list[Mapping[str, float]] = []
     begin = time.perf_counter()
 
     def score(fold: FoldLists) -> np.ndarray:
-        ranker = method.offer(seed=cell["seed"], threads=threads).set_params(**changed)
+        ranker = _make(cell["system"], cell["seed"], request, **changed)
         ranker.fit(fold.train.X, fold.train.y, fold.train.qid, validation=fold.vali)
         chosen.append(ranker.chosen())
         return ranker.predict(fold.test.X, fold.test.qid)
 
     values = measure_folds(task.cut(cell), score, MEASURES)
-    return Row(cell["system"], values, time.perf_counter() - begin, setting_of(cell), _medians(chosen))
+    return Row(cell["system"], values, time.perf_counter() - begin, request.shown(setting_of(cell)), _medians(chosen))
 
 
 def setting_of(cell: Cell) -> dict[str, Any]:

@@ -16,7 +16,7 @@ import numpy as np
 from tacit.core import track
 from tacit.experiments.figures import new_figure, save
 from tacit.experiments.report import Report, Row, Section
-from tacit.experiments.request import Request
+from tacit.experiments.request import Request, with_params
 from tacit.experiments.reuters.task import RANKS, TopicTask, read_reuters
 from tacit.retrieve import CollectionRanker, ReconstructionRanker, get_method
 
@@ -29,16 +29,14 @@ Curves = Mapping[str, np.ndarray]
 
 def run(request: Request) -> Report:
     """Fit and measure; `quick` asks fewer queries of smaller models, `full` has three seeds and dimensions."""
-    words = None if request.words == "all" else int(request.words or 30_000)
-    names = request.systems or SYSTEMS
-    for name in names:
-        make_ranker(name, None, 0)  # a wrong name is told before the stories are read
-    task = read_reuters(request.data_folder, words, request.threads)
+    names = request.systems_of(SYSTEMS)
+    request.check_params({name: make_ranker(name, None, 0) for name in names})
+    task = read_reuters(request.data_folder, request.words, request.threads)
     if request.quick:
         task = task.first_queries(QUICK_QUERIES, request.seed)
     rows, curves = [], dict[str, np.ndarray]()
     for name, dim, seed in track(list(_cells(names, request)), "reuters"):
-        row, curve = _measure(task, name, dim, seed, words)
+        row, curve = _measure(task, name, dim, seed, request)
         rows.append(row)
         curves.setdefault(name, curve)
     figures = {"precision": partial(draw_precision, curves)}
@@ -62,13 +60,13 @@ def _cells(names: Sequence[str], request: Request) -> Iterator[tuple[str, int | 
                 yield name, dim, seed
 
 
-def _measure(task: TopicTask, name: str, dim: int | None, seed: int, words: int | None) -> tuple[Row, np.ndarray]:
+def _measure(task: TopicTask, name: str, dim: int | None, seed: int, request: Request) -> tuple[Row, np.ndarray]:
     start = time.perf_counter()
-    ranker = make_ranker(name, dim, seed).fit(None, task.items)
+    ranker = with_params(make_ranker(name, dim, seed), request.params).fit(None, task.items)
     fitted = time.perf_counter() - start
     values, curve = task.measure(ranker)
-    setting = {"words": "all" if words is None else words, "seed": seed} | ({} if dim is None else {"dim": dim})
-    return Row(name, values, fitted, setting, ranker.chosen()), curve
+    setting = {"words": request.words_label, "seed": seed} | ({} if dim is None else {"dim": dim})
+    return Row(name, values, fitted, request.shown(setting), ranker.chosen()), curve
 
 
 def _section(curves: Curves) -> Section:

@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tacit.core import UsageError
 from tacit.experiments.report import Report, Row
-from tacit.experiments.request import Request
+from tacit.experiments.request import Request, with_params
 from tacit.experiments.spiral.figures import draw_forces, draw_penalties, draw_spiral
 
 if TYPE_CHECKING:
-    from tacit.rerank.gradient.bradley_terry import BradleyTerryRanker
+    from tacit.rerank import BradleyTerryRanker
 
 N_POINTS, TURNS, SIGMA, N_NEIGHBOURS, N_HIDDEN, BETA = 200, 1.5, 0.2, 6, 8, 1000.0
 SYSTEMS = ("bt", "ssbt")
@@ -44,17 +43,21 @@ def _arm(turn: np.ndarray) -> np.ndarray:
     return np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
 
 
-def fit_spiral(points: np.ndarray, beta: float, seed: int) -> BradleyTerryRanker:
-    """A network trained on the single pair: the inner end is preferred to the outer end."""
-    from tacit.rerank.gradient.bradley_terry import BradleyTerryRanker
+def make_ranker(beta: float, seed: int) -> BradleyTerryRanker:
+    """An unfitted network."""
+    from tacit.rerank import BradleyTerryRanker
 
-    grades = np.full(len(points), np.nan)
-    grades[0], grades[-1] = 1, 0
-    ranker = BradleyTerryRanker(
+    return BradleyTerryRanker(
         n_hidden=N_HIDDEN, beta=beta, l2=1e-6, rate=0.03, n_epochs=4000, n_neighbours=N_NEIGHBOURS,
         weighting="there-and-back", sigma=SIGMA, seed=seed,
     )  # fmt: skip
-    return ranker.fit(points, grades, content=points)  # sigma is a length of the plane, not of scaled features
+
+
+def fit_spiral(points: np.ndarray, ranker: BradleyTerryRanker) -> BradleyTerryRanker:
+    """Train on the single pair: the inner end is preferred to the outer end."""
+    grades = np.full(len(points), np.nan)
+    grades[0], grades[-1] = 1, 0
+    return ranker.fit(points, grades, content=points)  # sigma is a distance in the plane, not of scaled features
 
 
 def correlation(scores: np.ndarray) -> float:
@@ -66,15 +69,14 @@ def correlation(scores: np.ndarray) -> float:
 
 def run(request: Request) -> Report:
     """Train both systems from several random starts: 5, and 3 if `quick`."""
-    unknown = set(request.systems) - set(SYSTEMS)
-    if unknown:
-        raise UsageError(f"spiral has no system {sorted(unknown)[0]!r}, want some of {', '.join(SYSTEMS)}")
+    betas = {system: BETA if system == "ssbt" else 0.0 for system in request.systems_of(SYSTEMS, SYSTEMS)}
+    request.check_params({system: make_ranker(beta, 0) for system, beta in betas.items()})
     points = make_spiral(seed=request.seed)
     starts = range(request.seed, request.seed + (3 if request.quick else 5))
     rows, rankers = [], {}
-    for system in request.systems or SYSTEMS:
+    for system, beta in betas.items():
         begin = time.perf_counter()
-        fitted = [fit_spiral(points, BETA if system == "ssbt" else 0.0, seed) for seed in starts]
+        fitted = [fit_spiral(points, with_params(make_ranker(beta, seed), request.params)) for seed in starts]
         values = np.array([correlation(ranker.predict(points)) for ranker in fitted])
         rows.append(Row(system, {"spearman": values}, time.perf_counter() - begin))
         rankers[system] = fitted[0]

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.core import check_choice, track
+from tacit.core import track
 from tacit.experiments.cells import CellCache
 from tacit.experiments.letor_task import (
     LETOR_SETS,
@@ -27,7 +27,7 @@ from tacit.experiments.letor_task import (
     read_letor_corpus,
 )
 from tacit.experiments.report import Report, Row, Section
-from tacit.experiments.request import Request
+from tacit.experiments.request import Request, with_params
 from tacit.experiments.transduction.analysis import analyse_fold, guard_parts
 from tacit.experiments.transduction.figures import result_figures
 from tacit.metrics import compare_systems
@@ -52,12 +52,11 @@ Cell = dict[str, Any]
 
 def run(request: Request) -> Report:
     """Measure the systems on all folds; `quick` takes a few lists of the first."""
-    corpus = read_letor_corpus(request.data_folder, request.corpus or LETOR_SETS[0])
-    systems = request.systems or SYSTEMS
-    for system in systems:
-        get_method(system)  # a wrong name is told before minutes of work
+    systems = request.systems_of(SYSTEMS)
+    request.check_params({system: _make(system, request) for system in systems})
+    corpus = read_letor_corpus(request.data_folder, request.corpus_of(LETOR_SETS))
     folds = _quick_folds(corpus) if request.quick else list(corpus)
-    cache = CellCache(request.cells if request.full else None)
+    cache = CellCache(request)
     cells = list(_cells(request, corpus, systems))
     rows = [
         cache.row(cell, partial(_measure, cell, folds, request))
@@ -104,15 +103,10 @@ def _measure(cell: Cell, folds: Sequence[FoldLists], request: Request) -> Row:
 
 
 def _make(system: str, request: Request) -> ListRanker:
-    ranker = get_method(system).offer(seed=request.seed, threads=request.threads)
-    known = ranker.get_params(deep=False)
-    if "n_validation" in known:
-        ranker.set_params(n_validation=N_VALIDATION)
-    if request.quick and "n_rounds" in known:
-        ranker.set_params(n_rounds=QUICK_ROUNDS)
-    if request.quick and "n_precomputed" in known:
-        ranker.set_params(n_precomputed=4)
-    return ranker
+    params = {"n_validation": N_VALIDATION}
+    params |= {"n_rounds": QUICK_ROUNDS, "n_precomputed": 4} if request.quick else {}
+    ranker: ListRanker = get_method(system).offer(seed=request.seed, threads=request.threads, **params)
+    return with_params(ranker, request.params)
 
 
 def _quick_folds(corpus: LetorCorpus) -> list[FoldLists]:
@@ -141,7 +135,6 @@ def _baseline_tests(report: Report) -> list[Section]:
 
 
 def _notes(corpus: LetorCorpus, folds: Sequence[FoldLists], request: Request) -> list[str]:
-    check_choice("corpus", corpus.name, LETOR_SETS)
     lengths = np.concatenate([np.diff(fold.test.starts) for fold in folds])
     return [
         corpus.summary,

@@ -50,7 +50,7 @@ def run(request: Request) -> Report:
     def task(split: str, seed: int) -> DigitTask:
         return read_task(folder, split, seed, quick=request.quick, threads=request.threads)
 
-    cache = CellCache(request.cells if request.full else None)
+    cache = CellCache(request)
     cells = list(_cells(request))
     rows = [cache.row(cell, partial(_measure, cell, task)) for cell in track(cells, "usps", len(cells))]
     figures: dict[str, Callable[[Path], None]] = {"usps-plane": partial(_draw, request)}

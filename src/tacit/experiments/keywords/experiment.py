@@ -11,10 +11,10 @@ from functools import lru_cache
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.experiments.links.experiment import run_cells
-from tacit.experiments.links.plan import link_options
-from tacit.experiments.links.splits import split_links
-from tacit.experiments.links.task import LinkTask, read_linked_corpus
+from tacit.experiments.links.experiment import check_systems, run_cells
+from tacit.experiments.links.plan import make_cell
+from tacit.experiments.links.splits import SPLITS, split_links
+from tacit.experiments.links.task import CORPORA, LinkTask, read_linked_corpus
 from tacit.experiments.report import Report
 from tacit.experiments.request import Request
 
@@ -24,26 +24,26 @@ LENGTHS = (5, 10, 20)
 
 def run(request: Request) -> Report:
     """Measure the systems for queries of 5, 10 and 20 words; `quick` takes 10 only."""
-    options = link_options(request, SYSTEMS)
-    corpus = read_linked_corpus(options.data, options.corpus, options.words)
+    systems, split = request.systems_of(SYSTEMS), request.split or SPLITS[0]
+    check_systems(request, systems)
+    corpus = read_linked_corpus(request.data_folder, request.corpus_of(CORPORA), request.words)
 
     @lru_cache(maxsize=1)
     def task(k: int, seed: int) -> LinkTask:
-        parts = split_links(corpus.links, options.split, seed)
+        parts = split_links(corpus.links, split, seed)
         counts = keep_words(corpus.features["counts"], k, seed)
         tfidf = corpus.vectorizer.tfidf(counts)
         queries = {"counts": counts, "tfidf": tfidf, "pairs": tfidf}
-        rows = parts.test_queries(options.n_queries, seed)
-        return LinkTask(corpus.features, queries, parts, rows, options.threads)
+        rows = parts.test_queries(request.n_queries, seed)
+        return LinkTask(corpus.features, queries, parts, rows, request.threads)
 
-    lengths = (10,) if options.quick else LENGTHS
     cells = [
-        options.cell("keywords", system, seed, split=options.split, k=k)
-        for k in lengths
-        for seed in options.seeds
-        for system in options.systems
+        make_cell(request, "keywords", system, seed, k=k)
+        for k in ((10,) if request.quick else LENGTHS)
+        for seed in request.seeds
+        for system in systems
     ]
-    return run_cells("keywords", options, corpus, cells, lambda cell: task(cell["k"], cell["seed"]))
+    return run_cells("keywords", request, corpus, cells, lambda cell: task(cell["k"], cell["seed"]))
 
 
 def keep_words(counts: sp.csr_array, k: int, seed: int) -> sp.csr_array:

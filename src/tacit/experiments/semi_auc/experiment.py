@@ -21,10 +21,10 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.core import Collection, check_choice, track
+from tacit.core import Collection, track
 from tacit.data import read_collection, read_lines, read_qrels, read_queries
 from tacit.experiments.report import Report, Row, Section
-from tacit.experiments.request import Request
+from tacit.experiments.request import Request, with_params
 from tacit.features import TextVectorizer
 from tacit.metrics import compare, evaluate_rows
 from tacit.rerank.base import ListRanker
@@ -132,17 +132,16 @@ def draw_split(truth: np.ndarray, rng: np.random.Generator) -> Split:
 
 def run(request: Request) -> Report:
     """Measure the models; `quick` takes three queries and two splits."""
-    check_choice("corpus", request.corpus or "cacm", ("cacm",))
-    systems = request.systems or tuple(RANKERS)
-    for name in systems:
-        check_choice("system", name, RANKERS)
+    request.corpus_of(("cacm",))
+    systems = request.systems_of(tuple(RANKERS), RANKERS)
+    request.check_params({name: RANKERS[name]() for name in systems})
     corpus = Abstracts.read(request.data_folder / "text" / "cacm")
     queries = list(PAPER)[:3] if request.quick else list(PAPER)
     n_splits = 2 if request.quick else 3 * N_SPLITS if request.full else N_SPLITS
     rows = [
         row
         for query_id in track(queries, "semi-auc on cacm", len(queries))
-        for row in _measure(corpus, query_id, systems, n_splits, request.seed)
+        for row in _measure(corpus, query_id, systems, n_splits, request)
     ]
     notes = [
         f"cacm: {len(corpus.documents):,} documents as {DIM} dimensions of LSI; {n_splits} random splits of each query",
@@ -151,17 +150,18 @@ def run(request: Request) -> Report:
     return Report("semi-auc", "cacm", request.seed, rows, notes, [_beside_the_paper(rows), _means(rows)])
 
 
-def _measure(corpus: Abstracts, query_id: str, systems: tuple[str, ...], n_splits: int, seed: int) -> list[Row]:
+def _measure(corpus: Abstracts, query_id: str, systems: tuple[str, ...], n_splits: int, request: Request) -> list[Row]:
     """One row for each system: the values of all splits, which are the same for every system."""
     kept, truth = corpus.task(query_id)
     vectors = corpus.vectors[kept]
-    splits = [draw_split(truth, np.random.default_rng([seed, int(query_id), number])) for number in range(n_splits)]
+    splits = [draw_split(truth, np.random.default_rng([request.seed, int(query_id), n])) for n in range(n_splits)]
     rows = []
     for system in systems:
         start = time.perf_counter()
         values: dict[str, list[float]] = {measure: [] for measure in MEASURES}
         for split in splits:
-            scores = RANKERS[system]().fit(vectors[split.train], split.grades).predict(vectors[split.test])
+            ranker = with_params(RANKERS[system](), request.params)
+            scores = ranker.fit(vectors[split.train], split.grades).predict(vectors[split.test])
             found = evaluate_rows(truth[split.test], scores, None, MEASURES).means()
             for measure in MEASURES:
                 values[measure].append(found[measure])

@@ -1,0 +1,48 @@
+"""Options with their defaults, and parameters that a user sets for all systems of a run."""
+
+import pytest
+
+from tacit.core import UsageError
+from tacit.experiments.registry import EXPERIMENTS, get_experiment
+from tacit.experiments.request import Request, with_params
+from tacit.retrieve import CosineRanker, EmbeddingRanker, LsiRanker
+
+
+def test_defaults_and_wrong_names():
+    assert Request().corpus_of(("a", "b")) == "a"
+    assert Request(corpus="b").corpus_of(("a", "b")) == "b"
+    assert Request().systems_of(("x",), ("x", "y")) == ("x",)
+    with pytest.raises(UsageError, match="corpus is 'c', want one of a, b"):
+        Request(corpus="c").corpus_of(("a", "b"))
+    with pytest.raises(UsageError, match="system is 'z', want one of x, y"):
+        Request(systems=("y", "z")).systems_of(("x",), ("x", "y"))
+
+
+def test_a_parameter_reaches_the_systems_that_have_it():
+    params = {"dim": 7, "gamma": 0.5}
+    assert with_params(LsiRanker(), params).get_params() == LsiRanker(dim=7).get_params()
+    assert with_params(EmbeddingRanker(), params).get_params() == EmbeddingRanker(dim=7, gamma=0.5).get_params()
+    assert with_params(CosineRanker(), params).get_params() == CosineRanker().get_params()
+
+
+def test_a_parameter_that_no_system_has_is_an_error_that_names_the_systems():
+    systems = {"tfidf": CosineRanker(), "lsi": LsiRanker(), "bm25": None}
+    Request(params={"dim": 7}).check_params(systems)
+    with pytest.raises(UsageError, match="'gamma'; the systems are tfidf, lsi, bm25"):
+        Request(params={"dim": 7, "gamma": 0.5}).check_params(systems)
+
+
+@pytest.mark.parametrize("name", sorted(set(EXPERIMENTS) - {"usps"}))
+def test_every_experiment_refuses_a_parameter_that_none_of_its_systems_has(name, tmp_path):
+    with pytest.raises(UsageError, match="no system of this run has a parameter 'colour'"):
+        get_experiment(name).run(Request(data=tmp_path, params={"colour": 1}))
+
+
+def test_rows_show_what_was_set():
+    assert Request(params={"dim": 7}).shown({"dim": 50, "seed": 0}) == {"dim": 7, "seed": 0}
+
+
+def test_a_run_with_a_parameter():
+    quick = Request(quick=True, systems=("bt",), params={"n_epochs": 3})
+    usual, short = (get_experiment("spiral").run(r).rows[0] for r in (Request(quick=True, systems=("bt",)), quick))
+    assert usual.values["spearman"].tolist() != short.values["spearman"].tolist()
