@@ -120,6 +120,6 @@ def test_wrong_use_is_told():
     with pytest.raises(TacitError, match="a list of 1 document"):
         KernelPca().fit(LIST[:1])
     with pytest.raises(UsageError, match="did you mean 'gaussian'"):
-        Kernel("gausian", 3)
+        KernelPca((Kernel("gausian", 3),)).fit(LIST)
     with pytest.raises(TacitError, match="tau is 0"):
         DiffusionKernel(LIST, tau=0)

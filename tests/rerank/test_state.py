@@ -1,12 +1,15 @@
 """A ranker of lists comes back from its folder with the same bits; foreign folders and objects are refused."""
 
+import warnings
+
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 from tacit.core import NotFittedError, StoreError, TacitError
-from tacit.rerank.boosting.rankboost import RankBoostRanker
+from tacit.rerank import RankBoostRanker, TransductiveRanker, get_method
 from tacit.search import load, save
-from tacit.store import Stored, load_model, save_model
+from tacit.store import Stored, check_storable, load_model, save_model
 
 
 @pytest.fixture
@@ -34,7 +37,7 @@ def change(tmp_path, ranker, params=None, arrays=None):
 @pytest.mark.parametrize(
     ("params", "arrays", "problem"),
     [
-        ({"class": "Popen"}, {}, "'Popen' is no ranker"),
+        ({"class": "Popen"}, {}, "'Popen' is no estimator"),
         ({"params": {"n_stumps": 3}}, {}, "parameters do not fit"),
         ({}, {"stump_weights_": np.zeros(2)}, "stump_weights_"),
         ({}, {"stump_weights_": np.full(9, np.nan)}, "NaN"),
@@ -49,11 +52,38 @@ def test_what_does_not_fit_is_refused(tmp_path, ranker, params, arrays, problem)
         load(path)
 
 
-def test_models_of_objects_are_not_saved(tmp_path, ranker):
-    ranker.learner_ = RankBoostRanker()
-    with pytest.raises(TacitError, match=r"more than arrays \(learner_\)"):
-        save(ranker, tmp_path / "model")
-    assert not (tmp_path / "model").exists()
+def test_what_cannot_be_saved_is_refused_before_training():
+    ranker = TransductiveRanker(LogisticRegression(), discover="kernel-pca")
+    with pytest.raises(TacitError, match="parameter base of TransductiveRanker is of type LogisticRegression"):
+        check_storable(ranker)
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "problem"),
+    [
+        ("fg", {"train_starts_": np.array([0, 99])}, "not whole"),
+        ("fg", {"train_grades_": np.zeros(24)}, "no two rows"),
+        ("fg", {"train_pairs_": np.array([[0, 99]]), "train_pair_weights_": np.ones(1)}, "pairs names row 99"),
+        ("kpca-pooled", {"ranker_/stump_features_": np.full(3, 99)}, "feature 99"),
+        ("kpca-pooled", {"pooled_/range_": np.zeros((2, 3))}, "do not fit"),
+        ("fg-precomputed", {"bank_/starts_": np.array([0, 2])}, "do not fit its mixture"),
+        ("guarded", {"rankers_/1/train_X_": np.full((24, 3), np.inf)}, "infinity"),
+    ],
+)
+def test_damaged_composites_are_refused(tmp_path, name, change, problem):
+    rng = np.random.default_rng(0)
+    X, y, qid = rng.normal(size=(24, 3)), rng.integers(0, 3, 24), np.repeat(np.arange(4), 6)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # short lists
+        ranker = get_method(name).offer(threads=1)
+        if "base" in ranker.get_params(deep=False):
+            ranker.set_params(base=RankBoostRanker(n_rounds=3))
+        ranker.fit(X, y, qid)
+    save(ranker, tmp_path / "model")
+    stored = load_model(tmp_path / "model")
+    save_model(tmp_path / "model", Stored(stored.kind, stored.params, stored.arrays | change))
+    with pytest.raises(StoreError, match=problem):
+        load(tmp_path / "model")
 
 
 def test_records_of_training_do_not_stop_a_save(tmp_path, ranker):

@@ -96,11 +96,12 @@ def _rank_file(args: argparse.Namespace) -> Run:
     from tacit.data import read_lists
     from tacit.rerank.ranking_lists import fit_lists, rank_lists
     from tacit.search import save
-    from tacit.store import check_destination
+    from tacit.store import check_destination, check_storable
 
     task = _task(args)
     if args.save:
         check_destination(args.save)
+        check_storable(task.make())
     train, test = (read_lists(path, n_features=args.features) for path in args.files)
     validation = read_lists(args.vali, n_features=args.features) if args.vali else None
     _say_what_is_idle(train)

@@ -29,7 +29,12 @@ def squared_distances(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
 class DiffusionKernel:
     """Kernel of points (n, n_features) by a lazy walk of time tau on their nearest neighbours.
 
-    matrix: float64 (n, n), the kernel among the points themselves.
+    Attributes
+    ----------
+    matrix : ndarray of shape (n, n), float64
+        The kernel among the points themselves.
+    floor : float
+        Smallest distance between two points; equal points are this far apart.
 
     >>> kernel = DiffusionKernel(np.array([[0.0], [1.0], [9.0]]), n_neighbors=1, tau=2)
     >>> np.allclose(kernel.rows(np.array([[9.0]])), kernel.matrix[2])
@@ -41,26 +46,14 @@ class DiffusionKernel:
         check_number("tau", tau, low=0, open_low=True)
         self.points = points
         distances = np.sqrt(squared_distances(points, points))
-        self._floor = NEAREST_SHARE * _typical(distances)
+        self.floor = NEAREST_SHARE * _typical(distances)
         self.matrix = _lazy_walk(self._edges(distances), tau)
 
     def rows(self, X: np.ndarray) -> np.ndarray:
         """Kernel of new points with the points, (n_new, n)."""
-        rows: np.ndarray = self.first_steps(squared_distances(X, self.points)) @ self.matrix
+        steps = first_steps(squared_distances(X, self.points), self.n_neighbors, self.floor)
+        rows: np.ndarray = steps @ self.matrix
         return rows
-
-    def first_steps(self, squared: np.ndarray) -> np.ndarray:
-        """Where a walk from new points goes first, (n_new, n), from their squared distances to the points."""
-        near = np.argpartition(squared, self.n_neighbors - 1, axis=1)[:, : self.n_neighbors]
-        distances = np.sqrt(np.take_along_axis(squared, near, axis=1))
-        steps = 1 / np.maximum(distances, self._floor)
-        # A copy of a point is that point; distances of copies are zero only up to rounding.
-        copies = distances <= 1e-2 * self._floor
-        steps = np.where(copies.any(axis=1, keepdims=True), copies, steps)
-        steps /= steps.sum(axis=1, keepdims=True)
-        first = np.zeros_like(squared)
-        np.put_along_axis(first, near, steps, axis=1)
-        return first
 
     def _edges(self, distances: np.ndarray) -> np.ndarray:
         """Inverse distances between points of which one is among the nearest of the other, else 0."""
@@ -71,7 +64,22 @@ class DiffusionKernel:
         np.put_along_axis(joined, nearest, True, axis=1)
         joined |= joined.T
         np.fill_diagonal(joined, False)
-        return joined / np.maximum(distances, self._floor)
+        return joined / np.maximum(distances, self.floor)
+
+
+def first_steps(squared: np.ndarray, n_neighbors: int, floor: float) -> np.ndarray:
+    """First step of a walk from new points, (n_new, n), from their squared distances to the n points."""
+    near = min(n_neighbors, max(1, squared.shape[1] - 1))
+    nearest = np.argpartition(squared, near - 1, axis=1)[:, :near]
+    distances = np.sqrt(np.take_along_axis(squared, nearest, axis=1))
+    steps = 1 / np.maximum(distances, floor)
+    # A copy of a point is that point; distances of copies are zero only up to rounding.
+    copies = distances <= 1e-2 * floor
+    steps = np.where(copies.any(axis=1, keepdims=True), copies, steps)
+    steps /= steps.sum(axis=1, keepdims=True)
+    first = np.zeros_like(squared)
+    np.put_along_axis(first, nearest, steps, axis=1)
+    return first
 
 
 def _typical(distances: np.ndarray) -> float:

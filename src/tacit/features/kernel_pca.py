@@ -5,7 +5,7 @@ lambda a a^T, and a point x has the components  sum_i a_i k~(x, x_i) / sqrt(lamb
 x.y, polynomial (x.y)^p, Gaussian exp(-|x - y|^2 / (2 sigma^2)), diffusion. (Sources: Schoelkopf et al. 1998; Duh and
 Kirchhoff 2011, section 4.1, whose Gaussian is printed without squares.)
 
-Features are first scaled to mean 0 and variance 1 over the list, as they come in units of their own. The sign of a
+Features are first scaled to mean 0 and variance 1 over the list, because they have different units. The sign of a
 direction is such that its largest coefficient is positive. All kernels but the diffusion are functions of one product
 X @ list.T; a kernel's components of all rows are one matrix product.
 """
@@ -13,14 +13,14 @@ X @ list.T; a kernel's components of all rows are one matrix product.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 
-from tacit.core import TacitError, check_choice, check_fitted, check_number
-from tacit.features.diffusion import DiffusionKernel, squared_distances
+from tacit.core import Estimator, StoreError, TacitError, check_choice, check_number
+from tacit.features.diffusion import DiffusionKernel, first_steps, squared_distances
+from tacit.features.scaling import deviations, standardize
 
 KINDS = ("linear", "polynomial", "gaussian", "diffusion")
 
@@ -28,42 +28,152 @@ KINDS = ("linear", "polynomial", "gaussian", "diffusion")
 SMALLEST_SHARE = 1e-10
 
 
-@dataclass(frozen=True)
-class Kernel:
-    """A kernel and how many of its leading components are wanted; sigma None is the list's median distance."""
+class Kernel(Estimator):
+    """A kernel and its leading components.
 
-    kind: str
-    n_components: int
-    degree: int = 2
-    sigma: float | None = None
-    n_neighbors: int = 5
-    tau: float = 3
+    Parameters
+    ----------
+    kind : {"linear", "polynomial", "gaussian", "diffusion"}
+        Which kernel.
+    n_components : int
+        Number of leading components.
+    degree : int, default=2
+        Degree of the polynomial kernel.
+    sigma : float, default=None
+        Width of the Gaussian kernel; None takes the median distance between documents of the list.
+    n_neighbors : int, default=5
+        Neighbours of each document in the diffusion kernel.
+    tau : float, default=3
+        Time of the diffusion.
 
-    def __post_init__(self) -> None:
+    Attributes
+    ----------
+    weights_ : ndarray of shape (n_values, n_found), float64
+        Components are `values @ weights_ - shift_`; the values are features (linear), first steps of a random walk
+        (diffusion) or kernel values with the documents of the list.
+    shift_ : ndarray of shape (n_found,), float64
+        Components of the mean.
+    sigma_ : float
+        Width of the Gaussian kernel that was used.
+    floor_ : float
+        Smallest distance of the diffusion kernel.
+    """
+
+    _fitted: ClassVar[dict[str, str]] = {
+        "weights_": "values components", "shift_": "components", "sigma_": "", "floor_": "",
+    }  # fmt: skip
+    _array_dtypes: ClassVar[tuple[str, ...]] = ("float64",)
+
+    def __init__(
+        self,
+        kind: str,
+        n_components: int,
+        degree: int = 2,
+        sigma: float | None = None,
+        n_neighbors: int = 5,
+        tau: float = 3,
+    ) -> None:
+        self.kind = kind
+        self.n_components = n_components
+        self.degree = degree
+        self.sigma = sigma
+        self.n_neighbors = n_neighbors
+        self.tau = tau
+
+    def fit(self, points: np.ndarray, squared: np.ndarray) -> Self:
+        """Find the leading directions of points (m, n_features) whose squared distances are known."""
+        self.check_params()
+        self.sigma_, self.floor_ = 1.0, 0.0
+        if self.kind == "gaussian":
+            self.sigma_ = float(self.sigma or _median_distance(squared))
+        if self.kind == "linear":  # the same directions, found among the features
+            self.weights_, self.shift_ = _linear_basis(points, self.n_components)
+        elif self.kind == "diffusion":
+            walk = DiffusionKernel(points, self.n_neighbors, self.tau)
+            weights, self.shift_ = _basis(walk.matrix, self.n_components)
+            self.weights_, self.floor_ = walk.matrix @ weights, walk.floor
+        else:
+            self.weights_, self.shift_ = _basis(self._values(points @ points.T, squared), self.n_components)
+        return self
+
+    def components(self, rows: np.ndarray, products: np.ndarray, squared: np.ndarray) -> np.ndarray:
+        """Components of rows, (n_rows, n_found), from their products with and squared distances to the points."""
+        if self.kind == "linear":
+            values = rows
+        elif self.kind == "diffusion":
+            values = first_steps(squared, self.n_neighbors, self.floor_)
+        else:
+            values = self._values(products, squared)
+        found: np.ndarray = values @ self.weights_ - self.shift_
+        return found
+
+    def _values(self, products: np.ndarray, squared: np.ndarray) -> np.ndarray:
+        if self.kind == "polynomial":
+            powers: np.ndarray = products**self.degree
+            return powers
+        values: np.ndarray = np.exp(squared / (-2 * self.sigma_ * self.sigma_))
+        return values
+
+    def check_params(self) -> None:
+        """Raise unless the parameters describe a kernel."""
         check_choice("kernel", self.kind, KINDS)
         check_number("n_components", self.n_components, low=0, whole=True)
         check_number("degree", self.degree, low=1, whole=True)
+        check_number("n_neighbors", self.n_neighbors, low=1, whole=True)
+        check_number("tau", self.tau, low=0, open_low=True)
         if self.sigma is not None:
             check_number("sigma", self.sigma, low=0, open_low=True)
+
+    def _check_loaded(self) -> None:
+        self.check_params()
+        check_number("sigma_", self.sigma_, low=0, open_low=True)
+        check_number("floor_", self.floor_, low=0, open_low=self.kind == "diffusion")
+        if len(self.shift_) > self.n_components:
+            raise StoreError(f"a kernel has {len(self.shift_)} components, want at most {self.n_components}")
 
 
 DEFAULT_KERNELS = (Kernel("linear", 7), Kernel("polynomial", 6), Kernel("gaussian", 6), Kernel("diffusion", 6))
 
 
-class KernelPca(TransformerMixin, BaseEstimator):
+class KernelPca(Estimator, TransformerMixin, BaseEstimator):
     """Components of several kernels side by side.
 
-    scale: features get mean 0 and deviation 1 over the list; clip: components stay between these quantiles (0.01: the
-    first and the last percent) of the list's own, which linear rankers need, as documents of other lists lie far out.
+    Parameters
+    ----------
+    kernels : sequence of Kernel, default=DEFAULT_KERNELS
+        The kernels: 7 linear components and 6 each of a polynomial, a Gaussian and a diffusion kernel.
+    scale : bool, default=True
+        Scale features to mean 0 and standard deviation 1 over the list.
+    clip : float, default=None
+        Clip components to this quantile and its counterpart (0.01: the first and the last percent) of the list's own.
+        Linear rankers need it, because documents of other lists may lie far outside.
 
-    Learned: families_, the kind of kernel of each column; n_cut_, how many components the list is too short for, as m
-    documents have at most m - 1 directions. Columns of these, and of directions that the list does not vary in, are 0.
+    Attributes
+    ----------
+    kernels_ : list of Kernel
+        The fitted kernels.
+    n_cut_ : int
+        Number of components that the list is too short for, since m documents have at most m - 1 directions. Their
+        columns, and those of directions in which the list does not vary, are 0.
 
+    Examples
+    --------
     >>> list_rows = np.array([[0.0, 1.0], [2.0, 1.5], [4.0, 1.0], [6.0, 1.5]])
     >>> pca = KernelPca((Kernel("linear", 2), Kernel("gaussian", 3))).fit(list_rows)
     >>> pca.transform(list_rows).shape, pca.families_[-1], pca.n_cut_
     ((4, 5), 'gaussian', 0)
     """
+
+    _fitted: ClassVar[dict[str, str]] = {
+        "mean_": "features",
+        "deviation_": "features",
+        "points_": "points features",
+        "kernels_": "estimators",
+        "range_": "?bounds components",
+        "n_cut_": "",
+    }
+    _n_features_attribute: ClassVar[str | None] = "n_features_in_"
+    _array_dtypes: ClassVar[tuple[str, ...]] = ("float64",)
 
     def __init__(
         self, kernels: Sequence[Kernel] = DEFAULT_KERNELS, scale: bool = True, clip: float | None = None
@@ -74,13 +184,12 @@ class KernelPca(TransformerMixin, BaseEstimator):
         """Find the directions of the rows of a list, (m, n_features) with m >= 2."""
         if len(X) < 2:
             raise TacitError(f"a list of {len(X)} document varies in no direction, want at least 2 documents")
+        self.n_features_in_ = X.shape[1]
         self.mean_ = X.mean(axis=0)
-        self.deviation_ = _safe_deviation(X) if self.scale else np.ones(X.shape[1])
-        self.points_ = (X - self.mean_) / self.deviation_
+        self.deviation_ = deviations(X) if self.scale else np.ones(X.shape[1])
+        self.points_ = standardize(X, self.mean_, self.deviation_)
         squared = squared_distances(self.points_, self.points_)
-        self._median = _median_distance(squared)
-        self.bases_ = [self._fit_kernel(kernel, squared) for kernel in self.kernels]
-        self.families_ = [kernel.kind for kernel in self.kernels for _ in range(kernel.n_components)]
+        self.kernels_ = [kernel.clone().fit(self.points_, squared) for kernel in self.kernels]
         self.n_cut_ = sum(max(0, kernel.n_components - (len(X) - 1)) for kernel in self.kernels)
         self.range_ = None
         if self.clip is not None:
@@ -90,61 +199,35 @@ class KernelPca(TransformerMixin, BaseEstimator):
 
     def transform(self, X: np.ndarray) -> np.ndarray:
         """Components of rows, float64 (n_rows, n_components)."""
-        check_fitted(self, "bases_")
-        rows = (X - self.mean_) / self.deviation_
+        self._check_fitted()
+        rows = standardize(X, self.mean_, self.deviation_)
         products = rows @ self.points_.T
-        squared = np.maximum((rows**2).sum(axis=1)[:, None] + self._norms - 2 * products, 0)
+        norms = (self.points_**2).sum(axis=1)
+        squared = np.maximum((rows**2).sum(axis=1)[:, None] + norms - 2 * products, 0)
         out = np.zeros((len(X), len(self.families_)))
         first = 0
-        for kernel, basis in zip(self.kernels, self.bases_, strict=True):
-            found = self._values_for(kernel, basis, rows, products, squared) @ basis.weights - basis.shift
+        for kernel in self.kernels_:
+            found = kernel.components(rows, products, squared)
             out[:, first : first + found.shape[1]] = found
             first += kernel.n_components
         return out if self.range_ is None else np.clip(out, *self.range_)
 
     @property
-    def _norms(self) -> np.ndarray:
-        norms: np.ndarray = (self.points_**2).sum(axis=1)
-        return norms
+    def families_(self) -> list[str]:
+        """Kind of kernel of each column."""
+        return [kernel.kind for kernel in self.kernels for _ in range(kernel.n_components)]
 
-    def _fit_kernel(self, kernel: Kernel, squared: np.ndarray) -> _Basis:
-        if kernel.kind == "linear":  # the same directions, found among the features
-            return _linear_basis(self.points_, kernel.n_components)
-        if kernel.kind == "diffusion":
-            walk = DiffusionKernel(self.points_, kernel.n_neighbors, kernel.tau)
-            basis = _basis(walk.matrix, kernel.n_components)
-            return _Basis(walk.matrix @ basis.weights, basis.shift, walk)
-        return _basis(self._values(kernel, self.points_ @ self.points_.T, squared), kernel.n_components)
-
-    def _values_for(
-        self, kernel: Kernel, basis: _Basis, rows: np.ndarray, products: np.ndarray, squared: np.ndarray
-    ) -> np.ndarray:
-        if kernel.kind == "linear":
-            return rows
-        if basis.walk is not None:
-            return basis.walk.first_steps(squared)
-        return self._values(kernel, products, squared)
-
-    def _values(self, kernel: Kernel, products: np.ndarray, squared: np.ndarray) -> np.ndarray:
-        if kernel.kind == "polynomial":
-            powers: np.ndarray = products**kernel.degree
-            return powers
-        sigma = kernel.sigma or self._median
-        values: np.ndarray = np.exp(squared / (-2 * sigma * sigma))
-        return values
+    def _check_loaded(self) -> None:
+        given, fitted = ([(k.kind, k.n_components) for k in kernels] for kernels in (self.kernels, self.kernels_))
+        n_values = [k.weights_.shape[0] - (self.n_features_in_ if k.kind == "linear" else len(self.points_))
+                    for k in self.kernels_]  # fmt: skip
+        bounds = (2, len(self.families_)) if self.range_ is None else self.range_.shape
+        if given != fitted or any(n_values) or bounds != (2, len(self.families_)) or (self.deviation_ < 0).any():
+            raise StoreError("the kernels of a kernel PCA do not fit its documents")
 
 
-@dataclass(frozen=True)
-class _Basis:
-    """Components are `values @ weights - shift`; the values are features, first steps of a walk or k(x, list)."""
-
-    weights: np.ndarray
-    shift: np.ndarray
-    walk: DiffusionKernel | None = None
-
-
-def _basis(K: np.ndarray, n_components: int) -> _Basis:
-    """Leading directions of a kernel matrix, centred.
+def _basis(K: np.ndarray, n_components: int) -> tuple[np.ndarray, np.ndarray]:
+    """Weights and shift of the leading directions of a kernel matrix, centred.
 
     Centring of new values v is v - mean(v) - K.mean(axis=0) + K.mean(); the first two fall into the weights, since
     the mean of the coefficients is taken off, the others into the shift.
@@ -153,15 +236,15 @@ def _basis(K: np.ndarray, n_components: int) -> _Basis:
     values, vectors = np.linalg.eigh(K - means - means[:, None] + means.mean())
     coefficients = _leading(values, vectors, min(n_components, len(K) - 1))
     weights = coefficients - coefficients.mean(axis=0)
-    return _Basis(weights, means @ weights)
+    return weights, means @ weights
 
 
-def _linear_basis(points: np.ndarray, n_components: int) -> _Basis:
+def _linear_basis(points: np.ndarray, n_components: int) -> tuple[np.ndarray, np.ndarray]:
     centre = points.mean(axis=0)
     _, deviations, directions = np.linalg.svd(points - centre, full_matrices=False)
     n = min(n_components, len(points) - 1, int((deviations**2 > SMALLEST_SHARE * deviations[0] ** 2).sum()))
     weights = _fix_signs(directions[:n].T)
-    return _Basis(weights, centre @ weights)
+    return weights, centre @ weights
 
 
 def _leading(values: np.ndarray, vectors: np.ndarray, n: int) -> np.ndarray:
@@ -178,12 +261,6 @@ def _fix_signs(columns: np.ndarray) -> np.ndarray:
     largest = np.argmax(np.round(np.abs(columns) / np.abs(columns).max(axis=0), 8), axis=0)
     fixed: np.ndarray = columns * np.sign(columns[largest, np.arange(columns.shape[1])])
     return fixed
-
-
-def _safe_deviation(X: np.ndarray) -> np.ndarray:
-    """Standard deviation of each feature; 1 for one that does not vary over the list."""
-    deviation = X.std(axis=0)
-    return np.where(deviation > 1e-12 * np.maximum(1, np.abs(X).max(axis=0)), deviation, np.inf)
 
 
 def _median_distance(squared: np.ndarray) -> float:

@@ -15,6 +15,7 @@ __getattr__, __dir__, __all__ = lazy_names(
         "AdaCostRanker": "boosting.adacost",
         "AucRanker": "linear.auc",
         "AveragedRanker": "transduction.guarded",
+        "BasisBank": "transduction.precomputed",
         "BradleyTerryRanker": "gradient.bradley_terry",
         "CommitteeRanker": "transduction.guarded",
         "DiscoveredFeaturesRanker": "transduction.discovery",
@@ -37,6 +38,7 @@ __getattr__, __dir__, __all__ = lazy_names(
         "StandingRanker": "linear.standing",
         "TransductiveRanker": "transduction.ranker",
         "TransductiveSvmRanker": "linear.tsvm",
+        "WeightingBank": "transduction.precomputed",
         "fit_lists": "ranking_lists",
         "get_method": "registry",
         "rank_folds": "ranking_lists",
@@ -77,4 +79,6 @@ if TYPE_CHECKING:
     from tacit.rerank.transduction.guarded import CommitteeRanker as CommitteeRanker
     from tacit.rerank.transduction.guarded import GuardedRanker as GuardedRanker
     from tacit.rerank.transduction.importance import KliepAdaptation as KliepAdaptation
+    from tacit.rerank.transduction.precomputed import BasisBank as BasisBank
+    from tacit.rerank.transduction.precomputed import WeightingBank as WeightingBank
     from tacit.rerank.transduction.ranker import TransductiveRanker as TransductiveRanker

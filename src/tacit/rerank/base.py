@@ -57,6 +57,12 @@ class ListRanker(Estimator, BaseEstimator, ABC):
         self._fit(rows, None if validation is None else self._checked_validation(validation))
         return self
 
+    def _fit_rows(self, rows: Rows, validation: Rows | None) -> Self:
+        """`fit` of a ranker inside another one, whose rows are checked."""
+        self.n_features_in_ = rows.X.shape[1]
+        self._fit(rows, validation)
+        return self
+
     @abstractmethod
     def _fit(self, rows: Rows, validation: Rows | None) -> None:
         """Set the fitted attributes from checked and grouped rows."""
@@ -78,9 +84,10 @@ class ListRanker(Estimator, BaseEstimator, ABC):
         return evaluate_rows(grades, self.predict(X, qid), qid).means()["nDCG-letor@10"]
 
     def _check_fitted(self) -> None:
-        # `fit` sets n_features_in_ at its door, so what it learns has to be there too.
-        if not all(hasattr(self, name) for name in ("n_features_in_", *self._fitted)):
-            raise ListNotFittedError(f"{type(self).__name__} is not fitted yet: call fit first")
+        try:
+            super()._check_fitted()
+        except NotFittedError as error:
+            raise ListNotFittedError(str(error)) from None
 
     def _checked_rows(self, X: Any, y: Any, qid: Any, pairs: Any, weights: Any) -> Rows:
         table = self._checked(X, reset=True)

@@ -103,7 +103,7 @@ def test_precomputed_rankers_are_mixed_and_rank_well(kind):
     shares = one.bank_.mixture(TEST.X[:15])
     assert shares.sum() == pytest.approx(1)
     assert shares.min() >= 0
-    assert len(one.bank_.rankers) == 4
+    assert len(one.bank_.rankers_) == 4
     assert 1 <= one.n_rounds_ <= 15
 
 
@@ -111,7 +111,7 @@ def test_mean_embedding_is_that_of_all_pairs_and_the_mixture_finds_its_source():
     ranker = TransductiveRanker(AdaCostRanker(3), adapt="kliep", mode="precomputed", n_precomputed=3, threads=1)
     bank = ranker.fit(TRAIN.X, TRAIN.y, TRAIN.qid).bank_
     x = bank._scaled(TEST.X[:15])
-    waves = np.array([np.cos((a - b) @ bank.frequencies) for a in x for b in x])
+    waves = np.array([np.cos((a - b) @ bank.frequencies_) for a in x for b in x])
     np.testing.assert_allclose(bank.embed(TEST.X[:15]), waves.mean(axis=0), atol=1e-12)
-    bank.embed = lambda X: bank.embeddings[1]
+    bank.embed = lambda X: bank.embeddings_[1]
     np.testing.assert_allclose(bank.mixture(TEST.X[:15]), [0, 1, 0], atol=1e-2)

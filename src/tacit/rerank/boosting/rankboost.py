@@ -64,6 +64,7 @@ class RankBoostRanker(ListRanker):
         "stump_weights_": "rounds",
     }
     _allow_nan: ClassVar[bool] = True
+    weight_level: ClassVar[str] = "pair"  # of the weights of `fit_prepared`
 
     def __init__(
         self, n_rounds: int = 300, n_bins: int | None = 128, measure: str = "AP", threads: int | None = None
@@ -115,6 +116,12 @@ class RankBoostRanker(ListRanker):
 
     def _predict(self, X: np.ndarray, qid: np.ndarray) -> np.ndarray:
         return self.stumps_.score(X)
+
+    def staged_scores(self, X: np.ndarray) -> np.ndarray:
+        """Scores of checked rows after each round, (n_rounds, n_rows); one row of zeros where no stump was found."""
+        added = self.stumps_.outputs(X)
+        found: np.ndarray = np.cumsum(added, axis=0) if len(added) else np.zeros((1, len(X)))
+        return found
 
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
         """Scores of rows after each round; the last are those of `predict`."""

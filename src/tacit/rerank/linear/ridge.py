@@ -49,7 +49,8 @@ class ListRidgeRanker(ListRanker):
     [0, 2, 1]
     """
 
-    _fitted: ClassVar[dict[str, str]] = {"weights_": "features"}
+    _fitted: ClassVar[dict[str, str]] = {"weights_": "features", "path_": "?penalties features"}
+    weight_level: ClassVar[str] = "row"  # of the weights of `fit_prepared`
 
     def __init__(self, penalties: tuple[float, ...] = PENALTIES, measure: str = "AP") -> None:
         self.penalties = penalties

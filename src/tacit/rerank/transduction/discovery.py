@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import clone
 
-from tacit.core import check_choice, check_number, one_blas_thread
+from tacit.core import TacitError, check_choice, check_number, one_blas_thread
 from tacit.features.kernel_pca import KernelPca
 from tacit.rerank.base import ListRanker
 from tacit.rerank.boosting.rankboost import RankBoostRanker
@@ -35,7 +35,7 @@ class DiscoveredFeaturesRanker(ListRanker):
     [0, 1, 2]
     """
 
-    _fitted: ClassVar[dict[str, str]] = {}
+    _fitted: ClassVar[dict[str, str]] = {"pooled_": "?estimator", "ranker_": "estimator"}
 
     def __init__(
         self, base: Any = None, discover: Any = None, source: str = "own", n_pooled: int = 300, seed: int = 0
@@ -51,15 +51,14 @@ class DiscoveredFeaturesRanker(ListRanker):
         check_number("n_pooled", self.n_pooled, low=2, whole=True)
         rows.check_has_pairs()
         self.pooled_ = self._pool(rows.X) if self.source == "pooled" else None
-        widened = [None if part is None else self._widen(part) for part in (rows, validation)]
-        self.ranker_ = RankBoostRanker() if self.base is None else clone(self.base)
-        train = widened[0]
-        assert train is not None
-        self.ranker_.n_features_in_ = train.X.shape[1]
-        self.ranker_._fit(train, widened[1])
+        train = self._widen(rows)
+        n_components = train.X.shape[1] - rows.X.shape[1]
+        base = RankBoostRanker() if self.base is None else clone(self.base)
+        self.ranker_ = base._fit_rows(train, None if validation is None else self._widen(validation, n_components))
 
     def _predict(self, X: np.ndarray, qid: np.ndarray) -> np.ndarray:
-        grouped = self._widen(group_rows(X, np.full(len(X), np.nan), qid))
+        n_components = self.ranker_.n_features_in_ - X.shape[1]
+        grouped = self._widen(group_rows(X, np.full(len(X), np.nan), qid), n_components)
         scores = np.empty(len(X))
         scores[grouped.order] = self.ranker_._predict(grouped.X, grouped.list_of)
         return scores
@@ -77,8 +76,8 @@ class DiscoveredFeaturesRanker(ListRanker):
         with one_blas_thread():
             return self._fresh().fit(X[np.sort(drawn)])
 
-    def _widen(self, rows: Rows) -> Rows:
-        """The rows with their components to the right."""
+    def _widen(self, rows: Rows, n_components: int | None = None) -> Rows:
+        """The rows with their components to the right; lists of one document have components 0."""
         spans = [slice(*ends) for ends in zip(rows.starts[:-1].tolist(), rows.starts[1:].tolist(), strict=True)]
         n_cut: list[int] = []
         with one_blas_thread():
@@ -87,7 +86,9 @@ class DiscoveredFeaturesRanker(ListRanker):
             else:
                 parts = [self._own(rows.X[span], n_cut) for span in spans]
         warn_of_cut(n_cut)
-        width = max(part.shape[1] for part in parts)
+        width = max(part.shape[1] for part in parts) if n_components is None else n_components
+        if any(part.size and part.shape[1] != width for part in parts):
+            raise TacitError(f"{type(self).__name__} was fitted on {width} components, the lists have others")
         filled = [part if part.size else np.zeros((len(part), width)) for part in parts]
         return Rows(np.hstack([rows.X, np.concatenate(filled)]), rows.y, rows.starts, rows.order, rows.given)
 

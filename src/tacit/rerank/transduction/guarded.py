@@ -26,7 +26,7 @@ from tacit.rerank.base import ListRanker
 from tacit.rerank.boosting.rankboost import RankBoostRanker
 from tacit.rerank.linear.ridge import ListRidgeRanker
 from tacit.rerank.rows import Rows, group_rows
-from tacit.rerank.transduction.learners import learner_of
+from tacit.rerank.transduction.learners import make_learner, staged_scores
 from tacit.rerank.transduction.ranker import TransductiveRanker
 
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -102,30 +102,31 @@ class AveragedRanker(ListRanker):
     [0, 2, 1]
     """
 
+    _fitted: ClassVar[dict[str, str]] = {"ranker_": "estimator"}
+
     def __init__(self, base: Any = None) -> None:
         self.base = base
 
     def _fit(self, rows: Rows, validation: Rows | None) -> None:
-        self.learner_ = learner_of(RankBoostRanker(n_rounds=N_ROUNDS) if self.base is None else self.base, rows)
-        self.ranker_ = self.learner_.learn(None, None)
+        base = RankBoostRanker(n_rounds=N_ROUNDS) if self.base is None else self.base
+        self.ranker_ = make_learner(base, rows).learn(None, None)
 
     def _predict(self, X: np.ndarray, qid: np.ndarray) -> np.ndarray:
-        scores: np.ndarray = self.learner_.scores(self.ranker_, X).mean(axis=0)
+        scores: np.ndarray = staged_scores(self.ranker_, X).mean(axis=0)
         return scores
 
 
 class CommitteeRanker(ListRanker):
     """The mean score of several rankers, each with deviation 1 over a list (default: boosted stumps and linear)."""
 
+    _fitted: ClassVar[dict[str, str]] = {"rankers_": "estimators"}
+
     def __init__(self, members: tuple[Any, ...] = ()) -> None:
         self.members = members
 
     def _fit(self, rows: Rows, validation: Rows | None) -> None:
         members = self.members or (AveragedRanker(), AveragedRanker(ListRidgeRanker()))
-        self.rankers_ = [clone(member) for member in members]
-        for ranker in self.rankers_:
-            ranker.n_features_in_ = rows.X.shape[1]
-            ranker._fit(rows, validation)
+        self.rankers_ = [clone(member)._fit_rows(rows, validation) for member in members]
 
     def _predict(self, X: np.ndarray, qid: np.ndarray) -> np.ndarray:
         grouped = group_rows(X, np.full(len(X), np.nan), qid)
@@ -151,7 +152,7 @@ class GuardedRanker(ListRanker):
     Learned: share_, size_ of the guard.
     """
 
-    _fitted: ClassVar[dict[str, str]] = {"share_": "", "size_": ""}
+    _fitted: ClassVar[dict[str, str]] = {"share_": "", "size_": "", "rankers_": "estimators"}
 
     def __init__(
         self,
@@ -190,13 +191,9 @@ class GuardedRanker(ListRanker):
         return learn_guard(supervised, transductive, validation, self.measure, self.caution)
 
     def _train(self, rows: Rows, validation: Rows | None) -> None:
-        self.rankers_ = [
-            clone(self.supervised) if self.supervised is not None else CommitteeRanker(),
-            clone(self.transductive) if self.transductive is not None else default_transductive(self.threads),
-        ]
-        for ranker in self.rankers_:
-            ranker.n_features_in_ = rows.X.shape[1]
-            ranker._fit(rows, validation)
+        supervised = clone(self.supervised) if self.supervised is not None else CommitteeRanker()
+        transductive = clone(self.transductive) if self.transductive is not None else default_transductive(self.threads)
+        self.rankers_ = [ranker._fit_rows(rows, validation) for ranker in (supervised, transductive)]
 
     def _predict(self, X: np.ndarray, qid: np.ndarray) -> np.ndarray:
         grouped = group_rows(X, np.full(len(X), np.nan), qid)

@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
-from tacit.core import check_choice, check_number
+from tacit.core import Estimator, check_choice, check_number
 from tacit.features.kliep import Kliep, fit_kliep
 from tacit.kernels.kliep import mirrored_pair_weights, pair_distances
 from tacit.rerank.rows import Pairs, Rows
@@ -41,7 +40,7 @@ class _Samples:
     rows: np.ndarray
 
 
-class KliepAdaptation(BaseEstimator):
+class KliepAdaptation(Estimator):
     """Weights of training pairs by KLIEP.
 
     n_bases: centres of w; n_train, n_test: how many pairs of each side are looked at to fit w, drawn by the seed; all

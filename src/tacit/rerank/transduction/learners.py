@@ -1,10 +1,10 @@
-"""How per-list training speaks to the ranker that it trains: any estimator that learns from (X, y, lists).
+"""How per-list training fits its base ranker: any estimator that learns from (X, y, lists).
 
-A `Learner` holds the training rows and gives a fitted estimator for further columns and weights. `level` is what the
-estimator's weights stand at, None if it takes none. It is read from the estimator: one that has `prepare` and
-`fit_prepared` has its features made ready once for all lists, and takes pair weights (RankBoost) or, where it has a
-path of penalties, row weights (`ListRidgeRanker`); one whose `fit` knows `group` (LightGBM) or `qid` takes row weights
-if it knows `sample_weight`.
+A `Learner` holds the training rows and returns a fitted estimator for further columns and weights. `level` says what
+the estimator's weights belong to (pairs or rows), None if it takes none. An estimator with `prepare`, `fit_prepared`
+and `weight_level` (RankBoost, `ListRidgeRanker`) has its features prepared once for all lists; every stage of it
+(rounds of boosting, penalties) is a ranker. Of other estimators, `fit` must take `group` (LightGBM) or `qid`; they get
+row weights if it takes `sample_weight`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tacit.rerank.rows import Rows
 
 
 class Learner(ABC):
-    """An estimator with the rows that it learns from."""
+    """An estimator with its training rows."""
 
     level: str | None = None
     staged: ClassVar[bool] = False
@@ -33,54 +33,24 @@ class Learner(ABC):
     def learn(self, extra: np.ndarray | None, weights: np.ndarray | None, n_stages: int | None = None) -> Any:
         """An estimator fitted to the rows, with further columns (n_rows, n_extra) and weights of the level."""
 
-    def scores(self, fitted: Any, X: np.ndarray) -> np.ndarray:
-        """Scores of rows (1, n_rows); where the learner is staged, after each stage (n_stages, n_rows)."""
-        found: np.ndarray = np.asarray(fitted.predict(X), np.float64)[None]
-        return found
-
 
 class PreparedLearner(Learner):
-    """RankBoost and its like: binned once, any prefix of its rounds is a ranker."""
+    """An estimator whose features are prepared once; it is fitted with at most n_stages rounds, where it has rounds."""
 
-    level = "pair"
     staged = True
 
     def __init__(self, estimator: Any, rows: Rows) -> None:
         super().__init__(estimator, rows)
+        self.level = estimator.weight_level
         self._prepared = estimator.prepare(rows)
 
     def learn(self, extra: np.ndarray | None, weights: np.ndarray | None, n_stages: int | None = None) -> Any:
-        """Fit with at most n_stages rounds."""
-        fresh = clone(self.estimator).set_params(threads=1)
-        if n_stages is not None:
-            fresh.set_params(n_rounds=n_stages)
+        """Fit on the prepared rows, in one thread."""
+        fresh = clone(self.estimator)
+        wanted = {"threads": 1} | ({} if n_stages is None else {"n_rounds": n_stages})
+        known = fresh.get_params(deep=False)
+        fresh.set_params(**{name: value for name, value in wanted.items() if name in known})
         return fresh.fit_prepared(self._prepared, extra=extra, weights=weights)
-
-    def scores(self, fitted: Any, X: np.ndarray) -> np.ndarray:
-        """Scores after each round; one row of zeros where no stump was found."""
-        added = fitted.stumps_.outputs(X)
-        found: np.ndarray = np.cumsum(added, axis=0) if len(added) else np.zeros((1, len(X)))
-        return found
-
-
-class PathLearner(Learner):
-    """A ranker with a path of penalties, each of which is a ranker (`ListRidgeRanker`)."""
-
-    level = "row"
-    staged = True
-
-    def __init__(self, estimator: Any, rows: Rows) -> None:
-        super().__init__(estimator, rows)
-        self._prepared = estimator.prepare(rows)
-
-    def learn(self, extra: np.ndarray | None, weights: np.ndarray | None, n_stages: int | None = None) -> Any:
-        """Fit for all penalties at once."""
-        return clone(self.estimator).fit_prepared(self._prepared, extra=extra, weights=weights)
-
-    def scores(self, fitted: Any, X: np.ndarray) -> np.ndarray:
-        """Scores by penalty, strongest first."""
-        scores: np.ndarray = fitted.staged_scores(X)
-        return scores
 
 
 class ListsLearner(Learner):
@@ -114,10 +84,14 @@ class ListsLearner(Learner):
         return sizes[sizes > 0]
 
 
-def learner_of(estimator: Any, rows: Rows) -> Learner:
+def make_learner(estimator: Any, rows: Rows) -> Learner:
     """The learner that fits the estimator."""
-    if hasattr(estimator, "staged_scores"):
-        return PathLearner(estimator, rows)
-    if hasattr(estimator, "fit_prepared"):
-        return PreparedLearner(estimator, rows)
-    return ListsLearner(estimator, rows)
+    return (PreparedLearner if hasattr(estimator, "fit_prepared") else ListsLearner)(estimator, rows)
+
+
+def staged_scores(fitted: Any, X: np.ndarray) -> np.ndarray:
+    """Scores after each stage of a fitted estimator, (n_stages, n_rows); one stage where it has none."""
+    if hasattr(fitted, "staged_scores"):
+        scores: np.ndarray = fitted.staged_scores(X)
+        return scores
+    return np.asarray(fitted.predict(X), np.float64)[None]

@@ -16,16 +16,17 @@ The score of a list is the mixture of the rankers' scores, each with mean 0 and 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import clone
 
-from tacit.core import map_blocks, one_blas_thread
+from tacit.core import Estimator, StoreError, map_blocks, one_blas_thread
+from tacit.features.scaling import standardize
 from tacit.kernels.kliep import climb_quadratic
 from tacit.rerank.rows import Rows
 from tacit.rerank.transduction.importance import convert_weights
-from tacit.rerank.transduction.learners import Learner
+from tacit.rerank.transduction.learners import Learner, staged_scores
 
 N_DIRECTIONS = 7
 N_MIXED = 3
@@ -39,14 +40,44 @@ N_CLUSTER_ROWS = 150
 WEIGHT_SHAPE = 0.5
 
 
-class Bank(ABC):
-    """Fitted rankers, and the mixture of them for a list."""
+class Bank(Estimator, ABC):
+    """Fitted rankers, and the mixture of them for a list.
 
-    def __init__(self, learner: Learner, rows: Rows) -> None:
-        self.learner = learner
-        self.mean, deviation = rows.X.mean(axis=0), rows.X.std(axis=0)
-        self.deviation = np.where(deviation > 0, deviation, np.inf)
-        self.rankers: list[Any] = []
+    Parameters
+    ----------
+    n_rankers : int, default=16
+        Number of rankers, at most.
+    threads : int, default=None
+        Number of threads; None uses all cores.
+    seed : int, default=0
+        Random seed.
+
+    Attributes
+    ----------
+    rankers_ : list of estimators
+        The fitted rankers.
+    """
+
+    _n_features_attribute: ClassVar[str | None] = "n_features_in_"
+    _array_dtypes: ClassVar[tuple[str, ...]] = ("float64", "int64")
+    _fitted: ClassVar[dict[str, str]] = {"mean_": "features", "deviation_": "features", "rankers_": "estimators"}
+
+    rankers_: list[Any]
+
+    def __init__(self, n_rankers: int = 16, threads: int | None = None, seed: int = 0) -> None:
+        self.n_rankers, self.threads, self.seed = n_rankers, threads, seed
+
+    def fit(self, learner: Learner, rows: Rows) -> Self:
+        """Train the rankers."""
+        self.n_features_in_ = rows.X.shape[1]
+        self.mean_, self.deviation_ = rows.X.mean(axis=0), rows.X.std(axis=0)
+        with one_blas_thread():
+            self._train(learner, rows, np.random.default_rng(self.seed))
+        return self
+
+    @abstractmethod
+    def _train(self, learner: Learner, rows: Rows, rng: np.random.Generator) -> None:
+        """Set `rankers_` and what `mixture` reads."""
 
     @abstractmethod
     def mixture(self, X: np.ndarray) -> np.ndarray:
@@ -54,13 +85,13 @@ class Bank(ABC):
 
     @abstractmethod
     def _features(self, X: np.ndarray, number: int) -> np.ndarray:
-        """A list's features as ranker `number` wants them."""
+        """Features of a list for ranker `number`."""
 
     def scores(self, X: np.ndarray) -> np.ndarray:
         """Scores of a list after each stage, (n_stages, n_rows)."""
         shares = self.mixture(X)
         used = np.flatnonzero(shares > 0).tolist()
-        tables = [self.learner.scores(self.rankers[n], self._features(X, n)) for n in used]
+        tables = [staged_scores(self.rankers_[n], self._features(X, n)) for n in used]
         n_stages = max(len(table) for table in tables)
         mixed = np.zeros((n_stages, len(X)))
         for share, table in zip(shares[used], tables, strict=True):
@@ -71,31 +102,57 @@ class Bank(ABC):
         return mixed
 
     def _scaled(self, X: np.ndarray) -> np.ndarray:
-        scaled: np.ndarray = (X - self.mean) / self.deviation
-        return scaled
+        return standardize(X, self.mean_, self.deviation_)
+
+    def _check_loaded(self) -> None:
+        zeros = np.zeros((2, self.n_features_in_))
+        widths = [ranker.n_features_in_ for ranker in self.rankers_]
+        if len(self.mixture(zeros)) != len(widths) or (self.deviation_ < 0).any():
+            raise StoreError(f"{type(self).__name__} has {len(widths)} rankers, which do not fit its mixture")
+        if widths != [self._features(zeros, number).shape[1] for number in range(len(widths))]:
+            raise StoreError(f"rankers of {type(self).__name__} have {widths} features, the lists have others")
 
 
 class BasisBank(Bank):
-    """Rankers on the components of clusters of training lists."""
+    """Rankers on the components of clusters of training lists.
 
-    def __init__(
-        self, learner: Learner, rows: Rows, discover: Any, n_rankers: int, threads: int | None, seed: int
-    ) -> None:
-        super().__init__(learner, rows)
-        rng = np.random.default_rng(seed)
-        with one_blas_thread():
-            clusters = self._clusters(rows, n_rankers)
-            drawn = [_draw(cluster, N_CLUSTER_ROWS, rng) for cluster in clusters]
-            self.discovered = [clone(discover, safe=False).fit(rows.X[places]) for places in drawn]
-            self.bases = [leading_directions(self._scaled(rows.X[places])) for places in drawn]
-            self.rankers = map_blocks(
-                lambda found: learner.learn(found.transform(rows.X), None), self.discovered, threads
-            )
+    Parameters
+    ----------
+    discover : estimator, default=None
+        Transformer with `fit(X)` and `transform(X)`, such as `KernelPca()`.
+
+    Attributes
+    ----------
+    discovered_ : list of estimators
+        The transformer fitted to each cluster.
+    bases_ : ndarray of shape (n_directions, n_features), float64
+        Leading directions of all clusters, one cluster after the other.
+    starts_ : ndarray of shape (n_clusters + 1,), int64
+        Directions of cluster c are rows starts_[c] to starts_[c + 1] of `bases_`.
+    """
+
+    _fitted: ClassVar[dict[str, str]] = Bank._fitted | {
+        "discovered_": "estimators", "bases_": "directions features", "starts_": "bounds",
+    }  # fmt: skip
+
+    def __init__(self, discover: Any = None, **params: Any) -> None:
+        super().__init__(**params)
+        self.discover = discover
+
+    def _train(self, learner: Learner, rows: Rows, rng: np.random.Generator) -> None:
+        drawn = [_draw(cluster, N_CLUSTER_ROWS, rng) for cluster in self._clusters(rows)]
+        self.discovered_ = [clone(self.discover, safe=False).fit(rows.X[places]) for places in drawn]
+        bases = [leading_directions(self._scaled(rows.X[places])).T for places in drawn]
+        self.bases_, self.starts_ = np.concatenate(bases), np.cumsum([0, *map(len, bases)])
+        self.rankers_ = map_blocks(
+            lambda found: learner.learn(found.transform(rows.X), None), self.discovered_, self.threads
+        )
 
     def mixture(self, X: np.ndarray) -> np.ndarray:
         """The nearest bases by principal angles."""
         basis = leading_directions(self._scaled(X))
-        likeness = np.array([squared_cosine(basis, other) for other in self.bases])
+        bases = np.split(self.bases_, self.starts_[1:-1])
+        likeness = np.array([squared_cosine(basis, other.T) for other in bases])
         shares = np.exp((likeness - likeness.max()) / TEMPERATURE)
         if len(shares) > N_MIXED:
             shares[np.argsort(-shares, kind="stable")[N_MIXED:]] = 0
@@ -103,62 +160,71 @@ class BasisBank(Bank):
         return mixed
 
     def _features(self, X: np.ndarray, number: int) -> np.ndarray:
-        return np.hstack([X, self.discovered[number].transform(X)])
+        return np.hstack([X, self.discovered_[number].transform(X)])
 
-    def _clusters(self, rows: Rows, n_rankers: int) -> list[np.ndarray]:
-        """Rows of each cluster of lists; lists of one document have no direction and join none."""
+    def _clusters(self, rows: Rows) -> list[np.ndarray]:
+        """Rows of each cluster of lists; lists of one document have no direction and are in no cluster."""
         from sklearn.cluster import AgglomerativeClustering
 
         spans = [np.arange(*ends) for ends in zip(rows.starts[:-1], rows.starts[1:], strict=True)]
         spans = [span for span in spans if len(span) > 1]
         bases = [leading_directions(self._scaled(rows.X[span])) for span in spans]
-        if len(spans) <= n_rankers:
+        n = self.n_rankers
+        if len(spans) <= n:
             return spans
         apart = 1 - np.array([[squared_cosine(a, b) for b in bases] for a in bases])
-        clustering = AgglomerativeClustering(n_rankers, metric="precomputed", linkage="complete")
+        clustering = AgglomerativeClustering(n, metric="precomputed", linkage="complete")
         label = clustering.fit_predict(np.maximum(apart, 0))
-        return [np.concatenate([s for s, c in zip(spans, label, strict=True) if c == k]) for k in range(n_rankers)]
+        return [np.concatenate([s for s, c in zip(spans, label, strict=True) if c == k]) for k in range(n)]
 
 
 class WeightingBank(Bank):
-    """Rankers on random weightings of the training lists; the first has all weights 1."""
+    """Rankers on random weightings of the training lists; the first has all weights 1.
 
-    def __init__(self, learner: Learner, rows: Rows, n_rankers: int, threads: int | None, seed: int) -> None:
-        super().__init__(learner, rows)
-        rng = np.random.default_rng(seed)
-        scaled = self._scaled(rows.X)
-        self.frequencies = rng.normal(size=(rows.X.shape[1], N_FREQUENCIES)) / _median_gap(scaled, rng)
-        weightings = rng.gamma(WEIGHT_SHAPE, 1 / WEIGHT_SHAPE, (n_rankers, rows.n_lists))
+    Attributes
+    ----------
+    frequencies_ : ndarray of shape (n_features, n_frequencies), float64
+        Frequencies of the random Fourier features.
+    embeddings_ : ndarray of shape (n_rankers, n_frequencies), float64
+        Mean embedding of each weighting.
+    """
+
+    _fitted: ClassVar[dict[str, str]] = Bank._fitted | {
+        "frequencies_": "features frequencies", "embeddings_": "rankers frequencies",
+    }  # fmt: skip
+
+    def _train(self, learner: Learner, rows: Rows, rng: np.random.Generator) -> None:
+        waves = rng.normal(size=(rows.X.shape[1], N_FREQUENCIES))
+        self.frequencies_ = waves / _median_gap(self._scaled(rows.X), rng)
+        weightings = rng.gamma(WEIGHT_SHAPE, 1 / WEIGHT_SHAPE, (self.n_rankers, rows.n_lists))
         weightings[0] = 1.0
-        with one_blas_thread():
-            lists = np.array(
-                [self.embed(rows.X[slice(*ends)]) for ends in zip(rows.starts, rows.starts[1:], strict=False)]
-            )
-            n_pairs = np.bincount(rows.list_of[rows.pairs.better], minlength=rows.n_lists)
-            counted = weightings * n_pairs
-            self.embeddings = counted @ lists / np.maximum(counted.sum(axis=1, keepdims=True), 1e-12)
-            self.rankers = map_blocks(lambda weights: self._train(learner, weights, rows), list(weightings), threads)
+        spans = zip(rows.starts, rows.starts[1:], strict=False)
+        lists = np.array([self.embed(rows.X[slice(*ends)]) for ends in spans])
+        n_pairs = np.bincount(rows.list_of[rows.pairs.better], minlength=rows.n_lists)
+        counted = weightings * n_pairs
+        self.embeddings_ = counted @ lists / np.maximum(counted.sum(axis=1, keepdims=True), 1e-12)
+
+        def train(weights: np.ndarray) -> Any:
+            return learner.learn(None, convert_weights(weights, "list", str(learner.level), rows))
+
+        self.rankers_ = map_blocks(train, list(weightings), self.threads)
 
     def embed(self, X: np.ndarray) -> np.ndarray:
         """Mean random Fourier features of the differences of all pairs of a list, both orders, float64."""
-        waves = np.exp(1j * (self._scaled(X) @ self.frequencies))
+        waves = np.exp(1j * (self._scaled(X) @ self.frequencies_))
         embedded: np.ndarray = np.abs(waves.mean(axis=0)) ** 2
         return embedded
 
     def mixture(self, X: np.ndarray) -> np.ndarray:
         """The mixture of weightings whose mean embedding is nearest to the list's."""
-        own, n = self.embed(X), len(self.embeddings)
+        own, n = self.embed(X), len(self.embeddings_)
         shares = np.full(n, 1 / n)
-        gram = np.ascontiguousarray(self.embeddings @ self.embeddings.T)
-        climb_quadratic(gram, self.embeddings @ own, shares, 500, 1e-9)
+        gram = np.ascontiguousarray(self.embeddings_ @ self.embeddings_.T)
+        climb_quadratic(gram, self.embeddings_ @ own, shares, 500, 1e-9)
         return shares
 
     def _features(self, X: np.ndarray, number: int) -> np.ndarray:
         return X
-
-    @staticmethod
-    def _train(learner: Learner, weights: np.ndarray, rows: Rows) -> Any:
-        return learner.learn(None, convert_weights(weights, "list", str(learner.level), rows))
 
 
 def leading_directions(X: np.ndarray) -> np.ndarray:
@@ -186,10 +252,3 @@ def _draw(places: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
 def _median_gap(X: np.ndarray, rng: np.random.Generator) -> float:
     first, second = rng.integers(len(X), size=(2, 1000))
     return float(np.median(np.linalg.norm(X[first] - X[second], axis=1))) or 1.0
-
-
-def build_bank(learner: Learner, rows: Rows, discover: Any, n_rankers: int, threads: int | None, seed: int = 0) -> Bank:
-    """The bank of bases where features are discovered, else that of weightings."""
-    if discover is not None:
-        return BasisBank(learner, rows, discover, n_rankers, threads, seed)
-    return WeightingBank(learner, rows, n_rankers, threads, seed)

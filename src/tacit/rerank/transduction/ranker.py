@@ -18,19 +18,20 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
 
-from tacit.core import UsageError, check_choice, check_number, count_threads, one_blas_thread, track
+from tacit.core import TacitError, UsageError, check_choice, check_number, count_threads, one_blas_thread, track
 from tacit.features.kernel_pca import KernelPca
 from tacit.metrics import evaluate_rows, is_loss, parse_measure
 from tacit.rerank.base import ListRanker
 from tacit.rerank.rows import Rows, group_rows
 from tacit.rerank.transduction.importance import Adaptation, KliepAdaptation, convert_weights
-from tacit.rerank.transduction.learners import learner_of
-from tacit.rerank.transduction.precomputed import Bank, build_bank
+from tacit.rerank.transduction.learners import Learner, make_learner, staged_scores
+from tacit.rerank.transduction.precomputed import Bank, BasisBank, WeightingBank
 
 MODES = ("train", "precomputed")
 
@@ -63,7 +64,15 @@ class TransductiveRanker(ListRanker):
     [0, 1, 2]
     """
 
-    _fitted: ClassVar[dict[str, str]] = {"n_rounds_": ""}
+    _fitted: ClassVar[dict[str, str]] = {
+        "n_rounds_": "",
+        "bank_": "?estimator",
+        "train_X_": "?rows features",
+        "train_grades_": "?rows",
+        "train_starts_": "?bounds",
+        "train_pairs_": "?pairs ends",
+        "train_pair_weights_": "?pairs",
+    }
 
     def __init__(
         self,
@@ -92,17 +101,17 @@ class TransductiveRanker(ListRanker):
     def _fit(self, rows: Rows, validation: Rows | None) -> None:
         self._check_params()
         rows.check_has_pairs()
-        self.learner_ = learner_of(self._base(), rows)
-        self.adapt_ = KliepAdaptation(seed=self.seed) if isinstance(self.adapt, str) else self.adapt
-        self.discover_ = KernelPca() if isinstance(self.discover, str) else self.discover
-        if self.adapt is not None and self.learner_.level is None:
+        with one_blas_thread():
+            self._learner = make_learner(self._base(), rows)
+        if self.adapt is not None and self._learner.level is None:
             raise UsageError(f"base is {type(self._base()).__name__}, which takes no weights; want adapt=None with it")
         self.bank_: Bank | None = None
         if self.mode == "precomputed":
-            self.bank_ = build_bank(self.learner_, rows, self.discover_, self.n_precomputed, self.threads, self.seed)
+            self.bank_ = self._make_bank().fit(self._learner, rows)
+        self._keep_rows(rows if self.bank_ is None else None)
         self.n_rounds_: int | None = None
         self.validation_scores_: np.ndarray | None = None
-        if validation is not None and self.learner_.staged:
+        if validation is not None and self._learner.staged:
             self._look_at(validation)
 
     def _predict(self, X: np.ndarray, qid: np.ndarray) -> np.ndarray:
@@ -141,21 +150,67 @@ class TransductiveRanker(ListRanker):
         n_stages = None if all_stages else self.n_rounds_
         tasks = (delayed(_rank_list)(self, X, n_stages, all_stages, os.getpid()) for X in lists)
         with one_blas_thread():
+            if self.bank_ is None:
+                _ = self._learner  # prepared once, before threads ask for it
             yield from track(jobs(tasks), "lists", total=len(lists))
 
     def train_for(self, X: np.ndarray, n_rounds: int | None = None) -> tuple[Any, np.ndarray, Any]:
         """The ranker of one list: the fitted base, the list's features as the base wants them, fitted `discover`."""
-        rows = self.learner_.rows
+        learner, discover, adapt = self._learner, self._discover(), self._adapt()
+        rows = learner.rows
         found, extra, target = None, None, X
-        if self.discover_ is not None:
-            found = clone(self.discover_, safe=False).fit(X)
+        if discover is not None:
+            found = clone(discover, safe=False).fit(X)
             extra, target = found.transform(rows.X), found.transform(X)
         weights = None
-        if self.adapt_ is not None:
-            weights = self.adapt_.weights(rows, rows.X if extra is None else extra, target)
-            weights = convert_weights(weights, self.adapt_.level, str(self.learner_.level), rows)
-        fitted = self.learner_.learn(extra, weights, n_rounds)
+        if adapt is not None:
+            weights = adapt.weights(rows, rows.X if extra is None else extra, target)
+            weights = convert_weights(weights, adapt.level, str(learner.level), rows)
+        fitted = learner.learn(extra, weights, n_rounds)
         return fitted, X if extra is None else np.hstack([X, target]), found
+
+    @cached_property
+    def _learner(self) -> Learner:
+        """The base with the training rows; made again for a ranker that was loaded."""
+        with one_blas_thread():
+            return make_learner(self._base(), self._kept_rows())
+
+    def _make_bank(self) -> Bank:
+        params: dict[str, Any] = {"n_rankers": self.n_precomputed, "threads": self.threads, "seed": self.seed}
+        return WeightingBank(**params) if self.discover is None else BasisBank(self._discover(), **params)
+
+    def _keep_rows(self, rows: Rows | None) -> None:
+        """Keep the training rows as plain arrays, which a model folder can hold: grade -1 is unjudged."""
+        self.train_X_ = self.train_grades_ = self.train_starts_ = self.train_pairs_ = self.train_pair_weights_ = None
+        if rows is not None:
+            self.train_X_, self.train_grades_ = rows.X, np.where(np.isnan(rows.y), -1.0, rows.y)
+            self.train_starts_ = rows.starts
+            self.train_pairs_ = np.column_stack([rows.given.better, rows.given.worse])
+            self.train_pair_weights_ = rows.given.weight
+
+    def _kept_rows(self) -> Rows:
+        X: Any = self.train_X_
+        y: Any = self.train_grades_
+        starts = self.train_starts_
+        if starts is None or starts[0] != 0 or starts[-1] != len(X) or (np.diff(starts) < 1).any():
+            raise TacitError("the training rows of the model are not whole, want lists one after the other")
+        qid = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+        return group_rows(X, y, qid, self.train_pairs_, self.train_pair_weights_)
+
+    def _check_loaded(self) -> None:
+        self._check_params()
+        if self.n_rounds_ is not None:
+            check_number("n_rounds_", self.n_rounds_, low=1, whole=True)
+        if self.mode == "train":
+            self._kept_rows().check_has_pairs()
+        elif not isinstance(self.bank_, Bank) or self.bank_.n_features_in_ != self.n_features_in_:
+            raise TacitError("the bank of rankers is missing or was made for other features")
+
+    def _discover(self) -> Any:
+        return KernelPca() if isinstance(self.discover, str) else self.discover
+
+    def _adapt(self) -> Any:
+        return KliepAdaptation(seed=self.seed) if isinstance(self.adapt, str) else self.adapt
 
     def _base(self) -> Any:
         if self.base is not None:
@@ -172,6 +227,10 @@ class TransductiveRanker(ListRanker):
         for name, known in (("discover", "kernel-pca"), ("adapt", "kliep")):
             if isinstance(getattr(self, name), str):
                 check_choice(name, getattr(self, name), (known,))
+        for name, wanted in (("discover", "transform"), ("adapt", "weights"), ("base", "fit")):
+            value = getattr(self, name)
+            if value is not None and not isinstance(value, str) and not hasattr(value, wanted):
+                raise UsageError(f"{name} is a {type(value).__name__}, want an object with {wanted!r}")
         if self.mode == "precomputed" and self.discover is not None and self.adapt is not None:
             raise UsageError(
                 "mode is 'precomputed' with discover and adapt, want one of them: each has a bank of its own"
@@ -205,7 +264,7 @@ def _rank_list(
         staged, n_cut = ranker.bank_.scores(X[order])[:n_rounds], 0
     else:
         fitted, features, found = ranker.train_for(X[order], n_rounds)
-        staged, n_cut = ranker.learner_.scores(fitted, features)[:n_rounds], int(getattr(found, "n_cut_", 0))
+        staged, n_cut = staged_scores(fitted, features)[:n_rounds], int(getattr(found, "n_cut_", 0))
     scores = np.empty_like(staged)
     scores[:, order] = staged
     return ListResult(scores if all_stages else ranker._final(scores)[None], n_cut)
