@@ -37,13 +37,13 @@ import numpy as np
 import sklearn
 from sklearn.datasets import load_svmlight_file
 
-from tacit.data.letor.files import read_lists
+from tacit.data.letor.files import read_letor
 
 N_COPIES = 11
 
 
 def sklearn_route(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[str], list[str]]:
-    """Everything that `read_lists` gives, as one gets it without tacit."""
+    """Everything that `read_letor` gives, as one gets it without tacit."""
     X, y, qid = load_svmlight_file(str(path), query_id=True)
     doc_ids, comments = [], []
     opener = gzip.open if path.suffix == ".gz" else open
@@ -58,7 +58,7 @@ def sklearn_route(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[
 
 def check_same(path: Path) -> None:
     """Refuse to time two routes that do not end with the same things."""
-    lists = read_lists(path)
+    lists = read_letor(path)
     X, y, qid, doc_ids, comments = sklearn_route(path)
     assert np.array_equal(lists.X, X)
     assert np.array_equal(lists.y, y)
@@ -84,7 +84,7 @@ def report(label: str, path: Path, n_bytes: int, repeats: int) -> None:
         repeats,
         lambda: load_svmlight_file(str(path), query_id=True),
         lambda: sklearn_route(path),
-        lambda: read_lists(path),
+        lambda: read_letor(path),
     )
     times = f"{call:11.3f}{route:11.3f}{ours:9.3f}{route / ours:8.1f}{call / ours:8.1f}"
     print(f"{label:<24}{n_bytes / 1e6:7.1f}{times}{n_bytes / ours / 1e6:9.0f}{n_bytes / route / 1e6:9.0f}")
@@ -112,7 +112,7 @@ def main() -> None:
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
     sets = [Path(args.data, "letor", name, f"{name}.txt.gz") for name in ("MQ2008", "OHSUMED-letor3-QueryLevelNorm")]
     begin = time.perf_counter()
-    read_lists(sets[0])
+    read_letor(sets[0])
     print(f"first call, with the scanner loaded or compiled: {time.perf_counter() - begin:.2f} s\n")
     print(f"{'file':<24}{'MB':>7}{'call alone':>11}{'sklearn s':>11}{'tacit s':>9}", end="")
     print(f"{'ratio':>8}{'(call)':>8}{'MB/s':>9}{'sklearn':>9}")

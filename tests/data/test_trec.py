@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.core import Collection, DataError, Judgments, Lists, Run, TacitError
-from tacit.data import check_known, judgments_of_lists, read_qrels, read_run, write_qrels, write_run
+from tacit.data import check_known, read_qrels, read_run, write_qrels, write_run
 
 
 @pytest.fixture
@@ -76,10 +76,10 @@ class TestReadQrels:
             read_qrels(stored(lines))
 
 
-def test_judgments_of_lists_leave_out_what_is_unjudged():
+def test_judgments_from_lists_leave_out_what_is_unjudged():
     y = np.array([np.nan, 1.0, -1.0, 0.0])
     lists = Lists(np.zeros((4, 1)), y, np.array([0, 2, 3, 4]), ["q", "r", "s"], ["a", "b", "c", ""])
-    assert judgments_of_lists(lists).to_dict() == {"q": {"b": 1.0}, "r": {}, "s": {"s-1": 0.0}}
+    assert lists.to_judgments().to_dict() == {"q": {"b": 1.0}, "r": {}, "s": {"s-1": 0.0}}
 
 
 class TestReadRun:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tacit.core import Lists, UsageError
-from tacit.data.letor.files import write_lists
+from tacit.data.letor.files import write_letor
 from tacit.experiments.letor_task import read_letor_corpus
 from tacit.experiments.preference.experiment import EFFECT_BETA, SHARES, Task, keep_top, measure_cell, run
 from tacit.experiments.request import Request
@@ -25,7 +25,7 @@ def data(tmp_path_factory):
     y = np.digitize(X[:, 0] + rng.normal(0, 0.1, len(X)), [0.6, 0.9]).astype(float)
     names = [str(number) for number in range(N_LISTS)]
     starts = np.arange(0, len(X) + 1, N_ROWS)
-    write_lists(Lists(X, y, starts, names, [f"d{row}" for row in range(len(X))]), home / "MQ2008.txt.gz")
+    write_letor(Lists(X, y, starts, names, [f"d{row}" for row in range(len(X))]), home / "MQ2008.txt.gz")
     folds = {"Fold1": {"train": names[:9], "vali": names[9:12], "test": names[12:]}}
     (home / "folds.json").write_text(json.dumps(folds))
     return folder

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit.core import Judgments, Run, TacitError, UsageError
+from tacit.core import Judgments, Lists, Run, TacitError, UsageError
 from tacit.metrics import Evaluation, evaluate, evaluate_rows, standard_error
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -133,3 +133,22 @@ def test_bootstrap_covers_the_true_mean_about_as_often_as_it_says():
 def test_bootstrap_refuses_bad_options(options):
     with pytest.raises(TacitError, match=next(iter(options))):
         Evaluation(["1"], {"AP": np.array([0.5])}).intervals(**options)
+
+
+def test_feature_lists_are_judgments_too():
+    lists = Lists(
+        np.zeros((5, 1)), np.array([0, 1, np.nan, 2, -1]), np.array([0, 3, 5]), ["q", "r"], ["a", "b", "c", "", ""]
+    )
+    scores = np.array([0.3, 0.2, 0.9, 0.1, 0.4])
+    result = evaluate(lists, lists.to_run(scores, "mine"), SOME)
+    direct = evaluate_rows(lists.y, scores, lists.qid, SOME)
+    assert result.query_ids == ["q", "r"]
+    assert result.name == "mine"
+    for measure, values in result.values.items():
+        assert values.tolist() == direct.values[measure].tolist(), measure
+
+
+def test_one_query_prints_without_an_error():
+    assert str(Evaluation(["1"], {"nDCG-letor@10": np.array([0.5])})) == (
+        "measure          mean  std err  queries\nnDCG-letor@10  0.5000        -        1"
+    )

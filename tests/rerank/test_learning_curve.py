@@ -7,7 +7,7 @@ import pytest
 
 from tacit.app.main import main
 from tacit.core import Lists, TacitError, UsageError
-from tacit.data import write_lists
+from tacit.data import write_letor
 from tacit.rerank.label_cuts import cut_labels, cut_queries
 from tacit.rerank.learning_curve import draw_folds, fold_parts, learning_curve, with_labels
 
@@ -79,7 +79,7 @@ def test_labels_that_teach_nothing_are_told():
 
 def test_the_command_prints_and_draws(tmp_path, capfd, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    write_lists(world(), "lists.txt")
+    write_letor(world(), "lists.txt")
     words = [
         "learning-curve",
         "lists.txt",

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tacit.core import Collection, Judgments, TacitError
-from tacit.data import read_collection, read_lists, read_qrels, read_queries, write_lists
+from tacit.data import read_collection, read_letor, read_qrels, read_queries, write_letor
 from tacit.search import build_searcher
 from tacit.search.text_lists import make_text_lists
 
@@ -53,7 +53,7 @@ def test_cacm_becomes_lists_that_read_back_bit_for_bit(data_folder, tmp_path):
     assert np.isfinite(lists.X).all()
     first = lists.X[lists.rows(0), names.index("both.bm25")]
     assert (np.diff(first) <= 1e-5).all()  # candidates come in BM25's order; the ranker keeps float32
-    write_lists(lists, tmp_path / "lists.txt")
-    again = read_lists(tmp_path / "lists.txt")
+    write_letor(lists, tmp_path / "lists.txt")
+    again = read_letor(tmp_path / "lists.txt")
     np.testing.assert_array_equal(again.X, lists.X)
     assert list(again.doc_ids) == list(lists.doc_ids)

@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, out: TextIO) -> int:
     """Read, describe, write."""
     from tacit.core import UsageError
-    from tacit.data import check_known, read_collection, read_qrels, read_queries, write_lists
+    from tacit.data import check_known, read_collection, read_qrels, read_queries, write_letor
     from tacit.search import Searcher
     from tacit.search.text_lists import make_text_lists
 
@@ -60,7 +60,7 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
         stem=args.stem,
         threads=args.threads,
     )
-    write_lists(made.lists, args.output)
+    write_letor(made.lists, args.output)
     n_judged = int((made.lists.y >= 0).sum())
     sys.stderr.write(
         f"{len(made.lists):,} lists, {len(made.lists.y):,} rows ({n_judged:,} judged), {len(made.names)} features: "

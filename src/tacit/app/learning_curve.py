@@ -78,14 +78,14 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
 
 
 def _parts(args: argparse.Namespace) -> list[Part]:
-    from tacit.data import read_folds, read_lists
+    from tacit.data import read_folds, read_letor
     from tacit.rerank.learning_curve import Part, draw_folds, fold_parts, with_labels
 
-    train = read_lists(args.train)
+    train = read_letor(args.train)
     if args.test:
         width = train.X.shape[1]
-        vali = read_lists(args.vali, n_features=width) if args.vali else None
-        return [Part(train, vali, with_labels(read_lists(args.test, n_features=width)))]
+        vali = read_letor(args.vali, n_features=width) if args.vali else None
+        return [Part(train, vali, with_labels(read_letor(args.test, n_features=width)))]
     if args.folds:
         return fold_parts(train, read_folds(args.folds))
     judged = with_labels(train)

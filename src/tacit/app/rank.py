@@ -93,7 +93,7 @@ def _task(args: argparse.Namespace) -> RankingTask:
 
 
 def _rank_file(args: argparse.Namespace) -> Run:
-    from tacit.data import read_lists
+    from tacit.data import read_letor
     from tacit.rerank.ranking_lists import fit_lists, rank_lists
     from tacit.search import save
     from tacit.store import check_destination, check_storable
@@ -102,8 +102,8 @@ def _rank_file(args: argparse.Namespace) -> Run:
     if args.save:
         check_destination(args.save)
         check_storable(task.make())
-    train, test = (read_lists(path, n_features=args.features) for path in args.files)
-    validation = read_lists(args.vali, n_features=args.features) if args.vali else None
+    train, test = (read_letor(path, n_features=args.features) for path in args.files)
+    validation = read_letor(args.vali, n_features=args.features) if args.vali else None
     _say_what_is_idle(train)
     shared = len(set(train.query_ids) & set(test.query_ids))
     if shared:
@@ -117,12 +117,12 @@ def _rank_file(args: argparse.Namespace) -> Run:
 
 
 def _rank_folds(args: argparse.Namespace) -> Run:
-    from tacit.data import read_folds, read_lists
+    from tacit.data import read_folds, read_letor
     from tacit.rerank.ranking_lists import rank_folds
 
     task = _task(args)
     folds = read_folds(args.folds)
-    lists = read_lists(args.files[0], n_features=args.features)
+    lists = read_letor(args.files[0], n_features=args.features)
     _say_what_is_idle(lists)
     start = time.perf_counter()
     ranked = rank_folds(task, lists, folds)
@@ -131,13 +131,13 @@ def _rank_folds(args: argparse.Namespace) -> Run:
 
 
 def _rank_by_model(args: argparse.Namespace) -> Run:
-    from tacit.data import read_lists
+    from tacit.data import read_letor
     from tacit.rerank.base import ListRanker
     from tacit.rerank.ranking_lists import rank_lists
     from tacit.search import load
 
     ranker = load(args.model, ListRanker)
-    return rank_lists(ranker, read_lists(args.files[0], n_features=args.features), ranker.method_ or "tacit")
+    return rank_lists(ranker, read_letor(args.files[0], n_features=args.features), ranker.method_ or "tacit")
 
 
 def _say_what_is_idle(lists: Lists) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tacit.core.errors import TacitError
+from tacit.core.judgments import Judgments, Run
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,35 @@ class Lists:
         if missing:
             raise TacitError(f"{len(missing)} queries have no list, the first is {missing[0]!r}")
         return self.take([number_of[query_id] for query_id in query_ids])
+
+    def document_names(self) -> list[str]:
+        """The document id of every row; `<query id>-<n>`, n from 1 within the list, where the source names none.
+
+        >>> Lists(np.zeros((3, 1)), np.zeros(3), np.array([0, 2, 3]), ["q", "r"], ["a", "", ""]).document_names()
+        ['a', 'q-2', 'r-1']
+        """
+        return [
+            self.doc_ids[row] or f"{query_id}-{row - start + 1}"
+            for query_id, start, stop in zip(self.query_ids, self.starts[:-1], self.starts[1:], strict=True)
+            for row in range(start, stop)
+        ]
+
+    def to_judgments(self) -> Judgments:
+        """The judged rows as judgments, under the ids of `document_names`."""
+        judged = np.flatnonzero(self.y >= 0)  # NaN and negative grades are unjudged
+        doc_ids, doc = self._number_documents(judged)
+        return Judgments(list(self.query_ids), doc_ids, self.qid[judged], doc, self.y[judged].astype(np.float64))
+
+    def to_run(self, scores: np.ndarray, name: str = "tacit") -> Run:
+        """Scores of all rows, (n_rows,), as a run under the ids of `document_names`."""
+        doc_ids, doc = self._number_documents(np.arange(len(self.X)))
+        return Run(list(self.query_ids), doc_ids, self.qid, doc, np.asarray(scores, np.float64), name)
+
+    def _number_documents(self, rows: np.ndarray) -> tuple[list[str], np.ndarray]:
+        """Distinct document ids of the rows, in order of appearance, and the number of each row's id."""
+        names, number_of = self.document_names(), dict[str, int]()
+        numbers = np.array([number_of.setdefault(names[row], len(number_of)) for row in rows.tolist()], np.int64)
+        return list(number_of), numbers
 
     def __iter__(self) -> Iterator[Lists]:
         return (self.take([number]) for number in range(len(self)))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from tacit.core import Lists, TacitError
+from tacit.core import TacitError
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff]")  # with the marks that readers of lines take away
 
@@ -43,17 +43,3 @@ def check_ids(what: str, ids: Iterable[str], *, words: bool = False) -> None:
             problem = f"is {text!r}, want no blanks: TREC files cannot carry them"
         if problem:
             raise TacitError(f"{what} {problem}")
-
-
-def document_names(lists: Lists) -> list[str]:
-    """The document id of every row; `<query id>-<n>`, n from 1 within the list, where the source names none.
-
-    >>> import numpy as np
-    >>> document_names(Lists(np.zeros((3, 1)), np.zeros(3), np.array([0, 2, 3]), ["q", "r"], ["a", "", ""]))
-    ['a', 'q-2', 'r-1']
-    """
-    return [
-        lists.doc_ids[row] or f"{query_id}-{row - start + 1}"
-        for query_id, start, stop in zip(lists.query_ids, lists.starts[:-1], lists.starts[1:], strict=True)
-        for row in range(start, stop)
-    ]

@@ -16,7 +16,6 @@ import numpy as np
 from tacit.core import Collection, DataError, Lists, TacitError
 from tacit.data.columns import UnknownIds, logger, parse_weight, split_tabs
 from tacit.data.files import FilePath, display_name, read_lines
-from tacit.data.ids import document_names
 
 
 def read_triples(path: FilePath, queries: Collection, docs: Collection, *, skip_unknown: bool = False) -> np.ndarray:
@@ -119,6 +118,6 @@ def _statements(path: FilePath, widths: tuple[int, ...]) -> Iterator[tuple[int, 
 def _rows_by_name(lists: Lists) -> dict[tuple[str, str], int]:
     """Row by (query id, document id); where a list names a document twice, its first row counts."""
     rows: dict[tuple[str, str], int] = {}
-    for row, (number, name) in enumerate(zip(lists.qid.tolist(), document_names(lists), strict=True)):
+    for row, (number, name) in enumerate(zip(lists.qid.tolist(), lists.document_names(), strict=True)):
         rows.setdefault((lists.query_ids[number], name), row)
     return rows

@@ -18,10 +18,10 @@ from itertools import chain
 
 import numpy as np
 
-from tacit.core import Collection, DataError, Judgments, Lists, Run, TacitError
+from tacit.core import Collection, DataError, Judgments, Run, TacitError
 from tacit.data.columns import first_repeat, logger, parse_number, refuse_repeats, split_tabs, used_ids
 from tacit.data.files import FilePath, display_name, open_output, read_lines
-from tacit.data.ids import check_ids, document_names, id_problem
+from tacit.data.ids import check_ids, id_problem
 
 BEIR_HEADER = ["query-id", "corpus-id", "score"]
 
@@ -40,23 +40,11 @@ def read_qrels(path: FilePath) -> Judgments:
     opening = _opening(lines)
     first = opening[-1][1].split() if opening else []
     if len(first) > 1 and first[1].startswith("qid:"):
-        return _read_letor(path)
+        return _letor_judgments(path)
     place = display_name(path)
     if first == BEIR_HEADER:
         return _gather(_beir_entries(lines, place), place)
     return _gather(_trec_entries(chain(opening, lines), place), place)
-
-
-def judgments_of_lists(lists: Lists) -> Judgments:
-    """The judged rows of feature lists as judgments, under the ids of `document_names`."""
-    names = document_names(lists)
-    judged = np.flatnonzero(lists.y >= 0)  # NaN and negative grades are unjudged
-    row_of: dict[str, int] = {}
-    doc = np.array([row_of.setdefault(names[row], len(row_of)) for row in judged], np.int64)
-    query = lists.qid[judged]
-    judgments = Judgments(list(lists.query_ids), list(row_of), query, doc, lists.y[judged].astype(np.float64))
-    _refuse_repeats(judgments)
-    return judgments
 
 
 def write_qrels(judgments: Judgments, path: FilePath) -> None:
@@ -159,14 +147,16 @@ def _opening(lines: Iterator[tuple[int, str]]) -> list[tuple[int, str]]:
     return opening
 
 
-def _read_letor(path: FilePath) -> Judgments:
-    from tacit.data.letor.files import read_lists  # compiled code, and only this form needs it
+def _letor_judgments(path: FilePath) -> Judgments:
+    from tacit.data.letor.files import read_letor  # compiled code, and only this form needs it
 
     place = display_name(path)
     if place == "<stdin>":  # its first lines are read already
         raise DataError("LETOR lists as judgments cannot come from standard input, want a file", path=place)
     try:
-        return judgments_of_lists(read_lists(path))
+        judgments = read_letor(path).to_judgments()
+        _refuse_repeats(judgments)
+        return judgments
     except DataError:
         raise
     except TacitError as error:

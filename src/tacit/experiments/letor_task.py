@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from tacit.core import Lists, TacitError, check_choice, check_number
-from tacit.data import read_folds, read_lists
+from tacit.data import read_folds, read_letor
 from tacit.data.letor.folds import Fold
 from tacit.metrics import evaluate_rows
 from tacit.rerank.label_cuts import cut_labels as cut_labels  # part of the protocol
@@ -73,7 +73,7 @@ def read_letor_corpus(data: Path, name: str) -> LetorCorpus:
     folder = data / "letor" / check_choice("corpus", name, LETOR_SETS)
     if not folder.is_dir():
         raise TacitError(f"{folder} is no folder, want the LETOR set {name} there")
-    lists = shuffled_rows(read_lists(folder / f"{name}.txt.gz"))
+    lists = shuffled_rows(read_letor(folder / f"{name}.txt.gz"))
     return LetorCorpus(name, lists, read_folds(folder / "folds.json"))
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tacit.core import Judgments, Run, TacitError, UsageError, check_number
+from tacit.core import Judgments, Lists, Run, TacitError, UsageError, check_number
 from tacit.metrics.formulas import compute_values
 from tacit.metrics.measures import Measure, parse_measure
 from tacit.metrics.rankings import Rankings, join_rows, join_run
@@ -18,10 +18,22 @@ CELLS_AT_ONCE = 2_000_000
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Values by measure, one per judged query in the order of `query_ids`.
+    """Values of each measure for each judged query; printing it shows the means as a table.
 
-    n_missing: judged queries for which the run holds nothing, which count as the worst; n_ignored: queries of the
-    run that nobody judged; n_without_relevant: judged queries without any document of grade >= 1, which count 0.
+    Parameters
+    ----------
+    query_ids : sequence of str
+        The judged queries.
+    values : dict of str to ndarray of shape (n_queries,), float64
+        Values by measure, in the order of `query_ids`.
+    n_missing : int, default=0
+        Judged queries for which the run holds nothing; they count as the worst.
+    n_ignored : int, default=0
+        Queries of the run without judgments.
+    n_without_relevant : int, default=0
+        Judged queries without any document of grade >= 1; they count 0.
+    name : str, default="tacit"
+        Name of the run.
     """
 
     query_ids: Sequence[str]
@@ -30,6 +42,15 @@ class Evaluation:
     n_ignored: int = 0
     n_without_relevant: int = 0
     name: str = "tacit"
+
+    def __str__(self) -> str:
+        width = max(map(len, ("measure", *self.values)))
+        lines = [f"{'measure':{width}}    mean  std err  queries"]
+        for measure, values in self.values.items():
+            error = standard_error(values)
+            shown = "      -" if np.isnan(error) else f"{error:7.4f}"
+            lines.append(f"{measure:{width}}  {values.mean():6.4f}  {shown}  {len(values):7d}")
+        return "\n".join(lines)
 
     def means(self) -> dict[str, float]:
         """Mean over all judged queries, by measure."""
@@ -42,7 +63,19 @@ class Evaluation:
     def intervals(
         self, level: float = 0.95, n_resamples: int = 10_000, seed: int = 0
     ) -> dict[str, tuple[float, float]]:
-        """Bootstrap percentile interval of each mean: queries are drawn with replacement, the same for all measures."""
+        """Bootstrap percentile interval of each mean.
+
+        Queries are drawn with replacement, the same ones for all measures.
+
+        Parameters
+        ----------
+        level : float, default=0.95
+            Coverage of the interval.
+        n_resamples : int, default=10000
+            Number of bootstrap samples.
+        seed : int, default=0
+            Random seed.
+        """
         check_number("level", level, low=0, high=1, open_low=True)
         check_number("n_resamples", n_resamples, low=1, whole=True)
         means = _resampled_means(np.array(list(self.values.values())), n_resamples, seed)
@@ -50,16 +83,38 @@ class Evaluation:
         return {measure: (float(low), float(high)) for measure, low, high in zip(self.values, *ends, strict=True)}
 
 
-def evaluate(judgments: Judgments, run: Run, measures: Iterable[str | Measure] | str | Measure) -> Evaluation:
-    """Measure the run on every judged query.
+def evaluate(judgments: Judgments | Lists, run: Run, measures: Iterable[str | Measure] | str | Measure) -> Evaluation:
+    """Measure a run on every judged query.
 
+    Parameters
+    ----------
+    judgments : Judgments or Lists
+        Grades of documents, or feature lists whose rows are graded.
+    run : Run
+        Scores of documents.
+    measures : str, Measure, or iterable of these
+        Names such as "nDCG@10".
+
+    Returns
+    -------
+    Evaluation
+
+    Examples
+    --------
     >>> judgments = Judgments.from_dict({"q1": {"a": 1, "b": 0, "c": 1}, "q2": {"a": 1}})
     >>> run = Run.from_dict({"q1": {"a": 3.0, "b": 2.0, "c": 1.0}, "q9": {"a": 1.0}})
     >>> result = evaluate(judgments, run, ["AP", "P@2", "AUC"])
     >>> result.values["AP"].round(3).tolist(), result.means()["P@2"], result.n_missing, result.n_ignored
     ([0.833, 0.0], 0.25, 1, 1)
+    >>> print(result)
+    measure    mean  std err  queries
+    AP       0.4167   0.4167        2
+    P@2      0.2500   0.2500        2
+    AUC      0.2500   0.2500        2
     """
     wanted = _read_measures(measures)
+    if isinstance(judgments, Lists):
+        judgments = judgments.to_judgments()
     if not len(judgments.query_ids):
         raise TacitError("the judgments hold no query, want at least one")
     rankings, n_ignored = join_run(judgments, run)
@@ -74,9 +129,21 @@ def evaluate_rows(
 ) -> Evaluation:
     """Measure scores of rows that are graded themselves: feature lists, without ids or files.
 
-    grades, scores, qid: (n_rows,), in any order; a grade that is NaN or below 0 is unjudged; without qid all rows
-    are one list. Equal scores go to the earlier row. Queries come in the order of np.unique(qid), as text.
+    Equal scores go to the earlier row. Queries come in the order of `np.unique(qid)`, as text.
 
+    Parameters
+    ----------
+    grades : array of shape (n_rows,)
+        Grades in any order of rows; NaN or a grade below 0 is unjudged.
+    scores : array of shape (n_rows,)
+        Scores of the same rows.
+    qid : array of shape (n_rows,), default=None
+        List of each row; None for one list.
+    measures : str, Measure, or iterable of these, default="nDCG-letor@10"
+        Names of measures.
+
+    Examples
+    --------
     >>> evaluate_rows([0, 1, 1, np.nan], [0.3, 0.2, 0.9, 0.8], [7, 7, 5, 5], ["RR", "RR-judged"]).values["RR"].tolist()
     [1.0, 0.5]
     """

@@ -37,6 +37,10 @@ class PairedTests:
     wilcoxon: float
     randomization: float
 
+    def __str__(self) -> str:
+        tests = "\n".join(f"{name:13}  {getattr(self, name):.4f}" for name in TESTS)
+        return f"difference {self.difference:+.4f} on {self.n_queries} queries\ntest           p\n{tests}"
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -65,6 +69,12 @@ def compare(baseline: np.ndarray, other: np.ndarray, *, n_resamples: int = 10_00
     >>> result = compare([0.1, 0.2, 0.3, 0.4], [0.2, 0.4, 0.6, 0.5])
     >>> round(result.difference, 3), round(result.t, 3), result.wilcoxon, result.randomization
     (0.175, 0.035, 0.125, 0.125)
+    >>> print(result)
+    difference +0.1750 on 4 queries
+    test           p
+    t              0.0354
+    wilcoxon       0.1250
+    randomization  0.1250
     """
     values = _check_values({"baseline": baseline, "other": other})
     differences = values["other"] - values["baseline"]

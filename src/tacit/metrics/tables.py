@@ -55,6 +55,9 @@ class ComparisonTable:
     comparisons: list[Comparison]
     note: str
 
+    def __str__(self) -> str:
+        return self.to_markdown()
+
     def to_markdown(self) -> str:
         """The table in Markdown: the best of each column bold, the note below."""
         lines = [["system", *self.measures], ["---", *("---:" for _ in self.measures)]]
@@ -80,7 +83,7 @@ def comparison_table(
     named. p-values are two-sided and corrected after Holm within each measure.
 
     >>> values = {"bm25": {"AP": np.array([0.1, 0.2, 0.3])}, "ssi": {"AP": np.array([0.3, 0.41, 0.5])}}
-    >>> print(comparison_table(values).to_markdown())
+    >>> print(comparison_table(values))
     | system | AP |
     | --- | ---: |
     | bm25 | 0.2000 ± 0.0577 |

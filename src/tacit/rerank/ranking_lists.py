@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from tacit.core import Lists, Run, TacitError, UsageError, track
-from tacit.data import Preferences, document_names
+from tacit.data import Preferences
 from tacit.data.letor.folds import Fold
 from tacit.metrics import parse_measure
 from tacit.rerank.base import ListRanker
@@ -59,10 +57,7 @@ def rank_lists(ranker: ListRanker, lists: Lists, name: str = "tacit") -> Run:
     """Scores of all rows under their documents' names."""
     ranker._check_fitted()
     _check_width("the lists to rank have", lists, int(ranker.n_features_in_))
-    names = document_names(lists)
-    row_of: dict[str, int] = {}
-    docs = np.array([row_of.setdefault(document, len(row_of)) for document in names], np.int64)
-    return Run(list(lists.query_ids), list(row_of), lists.qid, docs, ranker.predict(lists.X, lists.qid), name)
+    return lists.to_run(ranker.predict(lists.X, lists.qid), name)
 
 
 def rank_folds(task: RankingTask, lists: Lists, folds: Mapping[str, Fold]) -> Run:

@@ -15,7 +15,7 @@ from tacit.core import DataError, Lists, TacitError
 from tacit.data import files
 from tacit.data.letor import build
 from tacit.data.letor import files as letor
-from tacit.data.letor.files import read_lists
+from tacit.data.letor.files import read_letor
 
 BLANKS = " \t\r"
 
@@ -58,7 +58,7 @@ def slow_row(words, line):
 
 
 def slow_lists(data):
-    """Lists as `read_lists` should give them."""
+    """Lists as `read_letor` should give them."""
     grades, rows, query_ids, starts, names = [], [], [], [], []
     for line, raw in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
         body, _, comment = raw.partition(b"#")
@@ -116,7 +116,7 @@ def read(tmp_path_factory):
 
     def write_and_read(data, **options):
         path.write_bytes(data)
-        return read_lists(path, **options)
+        return read_letor(path, **options)
 
     return write_and_read
 
@@ -328,7 +328,7 @@ def test_works_without_the_compiler(tmp_path):
         "2e-9999999",
     ]
     path.write_text("".join(f"1 qid:{row // 2} 2:{number} #docid = d\n" for row, number in enumerate(numbers)))
-    program = f"from tacit.data.letor.files import read_lists; print(read_lists({os.fspath(path)!r}).X[:, 1].tolist())"
+    program = f"from tacit.data.letor.files import read_letor; print(read_letor({os.fspath(path)!r}).X[:, 1].tolist())"
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
     command = [sys.executable, "-W", "error::RuntimeWarning", "-c", program]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
@@ -349,7 +349,7 @@ def test_real_sets_have_the_counts_their_readme_states(
     from sklearn.datasets import load_svmlight_file
 
     path = data_folder / "letor" / name / f"{name}.txt.gz"
-    lists = read_lists(path)
+    lists = read_letor(path)
     assert lists.X.shape == (n_rows, n_features)
     assert len(lists) == n_queries
     relevant = np.maximum.reduceat(lists.y, lists.starts[:-1])

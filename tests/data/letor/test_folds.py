@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tacit.core import DataError, TacitError
-from tacit.data.letor.files import read_lists
+from tacit.data.letor.files import read_letor
 from tacit.data.letor.folds import read_folds
 
 GOOD = {"train": ["1", "2"], "vali": ["3"], "test": ["4"]}
@@ -56,7 +56,7 @@ def test_refuses_folds_that_make_no_sense(tmp_path, text, problem):
 @pytest.mark.parametrize("name", ["OHSUMED-letor2", "OHSUMED-letor3-QueryLevelNorm", "MQ2008"])
 def test_real_folds_test_each_query_once(data_folder, name):
     folder = data_folder / "letor" / name
-    folds, lists = read_folds(folder / "folds.json"), read_lists(folder / f"{name}.txt.gz")
+    folds, lists = read_folds(folder / "folds.json"), read_letor(folder / f"{name}.txt.gz")
     assert len(folds) == 5
     assert sorted(q for fold in folds.values() for q in fold.test) == sorted(lists.query_ids)
     fold = folds["Fold1"]

@@ -12,7 +12,7 @@ import pytest
 from tacit.core import DataError
 from tacit.data import files
 from tacit.data.letor import files as letor
-from tacit.data.letor.files import read_lists
+from tacit.data.letor.files import read_letor
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def read(tmp_path):
     def write_and_read(data, **options):
         path = tmp_path / "lists.txt"
         path.write_bytes(data)
-        return read_lists(path, **options)
+        return read_letor(path, **options)
 
     return write_and_read
 
@@ -121,16 +121,16 @@ def test_a_table_too_sparse_to_be_dense_is_refused_before_it_is_made(read, monke
 def test_compressed_files_are_read_and_cut_ones_refused(tmp_path, suffix, pack):
     path, data = tmp_path / f"lists.txt{suffix}", b"1 qid:1 1:0.5 #docid = a\n" * 1000
     path.write_bytes(pack(data))
-    lists = read_lists(path)
+    lists = read_letor(path)
     assert (lists.X.tolist(), lists.doc_ids, len(lists)) == ([[0.5]] * 1000, ["a"] * 1000, 1)
     path.write_bytes(pack(data)[:-9])
     with pytest.raises(DataError, match="cut short"):
-        read_lists(path)
+        read_letor(path)
 
 
 def test_standard_input_and_missing_files(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"1 qid:1 1:x\n")))
     with pytest.raises(DataError, match="<stdin>:1: value of feature 1"):
-        read_lists("-")
+        read_letor("-")
     with pytest.raises(DataError, match="no such file"):
-        read_lists(tmp_path / "none.txt")
+        read_letor(tmp_path / "none.txt")

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.core import Lists, TacitError
-from tacit.data.letor.files import read_lists, write_lists
+from tacit.data.letor.files import read_letor, write_letor
 
 
 def assert_same(lists, wanted):
@@ -40,15 +40,15 @@ def any_lists(draw):
 @settings(max_examples=30, deadline=None)
 def test_written_lists_are_read_back_bit_for_bit(tmp_path_factory, lists, suffix):
     path = tmp_path_factory.getbasetemp() / f"written.txt{suffix}"
-    write_lists(lists, path)
-    assert_same(read_lists(path), lists)
+    write_letor(lists, path)
+    assert_same(read_letor(path), lists)
 
 
 def test_writes_the_form_that_the_sets_have(tmp_path):
     rows = "2 qid:10 1:0.5 2:NULL 3:0 #docid = GX008 inc = 1 prob = 0.08\n-1 qid:10 1:1e-07 2:-0 3:12 #docid = b\n"
     path = tmp_path / "a.txt"
     path.write_text(rows)
-    write_lists(read_lists(path), tmp_path / "b.txt")
+    write_letor(read_letor(path), tmp_path / "b.txt")
     assert (tmp_path / "b.txt").read_text() == rows
 
 
@@ -76,13 +76,13 @@ def small_lists(**changes):
 )
 def test_refuses_to_write_what_could_not_be_read_back(tmp_path, changes, problem):
     with pytest.raises(TacitError, match=problem):
-        write_lists(small_lists(**changes), tmp_path / "out.txt")
+        write_letor(small_lists(**changes), tmp_path / "out.txt")
     assert not list(tmp_path.iterdir())
 
 
 def test_mq2008_keeps_its_comments_and_is_read_back_as_written(data_folder, tmp_path):
-    lists = read_lists(data_folder / "letor/MQ2008/MQ2008.txt.gz")
+    lists = read_letor(data_folder / "letor/MQ2008/MQ2008.txt.gz")
     assert (lists.doc_ids[0], lists.comments[0]) == ("GX008-86-4444840", "inc = 1 prob = 0.086622")
     assert all(rest.startswith("inc = ") for rest in lists.comments)
-    write_lists(lists, tmp_path / "again.txt")
-    assert_same(read_lists(tmp_path / "again.txt"), lists)
+    write_letor(lists, tmp_path / "again.txt")
+    assert_same(read_letor(tmp_path / "again.txt"), lists)

@@ -1,5 +1,6 @@
 """scikit-learn's vectorizers are the oracle; small collections are counted by hand."""
 
+import copy
 import gzip
 import json
 
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 
 from tacit.core import NotFittedError, TacitError, UsageError
-from tacit.features import TextVectorizer, tokenizer_for
+from tacit.features import TextVectorizer, WordGramVectorizer, tokenizer_for
 from tacit.store import pack_estimator, unpack_estimator
 
 TEXTS = st.lists(st.text(st.sampled_from("abcAÉé_ .1ΣｆÅहि"), max_size=25), min_size=1, max_size=6)
@@ -172,3 +173,46 @@ def test_a_real_collection_is_counted_as_by_scikit_learn(data_folder):
     oracle = CountVectorizer(token_pattern=r"[^\W_]+", ngram_range=(1, 2), min_df=2)
     expected = oracle.fit_transform(texts)
     assert (counts != in_order_of(ours, oracle, expected).tocsr()).nnz == 0
+
+
+class TestAddWords:
+    OLD, NEW = ["the cat saw", "the dog", "a cat"], ["the bird and the bird", "bird of a dog", ""]
+
+    @pytest.mark.parametrize("params", [{}, {"words": 2, "min_df": 2}, {"ngrams": (1, 2), "idf": "smooth"}])
+    def test_new_words_stand_at_the_end_and_old_columns_keep_their_bits(self, params):
+        before, after = (TextVectorizer(**params).fit(self.OLD) for _ in range(2))
+        added = after.add_words(self.NEW)
+        n_known = len(before.vocabulary_)
+        assert after.vocabulary_[:n_known] == before.vocabulary_
+        assert added == len(after.vocabulary_) - n_known > 0
+        assert after.idf_[:n_known].tobytes() == before.idf_.tobytes()
+        assert (after.n_docs_, after.n_added_) == (3, 3)
+        counts = after.counts(self.NEW)
+        assert counts.shape == (3, len(after.vocabulary_))
+        assert (counts[:, :n_known] != before.counts(self.NEW)).nnz == 0
+        assert set(after.vocabulary_[n_known:]) == set(
+            TextVectorizer(words=None, ngrams=params.get("ngrams", (1, 1))).fit(self.NEW).vocabulary_
+        ) - set(before.vocabulary_)
+
+    def test_order_and_idf_of_new_words(self):
+        vectorizer = TextVectorizer().fit(self.OLD)
+        vectorizer.add_words(self.NEW)
+        assert vectorizer.vocabulary_[-3:] == ["bird", "and", "of"]  # 3, 1 and 1 occurrences
+        # 3 texts of fit and 3 new ones; bird stands in 2 of them, the others in 1.
+        np.testing.assert_allclose(vectorizer.idf_[-3:], np.log([6 / 2, 6 / 1, 6 / 1]), rtol=1e-6)
+        vectorizer.add_words(["fish"])
+        np.testing.assert_allclose(vectorizer.idf_[-4:], np.log([6 / 2, 6 / 1, 6 / 1, 7 / 1]), rtol=1e-6)
+        assert vectorizer.add_words(["fish bird"]) == 0
+        assert vectorizer.n_added_ == 5
+
+    def test_a_copy_stays_as_it_was(self):
+        vectorizer = TextVectorizer().fit(self.OLD)
+        kept = copy.copy(vectorizer)
+        vectorizer.add_words(self.NEW)
+        assert len(kept.vocabulary_) == len(kept.idf_) == kept.counts(self.NEW).shape[1] == 5
+        assert kept.n_added_ == 0
+
+    def test_words_after_grams_are_refused(self):
+        vectorizer = WordGramVectorizer().fit(self.OLD)
+        with pytest.raises(UsageError, match="WordGramVectorizer cannot take new words"):
+            vectorizer.add_words(self.NEW)

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.core import Lists, TacitError
-from tacit.data import read_folds, read_lists
+from tacit.data import read_folds, read_letor
 from tacit.metrics import evaluate_rows
 from tacit.rerank.boosting.adacost import AdaCostRanker
 from tacit.rerank.boosting.bins import BinnedFeatures
@@ -242,7 +242,7 @@ def test_neighbouring_floats_are_kept_apart():
 def test_ohsumed_is_ranked_as_well_as_published(data_folder):
     """Mean average precision over five folds, rounds chosen on validation: .4424 in Duh and Kirchhoff (2011)."""
     folder = data_folder / "letor" / "OHSUMED-letor2"
-    lists, folds = read_lists(next(folder.glob("*.txt.gz"))), read_folds(folder / "folds.json")
+    lists, folds = read_letor(next(folder.glob("*.txt.gz"))), read_folds(folder / "folds.json")
     values = []
     for fold in folds.values():
         train, validation, test = (lists.take_queries(part) for part in fold)

@@ -22,13 +22,13 @@ from tacit.core import Lists, TacitError, check_number
 from tacit.data.files import FilePath, display_name, open_output, read_blocks
 from tacit.data.letor.folds import Fold, read_folds
 
-__all__ = ["Fold", "read_folds", "read_lists", "write_lists"]
+__all__ = ["Fold", "read_folds", "read_letor", "write_letor"]
 
 MOST_FEATURES = 1_000_000
 TEXT_BYTES = 1 << 20  # large enough to make the cost of a call nothing, small enough for the cache
 
 
-def read_lists(path: FilePath, *, n_features: int | None = None) -> Lists:
+def read_letor(path: FilePath, *, n_features: int | None = None) -> Lists:
     """Read the lists of a LETOR file.
 
     `n_features` is the number of columns; without it, the largest index in the file is.
@@ -37,7 +37,7 @@ def read_lists(path: FilePath, *, n_features: int | None = None) -> Lists:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "train.txt")
     ...     _ = path.write_text("2 qid:7 1:0.5 3:NULL #docid = a inc = 1\\n-1 qid:7 2:1 #docid = b\\n")
-    ...     lists = read_lists(path)
+    ...     lists = read_letor(path)
     >>> lists.X.tolist(), lists.y.tolist(), lists.query_ids
     ([[0.5, 0.0, nan], [0.0, 1.0, 0.0]], [2.0, nan], ['7'])
     >>> lists.doc_ids, lists.comments
@@ -53,11 +53,11 @@ def read_lists(path: FilePath, *, n_features: int | None = None) -> Lists:
     return builder.finish()
 
 
-def write_lists(lists: Lists, path: FilePath) -> None:
-    """Write lists so that `read_lists` gives the same lists back, every value bit for bit.
+def write_letor(lists: Lists, path: FilePath) -> None:
+    """Write lists so that `read_letor` gives the same lists back, every value bit for bit.
 
     >>> lists = Lists(np.array([[0.5, 3.0]]), np.array([1.0]), np.array([0, 1]), ["7"], ["a"], ["inc = 1"])
-    >>> write_lists(lists, "-")
+    >>> write_letor(lists, "-")
     1 qid:7 1:0.5 2:3 #docid = a inc = 1
     """
     _check_names(lists)

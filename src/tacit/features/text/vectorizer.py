@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.core import Estimator, TacitError, check_choice, check_features, check_fitted, check_number
+from tacit.core import Estimator, TacitError, UsageError, check_choice, check_features, check_fitted, check_number
 from tacit.features.text.counting import WordStream, read_words
 from tacit.features.text.grams import GramTable
 from tacit.features.text.stop_words import StopWords
@@ -23,17 +23,42 @@ from tacit.features.text.weighting import IDF_NAMES, TF_NAMES, inverse_document_
 
 
 class TextVectorizer(Estimator):
-    """Counts words of texts and weighs them by tf-idf.
+    """Counts words of texts and weights them by tf-idf.
 
-    words: how many of the most frequent words (or n-grams) to keep, None for all.
-    ngrams: smallest and largest number of words in a column; (1, 2) is words and pairs.
-    language, stem, stop_words: see `tokenizer_for`.
-    min_df: a column must stand in so many texts of `fit`.
-    tf, idf: "raw" or "log"; "plain" or "smooth" (see `weighting`).
+    Parameters
+    ----------
+    words : int or None, default=30000
+        Number of the most frequent words (or n-grams) to keep; None keeps all.
+    ngrams : pair of int, default=(1, 1)
+        Smallest and largest number of words in a column; (1, 2) is words and pairs.
+    language : str, default="en"
+        Language of the texts, see `tokenizer_for`.
+    stem : bool, default=False
+        Reduce words to their stems.
+    stop_words : str, path, iterable of str or None, default=None
+        Words to leave out, see `tokenizer_for`.
+    min_df : int, default=1
+        Smallest number of texts of `fit` that a column must occur in.
+    tf : {"raw", "log"}, default="raw"
+        Weight of a count, see `weighting`.
+    idf : {"plain", "smooth"}, default="plain"
+        Inverse document frequency, see `weighting`.
 
-    Learned: vocabulary_: list of str, most frequent first; idf_: float32 (n_words,); n_docs_: texts
-    seen by `fit`; tokenizer_: what cuts texts into words.
+    Attributes
+    ----------
+    vocabulary_ : list of str
+        Words of the columns: those of `fit`, most frequent first, then those that `add_words` appended.
+    idf_ : ndarray of shape (n_words,), float32
+        Inverse document frequency of each column.
+    n_docs_ : int
+        Number of texts seen by `fit`.
+    n_added_ : int
+        Number of texts seen by `add_words` since then.
+    tokenizer_ : Tokenizer
+        Cuts texts into words.
 
+    Examples
+    --------
     >>> vectorizer = TextVectorizer()
     >>> counts = vectorizer.fit_counts(["the cat saw the dog", "the dog", ""])
     >>> vectorizer.vocabulary_
@@ -44,7 +69,9 @@ class TextVectorizer(Estimator):
     array([[0.   , 0.346, 0.938, 0.   ]], dtype=float32)
     """
 
-    _fitted: ClassVar = {"vocabulary_": "strings", "idf_": "words", "n_docs_": ""}
+    _fitted: ClassVar = {"vocabulary_": "strings", "idf_": "words", "n_docs_": "", "n_added_": "?"}
+    # Whether `add_words` may append columns.
+    can_add_words: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -69,19 +96,53 @@ class TextVectorizer(Estimator):
     def fit_counts(self, texts: Iterable[str]) -> sp.csr_array:
         """`fit`, and the counts of the same texts without reading them again."""
         tokenizer, (low, high) = self._checked_tokenizer(), self.ngrams
-        number_of: dict[str, int] = {}
-        stream = read_words(texts, tokenizer, lambda term: number_of.setdefault(term, len(number_of)))
-        terms = list(number_of)
+        stream, terms = _read_all_words(texts, tokenizer)
         vocabulary = choose_vocabulary(stream, terms, (low, high), self.words, self.min_df)
         if not vocabulary:
             raise TacitError(f"{stream.n_rows} texts hold nothing to count, want words in at least {self.min_df}")
-        table = GramTable(vocabulary)
-        renumber = np.array([table.word_number.get(term, table.unknown) for term in terms], np.int32)
-        counts = table.count(WordStream(renumber[stream.words], stream.rows, stream.n_rows))
-        doc_frequency = np.bincount(counts.indices, minlength=len(vocabulary))
-        idf = inverse_document_frequency(doc_frequency, stream.n_rows, self.idf)
+        table, counts = _count_terms(vocabulary, stream, terms)
+        idf = inverse_document_frequency(_document_frequency(counts), stream.n_rows, self.idf)
         self._keep(tokenizer, vocabulary, table, idf, stream.n_rows)
         return counts
+
+    def add_words(self, texts: Iterable[str]) -> int:
+        """Append the unknown words (or n-grams) of new texts to the vocabulary, most frequent first.
+
+        All of them are appended, whatever `words` and `min_df` say. The idf of known words stays as it is. A new word
+        gets the idf that it has among the texts of `fit`, which count as texts without it, and all texts added since,
+        these ones included. A call that fails changes nothing.
+
+        Parameters
+        ----------
+        texts : iterable of str
+            New texts.
+
+        Returns
+        -------
+        int
+            Number of columns appended.
+
+        Examples
+        --------
+        >>> vectorizer = TextVectorizer().fit(["the cat", "the dog"])
+        >>> vectorizer.add_words(["the bird and the bird", "a cat"]), vectorizer.vocabulary_
+        (3, ['the', 'cat', 'dog', 'bird', 'a', 'and'])
+        >>> vectorizer.transform(["bird"]).shape, vectorizer.n_added_
+        ((1, 6), 2)
+        """
+        check_fitted(self, "vocabulary_")
+        if not self.can_add_words:
+            raise UsageError(f"{type(self).__name__} cannot take new words: the order of its columns is fixed by fit")
+        low, high = self.ngrams
+        stream, terms = _read_all_words(texts, self.tokenizer_)
+        known, n_known = set(self.vocabulary_), len(self.vocabulary_)
+        new = [term for term in choose_vocabulary(stream, terms, (low, high)) if term not in known]
+        vocabulary, n_added = [*self.vocabulary_, *new], self.n_added_ + stream.n_rows
+        table, counts = _count_terms(vocabulary, stream, terms)
+        frequency = _document_frequency(counts)[n_known:]
+        idf = inverse_document_frequency(frequency, self.n_docs_ + n_added, self.idf)
+        self._keep(self.tokenizer_, vocabulary, table, np.concatenate([self.idf_, idf]), self.n_docs_, n_added)
+        return len(new)
 
     def counts(self, texts: Iterable[str]) -> sp.csr_array:
         """How often each column stands in each text: float32 (n, n_words); unknown words are left out."""
@@ -123,8 +184,10 @@ class TextVectorizer(Estimator):
             raise TacitError(f"idf has shape {idf.shape}, want {len(vocabulary)} finite numbers, one for each word")
         if len(set(vocabulary)) != len(vocabulary):
             raise TacitError("vocabulary holds a word twice, want distinct words")
-        check_number("n_docs", self.n_docs_, low=0, whole=True)
-        self._keep(self._checked_tokenizer(), vocabulary, GramTable(vocabulary), idf, self.n_docs_)
+        n_added = getattr(self, "n_added_", None) or 0  # folders of version 1 have none
+        for name, number in (("n_docs", self.n_docs_), ("n_added", n_added)):
+            check_number(name, number, low=0, whole=True)
+        self._keep(self._checked_tokenizer(), vocabulary, GramTable(vocabulary), idf, self.n_docs_, n_added)
 
     @classmethod
     def from_vocabulary(cls, vocabulary: Sequence[str], idf: np.ndarray, n_docs: int, **params: Any) -> Self:
@@ -158,7 +221,31 @@ class TextVectorizer(Estimator):
         return tokenizer_for(self.language, stem=self.stem, stop_words=self.stop_words)
 
     def _keep(
-        self, tokenizer: Tokenizer, vocabulary: list[str], table: GramTable, idf: np.ndarray, n_docs: int
+        self,
+        tokenizer: Tokenizer,
+        vocabulary: list[str],
+        table: GramTable,
+        idf: np.ndarray,
+        n_docs: int,
+        n_added: int = 0,
     ) -> None:
         self.tokenizer_, self._table = tokenizer, table
-        self.vocabulary_, self.idf_, self.n_docs_ = vocabulary, idf, int(n_docs)
+        self.vocabulary_, self.idf_, self.n_docs_, self.n_added_ = vocabulary, idf, int(n_docs), int(n_added)
+
+
+def _read_all_words(texts: Iterable[str], tokenizer: Tokenizer) -> tuple[WordStream, list[str]]:
+    """Every word of the texts, numbered in order of appearance, and the words by number."""
+    number_of: dict[str, int] = {}
+    stream = read_words(texts, tokenizer, lambda term: number_of.setdefault(term, len(number_of)))
+    return stream, list(number_of)
+
+
+def _count_terms(vocabulary: list[str], stream: WordStream, terms: list[str]) -> tuple[GramTable, sp.csr_array]:
+    """The table of the vocabulary, and its counts in a stream whose word number w is terms[w]."""
+    table = GramTable(vocabulary)
+    renumber = np.array([table.word_number.get(term, table.unknown) for term in terms], np.int32)
+    return table, table.count(WordStream(renumber[stream.words], stream.rows, stream.n_rows))
+
+
+def _document_frequency(counts: sp.csr_array) -> np.ndarray:
+    return np.bincount(counts.indices, minlength=counts.shape[1])

@@ -7,6 +7,7 @@ all words first. Each block of a row has unit length by itself, so neither drown
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,17 +21,38 @@ from tacit.features.text.vectorizer import TextVectorizer
 class WordGramVectorizer(TextVectorizer):
     """tf-idf rows with a block of words and a block of 2-grams.
 
-    words, grams: how many of the most frequent to keep of each, None for all.
-    language, stem, stop_words: see `tokenizer_for`.
+    New words would have to stand between the two blocks, so `add_words` is refused.
 
-    Learned: as `TextVectorizer`, the words first in `vocabulary_`; grams_from_: the column where 2-grams begin.
+    Parameters
+    ----------
+    words : int or None, default=None
+        Number of the most frequent words to keep; None keeps all.
+    grams : int or None, default=200000
+        Number of the most frequent 2-grams to keep; None keeps all.
+    language : str, default="en"
+        Language of the texts, see `tokenizer_for`.
+    stem : bool, default=False
+        Reduce words to their stems.
+    stop_words : str, path, iterable of str or None, default=None
+        Words to leave out, see `tokenizer_for`.
 
+    Attributes
+    ----------
+    vocabulary_ : list of str
+        Words, then 2-grams; most frequent first within each block. Other attributes are those of `TextVectorizer`.
+    grams_from_ : int
+        Column where 2-grams begin.
+
+    Examples
+    --------
     >>> vectorizer = WordGramVectorizer()
     >>> vectorizer.fit_transform(["new york", "new jersey"]).shape, vectorizer.grams_from_
     ((2, 5), 3)
     >>> vectorizer.vocabulary_
     ['new', 'jersey', 'york', 'new jersey', 'new york']
     """
+
+    can_add_words: ClassVar[bool] = False
 
     def __init__(
         self,
