@@ -27,7 +27,7 @@ from tacit.core import map_blocks
 from tacit.experiments.links.splits import LinkSplit, split_links
 from tacit.experiments.links.task import read_linked_corpus
 from tacit.retrieve import EmbeddingRanker
-from tacit.retrieve.margin.embedding_sgd import EmbeddingSettings, EmbeddingTrainer, Sides, Tables
+from tacit.retrieve.margin.embedding_sgd import EmbeddingSettings, EmbeddingTrainer, Tables, TrainingRows
 from tacit.retrieve.margin.training import LARGEST_TRIPLE_BLOCK
 from tacit.retrieve.validation import HeldOut, held_out_queries, measure
 
@@ -72,8 +72,8 @@ def triple_speed(rows: sp.csr_array, pairs: np.ndarray, threads: int) -> tuple[f
     triples = np.column_stack([pairs, rng.integers(0, rows.shape[0], len(pairs))])[:20_000]
     settings = EmbeddingSettings(block=LARGEST_TRIPLE_BLOCK, margin=1e9)
     words = np.diff(rows.indptr)[triples].sum()
-    sides = Sides(rows, rows, rows, rows, same=True)
-    with EmbeddingTrainer(fresh_tables(rows), sides, settings, threads).running() as trainer:
+    data = TrainingRows(rows, rows, rows, rows, queries_are_items=True)
+    with EmbeddingTrainer(fresh_tables(rows), data, settings, threads).running() as trainer:
         weights = np.ones(len(triples), np.float32)
         trainer.epoch_on_triples(triples[:500], weights, rng, (1e-6, 1e-6))
         start = time.perf_counter()
@@ -86,8 +86,8 @@ def triple_speed(rows: sp.csr_array, pairs: np.ndarray, threads: int) -> tuple[f
 def pair_speed(rows: sp.csr_array, pairs: sp.csr_array, gamma: float, threads: int) -> float:
     """Queries a second, with mined negatives."""
     rng = np.random.default_rng(0)
-    sides = Sides(rows, rows, rows, rows, same=True)
-    with EmbeddingTrainer(fresh_tables(rows), sides, EmbeddingSettings(gamma=gamma), threads).running() as trainer:
+    data = TrainingRows(rows, rows, rows, rows, queries_are_items=True)
+    with EmbeddingTrainer(fresh_tables(rows), data, EmbeddingSettings(gamma=gamma), threads).running() as trainer:
         trainer.epoch_on_pairs(pairs[:200], rng, (0.1, 0.1))
         start = time.perf_counter()
         trainer.epoch_on_pairs(pairs, rng, (0.1, 0.1))
@@ -144,9 +144,9 @@ def _with_int32(rows: sp.csr_array) -> sp.csr_matrix:
 class Timed(EmbeddingRanker):
     """Notes the training seconds at the end of each epoch, validation apart."""
 
-    def _keep(self, tables: Tables, sides: Sides) -> None:
+    def _keep(self, tables: Tables, data: TrainingRows) -> None:
         self.ends_ = [*getattr(self, "ends_", []), time.perf_counter()]
-        super()._keep(tables, sides)
+        super()._keep(tables, data)
 
 
 def our_curve(rows: sp.csr_array, split: LinkSplit, threads: int) -> Curve:
@@ -194,7 +194,7 @@ def main() -> None:
     print(f"{corpus.summary}; {words:.0f} words a document, {len(split.train):,} training links")
     print(f"load before the run: {os.getloadavg()[0]:.1f}", flush=True)
     found = speeds(rows, split, args.rounds)
-    held = held_out_queries(rows, split.validation, split.train, same=True)
+    held = held_out_queries(rows, split.validation, split.train, queries_are_items=True)
     theirs, ours = lightfm_curve(rows, split, held, args.epochs, 2), our_curve(rows, split, 2)
     table(found)
     print(time_to_equal(theirs, ours))

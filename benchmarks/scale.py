@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.retrieve.margin.embedding_sgd import EmbeddingSettings, EmbeddingTrainer, Sides, Tables
+from tacit.retrieve.margin.embedding_sgd import EmbeddingSettings, EmbeddingTrainer, Tables, TrainingRows
 
 DIM, N_WORDS, WORDS_PER_ITEM, N_QUERIES = 100, 30_000, 20, 12_800
 
@@ -39,8 +39,8 @@ def measure(n_items: int, folder: Path) -> None:
     vectors = np.memmap(folder / f"{n_items}.f32", np.float32, "w+", shape=(n_items, DIM))
     words = [rng.normal(0, 0.02, (N_WORDS, DIM)).astype(np.float32) for _ in range(2)]
     tables = Tables(words[0], words[1], vectors, np.ones(N_WORDS, np.float32))
-    sides = Sides(queries, items, queries, items, same=False)
-    with EmbeddingTrainer(tables, sides, EmbeddingSettings()).running() as trainer:
+    data = TrainingRows(queries, items, queries, items, queries_are_items=False)
+    with EmbeddingTrainer(tables, data, EmbeddingSettings()).running() as trainer:
         trainer.epoch_on_pairs(pairs[:640], rng, (0.2, 0.2))
         start = time.perf_counter()
         trainer.epoch_on_pairs(pairs, rng, (0.2, 0.2))

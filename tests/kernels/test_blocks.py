@@ -118,21 +118,21 @@ class Index:
 def test_scores_are_products_of_vectors(seed, dim):
     rng = np.random.default_rng(seed)
     u, v = (rng.normal(size=(n, dim)).astype(np.float32) for n in (4, 6))
-    scores, pulls = (np.full((6, 4), 99, np.float32) for _ in range(2))
-    blocks.score_pool(np.ascontiguousarray(u.T), v, 1, 5, scores, pulls)
+    scores, gradients = (np.full((6, 4), 99, np.float32) for _ in range(2))
+    blocks.score_pool(np.ascontiguousarray(u.T), v, 1, 5, scores, gradients)
     expected = np.full((6, 4), 99.0)
     expected[1:5] = v[1:5].astype(np.float64) @ u.T
     np.testing.assert_allclose(scores, expected, atol=1e-4)
-    assert not pulls[1:5].any()
-    assert (pulls[[0, 5]] == 99).all()
+    assert not gradients[1:5].any()
+    assert (gradients[[0, 5]] == 99).all()
 
 
-def pulls_by_sorting(found, queries, same, scores, n_hardest, margin):
-    """The rule of `mine_pulls` in words and lists, float64: (pulls, losses)."""
-    pulls, losses = np.zeros(scores.shape), np.zeros(len(queries))
+def gradients_by_sorting(found, queries, queries_are_items, scores, n_hardest, margin):
+    """The rule of `mine_gradients` in words and lists, float64: (gradients, losses)."""
+    gradients, losses = np.zeros(scores.shape), np.zeros(len(queries))
     indptr, known = found.known
     for b, query in enumerate(queries):
-        banned = set(known[indptr[query] : indptr[query + 1]].tolist()) | ({int(query)} if same else set())
+        banned = set(known[indptr[query] : indptr[query + 1]].tolist()) | ({int(query)} if queries_are_items else set())
         drawn = [slot for slot in range(found.n_drawn) if int(found.pool[slot]) not in banned]
         hardest = sorted(drawn, key=lambda slot: (-scores[slot, b], slot))[:n_hardest]
         n_positives = found.n_chosen[b]
@@ -142,22 +142,22 @@ def pulls_by_sorting(found, queries, same, scores, n_hardest, margin):
             pulling = [other for other in hardest if scores[other, b] > floor]
             for other in pulling:
                 pull = weight / np.sqrt(n_positives) * np.log(1 + rank) / np.log(1 + found.n_items) / len(pulling)
-                pulls[slot, b] += pull
-                pulls[other, b] -= pull
+                gradients[slot, b] += pull
+                gradients[other, b] -= pull
                 losses[b] += pull * (margin - scores[slot, b] + scores[other, b])
-    return pulls, losses
+    return gradients, losses
 
 
-def mined(found, queries, same, scores, n_hardest, margin, cuts=()):
-    """What `mine_pulls` says, run in pieces."""
-    pulls, losses = np.zeros(scores.shape, np.float32), np.zeros(len(queries))
+def mined(found, queries, queries_are_items, scores, n_hardest, margin, cuts=()):
+    """What `mine_gradients` says, run in pieces."""
+    gradients, losses = np.zeros(scores.shape, np.float32), np.zeros(len(queries))
     borders = [0, *cuts, len(queries)]
     for start, stop in itertools.pairwise(borders):
-        blocks.mine_pulls(
-            queries, start, stop, *found.known, same, found.slot_of, found.n_drawn, found.chosen, found.n_chosen,
-            found.weights, found.n_items, n_hardest, np.float32(margin), scores, pulls, losses,
+        blocks.mine_gradients(
+            queries, start, stop, *found.known, queries_are_items, found.slot_of, found.n_drawn, found.chosen,
+            found.n_chosen, found.weights, found.n_items, n_hardest, np.float32(margin), scores, gradients, losses,
         )  # fmt: skip
-    return pulls, losses
+    return gradients, losses
 
 
 @given(
@@ -167,35 +167,35 @@ def mined(found, queries, same, scores, n_hardest, margin, cuts=()):
     n_hardest=st.integers(1, 6),
     n_values=st.sampled_from([1, 3, 40]),
     share=st.sampled_from([0.1, 0.5, 0.9]),
-    same=st.booleans(),
+    queries_are_items=st.booleans(),
 )
 @settings(max_examples=80, deadline=None)
-def test_mining_does_what_sorting_does(seed, n_items, n_draws, n_hardest, n_values, share, same):
+def test_mining_does_what_sorting_does(seed, n_items, n_draws, n_hardest, n_values, share, queries_are_items):
     """Scores and margin are multiples of 1/8: equal scores and gaps of exactly the margin are frequent."""
     rng = np.random.default_rng(seed)
     pairs = random_pairs(rng, 5, n_items, share)
     queries = rng.permutation(5)[:4]
     found = Pool(pairs, queries, rng.integers(0, n_items, n_draws), rng.random(4), max_positives=3)
     scores = (rng.integers(-n_values, n_values + 1, (found.size, 4)) / 8).astype(np.float32)
-    expected_pulls, expected_losses = pulls_by_sorting(found, queries, same, scores, n_hardest, 0.25)
-    pulls, losses = mined(found, queries, same, scores, n_hardest, 0.25)
-    np.testing.assert_allclose(pulls, expected_pulls, atol=1e-5)
+    expected, expected_losses = gradients_by_sorting(found, queries, queries_are_items, scores, n_hardest, 0.25)
+    gradients, losses = mined(found, queries, queries_are_items, scores, n_hardest, 0.25)
+    np.testing.assert_allclose(gradients, expected, atol=1e-5)
     np.testing.assert_allclose(losses, expected_losses, atol=1e-5)
-    in_pieces = mined(found, queries, same, scores, n_hardest, 0.25, cuts=(1, 3))
-    assert np.array_equal(in_pieces[0], pulls)
+    in_pieces = mined(found, queries, queries_are_items, scores, n_hardest, 0.25, cuts=(1, 3))
+    assert np.array_equal(in_pieces[0], gradients)
     assert np.array_equal(in_pieces[1], losses)
 
 
-def line_of_items(known, scores, draws, n_hardest, same=False, weight=1.0, margin=0.5):
+def line_of_items(known, scores, draws, n_hardest, queries_are_items=False, weight=1.0, margin=0.5):
     """Query 0 with its known items, and one score for each item: (pull of each item, loss)."""
     n_items = len(scores)
     row = np.zeros((1, n_items), np.float32)
     row[0, known] = weight
     found = Pool(sp.csr_array(row), np.array([0]), np.array(draws), max_positives=4)
     column = np.array(scores, np.float32)[found.pool[: found.size]][:, None]
-    pulls, losses = mined(found, np.array([0]), same, column, n_hardest, margin)
+    gradients, losses = mined(found, np.array([0]), queries_are_items, column, n_hardest, margin)
     by_item = np.zeros(n_items)
-    by_item[found.pool[: found.size]] = pulls[:, 0]
+    by_item[found.pool[: found.size]] = gradients[:, 0]
     return by_item, losses[0]
 
 
@@ -221,14 +221,14 @@ def test_of_equal_scores_the_first_drawn_pulls():
 
 
 def test_known_answers_and_the_query_itself_are_never_negatives():
-    by_item, _ = line_of_items([1, 2], [9, 0, 8, 5], [0, 1, 2, 3], n_hardest=9, same=True)
+    by_item, _ = line_of_items([1, 2], [9, 0, 8, 5], [0, 1, 2, 3], n_hardest=9, queries_are_items=True)
     assert np.flatnonzero(by_item < 0).tolist() == [3]
-    by_item, _ = line_of_items([1, 2], [9, 0, 8, 5], [0, 1, 2, 3], n_hardest=9, same=False)
+    by_item, _ = line_of_items([1, 2], [9, 0, 8, 5], [0, 1, 2, 3], n_hardest=9, queries_are_items=False)
     assert np.flatnonzero(by_item < 0).tolist() == [0, 3]
 
 
 def test_nothing_pulls_where_every_drawn_item_is_known():
-    by_item, loss = line_of_items([1, 2], [9, 0, 8], [0, 1, 2], n_hardest=9, same=True)
+    by_item, loss = line_of_items([1, 2], [9, 0, 8], [0, 1, 2], n_hardest=9, queries_are_items=True)
     assert not by_item.any()
     assert loss == 0
 
@@ -246,10 +246,10 @@ def test_weights_scale_the_pull_and_several_positives_share_it():
 def test_triples_pull_where_the_margin_is_not_reached():
     scores = np.array([[1, 1, 1], [0.75, 0.5, 0]], np.float32)
     better, worse, weights = np.zeros(3, np.int64), np.ones(3, np.int64), np.array([2, 3, 5], np.float32)
-    pulls, losses = np.zeros((2, 3), np.float32), np.zeros(3)
+    gradients, losses = np.zeros((2, 3), np.float32), np.zeros(3)
     for start, stop in ((0, 1), (1, 3)):
-        blocks.triple_pulls(better, worse, weights, start, stop, np.float32(0.5), scores, pulls, losses)
-    assert pulls.tolist() == [[2, 0, 0], [-2, 0, 0]]  # a gap of exactly the margin is enough
+        blocks.triple_gradients(better, worse, weights, start, stop, np.float32(0.5), scores, gradients, losses)
+    assert gradients.tolist() == [[2, 0, 0], [-2, 0, 0]]  # a gap of exactly the margin is enough
     assert losses.tolist() == [0.5, 0, 0]
 
 
@@ -258,12 +258,12 @@ def test_triples_pull_where_the_margin_is_not_reached():
 def test_steps_are_products_with_the_pulls(seed, dim):
     rng = np.random.default_rng(seed)
     u, v = (rng.normal(size=(n, dim)).astype(np.float32) for n in (4, 6))
-    pulls = (rng.normal(size=(6, 4)) * (rng.random((6, 4)) < 0.5)).astype(np.float32)
+    gradients = (rng.normal(size=(6, 4)) * (rng.random((6, 4)) < 0.5)).astype(np.float32)
     query_steps, item_steps = np.zeros((4, dim), np.float32), np.full((6, dim), 99, np.float32)
     for start, stop in ((0, 1), (1, 3)):
-        blocks.pull_queries(pulls, v, 5, start, stop, query_steps)
-        blocks.pull_items(pulls, u, 3, start, stop, item_steps)
-    exact = pulls.astype(np.float64)
+        blocks.query_steps(gradients, v, 5, start, stop, query_steps)
+        blocks.item_steps(gradients, u, 3, start, stop, item_steps)
+    exact = gradients.astype(np.float64)
     np.testing.assert_allclose(query_steps[:3], exact[:5, :3].T @ v[:5], atol=1e-5)
     np.testing.assert_allclose(item_steps[:3], exact[:3, :3] @ u[:3], atol=1e-5)
     assert not query_steps[3:].any()

@@ -89,15 +89,15 @@ def test_scores_gain_the_products_of_shared_words(seed):
 @settings(max_examples=25, deadline=None)
 def test_the_diagonal_moves_by_shared_words(seed, borders):
     world = World(seed)
-    pulls = np.zeros((6, 4), np.float32)
-    pulls[:, :3] = world.rng.normal(size=(6, 3))
+    gradients = np.zeros((6, 4), np.float32)
+    gradients[:, :3] = world.rng.normal(size=(6, 3))
     moved = []
-    learned = world.items, 6, *world.spread_queries(), pulls, np.float32(0.3)
+    learned = world.items, 6, *world.spread_queries(), gradients, np.float32(0.3)
     for cuts in (borders, []):
         moved.append(world.diagonal.copy())
         for share in world.owners(cuts):
-            shared_words.pull_diagonal(*share, *learned, moved[-1])
-    expected = world.diagonal + 0.3 * np.einsum("sb,bw,sw->w", pulls[:, :3], world.x, world.y)
+            shared_words.update_diagonal(*share, *learned, moved[-1])
+    expected = world.diagonal + 0.3 * np.einsum("sb,bw,sw->w", gradients[:, :3], world.x, world.y)
     np.testing.assert_allclose(moved[0], expected, atol=1e-5)
     assert np.array_equal(*moved)
 
@@ -118,12 +118,12 @@ def test_gaps_are_differences_of_shared_words(seed):
 @settings(max_examples=25, deadline=None)
 def test_the_diagonal_moves_by_triples(seed, borders):
     world = World(seed)
-    pulls = np.array([0.5, 0, 2], np.float32)
+    gradients = np.array([0.5, 0, 2], np.float32)
     diagonal = world.diagonal.copy()
     for share in world.owners(borders):
-        learned = world.queries, world.items, pulls, np.float32(0.3), diagonal
-        shared_words.pull_diagonal_by_triples(csr(world.query_rows), *share, *learned)
-    expected = world.diagonal + 0.3 * (pulls[:, None] * world.x * (world.y[::2] - world.y[1::2])).sum(axis=0)
+        learned = world.queries, world.items, gradients, np.float32(0.3), diagonal
+        shared_words.update_diagonal_by_triples(csr(world.query_rows), *share, *learned)
+    expected = world.diagonal + 0.3 * (gradients[:, None] * world.x * (world.y[::2] - world.y[1::2])).sum(axis=0)
     np.testing.assert_allclose(diagonal, expected, atol=1e-5)
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tacit.kernels.triples import pull_triples
+from tacit.kernels.triples import triple_steps
 
 QUERIES = np.array([[1, 0], [0, 2], [1, 1]], np.float32)
 ITEMS = np.array([[1, 5], [0.75, 0], [3, 1], [3, 0.75], [0, 0], [9, 9]], np.float32)  # better, worse, better, ...
@@ -10,26 +10,26 @@ ITEMS = np.array([[1, 5], [0.75, 0], [3, 1], [3, 0.75], [0, 0], [9, 9]], np.floa
 
 def pulled(gaps, cuts=((0, 3),)):
     weights, margin = np.array([2, 3, 0.5], np.float32), np.float32(0.5)
-    pulls, losses = np.full(3, 99, np.float32), np.full(3, 100.0)
+    gradients, losses = np.full(3, 99, np.float32), np.full(3, 100.0)
     query_steps, steps = np.ones((3, 2), np.float32), np.full((6, 2), 99, np.float32)
     for start, stop in cuts:
         given = np.array(gaps, np.float32), weights, margin, start, stop
-        pull_triples(QUERIES, ITEMS, *given, pulls, query_steps, steps, losses)
-    return pulls, query_steps, steps, losses
+        triple_steps(QUERIES, ITEMS, *given, gradients, query_steps, steps, losses)
+    return gradients, query_steps, steps, losses
 
 
 def test_a_triple_pulls_where_the_margin_is_not_reached():
     """Scores of the vectors differ by 0.25, 0.5 (exactly the margin) and -18."""
-    pulls, query_steps, steps, losses = pulled([0, 0, 0])
-    assert pulls.tolist() == [2, 0, 0.5]
+    gradients, query_steps, steps, losses = pulled([0, 0, 0])
+    assert gradients.tolist() == [2, 0, 0.5]
     assert losses.tolist() == [100.5, 100, 109.25]
     assert query_steps.tolist() == [[1.5, 11], [1, 1], [-3.5, -3.5]]
     assert steps.tolist() == [[2, 0], [-2, 0], [0, 0], [0, 0], [0.5, 0.5], [-0.5, -0.5]]
 
 
 def test_what_scores_differ_by_beside_their_vectors_counts_too():
-    pulls, _, _, losses = pulled([0.25, -0.25, 18.25])
-    assert pulls.tolist() == [0, 3, 0.5]
+    gradients, _, _, losses = pulled([0.25, -0.25, 18.25])
+    assert gradients.tolist() == [0, 3, 0.5]
     assert losses.tolist() == [100, 100.75, 100.125]
 
 

@@ -19,8 +19,8 @@ def csr(rows):
     return rows.indptr, rows.indices, rows.data
 
 
-def place(s, t, stride, n_places):
-    return (s * stride + t) % n_places
+def place(s, t, stride, n_buckets):
+    return (s * stride + t) % n_buckets
 
 
 def dense_of(places, stride, n_query_words, n_item_words):
@@ -67,23 +67,23 @@ def random_block(rng, n_query_words, n_item_words, n_queries=4, n_pool=5):
     """Queries of a block, steps that they have learned, and the index of their words."""
     rows, items = random_rows(rng, 6, n_query_words), random_rows(rng, 8, n_item_words)
     queries, pool = rng.permutation(6)[:n_queries], rng.permutation(8)[:n_pool]
-    pulls = np.zeros((n_pool + 2, n_queries), np.float32)
-    pulls[:n_pool] = rng.normal(size=(n_pool, n_queries)) * (rng.random((n_pool, n_queries)) < 0.6)
+    gradients = np.zeros((n_pool + 2, n_queries), np.float32)
+    gradients[:n_pool] = rng.normal(size=(n_pool, n_queries)) * (rng.random((n_pool, n_queries)) < 0.6)
     steps = np.full((n_queries, n_item_words), 9, np.float32)
     touched, n_touched = np.empty((n_queries, n_item_words), np.int32), np.empty(n_queries, np.int64)
-    wordpairs.pull_words(*csr(items), pool, pulls, 0, n_queries, steps, touched, n_touched)
+    wordpairs.word_steps(*csr(items), pool, gradients, 0, n_queries, steps, touched, n_touched)
     index = (*(np.zeros(n_query_words, np.int64) for _ in range(2)), np.empty(99, np.int64), np.empty(99, np.float32))
     index_queries(*csr(rows), queries, *index)
-    return rows, items, queries, pool, pulls, (steps, touched, n_touched), index
+    return rows, items, queries, pool, gradients, (steps, touched, n_touched), index
 
 
 @given(seed=st.integers(0, 2**32 - 1), n_item_words=st.integers(1, 9))
 @settings(max_examples=25, deadline=None)
 def test_steps_are_pulled_items_and_touched_words_are_their_support(seed, n_item_words):
-    _, items, _, pool, pulls, (steps, touched, n_touched), _ = random_block(
+    _, items, _, pool, gradients, (steps, touched, n_touched), _ = random_block(
         np.random.default_rng(seed), 3, n_item_words
     )
-    np.testing.assert_allclose(steps, pulls[: len(pool)].T @ items.toarray()[pool], atol=1e-5)
+    np.testing.assert_allclose(steps, gradients[: len(pool)].T @ items.toarray()[pool], atol=1e-5)
     for b, size in enumerate(n_touched):
         assert np.array_equal(touched[b, :size], np.flatnonzero(steps[b]))
 
@@ -163,9 +163,9 @@ def test_a_row_of_zeros_keeps_its_first_columns():
     assert largest.tolist() == [[0, 1, 2], [0, 1, 2]]
 
 
-@pytest.mark.parametrize("n_places", [1_000_000, 3_000_000, 6_000_000, 10_000_000])
-def test_the_prime_spreads_the_rows_of_a_hashed_table(n_places):
-    starts = np.sort(np.arange(30_000) * 2_038_074_743 % n_places)
-    gaps = np.diff(starts, append=starts[0] + n_places)
+@pytest.mark.parametrize("n_buckets", [1_000_000, 3_000_000, 6_000_000, 10_000_000])
+def test_the_prime_spreads_the_rows_of_a_hashed_table(n_buckets):
+    starts = np.sort(np.arange(30_000) * 2_038_074_743 % n_buckets)
+    gaps = np.diff(starts, append=starts[0] + n_buckets)
     assert gaps.min() > 0  # no two of 30,000 words have the same row
-    assert gaps.max() < 30 * n_places / 30_000  # and no part of the table is left to a few
+    assert gaps.max() < 30 * n_buckets / 30_000  # and no part of the table is left to a few

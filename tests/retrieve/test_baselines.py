@@ -47,7 +47,7 @@ def test_expansion_chooses_the_setting_with_the_best_precision_on_training_pairs
     rows = sp.csr_array(random_unit_rows(rng))
     pairs = Links(np.arange(30), (np.arange(30) + 7) % 30, 30, 30)
     chosen = QueryExpansionRanker().fit(rows, rows, pairs)
-    held = held_out_queries(rows, pairs, None, same=True)
+    held = held_out_queries(rows, pairs, None, queries_are_items=True)
 
     def precision(beta, size):
         scores = QueryExpansionRanker(beta, size).fit(None, rows).scores(held.queries, exclude=held.excluded)
@@ -132,7 +132,7 @@ def test_refuses_parameters_out_of_range(ranker, message):
 
 def test_held_out_queries_leave_out_themselves_and_what_is_known():
     rows = np.eye(4, dtype=np.float32)
-    held = held_out_queries(rows, Links([2], [0], 4, 4), Links([2, 1], [3, 0], 4, 4), same=True)
+    held = held_out_queries(rows, Links([2], [0], 4, 4), Links([2, 1], [3, 0], 4, 4), queries_are_items=True)
     assert held.relevant.toarray().tolist() == [[True, False, False, False]]
     assert held.excluded.toarray().tolist() == [[False, False, True, True]]
 
@@ -147,7 +147,7 @@ def test_hold_out_splits_by_query():
 
 def test_choose_mixture_takes_the_first_of_equals():
     rows = np.eye(3, dtype=np.float32)
-    held = held_out_queries(rows, Links([0], [1], 3, 3), None, same=True)
+    held = held_out_queries(rows, Links([0], [1], 3, 3), None, queries_are_items=True)
     scores = {"main": np.array([[0, 1, 0]], np.float32), "other": np.array([[0, 0, 1]], np.float32)}
     chosen = choose_mixture(lambda _: scores["main"], lambda _: scores["other"], held, [0.1, 0.5, 2.0])
     assert chosen == (0.1, 1.0)

@@ -1,7 +1,7 @@
 """One block of margin-ranking SGD: a few queries against one shared pool of items, all parameters frozen.
 
-Slots number the items of the pool, b the queries of the block. scores and pulls are float32
-(pool size, block size): pulls[slot, b] is minus the derivative of the block's loss by that score, so that
+Slots number the items of the pool, b the queries of the block. scores and gradients are float32
+(pool size, block size): gradients[slot, b] is minus the derivative of the block's loss by that score, so that
 a step along it raises items that should stand higher and lowers those that should not.
 
 Every loop works on a range of slots or queries of its own, and each entry is summed in one fixed order:
@@ -88,27 +88,27 @@ def clear_index(indptr, indices, queries, post_start, post_end):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def score_pool(query_columns, item_vectors, start, stop, scores, pulls):
-    """scores[slot] = v_slot @ query_columns (dim, block size) and pulls[slot] = 0, for slots from start to stop."""
+def score_pool(query_columns, item_vectors, start, stop, scores, gradients):
+    """scores[slot] = v_slot @ query_columns (dim, block size) and gradients[slot] = 0, for slots from start to stop."""
     dim = len(query_columns)
     every = np.arange(dim)
     for slot in range(start, stop):
         scores[slot] = 0
-        pulls[slot] = 0
+        gradients[slot] = 0
         add_projection(every, item_vectors[slot], 0, dim, query_columns, scores[slot])
 
 
 @njit(cache=True, nogil=True)
-def mine_pulls(
-    queries, start, stop, known_indptr, known, same, slot_of, n_drawn, chosen, n_chosen, weights,
-    n_items, n_hardest, margin, scores, pulls, losses,
+def mine_gradients(
+    queries, start, stop, known_indptr, known, queries_are_items, slot_of, n_drawn, chosen, n_chosen, weights,
+    n_items, n_hardest, margin, scores, gradients, losses,
 ):  # fmt: skip
-    """Pulls of the queries from start to stop, against the hardest drawn items that are no known answers.
+    """Gradients of the queries from start to stop, against the hardest drawn items that are no known answers.
 
     For a positive p: the drawn items within the margin of it are counted; that share of the pool, carried
     over to all items, estimates its rank r. Its pull log(1 + r) / log(1 + n_items) is shared by those of
-    the n_hardest best-scored drawn items that are within the margin. A query with P positives pulls with
-    P^-1/2 for each. pulls is 0 everywhere before.
+    the n_hardest best-scored drawn items that are within the margin. A query with P positives gradients with
+    P^-1/2 for each. gradients is 0 everywhere before.
     """
     full = np.log(1.0 + n_items)
     hardest, reached = np.empty(n_hardest, np.int64), np.empty(n_hardest, np.float32)
@@ -119,33 +119,33 @@ def mine_pulls(
             lowest = min(lowest, scores[chosen[b, j], b])
         for slot in range(n_drawn):
             column[slot] = scores[slot, b]
-        bar_known(queries[b], known_indptr, known, same, slot_of, n_drawn, column)
+        bar_known(queries[b], known_indptr, known, queries_are_items, slot_of, n_drawn, column)
         n_kept = keep_hardest(column, lowest - margin, hardest, reached)
         lowered[:n_kept] = 0
         share = 1 / np.sqrt(np.float32(max(1, n_chosen[b])))
         for j in range(n_chosen[b]):
             slot = chosen[b, j]
             floor = scores[slot, b] - margin
-            n_pulling = count_above(reached[:n_kept], floor)
-            if n_pulling == 0:
+            n_violating = count_above(reached[:n_kept], floor)
+            if n_violating == 0:
                 continue
             rank = count_above(column, floor) * (n_items / n_drawn)
-            pull = np.float32(weights[b, j] * share * np.log(1.0 + rank) / full / n_pulling)
-            for h in range(n_pulling):  # the best come first
-                pulls[slot, b] += pull
+            pull = np.float32(weights[b, j] * share * np.log(1.0 + rank) / full / n_violating)
+            for h in range(n_violating):  # the best come first
+                gradients[slot, b] += pull
                 lowered[h] += pull
                 losses[b] += pull * (reached[h] - floor)
         for h in range(n_kept):
-            pulls[hardest[h], b] -= lowered[h]
+            gradients[hardest[h], b] -= lowered[h]
 
 
 @njit(cache=True, nogil=True)
-def bar_known(query, known_indptr, known, same, slot_of, n_drawn, column):
+def bar_known(query, known_indptr, known, queries_are_items, slot_of, n_drawn, column):
     """Put known answers, and the query itself where it is an item too, below every floor."""
     for t in range(known_indptr[query], known_indptr[query + 1]):
         if 0 <= slot_of[known[t]] < n_drawn:
             column[slot_of[known[t]]] = -np.inf
-    if same and 0 <= slot_of[query] < n_drawn:
+    if queries_are_items and 0 <= slot_of[query] < n_drawn:
         column[slot_of[query]] = -np.inf
 
 
@@ -176,36 +176,36 @@ def keep_hardest(column, floor, hardest, reached):
 
 
 @njit(cache=True, nogil=True)
-def triple_pulls(better, worse, weights, start, stop, margin, scores, pulls, losses):
-    """Pulls of given triples: query b wants slot better[b] above worse[b] by the margin, from start to stop."""
+def triple_gradients(better, worse, weights, start, stop, margin, scores, gradients, losses):
+    """Gradients of given triples: query b wants slot better[b] above worse[b] by the margin, from start to stop."""
     for b in range(start, stop):
         gap = scores[better[b], b] - scores[worse[b], b]
         if gap < margin:
-            pulls[better[b], b] += weights[b]
-            pulls[worse[b], b] -= weights[b]
+            gradients[better[b], b] += weights[b]
+            gradients[worse[b], b] -= weights[b]
             losses[b] += weights[b] * (margin - gap)
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def pull_queries(pulls, item_vectors, size, start, stop, steps):
-    """steps[b] += sum_slot pulls[slot, b] v_slot, for queries from start to stop."""
+def query_steps(gradients, item_vectors, size, start, stop, steps):
+    """steps[b] += sum_slot gradients[slot, b] v_slot, for queries from start to stop."""
     dim = item_vectors.shape[1]
     for slot in range(size):
         for b in range(start, stop):
-            pull = pulls[slot, b]
+            pull = gradients[slot, b]
             if pull != 0:
                 for k in range(dim):
                     steps[b, k] += pull * item_vectors[slot, k]
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def pull_items(pulls, query_vectors, n_queries, start, stop, steps):
-    """steps[slot] = sum_b pulls[slot, b] u_b, for slots from start to stop."""
+def item_steps(gradients, query_vectors, n_queries, start, stop, steps):
+    """steps[slot] = sum_b gradients[slot, b] u_b, for slots from start to stop."""
     dim = query_vectors.shape[1]
     for slot in range(start, stop):
         steps[slot] = 0
         for b in range(n_queries):
-            pull = pulls[slot, b]
+            pull = gradients[slot, b]
             if pull != 0:
                 for k in range(dim):
                     steps[slot, k] += pull * query_vectors[b, k]

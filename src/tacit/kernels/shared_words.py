@@ -16,14 +16,14 @@ from tacit.kernels.rows import FAST, add_projection
 @njit(cache=True, nogil=True)
 def spread_queries(indptr, indices, data, queries, place_of, spread):
     """Fill the rows of the block's words; place_of (n_words) is -1 everywhere before."""
-    n_places = 0
+    n_buckets = 0
     for b in range(len(queries)):
         for t in range(indptr[queries[b]], indptr[queries[b] + 1]):
             word = indices[t]
             if place_of[word] < 0:
-                place_of[word] = n_places
-                spread[n_places] = 0
-                n_places += 1
+                place_of[word] = n_buckets
+                spread[n_buckets] = 0
+                n_buckets += 1
             spread[place_of[word], b] = data[t]
 
 
@@ -50,10 +50,10 @@ def add_shared_words(indptr, indices, data, pool, start, stop, longest, place_of
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def pull_diagonal(starts, ends, indices, data, pool, size, place_of, spread, pulls, rate, diagonal):
-    """diagonal[w] += rate * sum pulls[slot, b] x_bw y_w, for the words from starts[row] to ends[row] (of one owner)."""
+def update_diagonal(starts, ends, indices, data, pool, size, place_of, spread, gradients, rate, diagonal):
+    """diagonal[w] += rate * sum gradients[slot, b] x_bw y_w, for words from starts[row] to ends[row] (one owner)."""
     for slot in range(size):
-        pulled = pulls[slot]
+        pulled = gradients[slot]
         for t in range(starts[pool[slot]], ends[pool[slot]]):
             word = indices[t]
             if place_of[word] >= 0:
@@ -92,7 +92,7 @@ def shared_gaps(query_words, item_words, queries, items, start, stop, diagonal, 
 
 
 @njit(cache=True, nogil=True)
-def pull_diagonal_of_pair(indices, data, at, end, other_indices, other_data, other, other_end, step, diagonal):
+def update_diagonal_of_pair(indices, data, at, end, other_indices, other_data, other, other_end, step, diagonal):
     """diagonal[w] += step * x_w y_w for two rows, given by their first places and ends."""
     while at < end and other < other_end:
         word, other_word = indices[at], other_indices[other]
@@ -103,11 +103,13 @@ def pull_diagonal_of_pair(indices, data, at, end, other_indices, other_data, oth
 
 
 @njit(cache=True, nogil=True)
-def pull_diagonal_by_triples(query_words, starts, ends, item_indices, item_data, queries, items, pulls, rate, diagonal):
-    """diagonal[w] += rate * sum_b pulls[b] x_bw (y_better,w - y_worse,w), for the item words of one owner."""
+def update_diagonal_by_triples(
+    query_words, starts, ends, item_indices, item_data, queries, items, gradients, rate, diagonal
+):
+    """diagonal[w] += rate * sum_b gradients[b] x_bw (y_better,w - y_worse,w), for the item words of one owner."""
     indptr, indices, data = query_words
     for b in range(len(queries)):
         row = indices, data, indptr[queries[b]], indptr[queries[b] + 1]
-        for item, step in ((items[2 * b], rate * pulls[b]), (items[2 * b + 1], -rate * pulls[b])):
+        for item, step in ((items[2 * b], rate * gradients[b]), (items[2 * b + 1], -rate * gradients[b])):
             if step != 0:
-                pull_diagonal_of_pair(*row, item_indices, item_data, starts[item], ends[item], step, diagonal)
+                update_diagonal_of_pair(*row, item_indices, item_data, starts[item], ends[item], step, diagonal)

@@ -7,10 +7,12 @@ from tacit.kernels.rows import FAST
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def pull_triples(query_vectors, item_vectors, gaps, weights, margin, start, stop, pulls, query_steps, steps, losses):
-    """Pulls, steps and losses of the triples from start to stop.
+def triple_steps(
+    query_vectors, item_vectors, gaps, weights, margin, start, stop, gradients, query_steps, steps, losses
+):
+    """Gradients, steps and losses of the triples from start to stop.
 
-    gaps[b]: what the scores differ by beside their vectors. pulls[b] is the weight where the margin is not reached,
+    gaps[b]: what the scores differ by beside their vectors. gradients[b] is the weight where the margin is not reached,
     else 0; query_steps[b] += pull (v_better - v_worse), steps[2 b] = pull u_b and steps[2 b + 1] = -pull u_b.
     """
     dim = query_vectors.shape[1]
@@ -20,7 +22,7 @@ def pull_triples(query_vectors, item_vectors, gaps, weights, margin, start, stop
         for k in range(dim):
             gap += query[k] * (better[k] - worse[k])
         pull = weights[b] if gap < margin else np.float32(0)
-        pulls[b] = pull
+        gradients[b] = pull
         losses[b] += pull * (margin - gap)
         for k in range(dim):
             query_steps[b, k] += pull * (better[k] - worse[k])

@@ -1,9 +1,9 @@
 """A weight for each pair of a query word s and an item word t: projecting queries, and learning from a block.
 
 Two ways to hold the weights W, all float32:
-  segments: one array of places; (s, t) stands at (s * stride + t) mod n_places, so that row s of W is one run of
-            n_item_words places, wrapped around the end at most once (n_places >= n_item_words). A full matrix
-            is the case stride = n_item_words, n_places = n_query_words * n_item_words: no two pairs meet.
+  segments: one array of places; (s, t) stands at (s * stride + t) mod n_buckets, so that row s of W is one run of
+            n_item_words places, wrapped around the end at most once (n_buckets >= n_item_words). A full matrix
+            is the case stride = n_item_words, n_buckets = n_query_words * n_item_words: no two pairs meet.
   pattern:  columns, values (n_query_words, per_row): row s is values[s] at the columns[s], and 0 elsewhere.
 
 Queries and items are CSR rows; vectors, steps (block, n_item_words): W'x_b of a query, and what it learned.
@@ -20,19 +20,19 @@ TILE = 4096  # item words at a time: what several queries of a block share is th
 @njit(cache=True, nogil=True, fastmath=FAST)
 def add_segments(indptr, indices, data, rows, first, last, weights, stride, out):
     """out[r, t] += sum_s x_rows[r][s] W[s, t], for the item words t from first to last."""
-    n_places = len(weights)
+    n_buckets = len(weights)
     for low in range(first, last, TILE):
         width = min(TILE, last - low)
         for r in range(len(rows)):
             vector = out[r, low : low + width]
             for e in range(indptr[rows[r]], indptr[rows[r] + 1]):
-                value, start = data[e], (np.int64(indices[e]) * stride + low) % n_places
-                n_straight = min(width, n_places - start)
+                value, start = data[e], (np.int64(indices[e]) * stride + low) % n_buckets
+                n_straight = min(width, n_buckets - start)
                 straight = weights[start : start + n_straight]
                 for k in range(n_straight):
                     vector[k] += value * straight[k]
                 for k in range(n_straight, width):
-                    vector[k] += value * weights[start + k - n_places]
+                    vector[k] += value * weights[start + k - n_buckets]
 
 
 @njit(cache=True, nogil=True)
@@ -68,8 +68,8 @@ def score_words(indptr, indices, data, pool, start, stop, vectors, n_queries, sc
 
 
 @njit(cache=True, nogil=True)
-def pull_words(indptr, indices, data, pool, pulls, start, stop, steps, touched, n_touched):
-    """steps[b] = sum_slot pulls[slot, b] y_slot, for queries from start to stop.
+def word_steps(indptr, indices, data, pool, gradients, start, stop, steps, touched, n_touched):
+    """steps[b] = sum_slot gradients[slot, b] y_slot, for queries from start to stop.
 
     The first n_touched[b] entries of touched[b] are the words where that is not 0, in rising order.
     """
@@ -77,7 +77,7 @@ def pull_words(indptr, indices, data, pool, pulls, start, stop, steps, touched, 
         step, size = steps[b], 0
         step[:] = 0
         for slot in range(len(pool)):
-            pull = pulls[slot, b]
+            pull = gradients[slot, b]
             if pull != 0:
                 for e in range(indptr[pool[slot]], indptr[pool[slot] + 1]):
                     step[indices[e]] += pull * data[e]
@@ -98,16 +98,16 @@ def learn_segments(
     Owners take turns in runs of n_owned places. The postings of the block's words (`blocks.index_queries`) let
     a row learn from all its queries while it is in cache; it is visited at its first query.
     """
-    n_places, n_item_words = len(weights), steps.shape[1]
+    n_buckets, n_item_words = len(weights), steps.shape[1]
     for b in range(len(queries)):
         for e in range(indptr[queries[b]], indptr[queries[b] + 1]):
             word = indices[e]
             if posts[post_start[word]] != b:
                 continue
-            start, low = np.int64(word) * stride % n_places, 0
+            start, low = np.int64(word) * stride % n_buckets, 0
             while low < n_item_words:
-                place = (start + low) % n_places
-                high = min(n_item_words, low + n_owned - place % n_owned, low + n_places - place)
+                place = (start + low) % n_buckets
+                high = min(n_item_words, low + n_owned - place % n_owned, low + n_buckets - place)
                 if (place // n_owned) % n_owners == owner:
                     run = weights[place : place + high - low]
                     for p in range(post_start[word], post_end[word]):

@@ -1,6 +1,6 @@
 """What every ranker of a whole collection does: score in blocks, rank, and turn into plain arrays.
 
-A ranker says how a query meets the items (`_query_sides`, one for each of its `_parts`); blocks,
+A ranker says how a query meets the items (`_query_factors`, one for each of its `_item_factors`); blocks,
 threads, ties and top-k are done here, once. No matrix of all queries by all items ever exists.
 """
 
@@ -28,7 +28,7 @@ from tacit.core import (
 )
 from tacit.kernels.topk import top_k_rows
 from tacit.retrieve.explanation import Explanation, Term, strongest_first
-from tacit.retrieve.sides import Part
+from tacit.retrieve.factors import ItemFactors
 
 BLOCK_BYTES = 32 << 20  # scores of one block of queries; small enough for a few threads at once
 
@@ -68,25 +68,25 @@ class CollectionRanker(Estimator, ABC):
         pairs: Links | None = None,
         validation: Links | None = None,
         *,
-        same: bool | None = None,
+        queries_are_items: bool | None = None,
     ) -> Self:
         """Learn from items and, where the method can, from (query, relevant item) pairs.
 
         `validation` holds pairs to choose on; without it, rankers that need some set a part of `pairs` aside.
-        `same` says that query row i and item row i are one document, which is then no candidate for itself;
-        None means so where `queries` and `items` are one object, as with links between documents.
+        `queries_are_items` says that query row i and item row i are one document, which is then no candidate for
+        itself; None means so where `queries` and `items` are one object, as with links between documents.
         """
         items_checked = check_features("items", items)
         shared = queries is items or queries is None
         queries_checked = items_checked if shared else check_features("queries", queries)
-        self._same = shared if same is None else same
-        if self._same and queries_checked.shape[0] != items_checked.shape[0]:
+        self._queries_are_items = shared if queries_are_items is None else queries_are_items
+        if self._queries_are_items and queries_checked.shape[0] != items_checked.shape[0]:
             raise TacitError(
                 f"queries have {queries_checked.shape[0]} rows and items {items_checked.shape[0]}; "
                 "rows that are the same documents want the same number"
             )
         self.n_features_ = int(queries_checked.shape[1])
-        self.__dict__.pop("_parts", None)
+        self.__dict__.pop("_item_factors", None)
         self._fit(queries_checked, items_checked, pairs, validation)
         return self
 
@@ -95,21 +95,21 @@ class CollectionRanker(Estimator, ABC):
         """Set the fitted attributes from checked input."""
 
     @abstractmethod
-    def _make_parts(self) -> Sequence[Part]:
+    def _make_item_factors(self) -> Sequence[ItemFactors]:
         """The items' side of the score, one part for each term of the sum, from the fitted attributes."""
 
     @cached_property
-    def _parts(self) -> Sequence[Part]:
-        return self._make_parts()
+    def _item_factors(self) -> Sequence[ItemFactors]:
+        return self._make_item_factors()
 
     @abstractmethod
-    def _query_sides(self, queries: Features) -> Sequence[Features]:
+    def _query_factors(self, queries: Features) -> Sequence[Features]:
         """The query's side of each part, for checked query rows."""
 
     @property
     def n_items_(self) -> int:
         """Number of items that are ranked."""
-        return self._parts[0].n_items
+        return self._item_factors[0].n_items
 
     def scores(self, queries: Features, *, exclude: sp.csr_array | None = None) -> np.ndarray:
         """Scores of all items for a few queries, float32 (n_queries, n_items).
@@ -152,7 +152,7 @@ class CollectionRanker(Estimator, ABC):
         self._check_fitted()
         self.check_new_items()
         self._add_items(check_features("items", items))
-        self.__dict__.pop("_parts", None)
+        self.__dict__.pop("_item_factors", None)
         return self
 
     def check_new_items(self) -> None:
@@ -165,7 +165,7 @@ class CollectionRanker(Estimator, ABC):
 
     def _scores(self, rows: Features, skip: sp.csr_array | None = None) -> np.ndarray:
         out = np.zeros((rows.shape[0], self.n_items_), np.float32)
-        for part, side in zip(self._parts, self._query_sides(rows), strict=True):
+        for part, side in zip(self._item_factors, self._query_factors(rows), strict=True):
             part.add_scores(side, out)
         return out
 

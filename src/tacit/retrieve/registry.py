@@ -27,10 +27,10 @@ def _pairs(name: str, kind: str, summary: str, **params: Any) -> Method:
 def _hashed(millions: int) -> list[Method]:
     """Hash kernels of a size, without and with the identity beside them."""
     name, summary = f"hash-{millions}m", f"SSI, hash kernels of {millions} million buckets"
-    n_places = millions * 1_000_000
+    n_buckets = millions * 1_000_000
     return [
-        _pairs(name, "HashedPairRanker", summary, n_places=n_places, identity="none"),
-        _pairs(f"{name}-i", "HashedPairRanker", f"{summary} + alpha I", n_places=n_places),
+        _pairs(name, "HashedPairRanker", summary, n_buckets=n_buckets, identity="none"),
+        _pairs(f"{name}-i", "HashedPairRanker", f"{summary} + alpha I", n_buckets=n_buckets),
     ]
 
 

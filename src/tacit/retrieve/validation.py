@@ -42,17 +42,22 @@ def hold_out(pairs: Links, share: float = 0.05, seed: int = 0) -> tuple[Links, L
 
 
 def held_out_queries(
-    queries: Features, relevant: Links, known: Links | None, same: bool, max_queries: int = MAX_QUERIES, seed: int = 0
+    queries: Features,
+    relevant: Links,
+    known: Links | None,
+    queries_are_items: bool,
+    max_queries: int = MAX_QUERIES,
+    seed: int = 0,
 ) -> HeldOut:
     """Prepare the queries of `relevant` for measuring: a seeded sample of at most `max_queries`.
 
-    Candidates are all items but the query itself (where items are the queries: `same`) and its known links.
+    Candidates are all items but the query itself (with `queries_are_items`) and its known links.
     """
     rows = np.unique(relevant.sources)
     if len(rows) > max_queries:
         rows = np.sort(np.random.default_rng(seed).choice(rows, max_queries, replace=False))
     excluded = known.to_csr()[rows] if known is not None else sp.csr_array((len(rows), relevant.n_targets))
-    if same:
+    if queries_are_items:
         selves = sp.csr_array((np.ones(len(rows)), (np.arange(len(rows)), rows)), shape=excluded.shape)
         excluded = sp.csr_array(excluded + selves)
     return HeldOut(queries[rows], relevant.to_csr()[rows] > 0, excluded > 0)

@@ -50,5 +50,5 @@ def build_cross_searcher(
     if not items.nnz or not queries.nnz:
         raise TacitError(f"no telling word was found in the {'queries' if items.nnz else 'documents'}")
     also = {"links": training.links} if ranker.needs_links else {}
-    ranker.fit(queries, items, training.pairs, same=False, **also)
+    ranker.fit(queries, items, training.pairs, queries_are_items=False, **also)
     return Searcher(documents, vectorizer, ranker, method, query_vectorizer)

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from tacit.core import Links, TacitError, UsageError
 from tacit.retrieve import METHODS, ClLsiRanker, CrossRanker, get_method
-from tacit.retrieve.margin.cross_lesson import only_rows
+from tacit.retrieve.margin.cross_tasks import only_rows
 from tacit.search.models import find_class
 from tacit.store import pack_estimator, unpack_estimator
 
@@ -40,10 +40,10 @@ def fitted(request):
     queries, items, pairs, topics = world()
     ranker = get_method(request.param).make(dim=8)
     if isinstance(ranker, CrossRanker):
-        ranker.fit(queries, items, pairs, same=True, links=pairs)
+        ranker.fit(queries, items, pairs, queries_are_items=True, links=pairs)
     else:
         mates = np.arange(len(topics))
-        ranker.fit(queries, items, Links(mates, mates, len(mates), len(mates)), same=True)
+        ranker.fit(queries, items, Links(mates, mates, len(mates), len(mates)), queries_are_items=True)
     return ranker, queries, items, topics
 
 
@@ -78,7 +78,7 @@ def test_explanations_add_up_across_the_languages(fitted):
 
 def test_scores_are_the_formula():
     queries, items, pairs, _ = world()
-    ranker = CrossRanker(4, n_epochs=3).fit(queries, items, pairs, same=True)
+    ranker = CrossRanker(4, n_epochs=3).fit(queries, items, pairs, queries_are_items=True)
     product = (queries @ ranker.query_table_) @ (items @ ranker.item_table_).T
     np.testing.assert_allclose(ranker.scores(queries), product, atol=1e-6)
 
@@ -87,7 +87,9 @@ def test_scores_are_the_formula():
 def test_same_seed_same_bits_for_any_number_of_threads(share):
     queries, items, pairs, _ = world()
     tables = [
-        CrossRanker(4, share=share, n_epochs=2, threads=threads).fit(queries, items, pairs, same=True, links=pairs)
+        CrossRanker(4, share=share, n_epochs=2, threads=threads).fit(
+            queries, items, pairs, queries_are_items=True, links=pairs
+        )
         for threads in (1, 3)
     ]
     assert np.array_equal(tables[0].query_table_, tables[1].query_table_)
@@ -105,16 +107,20 @@ def test_links_between_items_help_where_pairs_are_few(share):
         scores = ranker.scores(world(seed=2)[0])
         return scores[right].mean() - scores[~right].mean()
 
-    alone = CrossRanker(8, n_epochs=6).fit(queries, items, few, same=True)
-    both = CrossRanker(8, share=share, n_epochs=6).fit(queries, items, few, same=True, links=links)
+    alone = CrossRanker(8, n_epochs=6).fit(queries, items, few, queries_are_items=True)
+    both = CrossRanker(8, share=share, n_epochs=6).fit(queries, items, few, queries_are_items=True, links=links)
     assert gap(both) > gap(alone)
 
 
 def test_what_is_watched_stands_beside_the_epochs_and_decides_nothing():
     queries, items, pairs, _ = world()
-    plain = CrossRanker(4, n_epochs=3).fit(queries, items, pairs, same=True)
+    plain = CrossRanker(4, n_epochs=3).fit(queries, items, pairs, queries_are_items=True)
     watched = CrossRanker(4, n_epochs=3).fit(
-        queries, items, pairs, same=True, watch=lambda ranker: {"first": float(ranker.scores(queries[[0]])[0, 0])}
+        queries,
+        items,
+        pairs,
+        queries_are_items=True,
+        monitor=lambda ranker: {"first": float(ranker.scores(queries[[0]])[0, 0])},
     )
     assert np.array_equal(plain.item_table_, watched.item_table_)
     assert [set(epoch) - set(plain.epochs_[0]) for epoch in watched.epochs_] == [{"first"}] * 3
@@ -144,7 +150,7 @@ def test_cl_lsi_is_the_svd_of_joined_rows():
 def test_refusals_name_what_is_wanted():
     queries, items, pairs, _ = world()
     with pytest.raises(UsageError, match="links between the items"):
-        CrossRanker(4, share="both").fit(queries, items, pairs, same=True)
+        CrossRanker(4, share="both").fit(queries, items, pairs, queries_are_items=True)
     with pytest.raises(UsageError, match="links join 3 to 3 rows, want 48"):
         CrossRanker(4, share="both").fit(queries, items, pairs, links=Links(np.array([0]), np.array([1]), 3, 3))
     with pytest.raises(TacitError, match="items is 'tied'"):

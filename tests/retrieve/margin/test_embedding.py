@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from tacit.core import DivergedError, Links, NotFittedError, StoreError, TacitError, UsageError
 from tacit.retrieve.margin import embedding_sgd
 from tacit.retrieve.margin.embedding import MARGINS, RATES, EmbeddingRanker, block_for, epochs_for
-from tacit.retrieve.margin.lessons import PairLesson, TripleLesson
+from tacit.retrieve.margin.tasks import PairTask, TripleTask
 from tacit.search.models import find_class
 from tacit.store import Stored, blame, load_model, pack_estimator, save_model, unpack_estimator
 
@@ -209,12 +209,12 @@ def test_sparse_and_dense_features_give_the_same_bits(name, fitted):
 def test_items_are_the_queries_where_it_is_said_or_seen(fitted):
     rows, links = sp.csr_array(random_rows(0)), random_links(1)
     assert bits(small().fit(None, rows, links)) == bits(fitted["ssi-uv"])
-    assert bits(small().fit(rows.copy(), rows, links, same=True)) == bits(fitted["ssi-uv"])
+    assert bits(small().fit(rows.copy(), rows, links, queries_are_items=True)) == bits(fitted["ssi-uv"])
     apart = bits(small().fit(rows.copy(), rows, links))
     assert apart != bits(fitted["ssi-uv"])  # an item is then a negative of itself
-    assert bits(small().fit(rows, rows, links, same=False)) == apart
+    assert bits(small().fit(rows, rows, links, queries_are_items=False)) == apart
     with pytest.raises(TacitError, match="29 rows and items 30"):
-        small().fit(rows[:29], rows, links, same=True)
+        small().fit(rows[:29], rows, links, queries_are_items=True)
 
 
 @EACH_FORM
@@ -381,7 +381,7 @@ def test_an_absurd_rate_is_named_with_its_epoch():
 
 @pytest.mark.parametrize("name", ["ssi-uv", "ssi-uu", "htr", "htr-residual"])
 def test_an_epoch_that_breaks_is_undone_and_the_rate_halved_once(name, monkeypatch):
-    rows, epoch, calls = sp.csr_array(random_rows(0)), PairLesson.epoch, []
+    rows, epoch, calls = sp.csr_array(random_rows(0)), PairTask.epoch, []
 
     def breaks_in_its_second(self, trainer, rng, rates):
         loss = epoch(self, trainer, rng, rates)
@@ -390,7 +390,7 @@ def test_an_epoch_that_breaks_is_undone_and_the_rate_halved_once(name, monkeypat
             trainer.tables.queries[0, 0] = np.inf
         return loss
 
-    monkeypatch.setattr(PairLesson, "epoch", breaks_in_its_second)
+    monkeypatch.setattr(PairTask, "epoch", breaks_in_its_second)
     ranker = small(name, rate=0.2, n_epochs=4).fit(rows, rows, random_links(1))
     rates = [given for given, _ in calls]
     np.testing.assert_allclose(rates, [(0.2, 0.15), (0.15, 0.1), (0.05, 0.025), (0.025, 0)], atol=1e-12)
@@ -438,7 +438,7 @@ def test_the_tables_are_those_of_the_best_epoch(monkeypatch):
     def bits_of(ranker):
         return [getattr(ranker, array).tobytes() for array in ARRAYS]
 
-    monkeypatch.setattr(PairLesson, "measure", scripted)
+    monkeypatch.setattr(PairTask, "measure", scripted)
     for name in ("htr-residual", "ssi-uu-d", "htr"):
         seen.clear()
         values = iter([0.1, 0.9, 0.3, 0.9])
@@ -478,7 +478,7 @@ def test_the_choice_follows_the_validation_pairs_that_are_given():
 @pytest.mark.parametrize("margin", [MARGINS[0], 0.77])
 @pytest.mark.parametrize("wanted", [(RATES[0], MARGINS[-1]), (RATES[-1], MARGINS[0]), (RATES[1], MARGINS[1])])
 def test_tuning_takes_the_best_of_the_grid_in_short_runs(wanted, margin, monkeypatch):
-    rows, epoch, n_epochs = sp.csr_array(random_rows(0)), PairLesson.epoch, []
+    rows, epoch, n_epochs = sp.csr_array(random_rows(0)), PairTask.epoch, []
 
     def counted(self, trainer, rng, rates):
         n_epochs.append(rates)
@@ -487,8 +487,8 @@ def test_tuning_takes_the_best_of_the_grid_in_short_runs(wanted, margin, monkeyp
     def nearness(self, ranker):
         return {"MAP": -abs(ranker.rate_ - wanted[0]) - abs(ranker.margin_ - wanted[1]), "rank_loss": 0.5}
 
-    monkeypatch.setattr(PairLesson, "epoch", counted)
-    monkeypatch.setattr(PairLesson, "measure", nearness)
+    monkeypatch.setattr(PairTask, "epoch", counted)
+    monkeypatch.setattr(PairTask, "measure", nearness)
     ranker = small(tune=True, margin=margin, n_epochs=9).fit(rows, rows, random_links(1))
     assert (ranker.rate_, ranker.margin_) == wanted
     n_runs = len(RATES) + len({*MARGINS} - {margin})  # five, where the given margin is of the grid
@@ -504,7 +504,7 @@ def test_tuning_passes_over_rates_that_diverge(monkeypatch):
 def test_small_sets_are_visited_more_often_in_smaller_blocks():
     assert [block_for(n) for n in (1, 100, 320, 10**6)] == [4, 4, 10, 64]
     assert [epochs_for(n) for n in (1, 100, 10**6)] == [600, 24, 8]
-    assert TripleLesson.target == "accuracy"
+    assert TripleTask.target == "accuracy"
 
 
 # States that do not fit together.

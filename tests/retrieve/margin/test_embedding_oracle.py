@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from tacit.retrieve.margin.embedding_sgd import EmbeddingSettings, EmbeddingTrainer, Sides, Tables
+from tacit.retrieve.margin.embedding_sgd import EmbeddingSettings, EmbeddingTrainer, Tables, TrainingRows
 
 N_QUERIES, N_ITEMS, N_WORDS, MARGIN = 7, 9, 8, 0.5
 
@@ -78,7 +78,7 @@ class World:
         self.x, self.y = (rows.astype(np.float32).astype(np.float64) for rows in (self.x, self.y))
         self.tables = {name: table.astype(np.float32).astype(np.float64) for name, table in self.tables.items()}
 
-    def trainer(self, *, same=False, threads=1, **settings):
+    def trainer(self, *, queries_are_items=False, threads=1, **settings):
         """The code under test, on the same numbers."""
         form = self.form
         tables = {name: table.astype(np.float32) for name, table in self.tables.items()}
@@ -94,7 +94,7 @@ class World:
             use_diagonal=form.identity != "none",
             learn_diagonal=form.identity == "learned",
         )
-        return EmbeddingTrainer(made, Sides(*low, *rows, same=same), how, threads)
+        return EmbeddingTrainer(made, TrainingRows(*low, *rows, queries_are_items=queries_are_items), how, threads)
 
 
 # The oracle: the model, its two losses, and one step.
@@ -186,13 +186,13 @@ def step_of_words(steps, world, query, better, worse, weight):
     steps["queries"] += weight * (np.outer(x[:n], project(table, dy)) + np.outer(dy[:n], project(table, x)))
 
 
-def mined_triples(world, find_score, pairs, draws, chosen, same, n_hardest, queries=None):
-    """(query, positive, negative, weight) by the rule of `mine_pulls`, items compared by sorting."""
+def mined_triples(world, find_score, pairs, draws, chosen, queries_are_items, n_hardest, queries=None):
+    """(query, positive, negative, weight) by the rule of `mine_gradients`, items compared by sorting."""
     found = []
     drawn = list(dict.fromkeys(draws.tolist()))
     for query in np.flatnonzero(np.diff(pairs.indptr)) if queries is None else queries:
         scores = {item: find_score(world.tables, world, query, item) for item in range(N_ITEMS)}
-        known = set(pairs[[query]].indices.tolist()) | ({int(query)} if same else set())
+        known = set(pairs[[query]].indices.tolist()) | ({int(query)} if queries_are_items else set())
         candidates = [item for item in drawn if item not in known]
         hardest = sorted(candidates, key=lambda item: -scores[item])[:n_hardest]
         for positive, weight in chosen[query]:
@@ -279,15 +279,15 @@ def test_one_block_of_triples_is_the_papers_step(form):
     assert loss == pytest.approx(losses(world.tables, world, given) / len(triples), rel=1e-5)
 
 
-@pytest.mark.parametrize("same", [False, True])
+@pytest.mark.parametrize("queries_are_items", [False, True])
 @EACH_FORM
-def test_one_block_of_pairs_is_the_papers_step_on_the_mined_triples(form, same):
+def test_one_block_of_pairs_is_the_papers_step_on_the_mined_triples(form, queries_are_items):
     world, pairs, rate, draws = World(form), random_pairs(), 0.01, np.array([4, 0, 8, 4, 3, 5, 0, 1])
     triples = [
-        mined_triples(world, find_score, pairs, draws, spread(pairs, 2), same, n_hardest=3)
+        mined_triples(world, find_score, pairs, draws, spread(pairs, 2), queries_are_items, n_hardest=3)
         for find_score, _ in views(form)
     ]
-    trainer = world.trainer(same=same, n_drawn=len(draws), n_hardest=3, max_positives=2)
+    trainer = world.trainer(queries_are_items=queries_are_items, n_drawn=len(draws), n_hardest=3, max_positives=2)
     found, loss = step_of(trainer, world, lambda t: t.epoch_on_pairs(pairs, Scripted(draws), (rate, 0.0)), rate)
     assert_same_steps(found, gradient_steps(world, triples))
     n_visits = np.count_nonzero(np.diff(pairs.indptr))
@@ -303,7 +303,7 @@ def test_the_step_goes_down_the_loss_by_finite_differences(form):
         mined_triples(world, find_score, pairs, draws, spread(pairs, 9), True, n_hardest=4)
         for find_score, _ in views(form)
     ]
-    trainer = world.trainer(same=True, n_drawn=len(draws), n_hardest=4, max_positives=9)
+    trainer = world.trainer(queries_are_items=True, n_drawn=len(draws), n_hardest=4, max_positives=9)
     found, _ = step_of(trainer, world, lambda t: t.epoch_on_pairs(pairs, Scripted(draws), (rate, 0.0)), rate)
     learned = [name for name in found if name != "diagonal" or form.identity == "learned"]
     rng = np.random.default_rng(0)
@@ -343,7 +343,7 @@ def test_blocks_of_pairs_follow_each_other(name):
     world, pairs = World(FORMS[name]), random_pairs()
     draws = np.array([[4, 0, 8, 4], [8, 3, 5, 0], [0, 4, 1, 7]])
     visits = np.flatnonzero(np.diff(pairs.indptr))
-    trainer = world.trainer(same=True, block=2, n_drawn=4, n_hardest=3, max_positives=2)
+    trainer = world.trainer(queries_are_items=True, block=2, n_drawn=4, n_hardest=3, max_positives=2)
     with trainer.running():
         trainer.epoch_on_pairs(pairs, Scripted(*draws), (0.05, 0.05))
     for drawn, start in zip(draws, range(0, len(visits), 2), strict=True):
@@ -363,7 +363,10 @@ def test_threads_do_not_change_a_bit(form):
     pairs, (triples, weights) = random_pairs(), random_triples()
     seen = []
     for threads in (1, 2, 4, 8):
-        trainer, rng = World(form).trainer(same=True, threads=threads, block=4, n_drawn=5), np.random.default_rng(0)
+        trainer, rng = (
+            World(form).trainer(queries_are_items=True, threads=threads, block=4, n_drawn=5),
+            np.random.default_rng(0),
+        )
         with trainer.running():
             found = [
                 trainer.epoch_on_pairs(pairs, rng, (0.1, 0.05)),

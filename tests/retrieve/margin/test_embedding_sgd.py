@@ -22,7 +22,7 @@ def test_owners_share_the_words_about_equally(counts, n_owners):
 
 
 def test_a_word_has_one_owner_on_both_sides():
-    """Queries use the first words and items the last; tied sides change one table, so a word's owner must be one."""
+    """Queries use the first words and items the last; tied data change one table, so a word's owner must be one."""
     queries = sp.csr_array(np.array([[1, 1, 1, 1, 0, 0], [1, 1, 1, 0, 0, 0]], np.float32))
     items = sp.csr_array(np.array([[0, 0, 1, 1, 1, 1]], np.float32))
     owned = [[set(), set()], [set(), set()]]

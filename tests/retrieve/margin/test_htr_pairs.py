@@ -29,7 +29,7 @@ def fit(world, **params):
 
 def test_the_score_is_the_sum_of_both_models(world):
     rows, links = world
-    ranker = fit(world, mu=0.7, longest=5)
+    ranker = fit(world, mu=0.7, max_words=5)
     vectors = EmbeddingRanker(4, items="residual", gamma=1.0, n_epochs=3).fit(rows, rows, links)
     cut = best_words(rows, 5)
     pairs = HashedPairRanker(4 * N_WORDS**2, rate=1.0, n_epochs=3).fit(cut, cut, links)
@@ -44,7 +44,7 @@ def test_without_pairs_of_words_it_is_the_residual_form(world):
 
 
 class Told:
-    """A lesson that says of each weight what a test wants."""
+    """A task that says of each weight what a test wants."""
 
     target = "MAP"
 
@@ -67,8 +67,8 @@ class Told:
     ],
 )
 def test_the_weight_has_the_least_rank_loss_of_those_as_good_as_the_best(losses, spread, chosen):
-    lesson = Told({0.4: 0.4, 1.0: 0.49, 5.0: 0.5}, losses, spread)
-    assert HtrPairsRanker()._choose_mu(lesson) == chosen
+    task = Told({0.4: 0.4, 1.0: 0.49, 5.0: 0.5}, losses, spread)
+    assert HtrPairsRanker()._choose_mu(task) == chosen
 
 
 def test_triples_choose_by_their_order(world):
@@ -80,7 +80,7 @@ def test_triples_choose_by_their_order(world):
     assert ranker.mu_ in WEIGHTS
 
 
-@pytest.mark.parametrize(("name", "value"), [("longest", 0), ("mu", -1), ("longest", 2.5)])
+@pytest.mark.parametrize(("name", "value"), [("max_words", 0), ("mu", -1), ("max_words", 2.5)])
 def test_wrong_parameters_are_named(world, name, value):
     with pytest.raises(TacitError, match=f"{name} is {value}"):
         fit(world, **{name: value})

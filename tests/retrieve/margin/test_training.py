@@ -42,24 +42,24 @@ class Script:
 
 def run(values, rate=0.8):
     script = Script(values)
-    lesson = SimpleNamespace(epoch=script.epoch, target="MAP")
+    task = SimpleNamespace(epoch=script.epoch, target="MAP")
     rng = np.random.default_rng(0)
-    course = run_epochs(script, script, lesson, lambda: {"MAP": script.state}, rng, rate, len(values))
-    return script, course
+    history = run_epochs(script, script, task, lambda: {"MAP": script.state}, rng, rate, len(values))
+    return script, history
 
 
 def test_ends_in_the_best_epoch_with_a_rate_that_falls_to_zero():
-    script, course = run([0.1, 0.4, 0.4, 0.3])
-    assert (script.state, course.best_epoch, course.rate) == (0.4, 2, 0.8)  # of equal ones the first
+    script, history = run([0.1, 0.4, 0.4, 0.3])
+    assert (script.state, history.best_epoch, history.rate) == (0.4, 2, 0.8)  # of equal ones the first
     assert np.allclose(script.rates, [(0.8, 0.6), (0.6, 0.4), (0.4, 0.2), (0.2, 0)])
-    assert course.epochs[3] == {"epoch": 4, "loss": 0.5, "MAP": 0.3}
+    assert history.epochs[3] == {"epoch": 4, "loss": 0.5, "MAP": 0.3}
 
 
 def test_the_first_divergence_is_undone_and_halves_the_rate():
-    script, course = run([0.1, np.nan, 0.2, 0.15])
-    assert (script.state, course.best_epoch, course.rate) == (0.2, 3, 0.4)
+    script, history = run([0.1, np.nan, 0.2, 0.15])
+    assert (script.state, history.best_epoch, history.rate) == (0.2, 3, 0.4)
     assert np.allclose(script.rates[2:], [(0.2, 0.1), (0.1, 0)])
-    assert [epoch["epoch"] for epoch in course.epochs] == [1, 3, 4]
+    assert [epoch["epoch"] for epoch in history.epochs] == [1, 3, 4]
 
 
 @pytest.mark.parametrize("values", [[np.nan, np.nan, 0.1], [0.1, np.nan, np.nan]])

@@ -28,11 +28,11 @@ def random_rows(rng, n_rows, n_words=N_WORDS, share=0.6):
     return sp.csr_array(values * (rng.random((n_rows, n_words)) < share))
 
 
-def pair_map(n_places):
-    """The explicit projection (n_places, all pairs) of a hash kernel: pair (s, t) has a 1 at (sP + t) mod H."""
+def pair_map(n_buckets):
+    """The explicit projection (n_buckets, all pairs) of a hash kernel: pair (s, t) has a 1 at (sP + t) mod H."""
     s, t = np.divmod(np.arange(N_WORDS * N_WORDS), N_WORDS)
-    matrix = np.zeros((n_places, N_WORDS * N_WORDS))
-    matrix[(s * PRIME + t) % n_places, np.arange(N_WORDS * N_WORDS)] = 1
+    matrix = np.zeros((n_buckets, N_WORDS * N_WORDS))
+    matrix[(s * PRIME + t) % n_buckets, np.arange(N_WORDS * N_WORDS)] = 1
     return matrix
 
 
@@ -79,21 +79,23 @@ class Case:
 def test_a_block_moves_the_weights_along_all_its_pulls(form, seed, threads):
     case = Case(seed, form, threads)
     trainer, pool, asked = case.trainer, np.array([6, 0, 3, 2]), np.array([4, 0, 2])
-    pulls = case.rng.normal(size=(4, 3)).astype(np.float32)
+    gradients = case.rng.normal(size=(4, 3)).astype(np.float32)
     scores = np.empty((4, 3))
 
-    def find_pulls(comparison, scale, start, stop):
+    def find_gradients(comparison, scale, start, stop):
         scores[:, start:stop] = comparison.scores[:4, start:stop]
-        comparison.pulls[:4, start:stop] = pulls[:, start:stop]
+        comparison.gradients[:4, start:stop] = gradients[:, start:stop]
 
     trainer._pool[:4] = pool
     with trainer.running():
-        trainer._step(asked, 4, find_pulls, 0.3)
+        trainer._step(asked, 4, find_gradients, 0.3)
     features = [[case.projection @ np.outer(case.x[q], case.y[i]).ravel() for q in asked] for i in pool]
     expected = [[score(case.before, 0.7, case.projection, case.x[q], case.y[i]) for q in asked] for i in pool]
     np.testing.assert_allclose(scores, expected, atol=1e-4)  # float32 sums of some thirty terms
-    np.testing.assert_allclose(case.numbers(), case.before + 0.3 * np.einsum("ib,ibh->h", pulls, features), atol=1e-4)
-    shared = np.einsum("ib,iw,bw->", pulls, case.y[pool], case.x[asked])
+    np.testing.assert_allclose(
+        case.numbers(), case.before + 0.3 * np.einsum("ib,ibh->h", gradients, features), atol=1e-4
+    )
+    shared = np.einsum("ib,iw,bw->", gradients, case.y[pool], case.x[asked])
     assert trainer.alpha == pytest.approx(0.7 + 0.3 * shared / 3, abs=1e-4)
 
 
@@ -237,7 +239,7 @@ def test_two_dictionaries_and_given_triples():
     queries, items = np.eye(4, dtype=np.float32), np.eye(4, 7, dtype=np.float32)
     triples = np.array([(q, q, o) for q in range(4) for o in range(4) if o != q for _ in range(8)])
     for ranker in (FullPairRanker(identity="none"), HashedPairRanker(1000, identity="none")):
-        ranker.fit(queries, items, rng.permutation(triples), same=False)
+        ranker.fit(queries, items, rng.permutation(triples), queries_are_items=False)
         assert np.array_equal(ranker.rank(queries, k=1).items.ravel(), np.arange(4))
         assert ranker.explain(queries[[1]], 1).total == pytest.approx(ranker.scores(queries[[1]])[0, 1], abs=1e-5)
 
@@ -259,7 +261,7 @@ def test_a_rate_that_cannot_work_is_named(synonyms):
     ("ranker", "problem"),
     [
         (FullPairRanker(identity="learned"), "identity is 'learned', want one of start, none, barred"),
-        (HashedPairRanker(7), "n_places is 7, want a whole number >= 8"),
+        (HashedPairRanker(7), "n_buckets is 7, want a whole number >= 8"),
         (SparsePairRanker(0), "per_row is 0"),
         (SparsePairRanker(2, identity="barred"), "identity is 'barred'"),
         (FullPairRanker(rate=0), "rate is 0"),
@@ -277,7 +279,7 @@ def test_refuses_settings_that_make_no_sense(ranker, problem, synonyms):
 def test_refuses_two_dictionaries_with_an_identity_and_matrices_beyond_memory():
     links = Links(np.array([0, 1]), np.array([1, 2]), 3, 3)
     with pytest.raises(TacitError, match="queries have 4 features and items 3: two dictionaries"):
-        FullPairRanker().fit(np.ones((3, 4)), np.ones((3, 3)), links, same=False)
+        FullPairRanker().fit(np.ones((3, 4)), np.ones((3, 3)), links, queries_are_items=False)
     wide = sp.csr_array((3, 60_000), dtype=np.float32)
     with pytest.raises(TacitError, match="a full matrix for 60000 x 60000 words has 3.6e\\+09 entries"):
         FullPairRanker().fit(wide, wide, links)
@@ -292,10 +294,10 @@ def restored(ranker, params=None, **arrays):
 def test_refuses_stored_parts_that_do_not_fit(synonyms):
     rows, links, _ = synonyms
     hashed, full, sparse = (FORMS[form](n_epochs=1).fit(rows, rows, links) for form in ("hashed", "full", "sparse"))
-    with pytest.raises(StoreError, match="the table has 5 places, want 50, for 8 item words"):
-        restored(hashed, places_=hashed.places_[:5])
-    with pytest.raises(StoreError, match="the table has 5 places, want 5, for 8 item words"):
-        restored(hashed, {"n_places": 5}, places_=hashed.places_[:5])
+    with pytest.raises(StoreError, match="the table has 5 buckets, want 50, for 8 item words"):
+        restored(hashed, buckets_=hashed.buckets_[:5])
+    with pytest.raises(StoreError, match="the table has 5 buckets, want 5, for 8 item words"):
+        restored(hashed, {"n_buckets": 5}, buckets_=hashed.buckets_[:5])
     with pytest.raises(StoreError, match="identity is 'barred', want one of learned, none"):
         restored(hashed, {"identity": "barred"})
     with pytest.raises(StoreError, match="weights_"):

@@ -17,8 +17,8 @@ import scipy.sparse as sp
 from tacit.core import Features
 from tacit.experiments.report import Section
 from tacit.kernels.hashed_scoring import score_hashed_pairs
+from tacit.retrieve.factors import DenseFactors, SparseFactors
 from tacit.retrieve.margin.wordpair_sgd import PRIME
-from tacit.retrieve.sides import DensePart, SparsePart
 
 N_TARGETS = 100_000
 N_PLACES = 10_000_000
@@ -57,7 +57,7 @@ Score = Callable[[int], object]
 
 
 def _low_rank(rng: np.random.Generator, dim: int) -> Score:
-    part = DensePart(rng.random((N_TARGETS, dim), np.float32))
+    part = DenseFactors(rng.random((N_TARGETS, dim), np.float32))
     vectors, out = rng.random((N_QUERIES, dim), np.float32), np.zeros((1, N_TARGETS), np.float32)
     return lambda query: part.add_scores(vectors[query : query + 1], out)
 
@@ -75,7 +75,7 @@ def _hashed(rng: np.random.Generator, queries: sp.csr_array, many: sp.csr_array)
 
 
 def _inverted(queries: sp.csr_array, many: sp.csr_array) -> Score:
-    part, out = SparsePart(many.tocsc()), np.zeros((1, N_TARGETS), np.float32)
+    part, out = SparseFactors(many.tocsc()), np.zeros((1, N_TARGETS), np.float32)
     return lambda query: part.add_scores(queries[[query]], out)
 
 

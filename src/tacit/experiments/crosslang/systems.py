@@ -88,9 +88,9 @@ class SystemBench:
             self._items,
             pairs,
             self.split.validation_mates if is_mates else self.split.validation,
-            same=not is_mates,
+            queries_are_items=not is_mates,
             links=self.split.links,
-            watch=None if is_mates or name != "ssi-cross" else self._watch(pairs),
+            monitor=None if is_mates or name != "ssi-cross" else self._watch(pairs),
         )
         return Fitted(self._asking(ranker.scores), time.perf_counter() - start, ranker.chosen(), ranker.epochs_)
 
@@ -100,7 +100,7 @@ class SystemBench:
         held, found = self._validation(setting), dict[int, tuple[float, ScoreRows]]()
         for dim in dims:
             ranker = self._make("cl-lsi", dim)
-            ranker.fit(self.corpus.queries, self._items, self.split.train_mates, same=True)
+            ranker.fit(self.corpus.queries, self._items, self.split.train_mates, queries_are_items=True)
             score = self._asking(ranker.scores)
             found[dim] = float(held.measure(score)["MAP"].mean()), score
         best = max(found, key=lambda dim: found[dim][0])
@@ -111,7 +111,7 @@ class SystemBench:
         assert self._translation is not None
         start = time.perf_counter()
         ranker = self._make(name, setting.dim if name == "ssi-dict" else None, {"n_epochs": setting.n_epochs})
-        ranker.fit(self._items, self._items, self.split.links, self.split.validation, same=True)
+        ranker.fit(self._items, self._items, self.split.links, self.split.validation, queries_are_items=True)
         counts = sp.csr_array(self.corpus.query_counts @ self._translation)
         queries = self.corpus.english.vectorizer.tfidf(counts)
         return Fitted(lambda rows: ranker.scores(queries[rows]), time.perf_counter() - start, ranker.chosen())

@@ -124,11 +124,11 @@ class LinkTask:
             ranker.set_params(grams_from=self.items["tfidf"].shape[1])
         split, items, queries = self.split, self.items[_kind(ranker)], self.queries[_kind(ranker)]
         if split.candidates is None or not ranker.needs_pairs:
-            return ranker.fit(queries, items, split.train, split.validation, same=True)
+            return ranker.fit(queries, items, split.train, split.validation, queries_are_items=True)
         ranker.check_new_items()
         seen = np.setdiff1d(np.arange(items.shape[0]), split.candidates)
         train, validation = (_renumber(part, seen) for part in (split.train, split.validation))
-        ranker.fit(queries[seen], items[seen], train, validation, same=True)
+        ranker.fit(queries[seen], items[seen], train, validation, queries_are_items=True)
         return ranker.add_items(items[split.candidates])
 
     def measure(self, ranker: CollectionRanker) -> dict[str, np.ndarray]:

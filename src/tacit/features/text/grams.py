@@ -21,10 +21,10 @@ def extend_grams(prefix: np.ndarray, stream: WordStream, size: int, n_words: int
     prefix[t]: number of the gram of size - 1 words that begins at t, negative if it is of no
     interest. Words with a negative number are of no interest either.
     """
-    n_places = max(len(prefix) - size + 1, 0)
+    n_buckets = max(len(prefix) - size + 1, 0)
     last = stream.words[size - 1 :]
-    inside = stream.rows[:n_places] == stream.rows[size - 1 :]
-    places = np.flatnonzero(inside & (prefix[:n_places] >= 0) & (last >= 0))
+    inside = stream.rows[:n_buckets] == stream.rows[size - 1 :]
+    places = np.flatnonzero(inside & (prefix[:n_buckets] >= 0) & (last >= 0))
     return places, prefix[places].astype(np.int64) * n_words + last[places]
 
 

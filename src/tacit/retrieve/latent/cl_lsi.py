@@ -16,8 +16,8 @@ import scipy.sparse as sp
 from tacit.core import Features, Links, TacitError, check_number
 from tacit.retrieve.base import CollectionRanker
 from tacit.retrieve.explanation import Term, difference, item_terms, sparse_row
+from tacit.retrieve.factors import DenseFactors, ItemFactors, project
 from tacit.retrieve.latent.lsi import find_concepts, unit_rows
-from tacit.retrieve.sides import DensePart, Part, project
 
 
 class ClLsiRanker(CollectionRanker):
@@ -65,10 +65,10 @@ class ClLsiRanker(CollectionRanker):
             raise TacitError(f"items have {items.shape[1]} features, want {len(self.item_concepts_)} as in fit")
         return unit_rows(project(items, self.item_concepts_))
 
-    def _make_parts(self) -> Sequence[Part]:
-        return [DensePart(self.item_vectors_)]
+    def _make_item_factors(self) -> Sequence[ItemFactors]:
+        return [DenseFactors(self.item_vectors_)]
 
-    def _query_sides(self, queries: Features) -> Sequence[Features]:
+    def _query_factors(self, queries: Features) -> Sequence[Features]:
         return [self.embed_queries(queries)]
 
     def check_new_items(self) -> None:

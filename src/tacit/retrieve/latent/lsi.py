@@ -14,7 +14,7 @@ import numpy as np
 from tacit.core import Features, Links, TacitError, check_number, one_blas_thread
 from tacit.retrieve.base import CollectionRanker
 from tacit.retrieve.explanation import Term, difference, item_terms, sparse_row, word_terms
-from tacit.retrieve.sides import DensePart, Part, append_rows, part_of, part_scores, project
+from tacit.retrieve.factors import DenseFactors, ItemFactors, append_rows, factor_scores, make_factors, project
 from tacit.retrieve.validation import HeldOut, choose_mixture, held_out_queries
 
 ALPHAS = tuple(np.round(np.arange(0.05, 1.0, 0.05), 2).tolist())
@@ -49,10 +49,10 @@ class LsiRanker(CollectionRanker):
 
     embed_items = embed_queries  # LSI treats both sides alike
 
-    def _make_parts(self) -> Sequence[Part]:
-        return [DensePart(self.item_vectors_)]
+    def _make_item_factors(self) -> Sequence[ItemFactors]:
+        return [DenseFactors(self.item_vectors_)]
 
-    def _query_sides(self, queries: Features) -> Sequence[Features]:
+    def _query_factors(self, queries: Features) -> Sequence[Features]:
         return [self.embed_queries(queries)]
 
     def check_new_items(self) -> None:
@@ -86,25 +86,25 @@ class LsiTfidfRanker(LsiRanker):
         # alpha is all that is learned from pairs, so where none are set aside, training pairs serve to choose it.
         chosen_on, known = (pairs, None) if validation is None else (validation, pairs)
         if self.alpha is None and chosen_on is not None and len(chosen_on):
-            held = held_out_queries(queries, chosen_on, known, same=self._same)
+            held = held_out_queries(queries, chosen_on, known, queries_are_items=self._queries_are_items)
             self.alpha_ = self._choose_alpha(held)
 
     def _choose_alpha(self, held: HeldOut) -> float:
-        lsi, tfidf = self._parts
+        lsi, tfidf = self._item_factors
 
         def lsi_scores(rows: Features) -> np.ndarray:
-            return part_scores(lsi, self.embed_queries(rows))
+            return factor_scores(lsi, self.embed_queries(rows))
 
         def tfidf_scores(rows: Features) -> np.ndarray:
-            return part_scores(tfidf, rows)
+            return factor_scores(tfidf, rows)
 
         odds, _ = choose_mixture(tfidf_scores, lsi_scores, held, [alpha / (1 - alpha) for alpha in ALPHAS])
         return round(odds / (1 + odds), 2)
 
-    def _make_parts(self) -> Sequence[Part]:
-        return [DensePart(self.item_vectors_), part_of(self.items_)]
+    def _make_item_factors(self) -> Sequence[ItemFactors]:
+        return [DenseFactors(self.item_vectors_), make_factors(self.items_)]
 
-    def _query_sides(self, queries: Features) -> Sequence[Features]:
+    def _query_factors(self, queries: Features) -> Sequence[Features]:
         alpha = np.float32(self.alpha_)
         return [alpha * self.embed_queries(queries), (np.float32(1) - alpha) * queries]
 

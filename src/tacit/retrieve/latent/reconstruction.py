@@ -22,10 +22,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from tacit.core import Features, Links, check_number
+from tacit.retrieve.factors import DenseFactors, factor_scores, project
 from tacit.retrieve.latent.lsi import LsiRanker, LsiTfidfRanker, unit_rows
 from tacit.retrieve.latent.reconstruction_sgd import ReconstructionSettings, ReconstructionTrainer, scaled_part
 from tacit.retrieve.margin.training import run_epochs
-from tacit.retrieve.sides import DensePart, part_scores, project
 
 HELD_SHARE, MOST_HELD, FEWEST_DOCS = 0.05, 300, 40  # documents to judge epochs by
 FEWEST_EPOCHS, FEWEST_STEPS, MOST_EPOCHS = 8, 60_000, 100  # a small collection is visited more often
@@ -94,9 +94,9 @@ class LearnedConcepts(LsiRanker):
         def measure() -> dict[str, float]:
             return trainer.losses | task.measure(trainer)
 
-        # The course asks of a trainer only that it can run, and of what is learned that it can go back.
-        course = run_epochs(cast("Any", trainer), trainer, cast("Any", task), measure, rng, self.rate, n_epochs)
-        self.rate_, self.best_epoch_, self.epochs_ = course
+        # The history asks of a trainer only that it can run, and of what is learned that it can go back.
+        history = run_epochs(cast("Any", trainer), trainer, cast("Any", task), measure, rng, self.rate, n_epochs)
+        self.rate_, self.best_epoch_, self.epochs_ = history
 
 
 class ReconstructionRanker(LsiTfidfRanker, LearnedConcepts):
@@ -163,7 +163,7 @@ class HalvesTask:
         if not self.asking.shape[0]:
             return {"found": float(self._n_measured)}
         asking, sought = (unit_rows(project(rows, trainer.query_table)) for rows in (self.asking, self.sought))
-        others = part_scores(DensePart(unit_rows(trainer.vectors)), asking)
+        others = factor_scores(DenseFactors(unit_rows(trainer.vectors)), asking)
         own = np.einsum("ij,ij->i", asking, sought)
         return {"found": float(np.mean(1 / (1 + np.count_nonzero(others > own[:, None], axis=1))))}
 

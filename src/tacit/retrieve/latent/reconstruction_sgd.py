@@ -17,7 +17,7 @@ import scipy.sparse as sp
 
 from tacit.core import one_blas_thread
 from tacit.kernels.reconstruction import train_documents
-from tacit.retrieve.sides import project
+from tacit.retrieve.factors import project
 
 FOLD_FROM = 1e4  # |M| |M^-1|: float32 rows of B carry three good digits in the weakest direction
 LARGEST = 1e4  # vectors that are longer have run away: rows have unit length

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from tacit.core import Features, Links, TacitError, check_number
 from tacit.retrieve.base import CollectionRanker
 from tacit.retrieve.explanation import Term, difference, sparse_row, word_terms
-from tacit.retrieve.sides import Part, part_of
+from tacit.retrieve.factors import ItemFactors, make_factors
 
 
 class Bm25Ranker(CollectionRanker):
@@ -43,10 +43,10 @@ class Bm25Ranker(CollectionRanker):
             raise TacitError("items hold no word at all; BM25 needs some text")
         self.weights_ = _weigh(items, self.k1, self.b)
 
-    def _make_parts(self) -> Sequence[Part]:
-        return [part_of(self.weights_)]
+    def _make_item_factors(self) -> Sequence[ItemFactors]:
+        return [make_factors(self.weights_)]
 
-    def _query_sides(self, queries: Features) -> Sequence[Features]:
+    def _query_factors(self, queries: Features) -> Sequence[Features]:
         return [queries]
 
     def _terms(self, query: Features, a: int, b: int | None) -> list[Term]:

@@ -8,7 +8,7 @@ from typing import ClassVar
 from tacit.core import Features, Links
 from tacit.retrieve.base import CollectionRanker
 from tacit.retrieve.explanation import Term, difference, sparse_row, word_terms
-from tacit.retrieve.sides import Part, append_rows, part_of
+from tacit.retrieve.factors import ItemFactors, append_rows, make_factors
 
 
 class CosineRanker(CollectionRanker):
@@ -26,10 +26,10 @@ class CosineRanker(CollectionRanker):
     def _fit(self, queries: Features, items: Features, pairs: Links | None, validation: Links | None) -> None:
         self.items_ = items
 
-    def _make_parts(self) -> Sequence[Part]:
-        return [part_of(self.items_)]
+    def _make_item_factors(self) -> Sequence[ItemFactors]:
+        return [make_factors(self.items_)]
 
-    def _query_sides(self, queries: Features) -> Sequence[Features]:
+    def _query_factors(self, queries: Features) -> Sequence[Features]:
         return [queries]
 
     def check_new_items(self) -> None:

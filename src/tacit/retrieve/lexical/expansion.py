@@ -18,7 +18,7 @@ from tacit.kernels.topk import top_k_rows
 from tacit.metrics import full_ranking_measures
 from tacit.retrieve.base import CollectionRanker
 from tacit.retrieve.explanation import Term, difference, sparse_row, word_terms
-from tacit.retrieve.sides import Part, append_rows, part_of, part_scores
+from tacit.retrieve.factors import ItemFactors, append_rows, factor_scores, make_factors
 from tacit.retrieve.validation import held_out_queries
 
 BETAS = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
@@ -44,29 +44,29 @@ class QueryExpansionRanker(CollectionRanker):
 
     def _choose(self, queries: Features, pairs: Links, betas: Sequence[float], sizes: Sequence[int]) -> None:
         # Nothing is learned from the pairs but these two numbers, so training pairs serve to choose them.
-        held = held_out_queries(queries, pairs, None, same=self._same)
+        held = held_out_queries(queries, pairs, None, queries_are_items=self._queries_are_items)
         totals = np.zeros((len(sizes), len(betas)))
         for block in held.blocks():
-            plain = part_scores(self._parts[0], block.queries)
+            plain = factor_scores(self._item_factors[0], block.queries)
             for row, size in enumerate(sizes):
-                more = part_scores(self._parts[0], self._mean_of_best(plain, block.excluded, size))
+                more = factor_scores(self._item_factors[0], self._mean_of_best(plain, block.excluded, size))
                 for column, beta in enumerate(betas):
                     mixed = plain + np.float32(beta) * more
                     totals[row, column] += full_ranking_measures(mixed, block.relevant, block.excluded)["AP"].sum()
         best_size, best_beta = np.unravel_index(np.argmax(totals), totals.shape)
         self.beta_, self.n_expand_ = float(betas[int(best_beta)]), int(sizes[int(best_size)])
 
-    def _make_parts(self) -> Sequence[Part]:
-        return [part_of(self.items_)]
+    def _make_item_factors(self) -> Sequence[ItemFactors]:
+        return [make_factors(self.items_)]
 
-    def _query_sides(self, queries: Features) -> Sequence[Features]:
+    def _query_factors(self, queries: Features) -> Sequence[Features]:
         return [self._expand(queries, None)]
 
     def _scores(self, rows: Features, skip: sp.csr_array | None = None) -> np.ndarray:
-        return part_scores(self._parts[0], self._expand(rows, skip))
+        return factor_scores(self._item_factors[0], self._expand(rows, skip))
 
     def _expand(self, queries: Features, skip: sp.csr_array | None) -> Features:
-        plain = part_scores(self._parts[0], queries)
+        plain = factor_scores(self._item_factors[0], queries)
         return queries + np.float32(self.beta_) * self._mean_of_best(plain, skip, self.n_expand_)
 
     def check_new_items(self) -> None:
@@ -76,7 +76,7 @@ class QueryExpansionRanker(CollectionRanker):
         self.items_ = append_rows(self.items_, items)
 
     def _terms(self, query: Features, a: int, b: int | None) -> list[Term]:
-        (expanded,) = self._query_sides(query)
+        (expanded,) = self._query_factors(query)
         return word_terms(*sparse_row(expanded), difference(self.items_, a, b))
 
     def _mean_of_best(self, scores: np.ndarray, skip: sp.csr_array | None, n_expand: int) -> Features:

@@ -22,7 +22,7 @@ import scipy.sparse as sp
 
 from tacit.core import count_threads
 from tacit.kernels import blocks
-from tacit.retrieve.margin.workers import Crew
+from tacit.retrieve.margin.workers import WorkerPool
 
 
 @dataclass(frozen=True)
@@ -41,32 +41,34 @@ class BlockSettings:
 
 
 class Comparison:
-    """Scores of a block's items (pool size, block size) under one margin loss, and the pulls that it gives."""
+    """Scores of a block's items (pool size, block size) under one margin loss, and the gradients that it gives."""
 
     def __init__(self, pool_size: int, block: int) -> None:
-        self.scores, self.pulls = (np.empty((pool_size, block), np.float32) for _ in range(2))
+        self.scores, self.gradients = (np.empty((pool_size, block), np.float32) for _ in range(2))
 
 
-FindPulls = Callable[[Comparison, float, int, int], None]  # (scores and pulls, scale of the loss, first query, end)
+FindGradients = Callable[[Comparison, float, int, int], None]  # (scores and gradients, scale, first query, end)
 
 
 class BlockTrainer(ABC):
     """Visits pairs or triples block by block; every buffer is allocated once."""
 
-    def __init__(self, n_items: int, same: bool, settings: BlockSettings, threads: int | None = None) -> None:
-        self.settings, self.same, self.n_threads = settings, same, count_threads(threads)
-        self._n_items, self._crew = n_items, Crew(self.n_threads)
+    def __init__(
+        self, n_items: int, queries_are_items: bool, settings: BlockSettings, threads: int | None = None
+    ) -> None:
+        self.settings, self.queries_are_items, self.n_threads = settings, queries_are_items, count_threads(threads)
+        self._n_items, self._workers = n_items, WorkerPool(self.n_threads)
         self._pool, self._slot_of = np.empty(settings.pool_size(n_items), np.int64), np.full(n_items, -1, np.int64)
         self._losses = np.empty(settings.block, np.float64)
 
     @abstractmethod
-    def _step(self, queries: np.ndarray, n_pool: int, find_pulls: FindPulls, rate: float) -> None:
-        """Score the pool for the queries, let `find_pulls` compare, and change what is learned."""
+    def _step(self, queries: np.ndarray, n_pool: int, find_gradients: FindGradients, rate: float) -> None:
+        """Score the pool for the queries, let `find_gradients` compare, and change what is learned."""
 
     @contextmanager
     def running(self) -> Iterator[Self]:
         """Threads for the length of a fit."""
-        with self._crew:
+        with self._workers:
             yield self
 
     def epoch_on_pairs(self, pairs: sp.csr_array, rng: np.random.Generator, rates: tuple[float, float]) -> float:
@@ -123,30 +125,32 @@ class BlockTrainer(ABC):
         start: int,
         stop: int,
     ) -> None:
-        """Pulls of some queries against the hardest of the drawn items."""
+        """Gradients of some queries against the hardest of the drawn items."""
         (chosen, n_chosen, weights), settings = positives, self.settings
-        pool = (self.same, self._slot_of, n_drawn, chosen, n_chosen, weights * np.float32(scale))
+        pool = (self.queries_are_items, self._slot_of, n_drawn, chosen, n_chosen, weights * np.float32(scale))
         how = (self._n_items, settings.n_hardest, np.float32(settings.margin))
-        blocks.mine_pulls(queries, start, stop, *known, *pool, *how, comparison.scores, comparison.pulls, self._losses)
+        blocks.mine_gradients(
+            queries, start, stop, *known, *pool, *how, comparison.scores, comparison.gradients, self._losses
+        )
 
     def _compare(
         self, slots: np.ndarray, weights: np.ndarray, comparison: Comparison, scale: float, start: int, stop: int
     ) -> None:
-        """Pulls of given triples, for the queries from start to stop."""
+        """Gradients of given triples, for the queries from start to stop."""
         better, worse = np.ascontiguousarray(slots[:, 0]), np.ascontiguousarray(slots[:, 1])
         margin, weights = np.float32(self.settings.margin), weights * np.float32(scale)
-        blocks.triple_pulls(
-            better, worse, weights, start, stop, margin, comparison.scores, comparison.pulls, self._losses
+        blocks.triple_gradients(
+            better, worse, weights, start, stop, margin, comparison.scores, comparison.gradients, self._losses
         )
 
     def _each_owner(self, work: Callable[[int], None], n_owners: int | None = None) -> None:
         """Run work(owner) for every owner; as many as threads if nothing is said."""
-        self._crew.run(work, n_owners or self.n_threads)
+        self._workers.run(work, n_owners or self.n_threads)
 
     def _over(self, n: int, work: Callable[[int, int], None], n_parts: int | None = None) -> None:
         """Run work(start, stop) over ranges that cover n; as many as threads if nothing is said."""
         n_ranges = n_parts or self.n_threads
-        self._crew.run(lambda part: work(n * part // n_ranges, n * (part + 1) // n_ranges), n_ranges)
+        self._workers.run(lambda part: work(n * part // n_ranges, n * (part + 1) // n_ranges), n_ranges)
 
 
 def _between(rates: tuple[float, float], share: float) -> float:

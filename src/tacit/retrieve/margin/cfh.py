@@ -24,9 +24,9 @@ from tacit.features.cfh import correlated_words, hash_map, hashed_rows
 from tacit.features.text.weighting import weigh
 from tacit.retrieve.base import CollectionRanker, FeatureKind
 from tacit.retrieve.explanation import Term, difference, pair_terms, sparse_row, word_terms
+from tacit.retrieve.factors import DenseFactors, ItemFactors, append_rows, make_factors, project
 from tacit.retrieve.margin.embedding import EmbeddingRanker
-from tacit.retrieve.margin.lessons import Lesson, make_lesson
-from tacit.retrieve.sides import DensePart, Part, append_rows, part_of, project
+from tacit.retrieve.margin.tasks import TrainingTask, make_task
 
 HASHED = ("words", "grams", "words+grams")
 WEIGHTS = (0.0, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0)
@@ -41,7 +41,7 @@ class CfhRanker(CollectionRanker):
     validation. The rest as in `EmbeddingRanker`, for both models.
 
     Learned: map_ (n_features, F), the map M; tables and item vectors, those of the two models side by side;
-    mu_; epochs_ and hashed_epochs_, the course of each model.
+    mu_; epochs_ and hashed_epochs_, the history of each model.
     """
 
     _fitted: ClassVar = {
@@ -85,14 +85,14 @@ class CfhRanker(CollectionRanker):
     def _fit(self, queries: Features, items: Features, pairs: Links | None, validation: Links | None) -> None:
         self._check_params(queries, items)
         queries, items = sp.csr_array(queries), sp.csr_array(items)
-        lesson = make_lesson(pairs, validation, queries, items, self._same, self.seed)
+        task = make_task(pairs, validation, queries, items, self._queries_are_items, self.seed)
         base = self._embedding(n_words=self.n_words)
-        base.fit(self._words(queries), self._words(items), pairs, validation, same=self._same)
+        base.fit(self._words(queries), self._words(items), pairs, validation, queries_are_items=self._queries_are_items)
         self.query_table_, self.item_table_, self.epochs_ = base.query_table_, base.item_table_, base.epochs_
         self.map_ = self._make_map(items)
         self._fit_hashed(queries, items, pairs, validation)
         self.items_, self.item_vectors_ = items, self.embed_items(items)
-        self.mu_ = self._choose_mu(lesson) if self.mu is None else float(self.mu)
+        self.mu_ = self._choose_mu(task) if self.mu is None else float(self.mu)
 
     def _check_params(self, queries: Features, items: Features) -> None:
         check_choice("hashed", self.hashed, HASHED)
@@ -141,26 +141,32 @@ class CfhRanker(CollectionRanker):
             self.hashed_query_table_, self.hashed_item_table_ = np.zeros((2, self.map_.shape[1], self.dim), np.float32)
             return
         second = self._embedding(identity="none")
-        second.fit(self._hashed_rows(queries), self._hashed_rows(items), pairs, validation, same=self._same)
+        second.fit(
+            self._hashed_rows(queries),
+            self._hashed_rows(items),
+            pairs,
+            validation,
+            queries_are_items=self._queries_are_items,
+        )
         self.hashed_query_table_, self.hashed_item_table_ = second.query_table_, second.item_table_
         self.hashed_epochs_ = second.epochs_
 
-    def _choose_mu(self, lesson: Lesson) -> float:
+    def _choose_mu(self, task: TrainingTask) -> float:
         """The weight with the best validation measure; of equally good ones the smallest."""
         found = {}
         for mu in WEIGHTS if self.map_.nnz else WEIGHTS[:1]:
             self.mu_ = mu
-            found[mu] = lesson.measure(self)[lesson.target]
+            found[mu] = task.measure(self)[task.target]
         return max(found, key=lambda mu: found[mu])
 
     def _hashed_rows(self, rows: Features) -> sp.csr_array:
         """h(x) of each row: unit length, or zero."""
         return weigh(hashed_rows(rows, self.map_), np.ones(self.map_.shape[1]))
 
-    def _make_parts(self) -> Sequence[Part]:
-        return [DensePart(self.item_vectors_), part_of(self._words(self.items_))]
+    def _make_item_factors(self) -> Sequence[ItemFactors]:
+        return [DenseFactors(self.item_vectors_), make_factors(self._words(self.items_))]
 
-    def _query_sides(self, queries: Features) -> Sequence[Features]:
+    def _query_factors(self, queries: Features) -> Sequence[Features]:
         return [self.embed_queries(queries), self._words(queries)]
 
     def embed_queries(self, queries: Features) -> np.ndarray:

@@ -1,9 +1,9 @@
 """Rankers for queries in another language than the items (SSI, Bai et al. 2010, section 2.4.2).
 
-    f(q, d) = q_F' U_F' V_E d_E        no identity: the two sides share no word
+    f(q, d) = q_F' U_F' V_E d_E        no identity: the two data share no word
 
 Where pairs across the languages are few and links between the items are many, both tasks are learned in turn
-(`cross_lesson`), with the items' side in common:
+(`cross_tasks`), with the items' side in common:
 
     share="both"     f(q, d) = q_E' V_E' V_E d_E    the second task has no table of its own
     share="target"   f(q, d) = q_E' U_E' V_E d_E    its queries have a table U_E, which is dropped in the end
@@ -20,17 +20,17 @@ import numpy as np
 import scipy.sparse as sp
 
 from tacit.core import Features, Links, UsageError, check_choice
-from tacit.retrieve.margin.cross_lesson import SHARES, SecondTask, TaughtInTurn
+from tacit.retrieve.margin.cross_tasks import SHARES, AlternatingTasks, SecondTask
 from tacit.retrieve.margin.embedding import START, EmbeddingRanker
-from tacit.retrieve.margin.embedding_sgd import EmbeddingTrainer, Sides, Tables
-from tacit.retrieve.margin.lessons import Lesson
-from tacit.retrieve.margin.training import Learned, run_epochs
+from tacit.retrieve.margin.embedding_sgd import EmbeddingTrainer, Tables, TrainingRows
+from tacit.retrieve.margin.tasks import TrainingTask
+from tacit.retrieve.margin.training import TrainableState, run_epochs
 
-Watch = Callable[["CrossRanker"], dict[str, float]]
+Monitor = Callable[["CrossRanker"], dict[str, float]]
 
 
 class CrossRanker(EmbeddingRanker):
-    """Learned vectors for two dictionaries: words of queries and words of items.
+    """TrainableState vectors for two dictionaries: words of queries and words of items.
 
     items: "mapped" or "residual"; share: "none", or what the task of links between items shares (see above).
     All else as in `EmbeddingRanker`.
@@ -78,20 +78,20 @@ class CrossRanker(EmbeddingRanker):
         pairs: Links | None = None,
         validation: Links | None = None,
         *,
-        same: bool | None = None,
+        queries_are_items: bool | None = None,
         links: Links | None = None,
-        watch: Watch | None = None,
+        monitor: Monitor | None = None,
     ) -> Self:
         """Learn from pairs and, with `share`, from links between the items.
 
-        `same` says that query row i and item row i are mates. `watch` is asked for further measures of the ranker
-        after each epoch; they go to `epochs_` and decide nothing.
+        `queries_are_items` says that query row i and item row i are mates. `monitor` gives further measures of the
+        ranker after each epoch, which go to `epochs_` and decide nothing.
         """
-        self._links, self._watch = links, watch
+        self._links, self._monitor = links, monitor
         try:
-            return super().fit(queries, items, pairs, validation, same=same)
+            return super().fit(queries, items, pairs, validation, queries_are_items=queries_are_items)
         finally:
-            del self._links, self._watch
+            del self._links, self._monitor
 
     def _check_params(self, queries: Features, items: Features) -> None:
         check_choice("items", self.items, ("mapped", "residual"))
@@ -104,29 +104,29 @@ class CrossRanker(EmbeddingRanker):
             found = f"{self._links.n_sources} to {self._links.n_targets}"
             raise UsageError(f"links join {found} rows, want {n_items} items")
 
-    def _first_tables(self, sides: Sides, rng: np.random.Generator) -> Tables:
-        tables = super()._first_tables(sides, rng)
+    def _first_tables(self, data: TrainingRows, rng: np.random.Generator) -> Tables:
+        tables = super()._first_tables(data, rng)
         if self.share == "both":  # V'V has no slope at V = 0
             tables.mapped[:] = rng.normal(0, START, tables.mapped.shape)
         return tables
 
-    def _train(self, sides: Sides, lesson: Lesson, n_epochs: int) -> None:
+    def _train(self, data: TrainingRows, task: TrainingTask, n_epochs: int) -> None:
         rng = np.random.default_rng(self.seed)
-        tables, settings = self._first_tables(sides, rng), self._settings(lesson)
-        trainer = EmbeddingTrainer(tables, sides, settings, self.threads)
-        learned: Learned = trainer
-        taught = lesson
+        tables, settings = self._first_tables(data, rng), self._settings(task)
+        trainer = EmbeddingTrainer(tables, data, settings, self.threads)
+        state: TrainableState = trainer
+        trained_on = task
         links = self._links
         if self.share != "none" and links is not None:
             pairs = links.take(links.sources != links.targets).to_csr()
-            second = SecondTask(self.share, sp.csr_array(sides.item_rows), pairs, trainer, rng)
-            learned, taught = second, TaughtInTurn(lesson, second, n_epochs)
+            second = SecondTask(self.share, sp.csr_array(data.item_rows), pairs, trainer, rng)
+            state, trained_on = second, AlternatingTasks(task, second, n_epochs)
 
         def measure() -> dict[str, float]:
-            self._keep(trainer.tables, sides)
+            self._keep(trainer.tables, data)
             self.best_epoch_ = 0  # not known yet, but whoever watches finds a whole ranker
-            return lesson.measure(self) | ({} if self._watch is None else self._watch(self))
+            return task.measure(self) | ({} if self._monitor is None else self._monitor(self))
 
-        course = run_epochs(trainer, learned, taught, measure, rng, self.rate_, n_epochs)
-        self.rate_, self.best_epoch_, self.epochs_ = course
-        self._keep(trainer.tables, sides)
+        history = run_epochs(trainer, state, trained_on, measure, rng, self.rate_, n_epochs)
+        self.rate_, self.best_epoch_, self.epochs_ = history
+        self._keep(trainer.tables, data)

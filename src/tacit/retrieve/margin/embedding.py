@@ -33,8 +33,9 @@ from tacit.core import (
 )
 from tacit.retrieve.base import CollectionRanker
 from tacit.retrieve.explanation import Term, difference, item_terms, pair_terms, sparse_row, word_terms
-from tacit.retrieve.margin.embedding_sgd import EmbeddingSettings, EmbeddingTrainer, Sides, Tables
-from tacit.retrieve.margin.lessons import Lesson, TripleLesson, make_lesson
+from tacit.retrieve.factors import DenseFactors, ItemFactors, append_rows, make_factors, project
+from tacit.retrieve.margin.embedding_sgd import EmbeddingSettings, EmbeddingTrainer, Tables, TrainingRows
+from tacit.retrieve.margin.tasks import TrainingTask, TripleTask, make_task
 from tacit.retrieve.margin.training import (
     LARGEST_BLOCK,
     LARGEST_TRIPLE_BLOCK,
@@ -44,7 +45,6 @@ from tacit.retrieve.margin.training import (
     n_drawn_for,
     run_epochs,
 )
-from tacit.retrieve.sides import DensePart, Part, append_rows, part_of, project
 
 ITEM_FORMS = ("mapped", "tied", "free", "residual")
 IDENTITIES = ("none", "fixed", "learned")
@@ -54,7 +54,7 @@ MARGINS = (0.05, 0.1, 0.2)
 
 
 class EmbeddingRanker(CollectionRanker):
-    """Learned vectors for queries and items, with or without the words that both share.
+    """TrainableState vectors for queries and items, with or without the words that both share.
 
     dim: width of the vectors; 0 learns the diagonal alone. items, identity, gamma: the form (see above).
     n_words: only so many leading columns have vectors (columns come most frequent first); None = all.
@@ -99,14 +99,14 @@ class EmbeddingRanker(CollectionRanker):
         self, queries: Features, items: Features, pairs: Links | np.ndarray | None, validation: Links | None
     ) -> None:
         self._check_params(queries, items)
-        lesson = make_lesson(pairs, validation, queries, items, self._same, self.seed)
+        task = make_task(pairs, validation, queries, items, self._queries_are_items, self.seed)
         self.items_ = sp.csr_array(items)
-        sides = self._sides(queries, items)
+        data = self._training_rows(queries, items)
         self.rate_, self.margin_ = float(self.rate), float(self.margin)
-        n_epochs = self.n_epochs or epochs_for(lesson.n_visits)
+        n_epochs = self.n_epochs or epochs_for(task.n_visits)
         if self.tune:
-            self.rate_, self.margin_ = self._tune(sides, lesson, max(2, n_epochs // 3))
-        self._train(sides, lesson, n_epochs)
+            self.rate_, self.margin_ = self._tune(data, task, max(2, n_epochs // 3))
+        self._train(data, task, n_epochs)
 
     def _check_params(self, queries: Features, items: Features) -> None:
         check_choice("items", self.items, ITEM_FORMS)
@@ -131,22 +131,22 @@ class EmbeddingRanker(CollectionRanker):
                 'want one for both, or identity="none" with items="mapped"'
             )
 
-    def _sides(self, queries: Features, items: Features) -> Sides:
+    def _training_rows(self, queries: Features, items: Features) -> TrainingRows:
         query_words, item_words = (sp.csr_array(rows) for rows in (queries, items))
         low_queries, low_items = query_words, item_words
         if self.n_words is not None:
             low_queries, low_items = (sp.csr_array(rows[:, : self.n_words]) for rows in (query_words, item_words))
-        return Sides(low_queries, low_items, query_words, item_words, same=self._same)
+        return TrainingRows(low_queries, low_items, query_words, item_words, queries_are_items=self._queries_are_items)
 
-    def _first_tables(self, sides: Sides, rng: np.random.Generator) -> Tables:
+    def _first_tables(self, data: TrainingRows, rng: np.random.Generator) -> Tables:
         def drawn(n_rows: int) -> np.ndarray:
             return rng.normal(0, START, (n_rows, self.dim)).astype(np.float32)
 
         def zeros(n_rows: int) -> np.ndarray:
             return np.zeros((n_rows, self.dim), np.float32)
 
-        n_items, n_item_words = sides.item_rows.shape
-        query_table = drawn(sides.query_rows.shape[1])
+        n_items, n_item_words = data.item_rows.shape
+        query_table = drawn(data.query_rows.shape[1])
         # Item words start at zero: one that training never touches stays silent instead of adding noise.
         mapped = {"tied": query_table, "free": zeros(0)}.get(self.items)
         items = {"free": drawn, "residual": zeros}.get(self.items)
@@ -154,27 +154,27 @@ class EmbeddingRanker(CollectionRanker):
             query_table,
             zeros(n_item_words) if mapped is None else mapped,
             zeros(0) if items is None else items(n_items),
-            np.ones(sides.item_words.shape[1], np.float32),
+            np.ones(data.item_words.shape[1], np.float32),
         )
 
-    def _train(self, sides: Sides, lesson: Lesson, n_epochs: int) -> None:
+    def _train(self, data: TrainingRows, task: TrainingTask, n_epochs: int) -> None:
         """Run the epochs and keep the best."""
         rng = np.random.default_rng(self.seed)
-        tables, settings = self._first_tables(sides, rng), self._settings(lesson)
-        trainer = EmbeddingTrainer(tables, sides, settings, self.threads)
+        tables, settings = self._first_tables(data, rng), self._settings(task)
+        trainer = EmbeddingTrainer(tables, data, settings, self.threads)
 
         def measure() -> dict[str, float]:
-            self._keep(trainer.tables, sides)
-            return lesson.measure(self)
+            self._keep(trainer.tables, data)
+            return task.measure(self)
 
-        course = run_epochs(trainer, trainer, lesson, measure, rng, self.rate_, n_epochs)
-        self.rate_, self.best_epoch_, self.epochs_ = course
-        self._keep(trainer.tables, sides)
+        history = run_epochs(trainer, trainer, task, measure, rng, self.rate_, n_epochs)
+        self.rate_, self.best_epoch_, self.epochs_ = history
+        self._keep(trainer.tables, data)
 
-    def _settings(self, lesson: Lesson) -> EmbeddingSettings:
-        largest = LARGEST_TRIPLE_BLOCK if isinstance(lesson, TripleLesson) else LARGEST_BLOCK
+    def _settings(self, task: TrainingTask) -> EmbeddingSettings:
+        largest = LARGEST_TRIPLE_BLOCK if isinstance(task, TripleTask) else LARGEST_BLOCK
         return EmbeddingSettings(
-            block=block_for(lesson.n_visits, largest),
+            block=block_for(task.n_visits, largest),
             n_drawn=n_drawn_for(self.items_.shape[0]),
             margin=self.margin_,
             gamma=self.gamma,
@@ -183,37 +183,37 @@ class EmbeddingRanker(CollectionRanker):
             learn_diagonal=self.identity == "learned",
         )
 
-    def _keep(self, tables: Tables, sides: Sides) -> None:
+    def _keep(self, tables: Tables, data: TrainingRows) -> None:
         """Make the ranker that these tables mean."""
-        self.__dict__.pop("_parts", None)
+        self.__dict__.pop("_item_factors", None)
         self.query_table_ = tables.queries
         self.item_table_ = tables.mapped
         self.diagonal_ = tables.diagonal if self.identity != "none" else np.zeros_like(tables.diagonal)
         vectors = (
-            tables.items.copy() if len(tables.items) else np.zeros((sides.item_rows.shape[0], self.dim), np.float32)
+            tables.items.copy() if len(tables.items) else np.zeros((data.item_rows.shape[0], self.dim), np.float32)
         )
         if len(tables.mapped):
-            vectors += project(sides.item_rows, tables.mapped)
+            vectors += project(data.item_rows, tables.mapped)
         self.item_vectors_ = vectors
 
-    def _tune(self, sides: Sides, lesson: Lesson, n_epochs: int) -> tuple[float, float]:
+    def _tune(self, data: TrainingRows, task: TrainingTask, n_epochs: int) -> tuple[float, float]:
         """The best rate at the given margin, then the best margin at that rate: five short runs."""
 
         def value(rate: float, margin: float) -> float:
             self.rate_, self.margin_ = rate, margin
-            self._train(sides, lesson, n_epochs)
-            return max(epoch[lesson.target] for epoch in self.epochs_)
+            self._train(data, task, n_epochs)
+            return max(epoch[task.target] for epoch in self.epochs_)
 
         return choose_rate_and_margin(value, RATES, MARGINS, self.margin)
 
-    def _make_parts(self) -> Sequence[Part]:
-        parts: list[Part] = [DensePart(self.item_vectors_)]
+    def _make_item_factors(self) -> Sequence[ItemFactors]:
+        parts: list[ItemFactors] = [DenseFactors(self.item_vectors_)]
         if self.identity != "none":
-            parts.append(part_of(sp.csr_array(self.items_.multiply(self.diagonal_[None, :]), dtype=np.float32)))
+            parts.append(make_factors(sp.csr_array(self.items_.multiply(self.diagonal_[None, :]), dtype=np.float32)))
         return parts
 
-    def _query_sides(self, queries: Features) -> Sequence[Features]:
-        return [self.embed_queries(queries), queries][: len(self._parts)]
+    def _query_factors(self, queries: Features) -> Sequence[Features]:
+        return [self.embed_queries(queries), queries][: len(self._item_factors)]
 
     def _terms(self, query: Features, a: int, b: int | None) -> list[Term]:
         words, values = sparse_row(query)

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from tacit.kernels import blocks, rows, shared_words, triples
-from tacit.retrieve.margin.block_sgd import BlockSettings, BlockTrainer, Comparison, FindPulls
+from tacit.retrieve.margin.block_sgd import BlockSettings, BlockTrainer, Comparison, FindGradients
 
 OWNERS_PER_THREAD = 4  # rare words cost more than frequent ones, so shares are small and taken by whoever is free
 LARGEST = 1e6  # an honest table stays below 10; NaN fails the comparison too
@@ -20,7 +20,7 @@ class Tables:
     """What is learned, all float32. A table that a form lacks has no rows (or, for `diagonal`, is fixed).
 
     queries (n_query_words, dim); mapped (n_item_words, dim), the same object as queries where the two
-    sides are tied; items (n_items, dim), the free or residual vectors; diagonal (n_words,).
+    data are tied; items (n_items, dim), the free or residual vectors; diagonal (n_words,).
     """
 
     queries: np.ndarray
@@ -51,14 +51,14 @@ class EmbeddingSettings(BlockSettings):
 
 
 @dataclass(frozen=True)
-class Sides:
+class TrainingRows:
     """Features of queries and items (CSR), for the low-rank part and for the words that both share."""
 
     query_rows: sp.csr_array
     item_rows: sp.csr_array
     query_words: sp.csr_array
     item_words: sp.csr_array
-    same: bool
+    queries_are_items: bool
 
 
 class _View(Comparison):
@@ -72,7 +72,7 @@ class _View(Comparison):
         self.vectors, self.steps = (np.empty((pool_size, dim), np.float32) for _ in range(2))
         self.moving = np.empty(0, np.int64)
         self._moving = np.empty(pool_size, np.int64)
-        self.gaps, self.triple_pulls = (np.zeros(block, np.float32) for _ in range(2))
+        self.gaps, self.triple_gradients = (np.zeros(block, np.float32) for _ in range(2))
 
     def find_moving(self, n_slots: int) -> None:
         """Note the slots that have a step."""
@@ -94,39 +94,41 @@ class _Shares:
 
 
 class EmbeddingTrainer(BlockTrainer):
-    """Changes tables in place; it is its own `training.Learned`."""
+    """Changes tables in place; it is its own `training.TrainableState`."""
 
     settings: EmbeddingSettings
 
-    def __init__(self, tables: Tables, sides: Sides, settings: EmbeddingSettings, threads: int | None = None) -> None:
-        super().__init__(sides.item_rows.shape[0], sides.same, settings, threads)
+    def __init__(
+        self, tables: Tables, data: TrainingRows, settings: EmbeddingSettings, threads: int | None = None
+    ) -> None:
+        super().__init__(data.item_rows.shape[0], data.queries_are_items, settings, threads)
         self.tables = tables
         self._before = self._best = tables
         self._n_owners = 1 if self.n_threads == 1 else OWNERS_PER_THREAD * self.n_threads
-        self._query_rows, self._item_rows = _share(sides.query_rows, sides.item_rows, self._n_owners)
+        self._query_rows, self._item_rows = _share(data.query_rows, data.item_rows, self._n_owners)
         self._query_words, self._item_words = self._query_rows, self._item_rows
-        if sides.item_words is not sides.item_rows or sides.query_words is not sides.query_rows:
-            self._query_words, self._item_words = _share(sides.query_words, sides.item_words, self._n_owners)
+        if data.item_words is not data.item_rows or data.query_words is not data.query_rows:
+            self._query_words, self._item_words = _share(data.query_words, data.item_words, self._n_owners)
         dim, block, pool_size = tables.queries.shape[1], settings.block, max(len(self._pool), 2 * settings.block)
         self._views = [_View(pool_size, block, dim) for _ in range(2 if settings.gamma > 0 else 1)]
         self._query_vectors, self._query_steps = (np.zeros((block, dim), np.float32) for _ in range(2))
         self._query_columns = np.zeros((dim, block), np.float32)
-        lengths = np.diff(sides.query_words.indptr)
-        n_places = min(sides.query_words.shape[1], int(np.sort(lengths)[-block:].sum()))
-        self._place_of = np.full(sides.query_words.shape[1], -1, np.int32)
-        self._spread = np.empty((n_places, block), np.float32)
-        self._longest = int(np.diff(sides.item_words.indptr).max(initial=0))
+        lengths = np.diff(data.query_words.indptr)
+        n_buckets = min(data.query_words.shape[1], int(np.sort(lengths)[-block:].sum()))
+        self._place_of = np.full(data.query_words.shape[1], -1, np.int32)
+        self._spread = np.empty((n_buckets, block), np.float32)
+        self._longest = int(np.diff(data.item_words.indptr).max(initial=0))
 
-    def _step(self, queries: np.ndarray, n_pool: int, find_pulls: FindPulls, rate: float) -> None:
-        """Project, score, find pulls, change the tables."""
+    def _step(self, queries: np.ndarray, n_pool: int, find_gradients: FindGradients, rate: float) -> None:
+        """Project, score, find gradients, change the tables."""
         n_queries, pool = len(queries), self._pool[:n_pool]
         if self.settings.use_diagonal:
             shared_words.spread_queries(*self._query_words.csr, queries, self._place_of, self._spread)
         self._project_queries(queries, 0, n_queries)  # so short that a meeting of threads would cost more
         self._over(n_pool, partial(self._score, pool), self._n_owners)
-        self._over(n_queries, partial(self._pull, n_pool, find_pulls))
+        self._over(n_queries, partial(self._find_gradients, n_pool, find_gradients))
         for view in self._views:
-            blocks.pull_items(view.pulls, self._query_vectors, n_queries, 0, n_pool, view.steps)
+            blocks.item_steps(view.gradients, self._query_vectors, n_queries, 0, n_pool, view.steps)
             view.find_moving(n_pool)
         self._each_owner(partial(self._change_by_pool, queries, pool, np.float32(rate)), self._n_owners)
         if self.settings.use_diagonal:
@@ -152,25 +154,27 @@ class EmbeddingTrainer(BlockTrainer):
         """Vectors of the items from start to stop, and their scores under every view."""
         self._project_items(pool, start, stop)
         for view in self._views:
-            blocks.score_pool(self._query_columns, view.vectors, start, stop, view.scores, view.pulls)
+            blocks.score_pool(self._query_columns, view.vectors, start, stop, view.scores, view.gradients)
         if self.settings.use_diagonal:
             where = pool, start, stop, self._longest, self._place_of, self._spread
             shared_words.add_shared_words(*self._item_words.csr, *where, self.tables.diagonal, self._views[0].scores)
 
-    def _pull(self, n_pool: int, find_pulls: FindPulls, start: int, stop: int) -> None:
+    def _find_gradients(self, n_pool: int, find_gradients: FindGradients, start: int, stop: int) -> None:
         for view, scale in zip(self._views, (1.0, self.settings.gamma), strict=False):
-            find_pulls(view, scale, start, stop)
-            blocks.pull_queries(view.pulls, view.vectors, n_pool, start, stop, self._query_steps)
+            find_gradients(view, scale, start, stop)
+            blocks.query_steps(view.gradients, view.vectors, n_pool, start, stop, self._query_steps)
 
     def _step_on_triples(self, given: np.ndarray, weights: np.ndarray, rate: float) -> None:
         """A triple needs the scores of its own two items only: slots 2 b and 2 b + 1."""
         queries, items = np.ascontiguousarray(given[:, 0]), given[:, 1:].reshape(-1)
-        self._over(len(queries), partial(self._pull_triples, queries, items, weights))
+        self._over(len(queries), partial(self._find_triple_gradients, queries, items, weights))
         for view in self._views:
             view.find_moving(len(items))
         self._each_owner(partial(self._change_by_triples, queries, items, np.float32(rate)), self._n_owners)
 
-    def _pull_triples(self, queries: np.ndarray, items: np.ndarray, weights: np.ndarray, start: int, stop: int) -> None:
+    def _find_triple_gradients(
+        self, queries: np.ndarray, items: np.ndarray, weights: np.ndarray, start: int, stop: int
+    ) -> None:
         self._project_queries(queries, start, stop)
         self._project_items(items, 2 * start, 2 * stop)
         if self.settings.use_diagonal:
@@ -180,21 +184,21 @@ class EmbeddingTrainer(BlockTrainer):
         margin = np.float32(self.settings.margin)
         for view, scale in zip(self._views, (1.0, self.settings.gamma), strict=False):
             wanted = view.gaps, weights * np.float32(scale), margin, start, stop
-            learned = view.triple_pulls, self._query_steps, view.steps, self._losses
-            triples.pull_triples(self._query_vectors, view.vectors, *wanted, *learned)
+            changed = view.triple_gradients, self._query_steps, view.steps, self._losses
+            triples.triple_steps(self._query_vectors, view.vectors, *wanted, *changed)
 
     def _change_by_pool(self, queries: np.ndarray, pool: np.ndarray, rate: np.float32, owner: int) -> None:
         self._change(queries, pool, rate, owner)
         if self.settings.learn_diagonal:
-            pulled = pool, len(pool), self._place_of, self._spread, self._views[0].pulls
-            shared_words.pull_diagonal(*self._item_words.of(owner), *pulled, rate, self.tables.diagonal)
+            pulled = pool, len(pool), self._place_of, self._spread, self._views[0].gradients
+            shared_words.update_diagonal(*self._item_words.of(owner), *pulled, rate, self.tables.diagonal)
 
     def _change_by_triples(self, queries: np.ndarray, items: np.ndarray, rate: np.float32, owner: int) -> None:
         self._change(queries, items, rate, owner)
         if self.settings.learn_diagonal:
-            words, pulled = self._item_words.of(owner), (queries, items, self._views[0].triple_pulls)
+            words, pulled = self._item_words.of(owner), (queries, items, self._views[0].triple_gradients)
             diagonal = self.tables.diagonal
-            shared_words.pull_diagonal_by_triples(self._query_words.csr, *words, *pulled, rate, diagonal)
+            shared_words.update_diagonal_by_triples(self._query_words.csr, *words, *pulled, rate, diagonal)
 
     def _change(self, queries: np.ndarray, items: np.ndarray, rate: np.float32, owner: int) -> None:
         """Move the vectors that this owner has."""
@@ -231,7 +235,7 @@ class EmbeddingTrainer(BlockTrainer):
 
 
 def _share(queries: sp.csr_array, items: sp.csr_array, n_owners: int) -> tuple[_Shares, _Shares]:
-    """Owners of the words on both sides: the same where the sides may share a table, so that one owner writes a row."""
+    """Owners of the words of queries and items: the same where both may share a table, so one owner writes a row."""
     counts = [np.bincount(matrix.indices, minlength=matrix.shape[1]) for matrix in (queries, items)]
     if queries.shape[1] == items.shape[1]:
         counts = [counts[0] + counts[1]] * 2

@@ -20,24 +20,24 @@ from tacit.core import Features, Links, TacitError, check_number
 from tacit.features.text.weighting import best_words
 from tacit.retrieve.base import CollectionRanker
 from tacit.retrieve.explanation import Term, join_terms
+from tacit.retrieve.factors import ItemFactors, append_rows
 from tacit.retrieve.margin.embedding import EmbeddingRanker
-from tacit.retrieve.margin.lessons import Lesson, make_lesson
+from tacit.retrieve.margin.tasks import TrainingTask, make_task
 from tacit.retrieve.margin.wordpair_forms import HashedPairRanker
-from tacit.retrieve.sides import Part, append_rows
 
 WEIGHTS = (0.0, 0.1, 0.2, 0.4, 0.7, 1.0, 1.5, 2.5, 5.0, 10.0)
 VECTORS = ("query_table_", "item_table_", "item_vectors_", "diagonal_", "items_")
-PAIRS = ("places_", "alpha_")
+PAIRS = ("buckets_", "alpha_")
 
 
 class HtrPairsRanker(CollectionRanker):
     """The residual form beside hashed pairs of words.
 
-    dim, gamma: of the vectors. n_places: of the hash table; 30 million leave few pairs of words to share a place.
-    longest: the pairs see so many of a row's heaviest words, since they cost the square of a text's length; None =
+    dim, gamma: of the vectors. n_buckets: of the hash table; 30 million leave few pairs of words to share a place.
+    max_words: the pairs see so many of a row's heaviest words, since they cost the square of a text's length; None =
     all. mu: None = chosen on validation. Rates and margins are those of the two models; `tune` chooses them.
 
-    Learned: the arrays of both models, mu_; epochs_ and pair_epochs_, the course of each.
+    Learned: the arrays of both models, mu_; epochs_ and pair_epochs_, the history of each.
     """
 
     _fitted: ClassVar = {
@@ -46,35 +46,38 @@ class HtrPairsRanker(CollectionRanker):
         "item_vectors_": "items dim",
         "diagonal_": "features",
         "items_": "items features",
-        "places_": "places",
+        "buckets_": "places",
         "alpha_": "",
         "mu_": "",
     }
     needs_pairs: ClassVar[bool] = True
+    _renamed: ClassVar = {"n_places": "n_buckets", "places_": "buckets_", "longest": "max_words"}
 
     def __init__(
         self,
         dim: int = 100,
         *,
         gamma: float = 1.0,
-        n_places: int = 30_000_000,
-        longest: int | None = 200,
+        n_buckets: int = 30_000_000,
+        max_words: int | None = 200,
         mu: float | None = None,
         n_epochs: int | None = None,
         tune: bool = False,
         seed: int = 0,
         threads: int | None = None,
     ) -> None:
-        self.dim, self.gamma, self.n_places, self.longest, self.mu = dim, gamma, n_places, longest, mu
+        self.dim, self.gamma, self.n_buckets, self.max_words, self.mu = dim, gamma, n_buckets, max_words, mu
         self.n_epochs, self.tune, self.seed, self.threads = n_epochs, tune, seed, threads
 
     def _fit(self, queries: Features, items: Features, pairs: Links | None, validation: Links | None) -> None:
-        for name in ("longest", "mu"):
+        for name in ("max_words", "mu"):
             if getattr(self, name) is not None:
-                check_number(name, getattr(self, name), low=name == "longest", whole=name == "longest")
+                check_number(name, getattr(self, name), low=name == "max_words", whole=name == "max_words")
         vectors, words = self._new_members()
-        vectors.fit(queries, items, pairs, validation, same=self._same)
-        words.fit(self._heaviest(queries), self._heaviest(items), pairs, validation, same=self._same)
+        vectors.fit(queries, items, pairs, validation, queries_are_items=self._queries_are_items)
+        words.fit(
+            self._heaviest(queries), self._heaviest(items), pairs, validation, queries_are_items=self._queries_are_items
+        )
         self._members = vectors, words
         self.query_table_, self.item_table_, self.diagonal_ = (
             vectors.query_table_,
@@ -82,16 +85,16 @@ class HtrPairsRanker(CollectionRanker):
             vectors.diagonal_,
         )
         self.items_, self.item_vectors_ = vectors.items_, vectors.item_vectors_
-        self.places_, self.alpha_ = words.places_, words.alpha_
+        self.buckets_, self.alpha_ = words.buckets_, words.alpha_
         self.epochs_, self.pair_epochs_ = vectors.epochs_, words.epochs_
-        lesson = make_lesson(pairs, validation, queries, items, self._same, self.seed)
-        self.mu_ = self._choose_mu(lesson) if self.mu is None else float(self.mu)
+        task = make_task(pairs, validation, queries, items, self._queries_are_items, self.seed)
+        self.mu_ = self._choose_mu(task) if self.mu is None else float(self.mu)
 
     def _new_members(self) -> tuple[EmbeddingRanker, HashedPairRanker]:
         how = {name: getattr(self, name) for name in ("n_epochs", "tune", "seed", "threads")}
         vectors = EmbeddingRanker(self.dim, items="residual", gamma=self.gamma, **how)
-        n_places = min(self.n_places, 4 * self.n_features_**2)  # of few words no pair would share a place anyway
-        return vectors, HashedPairRanker(max(n_places, self.n_features_), rate=1.0, **how)
+        n_buckets = min(self.n_buckets, 4 * self.n_features_**2)  # of few words no pair would share a place anyway
+        return vectors, HashedPairRanker(max(n_buckets, self.n_features_), rate=1.0, **how)
 
     @cached_property
     def _members(self) -> tuple[EmbeddingRanker, HashedPairRanker]:
@@ -106,9 +109,9 @@ class HtrPairsRanker(CollectionRanker):
 
     def _heaviest(self, rows: Features) -> sp.csr_array:
         """The words of each row that the pairs see."""
-        return sp.csr_array(rows) if self.longest is None else best_words(sp.csr_array(rows), self.longest)
+        return sp.csr_array(rows) if self.max_words is None else best_words(sp.csr_array(rows), self.max_words)
 
-    def _choose_mu(self, lesson: Lesson) -> float:
+    def _choose_mu(self, task: TrainingTask) -> float:
         """The weight with the least rank loss among those as good as the best within one standard error.
 
         The best of each query's first answers and the best of its last ones are different weights; MAP alone would
@@ -116,19 +119,19 @@ class HtrPairsRanker(CollectionRanker):
         """
         found = {}
         for self.mu_ in WEIGHTS:
-            found[self.mu_] = lesson.values(self)
-        best = max(found, key=lambda mu: found[mu][lesson.target].mean())
-        lost = {mu: found[best][lesson.target] - values[lesson.target] for mu, values in found.items()}
+            found[self.mu_] = task.values(self)
+        best = max(found, key=lambda mu: found[mu][task.target].mean())
+        lost = {mu: found[best][task.target] - values[task.target] for mu, values in found.items()}
         good = [mu for mu, loss in lost.items() if loss.mean() <= loss.std() / np.sqrt(len(loss))]
         return min(good, key=lambda mu: found[mu]["rank_loss"].mean()) if "rank_loss" in found[best] else best
 
-    def _make_parts(self) -> Sequence[Part]:
-        return [part for member in self._members for part in member._parts]
+    def _make_item_factors(self) -> Sequence[ItemFactors]:
+        return [part for member in self._members for part in member._item_factors]
 
-    def _query_sides(self, queries: Features) -> Sequence[Features]:
+    def _query_factors(self, queries: Features) -> Sequence[Features]:
         vectors, words = self._members
-        pairs = words._query_sides(self._heaviest(queries))
-        return [*vectors._query_sides(queries), *(np.float32(self.mu_) * side for side in pairs)]
+        pairs = words._query_factors(self._heaviest(queries))
+        return [*vectors._query_factors(queries), *(np.float32(self.mu_) * side for side in pairs)]
 
     def _terms(self, query: Features, a: int, b: int | None) -> list[Term]:
         vectors, words = self._members

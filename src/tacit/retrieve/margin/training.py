@@ -1,4 +1,4 @@
-"""The course of a training: epochs with a falling rate, the best of them kept, one way back when numbers run away."""
+"""The history of a training: epochs with a falling rate, the best of them kept, one way back when numbers run away."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from tacit.core import DivergedError, track
 from tacit.retrieve.margin.block_sgd import BlockTrainer
-from tacit.retrieve.margin.lessons import Lesson
+from tacit.retrieve.margin.tasks import TrainingTask
 
 LARGEST_BLOCK, LARGEST_TRIPLE_BLOCK = 64, 256  # a triple has two items, where a query has a pool of them
 MOST_DRAWN, FEWEST_DRAWN, DRAWN_SHARE = 1000, 100, 0.1
@@ -18,7 +18,7 @@ FEWEST_BLOCKS = 600  # a small training set is visited more often: too few steps
 FEWEST_EPOCHS = 8
 
 
-class Learned(Protocol):
+class TrainableState(Protocol):
     """What a trainer changes, and how it is put aside and taken back."""
 
     def start_epoch(self) -> None:
@@ -42,7 +42,7 @@ class Learned(Protocol):
         ...
 
 
-class Course(NamedTuple):
+class TrainingHistory(NamedTuple):
     """How a training went: its last rate, the best epoch (from 1), loss and measures of each epoch."""
 
     rate: float
@@ -52,13 +52,13 @@ class Course(NamedTuple):
 
 def run_epochs(
     trainer: BlockTrainer,
-    learned: Learned,
-    lesson: Lesson,
+    state: TrainableState,
+    task: TrainingTask,
     measure: Callable[[], dict[str, float]],
     rng: np.random.Generator,
     rate: float,
     n_epochs: int,
-) -> Course:
+) -> TrainingHistory:
     """Train and end in the best epoch; `measure` gives validation measures of the present state.
 
     The rate falls in a straight line to 0. The first time that numbers run away, the epoch is undone and the
@@ -68,22 +68,22 @@ def run_epochs(
     epochs: list[dict[str, float]] = []
     with trainer.running():
         for epoch in track(range(n_epochs), "training", n_epochs):
-            learned.start_epoch()
+            state.start_epoch()
             rates = rate * (1 - epoch / n_epochs), rate * (1 - (epoch + 1) / n_epochs)
-            loss = lesson.epoch(trainer, rng, rates)
-            if not learned.is_sound():
+            loss = task.epoch(trainer, rng, rates)
+            if not state.is_sound():
                 if halved or n_epochs == 1:
                     raise diverged(epoch + 1, rate, halved)
-                learned.go_back()
+                state.go_back()
                 rate, halved = rate / 2, True
                 continue
             found = measure()
             epochs.append({"epoch": epoch + 1, "loss": loss, **found})
-            if found[lesson.target] > best:
-                best, best_epoch = found[lesson.target], epoch + 1
-                learned.keep_best()
-    learned.take_best()
-    return Course(rate, best_epoch, epochs)
+            if found[task.target] > best:
+                best, best_epoch = found[task.target], epoch + 1
+                state.keep_best()
+    state.take_best()
+    return TrainingHistory(rate, best_epoch, epochs)
 
 
 def diverged(epoch: int, rate: float, halved: bool) -> DivergedError:

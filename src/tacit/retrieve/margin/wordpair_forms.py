@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from tacit.core import Features, StoreError, TacitError, check_number
 from tacit.kernels.wordpairs import add_identity
-from tacit.retrieve.margin.lessons import Lesson
+from tacit.retrieve.margin.tasks import TrainingTask
 from tacit.retrieve.margin.wordpair_sgd import PRIME, PairWeights, Pattern, Segments, csr_arrays
 from tacit.retrieve.margin.wordpairs import WordPairRanker
 
@@ -68,16 +68,17 @@ class FullPairRanker(WordPairRanker):
 
 
 class HashedPairRanker(WordPairRanker):
-    """Hash kernels: W in an array of n_places numbers; every pair of words has one of them, and others share it.
+    """Hash kernels: W in an array of n_buckets numbers; every pair of words has one of them, and others share it.
 
     identity: "learned" adds alpha I beside the table, so that equal words do not depend on luck; "none" does not.
     A third of a full matrix's rate: what a pair learns moves all pairs of its place, and rank loss pays for more.
     """
 
     identities = ("learned", "none")
+    _renamed: ClassVar = {"n_places": "n_buckets", "places_": "buckets_"}
     _fitted: ClassVar = {
         "items_": "items item_features",
-        "places_": "places",
+        "buckets_": "places",
         "alpha_": "",
         "best_epoch_": "",
         "rate_": "",
@@ -86,7 +87,7 @@ class HashedPairRanker(WordPairRanker):
 
     def __init__(
         self,
-        n_places: int = 6_000_000,
+        n_buckets: int = 6_000_000,
         *,
         identity: str = "learned",
         rate: float = 0.3,
@@ -99,32 +100,31 @@ class HashedPairRanker(WordPairRanker):
         super().__init__(
             identity=identity, rate=rate, margin=margin, n_epochs=n_epochs, tune=tune, seed=seed, threads=threads
         )
-        self.n_places = n_places
+        self.n_buckets = n_buckets
 
     def _check_params(self, queries: Features, items: Features) -> None:
         super()._check_params(queries, items)
         # With fewer places than item words, a row of W would share places with itself.
-        check_number("n_places", self.n_places, low=max(1, items.shape[1]), whole=True)
+        check_number("n_buckets", self.n_buckets, low=max(1, items.shape[1]), whole=True)
 
     def _first_weights(self) -> PairWeights:
-        return Segments.hashed(np.zeros(self.n_places, np.float32))
+        return Segments.hashed(np.zeros(self.n_buckets, np.float32))
 
     def _keep(self, weights: PairWeights, alpha: float) -> None:
-        self.places_, self.alpha_ = weights.numbers, alpha
+        self.buckets_, self.alpha_ = weights.numbers, alpha
 
     def _products(self, rows: sp.csr_array) -> sp.csr_array:
-        return _segment_products(Segments.hashed(self.places_), rows, self.items_.shape[1], self.alpha_)
+        return _segment_products(Segments.hashed(self.buckets_), rows, self.items_.shape[1], self.alpha_)
 
     def _weights_of(self, words: np.ndarray, item_words: np.ndarray) -> np.ndarray:
-        places = (words[:, None].astype(np.int64) * PRIME + item_words[None, :]) % len(self.places_)
-        return self.places_[places].astype(np.float64) + self.alpha_ * (words[:, None] == item_words[None, :])
+        places = (words[:, None].astype(np.int64) * PRIME + item_words[None, :]) % len(self.buckets_)
+        return self.buckets_[places].astype(np.float64) + self.alpha_ * (words[:, None] == item_words[None, :])
 
     def _check_loaded(self) -> None:
         super()._check_loaded()
-        if len(self.places_) != self.n_places or self.n_places < self.items_.shape[1]:
-            raise StoreError(
-                f"the table has {len(self.places_)} places, want {self.n_places}, for {self.items_.shape[1]} item words"
-            )
+        if len(self.buckets_) != self.n_buckets or self.n_buckets < self.items_.shape[1]:
+            found, n_words = len(self.buckets_), self.items_.shape[1]
+            raise StoreError(f"the table has {found} buckets, want {self.n_buckets}, for {n_words} item words")
 
 
 class SparsePairRanker(FullPairRanker):
@@ -158,13 +158,13 @@ class SparsePairRanker(FullPairRanker):
         super()._check_params(queries, items)
         check_number("per_row", self.per_row, low=1, whole=True)
 
-    def _train(self, rows: sp.csr_array, lesson: Lesson, n_epochs: int) -> None:
-        super()._train(rows, lesson, n_epochs)
+    def _train(self, rows: sp.csr_array, task: TrainingTask, n_epochs: int) -> None:
+        super()._train(rows, task, n_epochs)
         rng, stages = np.random.default_rng([self.seed, 1]), self._stages()
         pattern = Pattern.largest_of(self.weights_, stages[0], self.threads)
         for per_row in stages:
             pattern = pattern.thinned(per_row, self.threads)
-            trained, _ = self._run(pattern.copy, rows, lesson, rng, self.rate_ / 2, max(1, n_epochs // 4))
+            trained, _ = self._run(pattern.copy, rows, task, rng, self.rate_ / 2, max(1, n_epochs // 4))
             pattern = Pattern(pattern.columns, trained.numbers)
 
     def _stages(self) -> list[int]:

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from tacit.core import cut, map_blocks
 from tacit.kernels import blocks, wordpairs
-from tacit.retrieve.margin.block_sgd import BlockSettings, BlockTrainer, Comparison, FindPulls
+from tacit.retrieve.margin.block_sgd import BlockSettings, BlockTrainer, Comparison, FindGradients
 
 LARGEST = 1e6  # an honest weight stays below 100; NaN fails the comparison too
 HASHED_RUN = 1 << 14  # places of a hashed table that one owner has in turn
@@ -27,7 +27,7 @@ Over = Callable[[int, Callable[[int, int], None]], None]
 
 
 @dataclass(frozen=True)
-class Lessons:
+class BlockUpdate:
     """What the queries of a block have learned: a step over item words for each, and where it is not 0.
 
     rows, queries: all query rows, and which of them; index: postings of their words (`blocks.index_queries`).
@@ -51,12 +51,12 @@ class PairWeights(ABC):
         """out[b] += x_b W for the named rows, in parallel by `over`."""
 
     @abstractmethod
-    def learn(self, lessons: Lessons, rate: float, owner: int, n_owners: int) -> None:
+    def learn(self, update: BlockUpdate, rate: float, owner: int, n_owners: int) -> None:
         """W += rate * sum_b x_b step_b', in the part that this owner has."""
 
 
 class Segments(PairWeights):
-    """Pair (s, t) at place (s * stride + t) mod n_places of one array: a full matrix, or a hashed one."""
+    """Pair (s, t) at place (s * stride + t) mod n_buckets of one array: a full matrix, or a hashed one."""
 
     def __init__(self, places: np.ndarray, stride: int, run: int) -> None:
         self.numbers, self.stride, self.run = places, stride, run
@@ -80,12 +80,12 @@ class Segments(PairWeights):
 
         over(out.shape[1], add)
 
-    def learn(self, lessons: Lessons, rate: float, owner: int, n_owners: int) -> None:
+    def learn(self, update: BlockUpdate, rate: float, owner: int, n_owners: int) -> None:
         """Owners have runs of places in turn."""
-        words = lessons.rows.indptr, lessons.rows.indices, lessons.queries
-        steps = lessons.steps, lessons.touched, lessons.n_touched
+        words = update.rows.indptr, update.rows.indices, update.queries
+        steps = update.steps, update.touched, update.n_touched
         layout = np.float32(rate), self.stride, self.run, self.numbers
-        wordpairs.learn_segments(*words, *lessons.index, *steps, *layout, owner, n_owners)
+        wordpairs.learn_segments(*words, *update.index, *steps, *layout, owner, n_owners)
 
 
 class Pattern(PairWeights):
@@ -128,11 +128,11 @@ class Pattern(PairWeights):
 
         over(len(queries), add)
 
-    def learn(self, lessons: Lessons, rate: float, owner: int, n_owners: int) -> None:
+    def learn(self, update: BlockUpdate, rate: float, owner: int, n_owners: int) -> None:
         """An owner has whole rows."""
-        steps = lessons.steps, lessons.n_touched, np.float32(rate)
-        rows = csr_arrays(lessons.rows)
-        wordpairs.learn_pattern(*rows, lessons.queries, *steps, self.columns, self.numbers, owner, n_owners)
+        steps = update.steps, update.n_touched, np.float32(rate)
+        rows = csr_arrays(update.rows)
+        wordpairs.learn_pattern(*rows, update.queries, *steps, self.columns, self.numbers, owner, n_owners)
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ class PairSettings(BlockSettings):
 
 
 class WordPairTrainer(BlockTrainer):
-    """Changes weights and alpha in place, from what `first()` makes anew each time; its own `training.Learned`."""
+    """Changes weights and alpha in place, starting from `first()`; it is its own `TrainableState`."""
 
     settings: PairSettings
 
@@ -154,11 +154,11 @@ class WordPairTrainer(BlockTrainer):
         alpha: float,
         queries: sp.csr_array,
         items: sp.csr_array,
-        same: bool,
+        queries_are_items: bool,
         settings: PairSettings,
         threads: int | None = None,
     ) -> None:
-        super().__init__(items.shape[0], same, settings, threads)
+        super().__init__(items.shape[0], queries_are_items, settings, threads)
         self.weights, self.alpha, self.queries, self.items = first(), alpha, queries, items
         self._first = first, alpha
         self._comparison = Comparison(len(self._pool), settings.block)
@@ -171,17 +171,17 @@ class WordPairTrainer(BlockTrainer):
         self._aside: tuple[np.ndarray, float] | None = None
         self._is_best = False  # whether the present state is the best so far and not yet put aside
 
-    def _step(self, queries: np.ndarray, n_pool: int, find_pulls: FindPulls, rate: float) -> None:
-        """Project, score, find pulls, change the weights."""
+    def _step(self, queries: np.ndarray, n_pool: int, find_gradients: FindGradients, rate: float) -> None:
+        """Project, score, find gradients, change the weights."""
         rows, pool, n_queries = self.queries, self._pool[:n_pool], len(queries)
         blocks.index_queries(*csr_arrays(rows), queries, *self._index)
         self._vectors[:n_queries] = 0
         self.weights.add_products(rows, queries, self._vectors, self._over)
         self._over(n_queries, partial(self._add_identity, queries))
         self._over(n_pool, partial(self._score, pool, n_queries))
-        self._over(n_queries, partial(self._pull, pool, find_pulls))
-        lessons = Lessons(rows, queries, self._index, self._steps, self._touched, self._n_touched)
-        self._each_owner(lambda owner: self.weights.learn(lessons, rate, owner, self.n_threads))
+        self._over(n_queries, partial(self._find_gradients, pool, find_gradients))
+        update = BlockUpdate(rows, queries, self._index, self._steps, self._touched, self._n_touched)
+        self._each_owner(lambda owner: self.weights.learn(update, rate, owner, self.n_threads))
         if self.settings.learn_alpha:
             self.alpha += rate * self._alpha_step(queries)
         if self.settings.bar_diagonal:
@@ -194,14 +194,14 @@ class WordPairTrainer(BlockTrainer):
             wordpairs.add_identity(*csr_arrays(self.queries), queries, start, stop, alpha, self._vectors)
 
     def _score(self, pool: np.ndarray, n_queries: int, start: int, stop: int) -> None:
-        self._comparison.pulls[start:stop, :n_queries] = 0
+        self._comparison.gradients[start:stop, :n_queries] = 0
         scores = self._comparison.scores
         wordpairs.score_words(*csr_arrays(self.items), pool, start, stop, self._vectors, n_queries, scores)
 
-    def _pull(self, pool: np.ndarray, find_pulls: FindPulls, start: int, stop: int) -> None:
-        find_pulls(self._comparison, 1.0, start, stop)
-        learned = self._comparison.pulls, start, stop, self._steps, self._touched, self._n_touched
-        wordpairs.pull_words(*csr_arrays(self.items), pool, *learned)
+    def _find_gradients(self, pool: np.ndarray, find_gradients: FindGradients, start: int, stop: int) -> None:
+        find_gradients(self._comparison, 1.0, start, stop)
+        changed = self._comparison.gradients, start, stop, self._steps, self._touched, self._n_touched
+        wordpairs.word_steps(*csr_arrays(self.items), pool, *changed)
 
     def _alpha_step(self, queries: np.ndarray) -> float:
         """Mean over the block of x_b . step_b: every query moves this one number, so their sum would throw it about."""

@@ -18,10 +18,10 @@ import scipy.sparse as sp
 from tacit.core import Features, Links, StoreError, TacitError, check_choice, check_number
 from tacit.retrieve.base import CollectionRanker
 from tacit.retrieve.explanation import Term, difference, sparse_row
-from tacit.retrieve.margin.lessons import Lesson, make_lesson
+from tacit.retrieve.factors import ItemFactors, append_rows, make_factors
+from tacit.retrieve.margin.tasks import TrainingTask, make_task
 from tacit.retrieve.margin.training import block_for, choose_rate_and_margin, epochs_for, n_drawn_for, run_epochs
 from tacit.retrieve.margin.wordpair_sgd import PairSettings, PairWeights, WordPairTrainer
-from tacit.retrieve.sides import Part, append_rows, part_of
 
 MARGINS = (0.1, 0.2, 0.4)
 
@@ -56,13 +56,13 @@ class WordPairRanker(CollectionRanker):
         self, queries: Features, items: Features, pairs: Links | np.ndarray | None, validation: Links | None
     ) -> None:
         self._check_params(queries, items)
-        lesson = make_lesson(pairs, validation, queries, items, self._same, self.seed)
+        task = make_task(pairs, validation, queries, items, self._queries_are_items, self.seed)
         self.items_, rows = sp.csr_array(items), sp.csr_array(queries)
-        n_epochs = self.n_epochs or epochs_for(lesson.n_visits)
+        n_epochs = self.n_epochs or epochs_for(task.n_visits)
         self.rate_, self.margin_ = float(self.rate), float(self.margin)
         if self.tune:
-            self._tune(rows, lesson, max(2, n_epochs // 3))
-        self._train(rows, lesson, n_epochs)
+            self._tune(rows, task, max(2, n_epochs // 3))
+        self._train(rows, task, n_epochs)
 
     def _check_params(self, queries: Features, items: Features) -> None:
         check_choice("identity", self.identity, self.identities)
@@ -77,50 +77,50 @@ class WordPairRanker(CollectionRanker):
                 'want one for both, or identity="none"'
             )
 
-    def _tune(self, rows: sp.csr_array, lesson: Lesson, n_epochs: int) -> None:
+    def _tune(self, rows: sp.csr_array, task: TrainingTask, n_epochs: int) -> None:
         def value(rate: float, margin: float) -> float:
             self.rate_, self.margin_ = rate, margin
-            self._train(rows, lesson, n_epochs)
-            return max(epoch[lesson.target] for epoch in self.epochs_)
+            self._train(rows, task, n_epochs)
+            return max(epoch[task.target] for epoch in self.epochs_)
 
         rates = [factor * self.rate for factor in (0.5, 1.0, 2.0)]
         self.rate_, self.margin_ = choose_rate_and_margin(value, rates, MARGINS, self.margin)
 
-    def _train(self, rows: sp.csr_array, lesson: Lesson, n_epochs: int) -> None:
+    def _train(self, rows: sp.csr_array, task: TrainingTask, n_epochs: int) -> None:
         """Learn the weights from their start."""
         rng = np.random.default_rng(self.seed)
         self.epochs_: list[dict[str, float]] = []
-        _, self.rate_ = self._run(self._first_weights, rows, lesson, rng, self.rate_, n_epochs)
+        _, self.rate_ = self._run(self._first_weights, rows, task, rng, self.rate_, n_epochs)
 
     def _run(
         self,
         first: Callable[[], PairWeights],
         rows: sp.csr_array,
-        lesson: Lesson,
+        task: TrainingTask,
         rng: np.random.Generator,
         rate: float,
         n_epochs: int,
     ) -> tuple[PairWeights, float]:
         """Train weights and become the ranker of their best epoch; return them, and the rate if it had to be halved."""
         settings = PairSettings(
-            block=block_for(lesson.n_visits),
+            block=block_for(task.n_visits),
             n_drawn=n_drawn_for(self.items_.shape[0]),
             margin=self.margin_,
             learn_alpha=self.identity == "learned",
             bar_diagonal=self.identity == "barred",
         )
         alpha = 1.0 if self.identity == "learned" else 0.0
-        trainer = WordPairTrainer(first, alpha, rows, self.items_, self._same, settings, self.threads)
+        trainer = WordPairTrainer(first, alpha, rows, self.items_, self._queries_are_items, settings, self.threads)
 
         def measure() -> dict[str, float]:
             self._keep(trainer.weights, trainer.alpha)
-            return lesson.measure(self)
+            return task.measure(self)
 
-        course, n_before = run_epochs(trainer, trainer, lesson, measure, rng, rate, n_epochs), len(self.epochs_)
-        self.epochs_ += [epoch | {"epoch": n_before + epoch["epoch"]} for epoch in course.epochs]
-        self.best_epoch_ = n_before + course.best_epoch
+        history, n_before = run_epochs(trainer, trainer, task, measure, rng, rate, n_epochs), len(self.epochs_)
+        self.epochs_ += [epoch | {"epoch": n_before + epoch["epoch"]} for epoch in history.epochs]
+        self.best_epoch_ = n_before + history.best_epoch
         self._keep(trainer.weights, trainer.alpha)
-        return trainer.weights, course.rate
+        return trainer.weights, history.rate
 
     @abstractmethod
     def _first_weights(self) -> PairWeights:
@@ -138,10 +138,10 @@ class WordPairRanker(CollectionRanker):
     def _weights_of(self, words: np.ndarray, item_words: np.ndarray) -> np.ndarray:
         """W + alpha I for some words of each side, float64."""
 
-    def _make_parts(self) -> Sequence[Part]:
-        return [part_of(self.items_)]
+    def _make_item_factors(self) -> Sequence[ItemFactors]:
+        return [make_factors(self.items_)]
 
-    def _query_sides(self, queries: Features) -> Sequence[Features]:
+    def _query_factors(self, queries: Features) -> Sequence[Features]:
         return [self._products(sp.csr_array(queries))]
 
     def _terms(self, query: Features, a: int, b: int | None) -> list[Term]:

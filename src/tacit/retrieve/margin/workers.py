@@ -11,15 +11,15 @@ from typing import Self
 Work = Callable[[int], None]
 
 
-class Crew:
+class WorkerPool:
     """Runs work(part) for many parts; work should spend its time in loops that release the GIL.
 
     Whoever is free takes the next part. A phase may last less than a millisecond, so meeting has to be cheap: one
     queue of tasks for each helper, and one for all their answers.
 
     >>> found = [0, 0, 0]
-    >>> with Crew(2) as crew:
-    ...     crew.run(lambda part: found.__setitem__(part, part + 1), 3)
+    >>> with WorkerPool(2) as workers:
+    ...     workers.run(lambda part: found.__setitem__(part, part + 1), 3)
     >>> found
     [1, 2, 3]
     """

@@ -16,7 +16,7 @@ from tacit.kernels.scoring import add_dense_scores, add_sparse_scores
 
 
 @dataclass(frozen=True)
-class SparsePart:
+class SparseFactors:
     """Items by the postings of each word (items by words, CSC); score = x . y_i."""
 
     postings: sp.csc_array
@@ -34,7 +34,7 @@ class SparsePart:
 
 
 @dataclass(frozen=True)
-class DensePart:
+class DenseFactors:
     """Items as vectors (n_items, dim); score = u . v_i."""
 
     items: np.ndarray
@@ -49,19 +49,19 @@ class DensePart:
         add_dense_scores(np.ascontiguousarray(queries, np.float32), self.items, out)
 
 
-Part = SparsePart | DensePart
+ItemFactors = SparseFactors | DenseFactors
 
 
-def part_scores(part: Part, side: Features) -> np.ndarray:
+def factor_scores(part: ItemFactors, side: Features) -> np.ndarray:
     """Scores by one part alone, float32 (n_queries, n_items)."""
     out = np.zeros((side.shape[0], part.n_items), np.float32)
     part.add_scores(side, out)
     return out
 
 
-def part_of(items: Features) -> Part:
+def make_factors(items: Features) -> ItemFactors:
     """The part that fits the form of the items."""
-    return DensePart(items) if isinstance(items, np.ndarray) else SparsePart(items.tocsc())
+    return DenseFactors(items) if isinstance(items, np.ndarray) else SparseFactors(items.tocsc())
 
 
 def append_rows(items: Features, more: Features) -> Features:
@@ -76,5 +76,5 @@ def append_rows(items: Features, more: Features) -> Features:
 def project(rows: Features, table: np.ndarray) -> np.ndarray:
     """rows @ table (n_features, dim), each row with the same bits alone as among others."""
     if isinstance(rows, np.ndarray):
-        return part_scores(DensePart(np.ascontiguousarray(table.T)), rows)
+        return factor_scores(DenseFactors(np.ascontiguousarray(table.T)), rows)
     return rows @ table

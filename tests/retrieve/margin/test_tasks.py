@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 from tacit.core import Links, TacitError
 from tacit.retrieve.margin.embedding import EmbeddingRanker
-from tacit.retrieve.margin.lessons import PairLesson, TripleLesson, make_lesson
+from tacit.retrieve.margin.tasks import PairTask, TripleTask, make_task
 
 N = 12
 ROWS = np.random.default_rng(0).random((N, 5)).astype(np.float32)
@@ -32,47 +32,47 @@ def ring():
     return links(*[(i, (i + 1) % N) for i in range(N)], *[(i, (i + 2) % N) for i in range(N)])
 
 
-def lesson_on(pairs, validation=None, same=True, seed=0, queries=ROWS, items=ROWS):
-    return make_lesson(pairs, validation, queries, items, same, seed)
+def task_on(pairs, validation=None, queries_are_items=True, seed=0, queries=ROWS, items=ROWS):
+    return make_task(pairs, validation, queries, items, queries_are_items, seed)
 
 
 def test_pairs_are_split_by_query_and_nothing_is_lost():
-    lesson = lesson_on(ring())
-    assert isinstance(lesson, PairLesson)
-    trained = lesson.pairs.toarray() > 0
+    task = task_on(ring())
+    assert isinstance(task, PairTask)
+    trained = task.pairs.toarray() > 0
     held = np.flatnonzero(~trained.any(axis=1))
     assert len(held) == 1
-    assert lesson.n_visits == N - 1
-    assert np.array_equal(lesson.held.queries, ROWS[held])
+    assert task.n_visits == N - 1
+    assert np.array_equal(task.held.queries, ROWS[held])
     both = trained.copy()
-    both[held] |= lesson.held.relevant.toarray()
+    both[held] |= task.held.relevant.toarray()
     assert np.array_equal(both, ring().to_csr().toarray() > 0)
-    assert lesson.held.excluded.indices.tolist() == held.tolist()  # no candidate for itself
+    assert task.held.excluded.indices.tolist() == held.tolist()  # no candidate for itself
 
 
 def test_another_seed_holds_out_another_query():
-    held = {lesson_on(ring(), seed=seed).held.queries.tobytes() for seed in range(6)}
+    held = {task_on(ring(), seed=seed).held.queries.tobytes() for seed in range(6)}
     assert len(held) > 1
-    assert lesson_on(ring(), seed=3).held.queries.tobytes() == lesson_on(ring(), seed=3).held.queries.tobytes()
+    assert task_on(ring(), seed=3).held.queries.tobytes() == task_on(ring(), seed=3).held.queries.tobytes()
 
 
 def test_given_validation_leaves_all_pairs_for_training():
     validation = links((0, 5), (3, 7), (3, 8))
-    lesson = lesson_on(ring(), validation)
-    assert lesson.n_visits == N
-    assert np.array_equal(lesson.held.queries, ROWS[[0, 3]])
-    assert lesson.held.relevant.toarray().nonzero()[1].tolist() == [5, 7, 8]
-    assert lesson.held.excluded.toarray().nonzero()[1].tolist() == [0, 1, 2, 3, 4, 5]  # itself and what is known
+    task = task_on(ring(), validation)
+    assert task.n_visits == N
+    assert np.array_equal(task.held.queries, ROWS[[0, 3]])
+    assert task.held.relevant.toarray().nonzero()[1].tolist() == [5, 7, 8]
+    assert task.held.excluded.toarray().nonzero()[1].tolist() == [0, 1, 2, 3, 4, 5]  # itself and what is known
 
 
 def test_links_to_oneself_teach_nothing_where_items_are_the_queries():
     selves = links(*[(i, i) for i in range(N)])
     together = Links(*[np.concatenate(p) for p in zip(_ends(ring()), _ends(selves), strict=True)], N, N)
-    assert np.array_equal(lesson_on(together).pairs.toarray(), lesson_on(ring()).pairs.toarray())
-    assert lesson_on(together, links((0, 5)), same=False).pairs.toarray().trace() == N
+    assert np.array_equal(task_on(together).pairs.toarray(), task_on(ring()).pairs.toarray())
+    assert task_on(together, links((0, 5)), queries_are_items=False).pairs.toarray().trace() == N
     for validation in (None, links((0, 5))):
         with pytest.raises(TacitError):
-            lesson_on(selves, validation)
+            task_on(selves, validation)
 
 
 def _ends(pairs):
@@ -80,35 +80,35 @@ def _ends(pairs):
 
 
 def test_validation_links_to_oneself_are_passed_over():
-    lesson = lesson_on(ring(), links((0, 5), (0, 0), (4, 4)))
+    task = task_on(ring(), links((0, 5), (0, 0), (4, 4)))
     scores = np.zeros((N, N))
     scores[:, 5] = 1
-    assert lesson.measure(Given(ROWS, scores)) == {"MAP": 1.0, "rank_loss": 0.0}
+    assert task.measure(Given(ROWS, scores)) == {"MAP": 1.0, "rank_loss": 0.0}
 
 
 def test_repeated_pairs_add_up_and_weights_are_kept():
     pairs = links((0, 1), (0, 1), (0, 2), (1, 3), weights=(1, 2, 0.5, 4))
-    found = lesson_on(pairs, links((5, 6))).pairs
+    found = task_on(pairs, links((5, 6))).pairs
     assert found[[0]].toarray()[0, :3].tolist() == [0, 3, 0.5]
     assert found[[1]].toarray()[0, 3] == 4
 
 
 def test_pairs_are_measured_over_all_candidates():
     """Query 0: known 1 and 2 and itself are out; 5 stands second and 7 fourth of the nine others."""
-    lesson = lesson_on(ring(), links((0, 5), (0, 7)))
+    task = task_on(ring(), links((0, 5), (0, 7)))
     scores = np.zeros((N, N))
     scores[0, [0, 1, 2, 4, 5, 6, 7]] = [9, 9, 9, 8, 7, 6, 5]
-    found = lesson.measure(Given(ROWS, scores))
+    found = task.measure(Given(ROWS, scores))
     assert found == pytest.approx({"MAP": (1 / 2 + 2 / 4) / 2, "rank_loss": 3 / 14})
-    assert lesson.target == "MAP"
+    assert task.target == "MAP"
 
 
 def test_measures_are_means_over_queries():
-    lesson = lesson_on(ring(), links((0, 5), (1, 6)))
+    task = task_on(ring(), links((0, 5), (1, 6)))
     scores = np.zeros((N, N))
     scores[0, 5] = scores[1, 7] = 2
     scores[1, 6] = 1
-    found = lesson.measure(Given(ROWS, scores))
+    found = task.measure(Given(ROWS, scores))
     assert found == pytest.approx({"MAP": (1 + 1 / 2) / 2, "rank_loss": 1 / 8 / 2})
 
 
@@ -120,12 +120,12 @@ def triples_of(n=40, seed=0):
 
 def test_triples_are_split_and_nothing_is_lost():
     triples = triples_of()
-    lesson = lesson_on(triples)
-    assert isinstance(lesson, TripleLesson)
-    assert (len(lesson.triples), len(lesson.held), lesson.n_visits) == (38, 2, 38)
-    together = np.concatenate([lesson.triples, lesson.held])
+    task = task_on(triples)
+    assert isinstance(task, TripleTask)
+    assert (len(task.triples), len(task.held), task.n_visits) == (38, 2, 38)
+    together = np.concatenate([task.triples, task.held])
     assert sorted(map(tuple, together.tolist())) == sorted(map(tuple, triples.tolist()))
-    two = lesson_on(triples[:2])
+    two = task_on(triples[:2])
     assert (len(two.triples), len(two.held)) == (1, 1)
 
 
@@ -133,8 +133,8 @@ def test_triples_are_measured_by_order_with_ties_half():
     scores = np.zeros((N, N))
     scores[2, [3, 4]] = 1, 2
     held = np.array([(2, 4, 3), (2, 3, 4), (2, 3, 5), (2, 0, 1)] * 40)
-    lesson = TripleLesson(held, held, ROWS)
-    assert lesson.measure(Given(ROWS, scores)) == {"accuracy": (1 + 0 + 1 + 0.5) / 4}
+    task = TripleTask(held, held, ROWS)
+    assert task.measure(Given(ROWS, scores)) == {"accuracy": (1 + 0 + 1 + 0.5) / 4}
 
 
 @pytest.mark.parametrize("dtype", [np.int32, np.uint8, np.int64])
@@ -160,7 +160,7 @@ def test_triples_of_any_whole_numbers_train(dtype):
 )
 def test_refuses_triples_that_cannot_be(triples, message):
     with pytest.raises(TacitError, match=message):
-        lesson_on(triples)
+        task_on(triples)
 
 
 @pytest.mark.parametrize(

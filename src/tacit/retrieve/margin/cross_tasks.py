@@ -15,8 +15,8 @@ import scipy.sparse as sp
 from tacit.retrieve.base import CollectionRanker
 from tacit.retrieve.margin.block_sgd import BlockTrainer
 from tacit.retrieve.margin.embedding import START
-from tacit.retrieve.margin.embedding_sgd import EmbeddingTrainer, Sides, Tables
-from tacit.retrieve.margin.lessons import Lesson, PairLesson
+from tacit.retrieve.margin.embedding_sgd import EmbeddingTrainer, Tables, TrainingRows
+from tacit.retrieve.margin.tasks import PairTask, TrainingTask
 from tacit.retrieve.margin.training import FEWEST_EPOCHS, block_for
 
 SHARES = ("none", "both", "target")
@@ -24,7 +24,7 @@ N_ROUNDS = 16
 
 
 class SecondTask:
-    """The task of links between the items, on the items' table of a first trainer; it puts aside both (`Learned`)."""
+    """The task of links between the items, on the items' table of a first trainer; the `TrainableState` of both."""
 
     def __init__(
         self, share: str, items: sp.csr_array, pairs: sp.csr_array, first: EmbeddingTrainer, rng: np.random.Generator
@@ -36,8 +36,8 @@ class SecondTask:
         settings = first.settings.__class__(
             **vars(first.settings) | {"block": block_for(int(np.count_nonzero(np.diff(pairs.indptr))))}
         )
-        sides = Sides(items, items, items, items, same=True)
-        self.trainer = EmbeddingTrainer(self._tables(), sides, settings, first.n_threads)
+        data = TrainingRows(items, items, items, items, queries_are_items=True)
+        self.trainer = EmbeddingTrainer(self._tables(), data, settings, first.n_threads)
 
     def _tables(self) -> Tables:
         tables = self.first.tables
@@ -75,23 +75,23 @@ class SecondTask:
 
 
 @dataclass(frozen=True)
-class TaughtInTurn:
-    """A lesson on pairs whose epochs also visit a second task; it is judged on the first alone."""
+class AlternatingTasks:
+    """A task on pairs whose epochs also visit a second task; it is judged on the first alone."""
 
-    lesson: Lesson
+    task: TrainingTask
     second: SecondTask
     n_epochs: int
-    target: ClassVar[str] = PairLesson.target
+    target: ClassVar[str] = PairTask.target
 
     @property
     def n_visits(self) -> int:
         """Queries of the first task."""
-        return self.lesson.n_visits
+        return self.task.n_visits
 
     def epoch(self, trainer: BlockTrainer, rng: np.random.Generator, rates: tuple[float, float]) -> float:
         """Visit every query of the first task once, and items of the second in between; mean loss of the first."""
-        assert isinstance(self.lesson, PairLesson)
-        first = rng.permutation(filled_rows(self.lesson.pairs))
+        assert isinstance(self.task, PairTask)
+        first = rng.permutation(filled_rows(self.task.pairs))
         second = rng.permutation(filled_rows(self.second.pairs))
         second = second[: round(len(second) * min(1.0, FEWEST_EPOCHS / self.n_epochs))]
         n_rounds = max(1, min(N_ROUNDS, len(first) // trainer.settings.block))
@@ -101,17 +101,17 @@ class TaughtInTurn:
                 zip(np.array_split(first, n_rounds), np.array_split(second, n_rounds), strict=True)
             ):
                 low, high = (start + (stop - start) * place / n_rounds for place in (number, number + 1))
-                total += len(some) * trainer.epoch_on_pairs(only_rows(self.lesson.pairs, some), rng, (low, high))
+                total += len(some) * trainer.epoch_on_pairs(only_rows(self.task.pairs, some), rng, (low, high))
                 self.second.visit(others, rng, (low, high))
         return total / max(1, len(first))
 
     def values(self, ranker: CollectionRanker) -> dict[str, np.ndarray]:
-        """Of the first lesson."""
-        return self.lesson.values(ranker)
+        """Of the first task."""
+        return self.task.values(ranker)
 
     def measure(self, ranker: CollectionRanker) -> dict[str, float]:
         """Measures of the first task."""
-        return self.lesson.measure(ranker)
+        return self.task.measure(ranker)
 
 
 def filled_rows(pairs: sp.csr_array) -> np.ndarray:

@@ -1,6 +1,6 @@
 """What a learned ranker is trained and judged on: pairs with negatives drawn, or given triples.
 
-A lesson runs an epoch on its training part and measures a ranker on its validation part.
+A task runs an epoch on its training part and measures a ranker on its validation part.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tacit.retrieve.base import CollectionRanker
 
 
-class Lesson(Protocol):
+class TrainingTask(Protocol):
     """One way of teaching; `target` names the validation measure that decides, higher is better."""
 
     target: ClassVar[str]
@@ -43,7 +43,7 @@ class Lesson(Protocol):
 
 
 @dataclass(frozen=True)
-class PairLesson:
+class PairTask:
     """Pairs of a query and an item that answers it; everything else may be drawn as a negative."""
 
     pairs: sp.csr_array
@@ -70,7 +70,7 @@ class PairLesson:
 
 
 @dataclass(frozen=True)
-class TripleLesson:
+class TripleTask:
     """(query, better, worse) rows; nothing is known of other items, so none is drawn."""
 
     triples: np.ndarray
@@ -106,28 +106,28 @@ def _means(values: dict[str, np.ndarray]) -> dict[str, float]:
     return {name: float(found.mean()) for name, found in values.items()}
 
 
-def make_lesson(
+def make_task(
     pairs: Links | np.ndarray | None,
     validation: Links | None,
     queries: Features,
     items: Features,
-    same: bool,
+    queries_are_items: bool,
     seed: int,
-) -> Lesson:
-    """The lesson that the pairs or triples mean, with a validation part set aside where none is given."""
+) -> TrainingTask:
+    """The task that the pairs or triples mean, with a validation part set aside where none is given."""
     if isinstance(pairs, np.ndarray):
         if validation is not None:
             raise TacitError("triples set a part of themselves aside for validation; give no validation pairs")
-        return _triple_lesson(pairs, queries, items, seed)
-    train = _checked_pairs("pairs", pairs, queries, items, same)
+        return _triple_task(pairs, queries, items, seed)
+    train = _checked_pairs("pairs", pairs, queries, items, queries_are_items)
     if validation is None:
         train, held = hold_out(train, seed=seed)
     else:
-        held = _checked_pairs("validation", validation, queries, items, same)
-    return PairLesson(train.to_csr(), held_out_queries(queries, held, train, same))
+        held = _checked_pairs("validation", validation, queries, items, queries_are_items)
+    return PairTask(train.to_csr(), held_out_queries(queries, held, train, queries_are_items))
 
 
-def _checked_pairs(name: str, pairs: object, queries: Features, items: Features, same: bool) -> Links:
+def _checked_pairs(name: str, pairs: object, queries: Features, items: Features, queries_are_items: bool) -> Links:
     """The pairs that can teach: of the right numbers of rows, and no document as the answer to itself."""
     if pairs is not None and not isinstance(pairs, Links):
         raise TacitError(f"{name} is a {type(pairs).__name__}, want Links or an array of triples")
@@ -136,14 +136,14 @@ def _checked_pairs(name: str, pairs: object, queries: Features, items: Features,
             f"{name} join {pairs.n_sources} queries to {pairs.n_targets} items, "
             f"the features have {queries.shape[0]} and {items.shape[0]} rows; want the same numbers"
         )
-    if pairs is not None and same:
+    if pairs is not None and queries_are_items:
         pairs = pairs.take(pairs.sources != pairs.targets)
     if pairs is None or not len(pairs):
         raise TacitError(f"there is no positive pair in {name}, want links, judged queries, pairs or clicks")
     return pairs
 
 
-def _triple_lesson(triples: np.ndarray, queries: Features, items: Features, seed: int) -> TripleLesson:
+def _triple_task(triples: np.ndarray, queries: Features, items: Features, seed: int) -> TripleTask:
     if triples.ndim != 2 or triples.shape[1] != 3 or not np.issubdtype(triples.dtype, np.integer) or len(triples) < 2:
         raise TacitError(
             f"triples are {triples.dtype} of shape {triples.shape}, want 2 or more rows (query, better, worse)"
@@ -161,4 +161,4 @@ def _triple_lesson(triples: np.ndarray, queries: Features, items: Features, seed
     order = rng.permutation(len(triples))
     n_held = max(1, round(0.05 * len(triples)))
     whole = triples.astype(np.int64)
-    return TripleLesson(whole[order[n_held:]], whole[order[:n_held]], queries)
+    return TripleTask(whole[order[n_held:]], whole[order[:n_held]], queries)
