@@ -8,6 +8,8 @@ import os
 import re
 import subprocess
 import sys
+from argparse import ArgumentParser
+from collections.abc import Iterator
 from pathlib import Path
 
 os.environ.pop("TACIT_DATA", None)  # its value would stand in the help as a default
@@ -21,11 +23,18 @@ ROOT = Path(__file__).parent.parent
 def command_line_page() -> str:
     """The help of the program, then of every command."""
     parser = build_parser()
-    commands = parser._subparsers._group_actions[0].choices
     parts = ["# The command line", "", "Written by `make docs` from the help texts.", ""]
-    for title, helped in [("tacit", parser), *((f"tacit {name}", command) for name, command in commands.items())]:
-        parts += [f"## {title}", "", "```text", helped.format_help().rstrip(), "```", ""]
+    for helped in with_commands(parser):
+        parts += [f"## {helped.prog}", "", "```text", helped.format_help().rstrip(), "```", ""]
     return "\n".join(parts).rstrip() + "\n"
+
+
+def with_commands(parser: ArgumentParser) -> Iterator[ArgumentParser]:
+    """The parser, then those of its commands and of theirs."""
+    yield parser
+    if parser._subparsers is not None:
+        for command in parser._subparsers._group_actions[0].choices.values():
+            yield from with_commands(command)
 
 
 def with_transcript(readme: str) -> str:

@@ -57,7 +57,11 @@ class TestReadQrels:
             ("", r"file\.txt: holds no judgments"),
             ("query-id\tcorpus-id\tscore\n", r"file\.txt: holds no judgments"),
             ("q 0 a\n", ":1: 3 columns, want query 0 document grade"),
-            ("q 0 a 1\nq 0 b 1 x\n", ":2: 5 columns"),
+            ("q 0 a 1\nq 0 b 1 x\n", ":2: probability is 'x', want a number above 0 and at most 1"),
+            ("q 0 a 1 0\n", ":1: probability is '0', want"),
+            ("q 0 a 1 1.5\n", ":1: probability is '1.5', want"),
+            ("q 0 a 1 nan\n", ":1: probability is 'nan', want"),
+            ("q 0 a 1 1 1\n", ":1: 6 columns, want"),
             ("q 0 a x\n", ":1: grade is 'x', want a finite number"),
             ("q 0 a nan\n", ":1: grade is 'nan'"),
             ("q 0 a inf\n", ":1: grade is 'inf'"),
@@ -213,3 +217,37 @@ class TestCheckKnown:
     def test_queries_are_renumbered(self):
         kept = check_known(self.judgments, collection("r", "s"), collection("a", "x"), skip_unknown=True)
         assert kept.to_dict() == {"r": {"a": 0.0}, "s": {"x": 1.0}}
+
+
+class TestProbabilities:
+    def test_a_fifth_column_is_the_probability(self, stored, tmp_path):
+        judgments = read_qrels(stored("q1 0 a 2 0.25\nq1 0 b 0\nq2 0 a -1 0.5\nq2 0 c 1 1\n"))
+        np.testing.assert_array_equal(judgments.probability, [0.25, np.nan, 1])
+        write_qrels(judgments, tmp_path / "again.txt")
+        assert (tmp_path / "again.txt").read_text() == "q1 0 a 2 0.25\nq1 0 b 0\nq2 0 c 1 1.0\n"
+
+    def test_without_a_fifth_column_there_are_none(self, stored):
+        assert read_qrels(stored("q1 0 a 2\n")).probability is None
+
+    def test_they_stay_with_their_pairs(self, stored):
+        judgments = read_qrels(stored("q1 0 a 2 0.25\nq2 0 b 0 0.5\nq1 0 c 0 0.75\n"))
+        kept = check_known(judgments, collection("q1"), collection("c", "b"), skip_unknown=True)
+        assert (kept.to_dict(), kept.probability.tolist()) == ({"q1": {"c": 0.0}}, [0.75])
+
+    @pytest.mark.parametrize("wrong", [[0.0], [1.5], [-1.0], [0.5, 0.5]])
+    def test_wrong_ones_are_refused(self, wrong):
+        with pytest.raises(TacitError, match="probability must have one entry per pair"):
+            Judgments(["q"], ["a"], np.array([0]), np.array([0]), np.array([1.0]), np.array(wrong))
+
+
+@pytest.mark.parametrize("form", ["qrels", "beir", "letor"])
+def test_every_form_of_judgments_is_read_again(tmp_path, form):
+    query = np.array([0, 1, 0])
+    judgments = Judgments(["q1", "q2"], ["a", "b"], query, np.array([0, 0, 1]), np.array([2.0, 0.5, 0]))
+    write_qrels(judgments, tmp_path / "file", form=form)
+    assert read_qrels(tmp_path / "file").to_dict() == judgments.to_dict()
+
+
+def test_a_query_id_that_letor_cannot_carry(tmp_path):
+    with pytest.raises(TacitError, match="query id 'a#b' holds '#'"):
+        write_qrels(Judgments.from_dict({"a#b": {"a": 1}}), tmp_path / "file", form="letor")

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from tacit import __version__
-from tacit.app import demo, evaluate, export, features, fit, learning_curve, rank, reproduce, search
+from tacit.app import demo, evaluate, export, features, fit, judgments, learning_curve, rank, reproduce, search
 
 COMMANDS = {
     "demo": demo,
@@ -25,6 +25,7 @@ COMMANDS = {
     "learning-curve": learning_curve,
     "export": export,
     "evaluate": evaluate,
+    "judgments": judgments,
     "reproduce": reproduce,
 }
 

@@ -19,6 +19,8 @@ from tacit.core.errors import TacitError
 class Judgments:
     """Grades of query-document pairs; grade >= 1 is relevant unless a measure says otherwise.
 
+    `probability`, if given, is that with which each pair was chosen to be judged; NaN where unknown.
+
     >>> j = Judgments.from_dict({"q1": {"a": 2, "b": 0}})
     >>> len(j), j.query_ids, j.to_dict()
     (2, ['q1'], {'q1': {'a': 2.0, 'b': 0.0}})
@@ -29,9 +31,13 @@ class Judgments:
     query: np.ndarray
     doc: np.ndarray
     grade: np.ndarray
+    probability: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         _check_columns(self, "grade")
+        chance = self.probability
+        if chance is not None and (len(chance) != len(self.query) or ((chance <= 0) | (chance > 1)).any()):
+            raise TacitError("probability must have one entry per pair, each NaN or above 0 and at most 1")
 
     def __len__(self) -> int:
         return len(self.query)
@@ -44,6 +50,19 @@ class Judgments:
     def to_dict(self) -> dict[str, dict[str, float]]:
         """`{query: {document: grade}}`, in the order of the columns."""
         return _nested(self, self.grade)
+
+    def select(self, queries: np.ndarray, pairs: np.ndarray) -> Judgments:
+        """The pairs and queries that the masks keep, and only the documents that still occur."""
+        query_row = np.cumsum(queries) - 1
+        docs, doc = np.unique(self.doc[pairs], return_inverse=True)
+        return Judgments(
+            [self.query_ids[row] for row in np.flatnonzero(queries).tolist()],
+            [self.doc_ids[row] for row in docs.tolist()],
+            query_row[self.query[pairs]],
+            doc,
+            self.grade[pairs],
+            None if self.probability is None else self.probability[pairs],
+        )
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,13 @@
 """Judgments (qrels) and runs in the forms of TREC, BEIR and LETOR.
 
-    qrels   query 0 document grade            columns between blanks
+    qrels   query 0 document grade [probability]   columns between blanks
     BEIR    query-id corpus-id score          columns between tabs, under a header of these names
     LETOR   grade qid:query 1:value ... #docid = document
     run     query Q0 document rank score tag  columns between blanks
 
 The first line tells the three forms of judgments apart. A negative grade says "not judged": the pair
-is left out, its query stays. A run is ordered by its scores; the rank column is checked and not used.
+is left out, its query stays. The probability is that with which the pair was chosen to be judged. A run is
+ordered by its scores; the rank column is checked and not used.
 """
 
 from __future__ import annotations
@@ -18,12 +19,13 @@ from itertools import chain
 
 import numpy as np
 
-from tacit.core import Collection, DataError, Judgments, Run, TacitError
+from tacit.core import Collection, DataError, Judgments, Run, TacitError, check_choice
 from tacit.data.columns import first_repeat, logger, parse_number, refuse_repeats, split_tabs, used_ids
 from tacit.data.files import FilePath, display_name, open_output, read_lines
 from tacit.data.ids import check_ids, id_problem
 
 BEIR_HEADER = ["query-id", "corpus-id", "score"]
+QRELS_LINES = {"qrels": "{0} 0 {1} {2}", "beir": "{0}\t{1}\t{2}", "letor": "{2} qid:{0} #docid = {1}"}
 
 
 def read_qrels(path: FilePath) -> Judgments:
@@ -47,16 +49,32 @@ def read_qrels(path: FilePath) -> Judgments:
     return _gather(_trec_entries(chain(opening, lines), place), place)
 
 
-def write_qrels(judgments: Judgments, path: FilePath) -> None:
-    """Write TREC judgments; a query without any cannot be written, and their number is logged as a warning."""
+def write_qrels(judgments: Judgments, path: FilePath, *, form: str = "qrels") -> None:
+    """Write judgments; a query without any cannot be written, and their number is logged as a warning.
+
+    `form` is `qrels` (TREC, the probability as a fifth column where it is known), `beir` or `letor` (rows without
+    features).
+
+    >>> write_qrels(Judgments.from_dict({"q1": {"a": 2, "b": 0.5}}), "-", form="letor")
+    2 qid:q1 #docid = a
+    0.5 qid:q1 #docid = b
+    """
     _check_writable(judgments)
+    line = QRELS_LINES[check_choice("form", form, QRELS_LINES)]
+    if form == "letor" and (marked := [name for name in judgments.query_ids if "#" in name]):
+        raise TacitError(f"query id {marked[0]!r} holds '#', which begins a comment in LETOR files")
     lost = len(judgments.query_ids) - len(used_ids(judgments.query_ids, judgments.query))
     if lost:
         logger.warning("%s: %d queries have no judgments and are not written", path, lost)
+    order = np.argsort(judgments.query, kind="stable")  # LETOR wants the rows of a query together
+    chances = np.full(len(order), np.nan) if judgments.probability is None else judgments.probability
+    columns = (judgments.query, judgments.doc, judgments.grade, chances)
     with open_output(path) as out:
-        for q, d, grade in zip(judgments.query, judgments.doc, judgments.grade.tolist(), strict=True):
+        out.write("\t".join(BEIR_HEADER) + "\n" if form == "beir" else "")
+        for q, d, grade, chance in zip(*(column[order].tolist() for column in columns), strict=True):
             written = int(grade) if grade == int(grade) else grade
-            out.write(f"{judgments.query_ids[q]} 0 {judgments.doc_ids[d]} {written}\n")
+            ending = f" {chance!r}" if chance == chance and form == "qrels" else ""
+            out.write(line.format(judgments.query_ids[q], judgments.doc_ids[d], written) + ending + "\n")
 
 
 def check_known(
@@ -72,7 +90,7 @@ def check_known(
     if query_known.all() and known.all():
         return judgments
     _report_unknown(judgments, query_known, doc_known, known, skip_unknown, path)
-    return _restrict(judgments, query_known, known)
+    return judgments.select(query_known, known)
 
 
 def read_run(path: FilePath) -> Run:
@@ -163,56 +181,48 @@ def _letor_judgments(path: FilePath) -> Judgments:
         raise DataError(str(error), path=place) from None
 
 
-def _trec_entries(lines: Iterable[tuple[int, str]], place: str) -> Iterator[tuple[int, str, str, str]]:
-    """Yield (line number, query id, document id, grade)."""
+def _trec_entries(lines: Iterable[tuple[int, str]], place: str) -> Iterator[tuple[int, str, str, str, str]]:
+    """Yield (line number, query id, document id, grade, probability or empty)."""
     for number, line in lines:
         fields = line.split()
-        if len(fields) == 4:
-            yield number, fields[0], fields[2], fields[3]
+        if len(fields) in (4, 5):
+            yield number, fields[0], fields[2], fields[3], fields[4] if len(fields) == 5 else ""
         elif fields:
-            raise _width_error(fields, "query 0 document grade", place, number)
+            raise _width_error(fields, "query 0 document grade [probability]", place, number)
 
 
-def _beir_entries(lines: Iterable[tuple[int, str]], place: str) -> Iterator[tuple[int, str, str, str]]:
+def _beir_entries(lines: Iterable[tuple[int, str]], place: str) -> Iterator[tuple[int, str, str, str, str]]:
     for number, line in lines:
         if line and not line.isspace():
             query_id, doc_id, grade = split_tabs(line, "query-id<TAB>corpus-id<TAB>score", (3,), place, number)
             problem = id_problem(query_id) or id_problem(doc_id)
             if problem:
                 raise DataError(f"id {problem}", path=place, line=number)
-            yield number, query_id, doc_id, grade
+            yield number, query_id, doc_id, grade, ""
 
 
-def _gather(entries: Iterable[tuple[int, str, str, str]], place: str) -> Judgments:
+def _gather(entries: Iterable[tuple[int, str, str, str, str]], place: str) -> Judgments:
     query_rows, doc_rows = dict[str, int](), dict[str, int]()
-    query, doc, grade, lines = array("q"), array("q"), array("d"), array("q")
-    for number, query_id, doc_id, text in entries:
-        value = parse_number(text)
+    query, doc, grade, chance, lines = array("q"), array("q"), array("d"), array("d"), array("q")
+    for number, query_id, doc_id, text, chosen in entries:
+        value, probability = parse_number(text), parse_number(chosen)
         if math.isnan(value):
             raise DataError(f"grade is {text!r}, want a finite number", path=place, line=number)
+        if chosen and not 0 < probability <= 1:
+            wanted = "want a number above 0 and at most 1"
+            raise DataError(f"probability is {chosen!r}, {wanted}", path=place, line=number)
         query.append(query_rows.setdefault(query_id, len(query_rows)))
         doc.append(doc_rows.setdefault(doc_id, len(doc_rows)))
         grade.append(value)
+        chance.append(probability)
         lines.append(number)
     if not lines:
         raise DataError("holds no judgments, want lines of query 0 document grade", path=place)
     columns = np.array(query, np.int64), np.array(doc, np.int64)
     refuse_repeats(place, lines, "this pair of query and document", *columns)
-    everything = Judgments(list(query_rows), list(doc_rows), *columns, np.array(grade, np.float64))
-    return _restrict(everything, np.ones(len(query_rows), bool), everything.grade >= 0)
-
-
-def _restrict(judgments: Judgments, kept_queries: np.ndarray, kept: np.ndarray) -> Judgments:
-    """The kept entries, with the kept queries and only the documents that still occur."""
-    query_row = np.cumsum(kept_queries) - 1
-    docs, doc = np.unique(judgments.doc[kept], return_inverse=True)
-    return Judgments(
-        [judgments.query_ids[row] for row in np.flatnonzero(kept_queries).tolist()],
-        [judgments.doc_ids[row] for row in docs.tolist()],
-        query_row[judgments.query[kept]],
-        doc,
-        judgments.grade[kept],
-    )
+    chances = np.array(chance, np.float64) if any(value == value for value in chance) else None
+    everything = Judgments(list(query_rows), list(doc_rows), *columns, np.array(grade, np.float64), chances)
+    return everything.select(np.ones(len(query_rows), bool), everything.grade >= 0)
 
 
 def _report_unknown(

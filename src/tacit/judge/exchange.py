@@ -1,0 +1,152 @@
+"""Judgments into a store and out of it: CSV, which keeps every record, and TREC, BEIR and LETOR files.
+
+The columns of the CSV form are the fields of `Judgment`; `query`, `document` and `grade` are needed, an empty grade
+means "cannot judge", and a row without `query` gets its id from `text`.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tacit.core import DataError, TacitError
+from tacit.data import open_output, read_qrels
+from tacit.data.columns import parse_number
+from tacit.data.files import FilePath, display_name, read_blocks, split_suffix
+from tacit.judge.records import FIELDS, MAX_TEXT, Judgment, as_utc, typed_query_id, typed_text, utc_now
+from tacit.judge.store import JudgmentStore
+
+NEEDED = {"query", "document", "grade"}
+DEFAULT_JUDGE = "imported"
+
+
+@dataclass(frozen=True)
+class Imported:
+    """What became of an imported file: records read, and records that were new to the store."""
+
+    n_read: int
+    n_new: int
+
+
+def import_judgments(
+    store: JudgmentStore, path: FilePath, *, judge: str | None = None, kind: str = "person"
+) -> Imported:
+    """Append the judgments of a CSV, TREC, BEIR or LETOR file to a store; all of them, or none if one is wrong.
+
+    Parameters
+    ----------
+    store : JudgmentStore
+        The store.
+    path : str or Path
+        The file. One in `.csv`, plain or compressed, is CSV; a first line tells the other forms apart.
+    judge : str or None, default=None
+        Judge of judgments that name none; None: `imported`.
+    kind : {"person", "program"}, default="person"
+        Kind of that judge.
+
+    Notes
+    -----
+    Records that the store holds already are left out. Forms without times are taken as judged now, and only those
+    judgments are appended that differ from the judge's current one.
+    """
+    judge = DEFAULT_JUDGE if judge is None else judge
+    if split_suffix(path)[0] == ".csv":
+        records = read_csv(path, judge, kind)
+    else:
+        held = {(j.query, j.document): (j.grade, j.probability) for j in store.current(judge)}
+        found = list(_from_qrels(path, judge, kind))
+        records = [j for j in found if held.get((j.query, j.document), ()) != (j.grade, j.probability)]
+        return Imported(len(found), store.import_records(records))
+    return Imported(len(records), store.import_records(records))
+
+
+def write_csv(records: Sequence[Judgment], path: FilePath) -> None:
+    """Write records so that `read_csv` gives the same records back."""
+    with open_output(path) as out:
+        writer = csv.writer(out, lineterminator="\n", quoting=csv.QUOTE_MINIMAL)
+        writer.writerow(FIELDS)
+        for record in records:
+            writer.writerow([_cell(getattr(record, name)) for name in FIELDS])
+
+
+def read_csv(path: FilePath, judge: str = DEFAULT_JUDGE, kind: str = "person") -> list[Judgment]:
+    """Records of a CSV file; `judge` and `kind` are for rows that name no judge."""
+    place, now = display_name(path), utc_now()
+    rows = _csv_rows(path, place)
+    _, header = next(rows, (1, []))
+    unknown = [name for name in header if name not in FIELDS]
+    if unknown or not set(header) >= NEEDED or len(set(header)) != len(header):
+        found = f"the columns are {','.join(header)[:200]!r}"
+        wanted = f"want query,document,grade and any of {','.join(f for f in FIELDS if f not in NEEDED)}"
+        raise DataError(f"{found}, {wanted}, each once", path=place, line=1)
+    records = []
+    for line, cells in rows:
+        if len(cells) != len(header):
+            raise DataError(f"{len(cells)} columns, want {len(header)}", path=place, line=line)
+        try:
+            records.append(_record(dict(zip(header, cells, strict=True)), judge, kind, now))
+        except TacitError as error:
+            raise DataError(str(error), path=place, line=line) from None
+    return records
+
+
+def _csv_rows(path: FilePath, place: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield (number of its last line, cells) of each row that is not blank."""
+    content = b"".join(block for _, block in read_blocks(path))
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise DataError(f"byte 0x{content[error.start]:02x} is not UTF-8", path=place, line=line) from None
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    limit = csv.field_size_limit(MAX_TEXT + 1)
+    try:
+        yield from ((reader.line_num, cells) for cells in reader if cells)
+    except csv.Error as error:
+        raise DataError(f"is no CSV: {error}", path=place, line=reader.line_num) from None
+    finally:
+        csv.field_size_limit(limit)
+
+
+def _record(cells: dict[str, str], judge: str, kind: str, now: str) -> Judgment:
+    given = {name: cell for name, cell in cells.items() if cell}
+    values: dict[str, Any] = {"judge": judge, "kind": kind, "time": now, "grade": None, **given}
+    if "judge" in given:
+        values["kind"] = given.get("kind", "person")
+    if given.get("action") == "drawn":
+        values["judge"] = given.get("judge", "")
+    for name in ("grade", "probability", "rank"):
+        if name in given:
+            values[name] = _number(name, given[name])
+    values["time"] = as_utc(values["time"])
+    if "query" not in given and "text" in given:
+        values |= {"query": typed_query_id(given["text"]), "text": typed_text(given["text"])}
+    return Judgment(**{"query": "", "document": "", **values})
+
+
+def _number(name: str, text: str) -> float | int:
+    number = parse_number(text)
+    if np.isnan(number):
+        raise TacitError(f"{name} is {text!r}, want a finite number")
+    return int(number) if name == "rank" and number == int(number) else number
+
+
+def _from_qrels(path: FilePath, judge: str, kind: str) -> Iterator[Judgment]:
+    judgments, now = read_qrels(path), utc_now()
+    chances = np.full(len(judgments), np.nan) if judgments.probability is None else judgments.probability
+    columns = judgments.query, judgments.doc, judgments.grade, chances
+    for q, d, grade, chance in zip(*(column.tolist() for column in columns), strict=True):
+        known = chance if chance == chance else None
+        query, document = judgments.query_ids[q], judgments.doc_ids[d]
+        yield Judgment(query, document, grade, judge, now, kind=kind, probability=known)
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, float):
+        return repr(value).removesuffix(".0")
+    return "" if value is None else str(value)

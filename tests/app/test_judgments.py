@@ -1,0 +1,102 @@
+"""`tacit judgments` as a user meets it."""
+
+import io
+import json
+import sys
+
+import pytest
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ann.txt").write_text("q1 0 a 2 0.5\nq1 0 b 0 0.25\nq2 0 a 1\n")
+    (tmp_path / "bob.tsv").write_text("query-id\tcorpus-id\tscore\nq1\ta\t1\nq1\tb\t0\n")
+    (tmp_path / "queries.tsv").write_text("q1\tbig cats\nq2\tsmall cats\n")
+    return tmp_path
+
+
+@pytest.fixture
+def store(folder, tacit):
+    assert tacit("judgments", "import", "s.db", "ann.txt", "--judge", "ann", "--queries", "queries.tsv")[0] == 0
+    assert tacit("judgments", "import", "s.db", "bob.tsv", "--judge", "bob")[0] == 0
+    return "s.db"
+
+
+def test_import_says_what_was_new(folder, tacit):
+    for expected in ("3 judgments read, 3 new", "3 judgments read, 0 new"):
+        code, out, err = tacit("judgments", "import", "s.db", "ann.txt")
+        assert (code, out) == (0, "")
+        assert expected in err
+
+
+def test_one_judge_comes_back_as_it_was_imported(store, tacit, folder):
+    assert tacit("judgments", "export", store, "--judge", "ann")[1].split() == (folder / "ann.txt").read_text().split()
+    out = tacit("judgments", "export", store, "--judge", "bob", "--to", "beir")[1]
+    assert out.split() == (folder / "bob.tsv").read_text().split()
+    out = tacit("judgments", "export", store, "--judge", "bob", "--to", "letor")[1]
+    assert out == "1 qid:q1 #docid = a\n0 qid:q1 #docid = b\n"
+
+
+def test_several_judges_need_a_judge_or_a_merge(store, tacit):
+    code, out, err = tacit("judgments", "export", store)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "'ann' (person, 3), 'bob' (person, 2)" in err
+    code, out, _ = tacit("judgments", "export", store, "--merge", "mean")
+    assert out == "q1 0 a 1.5 0.5\nq1 0 b 0 0.25\nq2 0 a 1\n"
+
+
+def test_programs_are_left_out_of_a_merge_aloud(store, tacit, folder):
+    (folder / "llm.txt").write_text("q1 0 a 9\n")
+    tacit("judgments", "import", store, "llm.txt", "--judge", "llm", "--program")
+    code, out, err = tacit("judgments", "export", store, "--merge", "highest")
+    assert "q1 0 a 2 0.5" in out
+    assert "left out: llm" in err
+    assert "q1 0 a 9 0.5" in tacit("judgments", "export", store, "--merge", "highest", "--judge=llm", "--judge=ann")[1]
+
+
+def test_csv_keeps_everything(store, tacit, folder):
+    assert tacit("judgments", "export", store, "--to", "csv", "-o", "all.csv", "--queries", "q.jsonl")[0] == 0
+    assert json.loads((folder / "q.jsonl").read_text().splitlines()[0]) == {"id": "q1", "text": "big cats"}
+    assert tacit("judgments", "import", "t.db", "all.csv")[0] == 0
+    assert tacit("judgments", "export", "t.db", "--to", "csv")[1] == (folder / "all.csv").read_text()
+
+
+@pytest.mark.parametrize("name", ["ann.txt", "all.csv"])
+def test_standard_input_is_read(store, tacit, folder, monkeypatch, name):
+    tacit("judgments", "export", store, "--to", "csv", "-o", "all.csv")
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO((folder / name).read_bytes())))
+    code, _, err = tacit("judgments", "import", "u.db", "-")
+    assert code == 0
+    assert err == f"-: {3 if name == 'ann.txt' else 5} judgments read, {3 if name == 'ann.txt' else 5} new\n"
+
+
+def test_show_counts_and_measures_agreement(store, tacit):
+    found = json.loads(tacit("judgments", "show", store, "--json")[1])
+    assert (found["records"], found["pairs"], found["queries"], found["with_probability"]) == (5, 3, 2, 2)
+    assert found["judges"][0]["grades"] == {"0": 1, "1": 1, "2": 1}
+    assert found["agreement"][0]["same"] == 0.5
+    assert found["disagreements"][0]["grades"] == {"ann": 2, "bob": 1}
+    out = tacit("judgments", "show", store)[1]
+    assert "3 pairs of 2 queries judged, 5 records" in out
+    assert "1 of 1 disagreements" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["show", "missing.db"], 1, "missing.db: no such judgment store"),
+        (["show", "ann.txt"], 1, "ann.txt: is no judgment store"),
+        (["import", "x.db", "missing.txt"], 1, "missing.txt: no such file"),
+        (["import", "x.db", "queries.tsv"], 1, "queries.tsv:1:"),
+        (["import", "x.db", "ann.txt", "--judge", " "], 1, "judge is ' '"),
+        (["export", "s.db", "--to", "csv", "--merge", "mean"], 2, "leave --merge out"),
+        (["export", "s.db", "--judge", "eve"], 2, "has no judge 'eve'"),
+        ([], 2, "ACTION"),
+    ],
+)
+def test_mistakes_are_one_line(store, tacit, words, code, message):
+    found, out, err = tacit("judgments", *words)
+    assert (found, out) == (code, "")
+    assert err.count("\n") == 1
+    assert message in err
