@@ -49,7 +49,7 @@ def test_several_judges_need_a_judge_or_a_merge(store, tacit):
 def test_programs_are_left_out_of_a_merge_aloud(store, tacit, folder):
     (folder / "llm.txt").write_text("q1 0 a 9\n")
     tacit("judgments", "import", store, "llm.txt", "--judge", "llm", "--program")
-    code, out, err = tacit("judgments", "export", store, "--merge", "highest")
+    _, out, err = tacit("judgments", "export", store, "--merge", "highest")
     assert "q1 0 a 2 0.5" in out
     assert "left out: llm" in err
     assert "q1 0 a 9 0.5" in tacit("judgments", "export", store, "--merge", "highest", "--judge=llm", "--judge=ann")[1]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -68,10 +69,9 @@ def import_judgments(
 def write_csv(records: Sequence[Judgment], path: FilePath) -> None:
     """Write records so that `read_csv` gives the same records back."""
     with open_output(path) as out:
-        writer = csv.writer(out, lineterminator="\n", quoting=csv.QUOTE_MINIMAL)
-        writer.writerow(FIELDS)
+        out.write(",".join(FIELDS) + "\n")
         for record in records:
-            writer.writerow([_cell(getattr(record, name)) for name in FIELDS])
+            out.write(",".join(_cell(getattr(record, name)) for name in FIELDS) + "\n")
 
 
 def read_csv(path: FilePath, judge: str = DEFAULT_JUDGE, kind: str = "person") -> list[Judgment]:
@@ -147,6 +147,6 @@ def _from_qrels(path: FilePath, judge: str, kind: str) -> Iterator[Judgment]:
 
 
 def _cell(value: Any) -> str:
-    if isinstance(value, float):
-        return repr(value).removesuffix(".0")
-    return "" if value is None else str(value)
+    """The value as a cell of a CSV line; csv.writer would leave a lone carriage return unquoted."""
+    text = "" if value is None else repr(value).removesuffix(".0") if isinstance(value, float) else str(value)
+    return '"' + text.replace('"', '""') + '"' if re.search('[",\r\n]', text) else text
