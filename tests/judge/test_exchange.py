@@ -27,7 +27,7 @@ records = st.builds(
     time=st.datetimes().map(lambda time: time.strftime("%Y-%m-%dT%H:%M:%S.%fZ").rjust(27, "0")),
     text=st.none() | st.text(st.characters(codec="utf-8"), min_size=1, max_size=20).filter(str.strip),
     kind=st.sampled_from(["person", "program"]),
-    rank=st.none() | st.integers(1, 2**62),
+    rank=st.none() | st.integers(1, 2**53),
     model=st.none() | names,
     probability=st.none() | st.floats(0, 1, exclude_min=True),
     display=st.none() | names,

@@ -80,7 +80,7 @@ class Judgment:
         if self.grade is not None and self.action != "judged":
             raise TacitError(f"a record that is {self.action} has the grade {self.grade:g}, want none")
         if self.rank is not None:
-            check_number("rank", self.rank, low=1, high=2**62, whole=True)
+            check_number("rank", self.rank, low=1, high=2**53, whole=True)
         if self.probability is not None:
             check_number("probability", self.probability, low=0, high=1, open_low=True)
         for name in ("model", "display"):
