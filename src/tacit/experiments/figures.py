@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tacit.core import MissingExtraError
+from tacit.metrics import is_loss
+
+if TYPE_CHECKING:
+    from tacit.experiments.report import Row
 
 Draw = Callable[[Path], None]
 
@@ -26,3 +30,14 @@ def new_figure(width: float, height: float, n_columns: int = 1, n_rows: int = 1)
 def save(figure: Any, path: Path) -> None:
     """Write the figure; the same picture gives the same bytes."""
     figure.savefig(path, dpi=120, metadata={"Software": None})
+
+
+def best_rows(rows: Sequence[Row], metric: str, n_most: int = 6, keep: Sequence[str] = ()) -> list[Row]:
+    """The rows that a figure shows: those of the systems in `keep`, then the best by the metric, in their order.
+
+    The others are in the report's table only.
+    """
+    ranked = sorted(rows, key=lambda row: row.metrics[metric], reverse=not is_loss(metric))
+    ranked.sort(key=lambda row: row.system not in keep)
+    chosen = {id(row) for row in ranked[:n_most]}
+    return [row for row in rows if id(row) in chosen]

@@ -54,6 +54,11 @@ EXPERIMENTS = {
         ),
         Experiment("keywords", "the same for queries of 5, 10 and 20 words (SSI tables 5-6)", LINKED),
         Experiment(
+            "questions",
+            "typed queries of which few are judged, measured over the whole collection",
+            "TACIT_DATA with text/ (collections with queries and judgments), or --corpus FOLDER of the same form",
+        ),
+        Experiment(
             "crosslang",
             "a Japanese document asks for English ones (SSI table 9, figure 2, mate finding)",
             TWO_LANGUAGES,

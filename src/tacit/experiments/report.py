@@ -15,7 +15,7 @@ import numpy as np
 from tacit.experiments.figures import Draw
 from tacit.metrics import compare_systems, standard_error
 
-OF_THE_SYSTEM = {"dim", "gamma", "frequent"}  # settings that are parameters of one system, not of the task
+OF_THE_SYSTEM = {"dim", "gamma", "frequent", "stem"}  # settings that are parameters of one system, not of the task
 
 
 @dataclass(frozen=True)
@@ -43,13 +43,13 @@ class Row:
         return {name: standard_error(values) for name, values in self.values.items()}
 
     def to_json(self) -> dict[str, Any]:
-        """The row as the JSON form wants it."""
+        """The row in the fixed JSON form; `queries` counts the measured ones unless a setting has that name."""
         row: dict[str, Any] = {
             "system": self.system,
+            "queries": len(next(iter(self.values.values()))),
             **self.setting,
             "metrics": self.metrics,
             "standard_errors": self.standard_errors,
-            "queries": len(next(iter(self.values.values()))),
             "seconds": round(self.seconds, 3),
         }
         row |= {"chosen": dict(self.chosen)} if self.chosen else {}

@@ -1,0 +1,1 @@
+"""Experiment `questions`: typed queries, of which few are judged."""

@@ -1,0 +1,197 @@
+"""Experiment `questions`: typed queries, of which 0, 5, 10, 20, 40 or all of the training folds are judged.
+
+Five-fold cross-validation over queries, drawn by the seed; related queries are in one fold. A system learns from the
+judged queries of the training folds, and every query is measured once, over the whole collection. `bm25`, with
+stemmed words, is the baseline. Judged queries are cut to the first ones of a random order, so that a smaller number is
+part of a larger one.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tacit.core import track
+from tacit.experiments.cells import CellCache
+from tacit.experiments.figures import Draw, best_rows, new_figure, save
+from tacit.experiments.questions.task import CORPORA, Fold, QuestionTask, read_questions
+from tacit.experiments.report import Report, Row, Section
+from tacit.experiments.request import Request, with_params
+from tacit.metrics import compare_systems
+from tacit.retrieve import CollectionRanker, get_method
+
+BASELINE = "bm25"
+NUMBERS: tuple[int | None, ...] = (0, 5, 10, 20, 40, None)  # of judged queries; None: all of the training folds
+QUICK_NUMBERS, QUICK_FOLDS, QUICK_DIM = (0, 20), 2, 50
+
+
+@dataclass(frozen=True)
+class System:
+    """A row of the experiment: a method of `retrieve`, and whether words are stemmed."""
+
+    method: str
+    stem: bool = True
+
+    def make(self, request: Request) -> CollectionRanker:
+        """An unfitted ranker."""
+        dim = QUICK_DIM if request.quick else None
+        ranker: CollectionRanker = get_method(self.method).offer(dim=dim, seed=request.seed, threads=request.threads)
+        return with_params(ranker, request.params)
+
+
+# To add a system, add one line.
+SYSTEMS = {
+    "bm25": System("bm25"),
+    "bm25-unstemmed": System("bm25", stem=False),
+    "qe": System("qe"),
+    "htr-reconstruction": System("htr-reconstruction"),
+    "htr-residual": System("htr-residual"),
+}
+
+Cell = dict[str, Any]
+
+
+def run(request: Request) -> Report:
+    """Measure the systems for every number of judged queries; `full` has three seeds, `quick` two numbers and folds."""
+    names = request.systems_of(tuple(SYSTEMS), SYSTEMS)
+    request.check_params({name: SYSTEMS[name].make(request) for name in names})
+    task = read_questions(request.data_folder, request.corpus or CORPORA[0], request.words, request.threads)
+    cache, rows = CellCache(request), list[Row]()
+    cells = list(_cells(request, task, names))
+    for cell in track(cells, f"questions on {task.documents.name}"):
+        same = next((row for row in rows if _is_same(row, cell, request)), None)
+        if same is None:
+            rows.append(cache.row(cell, partial(_measure, task, cell, request)))
+        else:
+            rows.append(replace(same, setting=_setting(cell, request)))
+    report = Report("questions", task.documents.name, request.seed, rows, _notes(task, request))
+    return replace(report, sections=[_means(report), *_gains(report)], figures=question_figures(report))
+
+
+def _cells(request: Request, task: QuestionTask, names: Sequence[str]) -> Iterator[Cell]:
+    """One cell for each seed, number of judged queries and system that can learn from so many."""
+    for seed in request.seeds:
+        sizes = [len(fold.train) for fold in task.folds(seed)]
+        for n in QUICK_NUMBERS if request.quick else NUMBERS:
+            for name in names:
+                if (n or 0) >= min(sizes) or (n == 0 and SYSTEMS[name].make(request).needs_pairs):
+                    continue
+                yield {
+                    "experiment": "questions",
+                    "corpus": request.corpus or CORPORA[0],
+                    "words": request.words_label,
+                    "system": name,
+                    "seed": seed,
+                    "cut": n,
+                    "queries": round(np.mean(sizes)) if n is None else n,
+                    "share": 1.0 if n is None else round(n / float(np.mean(sizes)), 4),
+                }
+
+
+def _is_same(row: Row, cell: Cell, request: Request) -> bool:
+    """Whether a row holds the values of a cell: of one system and seed, for a method that learns from no pair."""
+    learns = SYSTEMS[cell["system"]].make(request).learns_from_pairs
+    return not learns and row.system == cell["system"] and row.setting["seed"] == cell["seed"]
+
+
+def _measure(task: QuestionTask, cell: Cell, request: Request) -> Row:
+    """Fit one system on every fold and measure it on the fold's test queries."""
+    start, system = time.perf_counter(), SYSTEMS[cell["system"]]
+    folds = task.folds(cell["seed"])[: QUICK_FOLDS if request.quick else None]
+    if cell["cut"] == 0 or not system.make(request).learns_from_pairs:  # one ranker for all folds
+        folds = [Fold(np.empty(0, np.int64), np.concatenate([fold.test for fold in folds]))]
+    found, chosen = list[dict[str, np.ndarray]](), list[dict[str, float]]()
+    for fold in folds:
+        ranker, queries = _fit(task, fold, cell, request)
+        chosen.append(ranker.chosen())
+        found.append(task.measure(ranker, queries, fold.test))
+    values = {name: np.concatenate([part[name] for part in found]) for name in task.measures}
+    means = {name: float(np.mean([part[name] for part in chosen])) for name in chosen[0]}
+    return Row(cell["system"], values, time.perf_counter() - start, _setting(cell, request), means)
+
+
+def _fit(task: QuestionTask, fold: Fold, cell: Cell, request: Request) -> tuple[CollectionRanker, Any]:
+    """The ranker fitted on the judged queries of a fold, and the rows of all queries as it reads them."""
+    system = SYSTEMS[cell["system"]]
+    ranker = system.make(replace(request, seed=cell["seed"]))
+    queries, items = task.features(ranker.features, system.stem)
+    rows = np.sort(fold.train[: cell["cut"]])
+    pairs = task.training_pairs(rows)
+    return (ranker.fit(queries[rows], items, pairs) if len(pairs) else ranker.fit(None, items)), queries
+
+
+def _setting(cell: Cell, request: Request) -> dict[str, Any]:
+    setting = {name: cell[name] for name in ("words", "seed", "share", "queries")}
+    return request.shown(setting) | {"stem": SYSTEMS[cell["system"]].stem}
+
+
+def _means(report: Report) -> Section:
+    """Mean AP by system and number of judged queries, first seed."""
+    numbers = list(dict.fromkeys(row.setting["queries"] for row in report.rows))
+    table = []
+    for system in dict.fromkeys(row.system for row in report.rows):
+        found = {row.setting["queries"]: f"{row.metrics['AP']:.3f}" for row in _first_seed(report, system)}
+        table.append([system, *(found.get(number, "") for number in numbers)])
+    return Section("AP by number of judged queries", ["system", *map(str, numbers)], table)
+
+
+def _gains(report: Report) -> list[Section]:
+    """Each system against the baseline, by number of judged queries."""
+    lines = []
+    for group in report.comparable().values():
+        if not any(row.system == BASELINE for row in group):
+            continue
+        for metric in group[0].values:
+            values = {row.system: row.values[metric] for row in group}
+            for test in compare_systems(values, metric, test=report.test, baseline=BASELINE):
+                other = test.worse if test.better == BASELINE else test.better
+                gain = float((values[other] - values[BASELINE]).mean())
+                setting = [str(group[0].setting[name]) for name in ("seed", "queries")]
+                lines.append([*setting, metric, other, f"{gain:+.4f}", f"{test.p:.3g}"])
+    title = f"Each system against {BASELINE} (paired t-test, Holm-corrected within a metric and number)"
+    return [Section(title, ["seed", "queries", "metric", "system", "gain", "p"], lines)] if lines else []
+
+
+def _first_seed(report: Report, system: str) -> list[Row]:
+    return [row for row in report.rows if row.system == system and row.setting["seed"] == report.seed]
+
+
+def question_figures(report: Report) -> dict[str, Draw]:
+    """AP against the number of judged queries."""
+    return {f"questions-{report.corpus}": partial(_draw, report)}
+
+
+def _draw(report: Report, path: Path) -> None:
+    figure, axes = new_figure(6, 4.5)
+    most = max(row.setting["queries"] for row in report.rows)
+    last = [row for row in report.rows if row.setting["queries"] == most and row.setting["seed"] == report.seed]
+    for system in [row.system for row in best_rows(last, "AP", keep=(BASELINE,))]:
+        rows = _first_seed(report, system)
+        numbers, means = [row.setting["queries"] for row in rows], [row.metrics["AP"] for row in rows]
+        errors = [1.96 * row.standard_errors["AP"] for row in rows]
+        axes.errorbar(numbers, means, yerr=errors, marker="o", capsize=3, label=system)
+    axes.set(xscale="symlog", xlabel="judged queries", ylabel="AP with 95 % interval", title=report.corpus)
+    axes.legend()
+    save(figure, path)
+
+
+def _notes(task: QuestionTask, request: Request) -> list[str]:
+    sizes = [len(fold.test) for fold in task.folds(request.seed)]
+    measured = f"; the first {QUICK_FOLDS} are measured" if request.quick else ""
+    notes = [
+        task.summary,
+        f"{len(sizes)} folds of {', '.join(map(str, sizes))} test queries; related queries are in one fold{measured}",
+        "queries: judged queries of the training folds that a system learns from; share: their share of all of these",
+        "every document is a candidate" if task.parts is None else "candidates: the documents of the query's project",
+        f"{BASELINE}: words are stemmed, as in all systems with stem True",
+        "seconds: choosing, fitting and ranking on all folds; reading and counting words only with the first system",
+    ]
+    if len(task.measures) > 2:
+        notes.append("-judged: unjudged documents are removed from the ranking before measuring")
+    return notes

@@ -1,0 +1,220 @@
+"""Collections with typed queries and judgments, cut into folds of queries, and measured over the whole collection.
+
+Related queries are kept in one fold: claims or questions about one document, use cases of one project. Documents are
+put into a random order, always the same one: equal scores are ranked by row, and some files are sorted by query.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
+
+from tacit.core import Collection, DataError, Features, Judgments, Links, check_choice, cut, map_blocks, track
+from tacit.data import judged_pairs, read_collection, read_qrels, read_queries
+from tacit.features import TextVectorizer
+from tacit.metrics import evaluate_rows
+from tacit.retrieve import CollectionRanker
+
+N_FOLDS = 5
+MEASURES = ("AP", "nDCG@10")
+JUDGED_ONLY = ("AP-judged", "nDCG-judged@10")  # added where some judgments are 0
+
+# How queries of a collection are related: by a shared relevant document, by project, or not at all.
+RELATED_BY = {
+    "cranfield": None, "cacm": None, "cisi": None, "cystic_fibrosis": None, "chorus_products": None,
+    "scifact": "document", "cosqa_code": "document", "stackfaq": "document", "xquad_12lang": "document",
+    "traceability": "project",
+}  # fmt: skip
+CORPORA = tuple(RELATED_BY)
+ENGLISH_PART = ("xquad_12lang",)  # collections in several languages, of which the English part is used
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Rows of the queries to learn from, in random order, and of those to measure."""
+
+    train: np.ndarray
+    test: np.ndarray
+
+
+@dataclass(frozen=True)
+class QuestionTask:
+    """Documents, the judged queries, and what the judgments say.
+
+    Parameters
+    ----------
+    documents : Collection
+        The items.
+    queries : Collection
+        Judged queries only.
+    judgments : Judgments
+        All judgments; a pair that is absent is unjudged.
+    groups : ndarray of shape (n_queries,), int64
+        Queries of one group are related.
+    parts : tuple of two int64 arrays, default=None
+        Part of each query and of each document, where a query is answered by documents of its own part only.
+    words : int, default=30000
+        Size of the dictionary; None keeps all words.
+    threads : int, default=None
+        Number of threads.
+    """
+
+    documents: Collection
+    queries: Collection
+    judgments: Judgments
+    groups: np.ndarray
+    parts: tuple[np.ndarray, np.ndarray] | None = None
+    words: int | None = 30_000
+    threads: int | None = None
+
+    @property
+    def summary(self) -> str:
+        """One line of sizes."""
+        relevant = np.unique(self.pairs.sources)
+        return (
+            f"{self.documents.name}: {len(self.documents):,} documents, {len(self.queries):,} judged queries in "
+            f"{len(np.unique(self.groups)):,} groups of related ones, {len(self.judgments):,} judgments; "
+            f"{len(self.queries) - len(relevant)} queries have no relevant document and count 0"
+        )
+
+    @cached_property
+    def pairs(self) -> Links:
+        """Relevant pairs, weighted by grade."""
+        return judged_pairs(self.judgments, self.queries, self.documents)
+
+    @cached_property
+    def measures(self) -> tuple[str, ...]:
+        """Names of the measures."""
+        return MEASURES + (JUDGED_ONLY if (self.judgments.grade == 0).any() else ())
+
+    @cached_property
+    def _features(self) -> dict[bool, Mapping[str, tuple[Features, Features]]]:
+        return {}
+
+    def features(self, kind: str, stem: bool) -> tuple[Features, Features]:
+        """Rows of queries and of items: "counts" or "tfidf", with or without stemming."""
+        if stem not in self._features:
+            vectorizer = TextVectorizer(words=self.words, stem=stem)
+            texts = track(self.documents.full_texts(), "reading words", len(self.documents))
+            items, queries = vectorizer.fit_counts(texts), vectorizer.counts(self.queries.full_texts())
+            tfidf = vectorizer.tfidf(queries), vectorizer.tfidf(items)
+            self._features[stem] = {"counts": (queries, items), "tfidf": tfidf}
+        return self._features[stem][check_choice("features", kind, self._features[stem])]
+
+    def folds(self, seed: int) -> list[Fold]:
+        """Five folds of queries (fewer if there are fewer groups), drawn by the seed."""
+        number = assign_folds(self.groups, N_FOLDS, seed)
+        rng = np.random.default_rng([seed, 1])
+        return [
+            Fold(rng.permutation(np.flatnonzero(number != fold)), np.flatnonzero(number == fold))
+            for fold in range(number.max() + 1)
+        ]
+
+    def training_pairs(self, rows: np.ndarray) -> Links:
+        """Relevant pairs of some queries, whose rows are numbered anew."""
+        new = np.full(len(self.queries), -1)
+        new[rows] = np.arange(len(rows))
+        kept = self.pairs.take(new[self.pairs.sources] >= 0)
+        return Links(new[kept.sources], kept.targets, len(rows), kept.n_targets, kept.weights)
+
+    def measure(self, ranker: CollectionRanker, queries: Features, rows: np.ndarray) -> dict[str, np.ndarray]:
+        """Values of each measure for some queries, all candidates ranked."""
+
+        def one_block(block: slice) -> dict[str, np.ndarray]:
+            chosen = rows[block]
+            candidates = self._candidates(chosen)
+            exclude = None if candidates is None else sp.csr_array(~candidates)
+            scores, grades = ranker.scores(queries[chosen], exclude=exclude), self._grades(chosen)
+            kept = slice(None) if candidates is None else candidates.ravel()
+            number = np.repeat(np.arange(len(chosen)), scores.shape[1])
+            return evaluate_rows(grades.ravel()[kept], scores.ravel()[kept], number[kept], self.measures).values
+
+        pieces = map_blocks(one_block, cut(len(rows), 50), self.threads)
+        return {name: np.concatenate([piece[name] for piece in pieces]) for name in self.measures}
+
+    def _candidates(self, rows: np.ndarray) -> np.ndarray | None:
+        return None if self.parts is None else self.parts[0][rows][:, None] == self.parts[1][None, :]
+
+    def _grades(self, rows: np.ndarray) -> np.ndarray:
+        """Grades of all documents for some queries; NaN: unjudged."""
+        table = np.full((len(rows), len(self.documents)), np.nan)
+        place, of_document, grades = self._judged
+        new = np.full(len(self.queries), -1)
+        new[rows] = np.arange(len(rows))
+        kept = new[place] >= 0
+        table[new[place[kept]], of_document[kept]] = grades[kept]
+        return table
+
+    @cached_property
+    def _judged(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Query row, document row and grade of each judgment."""
+        found = self.judgments
+        query = np.array([self.queries.row_of[name] for name in found.query_ids], np.int64)
+        document = np.array([self.documents.row_of[name] for name in found.doc_ids], np.int64)
+        return query[found.query], document[found.doc], found.grade
+
+
+def assign_folds(groups: np.ndarray, n_folds: int, seed: int) -> np.ndarray:
+    """The fold of each query: groups in random order, each into the smallest fold so far.
+
+    >>> assign_folds(np.array([0, 0, 1, 2, 2]), 2, seed=0).tolist()
+    [1, 1, 0, 0, 0]
+    """
+    _, number, sizes = np.unique(groups, return_inverse=True, return_counts=True)
+    loads, fold_of = np.zeros(min(n_folds, len(sizes)), np.int64), np.empty(len(sizes), np.int64)
+    for group in np.random.default_rng(seed).permutation(len(sizes)):
+        fold_of[group] = np.argmin(loads)
+        loads[fold_of[group]] += sizes[group]
+    return fold_of[number]
+
+
+def read_questions(data: Path, corpus: str, words: int | None = 30_000, threads: int | None = None) -> QuestionTask:
+    """A collection by its name below the folder of real collections, or by the path of a folder of the same form."""
+    folder = data / "text" / corpus if corpus in CORPORA else Path(corpus)
+    if corpus not in CORPORA and not folder.is_dir():
+        check_choice("corpus", corpus, CORPORA)
+    extras = ("lang",) if corpus in ENGLISH_PART else ("project",) if RELATED_BY.get(corpus) == "project" else ()
+    documents = read_collection(folder, extras=extras, name=folder.name)
+    queries = read_queries(folder, extras=extras)
+    documents = documents.take(np.random.default_rng(0).permutation(len(documents)))
+    judgments = read_qrels(folder / "qrels.txt")
+    if corpus in ENGLISH_PART:
+        documents, queries = _english(documents), _english(queries)
+        judgments = _among(judgments, queries)
+    judged = set(judgments.query_ids)
+    queries = queries.take([row for row, name in enumerate(queries.ids) if name in judged])
+    if len(queries) < N_FOLDS:
+        raise DataError(f"{len(queries)} queries are judged, want at least {N_FOLDS}", path=folder)
+    task = QuestionTask(documents, queries, judgments, np.arange(len(queries)), None, words, threads)
+    if RELATED_BY.get(corpus) == "project":
+        parts = _projects(queries, documents)
+        return replace(task, groups=parts[0], parts=parts)
+    return replace(task, groups=shared_documents(task.pairs)) if RELATED_BY.get(corpus) == "document" else task
+
+
+def shared_documents(pairs: Links) -> np.ndarray:
+    """Groups of queries that share relevant documents, directly or through other queries."""
+    relevant = pairs.to_csr()
+    return connected_components(relevant @ relevant.T, directed=False)[1].astype(np.int64)
+
+
+def _projects(queries: Collection, documents: Collection) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers of the projects of queries and documents."""
+    names = {name: number for number, name in enumerate(sorted(set(documents.extras["project"])))}
+    found = (np.array([names[name] for name in part.extras["project"]], np.int64) for part in (queries, documents))
+    return next(found), next(found)
+
+
+def _english(collection: Collection) -> Collection:
+    return collection.take([row for row, language in enumerate(collection.extras["lang"]) if language == "en"])
+
+
+def _among(judgments: Judgments, queries: Collection) -> Judgments:
+    known = judgments.to_dict()
+    return Judgments.from_dict({name: known[name] for name in queries.ids if name in known})
