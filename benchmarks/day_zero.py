@@ -16,7 +16,7 @@ import numpy as np
 
 from tacit.data import read_collection, read_qrels, read_queries
 from tacit.metrics import compare_systems, evaluate
-from tacit.search import build_searcher
+from tacit.search import Searcher
 
 COLLECTIONS = ("cranfield", "cacm", "cisi")
 SYSTEMS = (
@@ -26,7 +26,7 @@ SYSTEMS = (
 
 def values(folder: Path, method: str, dim: int | None) -> np.ndarray:
     """nDCG@10 of each judged query."""
-    searcher = build_searcher(read_collection(folder), method, dim=dim)
+    searcher = Searcher(method, **({} if dim is None else {"dim": dim})).fit(read_collection(folder))
     run = searcher.run(read_queries(folder), k=100)
     return evaluate(read_qrels(folder / "qrels.txt"), run, "nDCG@10").values["nDCG@10"]
 

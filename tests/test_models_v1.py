@@ -20,14 +20,14 @@ EXPECTED = json.loads((FOLDER / "expected.json").read_text())
 @pytest.mark.parametrize("method", sorted(EXPECTED["collections"]))
 def test_rankers_of_collections(method):
     searcher = load(FOLDER / method)
-    found = searcher.ranker.scores(searcher.features(EXPECTED["queries"]))
+    found = searcher.ranker_.scores(searcher.features(EXPECTED["queries"]))
     np.testing.assert_allclose(found, EXPECTED["collections"][method], rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("method", sorted(EXPECTED["across"]))
 def test_rankers_across_languages(method):
     searcher = load(FOLDER / method)
-    found = searcher.ranker.scores(searcher.features(EXPECTED["cross_queries"]))
+    found = searcher.ranker_.scores(searcher.features(EXPECTED["cross_queries"]))
     np.testing.assert_allclose(found, EXPECTED["across"][method], rtol=1e-5, atol=1e-5)
 
 

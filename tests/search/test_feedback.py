@@ -1,7 +1,6 @@
 """Feedback: marks decide, their neighbours follow, what is unmarked stands between; on real queries it pays."""
 
 import json
-import time
 
 import numpy as np
 import pytest
@@ -11,7 +10,7 @@ from tacit.app.main import main
 from tacit.core import Collection, TacitError, UsageError
 from tacit.data import read_collection, read_qrels, read_queries
 from tacit.metrics import evaluate_rows
-from tacit.search import build_searcher
+from tacit.search import Searcher
 from tacit.search.feedback import feedback_scores, rerank
 
 # "jaguar" is a car in some documents and an animal in others.
@@ -24,7 +23,7 @@ NAMES = [f"{kind}{n}" for n in range(6) for kind in ("car", "cat")]
 @pytest.fixture(scope="module")
 def searcher():
     docs = Collection([*NAMES, "other"], [""] * 13, [*TEXTS, "nothing of the kind"])
-    return build_searcher(docs, "bm25")
+    return Searcher("bm25").fit(docs)
 
 
 def test_one_liked_answer_brings_its_kind_up(searcher):
@@ -64,9 +63,10 @@ def test_candidates_that_are_all_alike_keep_their_order():
     scores = feedback_scores(
         np.array([4.0, 3, 2, 1]), content, np.array([False, True, False, False]), np.zeros(4, bool)
     )
-    assert np.isfinite(scores).all()
+    assert scores.argsort()[::-1].tolist() == [0, 1, 2, 3]
+    assert np.diff(scores).max() < -1e-3
     one = feedback_scores(np.array([1.0]), sp.csr_array(np.ones((1, 1))), np.array([True]), np.array([False]))
-    assert np.isfinite(one).all()
+    assert one.tolist() == [0.0]
 
 
 def test_the_command_takes_marks(searcher, tmp_path, capfd):
@@ -81,11 +81,11 @@ def test_the_command_takes_marks(searcher, tmp_path, capfd):
     assert main(["search", str(tmp_path / "model"), "jaguar", "--like", "cat1", "--explain"]) == 2
 
 
-def test_real_queries_gain_and_answers_come_at_once(data_folder):
+def test_feedback_improves_real_queries(data_folder):
     folder = data_folder / "text" / "cacm"
     documents, queries = read_collection(folder / "docs.jsonl.gz"), read_queries(folder / "queries.jsonl")
-    grades, searcher = read_qrels(folder / "qrels.txt").to_dict(), build_searcher(documents, "bm25")
-    gains, seconds = [], []
+    grades, searcher = read_qrels(folder / "qrels.txt").to_dict(), Searcher("bm25").fit(documents)
+    gains = []
     for number in range(1, 40, 3):
         known, text = grades.get(queries.ids[number], {}), queries.texts[number]
         before = [hit.id for hit in searcher.search(text, 100)]
@@ -93,14 +93,10 @@ def test_real_queries_gain_and_answers_come_at_once(data_folder):
             True: [name for name in before[:5] if name in known],
             False: [n for n in before[:5] if n not in known],
         }
-        start = time.process_time()  # not of the clock: other work on the machine is no fault of ours
-        searcher.feedback(text, marked[True], marked[False])
-        seconds.append(time.process_time() - start)
-        after = [searcher.documents.ids[row] for row in rerank(searcher, text, marked[True], marked[False])[0]]
+        after = [searcher.documents_.ids[row] for row in rerank(searcher, text, marked[True], marked[False])[0]]
         rest = [[name for name in ids if name not in before[:5]] for ids in (before, after)]
         truth = [[float(name in known) for name in ids] for ids in rest]
         if any(truth[0]):
             values = [evaluate_rows(t, -np.arange(len(t))).means()["nDCG-letor@10"] for t in truth]
             gains.append(values[1] - values[0])
     assert np.mean(gains) > 0.05
-    assert np.median(seconds) < 0.5

@@ -5,7 +5,7 @@ import pytest
 
 from tacit.core import Collection, Judgments, TacitError
 from tacit.data import read_collection, read_letor, read_qrels, read_queries, write_letor
-from tacit.search import build_searcher
+from tacit.search import Searcher
 from tacit.search.text_lists import make_text_lists
 
 DOCS = Collection(["cat", "dog", "owl"], ["Cats", "Dogs", ""], ["cats purr and dogs bark", "dogs bark", "owls watch"])
@@ -29,14 +29,14 @@ def test_complete_judgments_make_the_rest_zero_but_not_of_queries_nobody_judged(
 
 
 def test_models_add_their_scores():
-    model = build_searcher(DOCS.take([2, 1, 0]), "tfidf")
+    model = Searcher("tfidf").fit(DOCS.take([2, 1, 0]))
     lists, names, _ = make_text_lists(DOCS, QUERIES, models=[model])
     assert names[-1] == "model.tfidf"
     assert lists.X[0, -1] == pytest.approx(model.search("dogs that bark")[0].score)
     twice = make_text_lists(DOCS, QUERIES, models=[model, model])
     assert twice.names[-2:] == ["model.tfidf.1", "model.tfidf.2"]
     with pytest.raises(TacitError, match="does not know 1 of 3 documents, the first is 'cat'"):
-        make_text_lists(DOCS, QUERIES, models=[build_searcher(DOCS.take([1, 2]), "tfidf")])
+        make_text_lists(DOCS, QUERIES, models=[Searcher("tfidf").fit(DOCS.take([1, 2]))])
 
 
 def test_nothing_in_common_is_an_error():

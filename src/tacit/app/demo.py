@@ -1,6 +1,6 @@
 """`tacit demo`: search the documentation of numpy, scipy and scikit-learn, and compare the systems
 
-No download: the corpus is the documentation installed with us.
+No download: the corpus is the documentation installed with tacit.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ EXAMPLES = "example:\n  tacit demo --quick"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `tacit demo`."""
-    parser.add_argument("--quick", action="store_true", help="fewer questions and smaller models, in a few seconds")
+    parser.add_argument("--quick", action="store_true", help="fewer queries and smaller models; takes a few seconds")
     add_seed(parser)
     add_json(parser)
 

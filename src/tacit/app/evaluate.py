@@ -1,6 +1,7 @@
-"""`tacit evaluate`: measure a run against judgments, and compare runs
+"""`tacit evaluate`: measure runs against judgments, and compare them
 
-Means with standard errors and bootstrap intervals; --compare adds paired tests, Holm-corrected.
+One run: mean, standard error and bootstrap interval of each measure. Several runs: one table, with † where a run
+differs from the first one (paired test, Holm-corrected within each measure).
 """
 
 from __future__ import annotations
@@ -14,24 +15,31 @@ from tacit.app.options import add_json, add_seed
 from tacit.app.tables import print_table
 
 if TYPE_CHECKING:
-    from tacit.metrics import Evaluation
+    from tacit.metrics import Comparison, Evaluation
 
 EXAMPLES = """examples:
   tacit evaluate qrels.txt my.run
-  tacit evaluate qrels.txt my.run -m nDCG@10 -m AP -m "P(rel=2)@5"
-  tacit evaluate qrels.txt new.run --compare old.run --test wilcoxon"""
+  tacit evaluate qrels.txt bm25.run new.run other.run -m nDCG@10 -m AP
+  tacit evaluate qrels.txt old.run --compare new.run --test wilcoxon
+  tacit evaluate qrels.txt my.run -m "P(rel=2)@5" --json"""
 
 DEFAULT_MEASURES = ("nDCG@10", "AP", "P@10", "RR", "Judged@10")
+ALPHA = 0.05
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `tacit evaluate`."""
     parser.add_argument("qrels", help="judgments: TREC, BEIR or LETOR file")
-    parser.add_argument("run", help="TREC run")
+    parser.add_argument("runs", nargs="+", metavar="RUN", help="TREC runs; the first is the baseline of all tests")
     parser.add_argument(
-        "-m", "--measure", action="append", metavar="M", help=f"repeatable; default {' '.join(DEFAULT_MEASURES)}"
+        "-m",
+        "--measure",
+        action="append",
+        metavar="M",
+        help=f"repeatable (default {' '.join(DEFAULT_MEASURES)})",
     )
     parser.add_argument("--compare", action="append", default=[], metavar="RUN2", help="another run; repeatable")
+    parser.add_argument("--all-pairs", action="store_true", help="test every pair of runs, not only against the first")
     parser.add_argument(
         "--test", choices=("t", "wilcoxon", "randomization"), default="t", help="paired test (default t)"
     )
@@ -41,43 +49,52 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, out: TextIO) -> int:
     """Measure every run on the same queries, and test the differences."""
+    from tacit.core import UsageError
     from tacit.data import read_qrels, read_run
     from tacit.metrics import evaluate
 
+    paths = [*args.runs, *args.compare]
+    if len(set(paths)) != len(paths):
+        raise UsageError("a run is given twice, want different files")
     judgments = read_qrels(args.qrels)
-    measures = args.measure or DEFAULT_MEASURES
-    paths = _distinct([args.run, *args.compare])
-    found = {name: evaluate(judgments, read_run(path), measures) for name, path in paths.items()}
-    comparisons = _compare(found, args.test, args.seed) if len(found) > 1 else []
+    found = {path: evaluate(judgments, read_run(path), args.measure or DEFAULT_MEASURES) for path in paths}
+    pairs = _compare(found, args) if args.all_pairs or args.json else []
     if args.json:
-        out.write(json.dumps(_as_json(found, comparisons, args.seed)) + "\n")
+        out.write(json.dumps(_as_json(found, pairs, args.seed)) + "\n")
+        return 0
+    if len(found) == 1:
+        _show_measures(found[paths[0]], args.seed, out)
     else:
-        _show(found, comparisons, args, out)
+        _show_systems(found, args, out)
+    _show_counts(found, out)
+    if pairs:
+        out.write("\nAll pairs of runs:\n\n")
+        tests = [[c.metric, c.better, c.worse, f"{c.difference:.4f}", f"{c.p:.3g}"] for c in pairs]
+        print_table(["measure", "better", "worse", "difference", "p"], tests, out)
     return 0
 
 
-def _distinct(paths: list[str]) -> dict[str, str]:
-    from tacit.core import UsageError
-
-    if len(set(paths)) != len(paths):
-        raise UsageError("a run is compared with itself; give different files")
-    return {path: path for path in paths}
-
-
-def _compare(found: dict[str, Evaluation], test: str, seed: int) -> list[Any]:
+def _compare(found: dict[str, Evaluation], args: argparse.Namespace) -> list[Comparison]:
+    """Paired tests measure by measure: of all pairs, or of each run with the first."""
     from tacit.metrics import compare_systems
 
-    names = next(iter(found.values())).values
+    if len(found) == 1:
+        return []
+    baseline = None if args.all_pairs else next(iter(found))
     return [
         comparison
-        for measure in names
+        for measure in next(iter(found.values())).values
         for comparison in compare_systems(
-            {system: evaluation.values[measure] for system, evaluation in found.items()}, measure, test=test, seed=seed
+            {system: evaluation.values[measure] for system, evaluation in found.items()},
+            measure,
+            test=args.test,
+            baseline=baseline,
+            seed=args.seed,
         )
     ]
 
 
-def _as_json(found: dict[str, Evaluation], comparisons: list[Any], seed: int) -> dict[str, Any]:
+def _as_json(found: dict[str, Evaluation], comparisons: list[Comparison], seed: int) -> dict[str, Any]:
     first, *others = found.items()
     return {
         **_measures_json(first[1], seed),
@@ -102,17 +119,36 @@ def _measures_json(evaluation: Evaluation, seed: int) -> dict[str, Any]:
     }
 
 
-def _show(found: dict[str, Evaluation], comparisons: list[Any], args: argparse.Namespace, out: TextIO) -> None:
+def _show_measures(evaluation: Evaluation, seed: int, out: TextIO) -> None:
+    """One run: a row for each measure."""
+    means, errors, ends = evaluation.means(), evaluation.standard_errors(), evaluation.intervals(seed=seed)
+    rows = [[m, f"{means[m]:.4f}", f"{errors[m]:.4f}", f"{ends[m][0]:.4f} - {ends[m][1]:.4f}"] for m in means]
+    print_table(["measure", "mean", "std err", "95 % interval"], rows, out)
+
+
+def _show_systems(found: dict[str, Evaluation], args: argparse.Namespace, out: TextIO) -> None:
+    """Several runs: a row for each, a column for each measure."""
+    from tacit.metrics import comparison_table
+
+    table = comparison_table(found, test=args.test, alpha=ALPHA, seed=args.seed)
+    ends = {name: evaluation.intervals(seed=args.seed) for name, evaluation in found.items()}
+    rows = []
+    for row in table.rows:
+        cells = [(row.cells[measure], ends[row.system][measure]) for measure in table.measures]
+        shown = [f"{cell.mean:.4f} [{low:.3f}, {high:.3f}]{cell.mark or '  '}" for cell, (low, high) in cells]
+        rows.append([row.system, *shown])
+    print_table(["run", *(f"{measure}  " for measure in table.measures)], rows, out)
+    out.write(
+        f"\nmean [95 % bootstrap interval]; † differs from {table.baseline}, p < {ALPHA:g} "
+        f"({args.test} test, paired, two-sided, Holm)\n"
+    )
+
+
+def _show_counts(found: dict[str, Evaluation], out: TextIO) -> None:
     first = next(iter(found.values()))
-    for name, evaluation in found.items():
-        missing = f", {evaluation.n_missing} of them not in the run (they count 0)" if evaluation.n_missing else ""
-        out.write(f"{name}: {len(evaluation.query_ids)} judged queries{missing}\n")
-        means, errors, ends = evaluation.means(), evaluation.standard_errors(), evaluation.intervals(seed=args.seed)
-        rows = [[m, f"{means[m]:.4f}", f"{errors[m]:.4f}", f"{ends[m][0]:.4f} - {ends[m][1]:.4f}"] for m in means]
-        print_table(["measure", "mean", "std err", "95 % interval"], rows, out)
+    out.write(f"{len(first.query_ids)} judged queries\n")
     if first.n_without_relevant:
         out.write(f"{first.n_without_relevant} queries have no relevant document and count 0\n")
-    if comparisons:
-        out.write(f"paired {args.test} test, two-sided, Holm-corrected:\n")
-        tests = [[c.metric, c.better, c.worse, f"{c.difference:.4f}", f"{c.p:.3g}"] for c in comparisons]
-        print_table(["measure", "better", "worse", "difference", "p"], tests, out)
+    for name, evaluation in found.items():
+        if evaluation.n_missing:
+            out.write(f"{name}: {evaluation.n_missing} judged queries have no answer and count 0\n")

@@ -12,6 +12,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
+from tacit.app.options import check_output
+
 if TYPE_CHECKING:
     import numpy as np
 
@@ -38,6 +40,7 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
     from tacit.search import load
 
     if args.to == "ranklib":
+        check_output(args.output)
         write_ranklib(load(args.model, ListRanker), args.output)
         return 0
     if args.output == "-":
@@ -58,8 +61,8 @@ def read_arrays(model: str | Path) -> tuple[dict[str, np.ndarray], dict[str, Seq
     names: dict[str, Sequence[str]] = {}
     ranker: Any
     if isinstance(found, Searcher):
-        ranker = found.ranker
-        names = {"documents": found.documents.ids, "words": found.vectorizer.vocabulary_}
+        ranker = found.ranker_
+        names = {"documents": found.documents_.ids, "words": found.vectorizer_.vocabulary_}
     else:
         ranker = found
     arrays = _dense(ranker)
@@ -95,8 +98,17 @@ def write_arrays(folder: str | Path, arrays: Mapping[str, np.ndarray], names: Ma
         raise
 
 
-def _dense(ranker: Any) -> dict[str, np.ndarray]:
+def _dense(ranker: Any, prefix: str = "") -> dict[str, np.ndarray]:
+    """Dense arrays of a ranker and, as `name.array`, of the estimators in it."""
     import numpy as np
 
-    found = {name.rstrip("_"): getattr(ranker, name) for name in ranker._fitted}
-    return {name: array for name, array in found.items() if isinstance(array, np.ndarray) and array.size}
+    from tacit.core import Estimator
+
+    found: dict[str, np.ndarray] = {}
+    for name in ranker._fitted:
+        value, shown = getattr(ranker, name, None), prefix + name.rstrip("_")
+        if isinstance(value, np.ndarray) and value.size:
+            found[shown] = value
+        elif isinstance(value, Estimator):
+            found |= _dense(value, f"{shown}.")
+    return found

@@ -1,6 +1,6 @@
 """`tacit features`: turn a collection with queries into feature lists (LETOR)
 
-BM25's best documents of each query, with features of the query's words in body, title and both.
+The best documents of each query by BM25, with features of the query's words in body, title and both.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import argparse
 import sys
 from typing import TextIO
 
-from tacit.app.options import add_threads, whole_number
+from tacit.app.options import add_threads, check_output, whole_number
 
 EXAMPLES = """examples:
   tacit features docs.jsonl --queries queries.jsonl --qrels qrels.txt -o lists.txt
@@ -22,16 +22,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--queries", required=True, metavar="F", help="queries: jsonl or TSV")
     parser.add_argument("--qrels", metavar="F", help="judgments; documents that are not in it are unjudged (-1)")
     parser.add_argument(
-        "--complete", action="store_true", help="the judges saw every document: what is not in --qrels is judged 0"
+        "--complete", action="store_true", help="all documents were judged: those that are not in --qrels have grade 0"
     )
-    parser.add_argument("-k", type=whole_number(1), default=200, help="documents for each query (default 200)")
+    parser.add_argument("-k", type=whole_number(1), default=200, metavar="K", help="documents per query (default 200)")
     parser.add_argument(
         "--model", action="append", default=[], metavar="MODEL", help="add the score of a fitted model; repeatable"
     )
     parser.add_argument("-o", "--output", default="-", metavar="OUT", help="LETOR file (default stdout)")
     parser.add_argument("--language", default="en", help="language of the documents (default en)")
     parser.add_argument("--stem", action="store_true", help="reduce words to their stems (Snowball)")
-    parser.add_argument("--skip-unknown", action="store_true", help="leave out judgments of unknown ids")
+    parser.add_argument("--skip-unknown", action="store_true", help="ignore judgments of unknown ids")
     add_threads(parser)
 
 
@@ -43,7 +43,8 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
     from tacit.search.text_lists import make_text_lists
 
     if args.complete and not args.qrels:
-        raise UsageError("--complete speaks of judgments: give --qrels")
+        raise UsageError("--complete is about judgments: give --qrels")
+    check_output(args.output)
     documents, queries = read_collection(args.corpus), read_queries(args.queries)
     judgments = None
     if args.qrels:

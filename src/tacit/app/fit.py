@@ -1,6 +1,6 @@
 """`tacit fit`: make a searchable model of a collection
 
-What the ranker learns from is optional: links between documents, judged queries, pairs or clicks.
+Training data is optional: links between documents, judged queries, pairs or clicks.
 """
 
 from __future__ import annotations
@@ -8,17 +8,17 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
-from tacit.app.options import add_seed, add_words, whole_number
+from tacit.app.options import add_seed, add_set, add_threads, add_words, whole_number
 
 if TYPE_CHECKING:
     from tacit.core import Collection
-    from tacit.search import Searcher, Training
+    from tacit.search import Searcher
 
 EXAMPLES = """examples:
   tacit fit docs.jsonl.gz -o my.model
-  tacit fit docs.jsonl --links links.tsv --method lsi+tfidf -o my.model
+  tacit fit docs.jsonl --links links.tsv --method htr-residual --set tune=true -o my.model
   tacit fit beir-folder --queries queries.jsonl --qrels qrels.txt --method qe -o my.model
   tacit fit pydocs -o pydocs.model
   tacit fit docs.jsonl --query-corpus docs.ja.jsonl --pairs mates.tsv --query-language ja -o ja-en.model"""
@@ -28,21 +28,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `tacit fit`."""
     parser.add_argument("corpus", help="jsonl or TSV, also .gz .xz .bz2 .zst; BEIR folder; `pydocs`; - is stdin")
     parser.add_argument("-o", "--output", required=True, metavar="MODEL", help="folder of the model")
-    parser.add_argument("--method", help="ranker (default bm25); a wrong name lists them all")
+    parser.add_argument("--method", metavar="M", help="ranker (default bm25); `tacit methods` lists them")
     parser.add_argument("--links", metavar="F", help="links between documents: source<TAB>target[<TAB>weight]")
-    parser.add_argument("--queries", metavar="F", help="queries to learn from: jsonl or TSV")
-    parser.add_argument("--qrels", metavar="F", help="judgments of those queries: TREC or BEIR form")
+    parser.add_argument("--queries", metavar="F", help="training queries: jsonl or TSV")
+    parser.add_argument("--qrels", metavar="F", help="judgments of --queries: TREC or BEIR form")
     parser.add_argument("--pairs", metavar="F", help="query<TAB>document[<TAB>weight] by the ids of --queries")
     parser.add_argument("--clicks", metavar="F", help="query text<TAB>document[<TAB>count], or sessions in jsonl")
-    parser.add_argument("--position-one", action="store_true", help="of sessions, only clicks on the first answer")
-    parser.add_argument("--query-corpus", metavar="F", help="texts in another language; --pairs join them to documents")
-    parser.add_argument("--query-language", metavar="L", help="language of --query-corpus, and of questions later")
+    parser.add_argument("--position-one", action="store_true", help="use only clicks on the first answer of a session")
+    parser.add_argument("--query-corpus", metavar="F", help="texts in the language of the queries, joined by --pairs")
+    parser.add_argument("--query-language", metavar="L", help="language of --query-corpus and of later queries")
     parser.add_argument("--dim", type=whole_number(1), metavar="N", help="dimension of learned vectors")
+    add_set(parser)
     add_words(parser)
-    parser.add_argument("--language", default="en", help="language of the documents (default en)")
+    parser.add_argument("--language", default="en", metavar="L", help="language of the documents (default en)")
     parser.add_argument("--stem", action="store_true", help="reduce words to their stems (Snowball)")
-    parser.add_argument("--skip-unknown", action="store_true", help="leave out links and judgments of unknown ids")
+    parser.add_argument("--skip-unknown", action="store_true", help="ignore links and judgments of unknown ids")
     add_seed(parser)
+    add_threads(parser)
 
 
 def run(args: argparse.Namespace, out: TextIO) -> int:
@@ -50,46 +52,40 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
     from tacit.store import check_destination
 
     _check_sources(args)
-    method = _method(args)  # what cannot work is told before a long file is read
+    searcher = _unfitted(args)  # errors are reported before a long file is read
     check_destination(args.output)
-    documents, training = _read(args)
+    documents, sources = _read(args, searcher)
     start = time.perf_counter()
-    searcher = _fit(args, method, documents, training)
-    searcher.save(args.output)
-    learned = "" if training is None else f" and {len(training.pairs):,} pairs"
-    chosen = "".join(f", {name} {value:g}" for name, value in searcher.ranker.chosen().items())
+    searcher.fit(documents, **sources).save(args.output)
+    pairs = f" and {searcher.n_pairs_:,} pairs" if searcher.n_pairs_ else ""
+    chosen = "".join(f", {name} {value:g}" for name, value in searcher.ranker_.chosen().items())
     sys.stderr.write(
-        f"{method} fitted on {len(documents):,} documents{learned}{chosen} "
+        f"{searcher.method} fitted on {len(documents):,} documents{pairs}{chosen} "
         f"in {time.perf_counter() - start:.1f} s; saved in {args.output}\n"
     )
     return 0
 
 
-def _method(args: argparse.Namespace) -> str:
-    """The ranker's name, which must be one of those that can read the given sources."""
+def _unfitted(args: argparse.Namespace) -> Searcher:
+    """The searcher with all its parameters; a method that cannot read the given sources is an error."""
     from tacit.core import UsageError
     from tacit.retrieve import METHODS, get_method
+    from tacit.search import Searcher
+    from tacit.store import check_storable
 
-    if args.query_corpus:
-        method = get_method(args.method or ("ssi-cross-multitask" if args.links else "ssi-cross"))
-    else:
-        method = get_method(args.method or "bm25")
-    across = bool(args.query_corpus)
-    if method.estimator.two_dictionaries != across:
-        known = ", ".join(name for name, other in METHODS.items() if other.estimator.two_dictionaries == across)
-        kind = "with --query-corpus" if across else "without --query-corpus"
-        raise UsageError(f"method is {method.name!r}, {kind} want one of {known}")
-    return method.name
-
-
-def _fit(args: argparse.Namespace, method: str, documents: Collection, training: Training | None) -> Searcher:
-    from tacit.search import build_cross_searcher, build_searcher
-
-    shared = {"dim": args.dim, "words": args.words, "language": args.language, "seed": args.seed}
-    if training is not None and args.query_corpus:
-        query_language = args.query_language or args.language
-        return build_cross_searcher(documents, training, method, query_language=query_language, **shared)
-    return build_searcher(documents, method, training, stem=args.stem, **shared)
+    default = "bm25" if not args.query_corpus else "ssi-cross-multitask" if args.links else "ssi-cross"
+    method = get_method(args.method or default)
+    offered = {"seed": args.seed, "threads": args.threads}
+    known = [parameter.name for parameter in method.parameters()]
+    params = {name: value for name, value in offered.items() if name in known and value is not None}
+    params |= ({} if args.dim is None else {"dim": args.dim}) | args.params
+    ranker = method.make(**params)
+    check_storable(ranker)
+    if args.query_corpus and not ranker.two_dictionaries:
+        fitting = [name for name, other in METHODS.items() if other.family == get_method("ssi-cross").family]
+        raise UsageError(f"{method.name} has one vocabulary; for --query-corpus want one of {', '.join(fitting)}")
+    vocabulary = {"words": args.words, "language": args.language, "stem": args.stem}
+    return Searcher(method.name, query_language=args.query_language, **vocabulary, **params)
 
 
 def _check_query_corpus(args: argparse.Namespace) -> None:
@@ -99,11 +95,11 @@ def _check_query_corpus(args: argparse.Namespace) -> None:
         if args.query_language:
             raise UsageError("--query-language needs --query-corpus, the texts in that language")
         return
-    for name in ("queries", "qrels", "clicks", "stem"):
+    for name in ("queries", "qrels", "clicks"):
         if getattr(args, name):
             raise UsageError(f"--query-corpus and --{name} exclude each other")
     if not args.pairs:
-        raise UsageError("--query-corpus needs --pairs, which say what belongs to which document")
+        raise UsageError("--query-corpus needs --pairs, which join its texts to documents")
 
 
 def _check_sources(args: argparse.Namespace) -> None:
@@ -111,7 +107,7 @@ def _check_sources(args: argparse.Namespace) -> None:
 
     _check_query_corpus(args)
     if args.position_one and not args.clicks:
-        raise UsageError("--position-one speaks of clicks: give --clicks")
+        raise UsageError("--position-one is about clicks: give --clicks")
     if args.query_corpus:
         return
     given = [name for name in ("links", "qrels", "pairs", "clicks") if getattr(args, name)]
@@ -119,41 +115,41 @@ def _check_sources(args: argparse.Namespace) -> None:
         raise UsageError(f"--{given[0]} and --{given[1]} exclude each other; give one of them")
     if (args.qrels or args.pairs) and not args.queries:
         also = " or --query-corpus" if args.pairs else ""
-        raise UsageError(f"--{given[0]} needs --queries{also}, which holds the queries' texts")
+        raise UsageError(f"--{given[0]} needs --queries{also}, which has the texts of the queries")
     if args.queries and not (args.qrels or args.pairs):
-        raise UsageError("--queries needs --qrels or --pairs, which say what the queries want")
+        raise UsageError("--queries needs --qrels or --pairs, which name the relevant documents")
 
 
-def _read(args: argparse.Namespace) -> tuple[Collection, Training | None]:
+def _read(args: argparse.Namespace, searcher: Searcher) -> tuple[Collection, dict[str, Any]]:
+    """Documents, and the sources of training pairs by the names that `Searcher.fit` has for them."""
     from tacit.data import read_collection, read_pydocs
-    from tacit.search import Training
+    from tacit.retrieve import get_method
 
-    if args.corpus == "pydocs":
-        documents, links = read_pydocs()
-        if not (args.links or args.queries or args.clicks or args.query_corpus):
-            return documents, Training(links)
-    else:
+    if args.corpus != "pydocs":
         documents = read_collection(args.corpus)
-    return documents, _read_training(args, documents)
+        return documents, _read_sources(args, documents)
+    documents, links = read_pydocs()
+    sources = _read_sources(args, documents)
+    if not sources and get_method(searcher.method).make(**searcher.params).learns_from_pairs:
+        sources = {"links": links}
+    return documents, sources
 
 
-def _read_training(args: argparse.Namespace, documents: Collection) -> Training | None:
-    from tacit.data import judged_pairs, read_clicks, read_collection, read_links, read_pairs, read_qrels, read_queries
-    from tacit.search import Training
+def _read_sources(args: argparse.Namespace, documents: Collection) -> dict[str, Any]:
+    from tacit.data import check_known, read_clicks, read_collection, read_links, read_pairs, read_qrels, read_queries
 
     skip = args.skip_unknown
-    if args.query_corpus:
-        texts = read_collection(args.query_corpus)
-        links = read_links(args.links, documents, skip_unknown=skip) if args.links else None
-        return Training(read_pairs(args.pairs, texts, documents, skip_unknown=skip), texts, links)
+    sources: dict[str, Any] = {}
     if args.links:
-        return Training(read_links(args.links, documents, skip_unknown=skip))
+        sources["links"] = read_links(args.links, documents, skip_unknown=skip)
     if args.clicks:
-        queries, pairs = read_clicks(args.clicks, documents, position_one=args.position_one, skip_unknown=skip)
-        return Training(pairs, queries)
-    if args.queries:
-        queries = read_queries(args.queries)
+        sources["clicks"] = read_clicks(args.clicks, documents, position_one=args.position_one, skip_unknown=skip)
+    if args.query_corpus or args.queries:
+        queries = read_collection(args.query_corpus) if args.query_corpus else read_queries(args.queries)
+        sources["queries"] = queries
         if args.pairs:
-            return Training(read_pairs(args.pairs, queries, documents, skip_unknown=skip), queries)
-        return Training(judged_pairs(read_qrels(args.qrels), queries, documents, skip_unknown=skip), queries)
-    return None
+            sources["pairs"] = read_pairs(args.pairs, queries, documents, skip_unknown=skip)
+        else:
+            judgments = read_qrels(args.qrels)
+            sources["qrels"] = check_known(judgments, queries, documents, skip_unknown=skip, path=args.qrels)
+    return sources

@@ -1,6 +1,6 @@
-"""`tacit learning-curve`: how few labels are enough? A measure against the number of labels
+"""`tacit learning-curve`: a measure against the number of labels
 
-Labels of the training lists are taken away at random; the rows stay, unjudged. --against compares a supervised method.
+Labels of the training lists are removed at random; the rows stay, unjudged. --against adds a second method.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from tacit.app.options import add_json, add_seed, add_threads, whole_number
+from tacit.app.options import add_json, add_seed, add_set, add_threads, whole_number
 from tacit.app.tables import print_table
 
 if TYPE_CHECKING:
@@ -27,19 +27,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `tacit learning-curve`."""
     parser.add_argument("train", metavar="TRAIN", help="judged lists (LETOR)")
     parser.add_argument("--method", default="standing", metavar="M", help="ranker of lists (default standing)")
-    parser.add_argument("--against", metavar="M2", help="another ranker on the same labels, such as linear")
+    parser.add_argument("--against", metavar="M2", help="second ranker on the same labels, such as linear")
+    add_set(parser)
     where = parser.add_mutually_exclusive_group()
-    where.add_argument("--test", metavar="F", help="lists to measure on (default: five folds of TRAIN)")
+    where.add_argument("--test", metavar="F", help="test lists (default: five folds of TRAIN)")
     where.add_argument("--folds", metavar="F", help="folds.json: query ids of train, vali and test by fold")
-    parser.add_argument("--vali", metavar="F", help="lists to choose on, with --test; their labels are cut alike")
+    parser.add_argument("--vali", metavar="F", help="validation lists, with --test; their labels are cut too")
     parser.add_argument(
-        "--by", choices=("documents", "queries"), default="documents", help="take labels of documents or whole queries"
+        "--by",
+        choices=("documents", "queries"),
+        default="documents",
+        help="remove labels of documents or of queries",
     )
     parser.add_argument(
-        "--share", type=float, action="append", metavar="S", help="share of labels kept; repeatable (5 to 100 %%)"
+        "--share",
+        type=float,
+        action="append",
+        metavar="S",
+        help="share of labels kept; repeatable (default 0.05 to 1)",
     )
-    parser.add_argument("-m", "--measure", default="nDCG-letor@10", metavar="M", help="default nDCG-letor@10")
-    parser.add_argument("--seeds", type=whole_number(1), default=3, metavar="N", help="cuts for each share (default 3)")
+    parser.add_argument("-m", "--measure", default="nDCG-letor@10", metavar="M", help="measure (default nDCG-letor@10)")
+    parser.add_argument(
+        "--seeds", type=whole_number(1), default=3, metavar="N", help="random cuts per share (default 3)"
+    )
     parser.add_argument("--out", type=Path, metavar="DIR", help="write the curve as PNG and its points as JSON")
     add_seed(parser)
     add_threads(parser)
@@ -53,6 +63,8 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
 
     if args.vali and not args.test:
         raise UsageError("--vali goes with --test; folds bring validation lists of their own")
+    if args.out:
+        args.out.mkdir(parents=True, exist_ok=True)
     methods = [args.method] + ([args.against] if args.against else [])
     if len(set(methods)) != len(methods):
         raise UsageError(f"--method and --against are both {args.method}, want two methods")
@@ -65,6 +77,7 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
         n_seeds=args.seeds,
         seed=args.seed,
         threads=args.threads,
+        params=args.params,
     )
     found = {"measure": args.measure, "by": args.by, "seed": args.seed, "points": [_as_json(p) for p in points],
              "tests": _tests(points, methods, args.measure)}  # fmt: skip
@@ -142,7 +155,6 @@ def _write(points: list[CurvePoint], found: dict[str, Any], args: argparse.Names
     from tacit.data import open_output
     from tacit.experiments.figures import new_figure, save
 
-    args.out.mkdir(parents=True, exist_ok=True)
     with open_output(args.out / "learning-curve.json") as file:
         file.write(json.dumps(found, indent=1) + "\n")
     try:

@@ -1,7 +1,7 @@
 """`tacit`: pick the command, run it, turn mistakes into one line on stderr and an exit code.
 
 Exit codes: 0 done, 1 bad data, 2 wrong use, 130 interrupted. Only what parsing needs is imported
-here; each command imports its rooms when it runs, so that `tacit --help` answers at once.
+here; each command imports its packages when it runs, so that `tacit --help` answers at once.
 """
 
 from __future__ import annotations
@@ -14,7 +14,19 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from tacit import __version__
-from tacit.app import demo, evaluate, export, features, fit, judgments, learning_curve, rank, reproduce, search
+from tacit.app import (
+    demo,
+    evaluate,
+    export,
+    features,
+    fit,
+    judgments,
+    learning_curve,
+    methods,
+    rank,
+    reproduce,
+    search,
+)
 
 COMMANDS = {
     "demo": demo,
@@ -26,6 +38,7 @@ COMMANDS = {
     "export": export,
     "evaluate": evaluate,
     "judgments": judgments,
+    "methods": methods,
     "reproduce": reproduce,
 }
 
@@ -50,7 +63,7 @@ class HelpFormatter(argparse.RawDescriptionHelpFormatter):
 
 def build_parser() -> argparse.ArgumentParser:
     """The whole command line."""
-    parser = OneLineParser(prog="tacit", description="Learn to rank when labels are few.")
+    parser = OneLineParser(prog="tacit", description="Learning to rank with few labels.")
     parser.add_argument("--version", action="version", version=f"tacit {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name, module in COMMANDS.items():
@@ -68,50 +81,59 @@ def build_parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
-    parser = build_parser()
     try:
-        args = parser.parse_args(argv)
-    except SystemExit as stop:
-        return int(stop.code or 0)
-    try:
-        with warnings.catch_warnings():
-            warnings.showwarning = _warn
-            code: int = COMMANDS[args.command].run(args, sys.stdout)
+        code = _run(argv)
         sys.stdout.flush()
         return code
     except KeyboardInterrupt:
         return _complain("interrupted", 130)
-    except BrokenPipeError:
-        # The reader (head, less) has gone; what is left in the buffer has nowhere to go.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError:  # the reader (head, less) has gone
+        _discard_output()
         return 1
     except Exception as error:
         return _explain(error)
 
 
+def _run(argv: Sequence[str] | None) -> int:
+    try:
+        args = build_parser().parse_args(argv)
+    except SystemExit as stop:
+        return int(stop.code or 0)
+    with warnings.catch_warnings():
+        warnings.showwarning = _warn
+        code: int = COMMANDS[args.command].run(args, sys.stdout)
+    return code
+
+
+def _discard_output() -> None:
+    """Whatever is left in the buffer cannot be written; without this the interpreter would try again at exit."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, sys.stdout.fileno())
+    os.close(null)
+
+
 def _explain(error: Exception) -> int:
-    """One line for a user's mistake; anything else is ours, and is shown whole."""
+    """One line for a user's mistake; any other error is a bug and is shown with its traceback."""
     from tacit.core import TacitError, UsageError
 
     if isinstance(error, UsageError):
         return _complain(str(error), 2)
     if isinstance(error, TacitError):
         return _complain(str(error), 1)
+    if isinstance(error, MemoryError):
+        return _complain(f"out of memory: {error}" if str(error) else "out of memory", 1)
     if isinstance(error, OSError):
-        return _complain(f"{error.filename}: {error.strerror}" if error.filename else str(error), 1)
+        if not error.filename:
+            _discard_output()
+        return _complain(f"{error.filename or 'standard output'}: {error.strerror or error}", 1)
     raise error
 
 
 def _warn(message: Warning | str, *where: object, **how: object) -> None:
-    """One line, without the place in our code that only we could read."""
+    """One line, without file and line of the source code."""
     _complain(f"warning: {message}", 0)
 
 
 def _complain(message: str, code: int) -> int:
     sys.stderr.write("tacit: " + " ".join(message.split()) + "\n")
     return code
-
-
-def console() -> NoReturn:
-    """Entry point of the installed command."""
-    sys.exit(main())

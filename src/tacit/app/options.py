@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 from pathlib import Path
+from typing import Any, NoReturn
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
@@ -14,7 +16,7 @@ def add_json(parser: argparse.ArgumentParser) -> None:
 
 def add_seed(parser: argparse.ArgumentParser) -> None:
     """--seed"""
-    parser.add_argument("--seed", type=whole_number(0), default=0, help="where chance starts (default 0)")
+    parser.add_argument("--seed", type=whole_number(0), default=0, help="random seed (default 0)")
 
 
 def add_threads(parser: argparse.ArgumentParser) -> None:
@@ -23,14 +25,14 @@ def add_threads(parser: argparse.ArgumentParser) -> None:
         "--threads",
         type=whole_number(1),
         metavar="N",
-        help="threads (default: all cores); results do not change",
+        help="number of threads (default: all cores); results do not depend on it",
     )
 
 
 def add_words(parser: argparse.ArgumentParser) -> None:
     """--words"""
     parser.add_argument(
-        "--words", type=words, default=30_000, metavar="N|all", help="size of the dictionary (default 30000)"
+        "--words", type=words, default=30_000, metavar="N|all", help="size of the vocabulary (default 30000)"
     )
 
 
@@ -44,8 +46,71 @@ def add_data(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_set(parser: argparse.ArgumentParser) -> None:
+    """--set"""
+    parser.add_argument(
+        "--set",
+        dest="params",
+        type=named_value,
+        action=_Collect,
+        default={},
+        metavar="NAME=VALUE",
+        help="parameter of the method; repeatable; VALUE is JSON or text (`tacit methods NAME` lists parameters)",
+    )
+
+
+class _Collect(argparse.Action):
+    """Collects (name, value) pairs into a dictionary; a name that is given twice is an error."""
+
+    def __call__(self, parser: Any, namespace: argparse.Namespace, values: Any, option_string: Any = None) -> None:
+        """Add one pair."""
+        name, value = values
+        found = getattr(namespace, self.dest)
+        if name in found:
+            raise argparse.ArgumentError(self, f"{name} is set twice")
+        setattr(namespace, self.dest, found | {name: value})
+
+
+def named_value(text: str) -> tuple[str, Any]:
+    """A parameter and its value, which is JSON where it can be read so, else text.
+
+    >>> named_value("dim=50"), named_value("scale=quantiles"), named_value("l2=[1, 0.1]"), named_value("tune=true")
+    (('dim', 50), ('scale', 'quantiles'), ('l2', [1, 0.1]), ('tune', True))
+    """
+    name, equals, value = text.partition("=")
+    if not equals or not name.isidentifier():
+        raise argparse.ArgumentTypeError(f"got {text!r}, want NAME=VALUE")
+    try:
+        return name, json.loads(value, parse_constant=_not_json)
+    except ValueError:
+        return name, value
+
+
+def _not_json(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+def check_output(path: str) -> None:
+    """Raise unless a file of that name can be written; asked before the work that fills it."""
+    from tacit.core import DataError
+
+    target = os.path.realpath(path)
+    folder = os.path.dirname(target)
+    problem = ""
+    if path == "-":
+        return
+    if os.path.isdir(target):
+        problem = "is a folder, want a file"
+    elif not os.path.isdir(folder):
+        problem = f"cannot be written: there is no folder {folder}"
+    elif not os.access(target if os.path.exists(target) else folder, os.W_OK):
+        problem = "cannot be written: permission denied"
+    if problem:
+        raise DataError(problem, path=path)
+
+
 def words(text: str) -> int | None:
-    """A dictionary size: a number, or None for `all`."""
+    """A vocabulary size: a number, or None for `all`."""
     return None if text == "all" else whole_number(1)(text)
 
 
@@ -56,7 +121,7 @@ class whole_number:
         self.low = low
 
     def __call__(self, text: str) -> int:
-        """The number, or a complaint that names what is wanted."""
+        """The number, or an error that names what is wanted."""
         try:
             number = int(text)
         except ValueError:

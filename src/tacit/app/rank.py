@@ -1,7 +1,7 @@
 """`tacit rank`: learn from judged feature lists (LETOR) and rank others
 
-TRAIN TEST: learn from one file, rank the other. DATA --folds F: every fold's test lists, each learned from its own
-training lists. --model M TEST: rank by a saved model. Grade -1 is unjudged, which is never the same as 0.
+TRAIN TEST: learn from one file and rank the other. DATA --folds F: rank the test lists of every fold by its training
+lists. --model M TEST: rank by a saved model. Grade -1 means unjudged, which is never treated as 0.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, TextIO
 
-from tacit.app.options import add_seed, add_threads, whole_number
+from tacit.app.options import add_seed, add_set, add_threads, check_output, whole_number
 
 if TYPE_CHECKING:
     from tacit.core import Lists, Run
@@ -32,18 +32,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "files", nargs="+", metavar="FILE", help="LETOR files: TRAIN TEST; DATA with --folds; TEST with --model"
     )
-    parser.add_argument("--method", metavar="M", help=f"ranker (default {DEFAULT_METHOD}); a wrong name lists them all")
-    parser.add_argument("--vali", metavar="F", help="lists to choose on, such as the number of rounds")
+    parser.add_argument("--method", metavar="M", help=f"ranker (default {DEFAULT_METHOD}); `tacit methods` lists them")
+    add_set(parser)
+    parser.add_argument("--vali", metavar="F", help="validation lists, for choices such as the number of rounds")
     parser.add_argument("--folds", metavar="F", help="folds.json: query ids of train, vali and test by fold")
     parser.add_argument("--preferences", metavar="F", help="query<TAB>better<TAB>worse[<TAB>weight], beside the grades")
-    parser.add_argument("--clicks", metavar="F", help="sessions in jsonl: preferences by skip-above, beside the grades")
-    parser.add_argument("--skip-unknown", action="store_true", help="leave out preferences about unknown documents")
-    parser.add_argument("--measure", metavar="M", help="what is chosen by on --vali (default: the method's own)")
+    parser.add_argument("--clicks", metavar="F", help="sessions in jsonl: skip-above preferences, used with the grades")
+    parser.add_argument("--skip-unknown", action="store_true", help="ignore preferences of unknown documents")
+    parser.add_argument("--measure", metavar="M", help="measure for choices on --vali (default: that of the method)")
     parser.add_argument(
-        "--features", type=whole_number(1), metavar="N", help="number of features where files leave zeros out"
+        "--features", type=whole_number(1), metavar="N", help="number of features, where files leave out zeros"
     )
-    parser.add_argument("--model", metavar="MODEL", help="rank by this model instead of learning")
-    parser.add_argument("--save", metavar="MODEL", help="keep the fitted ranker in this folder")
+    parser.add_argument("--model", metavar="MODEL", help="rank by this saved model")
+    parser.add_argument("--save", metavar="MODEL", help="save the fitted ranker in this folder")
     parser.add_argument("-o", "--output", default="-", metavar="RUN", help="TREC run (default stdout)")
     add_seed(parser)
     add_threads(parser)
@@ -54,6 +55,7 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
     from tacit.data import write_run
 
     _check_use(args)
+    check_output(args.output)
     ranked = _rank_by_model(args) if args.model else _rank_folds(args) if args.folds else _rank_file(args)
     write_run(ranked, args.output)
     sys.stderr.write(f"{len(ranked.query_ids):,} lists ranked, {len(ranked):,} lines\n")
@@ -72,6 +74,8 @@ def _check_use(args: argparse.Namespace) -> None:
         "folds": ("vali", "save"),
         "preferences": ("clicks",),
     }
+    if args.model and args.params:
+        raise UsageError("--model and --set exclude each other; a saved model keeps its parameters")
     for option, others in excluded.items():
         clash = next((other for other in others if getattr(args, option) and getattr(args, other)), None)
         if clash:
@@ -79,16 +83,20 @@ def _check_use(args: argparse.Namespace) -> None:
 
 
 def _task(args: argparse.Namespace) -> RankingTask:
-    """How to learn; what cannot work is told before a long file is read."""
+    """How to learn; errors are reported before a long file is read."""
     from tacit.data import read_click_log, read_preferences
     from tacit.rerank.ranking_lists import RankingTask
+    from tacit.store import check_destination, check_storable
 
     preferences = read_preferences(args.preferences) if args.preferences else None
     if args.clicks:
         preferences = read_click_log(args.clicks).preferences()
     method = args.method or DEFAULT_METHOD
-    task = RankingTask(method, args.measure, args.seed, args.threads, preferences, args.skip_unknown)
-    task.make()
+    task = RankingTask(method, args.measure, args.seed, args.threads, preferences, args.skip_unknown, args.params)
+    ranker = task.make()
+    if args.save:
+        check_destination(args.save)
+        check_storable(ranker)
     return task
 
 
@@ -96,18 +104,14 @@ def _rank_file(args: argparse.Namespace) -> Run:
     from tacit.data import read_letor
     from tacit.rerank.ranking_lists import fit_lists, rank_lists
     from tacit.search import save
-    from tacit.store import check_destination, check_storable
 
     task = _task(args)
-    if args.save:
-        check_destination(args.save)
-        check_storable(task.make())
     train, test = (read_letor(path, n_features=args.features) for path in args.files)
     validation = read_letor(args.vali, n_features=args.features) if args.vali else None
     _say_what_is_idle(train)
     shared = len(set(train.query_ids) & set(test.query_ids))
     if shared:
-        sys.stderr.write(f"{shared} queries are in both files: no measure of how well unseen queries are ranked\n")
+        sys.stderr.write(f"{shared} queries are in both files: results are not those of unseen queries\n")
     start = time.perf_counter()
     ranker = fit_lists(task, train, validation)
     _say_what_was_fitted(task.method, ranker, train, time.perf_counter() - start)

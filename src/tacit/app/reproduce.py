@@ -1,6 +1,6 @@
-"""`tacit reproduce`: run a paper's experiment again on real data; alone, list the experiments
+"""`tacit reproduce`: run an experiment on real data; without a name, list the experiments
 
-The default run has one split and ends within minutes; --quick within one; --full is resumable.
+The default run has one split and takes some minutes; --quick takes less than one; --full can be resumed.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from tacit.app.options import add_data, add_json, add_seed, add_threads, add_words
+from tacit.app.options import add_data, add_json, add_seed, add_set, add_threads, add_words
 from tacit.app.tables import print_table
 
 if TYPE_CHECKING:
@@ -25,16 +25,17 @@ EXAMPLES = """examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `tacit reproduce`."""
-    parser.add_argument("name", nargs="?", help="experiment; left out, they are listed")
+    parser.add_argument("name", nargs="?", help="experiment; without it all are listed")
     add_data(parser)
-    parser.add_argument("--corpus", help="which corpus")
-    parser.add_argument("--split", help="how training and test are cut: queries, links or documents")
+    parser.add_argument("--corpus", metavar="C", help="name of the corpus")
+    parser.add_argument("--split", metavar="S", help="split into training and test: queries, links or documents")
     add_words(parser)
     parser.add_argument("--labels", choices=("random", "top"), help="which labels are kept: random (default) or top")
-    parser.add_argument("--systems", metavar="a,b,…", help="which systems (default: all of the experiment)")
+    parser.add_argument("--systems", metavar="a,b,…", help="systems (default: those of the experiment)")
+    add_set(parser)
     length = parser.add_mutually_exclusive_group()
-    length.add_argument("--quick", action="store_true", help="within a minute: fewer queries, smaller models")
-    length.add_argument("--full", action="store_true", help="all seeds, splits and dimensions; resumable")
+    length.add_argument("--quick", action="store_true", help="less than a minute: fewer queries, smaller models")
+    length.add_argument("--full", action="store_true", help="all seeds, splits and dimensions; can be resumed")
     parser.add_argument("--out", type=Path, metavar="DIR", help="write the report as Markdown and JSON, and figures")
     add_seed(parser)
     add_threads(parser)
@@ -66,7 +67,10 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
         full=args.full,
         cells=(args.out or Path("out")) / "cells",
         threads=args.threads,
+        params=args.params,
     )
+    if args.out:
+        args.out.mkdir(parents=True, exist_ok=True)
     report = experiment.run(request)
     if args.out:
         _write(report, args.out)

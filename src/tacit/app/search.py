@@ -1,6 +1,8 @@
-"""`tacit search`: ask a model, one query or a file of them
+"""`tacit search`: search a model with one query or a file of queries
 
-One query prints rank, score, title and a snippet with the matched words; many are written as a TREC run.
+One query prints rank, score, title and a snippet with the matched words. Many queries are written as a TREC run; a
+query without any known word has no answer, and methods that compare words only (tfidf, bm25, qe) leave out documents
+that share no word with the query.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ import json
 import sys
 from typing import TYPE_CHECKING, TextIO
 
-from tacit.app.options import add_json, add_threads, whole_number
+from tacit.app.options import add_json, add_threads, check_output, whole_number
 
 if TYPE_CHECKING:
     from tacit.search import Hit, Reason, Searcher
@@ -21,18 +23,18 @@ EXAMPLES = """examples:
   tacit search my.model "fit a line" --like scipy.stats.linregress --dislike numpy.linalg.norm
   tacit search my.model --queries queries.jsonl --run answers.run -k 1000"""
 
-N_REASONS = 6  # the strongest terms tell the story; the rest are many and small
+N_REASONS = 6  # terms of a score that are shown, the largest first
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `tacit search`."""
     parser.add_argument("model", help="folder that `tacit fit` wrote")
-    parser.add_argument("query", nargs="?", help="what to look for; - reads it from stdin")
-    parser.add_argument("-k", type=whole_number(1), help="how many answers (default 10; 1000 for a run)")
-    parser.add_argument("--queries", metavar="FILE", help="many queries: jsonl or TSV")
-    parser.add_argument("--run", metavar="OUT", help="where to write the TREC run of --queries; - is stdout")
+    parser.add_argument("query", nargs="?", help="text of the query; - reads it from stdin")
+    parser.add_argument("-k", type=whole_number(1), metavar="K", help="number of answers (default 10; 1000 for a run)")
+    parser.add_argument("--queries", metavar="FILE", help="file of queries: jsonl or TSV")
+    parser.add_argument("--run", metavar="OUT", help="TREC run with the answers to --queries; - is stdout")
     parser.add_argument(
-        "--exclude-self", action="store_true", help="a document does not answer the query of its own id"
+        "--exclude-self", action="store_true", help="leave out the document that has the id of the query"
     )
     for name, what in (("like", "good"), ("dislike", "bad")):
         parser.add_argument(
@@ -41,9 +43,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             action="extend",
             default=[],
             metavar="ID",
-            help=f"documents that are {what} answers to QUERY: rank its answers again",
+            help=f"ids of {what} answers to QUERY; its answers are ranked again",
         )
-    parser.add_argument("--explain", action="store_true", help="show the words that made each score")
+    parser.add_argument("--explain", action="store_true", help="show the largest terms of each score")
     add_threads(parser)
     add_json(parser)
 
@@ -56,10 +58,12 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
     if (args.query is None) == (args.queries is None):
         raise UsageError("give either a QUERY or --queries FILE with --run OUT")
     if (args.queries is None) != (args.run is None):
-        raise UsageError("--queries and --run go together: a file of queries in, a TREC run out")
+        raise UsageError("--queries and --run go together: a file of queries is answered by a TREC run")
     marked = bool(args.like or args.dislike)
     if marked and (args.queries or args.explain):
         raise UsageError("--like and --dislike re-rank one QUERY; they go with neither --queries nor --explain")
+    if args.run is not None:
+        check_output(args.run)
     searcher = Searcher.load(args.model)
     if args.queries is not None:
         return _answer_many(args, searcher)
@@ -77,12 +81,16 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
 
 
 def _answer_many(args: argparse.Namespace, searcher: Searcher) -> int:
-    from tacit.data import read_queries, write_run
+    from tacit.data import check_run_ids, read_queries, write_run
 
     queries = read_queries(args.queries)
+    check_run_ids(queries.ids, searcher.documents_.ids)
     answers = searcher.run(queries, args.k or 1000, exclude_self=args.exclude_self, threads=args.threads)
     write_run(answers, args.run)
-    sys.stderr.write(f"{len(queries):,} queries answered with {len(answers):,} lines\n")
+    n_answered = len(set(answers.query.tolist()))
+    sys.stderr.write(f"{n_answered:,} queries answered with {len(answers):,} lines\n")
+    if n_answered < len(queries):
+        sys.stderr.write(f"{len(queries) - n_answered:,} queries have no answer\n")
     return 0
 
 
@@ -100,7 +108,7 @@ def _as_json(hit: Hit, reasons: list[Reason]) -> dict[str, object]:
 
 def _show(hits: list[Hit], reasons: list[list[Reason]], out: TextIO) -> None:
     if not hits:
-        sys.stderr.write("no document has anything in common with the query\n")
+        sys.stderr.write("no document matches the query\n")
     marks = ("\033[1m", "\033[0m") if out.isatty() else ("*", "*")
     for hit, why in zip(hits, reasons, strict=True):
         name = hit.title if hit.title == hit.id else f"{hit.title}  ({hit.id})" if hit.title else hit.id
@@ -118,9 +126,5 @@ def _in_words(reason: Reason) -> str:
     >>> _in_words(Reason("pair", "inverse", "matrix", 0.25)), _in_words(Reason("word", "svd", "svd", -0.5))
     ('inverse~matrix +0.250', 'svd -0.500')
     """
-    words = {
-        "word": reason.query_word,
-        "pair": f"{reason.query_word}~{reason.document_word}",
-        "item": f"{reason.query_word}~[this document]",
-    }
-    return f"{words[reason.kind]} {reason.value:+.3f}"
+    asked, found = reason.query_word or "[any query]", reason.document_word or "[this document]"
+    return f"{asked if reason.kind == 'word' else f'{asked}~{found}'} {reason.value:+.3f}"

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import TextIO
 
 
-def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], out: TextIO) -> None:
-    """Write columns aligned by their widest cell: the first to the left, numbers to the right."""
+def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], out: TextIO, *, left: int = 1) -> None:
+    """Write aligned columns: the first `left` of them to the left, the others to the right; empty ones are left out."""
     cells = [list(header), *map(list, rows)]
     keep = [column for column in range(len(header)) if any(row[column] for row in cells[1:])]
     widths = {column: max(len(row[column]) for row in cells) for column in keep}
     for row in cells:
-        aligned = [_align(row[column], widths[column], column == 0) for column in keep]
+        aligned = [_align(row[column], widths[column], column < left) for column in keep]
         out.write("  ".join(aligned).rstrip() + "\n")
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tacit.data.preferences import Preferences, read_preferences, read_triples
     from tacit.data.pydocs.corpus import pydocs_versions, read_pydocs
     from tacit.data.training import judged_pairs, read_clicks
-    from tacit.data.trec import check_known, read_qrels, read_run, write_qrels, write_run
+    from tacit.data.trec import check_known, check_run_ids, read_qrels, read_run, write_qrels, write_run
 
 __getattr__, __dir__, __all__ = lazy_names(
     globals(),
@@ -29,6 +29,7 @@ __getattr__, __dir__, __all__ = lazy_names(
         "Preferences": "preferences",
         "Session": "clicks",
         "check_known": "trec",
+        "check_run_ids": "trec",
         "has_edict": "edict",
         "judged_pairs": "training",
         "open_output": "files",

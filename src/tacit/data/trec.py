@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
 import numpy as np
@@ -141,10 +141,15 @@ def write_run(run: Run, path: FilePath) -> None:
             out.write(f"{run.query_ids[q]} Q0 {run.doc_ids[d]} {rank} {score!r} {run.name}\n")
 
 
+def check_run_ids(query_ids: Sequence[str], doc_ids: Sequence[str]) -> None:
+    """Raise if an id cannot stand in a run, such as one with a blank; asked before a long ranking."""
+    check_ids("query id", query_ids, words=True)
+    check_ids("document id", doc_ids, words=True)
+
+
 def _check_writable(table: Judgments | Run) -> None:
     """Refuse what `read_qrels` and `read_run` would not take back."""
-    check_ids("query id", used_ids(table.query_ids, table.query), words=True)
-    check_ids("document id", used_ids(table.doc_ids, table.doc), words=True)
+    check_run_ids(used_ids(table.query_ids, table.query), used_ids(table.doc_ids, table.doc))
     _refuse_repeats(table)
 
 

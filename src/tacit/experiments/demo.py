@@ -47,7 +47,7 @@ def run_demo(documents: Collection, links: Links, *, quick: bool = False, seed: 
         ranker = task.fit(method, 50 if quick else None, seed)
         values = task.measure(ranker)
         table.append(Row(method.name, values, time.perf_counter() - start, chosen=ranker.chosen()))
-        searchers[method.name] = Searcher(documents, corpus.vectorizer, ranker, method.name)
+        searchers[method.name] = Searcher.from_parts(method.name, documents, corpus.vectorizer, ranker)
     return Demo(Report("demo", "pydocs", seed, table), searchers)
 
 

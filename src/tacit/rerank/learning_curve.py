@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from tacit.data.letor.folds import Fold
 from tacit.metrics import Evaluation, evaluate_rows, parse_measure
 from tacit.rerank.label_cuts import cut_labels, cut_queries
 from tacit.rerank.ranking_lists import RankingTask, fit_lists
+from tacit.rerank.registry import get_method
 
 BY = ("documents", "queries")
 SHARES = (0.05, 0.1, 0.2, 0.5, 1.0)
@@ -87,19 +89,33 @@ def learning_curve(
     n_seeds: int = 3,
     seed: int = 0,
     threads: int | None = None,
+    params: Mapping[str, Any] | None = None,
 ) -> list[CurvePoint]:
-    """Points of every method, shares rising; the same cuts for all methods."""
+    """Points of every method, by increasing shares; the same cuts for all methods.
+
+    `params` are set for every method that has them.
+    """
     check_choice("by", by, BY)
     check_number("n_seeds", n_seeds, low=1, whole=True)
     measure = str(parse_measure(measure))
-    tasks = [RankingTask(method, seed=seed, threads=threads) for method in methods]
+    given = _params_by_method(methods, params or {})
+    tasks = [RankingTask(method, seed=seed, threads=threads, params=given[method]) for method in methods]
     for task in tasks:
-        task.make()  # a wrong name is told before the work
+        task.make()  # a wrong name is an error before the work
     wanted = [(task, share) for task in tasks for share in sorted(set(shares))]
     return [
         _point(task, share, list(_cuts(parts, by, share, n_seeds, seed)), measure)
         for task, share in track(wanted, "learning curve", len(wanted))
     ]
+
+
+def _params_by_method(methods: Sequence[str], params: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """The parameters that each method has; one that no method has is an error."""
+    known = {name: {parameter.name for parameter in get_method(name).parameters()} for name in methods}
+    unused = next((name for name in params if not any(name in names for names in known.values())), None)
+    if unused is not None:
+        get_method(methods[0]).make(**{unused: params[unused]})
+    return {method: {name: params[name] for name in params if name in names} for method, names in known.items()}
 
 
 def _cuts(parts: Sequence[Part], by: str, share: float, n_seeds: int, seed: int) -> Iterator[Part]:

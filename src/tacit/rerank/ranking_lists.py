@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from tacit.core import Lists, Run, TacitError, UsageError, track
 from tacit.data import Preferences
@@ -23,10 +24,13 @@ class RankingTask:
     threads: int | None = None
     preferences: Preferences | None = None
     skip_unknown: bool = False
+    params: Mapping[str, Any] = field(default_factory=dict)
 
     def make(self) -> ListRanker:
         """An unfitted ranker."""
-        ranker = get_method(self.method).offer(seed=self.seed, threads=self.threads)
+        method = get_method(self.method)
+        method.make(**self.params)  # a parameter that the method does not have is an error
+        ranker = method.offer(seed=self.seed, threads=self.threads).set_params(**self.params)
         if self.measure is not None:
             parse_measure(self.measure)
             if "measure" not in ranker.get_params(deep=False):

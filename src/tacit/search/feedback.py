@@ -41,12 +41,12 @@ def rerank(
     searcher: Searcher, query: str, liked: Sequence[str], disliked: Sequence[str]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Rows of the query's candidates and their new scores, best first; liked ones lead, disliked ones end the list."""
-    good, bad = _marked_rows(searcher.documents, liked, disliked)
+    good, bad = _marked_rows(searcher.documents_, liked, disliked)
     features = searcher.features([query])
-    found = searcher.ranker.rank(features, min(N_CANDIDATES, len(searcher.documents))).of(0)[0]
+    found = searcher.ranker_.rank(features, min(N_CANDIDATES, len(searcher.documents_))).of(0)[0]
     items = np.concatenate([found, np.setdiff1d(np.concatenate([good, bad]), found)])
-    first = searcher.ranker.scores(features)[0, items].astype(np.float64)
-    content = searcher.vectorizer.transform(searcher.documents.full_text(item) for item in items.tolist())
+    first = searcher.ranker_.scores(features)[0, items].astype(np.float64)
+    content = searcher.vectorizer_.transform(searcher.documents_.full_text(item) for item in items.tolist())
     is_good, is_bad = np.isin(items, good), np.isin(items, bad)
     scores = feedback_scores(first, content, is_good, is_bad)
     span = float(np.ptp(scores)) + 1.0

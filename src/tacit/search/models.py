@@ -15,7 +15,6 @@ import tacit.rerank
 import tacit.retrieve
 from tacit.core import Collection, Estimator, StoreError
 from tacit.features import TextVectorizer, WordGramVectorizer
-from tacit.retrieve import CollectionRanker
 from tacit.search.searcher import Searcher
 from tacit.store import (
     Stored,
@@ -32,10 +31,13 @@ from tacit.store import (
 )
 
 PACKAGES = (tacit.retrieve, tacit.rerank, tacit.features)
+COLUMNS = ("ids", "titles", "texts")
 
 
 def find_class(name: str) -> type[Estimator]:
     """The estimator of that name among those that the packages export; a folder can name no other class."""
+    if name == "Searcher":
+        return Searcher
     for package in PACKAGES:
         found = getattr(package, name) if name in package.__all__ else None
         if isinstance(found, type) and issubclass(found, Estimator):
@@ -44,80 +46,65 @@ def find_class(name: str) -> type[Estimator]:
 
 
 def save(model: Any, path: str | Path) -> None:
-    """Write a fitted model into a folder; one that holds another model is replaced whole."""
+    """Write a fitted model into a folder.
+
+    Parameters
+    ----------
+    model : Estimator
+        A searcher, a ranker or a vectorizer.
+    path : str or Path
+        Folder; a model that it holds is replaced as a whole.
+    """
+    header, arrays = pack_estimator(model)
     if isinstance(model, Searcher):
-        save_model(path, _pack_searcher(model))
+        header["name"] = model.documents_.name
+        for column in COLUMNS:
+            arrays |= pack_strings(f"documents/{column}", getattr(model.documents_, column))
     else:
-        header, arrays = pack_estimator(model)
-        save_model(path, Stored(type(model).__name__, {"method": getattr(model, "method_", "")} | header, arrays))
+        header["method"] = getattr(model, "method_", "")
+    save_model(path, Stored(type(model).__name__, header, arrays))
 
 
 def load(path: str | Path, kind: type = object) -> Any:
-    """Read what `save` wrote, if it is a `kind`; anything else is refused with a reason."""
+    """Read what `save` wrote.
+
+    Parameters
+    ----------
+    path : str or Path
+        Folder of the model.
+    kind : type, default=object
+        Class that the model must have; any other is refused.
+    """
     stored = load_model(path)
     with blame(path):
-        if stored.kind == "Searcher":
-            model = _unpack_searcher(stored)
-        else:
-            model = unpack_estimator(stored.params, stored.arrays, find_class)
-            model.method_ = str(stored.params.get("method", ""))
-        if not isinstance(model, kind):
+        header, arrays = stored.params, stored.arrays
+        if stored.kind == "Searcher" and "estimators" not in header:
+            header, arrays = _searcher_of_version_1(stored)
+        model: Any = unpack_estimator(header, arrays, find_class)
+        if not issubclass(type(model), kind):
             raise StoreError(f"holds a {type(model).__name__}, want a {kind.__name__}")
+        if isinstance(model, Searcher):
+            ids, titles, texts = (unpack_strings(f"documents/{column}", arrays) for column in COLUMNS)
+            model.documents_ = Collection(ids, titles, texts, name=str(header.get("name", "")))
+            model._check_sizes()
+        else:
+            model.method_ = str(header.get("method", ""))
         return model
 
 
-def _pack_searcher(searcher: Searcher) -> Stored:
-    documents = searcher.documents
-    params: dict[str, Any] = {"method": searcher.method, "name": documents.name}
-    arrays: dict[str, np.ndarray] = {}
-    parts: dict[str, Estimator] = {"vectorizer": searcher.vectorizer, "ranker": searcher.ranker}
-    if searcher.is_across:
-        parts["query_vectorizer"] = searcher.query_vectorizer
-    for name, part in parts.items():
-        params[name], inner = pack_estimator(part)
-        arrays |= with_prefix(name, inner)
-    for column in ("ids", "titles", "texts"):
-        arrays |= pack_strings(f"documents/{column}", getattr(documents, column))
-    return Stored("Searcher", params, arrays)
-
-
-def _unpack_searcher(stored: Stored) -> Searcher:
-    params, arrays = _searcher_of_version_1(stored) if "n_docs" in stored.params else (stored.params, stored.arrays)
-    vectorizer = _unpack_part("vectorizer", params, arrays, TextVectorizer)
-    asked = vectorizer
-    if "query_vectorizer" in params:
-        asked = _unpack_part("query_vectorizer", params, arrays, TextVectorizer)
-    ids, titles, texts = (unpack_strings(f"documents/{column}", arrays) for column in ("ids", "titles", "texts"))
-    documents = Collection(ids, titles, texts, name=params["name"])
-    ranker = _unpack_part("ranker", params, arrays, CollectionRanker)
-    n_words = len(asked.vocabulary_)
-    if ranker.n_features_ != n_words or ranker.n_items_ != len(documents):
-        raise StoreError(
-            f"the ranker is for {ranker.n_features_} words and {ranker.n_items_} documents, "
-            f"the folder holds {n_words} and {len(documents)}"
-        )
-    items = getattr(ranker, "items_", None)
-    if items is not None and items.shape[1] != len(vectorizer.vocabulary_):
-        raise StoreError(f"the items have {items.shape[1]} words, the folder holds {len(vectorizer.vocabulary_)}")
-    return Searcher(documents, vectorizer, ranker, params["method"], asked)
-
-
-def _unpack_part(name: str, params: dict[str, Any], arrays: dict[str, np.ndarray], kind: type) -> Any:
-    found = unpack_estimator(params[name], without_prefix(name, arrays), find_class)
-    if not isinstance(found, kind):
-        raise StoreError(f"{name} is a {type(found).__name__}, want a {kind.__name__}")
-    return found
-
-
 def _searcher_of_version_1(stored: Stored) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Vectorizers were no estimators then: their parameters, words and idf lay side by side."""
-    params, arrays = dict(stored.params), dict(stored.arrays)
+    """Version 1 had no header of the searcher, and vectorizers were no estimators."""
+    params, arrays, parts = stored.params, dict(stored.arrays), {"ranker_": stored.params.get("ranker")}
+    arrays |= with_prefix("ranker_", without_prefix("ranker", arrays))
     for name, words, n_docs in (("vectorizer", "words", "n_docs"), ("query_vectorizer", "query_words", "query_n_docs")):
         if name not in params:
             continue
         given = params[name]
         kind = WordGramVectorizer if "grams" in given else TextVectorizer
-        params[name] = {"class": kind.__name__, "params": given, "numbers": {"n_docs_": params.pop(n_docs)}}
-        arrays |= with_prefix(f"{name}/vocabulary_", without_prefix(f"{words}/names", arrays))
-        arrays[f"{name}/idf_"] = take_array(arrays, f"{words}/idf", dtype="float32", shape=(None,))
-    return params, arrays
+        parts[f"{name}_"] = {"class": kind.__name__, "params": given, "numbers": {"n_docs_": params.get(n_docs)}}
+        arrays |= with_prefix(f"{name}_/vocabulary_", without_prefix(f"{words}/names", arrays))
+        arrays[f"{name}_/idf_"] = take_array(arrays, f"{words}/idf", dtype="float32", shape=(None,))
+    own = {"method": params["method"]} | {name: params["vectorizer"][name] for name in ("words", "language", "stem")}
+    if "query_vectorizer" in params:
+        own["query_language"] = params["query_vectorizer"]["language"]
+    return {"class": "Searcher", "params": own, "estimators": parts, "name": params["name"]}, arrays

@@ -1,147 +1,268 @@
-"""A collection that can be searched: documents, the words' features, and one fitted ranker."""
+"""A collection that can be searched: documents, their features and one fitted ranker."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.core import Collection, Features, Links, Ranking, Run, TacitError, UsageError, check_number, track
+from tacit.core import Collection, Estimator, Judgments, Links, Ranking, Run, TacitError, check_number, track
 from tacit.features import TextVectorizer, WordGramVectorizer
 from tacit.retrieve import CollectionRanker, get_method
-from tacit.search.snippets import Snippet, make_snippet
+from tacit.search.answers import Hit, Reason, make_hits
+from tacit.search.training import choose_training
 
-MAX_QUERY_CHARACTERS = 1_000_000  # a whole page is a fair query; a file of a gigabyte is a mistake
-
-MAX_JOINED_WORDS = 64  # of a question; explaining every hit of a whole page would take longer than finding them
-N_JOINED_WORDS = 8
-COMMON_IDF = 0.3  # ln(n / df): a word that three of four documents have does not tell why one was found
+MAX_QUERY_CHARACTERS = 1_000_000  # a whole page is a valid query; a file of a gigabyte is a mistake
 
 
-@dataclass(frozen=True)
-class Hit:
-    """One answer."""
+class Searcher(Estimator):
+    """Searches a collection of documents with text queries.
 
-    rank: int
-    id: str
-    score: float
-    title: str
-    snippet: Snippet
+    Parameters
+    ----------
+    method : str, default="bm25"
+        Name of the ranker; `tacit.retrieve.METHODS` and `tacit methods` list them.
+    words : int or None, default=30000
+        Size of the vocabulary: the most frequent words; None for all.
+    language : str, default="en"
+        Language of the documents.
+    stem : bool, default=False
+        Reduce words to their stems.
+    query_language : str or None, default=None
+        Language of the queries, for methods that have a vocabulary of their own for queries; None: as `language`.
+    **params
+        Parameters of the method, such as `dim`, `tune`, `seed` or `threads`; `tacit methods NAME` lists them.
 
+    Attributes
+    ----------
+    documents_ : Collection
+        The documents that are searched.
+    vectorizer_ : TextVectorizer
+        Reads documents, and queries unless these have a vocabulary of their own.
+    query_vectorizer_ : TextVectorizer or None
+        Reads queries in another language than the documents.
+    ranker_ : CollectionRanker
+        The fitted ranker.
+    n_pairs_ : int
+        Number of pairs that the ranker learned from.
 
-class Reason(NamedTuple):
-    """One term of a score: a shared word, two words that belong together, or a word and this document (word "")."""
-
-    kind: str
-    query_word: str
-    document_word: str
-    value: float
-
-
-class Searcher:
-    """Answers text queries from a collection.
-
-    `query_vectorizer` reads the queries where they are in another language than the documents (see `across`).
-
+    Examples
+    --------
     >>> docs = Collection(["a", "b"], ["Cats", "Dogs"], ["they purr", "they bark"])
-    >>> [hit.id for hit in build_searcher(docs, "tfidf").search("who can bark?")]
+    >>> searcher = Searcher("tfidf").fit(docs)
+    >>> [hit.id for hit in searcher.search("who can bark?")]
     ['b']
+
+    Queries in another language:
+
+    >>> texts = Collection(["1", "2", "3"], [""] * 3, ["die Katze", "der Hund", "eine Katze"])
+    >>> pairs = Links(np.array([0, 1, 2]), np.array([0, 1, 0]), 3, 2)
+    >>> searcher = Searcher("cl-lsi", query_language="de").fit(docs, queries=texts, pairs=pairs)
+    >>> searcher.search("Hund", k=1)[0].id
+    'b'
     """
+
+    _fitted: ClassVar = {
+        "vectorizer_": "estimator",
+        "query_vectorizer_": "?estimator",
+        "ranker_": "estimator",
+        "n_pairs_": "?",
+    }
 
     def __init__(
         self,
-        documents: Collection,
-        vectorizer: TextVectorizer,
-        ranker: CollectionRanker,
-        method: str,
-        query_vectorizer: TextVectorizer | None = None,
+        method: str = "bm25",
+        *,
+        words: int | None = 30_000,
+        language: str = "en",
+        stem: bool = False,
+        query_language: str | None = None,
+        **params: Any,
     ) -> None:
-        self.documents, self.vectorizer, self.ranker, self.method = documents, vectorizer, ranker, method
-        self.query_vectorizer = vectorizer if query_vectorizer is None else query_vectorizer
+        self.method, self.words, self.language, self.stem = method, words, language, stem
+        self.query_language, self.params = query_language, params
+        get_method(method).make(**params)  # a wrong name is reported here
+
+    @classmethod
+    def from_parts(
+        cls, method: str, documents: Collection, vectorizer: TextVectorizer, ranker: CollectionRanker
+    ) -> Self:
+        """A searcher made of a vectorizer and a ranker that are fitted already."""
+        searcher = cls(method, words=vectorizer.words, language=vectorizer.language, stem=vectorizer.stem)
+        searcher._keep(documents, vectorizer, None, ranker)
+        searcher._check_loaded()
+        searcher._check_sizes()
+        return searcher
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters by name, those of the method included."""
+        return super().get_params(deep) | _defaults(self.method) | self.params
+
+    def set_params(self, **params: Any) -> Self:
+        """Change parameters of the searcher or of its method."""
+        own = {name: params.pop(name) for name in self._get_param_names() if name in params}
+        get_method(own.get("method", self.method)).make(**self.params | params)
+        self.params = self.params | params
+        return super().set_params(**own)
+
+    def _stored_params(self) -> dict[str, Any]:
+        """Parameters of the method are stored with the ranker."""
+        return super().get_params(deep=False)
+
+    def __repr__(self) -> str:
+        own = super().__repr__()[:-1]
+        return ", ".join([own, *(f"{name}={value!r}" for name, value in self.params.items())]) + ")"
 
     @property
     def is_across(self) -> bool:
-        """Whether queries have a dictionary of their own."""
-        return self.query_vectorizer is not self.vectorizer
+        """Whether queries have a vocabulary of their own."""
+        return self.query_vectorizer_ is not None
+
+    def fit(
+        self,
+        documents: Collection,
+        *,
+        links: Links | None = None,
+        queries: Collection | None = None,
+        qrels: Judgments | None = None,
+        pairs: Links | None = None,
+        clicks: tuple[Collection, Links] | None = None,
+    ) -> Self:
+        """Learn from documents and, where the method can, from one source of relevant pairs.
+
+        Parameters
+        ----------
+        documents : Collection
+            What is searched.
+        links : Links or None, default=None
+            Links between documents: the source is a query for which the target is relevant.
+        queries : Collection or None, default=None
+            Texts of queries, with `qrels` or `pairs`. For a method with two vocabularies, texts in the language of
+            the queries.
+        qrels : Judgments or None, default=None
+            Judgments by the ids of `queries` and `documents`.
+        pairs : Links or None, default=None
+            Rows of `queries` and rows of relevant `documents`.
+        clicks : tuple of (Collection, Links) or None, default=None
+            Queries and clicked documents, as `read_clicks` returns them.
+        """
+        if not len(documents):
+            raise TacitError("the collection has no documents")
+        method = get_method(self.method)
+        unfitted = method.make(**self.params)
+        training = choose_training(
+            self.method, unfitted, documents, links=links, queries=queries, qrels=qrels, pairs=pairs, clicks=clicks
+        )
+        kind = WordGramVectorizer if unfitted.features == "words+grams" else TextVectorizer
+        vectorizer, items = self._vectorize(kind, documents, self.language, unfitted)
+        columns = {"grams_from": vectorizer.grams_from_} if isinstance(vectorizer, WordGramVectorizer) else {}
+        ranker = method.make(**self.params | columns)
+        query_vectorizer, rows, further = None, items, {}
+        if training.queries is not None and ranker.two_dictionaries:
+            language = self.query_language or self.language
+            query_vectorizer, rows = self._vectorize(TextVectorizer, training.queries, language, ranker)
+            further = {"links": training.links} if ranker.needs_links else {}
+        elif training.queries is not None:
+            rows = _rows(ranker, vectorizer, training.queries.full_texts())
+        ranker.fit(rows, items, training.pairs, queries_are_items=training.queries is None, **further)
+        self.n_pairs_ = 0 if training.pairs is None else len(training.pairs)
+        self._keep(documents, vectorizer, query_vectorizer, ranker)
+        return self
+
+    def _vectorize(
+        self, kind: type[TextVectorizer], texts: Collection, language: str, ranker: CollectionRanker
+    ) -> tuple[TextVectorizer, sp.csr_array]:
+        """A fitted vectorizer, and the rows of the texts that it was fitted on."""
+        vectorizer = kind(words=self.words, language=language, stem=self.stem)
+        counts = vectorizer.fit_counts(track(texts.full_texts(), "reading texts", len(texts)))
+        if not counts.nnz:
+            raise TacitError(f"no word was found in {len(texts)} texts")
+        rows = counts if ranker.features == "counts" else vectorizer.tfidf(counts)
+        if not rows.nnz:
+            raise TacitError(f"every word stands in all of {len(texts)} texts, so that tf-idf is 0 everywhere")
+        return vectorizer, rows
+
+    def _keep(
+        self,
+        documents: Collection,
+        vectorizer: TextVectorizer,
+        query_vectorizer: TextVectorizer | None,
+        ranker: CollectionRanker,
+    ) -> None:
+        self.documents_, self.vectorizer_ = documents, vectorizer
+        self.query_vectorizer_, self.ranker_ = query_vectorizer, ranker
 
     def search(self, query: str, k: int = 10) -> list[Hit]:
-        """The best documents for a query, best first; one that scores 0 has nothing in common with it: left out."""
-        _check_question(query, k)
-        items, scores = self.ranker.rank(self.features([query]), k).of(0)
-        return self._hits(query, items[scores != 0], scores[scores != 0])
+        """The best k documents for a query, best first; documents of score 0 are left out."""
+        self._check_query(query, k)
+        items, scores = self.ranker_.rank(self.features([query]), k).of(0)
+        return make_hits(self, query, items[scores != 0], scores[scores != 0])
 
     def feedback(self, query: str, liked: Sequence[str] = (), disliked: Sequence[str] = (), k: int = 10) -> list[Hit]:
-        """The query's answers ranked again by what some of them, named by id, are said to be; see `feedback`."""
+        """The answers of a query, ranked again by ids of liked and disliked documents (see `search.feedback`)."""
         from tacit.search.feedback import rerank
 
-        _check_question(query, k)
+        self._check_query(query, k)
         items, scores = rerank(self, query, liked, disliked)
-        return self._hits(query, items[:k], scores[:k])
-
-    def _hits(self, query: str, items: np.ndarray, scores: np.ndarray) -> list[Hit]:
-        rows = self.features([query])
-        wanted = set() if self.is_across else self._telling_words(query)
-        return [
-            self._hit(place + 1, item, score, self._joined_words(rows, item) if self.is_across else wanted)
-            for place, (item, score) in enumerate(zip(items.tolist(), scores.tolist(), strict=True))
-        ]
-
-    @cached_property
-    def _idf(self) -> dict[str, float]:
-        return dict(zip(self.vectorizer.vocabulary_, self.vectorizer.idf_.tolist(), strict=True))
-
-    def _telling_words(self, query: str) -> set[str]:
-        """The query's words but for those that most documents have, unless there are no others."""
-        words = set(self.vectorizer.tokenizer_(query))
-        return {word for word in words if self._idf.get(word, 0) > COMMON_IDF} or words
-
-    def _joined_words(self, query: Features, item: int) -> set[str]:
-        """Words of a document that the ranker joins most strongly to words of a query in another language."""
-        if sp.csr_array(query).nnz > MAX_JOINED_WORDS:
-            return set()
-        terms = self.ranker.explain(query, item).terms
-        pairs = [term.item_word for term in terms if term.kind == "pair" and term.value > 0]
-        return {self.vectorizer.vocabulary_[word] for word in pairs[:N_JOINED_WORDS]}
+        return make_hits(self, query, items[:k], scores[:k])
 
     def explain(self, query: str, document_id: str, other_id: str | None = None) -> list[Reason]:
-        """Why a document has its score, or stands above another: what adds up to it, strongest first."""
-        known = self.documents.row_of
-        for name in (document_id, other_id):
-            if name is not None and name not in known:
-                raise TacitError(f"no document has the id {name!r}")
-        other = None if other_id is None else known[other_id]
-        explanation = self.ranker.explain(self.features([query]), known[document_id], other)
-        asked, words = self.query_vectorizer.vocabulary_, self.vectorizer.vocabulary_
+        """The terms that sum to a document's score, or to its difference from another's; largest first."""
+        self._check_fitted()
+        other = None if other_id is None else self._row(other_id)
+        explanation = self.ranker_.explain(self.features([query]), self._row(document_id), other)
+        query_words, words = self._query_reader.vocabulary_, self.vectorizer_.vocabulary_
         return [
-            Reason(term.kind, asked[term.query_word], words[term.item_word] if term.item_word >= 0 else "", term.value)
+            Reason(term.kind, _word(query_words, term.query_word), _word(words, term.item_word), term.value)
             for term in explanation.terms
         ]
 
-    def _hit(self, rank: int, item: int, score: float, wanted: set[str]) -> Hit:
-        document = self.documents[item]
-        snippet = make_snippet(document.text, wanted, self.vectorizer.tokenizer_)
-        return Hit(rank, document.id, score, document.title, snippet)
-
     def run(self, queries: Collection, k: int = 1000, *, exclude_self: bool = False, threads: int | None = None) -> Run:
-        """Answers to many queries at once; with `exclude_self`, no document answers the query of its own id."""
-        exclude = _selves(queries, self.documents) if exclude_self else None
+        """Answers to many queries; with `exclude_self`, no document answers the query of its own id."""
+        self._check_fitted()
+        exclude = _same_ids(queries, self.documents_) if exclude_self else None
         ranking = self.rank(queries, k, exclude=exclude, threads=threads)
-        return ranking.to_run(queries.ids, self.documents.ids, self.method)
+        return ranking.to_run(queries.ids, self.documents_.ids, self.method)
 
     def rank(
         self, queries: Collection, k: int, *, exclude: sp.csr_array | None = None, threads: int | None = None
     ) -> Ranking:
-        """Rows of the best documents for many queries."""
-        return self.ranker.rank(self.features(queries.full_texts()), k, exclude=exclude, threads=threads)
+        """Rows of the best documents for many queries.
 
-    def features(self, texts: Iterable[str]) -> Features:
-        """The rows that the ranker reads, for texts."""
-        return text_features(self.query_vectorizer, texts, self.ranker)
+        A query without any known word has no answer. Where the ranker only compares words, documents of score 0,
+        which share no word with the query, are no answers either.
+        """
+        self._check_fitted()
+        rows = self.features(queries.full_texts())
+        ranking = self.ranker_.rank(rows, k, exclude=exclude, threads=threads)
+        empty = np.diff(rows.indptr)[:, None] == 0
+        left_out = empty | (self.ranker_.by_words & (ranking.scores == 0))
+        return Ranking(np.where(left_out, -1, ranking.items), np.where(left_out, np.float32(0), ranking.scores))
+
+    def features(self, texts: Iterable[str]) -> sp.csr_array:
+        """The rows that the ranker reads, for texts of queries."""
+        return _rows(self.ranker_, self._query_reader, texts)
+
+    @property
+    def _query_reader(self) -> TextVectorizer:
+        return self.vectorizer_ if self.query_vectorizer_ is None else self.query_vectorizer_
+
+    def _row(self, document_id: str) -> int:
+        row = self.documents_.row_of.get(document_id)
+        if row is None:
+            raise TacitError(f"no document has the id {document_id!r}")
+        return row
+
+    def _check_query(self, query: str, k: int) -> None:
+        self._check_fitted()
+        check_number("k", k, low=1, whole=True)
+        if not query.strip():
+            raise TacitError("the query is empty, want at least one word")
+        if len(query) > MAX_QUERY_CHARACTERS:
+            raise TacitError(f"the query has {len(query)} characters, want at most {MAX_QUERY_CHARACTERS}")
 
     def save(self, path: str | Path) -> None:
         """Write a model folder."""
@@ -150,77 +271,50 @@ class Searcher:
         save(self, path)
 
     @classmethod
-    def load(cls, path: str | Path) -> Searcher:
+    def load(cls, path: str | Path) -> Self:
         """Read a model folder."""
         from tacit.search.models import load
 
         return load(path, cls)
 
+    def _check_loaded(self) -> None:
+        parts = [("vectorizer_", TextVectorizer), ("ranker_", CollectionRanker)]
+        for name, kind in parts + ([("query_vectorizer_", TextVectorizer)] if self.is_across else []):
+            if not isinstance(getattr(self, name), kind):
+                raise TacitError(f"{name} is a {type(getattr(self, name)).__name__}, want a {kind.__name__}")
+        defaults = _defaults(self.method)
+        given = self.ranker_.get_params(deep=False)
+        self.params = {name: given[name] for name in defaults if given[name] != defaults[name]}
 
-@dataclass(frozen=True)
-class Training:
-    """What a ranker may learn from: texts of queries and which documents they want.
-
-    `queries` None: the documents themselves are the queries (links between documents). `links`: links between
-    documents beside pairs, for methods that learn from both.
-    """
-
-    pairs: Links
-    queries: Collection | None = None
-    links: Links | None = None
-
-
-def build_searcher(
-    documents: Collection,
-    method: str = "bm25",
-    training: Training | None = None,
-    *,
-    dim: int | None = None,
-    words: int | None = 30_000,
-    language: str = "en",
-    stem: bool = False,
-    seed: int = 0,
-) -> Searcher:
-    """Fit a ranker of the given name (see `tacit.retrieve.METHODS`) on documents, and make them searchable."""
-    ranker = get_method(method).offer(dim=dim, seed=seed)
-    if ranker.two_dictionaries:
-        raise UsageError(
-            f"method is {method!r}, which needs queries of another language and their pairs with documents"
-        )
-    if not len(documents):
-        raise TacitError("the collection has no documents")
-    kind = WordGramVectorizer if ranker.features == "words+grams" else TextVectorizer
-    vectorizer = kind(words=words, language=language, stem=stem)
-    items = vectorizer.fit_counts(track(documents.full_texts(), "reading words", len(documents)))
-    if not items.nnz:
-        raise TacitError(f"no word was found in the {len(documents)} documents")
-    if ranker.features != "counts":
-        items = vectorizer.tfidf(items)
-    queries, pairs = items, None
-    if training is not None:
-        pairs = training.pairs
-        if training.queries is not None:
-            queries = text_features(vectorizer, training.queries.full_texts(), ranker)
-    if isinstance(vectorizer, WordGramVectorizer):
-        ranker.set_params(grams_from=vectorizer.grams_from_)
-    return Searcher(documents, vectorizer, ranker.fit(queries, items, pairs), method)
+    def _check_sizes(self) -> None:
+        """Raise unless documents, vocabularies and ranker fit together."""
+        n_words, n_documents = len(self._query_reader.vocabulary_), len(self.documents_)
+        if (self.ranker_.n_features_, self.ranker_.n_items_) != (n_words, n_documents):
+            raise TacitError(
+                f"the ranker is for {self.ranker_.n_features_} words and {self.ranker_.n_items_} documents, "
+                f"the model has {n_words} and {n_documents}"
+            )
+        items = getattr(self.ranker_, "items_", None)
+        if items is not None and items.shape[1] != len(self.vectorizer_.vocabulary_):
+            raise TacitError(f"the items have {items.shape[1]} words, want {len(self.vectorizer_.vocabulary_)}")
 
 
-def text_features(vectorizer: TextVectorizer, texts: Iterable[str], ranker: CollectionRanker) -> Features:
-    """Rows of counts or tf-idf, whichever the ranker reads."""
+def _defaults(method: str) -> dict[str, Any]:
+    return {parameter.name: parameter.default for parameter in get_method(method).parameters()}
+
+
+def _rows(ranker: CollectionRanker, vectorizer: TextVectorizer, texts: Iterable[str]) -> sp.csr_array:
+    """Counts or tf-idf of texts, whichever the ranker reads."""
     counts = vectorizer.counts(texts)
     return counts if ranker.features == "counts" else vectorizer.tfidf(counts)
 
 
-def _check_question(query: str, k: int) -> None:
-    check_number("k", k, low=1, whole=True)
-    if not query.strip():
-        raise TacitError("the query is empty, want at least one word")
-    if len(query) > MAX_QUERY_CHARACTERS:
-        raise TacitError(f"the query has {len(query)} characters, want at most {MAX_QUERY_CHARACTERS}")
+def _word(vocabulary: Sequence[str], column: int) -> str:
+    return vocabulary[column] if column >= 0 else ""
 
 
-def _selves(queries: Collection, documents: Collection) -> sp.csr_array:
+def _same_ids(queries: Collection, documents: Collection) -> sp.csr_array:
+    """Which query and which document have one id."""
     own = [
         (row, documents.row_of[query_id]) for row, query_id in enumerate(queries.ids) if query_id in documents.row_of
     ]

@@ -105,18 +105,18 @@ class _ModelScores:
     """The scores that a searcher of the same documents gives."""
 
     def __init__(self, model: Searcher, documents: Collection) -> None:
-        unknown = [doc_id for doc_id in documents.ids if doc_id not in model.documents.row_of]
+        unknown = [doc_id for doc_id in documents.ids if doc_id not in model.documents_.row_of]
         if unknown:
             raise TacitError(
                 f"the model {model.method} does not know {len(unknown)} of {len(documents)} documents, "
                 f"the first is {unknown[0]!r}; want a model of the same collection"
             )
         self.model = model
-        self.row_of = np.array([model.documents.row_of[doc_id] for doc_id in documents.ids], np.int64)
+        self.row_of = np.array([model.documents_.row_of[doc_id] for doc_id in documents.ids], np.int64)
 
     def of(self, text: str, rows: np.ndarray) -> np.ndarray:
         """One column for a query and some documents."""
-        scores = self.model.ranker.scores(self.model.features([text]))[0]
+        scores = self.model.ranker_.scores(self.model.features([text]))[0]
         column: np.ndarray = scores[self.row_of[rows]].astype(np.float64)[:, None]
         return column
 

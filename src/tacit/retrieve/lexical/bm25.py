@@ -26,6 +26,7 @@ class Bm25Ranker(CollectionRanker):
     """
 
     _fitted: ClassVar = {"weights_": "items features"}
+    by_words: ClassVar[bool] = True
     learns_from_pairs: ClassVar[bool] = False
     features = "counts"
 

@@ -21,6 +21,7 @@ class CosineRanker(CollectionRanker):
     """
 
     _fitted: ClassVar = {"items_": "items features"}
+    by_words: ClassVar[bool] = True
     learns_from_pairs: ClassVar[bool] = False
 
     def _fit(self, queries: Features, items: Features, pairs: Links | None, validation: Links | None) -> None:

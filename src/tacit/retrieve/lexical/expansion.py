@@ -29,6 +29,7 @@ class QueryExpansionRanker(CollectionRanker):
     """Cosine with an expanded query. `beta` and `n_expand` None: chosen on pairs, else 0.2 and 5."""
 
     _fitted: ClassVar = {"items_": "items features", "beta_": "", "n_expand_": ""}
+    by_words: ClassVar[bool] = True
 
     def __init__(self, beta: float | None = None, n_expand: int | None = None) -> None:
         self.beta, self.n_expand = beta, n_expand

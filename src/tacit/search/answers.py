@@ -1,0 +1,94 @@
+"""Answers to a query as users see them: hits with snippets, and the terms of a score."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from tacit.search.snippets import Snippet, make_snippet
+
+if TYPE_CHECKING:
+    from tacit.search.searcher import Searcher
+
+MAX_JOINED_WORDS = 64  # of a query; explaining every hit of a whole page would take longer than finding them
+N_JOINED_WORDS = 8
+COMMON_IDF = 0.3  # ln(n / df): a word that three of four documents have does not tell why one was found
+
+
+@dataclass(frozen=True)
+class Hit:
+    """One answer to a query.
+
+    Attributes
+    ----------
+    rank : int
+        1 for the best answer.
+    id : str
+        Id of the document.
+    score : float
+        Score of the ranker; higher is better.
+    title : str
+        Title of the document, "" if it has none.
+    snippet : Snippet
+        Passage of the document with the query's words.
+    """
+
+    rank: int
+    id: str
+    score: float
+    title: str
+    snippet: Snippet
+
+
+class Reason(NamedTuple):
+    """One term of a score.
+
+    Attributes
+    ----------
+    kind : str
+        "word": a word that query and document share; "pair": a word of the query and a word of the document;
+        "item": a word of the query and this document as a whole.
+    query_word : str
+        Word of the query; "" for a term that does not depend on the query.
+    document_word : str
+        Word of the document; "" where the document as a whole is meant.
+    value : float
+        Contribution to the score.
+    """
+
+    kind: str
+    query_word: str
+    document_word: str
+    value: float
+
+
+def make_hits(searcher: Searcher, query: str, items: np.ndarray, scores: np.ndarray) -> list[Hit]:
+    """Hits for rows of documents and their scores, best first; snippets show the words that match the query."""
+    rows = searcher.features([query])
+    wanted = set() if searcher.is_across else _rare_words(searcher, query)
+    hits = []
+    for place, (item, score) in enumerate(zip(items.tolist(), scores.tolist(), strict=True), start=1):
+        document = searcher.documents_[item]
+        matched = _joined_words(searcher, rows, item) if searcher.is_across else wanted
+        snippet = make_snippet(document.text, matched, searcher.vectorizer_.tokenizer_)
+        hits.append(Hit(place, document.id, score, document.title, snippet))
+    return hits
+
+
+def _rare_words(searcher: Searcher, query: str) -> set[str]:
+    """The words of a query without those that most documents have, unless there are no others."""
+    vectorizer, columns = searcher.vectorizer_, searcher.features([query]).indices
+    rare = {vectorizer.vocabulary_[column] for column in columns if vectorizer.idf_[column] > COMMON_IDF}
+    return rare or set(vectorizer.tokenizer_(query))
+
+
+def _joined_words(searcher: Searcher, query: sp.csr_array, item: int) -> set[str]:
+    """Words of a document with the highest weights for the words of a query in another language."""
+    if query.nnz > MAX_JOINED_WORDS:
+        return set()
+    terms = searcher.ranker_.explain(query, item).terms
+    pairs = [term.item_word for term in terms if term.kind == "pair" and term.value > 0]
+    return {searcher.vectorizer_.vocabulary_[word] for word in pairs[:N_JOINED_WORDS]}

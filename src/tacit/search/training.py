@@ -1,0 +1,81 @@
+"""What a searcher learns from: one of several sources, as pairs of a query and a relevant document."""
+
+from __future__ import annotations
+
+import warnings
+from typing import NamedTuple
+
+from tacit.core import Collection, Judgments, Links, UsageError
+from tacit.data import judged_pairs
+from tacit.retrieve import CollectionRanker
+
+
+class Training(NamedTuple):
+    """Pairs to learn from.
+
+    Attributes
+    ----------
+    pairs : Links or None
+        Rows of queries and rows of documents; None: the ranker learns from documents alone.
+    queries : Collection or None
+        Texts of the queries; None: the documents themselves are the queries.
+    links : Links or None
+        Links between documents, beside `pairs`.
+    """
+
+    pairs: Links | None = None
+    queries: Collection | None = None
+    links: Links | None = None
+
+
+def choose_training(
+    method: str,
+    ranker: CollectionRanker,
+    documents: Collection,
+    *,
+    links: Links | None,
+    queries: Collection | None,
+    qrels: Judgments | None,
+    pairs: Links | None,
+    clicks: tuple[Collection, Links] | None,
+) -> Training:
+    """Check the given sources against what the ranker can use, and turn them into pairs."""
+    sources = {"links": links, "qrels": qrels, "pairs": pairs, "clicks": clicks}
+    given = [name for name, source in sources.items() if source is not None]
+    _check_sources(method, ranker, given, queries is not None)
+    if given and not ranker.learns_from_pairs:
+        warnings.warn(f"{method} does not learn from {' or '.join(given)}: not used", stacklevel=3)
+        return Training()
+    if clicks is not None:
+        queries, pairs = clicks
+    elif qrels is not None and queries is not None:
+        pairs = judged_pairs(qrels, queries, documents)
+    elif pairs is None:
+        pairs, links = links, None
+    if links is not None and pairs is not None and not ranker.needs_links:
+        warnings.warn(f"{method} does not learn from links beside pairs: not used", stacklevel=3)
+    _check_sizes("pairs", pairs, len(documents if queries is None else queries), len(documents))
+    _check_sizes("links", links, len(documents), len(documents))
+    return Training(pairs, queries, links)
+
+
+def _check_sources(method: str, ranker: CollectionRanker, given: list[str], has_queries: bool) -> None:
+    relevant = [name for name in given if not (name == "links" and ranker.two_dictionaries)]
+    if len(relevant) > 1:
+        raise UsageError(f"{relevant[0]} and {relevant[1]} exclude each other, want one of them")
+    if has_queries != bool({"qrels", "pairs"} & set(given)):
+        raise UsageError("queries and qrels, or queries and pairs, go together: give both")
+    if ranker.two_dictionaries and not relevant:
+        raise UsageError(f"{method} needs the texts of the queries, and pairs of them and documents: there are none")
+    if ranker.needs_links and "links" not in given:
+        raise UsageError(f"{method} learns from links between the documents as well, and there are none")
+    if ranker.needs_pairs and not given:
+        raise UsageError(f"{method} learns from links, from queries with qrels or pairs, or from clicks: give one")
+
+
+def _check_sizes(name: str, given: Links | None, n_sources: int, n_targets: int) -> None:
+    if given is not None and (given.n_sources, given.n_targets) != (n_sources, n_targets):
+        raise UsageError(
+            f"{name} are for {given.n_sources} queries and {given.n_targets} documents, "
+            f"want {n_sources} and {n_targets}"
+        )
