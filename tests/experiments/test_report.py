@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tacit.experiments.cells import CellCache
+from tacit.experiments.figures import shown_systems
 from tacit.experiments.links.figures import link_figures
 from tacit.experiments.markdown import to_markdown
 from tacit.experiments.report import Report, Row
@@ -87,3 +88,10 @@ def test_a_cell_is_computed_once_and_again_after_damage(tmp_path):
     other = CellCache(Request(full=True, cells=tmp_path / "cells", params={"dim": 5}))
     other.row({"a": 1}, compute)
     assert len(calls) == 4, "a row of other parameters is another cell"
+
+
+def test_a_figure_shows_the_baseline_and_the_best_systems():
+    rows = [row(f"s{number}", number / 20) for number in range(9)] + [row("s2", 0.9)]
+    assert shown_systems(rows, "MAP", keep=("s0",)) == ["s0", "s2", "s5", "s6", "s7", "s8"]
+    assert shown_systems(rows, "rank_loss", keep=("s0",)) == ["s0", "s2", "s5", "s6", "s7", "s8"]
+    assert shown_systems(rows[:2], "MAP") == ["s0", "s1"]

@@ -1,8 +1,8 @@
-"""How every picture of a report is made: PNG files, where matplotlib is installed (extra `plot`)."""
+"""Figures of reports: PNG files, drawn where matplotlib is installed (extra `plot`)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from tacit.experiments.report import Row
 
 Draw = Callable[[Path], None]
+MAX_LINES = 6
 
 
 def new_figure(width: float, height: float, n_columns: int = 1, n_rows: int = 1) -> tuple[Any, Any]:
@@ -28,16 +29,18 @@ def new_figure(width: float, height: float, n_columns: int = 1, n_rows: int = 1)
 
 
 def save(figure: Any, path: Path) -> None:
-    """Write the figure; the same picture gives the same bytes."""
+    """Write the figure; the same figure gives the same bytes."""
     figure.savefig(path, dpi=120, metadata={"Software": None})
 
 
-def best_rows(rows: Sequence[Row], metric: str, n_most: int = 6, keep: Sequence[str] = ()) -> list[Row]:
-    """The rows that a figure shows: those of the systems in `keep`, then the best by the metric, in their order.
+def shown_systems(rows: Iterable[Row], metric: str, keep: Sequence[str] = ()) -> list[str]:
+    """Names of the at most six systems that a figure shows; the report's table has all.
 
-    The others are in the report's table only.
+    These are the systems in `keep`, then the best by the mean of the metric over their rows, in the order of the rows.
     """
-    ranked = sorted(rows, key=lambda row: row.metrics[metric], reverse=not is_loss(metric))
-    ranked.sort(key=lambda row: row.system not in keep)
-    chosen = {id(row) for row in ranked[:n_most]}
-    return [row for row in rows if id(row) in chosen]
+    means: dict[str, list[float]] = {}
+    for row in rows:
+        means.setdefault(row.system, []).append(row.metrics[metric])
+    sign = 1 if is_loss(metric) else -1
+    ranked = sorted(means, key=lambda system: (system not in keep, sign * sum(means[system]) / len(means[system])))
+    return [system for system in means if system in ranked[:MAX_LINES]]

@@ -6,10 +6,12 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
+from tacit.experiments.figures import MAX_LINES
 from tacit.experiments.report import Report, Row, protocol
 from tacit.metrics import is_loss
 
 PERCENT = {"rank_loss", "error"}
+FIGURE_RULE = f"Curves show at most {MAX_LINES} systems: the baselines and the best ones by the mean of the measure.\n"
 TEST_NAMES = {
     "t": "paired t-tests",
     "wilcoxon": "Wilcoxon signed-rank tests",
@@ -63,7 +65,8 @@ def to_markdown(report: Report) -> str:
     lines += _markdown_table([*where, "metric", "better", "worse", "p"], tests)
     for section in report.sections:
         lines += ["", f"## {section.title}", "", *_markdown_table(section.header, section.rows)]
-    lines += [""] * bool(report.figures) + [f"![{name}]({name}.png)" for name in report.figures]
+    lines += ["", FIGURE_RULE] if report.figures else []
+    lines += [f"![{name}]({name}.png)" for name in report.figures]
     lines += ["", *(f"- {note}" for note in report.notes)]
     return "\n".join(lines).rstrip() + "\n"
 

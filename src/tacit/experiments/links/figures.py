@@ -1,4 +1,4 @@
-"""Pictures of experiments on linked corpora: means, queries one by one, courses of training."""
+"""Figures of experiments on linked corpora: means, values per query, training histories."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from pathlib import Path
 
 import numpy as np
 
-from tacit.experiments.figures import Draw, new_figure, save
+from tacit.experiments.figures import Draw, new_figure, save, shown_systems
 from tacit.experiments.report import Report, Row, protocol
 
 BASELINES = ("tfidf", "lsi+tfidf")
 
 
 def link_figures(report: Report) -> dict[str, Draw]:
-    """Bars of MAP, average precision query by query against the baselines, and courses of what was trained."""
+    """Bars of MAP, average precision per query against the baselines, and training histories."""
     table = [row for group in report.comparable().values() for row in group if "share" not in row.setting]
     figures: dict[str, Draw] = {"map": partial(_bars, report, table)}
     for group in report.comparable().values():
@@ -33,12 +33,12 @@ def link_figures(report: Report) -> dict[str, Draw]:
 
 def _learning_curves(rows: Sequence[Row], path: Path) -> None:
     figure, (left, right) = new_figure(11, 4.5, n_columns=2)
-    first = protocol(rows[0])
-    for number, row in enumerate(row for row in rows if protocol(row) == first):
+    rows = [row for row in rows if protocol(row) == protocol(rows[0])]
+    shown = shown_systems(rows, "MAP")
+    for row in (row for row in rows if row.system in shown):
         epochs = [epoch["epoch"] for epoch in row.epochs]
-        style = {"color": f"C{number % 10}", "linestyle": ("-", "--", ":")[number // 10 % 3], "label": row.system}
-        left.plot(epochs, [epoch["loss"] / row.epochs[0]["loss"] for epoch in row.epochs], **style)
-        right.plot(epochs, [epoch["MAP"] for epoch in row.epochs], **style)
+        left.plot(epochs, [epoch["loss"] / row.epochs[0]["loss"] for epoch in row.epochs], label=row.system)
+        right.plot(epochs, [epoch["MAP"] for epoch in row.epochs], label=row.system)
     left.set(xlabel="epoch", ylabel="training loss, first epoch = 1")
     right.set(xlabel="epoch", ylabel="MAP on validation links")
     right.legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
@@ -46,7 +46,7 @@ def _learning_curves(rows: Sequence[Row], path: Path) -> None:
 
 
 def _few_links(report: Report, path: Path) -> None:
-    """MAP against the share of the training links, with what needs none as a line."""
+    """MAP against the share of the training links; baselines that need none are horizontal lines."""
     figure, axes = new_figure(6, 4.5)
     shared = [row for row in report.rows if "share" in row.setting]
     place = {name: value for name, value in protocol(shared[0]).items() if name != "share"}
@@ -87,7 +87,7 @@ def _scatter(base: Row, other: Row, path: Path) -> None:
 
 
 def _varying(row: Row, rows: Sequence[Row]) -> list[str]:
-    """The settings that tell this row from others of its system."""
+    """The settings in which this row differs from others of its system."""
     return [
         f"{name} {value}"
         for name, value in row.setting.items()

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from tacit.experiments.figures import new_figure, save
+from tacit.experiments.figures import Draw, new_figure, save, shown_systems
 from tacit.experiments.preference.tables import EXTRA_SETTINGS, SEMI
 from tacit.experiments.report import Report, Row
 
-COLORS = [f"C{number}" for number in range(10)] + ["black", "navy", "darkgreen", "darkviolet"]  # one for each system
 EFFECTS = {"n_neighbours": "number of neighbours K", "beta": "beta"}
 
 
-def preference_figures(report: Report, n_pairs: Mapping[float, float]) -> dict[str, Callable[[Path], None]]:
-    """A curve for each measure; what `full` adds has figures of its own."""
+def preference_figures(report: Report, n_pairs: Mapping[float, float]) -> dict[str, Draw]:
+    """Curves of each measure; the ablations of a full run have figures of their own."""
     plain = [row for row in report.rows if not set(row.setting) & set(EXTRA_SETTINGS)]
-    figures: dict[str, Callable[[Path], None]] = {}
+    figures: dict[str, Draw] = {}
     for metric in plain[0].values if len(n_pairs) > 1 else ():
         figures[f"curve-{metric.replace('@', '-')}"] = partial(_curves, plain, n_pairs, metric)
     for parameter in EFFECTS:
@@ -30,20 +29,20 @@ def preference_figures(report: Report, n_pairs: Mapping[float, float]) -> dict[s
 
 
 def _curves(rows: Sequence[Row], n_pairs: Mapping[float, float], metric: str, path: Path) -> None:
-    """Mean over queries and seeds with a 95 % interval over queries; semi-supervised rankers have whole lines."""
+    """Mean over queries and seeds with a 95 % interval over queries; semi-supervised rankers have solid lines."""
     figure, axes = new_figure(9, 5)
     shift = 1.0
-    for number, system in enumerate(dict.fromkeys(row.system for row in rows)):
+    for number, system in enumerate(shown_systems(rows, metric, keep=("linear", "upper-bound"))):
         points = {value: _mean_rows(rows, system, value, metric) for value in n_pairs}
         x = shift * np.array([n_pairs[value] for value in points])
         means, errors = np.array(list(points.values())).T
         style = "-" if system in SEMI else ":" if system == "upper-bound" else "--"
-        color = COLORS[number % len(COLORS)]
+        color = f"C{number}"
         axes.plot(x, means, linestyle=style, marker="o", markersize=3, color=color, label=system)
         axes.vlines(x, means - 1.96 * errors, means + 1.96 * errors, color=color, linewidth=0.8, alpha=0.4)
-        shift *= 1.015  # so that intervals do not hide each other
+        shift *= 1.015  # so that intervals do not overlap
     axes.set(xscale="log", xlabel="labelled pairs in a fold's training lists", ylabel=metric)
-    axes.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.01, 0.5))  # beside the curves, not over them
+    axes.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.01, 0.5))  # beside the curves
     save(figure, path)
 
 

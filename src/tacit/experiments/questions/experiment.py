@@ -19,7 +19,7 @@ import numpy as np
 
 from tacit.core import track
 from tacit.experiments.cells import CellCache
-from tacit.experiments.figures import Draw, best_rows, new_figure, save
+from tacit.experiments.figures import Draw, new_figure, save, shown_systems
 from tacit.experiments.questions.task import CORPORA, Fold, QuestionTask, read_questions
 from tacit.experiments.report import Report, Row, Section
 from tacit.experiments.request import Request, with_params
@@ -171,7 +171,7 @@ def _draw(report: Report, path: Path) -> None:
     figure, axes = new_figure(6, 4.5)
     most = max(row.setting["queries"] for row in report.rows)
     last = [row for row in report.rows if row.setting["queries"] == most and row.setting["seed"] == report.seed]
-    for system in [row.system for row in best_rows(last, "AP", keep=(BASELINE,))]:
+    for system in shown_systems(last, "AP", keep=(BASELINE,)):
         rows = _first_seed(report, system)
         numbers, means = [row.setting["queries"] for row in rows], [row.metrics["AP"] for row in rows]
         errors = [1.96 * row.standard_errors["AP"] for row in rows]

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from tacit.experiments.figures import new_figure, save
+from tacit.experiments.figures import Draw, new_figure, save, shown_systems
 from tacit.experiments.report import Report
 
 SHOWN = ("MAP", "nDCG-letor@10")
 
 
-def result_figures(report: Report) -> dict[str, Callable[[Path], None]]:
-    """Bars of all systems; lines over the share of training queries where several were measured."""
-    figures: dict[str, Callable[[Path], None]] = {"systems": partial(_draw_systems, report)}
+def result_figures(report: Report) -> dict[str, Draw]:
+    """Bars of the best systems; lines over the share of training queries where several were measured."""
+    figures: dict[str, Draw] = {"systems": partial(_draw_systems, report)}
     if len({row.setting.get("share", 1.0) for row in report.rows}) > 1:
         figures["training-queries"] = partial(_draw_shares, report)
     return figures
@@ -24,6 +23,8 @@ def result_figures(report: Report) -> dict[str, Callable[[Path], None]]:
 
 def _draw_systems(report: Report, path: Path) -> None:
     rows = [row for row in report.rows if row.setting.get("share", 1.0) == 1.0]
+    shown = shown_systems(rows, "MAP", keep=("rankboost", "lightgbm"))
+    rows = [row for row in rows if row.system in shown]
     metrics = list(rows[0].values)
     figure, axis = new_figure(10, 4)
     width = 0.8 / len(rows)
