@@ -102,7 +102,7 @@ def _task(args: argparse.Namespace) -> RankingTask:
 
 def _rank_file(args: argparse.Namespace) -> Run:
     from tacit.data import read_letor
-    from tacit.rerank.ranking_lists import fit_lists, rank_lists
+    from tacit.rerank.ranking_lists import fit_lists
     from tacit.search import save
 
     task = _task(args)
@@ -117,7 +117,7 @@ def _rank_file(args: argparse.Namespace) -> Run:
     _say_what_was_fitted(task.method, ranker, train, time.perf_counter() - start)
     if args.save:
         save(ranker, args.save)
-    return rank_lists(ranker, test, task.method)
+    return ranker.rank(test)
 
 
 def _rank_folds(args: argparse.Namespace) -> Run:
@@ -137,11 +137,10 @@ def _rank_folds(args: argparse.Namespace) -> Run:
 def _rank_by_model(args: argparse.Namespace) -> Run:
     from tacit.data import read_letor
     from tacit.rerank.base import ListRanker
-    from tacit.rerank.ranking_lists import rank_lists
     from tacit.search import load
 
-    ranker = load(args.model, ListRanker)
-    return rank_lists(ranker, read_letor(args.files[0], n_features=args.features), ranker.method_ or "tacit")
+    ranker: ListRanker = load(args.model, ListRanker)
+    return ranker.rank(read_letor(args.files[0], n_features=args.features), ranker.method_ or "tacit")
 
 
 def _say_what_is_idle(lists: Lists) -> None:

@@ -42,7 +42,6 @@ __getattr__, __dir__, __all__ = lazy_names(
         "fit_lists": "ranking_lists",
         "get_method": "registry",
         "rank_folds": "ranking_lists",
-        "rank_lists": "ranking_lists",
         "read_ranklib": "boosting.ranklib",
         "write_ranklib": "boosting.ranklib",
     },
@@ -70,7 +69,6 @@ if TYPE_CHECKING:
     from tacit.rerank.ranking_lists import RankingTask as RankingTask
     from tacit.rerank.ranking_lists import fit_lists as fit_lists
     from tacit.rerank.ranking_lists import rank_folds as rank_folds
-    from tacit.rerank.ranking_lists import rank_lists as rank_lists
     from tacit.rerank.registry import METHODS as METHODS
     from tacit.rerank.registry import get_method as get_method
     from tacit.rerank.rows import Rows as Rows

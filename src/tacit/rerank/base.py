@@ -1,60 +1,109 @@
-"""What every ranker of feature lists does at its doors: check, group, measure. The scikit-learn way.
+"""Base class of all rankers of feature lists: checks of input, grouping, ranking. The scikit-learn way.
 
-`__init__` only stores; `fit(X, y, qid)` learns from rows in any order; `predict(X)` scores rows; `score` is the mean
-nDCG-letor@10. A subclass says how it learns from grouped rows (`_fit`) and how it scores (`_predict`).
+`fit(X, y, qid)` learns from rows in any order, `predict(X, qid)` scores rows, `score` is the mean nDCG-letor@10; all
+take `Lists` in place of arrays. A subclass says how it learns from grouped rows (`_fit`) and scores (`_predict`).
 """
 
 from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
+from inspect import Parameter, Signature, signature
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError as SklearnNotFittedError
 from sklearn.utils import Tags
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_array, validate_data
 
-from tacit.core import Estimator, Lists, NotFittedError, TacitError
+from tacit.core import DivergedError, Estimator, Lists, NotFittedError, Run, TacitError
 from tacit.metrics import evaluate_rows
+from tacit.rerank.input_checks import (
+    check_grades,
+    check_memory,
+    check_qid,
+    check_size,
+    numeric_errors_in_one_line,
+)
 from tacit.rerank.rows import Rows, group_rows
 
 
 class ListNotFittedError(NotFittedError, SklearnNotFittedError):
-    """Asked before `fit`: an error of both families, so that scikit-learn's tools know it too."""
+    """Raised before `fit`; an error of both families, so that scikit-learn's tools know it too."""
+
+
+class InputTypeError(TacitError, TypeError):
+    """X holds something that is no number; an error of both families, so that scikit-learn's tools know it too."""
 
 
 class ListRanker(Estimator, BaseEstimator, ABC):
     """Base of all rankers of feature lists.
 
-    `_fitted` names the attributes that are the model and the axes of each ("features", "rounds", "" for a single
-    number, "text" for a string); they are what is stored. `_allow_nan` says that NaN in X is a missing value and not
-    a mistake.
+    Attributes
+    ----------
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : list of str
+        Names of the features, where `fit` was given a data frame.
+    several_lists_ : bool
+        Whether `fit` was given more than one list.
     """
 
     _n_features_attribute: ClassVar[str | None] = "n_features_in_"
     _array_dtypes: ClassVar[tuple[str, ...]] = ("float64", "float32", "int64", "uint8")
+    # Whether NaN in X is a missing value.
     _allow_nan: ClassVar[bool] = False
+    # Whether only the order of a feature's values counts, so that they may be of any size.
+    _any_size: ClassVar[bool] = False
+    # Whether the score of a row depends on the other rows of its list.
+    _scores_by_list: ClassVar[bool] = False
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Add what every ranker stores, and show all parameters in the signature of the constructor."""
+        super().__init_subclass__(**options)
+        parameters = list(signature(vars(cls)["__init__"]).parameters.values()) if "__init__" in vars(cls) else []
+        if parameters and parameters[-1].kind is Parameter.VAR_KEYWORD:
+            own = {parameter.name for parameter in parameters}
+            passed_on = [p.replace(kind=Parameter.KEYWORD_ONLY) for p in cls._parameters() if p.name not in own]
+            cls.__init__.__signature__ = Signature([*parameters[:-1], *passed_on])  # type: ignore[attr-defined]
+        cls._fitted = dict(cls._fitted) | {"several_lists_": "?", "feature_names_in_": "?strings"}
 
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         qid: Any = None,
         pairs: Any = None,
         pair_weights: Any = None,
         validation: Lists | None = None,
     ) -> Self:
-        """Learn from grades (-1 or NaN: unjudged) and from pairs of (better row, worse row).
+        """Learn from grades and preferences.
 
-        X: (n_rows, n_features); y: (n_rows,); qid: (n_rows,), without it all rows are one list; validation: lists
-        to choose on, of the same features.
+        Parameters
+        ----------
+        X : array-like, data frame or sparse matrix of shape (n_rows, n_features), or Lists
+            Features of rows in any order. With `Lists`, y and qid come from them.
+        y : array-like of shape (n_rows,), default=None
+            Grades; -1 or NaN is unjudged.
+        qid : array-like of shape (n_rows,), default=None
+            The list that each row belongs to: numbers or texts. Without it all rows are one list.
+        pairs : array-like of shape (n_pairs, 2), default=None
+            Preferences: the row that is better, the row that is worse.
+        pair_weights : array-like of shape (n_pairs,), default=None
+            Weights of the preferences; 1 each by default.
+        validation : Lists, default=None
+            Lists to choose parameters on, of the same features.
         """
+        X, y, qid = _unpack(X, y, qid)
         rows = self._checked_rows(X, y, qid, pairs, pair_weights)
         if rows.n_contradictory:
             warnings.warn(f"{rows.n_contradictory} preferences contradict a grade or each other", stacklevel=2)
-        self._fit(rows, None if validation is None else self._checked_validation(validation))
+        self.several_lists_ = rows.n_lists > 1
+        with numeric_errors_in_one_line(type(self).__name__, rows.X.shape):
+            self._fit(rows, None if validation is None else self._checked_validation(validation))
+            self._check_finite()
         return self
 
     def _fit_rows(self, rows: Rows, validation: Rows | None) -> Self:
@@ -72,16 +121,58 @@ class ListRanker(Estimator, BaseEstimator, ABC):
         """Scores of checked rows; most rankers score each row by itself and ignore the lists."""
 
     def predict(self, X: Any, qid: Any = None) -> np.ndarray:
-        """Scores of rows, float64 (n_rows,); larger is better within a list."""
-        self._check_fitted()
-        table = self._checked(X, reset=False)
-        return self._predict(table, self._checked_lists(qid, len(table)))
+        """Scores of rows; larger is better within a list.
 
-    def score(self, X: Any, y: Any, qid: Any = None) -> float:
-        """Mean nDCG-letor@10 over lists."""
+        Parameters
+        ----------
+        X : array-like, data frame or sparse matrix of shape (n_rows, n_features), or Lists
+            Features of rows.
+        qid : array-like of shape (n_rows,), default=None
+            The list that each row belongs to. Rankers whose scores depend on the whole list require it if they were
+            fitted on more than one list.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_rows,), float64
+        """
         self._check_fitted()
-        grades = _flat("y", y, len(self._checked(X, reset=False)))
-        return evaluate_rows(grades, self.predict(X, qid), qid).means()["nDCG-letor@10"]
+        X, _, qid = _unpack(X, None, qid)
+        if qid is None and self._needs_lists() and getattr(self, "several_lists_", False):
+            raise TacitError(
+                f"qid is None, want the list of each row: scores of {type(self).__name__} depend on the whole list, "
+                "and it was fitted on more than one"
+            )
+        table = self._checked(X, reset=False)
+        with numeric_errors_in_one_line(type(self).__name__, table.shape):
+            scores = self._predict(table, check_qid(qid, len(table)))
+        if not np.isfinite(scores).all():
+            raise DivergedError(f"scores are not finite, first in row {int(np.argmin(np.isfinite(scores)))}")
+        return scores
+
+    def rank(self, lists: Lists, name: str | None = None) -> Run:
+        """Rank lists: a run with the score of every document under its name.
+
+        Parameters
+        ----------
+        lists : Lists
+            The lists.
+        name : str, default=None
+            Name of the run; by default the method's name, or that of the class.
+        """
+        self._check_fitted()
+        self._check_width("the lists to rank have", lists)
+        return lists.to_run(self.predict(lists), name or getattr(self, "method_", "") or type(self).__name__)
+
+    def score(self, X: Any, y: Any = None, qid: Any = None) -> float:
+        """Mean nDCG-letor@10 over lists; the parameters are those of `fit`."""
+        self._check_fitted()
+        X, y, qid = _unpack(X, y, qid)
+        scores = self.predict(X, qid)
+        return evaluate_rows(check_grades(y, len(scores)), scores, qid).means()["nDCG-letor@10"]
+
+    def _needs_lists(self) -> bool:
+        """Whether the scores of this fitted ranker depend on the whole list."""
+        return self._scores_by_list
 
     def _check_fitted(self) -> None:
         try:
@@ -89,51 +180,69 @@ class ListRanker(Estimator, BaseEstimator, ABC):
         except NotFittedError as error:
             raise ListNotFittedError(str(error)) from None
 
+    def _check_finite(self) -> None:
+        for name in self._fitted:
+            value = getattr(self, name, None)
+            if isinstance(value, np.ndarray) and value.dtype.kind == "f" and not np.isfinite(value).all():
+                raise DivergedError(f"{name} of {type(self).__name__} is not finite: want features of similar sizes")
+
     def _checked_rows(self, X: Any, y: Any, qid: Any, pairs: Any, weights: Any) -> Rows:
         table = self._checked(X, reset=True)
         if y is None:
             raise TacitError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        grades = _flat("y", y, len(table))
-        if np.isinf(grades).any():
-            raise TacitError(f"y holds infinity in row {int(np.argmax(np.isinf(grades)))}, want grades, -1 or NaN")
-        return group_rows(table, grades, self._checked_lists(qid, len(table)), pairs, weights)
+        return group_rows(table, check_grades(y, len(table)), check_qid(qid, len(table)), pairs, weights)
 
     def _checked_validation(self, lists: Lists) -> Rows:
-        self._checked(lists.X, reset=False)
+        if not isinstance(lists, Lists):
+            raise TacitError(f"validation is a {type(lists).__name__}, want Lists")
+        self._check_width("validation lists have", lists)
+        self._checked(lists.X, reset=False, names=False)
+        if not (lists.y >= 0).any():
+            raise TacitError(
+                f"validation lists have no judged row ({len(lists.y)} rows in {len(lists)} lists): nothing to choose "
+                "by; want some grades, or no validation lists"
+            )
         return Rows.of(lists)
 
-    def _checked(self, X: Any, reset: bool) -> np.ndarray:
-        finite = "allow-nan" if self._allow_nan else True
-        try:
-            table: np.ndarray = validate_data(self, X, reset=reset, dtype=np.float64, ensure_all_finite=finite)
-        except ValueError as error:  # scikit-learn's words, in our family and on one line
-            raise TacitError(" ".join(str(error).split())) from None
-        return table
+    def _check_width(self, what: str, lists: Lists) -> None:
+        found, wanted = lists.X.shape[1], int(self.n_features_in_)
+        if found != wanted:
+            raise TacitError(
+                f"{what} {found} features, the training lists have {wanted}; "
+                f"where absent features are zeros, say how many there are (--features {max(found, wanted)})"
+            )
 
-    def _checked_lists(self, qid: Any, n_rows: int) -> np.ndarray:
-        if qid is None:
-            return np.zeros(n_rows, np.int64)
-        numbers = np.asarray(qid)
-        if numbers.shape != (n_rows,):
-            raise TacitError(f"qid has shape {numbers.shape}, want ({n_rows},): the list of each row")
-        return numbers
+    def _checked(self, X: Any, reset: bool, names: bool = True) -> np.ndarray:
+        finite = "allow-nan" if self._allow_nan else True
+        if sp.issparse(X):
+            check_memory("X as a dense table", X.shape[0] * X.shape[1] * 8)
+        options: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": finite, "accept_sparse": "csr"}
+        try:
+            if names:
+                found = validate_data(self, X, reset=reset, **options)
+            else:
+                found = check_array(X, **options)
+        except (TypeError, ValueError) as error:  # scikit-learn's words, in our family and on one line
+            family = InputTypeError if isinstance(error, TypeError) else TacitError
+            raise family(" ".join(str(error).split())) from None
+        table: np.ndarray = found.toarray() if sp.issparse(found) else found
+        if not self._any_size:
+            check_size(table)
+        return table
 
     def __sklearn_tags__(self) -> Tags:
         """What scikit-learn's tools should know."""
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self._allow_nan
+        tags.input_tags.sparse = True
         tags.target_tags.required = True
         return tags
 
 
-def _flat(name: str, values: Any, n_rows: int) -> np.ndarray:
-    """The values as float64, one for each row."""
-    try:
-        array = np.asarray(values, np.float64)
-    except (TypeError, ValueError):
-        raise TacitError(f"{name} holds something that is no number, want a grade, -1 or NaN for each row") from None
-    if array.ndim == 2 and array.shape[1] == 1:
-        array = array[:, 0]
-    if array.shape != (n_rows,):
-        raise TacitError(f"{name} has shape {array.shape}, want ({n_rows},): inconsistent numbers of rows in X and y")
-    return array
+def _unpack(X: Any, y: Any, qid: Any) -> tuple[Any, Any, Any]:
+    """Features, grades and lists of rows; `Lists` hold all three."""
+    if not isinstance(X, Lists):
+        return X, y, qid
+    if y is not None or qid is not None:
+        raise TacitError("X is Lists, which hold y and qid: want neither beside them")
+    return X.X, X.y, X.qid

@@ -42,26 +42,18 @@ class RankingTask:
 def fit_lists(task: RankingTask, train: Lists, validation: Lists | None = None) -> ListRanker:
     """A ranker fitted on the lists of `train`, with choices made on those of `validation`.
 
+    >>> import numpy as np
     >>> train = Lists(np.array([[0.0], [1.0]]), np.array([0.0, 1.0]), np.array([0, 2]), ["q"], ["a", "b"])
     >>> ranker = fit_lists(RankingTask("rankboost"), train)
-    >>> rank_lists(ranker, train).to_dict()["q"]["a"]
+    >>> ranker.rank(train).to_dict()["q"]["a"]
     0.0
     """
     ranker = task.make()
     pairs, weights = None, None
     if task.preferences is not None:
         pairs, weights = task.preferences.rows(train, skip_unknown=task.skip_unknown)
-    if validation is not None:
-        _check_width("validation lists have", validation, train.X.shape[1])
     ranker.method_ = task.method
-    return ranker.fit(train.X, train.y, train.qid, pairs, weights, validation)
-
-
-def rank_lists(ranker: ListRanker, lists: Lists, name: str = "tacit") -> Run:
-    """Scores of all rows under their documents' names."""
-    ranker._check_fitted()
-    _check_width("the lists to rank have", lists, int(ranker.n_features_in_))
-    return lists.to_run(ranker.predict(lists.X, lists.qid), name)
+    return ranker.fit(train, pairs=pairs, pair_weights=weights, validation=validation)
 
 
 def rank_folds(task: RankingTask, lists: Lists, folds: Mapping[str, Fold]) -> Run:
@@ -95,7 +87,7 @@ def join_runs(runs: list[Run], name: str) -> Run:
 def _rank_fold(task: RankingTask, lists: Lists, fold: Fold) -> Run:
     train, test = lists.take_queries(fold.train), lists.take_queries(fold.test)
     ranker = fit_lists(_within(task, train), train, lists.take_queries(fold.vali) if fold.vali else None)
-    return rank_lists(ranker, test, task.method)
+    return ranker.rank(test)
 
 
 def _within(task: RankingTask, train: Lists) -> RankingTask:
@@ -107,12 +99,3 @@ def _within(task: RankingTask, train: Lists) -> RankingTask:
     kept = [t for t, query in enumerate(given.queries) if query in known]
     queries, better, worse = ([column[t] for t in kept] for column in (given.queries, given.better, given.worse))
     return replace(task, preferences=Preferences(queries, better, worse, given.weights[kept]) if kept else None)
-
-
-def _check_width(what: str, lists: Lists, n_features: int) -> None:
-    found = lists.X.shape[1]
-    if found != n_features:
-        raise TacitError(
-            f"{what} {found} features, the training lists have {n_features}; "
-            f"where absent features are zeros, say how many there are (--features {max(found, n_features)})"
-        )

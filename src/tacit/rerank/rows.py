@@ -84,6 +84,17 @@ class Rows:
                 f"{int(np.isnan(self.y).sum())} unjudged); want at least one pair of grades or one preference"
             )
 
+    def canonical(self) -> Rows:
+        """The same lists with rows in an order that depends on their features and grades alone."""
+        table = np.ascontiguousarray(np.column_stack([self.X, np.nan_to_num(self.y, nan=-1.0)]) + 0.0)  # no -0.0
+        keys = table.view(np.dtype((np.void, table.shape[1] * table.itemsize))).ravel()
+        order = np.argsort(keys, kind="stable")
+        order = order[np.argsort(self.list_of[order], kind="stable")]
+        place = np.empty(len(order), np.int64)
+        place[order] = np.arange(len(order))
+        given = Pairs(place[self.given.better], place[self.given.worse], self.given.weight)
+        return Rows(self.X[order], self.y[order], self.starts, self.order[order], given)
+
     def take(self, numbers: np.ndarray) -> Rows:
         """Some of the lists, in the order asked for; given preferences within them come along."""
         lengths = np.diff(self.starts)[numbers]

@@ -74,7 +74,7 @@ def test_is_a_base_of_per_list_training():
     ranker = TransductiveRanker(ListRidgeRanker(), kernels, threads=1, average=True).fit(X, Y, QID)
     found = KernelPca((Kernel("linear", 2),), clip=0.01).fit(X[:6])
     base = ListRidgeRanker().fit(np.hstack([X, found.transform(X)]), Y, QID)
-    np.testing.assert_allclose(ranker.predict(X[:6]), base.predict(np.hstack([X, found.transform(X)])[:6]))
+    np.testing.assert_allclose(ranker.predict(X[:6], np.zeros(6)), base.predict(np.hstack([X, found.transform(X)])[:6]))
     assert (np.abs(found.transform(100 * X)) <= np.abs(found.range_).max(axis=0) + 1e-12).all()
 
 

@@ -93,8 +93,8 @@ def test_importance_weights_find_the_lists_that_are_alike():
     table = np.column_stack([value, spread])
     ranker = TransductiveRanker(RankBoostRanker(n_rounds=5), adapt=KliepAdaptation(), threads=1).fit(table, y, qid)
     new = rng.normal(size=30)
-    wide = ranker.predict(np.column_stack([new, 12 * rng.normal(size=30)]))
-    narrow = ranker.predict(np.column_stack([new, rng.normal(size=30)]))
+    wide = ranker.predict(np.column_stack([new, 12 * rng.normal(size=30)]), np.zeros(30))
+    narrow = ranker.predict(np.column_stack([new, rng.normal(size=30)]), np.zeros(30))
     assert np.corrcoef(new, wide)[0, 1] < -0.3
     assert np.corrcoef(new, narrow)[0, 1] > 0.3
 
@@ -117,10 +117,10 @@ def test_averaged_scores_are_the_mean_over_rounds():
         TransductiveRanker(FEW, KernelPca(KERNELS), threads=1)
         .set_params(base__n_rounds=n)
         .fit(X, Y, QID)
-        .predict(NEW[rows])
+        .predict(NEW[rows], NEW_QID[rows])
         for n in range(1, 13)
     ]
-    np.testing.assert_allclose(averaged.predict(NEW[rows]), np.mean(stages, axis=0))
+    np.testing.assert_allclose(averaged.predict(NEW[rows], NEW_QID[rows]), np.mean(stages, axis=0))
 
 
 def test_unjudged_rows_change_nothing_but_discovery_and_adaptation():
@@ -145,7 +145,7 @@ def test_lightgbm_as_base_takes_row_weights():
     ranker = TransductiveRanker(base, KernelPca(KERNELS), KliepAdaptation(), threads=1).fit(X, y, QID)
     rows = NEW_QID == 1
     target = NEW[rows][np.lexsort(NEW[rows].T[::-1])]
-    scores = ranker.predict(target)
+    scores = ranker.predict(target, np.zeros(len(target)))
     fitted, features, _ = ranker.train_for(target)
     assert features.shape == (12, 4 + 6)
     np.testing.assert_allclose(scores, fitted.predict(features))
@@ -220,7 +220,7 @@ def test_controls_learn_once_from_own_or_pooled_directions(source):
     ranker = DiscoveredFeaturesRanker(FEW, KernelPca(KERNELS), source).fit(X, Y, QID)
     rows = NEW_QID == 2
     scores = ranker.predict(NEW, NEW_QID)
-    np.testing.assert_allclose(ranker.predict(NEW[rows]), scores[rows])
+    np.testing.assert_allclose(ranker.predict(NEW[rows], NEW_QID[rows]), scores[rows])
     found = KernelPca(KERNELS).fit(NEW[rows]) if source == "own" else ranker.pooled_
     wanted = ranker.ranker_.stumps_.score(np.hstack([NEW[rows], found.transform(NEW[rows])]))
     np.testing.assert_allclose(scores[rows], wanted)

@@ -28,6 +28,7 @@ class LambdaMartRanker(LightGbmRanker):
     """Boosted trees on semi-supervised lambda gradients; see `LightGbmRanker` and `LambdaRankRanker` for parameters."""
 
     _allow_nan: ClassVar[bool] = False
+    _any_size: ClassVar[bool] = False
     _unjudged: ClassVar[bool] = True
 
     def __init__(
@@ -36,13 +37,9 @@ class LambdaMartRanker(LightGbmRanker):
         beta: float = 1.0,
         expected: float = 0.5,
         n_neighbours: int = 5,
-        n_trees: int = 200,
-        n_leaves: int = 15,
-        n_leaf_rows: int = 20,
-        rate: float = 0.05,
-        seed: int = 0,
+        **params: Any,
     ) -> None:
-        super().__init__(n_trees, n_leaves, n_leaf_rows, rate, seed)
+        super().__init__(**params)
         self.measure = measure
         self.beta = beta
         self.expected = expected
@@ -52,6 +49,7 @@ class LambdaMartRanker(LightGbmRanker):
         check_number("beta", self.beta, low=0)
         check_number("expected", self.expected, low=0, high=1)
         rows.check_has_pairs()
+        rows = rows.canonical()  # equal scores are ordered by row
         sources = self._sources(rows)
 
         def objective(scores: np.ndarray, _: Any) -> tuple[np.ndarray, np.ndarray]:

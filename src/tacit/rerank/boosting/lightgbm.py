@@ -28,6 +28,7 @@ class LightGbmRanker(ListRanker):
 
     _fitted: ClassVar[dict[str, str]] = {"model_": "bytes", "n_trees_": ""}
     _allow_nan: ClassVar[bool] = True
+    _any_size: ClassVar[bool] = True
     _unjudged: ClassVar[bool] = False  # whether unjudged rows help to choose
 
     def __init__(

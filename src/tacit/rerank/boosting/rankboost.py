@@ -64,6 +64,7 @@ class RankBoostRanker(ListRanker):
         "stump_weights_": "rounds",
     }
     _allow_nan: ClassVar[bool] = True
+    _any_size: ClassVar[bool] = True
     weight_level: ClassVar[str] = "pair"  # of the weights of `fit_prepared`
 
     def __init__(

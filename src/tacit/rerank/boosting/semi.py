@@ -9,6 +9,7 @@ rank new lists as well.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -28,15 +29,10 @@ class SemiRankBoostRanker(RankBoostRanker):
     [0, 1, 2, 3]
     """
 
-    def __init__(
-        self,
-        unjudged: Choice = (0.5, 0.1, 1.0),
-        n_rounds: int = 300,
-        n_bins: int | None = 256,
-        measure: str = "AP",
-        threads: int | None = None,
-    ) -> None:
-        super().__init__(n_rounds, n_bins, measure, threads)
+    _any_size: ClassVar[bool] = False
+
+    def __init__(self, unjudged: Choice = (0.5, 0.1, 1.0), n_bins: int | None = 256, **params: Any) -> None:
+        super().__init__(n_bins=n_bins, **params)
         self.unjudged = unjudged
 
     def _fit(self, rows: Rows, validation: Rows | None) -> None:
@@ -69,6 +65,7 @@ def guess_grades(rows: Rows) -> np.ndarray:
     X, guesses = table / center_and_spread(table)[1], np.full(len(rows.y), np.nan)
     for start, stop in zip(rows.starts[:-1].tolist(), rows.starts[1:].tolist(), strict=True):
         judged = np.flatnonzero(~np.isnan(rows.y[start:stop])) + start
+        judged = judged[np.lexsort((rows.y[judged], *X[judged].T))]  # equally near: the same row for any order
         if len(judged):
             nearest = cdist(X[start:stop], X[judged], "sqeuclidean").argmin(axis=1)
             guesses[start:stop] = rows.y[judged[nearest]]

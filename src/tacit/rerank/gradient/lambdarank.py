@@ -5,10 +5,12 @@ Neighbours are weighted by |R(place_i) - R(place_j)|: it matters most near the t
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from tacit.rerank.gradient.losses import SwapLoss, discount_table, parse_swap_measure
-from tacit.rerank.gradient.ranker import Choice, GradientRanker
+from tacit.rerank.gradient.ranker import GradientRanker
 from tacit.rerank.gradient.training import Source
 from tacit.rerank.rows import Rows
 
@@ -23,39 +25,12 @@ class LambdaRankRanker(GradientRanker):
     [0, 1, 2, 3]
     """
 
-    def __init__(
-        self,
-        measure: str = "nDCG-letor",
-        n_hidden: int = 3,
-        beta: Choice = 0.0,
-        expected: Choice = 0.0,
-        l2: Choice = 0.1,
-        rate: Choice = 0.03,
-        n_epochs: int = 100,
-        n_neighbours: int = 5,
-        weighting: str = "union",
-        sigma: float = np.inf,
-        penalty: str = "preference",
-        scale: str = "global",
-        decorrelate: float = 0.0,
-        seed: int = 0,
-    ) -> None:
-        super().__init__(
-            n_hidden,
-            beta,
-            expected,
-            l2,
-            rate,
-            n_epochs,
-            n_neighbours,
-            weighting,
-            sigma,
-            penalty,
-            scale,
-            decorrelate,
-            seed,
-        )
+    def __init__(self, measure: str = "nDCG-letor", **params: Any) -> None:
+        super().__init__(**params)
         self.measure = measure
+
+    def _fit(self, rows: Rows, validation: Rows | None) -> None:
+        super()._fit(rows.canonical(), validation)  # equal scores are ordered by row
 
     def _loss(self, rows: Rows) -> Source:
         return SwapLoss(rows, self.measure)

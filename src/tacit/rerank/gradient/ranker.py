@@ -92,7 +92,7 @@ class GradientRanker(ListRanker):
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         qid: Any = None,
         pairs: Any = None,
         pair_weights: Any = None,
@@ -183,6 +183,9 @@ class GradientRanker(ListRanker):
         with one_blas_thread():
             columns = self._columns(X, qid)
             return make_scorer(columns.shape[1], self.n_hidden).scores(self.theta_, columns)
+
+    def _needs_lists(self) -> bool:
+        return set(SCALES[self.scale]) != {"feature"}
 
     def _columns(self, X: np.ndarray, lists: np.ndarray) -> np.ndarray:
         return to_columns((X - self.center_) / self.spread_, lists, SCALES[self.scale])

@@ -69,17 +69,9 @@ class SemiAucRanker(AucRanker):
     _fitted: ClassVar[dict[str, str]] = {"weights_": "features", "l2_": "", "n_rounds_": ""}
 
     def __init__(
-        self,
-        relevant: float = 1.0,
-        l2: float = L2,
-        scale: bool = True,
-        lam: float = 1.0,
-        n_top: int = 10,
-        k: int = 5,
-        alpha: float = 0.99,
-        max_rounds: int = 20,
+        self, lam: float = 1.0, n_top: int = 10, k: int = 5, alpha: float = 0.99, max_rounds: int = 20, **params: Any
     ) -> None:
-        super().__init__(relevant, l2, scale)
+        super().__init__(**params)
         self.lam, self.n_top, self.k, self.alpha, self.max_rounds = lam, n_top, k, alpha, max_rounds
 
     def _learn(self, rows: Rows, X: np.ndarray) -> np.ndarray:

@@ -136,6 +136,9 @@ class StandingRanker(ListRanker):
             scores: np.ndarray = self._columns(X, qid, self.view_) @ self.coef_
         return scores
 
+    def _needs_lists(self) -> bool:
+        return self.view_ != "features"
+
     def _check_loaded(self) -> None:
         if self.view_ not in VIEWS:
             raise StoreError(f"view_ is {self.view_!r}, want one of {', '.join(VIEWS)}")

@@ -33,6 +33,7 @@ class TransductiveSvmRanker(ListRanker):
     """
 
     _fitted: ClassVar[dict[str, str]] = {"coef_": "features", "n_switched_": ""}
+    _scores_by_list: ClassVar[bool] = True
 
     def __init__(self, C: float = 1.0, weight: float = 0.5) -> None:
         self.C = C

@@ -34,6 +34,7 @@ class FeedbackRanker(ListRanker):
     """
 
     _fitted: ClassVar[dict[str, str]] = {"coef_": "features"}
+    _scores_by_list: ClassVar[bool] = True
 
     def __init__(self, feature: int | None = None, n_top: int = 10, mix: float = 0.3, negatives: bool = False) -> None:
         self.feature = feature

@@ -31,7 +31,7 @@ class DiscoveredFeaturesRanker(ListRanker):
     >>> X, y, qid = np.array([[0, 1], [1, 0], [2, 2], [0, 2], [3, 1.0]]), [0, 1, 2, 0, 1], [1, 1, 1, 2, 2]
     >>> from tacit.features.kernel_pca import Kernel
     >>> ranker = DiscoveredFeaturesRanker(discover=KernelPca((Kernel("linear", 1),))).fit(X, y, qid)
-    >>> np.argsort(ranker.predict(X[:3])).tolist()
+    >>> np.argsort(ranker.predict(X[:3], qid[:3])).tolist()
     [0, 1, 2]
     """
 
@@ -62,6 +62,9 @@ class DiscoveredFeaturesRanker(ListRanker):
         scores = np.empty(len(X))
         scores[grouped.order] = self.ranker_._predict(grouped.X, grouped.list_of)
         return scores
+
+    def _needs_lists(self) -> bool:
+        return self.source == "own" or bool(self.ranker_._needs_lists())
 
     def chosen(self) -> dict[str, float]:
         """What the trained ranker settled on."""

@@ -115,11 +115,15 @@ class AveragedRanker(ListRanker):
         scores: np.ndarray = staged_scores(self.ranker_, X).mean(axis=0)
         return scores
 
+    def _needs_lists(self) -> bool:
+        return isinstance(self.ranker_, ListRanker) and self.ranker_._needs_lists()
+
 
 class CommitteeRanker(ListRanker):
     """The mean score of several rankers, each with deviation 1 over a list (default: boosted stumps and linear)."""
 
     _fitted: ClassVar[dict[str, str]] = {"rankers_": "estimators"}
+    _scores_by_list: ClassVar[bool] = True
 
     def __init__(self, members: tuple[Any, ...] = ()) -> None:
         self.members = members
@@ -153,6 +157,7 @@ class GuardedRanker(ListRanker):
     """
 
     _fitted: ClassVar[dict[str, str]] = {"share_": "", "size_": "", "rankers_": "estimators"}
+    _scores_by_list: ClassVar[bool] = True
 
     def __init__(
         self,

@@ -74,6 +74,8 @@ class TransductiveRanker(ListRanker):
         "train_pair_weights_": "?pairs",
     }
 
+    _scores_by_list: ClassVar[bool] = True
+
     def __init__(
         self,
         base: Any = None,

@@ -1,0 +1,111 @@
+"""Checks of what rankers of lists are given: grades, lists of rows, sizes of values, memory.
+
+Each mistake is one line that says what was found and what is wanted.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from tacit.core import DivergedError, TacitError
+
+# Squares of larger values, and products of their sums, overflow.
+LARGEST_VALUE = 1e50
+
+
+def check_grades(y: Any, n_rows: int) -> np.ndarray:
+    """Grades as float64, one for each row; infinity is refused."""
+    try:
+        array = np.asarray(y, np.float64)
+    except (TypeError, ValueError):
+        raise TacitError("y holds something that is no number, want a grade, -1 or NaN for each row") from None
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.shape != (n_rows,):
+        raise TacitError(f"y has shape {array.shape}, want ({n_rows},): inconsistent numbers of rows in X and y")
+    if np.isinf(array).any():
+        raise TacitError(f"y holds infinity in row {int(np.argmax(np.isinf(array)))}, want grades, -1 or NaN")
+    return array
+
+
+def check_qid(qid: Any, n_rows: int) -> np.ndarray:
+    """The list of each row: numbers or texts, none missing; all rows are one list where it is None.
+
+    >>> check_qid([1, None], 2)
+    Traceback (most recent call last):
+    tacit.core.errors.TacitError: qid is None in row 1, want a number or a text for each row
+    """
+    if qid is None:
+        return np.zeros(n_rows, np.int64)
+    array = np.asarray(qid, object if isinstance(qid, list | tuple) else None)
+    if array.shape != (n_rows,):
+        raise TacitError(f"qid has shape {array.shape}, want ({n_rows},): the list of each row")
+    if array.dtype.kind == "f" and np.isnan(array).any():
+        raise TacitError(f"qid is NaN in row {int(np.argmax(np.isnan(array)))}, want a number or a text for each row")
+    if array.dtype != object:
+        return array
+    kinds = [_kind(value) for value in array]
+    for row, kind in enumerate(kinds):
+        if kind == "":
+            raise TacitError(f"qid is {array[row]!r} in row {row}, want a number or a text for each row")
+        if kind != kinds[0]:
+            raise TacitError(f"qid is a {kinds[0]} in row 0 and a {kind} in row {row}, want one type for all rows")
+    return np.array(array.tolist())
+
+
+def _kind(value: Any) -> str:
+    """ "number" or "text"; nothing where a list cannot be named so, as by NaN and None."""
+    if isinstance(value, str):
+        return "text"
+    is_number = isinstance(value, int | float | np.number | np.bool_)
+    return "number" if is_number and value == value else ""
+
+
+def check_size(X: np.ndarray) -> None:
+    """Raise where a value is so large that sums of squares overflow."""
+    if X.size and max(float(X.max()), -float(X.min())) > LARGEST_VALUE:
+        row, feature = np.unravel_index(int(np.argmax(np.abs(X))), X.shape)
+        raise TacitError(
+            f"X holds {X[row, feature]:g} in row {row}, feature {feature}; want values of at most {LARGEST_VALUE:g} "
+            "in size, squares of larger ones overflow"
+        )
+
+
+def check_memory(what: str, n_bytes: float) -> None:
+    """Raise where something needs more memory than the machine has.
+
+    >>> check_memory("a table", 1e15)
+    Traceback (most recent call last):
+    tacit.core.errors.TacitError: a table would need about 1,000,000.0 GB of memory, there are ...
+    """
+    total = memory_size()
+    if n_bytes > total:
+        raise TacitError(f"{what} would need about {n_bytes / 1e9:,.1f} GB of memory, there are {total / 1e9:,.1f} GB")
+
+
+def memory_size() -> int:
+    """Bytes of memory of the machine; unlimited where it does not tell."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):
+        return 1 << 62
+
+
+@contextmanager
+def numeric_errors_in_one_line(what: str, shape: tuple[int, ...]) -> Iterator[None]:
+    """Overflow, singular matrices and lack of memory as one line; `what` works on rows of this shape."""
+    try:
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            yield
+    except MemoryError as error:
+        reason = f" ({error})" if str(error) else ""
+        raise TacitError(
+            f"{what} runs out of memory on {shape[0]} rows of {shape[1]} features{reason}; want fewer of them"
+        ) from None
+    except np.linalg.LinAlgError as error:
+        raise DivergedError(f"{what}: {error}; want features of similar sizes") from None
