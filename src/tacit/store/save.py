@@ -80,7 +80,9 @@ def _check_place(folder: Path) -> bool:
     """Whether the folder is there; if not, it must be possible to make it."""
     if "\0" in str(folder):
         raise refusal(folder, "is no path: it has a zero byte in it")
-    existing = next(place for place in (folder, *folder.absolute().parents) if place.exists())
+    existing = next(place for place in (folder, *folder.absolute().parents) if place.exists() or place.is_symlink())
+    if not existing.exists():
+        raise refusal(existing, "cannot be written: it is a link to a place that does not exist")
     if not existing.is_dir():
         raise refusal(existing, "is a file, want a folder to save a model in")
     if not os.access(existing, os.W_OK | os.X_OK):

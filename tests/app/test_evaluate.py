@@ -1,0 +1,72 @@
+"""`tacit evaluate` with several runs: one table, intervals, marks against the first run."""
+
+import json
+
+import numpy as np
+import pytest
+
+from tacit.data import read_qrels, read_run
+from tacit.metrics import compare_systems, evaluate
+
+N_QUERIES = 30
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """The relevant document of each query is second in `base`, nearly always first in `good`, second in `same`."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "qrels.txt").write_text("".join(f"{q} 0 a 1\n{q} 0 b 0\n" for q in range(N_QUERIES)))
+    for name, is_first in (
+        ("base", lambda q: q % 10 == 0),
+        ("good", lambda q: q % 10 != 0),
+        ("same", lambda q: q % 10 == 1),
+    ):
+        lines = [f"{q} Q0 a 1 {2 if is_first(q) else 0} {name}\n{q} Q0 b 2 1 {name}\n" for q in range(N_QUERIES)]
+        (tmp_path / f"{name}.run").write_text("".join(lines))
+    return tmp_path  # fmt: skip
+
+
+def test_runs_are_rows_and_measures_columns(folder, tacit):
+    code, out, err = tacit(
+        "evaluate", "qrels.txt", "base.run", "good.run", "--compare", "same.run", "-m", "RR", "-m", "P@1"
+    )
+    assert (code, err) == (0, "")
+    header, *rows = out.splitlines()[:4]
+    assert header.split() == ["run", "RR", "P@1"]
+    found = evaluate(read_qrels("qrels.txt"), read_run("good.run"), ["RR", "P@1"])
+    low, high = found.intervals()["RR"]
+    assert [row.split()[0] for row in rows] == ["base.run", "good.run", "same.run"]
+    assert f"{found.means()['RR']:.4f} [{low:.3f}, {high:.3f}] †" in rows[1]
+    assert [row.count("†") for row in rows] == [0, 2, 0]
+    assert "† differs from base.run, p < 0.05" in out
+    assert f"{N_QUERIES} judged queries" in out
+    assert "All pairs" not in out
+
+
+def test_marks_are_those_of_the_test_against_the_first_run(folder, tacit):
+    runs = ["base.run", "good.run", "same.run"]
+    values = {r: evaluate(read_qrels("qrels.txt"), read_run(r), "RR").values["RR"] for r in runs}
+    expected = compare_systems(values, "RR", "wilcoxon", baseline="base.run")
+    found = json.loads(tacit("evaluate", "qrels.txt", *runs, "-m", "RR", "--test", "wilcoxon", "--json")[1])
+    assert [(t["better"], t["worse"]) for t in found["tests"]] == [(c.better, c.worse) for c in expected]
+    np.testing.assert_allclose([t["p"] for t in found["tests"]], [c.p for c in expected])
+    assert [entry["run"] for entry in found["compare"]] == runs[1:]
+
+
+def test_all_pairs_are_tested_when_asked_for(folder, tacit):
+    runs = ("base.run", "good.run", "same.run")
+    assert len(json.loads(tacit("evaluate", "qrels.txt", *runs, "-m", "RR", "--all-pairs", "--json")[1])["tests"]) == 3
+    out = tacit("evaluate", "qrels.txt", *runs, "-m", "RR", "--all-pairs")[1]
+    assert len(out.split("All pairs of runs:")[1].strip().splitlines()) == 4
+
+
+def test_one_run_has_a_row_for_each_measure(folder, tacit):
+    (folder / "part.run").write_text("1 Q0 a 1 1 x\n")
+    out = tacit("evaluate", "qrels.txt", "part.run", "-m", "RR", "-m", "AP")[1]
+    assert [line.split()[0] for line in out.splitlines()[1:3]] == ["RR", "AP"]
+    assert f"part.run: {N_QUERIES - 1} judged queries have no answer and count 0" in out
+
+
+def test_a_run_that_is_given_twice_is_refused(folder, tacit):
+    code, _, err = tacit("evaluate", "qrels.txt", "base.run", "--compare", "base.run")
+    assert (code, "given twice" in err) == (2, True)
