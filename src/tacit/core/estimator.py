@@ -3,14 +3,14 @@
 `__init__` only stores its parameters. `fit` sets the attributes that `_fitted` names, and these attributes are the
 whole model, in memory and on disk (`store.estimators`). Each has a specification:
 
-    ""                 a number, a bool, or None
+    ""                 a number or a bool
     "text"             a string
     "strings"          a list of strings
     "estimator"        a nested estimator, or None
     "estimators"       a list of nested estimators
     anything else      an array, dense or sparse; the words name its axes, and axes of one name have one length
 
-A "?" in front ("?items") permits None or a missing attribute.
+A "?" in front ("?items") permits None or a missing attribute, a "+" ("+features") wants numbers above 0.
 """
 
 from __future__ import annotations

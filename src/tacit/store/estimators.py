@@ -20,6 +20,7 @@ import scipy.sparse as sp
 
 from tacit.core import StoreError, TacitError
 from tacit.core.estimator import Estimator
+from tacit.store.files import shown
 from tacit.store.parts import take_array, with_prefix, without_prefix
 from tacit.store.sparse import pack_csr, unpack_csr
 from tacit.store.strings import pack_strings, unpack_strings
@@ -28,6 +29,15 @@ Arrays = Mapping[str, np.ndarray]
 FindClass = Callable[[str], type[Estimator]]
 
 _MAX_DEPTH = 10  # of estimators inside estimators
+_MAX_NUMBER = 1e30  # of a fitted number: products of larger ones leave float32
+_MAX_FEATURES = 2**31 - 1
+_JSON_TYPES: dict[str, tuple[type, ...]] = {
+    "int": (int,),
+    "float": (int, float),
+    "str": (str,),
+    "bool": (bool,),
+    "None": (type(None),),
+}
 
 
 def pack_estimator(estimator: Estimator) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -42,7 +52,7 @@ def pack_estimator(estimator: Estimator) -> tuple[dict[str, Any], dict[str, np.n
     for name, spec in estimator._fitted.items():
         value = getattr(estimator, name, None)
         if value is not None or not spec.startswith("?"):
-            _pack_value(name, spec.removeprefix("?"), value, header, arrays)
+            _pack_value(name, spec.lstrip("?+"), value, header, arrays)
     return header, arrays
 
 
@@ -89,16 +99,16 @@ def unpack_estimator(header: Any, arrays: Arrays, find_class: FindClass, depth: 
         if spec.startswith("?") and not _is_stored(stored_name, header, arrays):
             setattr(estimator, name, None)
             continue
-        value = _unpack_value(
-            estimator, stored_name, spec.removeprefix("?"), header, arrays, lengths, find_class, depth
-        )
+        value = _unpack_value(estimator, stored_name, spec.lstrip("?+"), header, arrays, lengths, find_class, depth)
+        if "+" in spec and not np.all(np.asarray(value) > 0):
+            raise StoreError(f"{header['class']}: {stored_name} holds a number that is not above 0")
         setattr(estimator, name, value)
     try:
         estimator._check_loaded()
     except StoreError:
         raise
-    except (TacitError, TypeError, ValueError, AttributeError, IndexError) as error:
-        raise StoreError(f"{header['class']}: {error}") from error
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise StoreError(f"{header['class']}: {' '.join(str(error).split())}") from error
     return estimator
 
 
@@ -124,7 +134,7 @@ def _unpack_value(
             below = without_prefix(name, arrays)
             return None if nested is None else unpack_estimator(nested, below, find_class, depth + 1)
         if not isinstance(nested, list):
-            raise StoreError(f"{name} is {nested!r}, want a list of estimators")
+            raise StoreError(f"{name} is {shown(nested)}, want a list of estimators")
         return [
             unpack_estimator(inner, without_prefix(f"{name}/{place}", arrays), find_class, depth + 1)
             for place, inner in enumerate(nested)
@@ -143,7 +153,20 @@ def _construct(kind: type[Estimator], header: dict[str, Any], find_class: FindCl
     unknown = sorted(set(params) - set(kind._get_param_names()))
     if unknown:
         raise StoreError(f"parameters do not fit {kind.__name__}: it has no {unknown[0]!r}")
+    for parameter in kind._parameters():
+        if not _fits_annotation(params.get(parameter.name, parameter.default), parameter.annotation):
+            found = shown(params[parameter.name])
+            raise StoreError(f"{kind.__name__}: {parameter.name} is {found}, want {parameter.annotation}")
     return kind(**params)
+
+
+def _fits_annotation(value: Any, annotation: Any) -> bool:
+    """Whether a value is of a type that the annotation names; other types than those of JSON are not checked."""
+    names = str(annotation).split(" | ")
+    if any(name not in _JSON_TYPES for name in names):
+        return True
+    kinds = {kind for name in names for kind in _JSON_TYPES[name]}
+    return type(value) in kinds
 
 
 def _plain_params(estimator: Any) -> dict[str, Any]:
@@ -213,10 +236,10 @@ def _table(header: dict[str, Any], key: str) -> dict[str, Any]:
     return table
 
 
-def _number(numbers: dict[str, Any], name: str) -> float | None:
+def _number(numbers: dict[str, Any], name: str) -> float:
     value = numbers.get(name)
-    if name not in numbers or (value is not None and not isinstance(value, int | float)):
-        raise StoreError(f"{name} is {value!r}, want a number")
+    if not isinstance(value, int | float) or abs(value) > _MAX_NUMBER:
+        raise StoreError(f"{name} is {shown(value)}, want a number of at most {_MAX_NUMBER:g}")
     return value
 
 
@@ -226,12 +249,12 @@ def _text(texts: dict[str, Any], name: str, arrays: Arrays) -> str:
         stored = unpack_strings(name, arrays)
         value = stored[0] if len(stored) == 1 else None
     if not isinstance(value, str):
-        raise StoreError(f"{name} is {value!r}, want one text")
+        raise StoreError(f"{name} is {shown(value)}, want one text")
     return value
 
 
 def _whole(header: dict[str, Any], key: str) -> int:
     value = header.get(key)
-    if type(value) is not int or value < 0:
-        raise StoreError(f"{key} is {value!r}, want a whole number >= 0")
+    if type(value) is not int or not 0 <= value <= _MAX_FEATURES:
+        raise StoreError(f"{key} is {shown(value)}, want a whole number from 0 to {_MAX_FEATURES}")
     return value

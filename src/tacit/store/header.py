@@ -22,7 +22,7 @@ from tacit.store.stored import DTYPES, is_array_name, is_kind
 from tacit.store.strict_json import digest_json, parse_json
 
 FORMAT = "tacit-model"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2  # nested estimators; version 1 is read, never written
 MAX_JSON_BYTES = 16 * 2**20
 _KEYS = {
     "format",

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tacit.core import MissingExtraError, TacitError, check_number
+from tacit.core import MissingExtraError, StoreError, TacitError, check_number
 from tacit.rerank.base import ListRanker
 from tacit.rerank.gradient.training import Watch
 from tacit.rerank.rows import Rows
@@ -75,7 +75,11 @@ class LightGbmRanker(ListRanker):
         }  # fmt: skip
 
     def _predict(self, X: np.ndarray, qid: np.ndarray) -> np.ndarray:
-        booster = import_lightgbm().Booster(model_str=self.model_.tobytes().decode())
+        lightgbm = import_lightgbm()
+        try:
+            booster = lightgbm.Booster(model_str=self.model_.tobytes().decode())
+        except (lightgbm.basic.LightGBMError, UnicodeDecodeError) as error:
+            raise StoreError(f"model_ is no model that LightGBM reads: {error}") from None
         return np.asarray(booster.predict(X, raw_score=True, num_threads=1), np.float64)
 
 

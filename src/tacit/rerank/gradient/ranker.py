@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.core import Lists, TacitError, check_choice, check_number, one_blas_thread
+from tacit.core import Lists, StoreError, TacitError, check_choice, check_number, one_blas_thread
 from tacit.rerank.base import ListRanker
 from tacit.rerank.gradient.expected_pairs import expected_pairs
 from tacit.rerank.gradient.losses import PairLoss
@@ -55,7 +55,7 @@ class GradientRanker(ListRanker):
     """
 
     _fitted: ClassVar[dict[str, str]] = {
-        "theta_": "parameters", "center_": "features", "spread_": "features",
+        "theta_": "parameters", "center_": "features", "spread_": "+features",
         "epoch_": "", "beta_": "", "expected_": "", "l2_": "", "rate_": "",
     }  # fmt: skip
 
@@ -186,6 +186,14 @@ class GradientRanker(ListRanker):
 
     def _needs_lists(self) -> bool:
         return set(SCALES[self.scale]) != {"feature"}
+
+    def _check_loaded(self) -> None:
+        check_number("n_hidden", self.n_hidden, low=0, whole=True)
+        check_choice("scale", self.scale, SCALES)
+        n_columns = self._columns(np.zeros((1, len(self.center_))), np.zeros(1)).shape[1]
+        n_parameters = (n_columns + 2) * self.n_hidden or n_columns
+        if len(self.theta_) != n_parameters:
+            raise StoreError(f"theta_ holds {len(self.theta_)} numbers, want {n_parameters}")
 
     def _columns(self, X: np.ndarray, lists: np.ndarray) -> np.ndarray:
         return to_columns((X - self.center_) / self.spread_, lists, SCALES[self.scale])

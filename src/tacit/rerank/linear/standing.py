@@ -69,7 +69,7 @@ class StandingRanker(ListRanker):
     """
 
     _fitted: ClassVar[dict[str, str]] = {
-        "coef_": "columns", "center_": "features", "spread_": "features", "view_": "text", "score_spread_": "",
+        "coef_": "columns", "center_": "features", "spread_": "+features", "view_": "text", "score_spread_": "",
     }  # fmt: skip
 
     def __init__(

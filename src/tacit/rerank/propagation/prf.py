@@ -43,8 +43,7 @@ class FeedbackRanker(ListRanker):
         self.negatives = negatives
 
     def _fit(self, rows: Rows, validation: Rows | None) -> None:
-        check_number("n_top", self.n_top, low=1, whole=True)
-        check_number("mix", self.mix, low=0, high=1)
+        self._check_loaded()
         n_features = rows.X.shape[1]
         if self.feature is not None:
             check_number("feature", self.feature, low=0, high=n_features - 1, whole=True)
@@ -54,6 +53,10 @@ class FeedbackRanker(ListRanker):
         first._near = (None, None)
         first._fit(rows, validation)
         self.coef_ = first.theta_ / first.spread_
+
+    def _check_loaded(self) -> None:
+        check_number("n_top", self.n_top, low=1, whole=True)
+        check_number("mix", self.mix, low=0, high=1)
 
     def _predict(self, X: np.ndarray, qid: np.ndarray) -> np.ndarray:
         first = scale_lists((X @ self.coef_)[:, None], qid)[:, 0]

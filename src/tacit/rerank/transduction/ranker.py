@@ -65,7 +65,7 @@ class TransductiveRanker(ListRanker):
     """
 
     _fitted: ClassVar[dict[str, str]] = {
-        "n_rounds_": "",
+        "n_rounds_": "?",
         "bank_": "?estimator",
         "train_X_": "?rows features",
         "train_grades_": "?rows",

@@ -70,6 +70,10 @@ class QueryExpansionRanker(CollectionRanker):
         plain = factor_scores(self._item_factors[0], queries)
         return queries + np.float32(self.beta_) * self._mean_of_best(plain, skip, self.n_expand_)
 
+    def _check_loaded(self) -> None:
+        super()._check_loaded()
+        check_number("n_expand_", self.n_expand_, low=1, whole=True)
+
     def check_new_items(self) -> None:
         """Any item can be added."""
 
