@@ -76,7 +76,7 @@ def changes(stored):
 def scores(model):
     if isinstance(model, Searcher):
         texts = EXPECTED["cross_queries" if model.is_across else "queries"]
-        return model.ranker.scores(model.features(texts))
+        return model.ranker_.scores(model.features(texts))
     return model.predict(np.array(EXPECTED["rows"]), EXPECTED["row_lists"])
 
 

@@ -75,27 +75,18 @@ def read_arrays(model: str | Path) -> tuple[dict[str, np.ndarray], dict[str, Seq
 
 def write_arrays(folder: str | Path, arrays: Mapping[str, np.ndarray], names: Mapping[str, Sequence[str]]) -> None:
     """Write NAME.npy for each array and NAME.txt, one name a line; the folder appears whole or not at all."""
-    import shutil
-    import tempfile
-
     import numpy as np
 
     from tacit.core import UsageError
+    from tacit.data import staged
 
-    target = Path(folder)
-    if target.exists():
+    if Path(folder).exists():
         raise UsageError(f"{folder} exists, want the name of a new folder")
-    stage = Path(tempfile.mkdtemp(prefix=".tacit-", dir=target.resolve().parent))
-    try:
+    with staged(folder, folder=True) as stage:
         for name, array in arrays.items():
-            np.save(stage / f"{name}.npy", array)
+            np.save(Path(stage, f"{name}.npy"), array)
         for name, texts in names.items():
-            (stage / f"{name}.txt").write_text("".join(f"{text}\n" for text in texts), "utf-8")
-        stage.chmod(0o755)
-        stage.rename(target)
-    except BaseException:
-        shutil.rmtree(stage, ignore_errors=True)
-        raise
+            Path(stage, f"{name}.txt").write_text("".join(f"{text}\n" for text in texts), "utf-8")
 
 
 def _dense(ranker: Any, prefix: str = "") -> dict[str, np.ndarray]:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tacit.data.links import read_links, read_pairs, write_links
     from tacit.data.preferences import Preferences, read_preferences, read_triples
     from tacit.data.pydocs.corpus import pydocs_versions, read_pydocs
+    from tacit.data.staging import staged
     from tacit.data.training import judged_pairs, read_clicks
     from tacit.data.trec import check_known, check_run_ids, read_qrels, read_run, write_qrels, write_run
 
@@ -49,6 +50,7 @@ __getattr__, __dir__, __all__ = lazy_names(
         "read_queries": "collections",
         "read_run": "trec",
         "read_triples": "preferences",
+        "staged": "staging",
         "write_collection": "collections",
         "write_links": "links",
         "write_letor": "letor.files",

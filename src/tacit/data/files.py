@@ -15,13 +15,13 @@ import io
 import os
 import stat
 import sys
-import uuid
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import IO, TextIO, TypeAlias, cast
 
 from tacit.core import DataError, progress_bar
 from tacit.data.compression import COMPRESSIONS, DamagedError, compressor, decompress
+from tacit.data.staging import staged
 
 FilePath: TypeAlias = "str | os.PathLike[str]"
 
@@ -111,20 +111,13 @@ def _standard_output() -> Iterator[TextIO]:
 
 @contextmanager
 def _replaced_when_done(path: FilePath) -> Iterator[IO[bytes]]:
-    target = os.path.realpath(path)  # a link stays a link
+    target = os.path.realpath(path)
     if os.path.exists(target) and not stat.S_ISREG(os.stat(target).st_mode):
         with open(target, "wb") as device:  # /dev/null or a pipe must not be renamed over; a folder fails here
             yield device
         return
-    temporary = os.path.join(os.path.dirname(target), f".tacit-{uuid.uuid4().hex}.tmp")
-    try:
-        with open(temporary, "xb") as raw:
-            yield raw
-        os.replace(temporary, target)
-    except BaseException:  # Ctrl-C too
-        with suppress(OSError):
-            os.unlink(temporary)
-        raise
+    with staged(target) as temporary, open(temporary, "wb") as raw:
+        yield raw
 
 
 def _raw_bytes(path: FilePath) -> Iterator[bytes]:

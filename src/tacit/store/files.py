@@ -107,17 +107,6 @@ def write_synced(path: Path, data: bytes) -> None:
         os.fsync(file.fileno())
 
 
-def sync(path: Path) -> None:
-    """Wait until the disk has a file's bytes, or a folder's names."""
-    if os.name == "nt" and path.is_dir():
-        return  # Windows opens no folders and needs no syncing of names
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
 def _one_line(path: object) -> str:
     text: Any = os.fspath(path) if isinstance(path, os.PathLike) else path
     return text if isinstance(text, str) and text.isprintable() else repr(text)

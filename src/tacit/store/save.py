@@ -20,8 +20,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from tacit.core import StoreError
+from tacit.core.folders import sync
 from tacit.store.arrays import describe_array, read_arrays_id, write_arrays
-from tacit.store.files import os_errors, refusal, sync, write_synced
+from tacit.store.files import os_errors, refusal, write_synced
 from tacit.store.header import Header, encode_header, read_fields
 from tacit.store.lock import locked
 from tacit.store.stored import Stored, check_stored
