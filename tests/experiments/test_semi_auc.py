@@ -51,7 +51,7 @@ def test_a_quick_run_has_a_row_for_each_query_and_system(data_folder):
     assert beside["7", "auc-semi"] == "90.8"
     assert beside["7", "auc-semi-wide"] == ""
     assert [section.title.split(",")[0] for section in report.sections] == [
-        "Beside the paper",
+        "Compared with the paper",
         "Means over the queries",
     ]
     with pytest.raises(UsageError, match="tfidf"):

@@ -1,1 +1,1 @@
-"""The papers' tables and figures on real data, by protocols that all systems share."""
+"""Tables and figures of the papers on real data, by protocols that all systems share."""

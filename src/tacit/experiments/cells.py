@@ -1,7 +1,7 @@
-"""Results of long experiments kept cell by cell, so that an interrupted `--full` run goes on where it stopped.
+"""Cache of results, cell by cell, so that an interrupted `--full` run can be resumed.
 
-A cell is one system under one setting. Its file is plain JSON, named by a hash of everything that the
-result depends on, the version of tacit among it; a damaged file is computed anew.
+A cell is one system under one setting. Its file is JSON, named by a hash of everything that the result depends on,
+including the version of tacit. A damaged file is ignored, and the cell is computed again.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class CellCache:
         self.params = {"params": dict(request.params)} if request.params else {}
 
     def row(self, key: dict[str, Any], compute: Callable[[], Row]) -> Row:
-        """The stored row of a cell, else the computed one, which is stored."""
+        """The stored row of a cell; if there is none, compute and store it."""
         if self.folder is None:
             return compute()
         key = key | self.params

@@ -25,7 +25,7 @@ QUESTIONS = (
 
 @dataclass(frozen=True)
 class Demo:
-    """What the demonstration made: the comparison, and the searchers that it compared."""
+    """Results of the demonstration: the comparison, and the searchers that were compared."""
 
     report: Report
     searchers: dict[str, Searcher]
@@ -52,7 +52,7 @@ def run_demo(documents: Collection, links: Links, *, quick: bool = False, seed: 
 
 
 def answers(demo: Demo, questions: Sequence[str] = QUESTIONS, k: int = 3) -> dict[str, dict[str, list[str]]]:
-    """The ids that each system puts first, for each question."""
+    """The ids that each system ranks first, for each question."""
     return {
         question: {name: [hit.id for hit in searcher.search(question, k)] for name, searcher in demo.searchers.items()}
         for question in questions

@@ -1,4 +1,4 @@
-"""The protocol that experiments on LETOR sets share: five given folds, labels cut, per-query values kept.
+"""The protocol of experiments on LETOR sets: the five given folds, reduced labels, values per query.
 
 A system learns from a fold's training lists, chooses on its validation lists and is measured on its test lists;
 every query is in the test lists of one fold, so the values of all folds together are one value for each query.
@@ -60,7 +60,7 @@ class LetorCorpus:
 
     @property
     def summary(self) -> str:
-        """Sizes in one line, with the number of queries that count 0 whatever a system does."""
+        """Sizes in one line, with the number of queries without a relevant document."""
         relevant = np.maximum.reduceat(np.nan_to_num(self.lists.y), self.lists.starts[:-1])
         return (
             f"{self.name}: {len(self.lists)} queries, {len(self.lists.y)} rows, {self.lists.X.shape[1]} features, "
@@ -78,10 +78,10 @@ def read_letor_corpus(data: Path, name: str) -> LetorCorpus:
 
 
 def shuffled_rows(lists: Lists) -> Lists:
-    """The same lists with the rows of each in random order, always the same one.
+    """The same lists with the rows of each in a fixed random order.
 
-    Equal scores go to the earlier row, and relevant rows stand early in some files (LETOR 3's OHSUMED): a ranker
-    that calls everything equal would be paid for it.
+    Equal scores are ranked by row, and some files list relevant rows first (LETOR 3's OHSUMED), so a ranker with
+    constant scores would be rewarded.
     """
     rng = np.random.default_rng(0)
     order = np.lexsort((rng.random(len(lists.y)), lists.qid))
@@ -110,6 +110,6 @@ def measure_lists(lists: Lists, scores: np.ndarray, measures: Mapping[str, str] 
 def measure_folds(
     folds: Sequence[FoldLists], score_fold: Callable[[FoldLists], np.ndarray], measures: Mapping[str, str] = MEASURES
 ) -> dict[str, np.ndarray]:
-    """Values over the test lists of all folds, one after the other; `score_fold` gives scores of a fold's test rows."""
+    """Values over the test lists of all folds, concatenated; `score_fold` returns scores of a fold's test rows."""
     per_fold = [measure_lists(fold.test, score_fold(fold), measures) for fold in folds]
     return {name: np.concatenate([values[name] for values in per_fold]) for name in measures}

@@ -51,7 +51,7 @@ def format_metric(name: str, mean: float, error: float) -> str:
 
 
 def to_markdown(report: Report) -> str:
-    """The report as Markdown: title, table, tests that are not significant named as such, notes."""
+    """The report as Markdown: title, table, tests, sections, figures and notes."""
     header, rows = table_of(report)
     lines = [f"# {report.experiment} on {report.corpus}, seed {report.seed}", ""]
     lines += _markdown_table(header, rows)
@@ -72,7 +72,7 @@ def to_markdown(report: Report) -> str:
 
 
 def _varying(report: Report) -> list[str]:
-    """The settings that tell one group of comparable rows from another: split, seed and so on."""
+    """The settings in which groups of comparable rows differ: split, seed and so on."""
     groups = [protocol(group[0]) for group in report.comparable().values()]
     names = dict.fromkeys(name for setting in groups for name in setting)
     return [name for name in names if len({str(setting.get(name)) for setting in groups}) > 1]
@@ -83,7 +83,7 @@ def _found(test: dict[str, Any]) -> list[str]:
 
 
 def neighbours(report: Report) -> Iterator[dict[str, Any]]:
-    """The tests between systems that stand next to each other in the order of a metric."""
+    """The tests between systems that are neighbours in the order of a metric."""
     found = {_key(test): test for test in report.tests()}
     for group in report.comparable().values():
         setting = protocol(group[0])
@@ -91,7 +91,7 @@ def neighbours(report: Report) -> Iterator[dict[str, Any]]:
             ordered = sorted(group, key=lambda row: row.metrics[metric], reverse=not is_loss(metric))
             for above, below in pairwise(ordered):
                 test = {"better": above.system, "worse": below.system, "metric": metric} | setting
-                # Of equal means either may be called the better one.
+                # Of two equal means either may be named as the better one.
                 yield found.get(_key(test)) or found[_key(test | {"better": below.system, "worse": above.system})]
 
 

@@ -60,7 +60,7 @@ EXPERIMENTS = {
         ),
         Experiment(
             "crosslang",
-            "a Japanese document asks for English ones (SSI table 9, figure 2, mate finding)",
+            "Japanese documents as queries for English ones (SSI table 9, figure 2, mate finding)",
             TWO_LANGUAGES,
         ),
         Experiment("content", "match a page's body to titles and first sentences (SSI table 11)", LINKED),
@@ -71,7 +71,7 @@ EXPERIMENTS = {
         ),
         Experiment(
             "reuters",
-            "unseen news stories ask for stories of their topics, without labels (HTR figure 1)",
+            "unseen news stories as queries for stories of their topics, without labels (HTR figure 1)",
             "TACIT_DATA with text/reuters21578",
         ),
         Experiment(

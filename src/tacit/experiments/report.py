@@ -1,4 +1,4 @@
-"""What an experiment found: rows of systems, paired tests between them, as JSON and as Markdown.
+"""Results of an experiment: rows of systems and paired tests between them, as JSON and as Markdown.
 
 The JSON form is fixed: {"experiment", "corpus", "seed", "rows": [{"system", "metrics", "seconds", ...}],
 "tests": [{"better", "worse", "metric", "p"}]}; p is two-sided and Holm-corrected within a metric.
@@ -20,9 +20,22 @@ OF_THE_SYSTEM = {"dim", "gamma", "frequent", "stem"}  # settings that are parame
 
 @dataclass(frozen=True)
 class Row:
-    """One system under one setting; `values` are per query, and never leave the program as they are.
+    """One system under one setting.
 
-    `epochs`: loss and validation measures of each epoch, where the system was trained in epochs.
+    Parameters
+    ----------
+    system : str
+        Name of the system.
+    values : mapping of str to ndarray of shape (n_queries,)
+        Values per query by measure; reports show their means.
+    seconds : float
+        Time for choosing, fitting and ranking.
+    setting : mapping, default={}
+        What the row was measured on, and parameters in which rows of one system differ.
+    chosen : mapping, default={}
+        Numbers that were chosen on validation data.
+    epochs : sequence of mappings, default=()
+        Loss and validation measures of each epoch, where the system was trained in epochs.
     """
 
     system: str
@@ -58,7 +71,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Section:
-    """A further table of a report: what is not a system's measures, such as which words stand together."""
+    """A further table of a report, with a title, a header and rows of text."""
 
     title: str
     header: Sequence[str]
@@ -69,8 +82,22 @@ class Section:
 class Report:
     """Rows that were measured on the same queries, with the tests between them.
 
-    `figures` holds for each file name (without `.png`) what draws it to a path; nothing is drawn before
-    `--out` asks. `test` is one of `metrics.significance.TESTS`.
+    Parameters
+    ----------
+    experiment, corpus : str
+        Names.
+    seed : int
+        Random seed of the first split.
+    rows : sequence of Row
+        Results.
+    notes : sequence of str, default=()
+        Sizes, protocol and budget, one line each.
+    sections : sequence of Section, default=()
+        Further tables.
+    figures : mapping of str to callable, default={}
+        Functions that draw a figure to a path, by file name without `.png`; only `--out` calls them.
+    test : str, default="t"
+        One of `metrics.significance.TESTS`.
     """
 
     experiment: str
@@ -95,7 +122,7 @@ class Report:
         return found
 
     def to_json(self) -> dict[str, Any]:
-        """The whole report in the fixed form."""
+        """The report in the fixed form."""
         return {
             "experiment": self.experiment,
             "corpus": self.corpus,
@@ -107,7 +134,7 @@ class Report:
         }
 
     def comparable(self) -> dict[tuple[Any, ...], list[Row]]:
-        """Rows that may be compared: same split, words and so on, one per system, the first of its forms."""
+        """Rows that may be compared: the same split, words and so on; the first row of each system."""
         groups: dict[tuple[Any, ...], list[Row]] = {}
         for row in self.rows:
             key = tuple(sorted((name, str(value)) for name, value in protocol(row).items()))
@@ -118,5 +145,5 @@ class Report:
 
 
 def protocol(row: Row) -> dict[str, Any]:
-    """What a row was measured on, without what belongs to the system itself."""
+    """What a row was measured on, without parameters of the system itself."""
     return {name: value for name, value in row.setting.items() if name not in OF_THE_SYSTEM}

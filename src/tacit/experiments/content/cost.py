@@ -1,9 +1,9 @@
-"""What it costs to score one query against 100,000 targets: low rank, hash kernels and tf-idf.
+"""Time to score one query against 100,000 targets: low rank, hash kernels and tf-idf.
 
-Low rank multiplies N numbers of two vectors that are kept; hash kernels look up every pair of words, |q||d| of
-them. Counted in products, low rank wins by |q||d| / N. In time it wins by more, since a look-up costs more than a
-product: it divides for the hash, its place is rarely in the processor's cache, and it cannot be done four or eight
-at a time. Targets are repeated to the number; each time is the median of several queries, on one thread.
+Low rank multiplies two stored vectors of length N; hash kernels look up each of the |q||d| pairs of words. By number of
+products, low rank is faster by |q||d| / N. In time the difference is larger, since a look-up costs more than a product:
+it needs a division for the hash, the bucket is rarely in the processor's cache, and the loop is not vectorized.
+Targets are repeated up to the number; each time is the median over several queries, on one thread.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ N_QUERIES = 9
 
 
 def cost_section(bodies: Features, targets: Features, dim: int, seed: int) -> Section:
-    """A table of milliseconds for one query; the weights do not matter for the time, so they are drawn."""
+    """A table of milliseconds per query; weights are random numbers, since time does not depend on them."""
     rng = np.random.default_rng(seed)
     queries = sp.csr_array(bodies)[rng.choice(bodies.shape[0], N_QUERIES, replace=False)]
     many = sp.csr_array(targets)[np.arange(N_TARGETS) % targets.shape[0]]
@@ -48,7 +48,7 @@ def cost_section(bodies: Features, targets: Features, dim: int, seed: int) -> Se
 
 
 def _n_shared(queries: sp.csr_array, many: sp.csr_array) -> float:
-    """How many words a query and a target have in common on average."""
+    """Mean number of words that a query and a target share."""
     asked, frequency = queries.indices, np.bincount(many.indices, minlength=many.shape[1])
     return float(frequency[asked].sum() / (queries.shape[0] * many.shape[0]))
 
@@ -80,7 +80,7 @@ def _inverted(queries: sp.csr_array, many: sp.csr_array) -> Score:
 
 
 def _milliseconds(score: Score) -> float:
-    """Median time of the queries; the first is asked once before, for compilation."""
+    """Median time over the queries, after one call for compilation."""
     score(0)
     times = []
     for query in range(N_QUERIES):

@@ -1,8 +1,8 @@
 """Experiment `content`: match a page to short texts of another kind (SSI, section 4.4 and table 11).
 
-The paper matches web pages to adverts that were clicked. Our stand-in: the query is a page's body, a target is
-the title and first sentence of a page, and the targets of linked pages are relevant. Bodies and targets have the
-same words but statistics of their own; random negatives are all other targets, so rank loss is over all of them.
+The paper matches web pages to clicked advertisements. Here the query is the body of a page, a target is the title and
+first sentence of a page, and the targets of linked pages are relevant. Bodies and targets share a dictionary, but each
+side has its own document frequencies. All other targets are negatives.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ from tacit.features.text.weighting import best_words, inverse_document_frequency
 SYSTEMS = ("tfidf", "hash-1m", "hash-10m", "ssi-uv")
 DICTIONARIES = (30_000, 20_000, 10_000)
 DIM = 50  # as in the paper
-MOST_WORDS = 24  # of a first sentence; some never end
+MOST_WORDS = 24  # of a first sentence
 MOST_QUERY_WORDS = 100  # a page of the paper has 87 on average
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s")
 
 
 @dataclass(frozen=True)
 class ContentTexts:
-    """Bodies and targets of the same pages over one dictionary, tf-idf with the statistics of each side."""
+    """Bodies and targets of the same pages over one dictionary; tf-idf with the document frequencies of each side."""
 
     bodies: sp.csr_array
     targets: sp.csr_array
 
     @property
     def features(self) -> tuple[Mapping[str, Features], Mapping[str, Features]]:
-        """Items and queries as `LinkTask` wants them."""
+        """Items and queries by kind, as `LinkTask` reads them."""
         items, queries = (dict.fromkeys(("tfidf", "pairs"), rows) for rows in (self.targets, self.bodies))
         return items, queries
 
@@ -104,7 +104,7 @@ def short_texts(documents: Collection) -> list[str]:
 
 
 def first_sentence(text: str) -> str:
-    """Up to the first full stop before a space or line's end, at most MOST_WORDS words.
+    """The text up to the first full stop before white space, at most MOST_WORDS words.
 
     >>> first_sentence("Since version 2.0 it works! See below.")
     'Since version 2.0 it works!'
@@ -114,7 +114,7 @@ def first_sentence(text: str) -> str:
 
 
 def _rows(texts: Sequence[str], vocabulary: list[str]) -> sp.csr_array:
-    """tf-idf over the vocabulary, with document frequencies of these texts; a word that none of them has weighs 0."""
+    """tf-idf over the vocabulary, with document frequencies of these texts; a word of none of them has weight 0."""
     ones = np.ones(len(vocabulary), np.float32)
     counts = TextVectorizer.from_vocabulary(vocabulary, ones, len(texts)).counts(texts)
     frequency = np.maximum(np.bincount(counts.indices, minlength=len(vocabulary)), 1)

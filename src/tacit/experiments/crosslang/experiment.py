@@ -1,4 +1,4 @@
-"""Experiment `crosslang`: a Japanese document asks for the English documents that its English mate links to.
+"""Experiment `crosslang`: given a Japanese document, rank the English documents that its translation links to.
 
 SSI's cross-language tables (9, and mate finding) and its figure 2 on our corpora. Words with Latin letters are
 dropped on the Japanese side, the mate is no candidate, and no out-link of a test mate is in any training task.
@@ -32,7 +32,7 @@ FULL_SYSTEMS = (*SYSTEMS, "ssi-cross-multitask-target", "htr-cross+ssi-dict", "l
 SHARES = (0.01, 0.04, 0.1, 0.4)
 FOR_FEW_PAIRS = ("ssi-cross", "ssi-cross-multitask")
 FOR_MATES = ("cl-lsi", "ssi-cross", "ssi-cross+cl-lsi")
-DIMS = (100, 50)  # the usual one first: it is the one that tests compare
+DIMS = (100, 50)  # the default first: significance tests compare the first row of a system
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Cell:
     setting: Setting
 
     def row_setting(self, words: int | str) -> dict[str, Any]:
-        """What tells the row from others."""
+        """The setting of the row."""
         found = {"task": self.setting.task, "share": self.setting.share, "words": words, "seed": self.seed}
         return found | ({} if self.setting.dim is None else {"dim": self.setting.dim})
 
@@ -60,7 +60,7 @@ def run(request: Request) -> Report:
     corpus = read_cross_corpus(request.data_folder, name, request.words)
     translation = _translation(corpus) if has_edict() else None
 
-    @lru_cache(maxsize=1)  # cells of one seed come one after the other
+    @lru_cache(maxsize=1)  # cells of one seed are consecutive
     def bench(seed: int) -> SystemBench:
         return SystemBench(corpus, split_mates(corpus, seed), translation, seed, request.threads, request.params)
 
@@ -91,7 +91,7 @@ def _plan(request: Request) -> list[Cell]:
 
 
 def _settings(systems: Sequence[str], dims: Sequence[int]) -> Iterator[tuple[str, Setting]]:
-    """The table, then few pairs, then mates; of two dimensions where a curve is drawn."""
+    """The main table, then few pairs, then mate finding; two dimensions where a curve is drawn."""
     for system in systems:
         yield system, Setting(dim=_dim(system, dims[0]))
     for share in SHARES:
@@ -108,7 +108,7 @@ def _settings(systems: Sequence[str], dims: Sequence[int]) -> Iterator[tuple[str
 
 
 def _dim(system: str, learned: int) -> int | None:
-    """Width of learned vectors, where a part of the system has such."""
+    """Dimension of learned vectors; None if no part of the system has any."""
     return learned if "ssi" in system or "htr" in system else None
 
 
@@ -126,10 +126,10 @@ def _translation(corpus: CrossCorpus) -> sp.csr_array:
 
 def _notes(n_queries: int, translation: sp.csr_array | None) -> list[str]:
     notes = [
-        f"at most {n_queries} test queries, every English document a candidate but the mate (task links)",
-        "task mates: find the mate itself among all documents; trained on mates, MAP is then MRR",
-        "share: of the Japanese-English training pairs; multi-tasking learns from all English links of training",
-        "seconds: choosing and fitting, and for a mixture its parts; reading and counting words apart",
+        f"at most {n_queries} test queries; candidates: every English document except the mate (task links)",
+        "task mates: find the mate itself among all documents; systems are trained on mates, and MAP equals MRR",
+        "share: share of the Japanese-English training pairs; multi-tasking uses all English training links",
+        "seconds: choosing and fitting, for a mixture with its parts, without reading and counting words",
     ]
     if translation is not None:
         known = int((translation.indptr[1:] > translation.indptr[:-1]).sum())

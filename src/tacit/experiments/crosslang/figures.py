@@ -1,4 +1,4 @@
-"""Pictures of `crosslang`: figure 2 of SSI (training and test error by epochs), and what few pairs give."""
+"""Figures of `crosslang`: training and test error by epochs (figure 2 of SSI), and MAP by the share of pairs."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ COLOURS = ("#4c78a8", "#e45756", "#54a24b")
 
 
 def cross_figures(rows: Sequence[Row]) -> dict[str, Draw]:
-    """Curves of what was watched while training, and MAP against the share of the pairs, where there are any."""
+    """Curves of errors during training, and MAP against the share of the pairs, if they were measured."""
     first_seed = [row for row in rows if row.setting["seed"] == rows[0].setting["seed"]]
     links = [row for row in first_seed if row.setting["task"] == "links"]
-    watched = [row for row in links if row.epochs and "test_rank_loss" in row.epochs[0]]
+    monitored = [row for row in links if row.epochs and "test_rank_loss" in row.epochs[0]]
     figures: dict[str, Draw] = {}
-    if watched:
-        figures["crosslang-epochs"] = partial(_epochs, watched)
+    if monitored:
+        figures["crosslang-epochs"] = partial(_epochs, monitored)
     if any(row.setting["share"] < 1 for row in links):
         figures["crosslang-few-pairs"] = partial(_few_pairs, links)
     return figures

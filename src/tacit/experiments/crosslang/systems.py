@@ -20,14 +20,14 @@ from tacit.retrieve import METHODS, CollectionRanker, CrossRanker, get_method, m
 from tacit.retrieve.validation import ScoreRows
 
 DICTIONARY = {"tfidf-dict": "tfidf", "lsi-dict": "lsi", "ssi-dict": "ssi-uv"}
-CL_LSI_DIMS = (200, 400, 800, 1200)  # up to where validation on MDN has gained what there is to gain
-FOR_MATES = {"rate": 0.5, "margin": 0.3, "n_epochs": 24}  # one answer to each query; chosen on validation mates
+CL_LSI_DIMS = (200, 400, 800, 1200)  # validation on MDN improves little beyond the last
+FOR_MATES = {"rate": 0.5, "margin": 0.3, "n_epochs": 24}  # one relevant item for each query; chosen on validation mates
 N_WATCHED = 200  # queries of training and of test that a curve is drawn from
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """Scores of all items for rows, and how they came about."""
+    """A function that scores all items for query rows, with its time and what was chosen."""
 
     score: ScoreRows
     seconds: float
@@ -37,9 +37,20 @@ class Fitted:
 
 @dataclass(frozen=True)
 class Setting:
-    """What a system is fitted for: the task's name, share of the pairs, width of learned vectors, number of epochs.
+    """What a system is fitted for.
 
-    concepts: of CL-LSI; None lets validation choose.
+    Parameters
+    ----------
+    task : {"links", "mates"}, default="links"
+        What is relevant: linked documents, or the mate itself.
+    share : float, default=1.0
+        Share of the training pairs.
+    dim : int, default=None
+        Dimension of learned vectors; None takes the method's default.
+    n_epochs : int, default=None
+        Number of epochs; None trains until validation stops improving.
+    concepts : int, default=None
+        Number of concepts of CL-LSI; None chooses on validation data.
     """
 
     task: str = "links"
@@ -66,8 +77,8 @@ class SystemBench:
         self._translation, self._fitted = translation, dict[tuple[str, Setting], Fitted]()
 
     def fitted(self, name: str, setting: Setting) -> Fitted:
-        """The system of that name; seconds of a mixture are those of its parts and of the choice."""
-        if name == "cl-lsi":  # alone or in a mixture, it sees all mates and learns no vectors
+        """The system of that name; the time of a mixture includes its parts."""
+        if name == "cl-lsi":  # alone or in a mixture, it reads all mates and learns no vectors
             setting = Setting(setting.task, concepts=setting.concepts)
         if (name, setting) not in self._fitted:
             fit = self._mixture if "+" in name else self._translated if name in DICTIONARY else self._across
@@ -95,7 +106,7 @@ class SystemBench:
         return Fitted(self._asking(ranker.scores), time.perf_counter() - start, ranker.chosen(), ranker.epochs_)
 
     def _cl_lsi(self, setting: Setting, start: float) -> Fitted:
-        """The best number of concepts by validation."""
+        """CL-LSI with the number of concepts chosen on validation data."""
         dims = CL_LSI_DIMS if setting.concepts is None else (setting.concepts,)
         held, found = self._validation(setting), dict[int, tuple[float, ScoreRows]]()
         for dim in dims:
@@ -107,7 +118,7 @@ class SystemBench:
         return Fitted(found[best][1], time.perf_counter() - start, {"concepts": best})
 
     def _translated(self, name: str, setting: Setting) -> Fitted:
-        """A monolingual system on English links, asked with translated words."""
+        """A monolingual system trained on English links, with translated queries."""
         assert self._translation is not None
         start = time.perf_counter()
         ranker = self._make(name, setting.dim if name == "ssi-dict" else None, {"n_epochs": setting.n_epochs})

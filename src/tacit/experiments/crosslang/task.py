@@ -1,4 +1,4 @@
-"""Documents in two languages, ready for any system: read, counted, split by mates without leaks, measured.
+"""Documents in two languages: reading, features, splits by mates without leaks, and measuring.
 
 Rows are aligned: row i of the queries is the Japanese mate of English document i, and empty where it has none. So
 "the mate is no candidate" is "a row is no answer to itself".
@@ -30,7 +30,7 @@ _LATIN = re.compile("[A-Za-z]")
 class CrossCorpus:
     """English documents with their links, and Japanese mates of some of them, aligned.
 
-    own_links: what the Japanese pages themselves link to, under the rows of their mates (empty where unknown).
+    `own_links`: links of the Japanese pages themselves, under the rows of their mates; empty if unknown.
     """
 
     english: LinkedCorpus
@@ -49,7 +49,7 @@ class CrossCorpus:
 
 @dataclass(frozen=True)
 class CrossSplit:
-    """What every system may learn from, choose on and is tested on; sources are rows of mates.
+    """Training, validation and test data of all systems; sources are rows of mates.
 
     No training task holds an out-link of a test mate or of a validation mate: neither `pairs`, which joins
     Japanese queries to English documents, nor `links`, which joins English documents to one another.
@@ -64,7 +64,7 @@ class CrossSplit:
     test_mates: Links
 
     def thinned(self, share: float, seed: int) -> Links:
-        """A share of the pairs, drawn at random; at least 20."""
+        """A random share of the pairs, at least 20 of them."""
         n_kept = min(len(self.pairs), max(20, round(share * len(self.pairs))))
         return self.pairs.take(np.sort(np.random.default_rng([seed, 2]).permutation(len(self.pairs))[:n_kept]))
 
@@ -82,7 +82,7 @@ def read_cross_corpus(data: Path, name: str, words: int | None = 30_000) -> Cros
 
 
 def align(english: LinkedCorpus, translated: Collection, mates: Links, own: Links, words: int | None) -> CrossCorpus:
-    """Bring the Japanese side into the rows of the English one, without Latin words."""
+    """Align the rows of the Japanese side with the English one; words with Latin letters are dropped."""
     vectorizer, counts = count_japanese(translated, words)
     n_items = len(english.documents)
     mate_of = np.full(len(translated), -1)
@@ -100,7 +100,7 @@ def align(english: LinkedCorpus, translated: Collection, mates: Links, own: Link
 def count_japanese(documents: Collection, words: int | None) -> tuple[TextVectorizer, sp.csr_array]:
     """Counts of the most frequent Japanese words: no word with a Latin letter is among them.
 
-    Identifiers that nobody translates stand in Japanese and English pages alike and would solve the task alone.
+    Untranslated identifiers are the same in Japanese and English pages and would solve the task without learning.
     """
     whole = TextVectorizer(words=None, language="ja")
     counts = whole.fit_counts(track(documents.full_texts(), "reading Japanese words", len(documents)))
@@ -112,7 +112,7 @@ def count_japanese(documents: Collection, words: int | None) -> tuple[TextVector
 
 
 def split_mates(corpus: CrossCorpus, seed: int) -> CrossSplit:
-    """70 % of the mates are for training, 5 % of these for validation, the rest is test."""
+    """30 % of the mates are test, 5 % of the others validation, the rest training."""
     order = np.random.default_rng(seed).permutation(corpus.mates)
     n_test = max(1, round(TEST_SHARE * len(order)))
     n_held = max(1, round(VALIDATION_SHARE * (len(order) - n_test)))
@@ -132,7 +132,7 @@ def split_mates(corpus: CrossCorpus, seed: int) -> CrossSplit:
 
 @dataclass(frozen=True)
 class CrossTask:
-    """Japanese queries, the English documents that they want, and whether a row is its own mate's candidate."""
+    """Japanese queries and their relevant English documents; with `same`, a row is no candidate for itself."""
 
     rows: np.ndarray
     wanted: Links
@@ -141,20 +141,20 @@ class CrossTask:
 
     @classmethod
     def of(cls, wanted: Links, same: bool, n_most: int, seed: int, threads: int | None = None) -> CrossTask:
-        """Ask for at most n_most of the rows that want something, drawn by the seed."""
+        """A task with at most n_most of the rows that have relevant documents, drawn by the seed."""
         rows = np.unique(wanted.sources)
         if len(rows) > n_most:
             rows = np.sort(np.random.default_rng([seed, 1]).choice(rows, n_most, replace=False))
         return cls(rows, wanted, same, threads)
 
     def held_out(self) -> HeldOut:
-        """The queries as `retrieve.validation` measures them; they are row numbers, of whatever features."""
+        """The queries as `retrieve.validation` measures them; queries are row numbers."""
         numbers: Features = np.arange(self.wanted.n_sources)
         chosen = self.wanted.take(np.isin(self.wanted.sources, self.rows))
         return held_out_queries(numbers, chosen, None, self.same, max_queries=len(self.rows))
 
     def measure(self, score: ScoreRows) -> dict[str, np.ndarray]:
-        """Per query values, all candidates ranked; `score` takes row numbers."""
+        """Values per query, all candidates ranked; `score` takes row numbers."""
         held = self.held_out()
 
         def one_block(block: slice) -> dict[str, np.ndarray]:

@@ -1,8 +1,8 @@
 """Word-by-word translation of queries through a dictionary: a matrix from the words of one language to the other's.
 
 Row w of the matrix spreads a count of 1 evenly over the glosses of word w, and the share of a gloss evenly over
-its words; x_E = x_F T, weighed by the items' idf like any other counts. Long glosses explain a word rather than
-name it and are left out where there is a short one.
+its words; x_E = x_F T, weighted by the items' idf like any other counts. Long glosses are explanations rather than
+translations, and are left out if there is a short one.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""`feedback`: one query and a few judged answers."""
+"""Experiment `feedback`: one query and a few judged answers."""

@@ -1,12 +1,12 @@
-"""Experiment `feedback`: the first answers to a query are judged, and a ranker of its own ranks the rest again.
+"""Experiment `feedback`: the first answers to a query are judged, and a ranker trained on this list ranks the rest.
 
 PREF's second task (figure 6) on abstracts: BM25's best 200 documents of each query with features from text, the first
 m = 2, 3, 5, 10, 15 of them judged. A ranker is trained on this one list, its unjudged rows included, and measured on
-what remains (residual collection). The judges of these collections saw every document, so what they do not name is
-irrelevant. Every third query serves to choose parameters (with 5 judged), the others are reported.
+the remaining rows (residual collection). In these collections every document was judged, so a document without a
+judgment is irrelevant. Every third query is used to choose parameters (with 5 judged), the others are reported.
 
-Where the judged documents are all relevant or all not, nothing can be learned from pairs: BM25's order stands, for
-every system that says so. `searcher` is what `Searcher.feedback` does; it reads the documents' words as well.
+If the judged documents are all relevant or all irrelevant, there are no pairs to learn from, and systems that need
+pairs keep BM25's order. `searcher` is what `Searcher.feedback` does; it reads the documents' words as well.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ N_TO_CHOOSE = 5
 MEASURES = {"nDCG@10": "nDCG@10", "MAP": "AP"}
 BM25 = [f"{field}.{measure}" for field in FIELDS for measure in COLUMNS].index("both.bm25")
 
-# The same budget for all that have something to choose: three settings. `near` is who is a neighbour: by the ranking
-# features, or by the words of the judged documents.
+# Three settings for each system that has parameters. `near`: neighbours by the ranking features (default), or by the
+# words of the judged documents.
 BETAS: Sequence[dict[str, Any]] = ({"beta": 1.0}, {"beta": 20.0}, {"beta": 1.0, "near": "content"})
 SETTINGS: Mapping[str, Sequence[dict[str, Any]]] = {
     "bm25": ({},),
@@ -124,8 +124,8 @@ def run(request: Request) -> Report:
         f"them to choose settings, {len(test)} reported",
         f"k documents judged; queries with a relevant document left below them: {left}",
         "nDCG and MAP of the remaining candidates",
-        "three settings for each ranker to choose from; searcher had some forty, on the same queries, and reads words",
-        "prf and prf-neg are one here: features are centred in a list, so the rest's mean is opposite to the top's",
+        "three settings for each ranker; searcher was chosen from about forty on the same queries, and uses words",
+        "prf and prf-neg are equal here: features are centred in a list, so means of top and rest are opposite",
     ]
     report = Report("feedback", corpus, request.seed, rows, notes, test="wilcoxon")
     return replace(report, figures=feedback_figures(report))
@@ -162,7 +162,7 @@ def _measure(
 
 
 def score_list(system: str, setting: Mapping[str, Any], item: JudgedList, m: int) -> np.ndarray | None:
-    """Scores of all rows by a ranker that knows the first m grades; None where these teach it nothing."""
+    """Scores of all rows by a ranker that knows the first m grades; None if it cannot learn from them."""
     known = item.known(m)
     if system == "bm25":
         return item.bm25
@@ -173,14 +173,14 @@ def score_list(system: str, setting: Mapping[str, Any], item: JudgedList, m: int
     ranker = with_params(METHODS[system].make(), given)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a short list that is all alike is no news a thousand times over
+            warnings.simplefilter("ignore")  # warnings of constant short lists, thousands of them
             return ranker.fit(item.X, known, **extra).predict(item.X)
     except TacitError:
         return None
 
 
 def _content(item: JudgedList, m: int) -> np.ndarray:
-    """tf-idf of the words that weigh most in the judged documents, dense (n, 50)."""
+    """tf-idf of the words with the largest weights in the judged documents, dense (n, 50)."""
     weights = np.asarray(item.content[:m].sum(axis=0)).ravel()
     best = np.argsort(-weights, kind="stable")[:N_CONTENT_WORDS]
     return item.content[:, best].toarray().astype(np.float64)

@@ -1,1 +1,1 @@
-"""Experiment `keywords`."""
+"""Experiment `keywords`: a few words of a document as the query."""

@@ -1,7 +1,7 @@
 """Experiment `keywords`: as `links`, but the query is k random words of the document (SSI, tables 5 and 6).
 
-Training queries are cut to k words like test queries. The document that the words were taken from is no
-candidate for them.
+Training queries are reduced to k words like test queries. The document that the words were taken from is no
+candidate.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def keep_words(counts: sp.csr_array, k: int, seed: int) -> sp.csr_array:
     [4.0, 4.0, 4.0]
     """
     rng = np.random.default_rng([seed, k])
-    # A random number for each word of each row: the k smallest of a row are a fair draw.
+    # A random number for each word of each row; the k smallest of a row are a uniform sample.
     row_of = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
     order = np.lexsort((rng.random(counts.nnz), row_of))
     place = np.arange(counts.nnz) - counts.indptr[row_of[order]]

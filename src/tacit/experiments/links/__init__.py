@@ -1,1 +1,1 @@
-"""`links` and `keywords`: rank what a document links to."""
+"""Experiment `links`: documents rank the documents that they link to."""

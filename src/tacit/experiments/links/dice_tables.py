@@ -1,4 +1,4 @@
-"""SSI's tables 7 and 8: words, and pairs of words in a row, with the words that DICE puts beside them."""
+"""Tables 7 and 8 of SSI: words and 2-grams with the words of the highest DICE coefficient."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tacit.features import TextVectorizer
 from tacit.features.cfh import Correlated, correlated_words, dice_table, informative_terms
 
 N_ROWS, N_FREQUENT, MOST_GRAMS = 10, 5000, 50_000
-SMALL_WORDS, SMALL_GRAMS = 200, 2000  # the most frequent terms say little about what the texts are about
+SMALL_WORDS, SMALL_GRAMS = 200, 2000  # the most frequent terms, which are left out
 
 
 def dice_sections(corpus: LinkedCorpus) -> list[Section]:

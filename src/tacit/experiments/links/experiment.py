@@ -1,7 +1,7 @@
 """Experiment `links`: given a document, rank all others so that those it links to come first.
 
-The supervised tables of HTR (2 and 3) and SSI (1 to 4) on our corpora. Every system sees the same
-split, the same words and the same candidates; choices are made on validation links only.
+The supervised tables of HTR (2 and 3) and SSI (1 to 4) on our corpora. Every system has the same split, the same words
+and the same candidates; parameters are chosen on validation links only.
 """
 
 from __future__ import annotations
@@ -94,9 +94,9 @@ def _measure_cell(cell: Cell, task_of: TaskOf, request: Request) -> Row:
 def _notes(corpus: LinkedCorpus, request: Request) -> list[str]:
     notes = [
         corpus.summary,
-        f"at most {request.n_queries} test queries, every other document but known links a candidate",
-        "seconds: choosing, fitting and ranking all test queries; reading and counting words apart",
+        f"at most {request.n_queries} test queries; candidates: every other document except known links",
+        "seconds: choosing, fitting and ranking all test queries, without reading and counting words",
     ]
-    if corpus.longest is not None:
-        notes.append(f"systems of word pairs (full, sparse, hashed W) see the {corpus.longest} best words of a page")
+    if corpus.max_words is not None:
+        notes.append(f"rankers of word pairs (full, sparse, hashed W) see the {corpus.max_words} best words of a page")
     return notes

@@ -1,7 +1,7 @@
 """Which systems run under which settings: the cells of an experiment on a linked corpus.
 
-A full run is a star: all splits and seeds at the usual parameters, and around the first of them one parameter
-changed at a time: dimension, gamma, the number of frequent words, the share of the training links.
+A full run has all splits and seeds with default parameters, and one ablation at a time on the first split and seed:
+dimension, gamma, the number of frequent words, the share of the training links.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ PARAMETERS = {"gamma": "gamma", "frequent": "n_words"}  # setting of a cell -> p
 DIMS, GAMMAS, SHARES = (100, 200, 500), (0.0, 0.1, 0.3, 3.0), (0.01, 0.03, 0.1, 0.3)
 FREQUENT = (5000, 2000, 10_000)  # the default first: significance tests compare the first row of a system
 LEARN_VECTORS = ("lsi", "ssi-u", "htr")
-HELD_BY_GAMMA = ("htr", "htr-identity", "htr-residual")
+WITH_GAMMA = ("htr", "htr-identity", "htr-residual")
 FOR_FEW_LINKS = ("ssi-uv", "htr-residual")
 
 Cell = dict[str, Any]
@@ -73,7 +73,7 @@ def _ablations(request: Request, systems: Sequence[str]) -> Iterator[Cell]:
         changed: list[dict[str, Any]] = []
         if system.startswith(LEARN_VECTORS):
             changed += [{"dim": dim} for dim in DIMS if dim != usual_dim(system, request)]
-        if system in HELD_BY_GAMMA:
+        if system in WITH_GAMMA:
             changed += [{"gamma": gamma} for gamma in GAMMAS]
         if system in FOR_FEW_LINKS:
             changed += [{"share": share} for share in SHARES]

@@ -22,7 +22,7 @@ TEST_SHARE, VALIDATION_SHARE = 0.3, 0.05
 
 @dataclass(frozen=True)
 class LinkSplit:
-    """Three parts of the links; no link is in two of them. `candidates`: rows that may be answers, None = all."""
+    """Training, validation and test links, disjoint. `candidates`: rows of the candidates; None: all documents."""
 
     name: str
     train: Links
@@ -33,10 +33,10 @@ class LinkSplit:
     def __post_init__(self) -> None:
         seen = [_codes(part) for part in (self.train, self.validation, self.test)]
         if len(np.unique(np.concatenate(seen))) != sum(map(len, seen)):
-            raise TacitError("a link stands in two parts of the split; want them apart")
+            raise TacitError("a link is in two parts of the split; want disjoint parts")
 
     def thinned(self, share: float, seed: int) -> LinkSplit:
-        """The same test with a share of the links to learn from and to choose on, drawn by the seed."""
+        """The same test links with a share of the training and validation links, drawn by the seed."""
         if share == 1:
             return self
         rng = np.random.default_rng([seed, 2])
@@ -44,7 +44,7 @@ class LinkSplit:
         return replace(self, train=fewer[0], validation=fewer[1])
 
     def test_queries(self, n_most: int, seed: int) -> np.ndarray:
-        """Rows of the documents to ask for: those with test links, at most n_most, drawn by the seed."""
+        """Rows of the test queries: documents with test links, at most n_most, drawn by the seed."""
         rows = np.unique(self.test.sources)
         if len(rows) <= n_most:
             return rows
@@ -55,7 +55,7 @@ class LinkSplit:
         return self._among_candidates(self.test.to_csr()[rows] > 0)
 
     def excluded(self, rows: np.ndarray) -> sp.csr_array:
-        """Candidates that are none for these rows: the document itself and its links known from training."""
+        """Documents that are no candidates for these rows: the document itself and its known links."""
         return self._among_candidates(self.known(rows))
 
     def known(self, rows: np.ndarray) -> sp.csr_array:
@@ -69,7 +69,7 @@ class LinkSplit:
 
 
 def split_links(links: Links, split: str, seed: int) -> LinkSplit:
-    """Cut the links by one of the protocols."""
+    """Split the links by one of the protocols."""
     check_choice("split", split, SPLITS)
     links = links.take(links.sources != links.targets)
     rng = np.random.default_rng(seed)

@@ -1,6 +1,6 @@
-"""Linked corpora ready for any system: read, counted, split, and measured in one way for all.
+"""Linked corpora: reading, features, and measuring any system in the same way.
 
-Candidates of a query are all documents but itself and its known links, and every one of them is ranked.
+Candidates of a query are all documents except itself and its known links; all candidates are ranked.
 """
 
 from __future__ import annotations
@@ -24,29 +24,43 @@ from tacit.metrics import full_ranking_measures
 from tacit.retrieve import CollectionRanker
 
 CORPORA = ("mdn_ja_en", "wikispeedia", "debian_ja_en", "foldoc")
-LONGEST = {"wikispeedia": 200}  # words of a long page that systems of word pairs see
+MAX_WORDS = {"wikispeedia": 200}  # words of a long page that rankers of word pairs see
 MEASURES = {"rank_loss": "rank_loss", "AP": "MAP", "P@10": "P@10"}  # per query name -> name of the mean
 
 
 @dataclass(frozen=True)
 class LinkedCorpus:
-    """Documents, the links between them, and their features of every kind."""
+    """Documents, the links between them, and their features of every kind.
+
+    Parameters
+    ----------
+    documents : Collection
+        The documents.
+    links : Links
+        Links between rows of the documents.
+    vectorizer : TextVectorizer
+        Fitted on the documents.
+    counts : csr_array of shape (n_documents, n_words)
+        Word counts.
+    max_words : int, default=None
+        Rankers of word pairs see this many words of a document, the best by tf-idf; None: all.
+    """
 
     documents: Collection
     links: Links
     vectorizer: TextVectorizer
     counts: sp.csr_array
-    longest: int | None = None
+    max_words: int | None = None
 
     @cached_property
     def features(self) -> Mapping[str, Features]:
-        """Rows of the documents for every kind of system; what nobody asks for is not made."""
+        """Features by kind, computed on first use."""
         tfidf = self.vectorizer.tfidf(self.counts)
         return LazyFeatures(
             counts=lambda: self.counts,
             tfidf=lambda: tfidf,
             **{"words+grams": self._words_and_grams},
-            pairs=lambda: tfidf if self.longest is None else best_words(tfidf, self.longest),
+            pairs=lambda: tfidf if self.max_words is None else best_words(tfidf, self.max_words),
         )
 
     def _words_and_grams(self) -> Features:
@@ -62,7 +76,7 @@ class LinkedCorpus:
 
 
 class LazyFeatures(Mapping[str, Features]):
-    """Features by kind, each made when it is first asked for."""
+    """Features by kind, computed on first use."""
 
     def __init__(self, **makers: Callable[[], Features]) -> None:
         self._makers, self._made = makers, dict[str, Features]()
@@ -80,31 +94,31 @@ class LazyFeatures(Mapping[str, Features]):
 
 
 def read_linked_corpus(data: Path, name: str, words: int | None = 30_000) -> LinkedCorpus:
-    """One of the corpora by name; what is known to be no real link is dropped."""
+    """One of the corpora by name, without links that are known to be notes of origin."""
     folder = data / "linked" / check_choice("corpus", name, CORPORA)
     documents = read_collection(folder / "docs.jsonl.gz", name=name)
     links = read_links(folder / "links.tsv.gz", documents)
     if name == "foldoc":
-        # A note of origin in many entries, not a reference that a reader would follow.
+        # A note of origin in many entries, not a reference.
         jargon = [row for row, title in enumerate(documents.titles) if title == "Jargon File"]
         links = links.take(~np.isin(links.targets, jargon))
-    return count_words(documents, links, words, LONGEST.get(name))
+    return count_words(documents, links, words, MAX_WORDS.get(name))
 
 
 def count_words(
-    documents: Collection, links: Links, words: int | None = 30_000, longest: int | None = None
+    documents: Collection, links: Links, words: int | None = 30_000, max_words: int | None = None
 ) -> LinkedCorpus:
-    """The documents with their words counted; `longest`: so many of a text's words reach systems of word pairs."""
+    """Count the words of the documents; `max_words` as in `LinkedCorpus`."""
     vectorizer = TextVectorizer(words=words)
     counts = vectorizer.fit_counts(track(documents.full_texts(), "reading words", len(documents)))
-    return LinkedCorpus(documents, links, vectorizer, counts, longest)
+    return LinkedCorpus(documents, links, vectorizer, counts, max_words)
 
 
 @dataclass(frozen=True)
 class LinkTask:
-    """A corpus ready for any system: features of items and queries of every kind, the split, the test queries.
+    """Features of items and queries by kind, the split, and the rows of the test queries.
 
-    Query row i and item row i are the same document; where documents are the queries, so are their rows.
+    Query row i and item row i are the same document.
     """
 
     items: Mapping[str, Features]
@@ -132,7 +146,7 @@ class LinkTask:
         return ranker.add_items(items[split.candidates])
 
     def measure(self, ranker: CollectionRanker) -> dict[str, np.ndarray]:
-        """Per query values over the test queries, all candidates ranked."""
+        """Values per test query, all candidates ranked."""
         relevant, excluded = self.split.relevant(self.rows), self.split.excluded(self.rows)
         queries, columns = self.queries[_kind(ranker)], self._columns(ranker)
         known = None if ranker.needs_pairs else self.split.known(self.rows)
@@ -146,7 +160,7 @@ class LinkTask:
         return {mean: np.concatenate([piece[name] for piece in pieces]) for name, mean in MEASURES.items()}
 
     def _columns(self, ranker: CollectionRanker) -> slice | np.ndarray:
-        """Where the candidates stand among the ranker's items."""
+        """Columns of the candidates among the ranker's items."""
         candidates = self.split.candidates
         if candidates is None:
             return slice(None)
@@ -158,7 +172,7 @@ def _kind(ranker: CollectionRanker) -> str:
 
 
 def _renumber(links: Links, kept: np.ndarray) -> Links:
-    """The links under the row numbers that documents have among those kept."""
+    """The links, with rows numbered among the kept documents."""
     new = np.full(links.n_sources, -1)
     new[kept] = np.arange(len(kept))
     return Links(new[links.sources], new[links.targets], len(kept), len(kept), links.weights)

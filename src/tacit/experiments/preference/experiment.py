@@ -1,9 +1,9 @@
 """Experiment `preference`: rankers of LETOR lists of which few rows are judged (PREF, figures 5 and 7).
 
 Labels are kept for a share of each query's documents, drawn at random or the top m by BM25 (`--labels top`), and
-validation labels are cut alike; test lists are whole. Semi-supervised rankers see the unjudged rows, the others do not.
-Rows named `-beta0` are those rankers without all that comes from unjudged rows (neighbours, expected pairs, columns
-made from whole lists, decorrelation), nothing else changed; as in `linear`, features are scaled over all rows.
+validation labels are cut alike; test lists are whole. Semi-supervised rankers use the unjudged rows, the others do not.
+Rows named `-beta0` are the same rankers without all terms from unjudged rows (neighbours, expected pairs, columns made
+from whole lists, decorrelation) and otherwise unchanged; as in `linear`, features are scaled over all rows.
 `upper-bound` is `linear` with all labels of training and validation.
 """
 
@@ -41,7 +41,7 @@ SYSTEMS = (
     "linear", "bt", "ssbt-beta0", "ssbt", "standing-beta0", "standing", "lambdarank", "sslambdarank-beta0",
     "sslambdarank", "sslambdamart", "lightgbm", "rankboost", "ranksvm", "upper-bound",
 )  # fmt: skip
-# What ssbt and sslambdarank take from unjudged rows, and how it is taken away.
+# Terms of ssbt and sslambdarank that use unjudged rows, and the parameters that switch them off.
 PARTS: dict[str, dict[str, Any]] = {
     "neighbours": {"beta": 0.0},
     "expected pairs": {"expected": 0.0},
@@ -70,7 +70,7 @@ Cell = dict[str, Any]
 
 @dataclass(frozen=True)
 class Task:
-    """A LETOR set whose labels can be cut."""
+    """A LETOR set whose labels can be reduced."""
 
     corpus: LetorCorpus
     labels: str
@@ -115,7 +115,7 @@ def run(request: Request) -> Report:
     rows: list[Row] = []
     for cell in track(cells, f"preference on {name}"):
         known = next((row for row in rows if row.system == cell["system"] == "upper-bound"), None)
-        if known is not None:  # all labels, whatever the share: measured once
+        if known is not None:  # has all labels for every share: measured once
             rows.append(replace(known, setting=setting_of(cell)))
         else:
             rows.append(cache.row(cell, partial(measure_cell, task, cell, request)))
@@ -170,12 +170,12 @@ def measure_cell(task: Task, cell: Cell, request: Request) -> Row:
 
 
 def setting_of(cell: Cell) -> dict[str, Any]:
-    """What tells a row from others of its system."""
+    """The setting of the row."""
     return {name: cell[name] for name in ("share", "k", "seed", *EXTRA_SETTINGS) if name in cell}
 
 
 def _medians(chosen: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """What the folds chose, in the middle."""
+    """Medians over the folds of what was chosen."""
     return {name: float(np.median([choice[name] for choice in chosen])) for name in chosen[0]}
 
 
@@ -199,8 +199,8 @@ def _notes(task: Task, request: Request) -> list[str]:
         f"{len(request.seeds)} seed(s)",
         f"chosen on each fold's validation lists: {budget}; standing one of the spreads of scores {spreads}; bt and "
         "lambdarank the epoch only",
-        "rows named -beta0 are the same rankers without all that comes from unjudged rows; upper-bound is linear with "
+        "rows named -beta0 are the same rankers without all terms from unjudged rows; upper-bound is linear with "
         "all labels",
-        "tables over seeds: values averaged over seeds query by query; Wilcoxon signed-rank tests over queries, "
-        "Holm-corrected over the columns of a line; which row is best is read from the same figures",
+        "tables over seeds: values averaged over seeds for each query; Wilcoxon signed-rank tests over queries, "
+        "Holm-corrected over the columns of a line; the best row is chosen by the same values",
     ]

@@ -1,4 +1,4 @@
-"""Tables of `preference` over all seeds: means by share of labels, and the comparisons that the experiment is about.
+"""Tables of `preference` over all seeds: means by share of labels, and the main comparisons.
 
 Seeds say which labels are kept, queries are what is tested: values are averaged over seeds query by query first, and
 Wilcoxon's signed-rank test is over queries. p-values are two-sided and Holm-corrected over the shares of one line.
@@ -22,7 +22,7 @@ Values = dict[tuple[str, float], np.ndarray]
 
 
 def preference_tables(rows: Sequence[Row]) -> list[Section]:
-    """For each measure: means of the systems, and who is above whom."""
+    """For each measure: means of the systems, and tests between them."""
     sections = []
     for metric in rows[0].values if rows else ():
         values = mean_values(rows, metric)
@@ -53,7 +53,7 @@ def _mean(values: np.ndarray | None) -> str:
 
 
 def _comparisons(values: Values, shares: Sequence[float]) -> list[list[str]]:
-    """The best supervised row against semi-supervised ones and all labels, and each ranker against itself without."""
+    """The best supervised row against semi-supervised ones and all labels; each ranker against its -beta0 form."""
     systems = set(dict.fromkeys(system for system, _ in values))
     semi = systems & set(SEMI)
     supervised = systems - set(SEMI) - {UPPER_BOUND}
@@ -64,7 +64,7 @@ def _comparisons(values: Values, shares: Sequence[float]) -> list[list[str]]:
         for name in sorted(semi):
             pairs = [(name, above) for _, above in best]
             lines.append([f"{name}, best supervised", *_line(values, shares, pairs)])
-        if UPPER_BOUND in systems:  # what any use of the unjudged rows could add, if it guessed all labels
+        if UPPER_BOUND in systems:  # the gain if all labels of the unjudged rows were known
             pairs = [(UPPER_BOUND, above) for _, above in best]
             lines.append([f"{UPPER_BOUND}, best supervised", *_line(values, shares, pairs)])
     known = [

@@ -1,6 +1,6 @@
 """Experiment `reuters`: semantic search without labels (HTR, figure 1).
 
-Test stories ask, training stories are ranked; no system sees a topic, a link or a judgment, so mixtures with
+Test stories are queries, training stories are ranked. No system uses topics, links or judgments, so mixtures with
 tf-idf have their default weight. `htr-reconstruction-alone` is the same model without that mixture (alpha = 1).
 """
 
@@ -28,7 +28,7 @@ Curves = Mapping[str, np.ndarray]
 
 
 def run(request: Request) -> Report:
-    """Fit and measure; `quick` asks fewer queries of smaller models, `full` has three seeds and dimensions."""
+    """Fit and measure; `quick` has fewer queries and smaller models, `full` three seeds and dimensions."""
     names = request.systems_of(SYSTEMS)
     request.check_params({name: make_ranker(name, None, 0) for name in names})
     task = read_reuters(request.data_folder, request.words, request.threads)
@@ -52,7 +52,7 @@ def make_ranker(name: str, dim: int | None, seed: int) -> CollectionRanker:
 
 
 def _cells(names: Sequence[str], request: Request) -> Iterator[tuple[str, int | None, int]]:
-    """System, dimension and seed of each row; the first of a system is the one that is drawn."""
+    """System, dimension and seed of each row; the first row of a system is drawn."""
     dims = (DIM, *(dim for dim in FULL_DIMS if dim != DIM)) if request.full else (50,) if request.quick else (DIM,)
     for seed in request.seeds:
         for name in names:
@@ -75,11 +75,13 @@ def _section(curves: Curves) -> Section:
 
 
 def draw_precision(curves: Curves, path: Path) -> None:
-    """Figure 1: mean precision of the best so many stories."""
+    """Figure 1: mean precision against the number of retrieved stories."""
     figure, axes = new_figure(6, 4.5)
     for name, curve in curves.items():
         axes.plot(RANKS, curve, marker="o", markersize=3, label=name)
-    axes.set(xscale="log", xlabel="stories retrieved", ylabel="precision", title="Reuters-21578, unseen stories ask")
+    axes.set(
+        xscale="log", xlabel="stories retrieved", ylabel="precision", title="Reuters-21578, unseen stories as queries"
+    )
     axes.legend(frameon=False)
     save(figure, path)
 
@@ -87,6 +89,6 @@ def draw_precision(curves: Curves, path: Path) -> None:
 def _notes(task: TopicTask) -> list[str]:
     return [
         task.summary,
-        "similarity is the Jaccard index of topic sets: the gain of nDCG@10; from 0.5 on a story is relevant",
+        "similarity is the Jaccard index of topic sets: the gain of nDCG@10; a story is relevant from 0.5 on",
         "no labels were used: mixtures have their default weight; seconds are for fitting",
     ]

@@ -1,7 +1,7 @@
-"""Reuters-21578 as a retrieval task: unseen test stories ask, training stories answer (ModApte split).
+"""Reuters-21578 as a retrieval task: test stories are queries, training stories are items (ModApte split).
 
-Two stories are as similar as the Jaccard index of their topic sets says; only stories with topics count.
-No system sees a topic: words and idf come from the training stories, topics only measure.
+The similarity of two stories is the Jaccard index of their topic sets; stories without topics are left out. Topics are
+used for measuring only; words and idf come from the training stories.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class TopicTask:
     def summary(self) -> str:
         """One line of sizes."""
         n_items, n_words = self.items.shape
-        return f"{n_items:,} training stories are ranked for {self.queries.shape[0]:,} test stories; {n_words:,} words"
+        return f"{n_items:,} training stories ranked for {self.queries.shape[0]:,} test stories; {n_words:,} words"
 
     def first_queries(self, n_queries: int, seed: int) -> TopicTask:
         """The same for a seeded sample of the queries."""
@@ -67,7 +67,7 @@ class TopicTask:
 
 
 def jaccard(first: sp.csr_array, second: sp.csr_array) -> np.ndarray:
-    """Shared topics by all topics, for each pair of 0/1 rows: float64 (n_first, n_second).
+    """Jaccard index of each pair of 0/1 rows: float64 (n_first, n_second).
 
     >>> jaccard(sp.csr_array([[1, 1, 0]]), sp.csr_array([[1, 0, 0], [0, 1, 1], [1, 1, 0]])).round(2)
     array([[0.5 , 0.33, 1.  ]])
@@ -79,7 +79,7 @@ def jaccard(first: sp.csr_array, second: sp.csr_array) -> np.ndarray:
 
 
 def precision_at(scores: np.ndarray, relevant: np.ndarray, ranks: Sequence[int] = RANKS) -> np.ndarray:
-    """Share of relevant items among the best so many, for each query: (n_queries, n_ranks).
+    """Precision at several ranks, for each query: (n_queries, n_ranks).
 
     >>> precision_at(np.array([[3.0, 2.0, 1.0]]), np.array([[True, False, True]]), (1, 2))
     array([[1. , 0.5]])

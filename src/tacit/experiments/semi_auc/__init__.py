@@ -1,1 +1,1 @@
-"""Experiment `semi-auc`."""
+"""Experiment `semi-auc`: one relevant document and a few others are known."""

@@ -4,9 +4,9 @@ The paper's 12 queries. Relevant documents that share no word with the query are
 random, is test. Of the other half one relevant document and a tenth of the others are labelled, the rest is
 unlabelled. AUC and average precision on the test half, five random splits.
 
-The paper does not say what stands for a document; here it is latent semantic indexing of all abstracts, which uses no
-label. The vectors and the L2 term were chosen on queries of CACM that are not among the twelve. `auc-semi-wide` is a
-second attempt: n = 50 unlabelled documents instead of the paper's 10, picked on those other queries too.
+The paper does not say how documents are represented; here by latent semantic indexing of all abstracts, without
+labels. The vectors and the L2 term were chosen on queries of CACM that are not among the twelve. `auc-semi-wide` has n
+= 50 unlabelled documents instead of the paper's 10, chosen on the same other queries.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ MEASURES = ("AUC", "AP")
 
 
 class Paper(NamedTuple):
-    """What the paper measured for a query, in percent: supervised and semi-supervised."""
+    """The paper's results for a query, in percent: supervised and semi-supervised."""
 
     auc: tuple[float, float]
     ap: tuple[float, float]
@@ -92,7 +92,7 @@ class Abstracts:
         return vectors / np.where(lengths > 0, lengths, 1)
 
     def task(self, query_id: str) -> tuple[np.ndarray, np.ndarray]:
-        """Rows of the documents that take part for a query, and which of them are relevant (1 or 0)."""
+        """Rows of the documents used for a query, and their labels (1 or 0)."""
         row = self.queries.row_of[query_id]
         words = self.vectorizer.counts([self.queries.full_text(row)])
         shares = (self.counts @ words.T).toarray().ravel() > 0
@@ -104,7 +104,7 @@ class Abstracts:
 
 @dataclass(frozen=True)
 class Split:
-    """Rows of a query's documents: what is learned from with its grades (NaN: unlabelled), and the test half."""
+    """Rows of a query's documents: the training half with its grades (NaN: unlabelled), and the test half."""
 
     train: np.ndarray
     grades: np.ndarray
@@ -118,7 +118,7 @@ def draw_split(truth: np.ndarray, rng: np.random.Generator) -> Split:
     >>> len(split.train), len(split.test), int((split.grades == 1).sum()), int((split.grades == 0).sum())
     (50, 50, 1, 4)
     """
-    while True:  # until both halves have a positive: drawn again, as a split without one measures nothing
+    while True:  # until both halves have a positive
         order = rng.permutation(len(truth))
         test, train = np.split(order, [len(truth) // 2])
         positives, negatives = (np.flatnonzero(truth[train] == grade) for grade in (1, 0))
@@ -147,11 +147,11 @@ def run(request: Request) -> Report:
         f"cacm: {len(corpus.documents):,} documents as {DIM} dimensions of LSI; {n_splits} random splits of each query",
         f"L2 term {L2:g} / 2 |beta|^2 in all models; lambda 1, n 10 (wide: 50), 5 neighbours; the paper has n 10",
     ]
-    return Report("semi-auc", "cacm", request.seed, rows, notes, [_beside_the_paper(rows), _means(rows)])
+    return Report("semi-auc", "cacm", request.seed, rows, notes, [_against_the_paper(rows), _means(rows)])
 
 
 def _measure(corpus: Abstracts, query_id: str, systems: tuple[str, ...], n_splits: int, request: Request) -> list[Row]:
-    """One row for each system: the values of all splits, which are the same for every system."""
+    """One row for each system, on the same splits."""
     kept, truth = corpus.task(query_id)
     vectors = corpus.vectors[kept]
     splits = [draw_split(truth, np.random.default_rng([request.seed, int(query_id), n])) for n in range(n_splits)]
@@ -170,14 +170,14 @@ def _measure(corpus: Abstracts, query_id: str, systems: tuple[str, ...], n_split
     return rows
 
 
-def _beside_the_paper(rows: list[Row]) -> Section:
+def _against_the_paper(rows: list[Row]) -> Section:
     table = []
     for row in rows:
         paper = _paper_of(row)
         ours = [f"{100 * row.metrics[measure]:.1f}" for measure in MEASURES]
         table.append([row.setting["query"], row.system, ours[0], _percent(paper, 0), ours[1], _percent(paper, 1)])
     header = ["query", "system", "AUC %", "paper's AUC %", "AP %", "paper's AP %"]
-    return Section("Beside the paper, in percent", header, table)
+    return Section("Compared with the paper, in percent", header, table)
 
 
 def _paper_of(row: Row) -> tuple[float, float] | None:
@@ -194,7 +194,7 @@ def _percent(paper: tuple[float, float] | None, which: int) -> str:
 
 
 def _means(rows: list[Row]) -> Section:
-    """Means over the queries; each model against the first one by a test with one pair for each query."""
+    """Means over the queries; each model against the first one by a paired test over queries."""
     table = []
     systems = list(dict.fromkeys(row.system for row in rows))
     for which, measure in enumerate(MEASURES):

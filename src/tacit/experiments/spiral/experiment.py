@@ -1,8 +1,8 @@
 """Experiment `spiral`: one preference between the ends of a spiral of unjudged points (PREF, figures 2 to 4).
 
-Supervised, the ranker falls from one end to the other straight through the empty space; with the preference
-regularizer it falls along the arm. What counts is the rank correlation of scores and places on the arm (`spearman`),
-one value for each random start of the network.
+Scores of the supervised ranker decrease along the straight line between the ends; with the preference regularizer they
+decrease along the arm. The measure is the rank correlation of scores and positions on the arm (`spearman`), one value
+for each random initialization of the network.
 """
 
 from __future__ import annotations
@@ -61,14 +61,14 @@ def fit_spiral(points: np.ndarray, ranker: BradleyTerryRanker) -> BradleyTerryRa
 
 
 def correlation(scores: np.ndarray) -> float:
-    """Rank correlation of the scores with the way from the outer end to the inner one."""
+    """Rank correlation of the scores with the position on the arm, from the outer end to the inner one."""
     from scipy.stats import spearmanr
 
     return float(spearmanr(scores, -np.arange(len(scores))).statistic)
 
 
 def run(request: Request) -> Report:
-    """Train both systems from several random starts: 5, and 3 if `quick`."""
+    """Train both systems from several random initializations: 5, and 3 if `quick`."""
     betas = {system: BETA if system == "ssbt" else 0.0 for system in request.systems_of(SYSTEMS, SYSTEMS)}
     request.check_params({system: make_ranker(beta, 0) for system, beta in betas.items()})
     points = make_spiral(seed=request.seed)
@@ -87,8 +87,8 @@ def run(request: Request) -> Report:
 
 def _notes(n_starts: int) -> list[str]:
     return [
-        f"{N_POINTS} points, {TURNS} turns, one preference pair between the ends; {n_starts} random starts",
+        f"{N_POINTS} points, {TURNS} turns, one preference pair between the ends; {n_starts} random initializations",
         f"one hidden layer of {N_HIDDEN}, K = {N_NEIGHBOURS}, sigma = {SIGMA} there and back; ssbt has beta = {BETA:g} "
-        "(our loss is a mean over pairs, so beta is as large as there are neighbours for one pair), bt has beta = 0",
-        "spearman: rank correlation of scores with places along the arm, one value for each start",
+        "(the loss is a mean over pairs, so beta grows with the number of neighbours per pair), bt has beta = 0",
+        "spearman: rank correlation of scores with positions along the arm, one value for each initialization",
     ]

@@ -1,4 +1,4 @@
-"""Pictures of the preference regularizer: level curves on the spiral, its penalty, the forces on a list."""
+"""Figures of the preference regularizer: level curves on the spiral, the penalty, gradients on a list."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def draw_spiral(points: np.ndarray, rankers: Mapping[str, ListRanker], path: Pat
     grid = np.stack(np.meshgrid(side, side), axis=-1)
     for axis, (system, ranker) in zip(np.atleast_1d(axes), rankers.items(), strict=True):
         levels = ranker.predict(grid.reshape(-1, 2)).reshape(grid.shape[:2])
-        # Levels at equal shares of the points' own scores: the plane far from the arm may score far higher.
+        # Levels at quantiles of the scores of the points; scores far from the arm may be much higher.
         marks = np.unique(np.quantile(ranker.predict(points), np.linspace(0, 1, 15)))
         axis.contourf(side, side, levels, levels=marks, cmap="viridis", extend="both", alpha=0.55)
         axis.contour(side, side, levels, levels=marks, colors="#333333", linewidths=0.5)
@@ -36,7 +36,7 @@ def draw_spiral(points: np.ndarray, rankers: Mapping[str, ListRanker], path: Pat
 
 
 def draw_penalties(path: Path) -> None:
-    """Figure 2: what a gap of scores between two neighbours costs, in both forms."""
+    """Figure 2: the penalty of a difference of scores between two neighbours, in both forms."""
     from tacit.rerank.gradient.neighbours import NeighbourPairs
     from tacit.rerank.gradient.regularizer import NeighbourRegularizer
 
@@ -78,13 +78,13 @@ def example_forces() -> dict[str, np.ndarray]:
         gradient = np.zeros(6)
         source.add(scores, gradient)
         forces[name] = -gradient
-    # The two are drawn on one scale: only directions and ratios within each matter.
+    # Both are drawn on one scale; only directions and ratios within each matter.
     forces = {name: force / np.abs(force).max() * 0.62 for name, force in forces.items()}
     return forces | {"both": forces["labelled"] + forces["unlabelled"]}
 
 
 def draw_forces(path: Path) -> None:
-    """Figure 4 as arrows, one column for each source."""
+    """Figure 4 as arrows, one column for each term of the gradient."""
     figure, axes = new_figure(6.5, 4)
     label = {1: "−", 4: "+"}
     for row in range(6):

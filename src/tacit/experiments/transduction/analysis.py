@@ -1,4 +1,4 @@
-"""What per-list rankers look at, and what importance weights are like (TRANS: tables 4 and 5, figures 3 and 6)."""
+"""Features that per-list rankers select, and statistics of importance weights (TRANS tables 4-5, figures 3 and 6)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Analysis:
 
 
 def analyse_fold(fold: FoldLists, seed: int) -> Analysis:
-    """Look at the rankers and weights of up to N_LISTS test lists."""
+    """Analyse the rankers and weights of up to N_LISTS test lists."""
     lists = [fold.test.X[fold.test.rows(number)] for number in range(len(fold.test))]
     longest = sorted(range(len(lists)), key=lambda number: -len(lists[number]))[:N_LISTS]
     looked_at = [lists[number] for number in sorted(longest) if len(lists[number]) >= 2]
@@ -61,7 +61,7 @@ def analyse_fold(fold: FoldLists, seed: int) -> Analysis:
 
 
 def guard_parts(folds: Sequence[FoldLists], guarded: Row) -> Section:
-    """How much of what guarded gains is transduction: its supervised half alone, and the test between the two."""
+    """`guarded` against its supervised part alone: the share of its gain that is due to transduction."""
     values: list[dict[str, np.ndarray]] = []
     for fold in folds:
         ranker = CommitteeRanker().fit(fold.train.X, fold.train.y, fold.train.qid)
@@ -96,7 +96,7 @@ def weight_statistics(weights: Sequence[np.ndarray]) -> dict[str, float]:
 
 
 def _top_kinds(rows: Rows, lists: Sequence[np.ndarray]) -> list[list[str]]:
-    """For each list, the kinds of the features whose stumps weigh most in its FG ranker, in a fixed order."""
+    """For each list, the kinds of the features with the largest stump weights in its FG ranker, in a fixed order."""
     ranker = RankBoostRanker(n_rounds=N_ROUNDS, threads=1)
     prepared = ranker.prepare(rows)
     order = ["original", *(kernel.kind for kernel in DEFAULT_KERNELS)]
@@ -128,7 +128,7 @@ def _draw_weights(weights: Sequence[np.ndarray], path: Path) -> None:
 
 
 def _draw_two_lists(lists: Lists, features: tuple[int, int], path: Path) -> None:
-    """The two lists that differ most in which of two features they vary along (figure 3)."""
+    """The two lists whose principal directions over two features differ most (figure 3)."""
     spread = np.array([lists.X[lists.rows(n)][:, features].std(axis=0) for n in range(len(lists))])
     ratio = np.log((spread[:, 0] + 1e-9) / (spread[:, 1] + 1e-9))
     figure, axes = new_figure(9, 4, n_columns=2)

@@ -1,8 +1,8 @@
 """Experiment `transduction`: a ranker trained for every test list against rankers trained once (TRANS).
 
 Tables 2 and 3 on the LETOR sets at hand, five given folds; `full` adds figure 5 (the first 40, 60 and 80 % of the
-training queries). What the rankers look at, and what the importance weights are like (tables 4 and 5, figures 3 and 6),
-is measured on the test lists of the first fold.
+training queries). Features that the rankers select and statistics of the importance weights (tables 4 and 5, figures
+3 and 6) are measured on the test lists of the first fold.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def _measure(cell: Cell, folds: Sequence[FoldLists], request: Request) -> Row:
         ranker = _make(cell["system"], request)
         train = first_queries(fold.train, cell["share"])
         with warnings.catch_warnings():
-            # Short lists are counted in the notes; without training rows of two grades nothing is hidden: it raises.
+            # Short lists are counted in the notes.
             warnings.filterwarnings("ignore", message=".*have too few documents")
             ranker.fit(train.X, train.y, train.qid, validation=fold.vali)
             scores = ranker.predict(fold.test.X, fold.test.qid)
@@ -117,7 +117,7 @@ def _quick_folds(corpus: LetorCorpus) -> list[FoldLists]:
 
 
 def _baseline_tests(report: Report) -> list[Section]:
-    """Every system against each baseline alone: what the paper tests."""
+    """Every system against each baseline, as in the paper."""
     sections = []
     rows = [row for row in report.rows if row.setting.get("share", 1.0) == 1.0]
     for baseline in (name for name in BASELINES if any(row.system == name for row in rows)):
@@ -140,7 +140,7 @@ def _notes(corpus: LetorCorpus, folds: Sequence[FoldLists], request: Request) ->
         corpus.summary,
         f"measured on {len(lengths)} test queries of {len(folds)} folds; rounds chosen by MAP on validation lists, "
         f"at most {N_VALIDATION} of them where a ranker is trained for each",
-        f"{int((lengths < 8).sum())} test lists have fewer than the 8 documents that 25 components need, and are cut; "
+        f"{int((lengths < 8).sum())} test lists have fewer than the 8 documents that 25 components need, and have fewer; "
         f"{int((lengths < 2).sum())} have one document",
         "seconds: choosing, fitting and ranking on all folds",
     ]

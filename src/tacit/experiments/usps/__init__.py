@@ -1,1 +1,1 @@
-"""`usps`: digits by embeddings of a graph."""
+"""Experiment `usps`: embeddings of digits by a neighbour graph."""

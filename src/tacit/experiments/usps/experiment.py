@@ -1,7 +1,7 @@
-"""Experiment `usps`: place unseen digits in an embedding of the training digits (HTR, table 1 and figure 2).
+"""Experiment `usps`: embed unseen digits among the training digits (HTR, table 1 and figure 2).
 
-The measure is the error of the label of the nearest training digit; the embeddings never see a label. Settings are
-chosen on a part of training, by that error, with the budget of `usps_task.GRIDS`.
+The measure is the error of the label of the nearest training digit; embeddings use no labels. Settings are chosen by
+that error on a part of the training digits, with the budget of `task.GRIDS`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from tacit.experiments.usps.task import (
 
 DIM, FULL_DIMS, QUICK_DIM = 100, (100, 50, 10), 50
 PLANE = {"k": 10, "sigma": 0.4, "rate": 0.1, "own_share": 0.5, "n_epochs": 40, "size": "sum"}
-SHOWN = {"training": 10, "test": 5}  # one of so many digits is drawn
+SHOWN = {"training": 10, "test": 5}  # one digit of this many is drawn
 
 Cell = dict[str, Any]
 
@@ -46,7 +46,7 @@ def run(request: Request) -> Report:
         check_choice("system", system, SYSTEMS)
     folder = request.data_folder
 
-    @lru_cache(maxsize=1)  # cells of one split come one after the other
+    @lru_cache(maxsize=1)  # cells of one split are consecutive
     def task(split: str, seed: int) -> DigitTask:
         return read_task(folder, split, seed, quick=request.quick, threads=request.threads)
 
@@ -92,22 +92,22 @@ def _notes(request: Request) -> list[str]:
         if grid
     )
     chosen = (
-        "nothing is chosen in a quick run: the first value of each parameter is taken"
+        "a quick run chooses nothing: it takes the first value of each parameter"
         if request.quick
         else f"chosen on {VALIDATION_SHARE:.0%} of training, one parameter after the other ({tries})"
     )
     return [
-        "16 x 16 digits; error of the nearest training digit's label; embeddings see no label",
+        "16 x 16 digits; error of the nearest training digit's label; embeddings use no labels",
         "split standard: the one of the data; random: 7,329 and 1,969 of all digits, as in the paper",
         chosen,
-        f"htr-rbf: the {N_CENTRES} nearest centres, rows of length 1; sigma in median lengths of an edge",
-        "rate in units of margin / dim, and vectors start at that size: the margin is a mere unit, nothing to choose",
-        "seconds: choosing, fitting and placing all test digits",
+        f"htr-rbf: the {N_CENTRES} nearest centres, rows of length 1; sigma in units of the median edge length",
+        "rate in units of margin / dim, also the initial size of vectors; the margin is only a unit of scale",
+        "seconds: choosing, fitting and embedding all test digits",
     ]
 
 
 def _draw(request: Request, path: Path) -> None:
-    """Figure 2: vectors of training digits and images of test digits in the plane, side by side."""
+    """Figure 2: vectors of training digits and of embedded test digits in the plane, side by side."""
     task = read_task(request.data_folder, "standard", request.seed, quick=request.quick, threads=request.threads)
     model = fit_embedding(task, "htr-rbf", PLANE, 2, request.seed)
     parts = {

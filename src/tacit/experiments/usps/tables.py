@@ -1,7 +1,7 @@
-"""Tables of `usps` over all seeds: mean errors by dimension, and who is better than whom.
+"""Tables of `usps` over all seeds: mean errors by dimension, and tests between systems.
 
-On the standard split every seed places the same digits, so a digit's errors are averaged over seeds before the test.
-Random splits have test digits of their own, which are joined; a digit that two of them hold counts twice.
+On the standard split every seed has the same test digits, so errors of a digit are averaged over seeds before the test.
+Test digits of random splits are pooled; a digit in two of them counts twice.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tacit.metrics import compare_systems
 
 
 def tables_over_seeds(rows: Sequence[Row], dim: int) -> list[Section]:
-    """Nothing where there is one seed; tests are at the given dimension."""
+    """Tables for several seeds, none for one; tests are at the given dimension."""
     if len({row.setting["seed"] for row in rows}) < 2:
         return []
     sections = []
@@ -36,7 +36,7 @@ def tables_over_seeds(rows: Sequence[Row], dim: int) -> list[Section]:
 
 
 def _joined(rows: Sequence[Row], system: str, dim: int, split: str) -> np.ndarray:
-    """Errors of a system in all seeds; one that has no dimension is the same for all."""
+    """Errors of a system in all seeds; a system without a dimension is the same for all."""
     errors = [row.values["error"] for row in rows if row.system == system and row.setting.get("dim", dim) == dim]
     return np.mean(errors, axis=0) if split == "standard" else np.concatenate(errors)
 

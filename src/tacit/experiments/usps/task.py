@@ -1,7 +1,7 @@
-"""Digits of USPS cut into training, validation and test, and the systems that place test digits beside training ones.
+"""USPS digits in training, validation and test parts, and the systems that embed test digits among training ones.
 
 Splits: `standard` is the one that comes with the data (7,291 and 2,007), `random` draws the paper's 7,329 and 1,969 of
-all digits. A fifth of training is set aside for choosing; the chosen setting is trained on all of training.
+all digits. A fifth of the training digits is for validation; the chosen setting is then trained on all of them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ VALIDATION_SHARE = 0.2
 N_CENTRES = 50
 
 Setting = dict[str, Any]
-# The first value of each is where choosing starts; sigma counts in median lengths of an edge.
+# The search starts at the first value of each; sigma is in units of the median edge length.
 GRIDS: dict[str, dict[str, tuple[float, ...]]] = {
     "raw": {},
     "le-all": {"k": (5, 3, 10)},
@@ -42,7 +42,7 @@ GRIDS: dict[str, dict[str, tuple[float, ...]]] = {
 
 @dataclass(frozen=True)
 class DigitTask:
-    """Training digits and those to be placed among them; graphs are built once."""
+    """Training digits and the digits to embed among them; graphs are built once."""
 
     train: np.ndarray
     train_labels: np.ndarray
@@ -69,7 +69,7 @@ class DigitTask:
         return _task(self.train, self.train_labels, kept, held, self.threads)
 
     def nearest(self, system: str, setting: Setting, dim: int, seed: int) -> np.ndarray:
-        """For every test digit its nearest training digit, as the system sees them."""
+        """The nearest training digit of every test digit in the embedding of the system."""
         if system == "raw":
             return nearest_rows(self.test, self.train, threads=self.threads)
         if system in ("le-all", "le-ose"):
@@ -96,7 +96,7 @@ def fit_embedding(task: DigitTask, system: str, setting: Setting, dim: int, seed
 
 
 def choose_setting(task: DigitTask, system: str, dim: int, seed: int) -> Setting:
-    """The setting with the least error on validation, one parameter after the other."""
+    """The setting with the smallest validation error, one parameter after the other."""
     held = task.validation(seed)
 
     def error(setting: Setting) -> float:
@@ -109,7 +109,7 @@ def choose_setting(task: DigitTask, system: str, dim: int, seed: int) -> Setting
 
 
 def choose_by_turns(error: Callable[[Setting], float], grid: Mapping[str, Sequence[float]]) -> Setting:
-    """Start at the first value of each parameter; try the others of one at a time and keep what is better.
+    """Coordinate search: start at the first value of each parameter, try the others of one at a time, keep the best.
 
     >>> choose_by_turns(lambda s: abs(s["a"] - 3) + abs(s["b"] - 1), {"a": (1, 2, 3), "b": (1, 5)})
     {'a': 3, 'b': 1}
@@ -125,7 +125,7 @@ def choose_by_turns(error: Callable[[Setting], float], grid: Mapping[str, Sequen
 
 
 def first_setting(system: str) -> Setting:
-    """Where choosing starts."""
+    """The setting where the search starts."""
     return {name: values[0] for name, values in GRIDS[system].items()}
 
 
