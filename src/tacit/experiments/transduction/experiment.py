@@ -140,7 +140,7 @@ def _notes(corpus: LetorCorpus, folds: Sequence[FoldLists], request: Request) ->
         corpus.summary,
         f"measured on {len(lengths)} test queries of {len(folds)} folds; rounds chosen by MAP on validation lists, "
         f"at most {N_VALIDATION} of them where a ranker is trained for each",
-        f"{int((lengths < 8).sum())} test lists have fewer than the 8 documents that 25 components need, and have fewer; "
+        f"{int((lengths < 8).sum())} test lists have fewer than the 8 documents that 25 components need; "
         f"{int((lengths < 2).sum())} have one document",
         "seconds: choosing, fitting and ranking on all folds",
     ]
