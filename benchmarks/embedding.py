@@ -27,8 +27,8 @@ from tacit.core import map_blocks
 from tacit.experiments.links.splits import LinkSplit, split_links
 from tacit.experiments.links.task import read_linked_corpus
 from tacit.retrieve import EmbeddingRanker
+from tacit.retrieve.margin.base import LARGEST_TRIPLE_BLOCK
 from tacit.retrieve.margin.embedding_sgd import EmbeddingSettings, EmbeddingTrainer, Tables, TrainingRows
-from tacit.retrieve.margin.training import LARGEST_TRIPLE_BLOCK
 from tacit.retrieve.validation import HeldOut, held_out_queries, measure
 
 DIM = 100

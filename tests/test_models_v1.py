@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tacit.retrieve import load_embedding
 from tacit.search import load
 
 FOLDER = Path(__file__).parent / "models_v1"
@@ -33,7 +32,7 @@ def test_rankers_across_languages(method):
 
 @pytest.mark.parametrize("method", sorted(EXPECTED["graphs"]))
 def test_graph_embeddings(method):
-    found = load_embedding(FOLDER / method).embed(np.array(EXPECTED["points"]))
+    found = load(FOLDER / method).embed(np.array(EXPECTED["points"]))
     np.testing.assert_allclose(found, EXPECTED["graphs"][method], rtol=1e-4, atol=1e-4)
 
 

@@ -12,9 +12,9 @@ from tacit.core import lazy_names
 if TYPE_CHECKING:
     from tacit.retrieve.base import CollectionRanker as CollectionRanker
     from tacit.retrieve.graph.embedding import GraphEmbedding as GraphEmbedding
+    from tacit.retrieve.graph.features import LinearMap as LinearMap
+    from tacit.retrieve.graph.features import RbfMap as RbfMap
     from tacit.retrieve.graph.laplacian import LaplacianEigenmaps as LaplacianEigenmaps
-    from tacit.retrieve.graph.state import load_embedding as load_embedding
-    from tacit.retrieve.graph.state import save_embedding as save_embedding
     from tacit.retrieve.latent.cl_lsi import ClLsiRanker as ClLsiRanker
     from tacit.retrieve.latent.lsi import LsiRanker as LsiRanker
     from tacit.retrieve.latent.lsi import LsiTfidfRanker as LsiTfidfRanker
@@ -48,16 +48,16 @@ _HOMES = {
     "HashedPairRanker": "margin.wordpair_forms",
     "HtrPairsRanker": "margin.htr_pairs",
     "LaplacianEigenmaps": "graph.laplacian",
+    "LinearMap": "graph.features",
     "LsiRanker": "latent.lsi",
     "LsiTfidfRanker": "latent.lsi",
     "Mixture": "mixture",
     "QueryExpansionRanker": "lexical.expansion",
+    "RbfMap": "graph.features",
     "ReconstructionRanker": "latent.reconstruction",
     "SparsePairRanker": "margin.wordpair_forms",
     "get_method": "registry",
-    "load_embedding": "graph.state",
     "mix": "mixture",
-    "save_embedding": "graph.state",
 }
 
 __getattr__, __dir__, __all__ = lazy_names(globals(), _HOMES)

@@ -7,9 +7,9 @@ threads, ties and top-k are done here, once. No matrix of all queries by all ite
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,6 +19,7 @@ from tacit.core import (
     Features,
     Links,
     Ranking,
+    StoreError,
     TacitError,
     UsageError,
     check_features,
@@ -28,7 +29,7 @@ from tacit.core import (
 )
 from tacit.kernels.topk import top_k_rows
 from tacit.retrieve.explanation import Explanation, Term, strongest_first
-from tacit.retrieve.factors import ItemFactors
+from tacit.retrieve.factors import ItemFactors, widened
 
 BLOCK_BYTES = 32 << 20  # scores of one block of queries; small enough for a few threads at once
 
@@ -51,6 +52,14 @@ class CollectionRanker(Estimator, ABC):
     by_words: ClassVar[bool] = False  # a score of 0 means that query and item share no word
     two_dictionaries: ClassVar[bool] = False  # query words and item words are counted apart
     by_word_pairs: ClassVar[bool] = False  # a weight for each pair of words: cost grows with the square of a text
+
+    # Fitted numbers that were counted, not chosen.
+    _counted: ClassVar[tuple[str, ...]] = ("n_added_", "n_removed_", "n_words_", "n_item_words_", "mean_length_")
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Every ranker stores how many items were added and removed since `fit`."""
+        super().__init_subclass__(**kwargs)
+        cls._fitted = {**cls._fitted, "n_added_": "", "n_removed_": ""}
 
     @property
     def features(self) -> FeatureKind:
@@ -87,7 +96,8 @@ class CollectionRanker(Estimator, ABC):
                 "rows that are the same documents want the same number"
             )
         self.n_features_ = int(queries_checked.shape[1])
-        self.__dict__.pop("_item_factors", None)
+        self.n_added_ = self.n_removed_ = 0
+        self._forget_factors()
         self._fit(queries_checked, items_checked, pairs, validation)
         return self
 
@@ -149,11 +159,54 @@ class CollectionRanker(Estimator, ABC):
         return Ranking(items, scores)
 
     def add_items(self, items: Features) -> Self:
-        """Make new items rankable without training; they get the next row numbers, old scores keep their bits."""
+        """Make new items rankable without training.
+
+        They get the next row numbers; scores of old items keep their bits. Sparse rows may have more columns than
+        before, for words that `fit` has not seen: such words count wherever the score has a term of shared words.
+        Weights of known words (idf, mean length) stay as they are until the next `fit`.
+
+        Parameters
+        ----------
+        items : array or sparse matrix of shape (n_new_items, n_item_features)
+            Rows of the new items.
+        """
         self._check_fitted()
         self.check_new_items()
-        self._add_items(check_features("items", items))
-        self.__dict__.pop("_item_factors", None)
+        rows, width = check_features("items", items), self._n_item_features
+        if rows.shape[1] < width or (rows.shape[1] > width and isinstance(rows, np.ndarray)):
+            raise TacitError(f"new items have {rows.shape[1]} features, want {width} as in fit")
+        if rows.shape[1] > width:
+            self._grow(int(rows.shape[1]))
+        self._add_items(rows)
+        self.n_added_ += int(rows.shape[0])
+        self._forget_factors()
+        return self
+
+    def remove_items(self, rows: Sequence[int] | np.ndarray) -> Self:
+        """Take items out of the ranking without training; the items behind them move up.
+
+        Parameters
+        ----------
+        rows : sequence of int
+            Row numbers of the items; at least one item must remain.
+        """
+        self._check_fitted()
+        removed = np.unique(np.asarray(rows, np.int64)) if len(rows) else np.empty(0, np.int64)
+        if len(removed) and not 0 <= removed[0] <= removed[-1] < self.n_items_:
+            bad = removed[0] if removed[0] < 0 else removed[-1]
+            raise TacitError(f"there is no item {bad} to remove, want row numbers from 0 to {self.n_items_ - 1}")
+        if len(removed) == self.n_items_:
+            raise TacitError(f"all {self.n_items_} items are to be removed, want at least one to remain")
+        kept = np.setdiff1d(np.arange(self.n_items_), removed)
+        for name, spec in self._fitted.items():
+            value = getattr(self, name, None)
+            for nested in value if isinstance(value, list) else [value]:
+                if isinstance(nested, CollectionRanker):
+                    nested.remove_items(removed)
+            if value is not None and spec.lstrip("?+").split()[:1] == ["items"]:
+                setattr(self, name, value[kept])
+        self.n_removed_ += len(removed)
+        self._forget_factors()
         return self
 
     def check_new_items(self) -> None:
@@ -161,13 +214,47 @@ class CollectionRanker(Estimator, ABC):
         raise UsageError(f"{type(self).__name__} cannot take new items: fit it again with all of them")
 
     def _add_items(self, items: Features) -> None:
-        """Append checked items to the fitted attributes."""
-        raise AssertionError("check_new_items lets nobody in")
+        """Append checked items, as wide as the ranker is by now, to the fitted attributes."""
+        raise AssertionError("check_new_items refuses before")
+
+    @property
+    def _n_item_features(self) -> int:
+        """Width of an item row."""
+        items = getattr(self, "items_", None)
+        return self.n_features_ if items is None else int(items.shape[1])
+
+    def _grow(self, width: int) -> None:
+        """Append columns for words that `fit` has not seen to the rows of the items, and to those of queries."""
+        if not self.two_dictionaries and self.n_features_ == self._n_item_features:
+            self.n_features_ = width
+        for name, spec in self._fitted.items():
+            if spec in ("items features", "items item_features"):
+                setattr(self, name, widened(getattr(self, name), width))
+
+    def _fits(self, n_known: int, width: int) -> bool:
+        """Whether a table for so many words fits rows of this width: words that came with new items have no entry."""
+        return n_known == width or (self.n_added_ > 0 and n_known < width)
+
+    def _forget_factors(self) -> None:
+        self.__dict__.pop("_item_factors", None)
+
+    def chosen(self) -> dict[str, float]:
+        """The numbers that fitting settled on, such as the weight of a mixture."""
+        return {name: value for name, value in super().chosen().items() if f"{name}_" not in self._counted}
+
+    @classmethod
+    def _from_version_1(
+        cls, header: dict[str, Any], arrays: Mapping[str, Any]
+    ) -> tuple[dict[str, Any], Mapping[str, Any]]:
+        numbers = header.get("numbers")
+        if not isinstance(numbers, dict):
+            raise StoreError("the header of a ranker is not what tacit writes: it has no table of numbers")
+        return header | {"numbers": {"n_added_": 0, "n_removed_": 0} | numbers, "estimators": {}}, arrays
 
     def _scores(self, rows: Features, skip: sp.csr_array | None = None) -> np.ndarray:
         out = np.zeros((rows.shape[0], self.n_items_), np.float32)
-        for part, side in zip(self._item_factors, self._query_factors(rows), strict=True):
-            part.add_scores(side, out)
+        for factors, of_queries in zip(self._item_factors, self._query_factors(rows), strict=True):
+            factors.add_scores(of_queries, out)
         return out
 
     def _blocks(self, rows: Features) -> list[slice]:

@@ -1,7 +1,7 @@
-"""Why an item has its score, or stands above another: terms that add up to it.
+"""Explanations of scores and of differences of scores, as terms that add up to them.
 
-A term is one of three kinds: a word that query and item share; a pair of words that the model has learned
-to join; or a word of the query and what was learned of this item alone, whatever its words.
+A term is one of three kinds: a word that query and item share; a pair of words with a learned weight; or a word of
+the query and the learned vector of the item as a whole.
 """
 
 from __future__ import annotations
@@ -83,14 +83,14 @@ def _dense(rows: Features, number: int) -> np.ndarray:
     return row.astype(np.float64)
 
 
-def join_terms(*parts: list[Term]) -> list[Term]:
-    """Terms of several models as one list, those of the same words added up.
+def mix_terms(*parts: tuple[float, list[Term]]) -> list[Term]:
+    """Terms of a weighted sum of models, given as (weight, terms); those of the same words are added up.
 
-    >>> join_terms([Term("word", 1, 1, 0.5)], [Term("word", 1, 1, 0.25), Term("pair", 1, 2, 1.0)])
+    >>> mix_terms((1.0, [Term("word", 1, 1, 0.5)]), (0.5, [Term("word", 1, 1, 0.5), Term("pair", 1, 2, 2.0)]))
     [Term(kind='word', query_word=1, item_word=1, value=0.75), Term(kind='pair', query_word=1, item_word=2, value=1.0)]
     """
     found: dict[tuple[str, int, int], Term] = {}
-    for term in (term for part in parts for term in part):
-        before = found.get(term[:3])
-        found[term[:3]] = term if before is None else term._replace(value=before.value + term.value)
+    for weight, term in ((weight, term) for weight, terms in parts for term in terms):
+        before, value = found.get(term[:3]), weight * term.value
+        found[term[:3]] = term._replace(value=value if before is None else before.value + value)
     return list(found.values())

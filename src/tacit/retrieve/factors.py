@@ -1,7 +1,7 @@
-"""The two ways in which a query meets all items: shared words, or vectors in one space.
+"""The two kinds of terms of a score: a product over shared words (sparse), or of vectors in one space (dense).
 
-Every ranker of collections scores by a sum of such parts. A part knows its items; the ranker
-gives the query's side of it. Items are float32; scores are added into float32 rows.
+Every ranker of collections scores by a sum of such products. The factor of the items is kept; that of a query is
+computed by the ranker. Items are float32; scores are added into float32 rows.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.core import Features, TacitError
+from tacit.core import Features
 from tacit.kernels.scoring import add_dense_scores, add_sparse_scores
 
 
@@ -52,25 +52,35 @@ class DenseFactors:
 ItemFactors = SparseFactors | DenseFactors
 
 
-def factor_scores(part: ItemFactors, side: Features) -> np.ndarray:
-    """Scores by one part alone, float32 (n_queries, n_items)."""
-    out = np.zeros((side.shape[0], part.n_items), np.float32)
-    part.add_scores(side, out)
+def factor_scores(factors: ItemFactors, queries: Features) -> np.ndarray:
+    """Scores by one term alone, float32 (n_queries, n_items)."""
+    out = np.zeros((queries.shape[0], factors.n_items), np.float32)
+    factors.add_scores(queries, out)
     return out
 
 
 def make_factors(items: Features) -> ItemFactors:
-    """The part that fits the form of the items."""
+    """Sparse or dense factors, whichever the items are."""
     return DenseFactors(items) if isinstance(items, np.ndarray) else SparseFactors(items.tocsc())
 
 
 def append_rows(items: Features, more: Features) -> Features:
-    """Old and new items under one another, in the form of the old; widths must agree."""
-    if items.shape[1] != more.shape[1]:
-        raise TacitError(f"new items have {more.shape[1]} features, want {items.shape[1]} as in fit")
+    """Old and new items under one another, in the form of the old."""
     if isinstance(items, np.ndarray):
         return np.concatenate([items, more if isinstance(more, np.ndarray) else more.toarray()])
     return sp.csr_array(sp.vstack([items, sp.csr_array(more)], format="csr"))
+
+
+def widened(values: Features, width: int, fill: float = 0.0) -> Features:
+    """The same with more columns (or, of a vector, more entries), which hold `fill`; sparse rows hold 0 there.
+
+    >>> widened(np.ones(2, np.float32), 3).tolist()
+    [1.0, 1.0, 0.0]
+    """
+    if not isinstance(values, np.ndarray):
+        return sp.csr_array((values.data, values.indices, values.indptr), shape=(values.shape[0], width))
+    more = np.full((*values.shape[:-1], width - values.shape[-1]), fill, values.dtype)
+    return np.concatenate([values, more], axis=-1)
 
 
 def project(rows: Features, table: np.ndarray) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -71,6 +71,32 @@ def measure(score_rows: ScoreRows, held: HeldOut, threads: int | None = None) ->
 
     pieces = map_blocks(one_block, list(held.blocks()), threads)
     return {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
+
+
+def best_weight(
+    weights: Sequence[float], values: Callable[[float], Mapping[str, np.ndarray]], target: str, *, least: str = ""
+) -> float:
+    """The weight of a mixture that is best on validation; of equally good weights the first.
+
+    Parameters
+    ----------
+    weights : sequence of float
+        Candidates.
+    values : callable
+        Measures of a weight, one value for each query.
+    target : str
+        The measure that decides by its mean; higher is better.
+    least : str, default=""
+        A second measure: of all weights as good as the best within one standard error, the one with the least mean of
+        it is taken. Ignored where `values` does not have it.
+    """
+    found = {weight: values(weight) for weight in weights}
+    best = max(found, key=lambda weight: found[weight][target].mean())
+    if least not in found[best]:
+        return best
+    lost = {weight: found[best][target] - of_weight[target] for weight, of_weight in found.items()}
+    good = [weight for weight, loss in lost.items() if loss.mean() <= loss.std() / np.sqrt(len(loss))]
+    return min(good, key=lambda weight: found[weight][least].mean())
 
 
 def choose_mixture(main: ScoreRows, other: ScoreRows, held: HeldOut, weights: Sequence[float]) -> tuple[float, float]:

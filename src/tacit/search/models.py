@@ -77,7 +77,7 @@ def load(path: str | Path, kind: type = object) -> Any:
     """
     stored = load_model(path)
     with blame(path):
-        header, arrays = stored.params, stored.arrays
+        header, arrays = {"class": stored.kind} | stored.params, stored.arrays
         if stored.kind == "Searcher" and "estimators" not in header:
             header, arrays = _searcher_of_version_1(stored)
         model: Any = unpack_estimator(header, arrays, find_class)

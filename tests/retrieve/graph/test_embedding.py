@@ -10,9 +10,9 @@ from scipy.sparse.csgraph import connected_components
 from tacit.core import DivergedError, NotFittedError, StoreError, TacitError, UsageError
 from tacit.features import knn_graph
 from tacit.retrieve.graph.embedding import GraphEmbedding
-from tacit.retrieve.graph.features import fit_map
+from tacit.retrieve.graph.features import make_map
 from tacit.retrieve.graph.pairs import PairDraws, check_adjacency
-from tacit.retrieve.graph.state import load_embedding, save_embedding
+from tacit.search import load, save
 
 
 def two_moons(n=240, seed=0):
@@ -91,7 +91,7 @@ def test_a_row_is_embedded_to_the_same_bits_alone(features, as_given):
 @settings(max_examples=15, deadline=None)
 def test_features_of_a_row_do_not_depend_on_the_rows_beside_it(seed, width, n_centres):
     rng = np.random.default_rng(seed)
-    shape = fit_map("rbf", rng.normal(size=(50, width)).astype(np.float32), n_centres, 0.3)
+    shape = make_map("rbf", n_centres, 0.3).fit(rng.normal(size=(50, width)).astype(np.float32))
     points = rng.normal(size=(9, width)).astype(np.float32)
     together = shape.rows(points).toarray()
     for i in range(9):
@@ -105,7 +105,7 @@ def test_rbf_features_are_the_kernel_of_the_nearest_centres():
     squares = np.square(centres - x).sum(axis=1)
     wanted = np.exp(-squares / (2 * 0.8**2))
     wanted[np.argsort(squares)[10:]] = 0
-    found = fit_map("rbf", centres, 10, 0.8).rows(x).toarray()[0]
+    found = make_map("rbf", 10, 0.8).fit(centres).rows(x).toarray()[0]
     np.testing.assert_allclose(found, wanted / np.linalg.norm(wanted), rtol=1e-4, atol=1e-6)
 
 
@@ -154,24 +154,24 @@ def test_validation_keeps_the_best_epoch(moons):
 def test_a_saved_model_answers_with_the_same_bits(moons, tmp_path, features):
     X, labels, graph, new, _ = moons
     model = GraphEmbedding(dim=4, features=features, n_centres=20, size="sum").fit(X, graph, labels=labels)
-    save_embedding(model, tmp_path / "model")
-    back = load_embedding(tmp_path / "model")
+    save(model, tmp_path / "model")
+    back = load(tmp_path / "model")
     assert np.array_equal(back.embed(new), model.embed(new))
     assert np.array_equal(back.predict(new), model.predict(new))
-    assert back.params() == model.params()
-    assert back.epochs_ == model.epochs_
+    assert back.get_params() == model.get_params()
+    assert back.best_epoch_ == model.best_epoch_
 
 
 def test_a_foreign_folder_is_refused(tmp_path):
     with pytest.raises(StoreError):
-        load_embedding(tmp_path / "nothing")
+        load(tmp_path / "nothing")
 
 
 def test_text_labels_are_not_saved(moons, tmp_path):
     X, labels, graph, *_ = moons
     model = GraphEmbedding(dim=2, n_centres=5, n_epochs=1).fit(X, graph, labels=np.array(["a", "b"])[labels])
     with pytest.raises(UsageError, match="labels"):
-        save_embedding(model, tmp_path / "model")
+        save(model, tmp_path / "model")
 
 
 class TestGraphs:

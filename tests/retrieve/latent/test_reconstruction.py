@@ -8,7 +8,7 @@ from tacit.core import DivergedError, Links, TacitError
 from tacit.retrieve import CosineRanker, ReconstructionRanker
 from tacit.retrieve.latent.reconstruction import HalvesTask
 from tacit.retrieve.latent.reconstruction_sgd import ReconstructionSettings, ReconstructionTrainer, leave_out_words
-from tacit.retrieve.margin.training import diverged
+from tacit.retrieve.training import diverged
 from tacit.search.models import find_class
 from tacit.store import pack_estimator, unpack_estimator
 

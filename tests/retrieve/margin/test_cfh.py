@@ -62,11 +62,12 @@ def hashed(rows, ranker):
 
 
 def dense_scores(ranker, queries, items):
-    n = len(ranker.query_table_)
+    vectors, n = ranker.vectors_, len(ranker.vectors_.query_table_)
     single = queries.shape[1] if ranker.grams_from is None else ranker.grams_from
     x, y = queries.toarray().astype(np.float64), items.toarray().astype(np.float64)
-    scores = x[:, :single] @ y[:, :single].T + (x[:, :n] @ ranker.query_table_) @ (y[:, :n] @ ranker.item_table_).T
-    low = (hashed(queries, ranker) @ ranker.hashed_query_table_) @ (hashed(items, ranker) @ ranker.hashed_item_table_).T
+    scores = x[:, :single] @ y[:, :single].T + (x[:, :n] @ vectors.query_table_) @ (y[:, :n] @ vectors.item_table_).T
+    tables = ranker.hashed_.query_table_, ranker.hashed_.item_table_
+    low = (hashed(queries, ranker) @ tables[0]) @ (hashed(items, ranker) @ tables[1]).T
     return scores + ranker.mu_ * low
 
 
@@ -110,7 +111,7 @@ def test_the_weight_is_the_best_on_validation(fitted, world):
 def test_where_every_word_has_a_vector_nothing_is_hashed(world):
     rows, links = world["rows"], world["links"]
     ranker = CfhRanker(4, n_words=5000, n_epochs=2).fit(rows, rows, links)
-    assert (ranker.map_.nnz, ranker.mu_, len(ranker.hashed_epochs_)) == (0, 0.0, 0)
+    assert (ranker.map_.nnz, ranker.mu_, ranker.hashed_) == (0, 0.0, None)
     all_words = EmbeddingRanker(4, n_epochs=2).fit(rows, rows, links)
     np.testing.assert_allclose(ranker.scores(rows), all_words.scores(rows), atol=1e-6)
     assert ranker.explain(rows[[1]], 2).total == pytest.approx(ranker.scores(rows[[1]])[0, 2], abs=1e-5)
@@ -170,7 +171,7 @@ def test_saving_and_loading_changes_no_bit(fitted, world):
     assert again.chosen() == fitted.chosen() == {"mu": fitted.mu_}
 
 
-@pytest.mark.parametrize("name", ["item_vectors_", "hashed_item_table_", "query_table_"])
+@pytest.mark.parametrize("name", ["vectors_/item_vectors_", "hashed_/item_table_", "vectors_/query_table_"])
 def test_a_model_whose_arrays_do_not_fit_is_refused(fitted, name):
     header, arrays = pack_estimator(fitted)
     with pytest.raises((StoreError, TacitError)):

@@ -9,7 +9,8 @@ import scipy.sparse as sp
 
 from tacit.core import DivergedError, Links, NotFittedError, StoreError, TacitError, UsageError
 from tacit.retrieve.margin import embedding_sgd
-from tacit.retrieve.margin.embedding import MARGINS, RATES, EmbeddingRanker, block_for, epochs_for
+from tacit.retrieve.margin.base import block_for, epochs_for
+from tacit.retrieve.margin.embedding import EmbeddingRanker
 from tacit.retrieve.margin.tasks import PairTask, TripleTask
 from tacit.search.models import find_class
 from tacit.store import Stored, blame, load_model, pack_estimator, save_model, unpack_estimator
@@ -475,9 +476,10 @@ def test_the_choice_follows_the_validation_pairs_that_are_given():
     assert ranker.epochs_[ranker.best_epoch_ - 1]["MAP"] == pytest.approx(np.mean(precisions))
 
 
-@pytest.mark.parametrize("margin", [MARGINS[0], 0.77])
-@pytest.mark.parametrize("wanted", [(RATES[0], MARGINS[-1]), (RATES[-1], MARGINS[0]), (RATES[1], MARGINS[1])])
-def test_tuning_takes_the_best_of_the_grid_in_short_runs(wanted, margin, monkeypatch):
+@pytest.mark.parametrize(("rate", "margin"), [(0.1, 0.1), (0.3, 0.77)])
+@pytest.mark.parametrize("factors", [(0.5, 2.0), (2.0, 0.5), (1.0, 1.0)])
+def test_tuning_takes_the_best_of_the_grid_in_short_runs(factors, rate, margin, monkeypatch):
+    wanted = factors[0] * rate, factors[1] * margin
     rows, epoch, n_epochs = sp.csr_array(random_rows(0)), PairTask.epoch, []
 
     def counted(self, trainer, rng, rates):
@@ -489,16 +491,15 @@ def test_tuning_takes_the_best_of_the_grid_in_short_runs(wanted, margin, monkeyp
 
     monkeypatch.setattr(PairTask, "epoch", counted)
     monkeypatch.setattr(PairTask, "measure", nearness)
-    ranker = small(tune=True, margin=margin, n_epochs=9).fit(rows, rows, random_links(1))
+    ranker = small(tune=True, rate=rate, margin=margin, n_epochs=9).fit(rows, rows, random_links(1))
     assert (ranker.rate_, ranker.margin_) == wanted
-    n_runs = len(RATES) + len({*MARGINS} - {margin})  # five, where the given margin is of the grid
-    assert len(n_epochs) == n_runs * 3 + 9
+    assert len(n_epochs) == 5 * 3 + 9
 
 
 def test_tuning_passes_over_rates_that_diverge(monkeypatch):
-    monkeypatch.setattr("tacit.retrieve.margin.embedding.RATES", (1e12, 0.1, 1e13))
+    monkeypatch.setattr("tacit.retrieve.margin.base.TUNED_FACTORS", (1e13, 1.0, 1e14))
     rows = sp.csr_array(random_rows(0))
-    assert small(tune=True, n_epochs=6).fit(rows, rows, random_links(1)).rate_ == 0.1
+    assert small(tune=True, rate=0.1, n_epochs=6).fit(rows, rows, random_links(1)).rate_ == 0.1
 
 
 def test_small_sets_are_visited_more_often_in_smaller_blocks():

@@ -93,7 +93,7 @@ def test_new_items_get_both_parts_and_old_scores_keep_their_bits(world):
     ranker.add_items(rows[:3])
     after = ranker.scores(rows)
     assert np.array_equal(after[:, :N_DOCS], before)
-    vectors, words = ranker._members
+    vectors, words = ranker.vectors_, ranker.pairs_
     cut = ranker._heaviest(rows)
     expected = vectors.embed_queries(rows) @ vectors.embed_items(rows[:3]).T + (rows @ rows[:3].T).toarray()
     np.testing.assert_allclose(after[:, N_DOCS:], expected + words._scores(cut)[:, :3], atol=1e-5)

@@ -1,13 +1,11 @@
 """A fake trainer whose epochs are scripted shows which state is kept."""
 
-from contextlib import nullcontext
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
 from tacit.core import DivergedError
-from tacit.retrieve.margin.training import block_for, choose_rate_and_margin, epochs_for, run_epochs
+from tacit.retrieve.margin.base import block_for, choose_rate_and_margin, epochs_for
+from tacit.retrieve.training import run_epochs
 
 
 class Script:
@@ -15,9 +13,6 @@ class Script:
 
     def __init__(self, values):
         self.values, self.state, self.before, self.best, self.rates = iter(values), None, None, None, []
-
-    def running(self):
-        return nullcontext()
 
     def start_epoch(self):
         self.before = self.state
@@ -34,7 +29,7 @@ class Script:
     def is_sound(self):
         return not np.isnan(self.state)
 
-    def epoch(self, trainer, rng, rates):
+    def epoch(self, rates):
         self.rates.append(rates)
         self.state = next(self.values)
         return 0.5
@@ -42,9 +37,7 @@ class Script:
 
 def run(values, rate=0.8):
     script = Script(values)
-    task = SimpleNamespace(epoch=script.epoch, target="MAP")
-    rng = np.random.default_rng(0)
-    history = run_epochs(script, script, task, lambda: {"MAP": script.state}, rng, rate, len(values))
+    history = run_epochs(script, script.epoch, lambda: {"MAP": script.state}, "MAP", rate, len(values))
     return script, history
 
 

@@ -9,20 +9,21 @@ distance. A_ii counts as 1 in the second term: an item is near its own image.
 
 from __future__ import annotations
 
-import inspect
 import math
-from typing import Any, Self
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
 
 from tacit.core import (
+    Estimator,
     Features,
+    StoreError,
     TacitError,
     UsageError,
     check_choice,
     check_features,
-    check_fitted,
     check_number,
     cut,
     map_blocks,
@@ -30,10 +31,11 @@ from tacit.core import (
 )
 from tacit.features.knn import knn_graph
 from tacit.kernels.graph_sgd import find_images, graph_epoch
-from tacit.retrieve.graph.features import KINDS, SIZES, fit_map
+from tacit.retrieve.graph.features import KINDS, SIZES, LinearMap, RbfMap, make_map
 from tacit.retrieve.graph.neighbours import nearest_rows
 from tacit.retrieve.graph.pairs import PairDraws, check_adjacency, edge_length
-from tacit.retrieve.margin.training import diverged
+from tacit.retrieve.training import diverged
+from tacit.store.stored import DTYPES
 
 LOSSES = ("l1", "l2")
 WIDTH = 0.5  # sigma, where none is given, in median lengths of an edge
@@ -41,22 +43,75 @@ RUNAWAY = 1e6  # vectors beyond this many margins are on their way to infinity
 ROWS_AT_ONCE = 64
 
 
-class GraphEmbedding:
-    """Vectors of items that keep their graph, and a map that places new points among them.
+class GraphEmbedding(Estimator):
+    """Vectors of items that keep their graph of neighbours, and a map that places new points among them (HTR).
 
-    dim: length of the vectors; features: "rbf", "linear" or "given" (see `graph_features`); k: neighbours of the
-    graph that `fit` builds; sigma: width of the RBF, None for half the median length of an edge; n_centres: nearest
-    centres that count, None for all; size: what of an RBF row is made 1, "length" or "sum"; gamma: weight of the
-    items' own graph; rate: first step, falling in a straight line to 0, for "l1" in units of margin / dim; own_share:
-    share of the pairs (i, i) among the near ones; loss: "l1" as in the paper, or "l2" (squares).
-    Learned: item_vectors_ float32 (n_items, dim), table_ (W, transposed) float32 (length of phi, dim), map_ (phi),
-    epochs_: loss of every epoch, and its error on validation if there is one; best_epoch_.
+    Parameters
+    ----------
+    dim : int, default=100
+        Width of the vectors.
+    features : {"rbf", "linear", "given"}, default="rbf"
+        The map phi of points (see `graph.features`).
+    k : int, default=5
+        Neighbours in the graph that `fit` builds.
+    sigma : float or None, default=None
+        Width of the RBF; None means half the median length of an edge.
+    n_centres : int or None, default=200
+        Nearest centres of the RBF that count; None means all.
+    size : {"length", "sum"}, default="length"
+        What of an RBF row is made 1.
+    gamma : float, default=1.0
+        Weight of the items' own graph.
+    margin : float, default=1.0
+        Distance that other points should have.
+    rate : float, default=0.1
+        First step, falling linearly to 0; for "l1" in units of margin / dim.
+    n_epochs : int, default=5
+        Number of epochs.
+    own_share : float, default=0.5
+        Share of the pairs (i, i) among pairs of neighbours.
+    loss : {"l1", "l2"}, default="l1"
+        Distances as in the paper, or squares.
+    seed : int, default=0
+        Random seed.
+    threads : int or None, default=None
+        Number of threads; None means all cores. The result does not depend on it.
 
+    Attributes
+    ----------
+    item_vectors_ : ndarray of shape (n_items, dim), float32
+        Vectors of the items.
+    table_ : ndarray of shape (length of phi, dim), float32
+        The learned map (W, transposed).
+    map_ : LinearMap or RbfMap
+        The map phi.
+    labels_ : ndarray of shape (n_items,) or None
+        Labels of the items, where `fit` got some.
+    sigma_ : float
+        Width of the RBF; 0 for other maps.
+    best_epoch_ : int
+        Number of the best epoch, from 1.
+    epochs_ : list of dict
+        Loss of each epoch, and its error on validation where there is some. Not stored.
+
+    Examples
+    --------
     >>> X = np.linspace(0, 1, 40)[:, None]
     >>> model = GraphEmbedding(dim=2, k=4, n_epochs=50).fit(X, labels=X[:, 0] > 0.5)
     >>> model.embed([[0.1], [0.9]]).shape, model.predict([[0.1], [0.9]]).tolist()
     ((2, 2), [False, True])
     """
+
+    _fitted: ClassVar = {
+        "item_vectors_": "items dim",
+        "table_": "phi dim",
+        "map_": "estimator",
+        "labels_": "?items",
+        "sigma_": "",
+        "best_epoch_": "",
+    }
+    _n_features_attribute: ClassVar[str | None] = "n_features_"
+    _array_dtypes: ClassVar[tuple[str, ...]] = tuple(DTYPES)  # of labels; all other arrays are float32
 
     def __init__(
         self,
@@ -102,13 +157,13 @@ class GraphEmbedding:
             adjacency = knn_graph(points, self.k, threads=self.threads)
         graph = check_adjacency(adjacency, points.shape[0])
         self.sigma_ = self._width_of(points, graph) if self.features == "rbf" else 0.0
-        self.map_ = fit_map(self.features, points, self.n_centres, self.sigma_, self.size)
+        self.map_ = make_map(self.features, self.n_centres, self.sigma_, self.size).fit(points)
         self._train(self.map_.rows(points, self.threads), graph, self._check_validation(validation))
         return self
 
     def embed(self, X: Any) -> np.ndarray:
         """W phi(x) of every row, float32 (n_rows, dim); a row's bits do not depend on the rows beside it."""
-        check_fitted(self, "table_")
+        self._check_fitted()
         return self._project(self._phi("X", X))
 
     def nearest(self, X: Any) -> np.ndarray:
@@ -117,18 +172,11 @@ class GraphEmbedding:
 
     def predict(self, X: Any) -> np.ndarray:
         """The label of the nearest item."""
-        check_fitted(self, "table_")
+        self._check_fitted()
         if self.labels_ is None:
             raise UsageError("predict needs the labels of the items: give labels to fit")
         found: np.ndarray = self.labels_[self.nearest(X)]
         return found
-
-    def params(self) -> dict[str, Any]:
-        """The parameters given to the constructor."""
-        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
-
-    def __repr__(self) -> str:
-        return f"GraphEmbedding({', '.join(f'{name}={value!r}' for name, value in self.params().items())})"
 
     def _check_parameters(self) -> None:
         for name in ("dim", "k", "n_epochs"):
@@ -210,6 +258,45 @@ class GraphEmbedding:
 
     def _nearest(self, images: np.ndarray) -> np.ndarray:
         return nearest_rows(images, self.item_vectors_, squared=self.loss == "l2", threads=self.threads)
+
+    def _stored_params(self) -> dict[str, Any]:
+        labels = getattr(self, "labels_", None)
+        if labels is not None and labels.dtype.name not in DTYPES:
+            raise UsageError(f"labels are of type {labels.dtype}, want numbers where they are to be saved")
+        return super()._stored_params()
+
+    @classmethod
+    def _from_version_1(
+        cls, header: dict[str, Any], arrays: Mapping[str, Any]
+    ) -> tuple[dict[str, Any], Mapping[str, Any]]:
+        """Version 1 wrote the map's numbers and arrays beside those of the model."""
+        params, numbers = header["params"], header["map"]
+        found = {f"{name}_": arrays[name] for name in ("item_vectors", "table", "labels") if name in arrays}
+        point_map: dict[str, Any] = {"texts": {}, "estimators": {}}
+        if "centres" in arrays:
+            found["map_/centres_"] = arrays["centres"]
+            point_map |= {"class": "RbfMap", "numbers": {"n_kept_": numbers["n_kept"]}}
+            point_map["params"] = {"sigma": numbers["sigma"], "size": params["size"], "n_centres": params["n_centres"]}
+        else:
+            found["map_/shift_"] = arrays["shift"]
+            point_map |= {"class": "LinearMap", "numbers": {"scale_": numbers["scale"]}}
+            point_map["params"] = {"standardize": params["features"] == "linear"}
+        point_map["n_features"] = int((arrays["centres"] if "centres" in arrays else arrays["shift"]).shape[-1])
+        own = {"sigma_": numbers.get("sigma", 0.0), "best_epoch_": header["best_epoch"]}
+        nested = {"n_features": point_map["n_features"], "numbers": own, "estimators": {"map_": point_map}}
+        return {"class": cls.__name__, "params": params} | nested, found
+
+    def _check_loaded(self) -> None:
+        self._check_parameters()
+        if not isinstance(self.map_, LinearMap | RbfMap) or self.map_.n_features_ != self.n_features_:
+            raise StoreError(f"the map is not one of {self.n_features_} features")
+        if self.table_.dtype != np.float32 or self.item_vectors_.dtype != np.float32:
+            raise StoreError("vectors are not of type float32")
+        if self.map_.width != len(self.table_) or self.table_.shape[1] != self.dim:
+            raise StoreError(
+                f"the map gives {self.map_.width} features, the table has shape {self.table_.shape}; "
+                f"want {(self.map_.width, self.dim)}"
+            )
 
 
 def _is_sound(array: np.ndarray, margin: float) -> bool:

@@ -13,12 +13,12 @@ shows in a plane and does no harm to neighbours in many dimensions.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.core import Features, TacitError, cut, map_blocks
+from tacit.core import Estimator, Features, StoreError, TacitError, cut, map_blocks
 from tacit.kernels.graph import bumps, minus_squares
 from tacit.kernels.topk import top_k_rows
 
@@ -27,87 +27,123 @@ SIZES = {"length": 2, "sum": 1}
 ROWS_AT_ONCE = 64
 
 
-@dataclass(frozen=True)
-class LinearMap:
-    """phi(x) = (x - shift) * scale; shift is float32 (n_features)."""
+class LinearMap(Estimator):
+    """phi(x) = (x - shift) * scale.
 
-    shift: np.ndarray
-    scale: float
+    Parameters
+    ----------
+    standardize : bool, default=True
+        Center dense rows and scale all rows so that a typical one has length 1; False leaves them as they are.
+
+    Attributes
+    ----------
+    shift_ : ndarray of shape (n_features,), float32
+        Mean of the rows; 0 for sparse rows.
+    scale_ : float
+        Factor of all rows.
+    """
+
+    _fitted: ClassVar = {"shift_": "features", "scale_": ""}
+    _n_features_attribute: ClassVar[str | None] = "n_features_"
+
+    def __init__(self, standardize: bool = True) -> None:
+        self.standardize = standardize
+
+    def fit(self, points: Features) -> Self:
+        """Find shift and scale of checked points."""
+        self.n_features_ = int(points.shape[1])
+        self.shift_, self.scale_ = np.zeros(self.n_features_, np.float32), 1.0
+        if not self.standardize:
+            return self
+        if isinstance(points, np.ndarray):
+            self.shift_ = points.mean(axis=0, dtype=np.float64).astype(np.float32)
+            squares = np.square(points - self.shift_, dtype=np.float64).sum()
+        else:
+            squares = points.multiply(points).sum()
+        if not squares > 0:
+            raise TacitError("every feature of X is constant: want points that differ")
+        self.scale_ = float(np.sqrt(points.shape[0] / squares))
+        return self
 
     @property
     def width(self) -> int:
         """Length of phi(x)."""
-        return len(self.shift)
-
-    @property
-    def n_features(self) -> int:
-        """Length of x."""
-        return len(self.shift)
+        return len(self.shift_)
 
     def rows(self, points: Features, threads: int | None = None) -> sp.csr_array:
         """phi of checked points, float32 CSR."""
-        moved = points if sp.issparse(points) else points - self.shift
-        return sp.csr_array(moved * np.float32(self.scale))
+        moved = points if sp.issparse(points) else points - self.shift_
+        return sp.csr_array(moved * np.float32(self.scale_))
 
 
-@dataclass(frozen=True)
-class RbfMap:
-    """Gaussian bumps around the centres, float32 (n_centres, n_features); n_kept nearest of them count."""
+class RbfMap(Estimator):
+    """Gaussian kernels around the points of `fit`, of which the nearest count.
 
-    centres: np.ndarray
-    sigma: float
-    n_kept: int
-    size: str = "length"
+    Parameters
+    ----------
+    sigma : float, default=1.0
+        Width of the kernels.
+    n_centres : int or None, default=None
+        Nearest centres that count; None means all.
+    size : {"length", "sum"}, default="length"
+        What of a row is made 1.
+
+    Attributes
+    ----------
+    centres_ : ndarray of shape (n_centres, n_features), float32
+        The points of `fit`.
+    n_kept_ : int
+        Nearest centres that count.
+    """
+
+    _fitted: ClassVar = {"centres_": "centres features", "n_kept_": ""}
+    _n_features_attribute: ClassVar[str | None] = "n_features_"
+
+    def __init__(self, sigma: float = 1.0, n_centres: int | None = None, size: str = "length") -> None:
+        self.sigma, self.n_centres, self.size = sigma, n_centres, size
+
+    def fit(self, points: Features) -> Self:
+        """Take checked points as centres."""
+        self.n_features_ = int(points.shape[1])
+        self.centres_ = points.copy() if isinstance(points, np.ndarray) else points.toarray()
+        self.n_kept_ = min(self.n_centres or len(self.centres_), len(self.centres_))
+        return self
 
     @property
     def width(self) -> int:
         """Length of phi(x)."""
-        return len(self.centres)
-
-    @property
-    def n_features(self) -> int:
-        """Length of x."""
-        return int(self.centres.shape[1])
+        return len(self.centres_)
 
     def rows(self, points: Features, threads: int | None = None) -> sp.csr_array:
-        """phi of checked points, float32 CSR with n_kept entries in each row; every row has bits of its own."""
+        """phi of checked points, float32 CSR with n_kept_ entries in each row; no row depends on the others."""
         table = points if isinstance(points, np.ndarray) else points.toarray()
-        shape = table.shape[0], self.n_kept
+        shape = table.shape[0], self.n_kept_
         columns, values = np.empty(shape, np.int64), np.empty(shape, np.float32)
 
         def find(block: slice) -> None:
-            scores = np.empty((block.stop - block.start, len(self.centres)), np.float32)
-            best = np.empty((len(scores), self.n_kept), np.float32)
-            minus_squares(table[block], self.centres, scores)
+            scores = np.empty((block.stop - block.start, len(self.centres_)), np.float32)
+            best = np.empty((len(scores), self.n_kept_), np.float32)
+            minus_squares(table[block], self.centres_, scores)
             nobody = np.zeros(len(scores) + 1, np.int64)
             top_k_rows(scores, nobody, nobody, columns[block], best)
             bumps(best, self.sigma, SIZES[self.size], values[block])
 
         map_blocks(find, cut(len(table), ROWS_AT_ONCE), threads)
-        borders = np.arange(0, values.size + 1, self.n_kept)
+        borders = np.arange(0, values.size + 1, self.n_kept_)
         found = sp.csr_array((values.ravel(), columns.ravel(), borders), shape=(len(table), self.width))
         found.sort_indices()
         return found
+
+    def _check_loaded(self) -> None:
+        n_centres = len(self.centres_)
+        fits = isinstance(self.n_kept_, int) and 1 <= self.n_kept_ <= n_centres
+        if not fits or not self.sigma > 0 or self.size not in SIZES:
+            raise StoreError(f"{self.n_kept_} of {n_centres} centres of width {self.sigma} cannot be")
 
 
 PointMap = LinearMap | RbfMap
 
 
-def fit_map(
-    kind: str, points: Features, n_centres: int | None = None, sigma: float = 1.0, size: str = "length"
-) -> PointMap:
-    """The map of one of `KINDS` for the items; `n_centres` None keeps all of them."""
-    n_features = points.shape[1]
-    if kind == "given":
-        return LinearMap(np.zeros(n_features, np.float32), 1.0)
-    if kind == "rbf":
-        centres = points.copy() if isinstance(points, np.ndarray) else points.toarray()
-        return RbfMap(centres, sigma, min(n_centres or len(centres), len(centres)), size)
-    if isinstance(points, np.ndarray):
-        shift = points.mean(axis=0, dtype=np.float64).astype(np.float32)
-        squares = np.square(points - shift, dtype=np.float64).sum()
-    else:
-        shift, squares = np.zeros(n_features, np.float32), points.multiply(points).sum()
-    if not squares > 0:
-        raise TacitError("every feature of X is constant: want points that differ")
-    return LinearMap(shift, float(np.sqrt(points.shape[0] / squares)))
+def make_map(kind: str, n_centres: int | None = None, sigma: float = 1.0, size: str = "length") -> PointMap:
+    """The unfitted map of one of `KINDS`."""
+    return RbfMap(sigma, n_centres, size) if kind == "rbf" else LinearMap(standardize=kind == "linear")

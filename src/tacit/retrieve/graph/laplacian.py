@@ -10,29 +10,52 @@ which gives an item its own vector again.
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.core import TacitError, check_features, check_fitted, check_number, one_blas_thread
+from tacit.core import Estimator, TacitError, check_features, check_number, one_blas_thread
 from tacit.features.knn import knn_graph
 from tacit.retrieve.graph.pairs import check_adjacency
 
 SMALLEST = 1e-6  # an eigenvalue nearer to 0 cannot be divided by
 
 
-class LaplacianEigenmaps:
-    """Vectors of items from the graph alone.
+class LaplacianEigenmaps(Estimator):
+    """Vectors of items from their graph of neighbours alone.
 
-    dim: length of the vectors; k: neighbours of the graph, and of a new point among the items.
-    Learned: item_vectors_ float64 (n_items, dim), eigenvalues_ (mu) float64 (dim), falling.
+    Parameters
+    ----------
+    dim : int, default=100
+        Width of the vectors.
+    k : int, default=5
+        Neighbours in the graph that `fit` builds, and of a new point among the items.
+    seed : int, default=0
+        Random seed.
+    threads : int or None, default=None
+        Number of threads; None means all cores.
 
+    Attributes
+    ----------
+    item_vectors_ : ndarray of shape (n_items, dim), float64
+        Vectors of the items.
+    eigenvalues_ : ndarray of shape (dim,), float64
+        Eigenvalues mu, largest first.
+    items_ : array or csr_array of shape (n_items, n_features), float32
+        The items.
+
+    Examples
+    --------
     >>> model = LaplacianEigenmaps(dim=1, k=2).fit(np.arange(8.0)[:, None])
     >>> line = model.item_vectors_[:, 0]
     >>> bool((line[:4] * line[4:] < 0).all())  # the two halves of the line lie on two sides
     True
     """
+
+    _fitted: ClassVar = {"item_vectors_": "items dim", "eigenvalues_": "dim", "items_": "items features"}
+    _n_features_attribute: ClassVar[str | None] = "n_features_"
+    _array_dtypes: ClassVar[tuple[str, ...]] = ("float32", "float64")
 
     def __init__(self, dim: int = 100, *, k: int = 5, seed: int = 0, threads: int | None = None) -> None:
         self.dim, self.k, self.seed, self.threads = dim, k, seed, threads
@@ -48,12 +71,12 @@ class LaplacianEigenmaps:
         if self.dim > points.shape[0] - 2:
             raise TacitError(f"dim is {self.dim}, want at most {points.shape[0] - 2}: two less than there are points")
         self.eigenvalues_, self.item_vectors_ = _eigenmaps(graph, self.dim, self.seed)
-        self._items = points
+        self.items_, self.n_features_ = points, int(points.shape[1])
         return self
 
     def extend(self, adjacency: sp.csr_array) -> np.ndarray:
         """Vectors of new points from their neighbours, CSR (n_points, n_items); each needs one at least."""
-        check_fitted(self, "item_vectors_")
+        self._check_fitted()
         degrees = np.diff(adjacency.indptr)
         if (degrees == 0).any():
             raise TacitError(f"point {int(np.argmin(degrees))} has no neighbour among the items, want at least one")
@@ -67,13 +90,13 @@ class LaplacianEigenmaps:
 
     def embed(self, X: Any) -> np.ndarray:
         """Vectors of new points by their k nearest items."""
-        check_fitted(self, "item_vectors_")
+        self._check_fitted()
         from sklearn.neighbors import NearestNeighbors
 
-        points = check_features("X", X, n_columns=self._items.shape[1])
-        k = min(self.k, self._items.shape[0])
+        points = check_features("X", X, n_columns=self.items_.shape[1])
+        k = min(self.k, self.items_.shape[0])
         with one_blas_thread():
-            finder = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(self._items)
+            finder = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(self.items_)
             return self.extend(sp.csr_array(finder.kneighbors_graph(points)))
 
 

@@ -21,11 +21,30 @@ from tacit.retrieve.latent.lsi import find_concepts, unit_rows
 
 
 class ClLsiRanker(CollectionRanker):
-    """Cosine in a concept space of two languages; `pairs` of `fit` are the mates.
+    """Cross-language LSI: cosine in a concept space of two languages.
 
-    dim: number of concepts; fewer independent mates have fewer.
-    Learned: query_concepts_ and item_concepts_, float32 (words of each side, dim); item_vectors_ of unit length.
+    The pairs of `fit` join two versions of one document, in the language of the queries and in that of the items.
 
+    Parameters
+    ----------
+    dim : int, default=200
+        Number of concepts; fewer independent pairs have fewer.
+    n_iter : int, default=4
+        Power iterations of the randomized singular value decomposition.
+    seed : int, default=0
+        Random seed.
+
+    Attributes
+    ----------
+    query_concepts_ : ndarray of shape (n_query_words, dim), float32
+        Concepts over the words of queries.
+    item_concepts_ : ndarray of shape (n_item_words, dim), float32
+        Concepts over the words of items.
+    item_vectors_ : ndarray of shape (n_items, dim), float32
+        Unit vectors of the items.
+
+    Examples
+    --------
     >>> rows = np.eye(2, dtype=np.float32)
     >>> mates = Links(np.array([0, 1]), np.array([1, 0]), 2, 2)
     >>> ClLsiRanker(dim=2).fit(rows, rows.copy(), mates).rank(rows, k=1).items.ravel()
@@ -34,7 +53,7 @@ class ClLsiRanker(CollectionRanker):
 
     _fitted: ClassVar = {
         "query_concepts_": "features dim",
-        "item_concepts_": "item_features dim",
+        "item_concepts_": "item_words dim",
         "item_vectors_": "items dim",
     }
     needs_pairs: ClassVar[bool] = True
@@ -61,9 +80,11 @@ class ClLsiRanker(CollectionRanker):
 
     def embed_items(self, items: Features) -> np.ndarray:
         """Unit vectors of item rows; an empty row stays zero."""
-        if items.shape[1] != len(self.item_concepts_):
-            raise TacitError(f"items have {items.shape[1]} features, want {len(self.item_concepts_)} as in fit")
-        return unit_rows(project(items, self.item_concepts_))
+        return unit_rows(project(items[:, : len(self.item_concepts_)], self.item_concepts_))
+
+    @property
+    def _n_item_features(self) -> int:
+        return len(self.item_concepts_)
 
     def _make_item_factors(self) -> Sequence[ItemFactors]:
         return [DenseFactors(self.item_vectors_)]

@@ -7,13 +7,13 @@ x C, and the score is the cosine of two such vectors. The mixture is alpha * lsi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from tacit.core import Features, Links, TacitError, check_number, one_blas_thread
 from tacit.retrieve.base import CollectionRanker
-from tacit.retrieve.explanation import Term, difference, item_terms, sparse_row, word_terms
+from tacit.retrieve.explanation import Term, difference, item_terms, mix_terms, sparse_row, word_terms
 from tacit.retrieve.factors import DenseFactors, ItemFactors, append_rows, factor_scores, make_factors, project
 from tacit.retrieve.validation import HeldOut, choose_mixture, held_out_queries
 
@@ -21,13 +21,26 @@ ALPHAS = tuple(np.round(np.arange(0.05, 1.0, 0.05), 2).tolist())
 
 
 class LsiRanker(CollectionRanker):
-    """Cosine in concept space.
+    """Latent semantic indexing: cosine in the space of leading singular vectors.
 
-    dim: number of concepts; a collection with fewer independent items or words has fewer.
-    Learned: concepts_ float32 (n_words, dim), item_vectors_ float32 (n_items, dim) of unit length.
+    Parameters
+    ----------
+    dim : int, default=200
+        Number of concepts; a collection with fewer independent items or words has fewer.
+    n_iter : int, default=4
+        Power iterations of the randomized singular value decomposition.
+    seed : int, default=0
+        Random seed.
+
+    Attributes
+    ----------
+    concepts_ : ndarray of shape (n_words, dim), float32
+        Leading right singular vectors of the items.
+    item_vectors_ : ndarray of shape (n_items, dim), float32
+        Unit vectors of the items.
     """
 
-    _fitted: ClassVar = {"concepts_": "features dim", "item_vectors_": "items dim"}
+    _fitted: ClassVar = {"concepts_": "words dim", "item_vectors_": "items dim"}
     learns_from_pairs: ClassVar[bool] = False
 
     def __init__(self, dim: int = 200, *, n_iter: int = 4, seed: int = 0) -> None:
@@ -44,10 +57,14 @@ class LsiRanker(CollectionRanker):
         self.item_vectors_ = self.embed_queries(items)
 
     def embed_queries(self, queries: Features) -> np.ndarray:
-        """Unit vectors in concept space; an empty row stays zero."""
-        return unit_rows(project(queries, self.concepts_))
+        """Unit vectors in concept space; a row without known words stays zero."""
+        return unit_rows(self._project(queries))
 
-    embed_items = embed_queries  # LSI treats both sides alike
+    embed_items = embed_queries  # LSI treats queries and items alike
+
+    def _project(self, rows: Features) -> np.ndarray:
+        """Vectors in concept space; words that were added after fit have none."""
+        return project(rows[:, : len(self.concepts_)], self.concepts_)
 
     def _make_item_factors(self) -> Sequence[ItemFactors]:
         return [DenseFactors(self.item_vectors_)]
@@ -59,24 +76,41 @@ class LsiRanker(CollectionRanker):
         """Any item can be folded in."""
 
     def _add_items(self, items: Features) -> None:
-        if items.shape[1] != len(self.concepts_):
-            raise TacitError(f"new items have {items.shape[1]} features, want {len(self.concepts_)} as in fit")
         self.item_vectors_ = np.concatenate([self.item_vectors_, self.embed_items(items)])
 
     def _terms(self, query: Features, a: int, b: int | None) -> list[Term]:
-        words, values = sparse_row(query)
-        length = max(float(np.linalg.norm(project(query, self.concepts_))), 1e-30)
+        words, values = sparse_row(query[:, : len(self.concepts_)])
+        length = max(float(np.linalg.norm(self._project(query))), 1e-30)
         return item_terms(words, values / length, self.concepts_, difference(self.item_vectors_, a, b))
+
+    def _check_loaded(self) -> None:
+        if not self._fits(len(self.concepts_), self.n_features_):
+            raise TacitError(f"concepts are of {len(self.concepts_)} words, want {self.n_features_}")
 
 
 class LsiTfidfRanker(LsiRanker):
-    """Mixture of LSI and cosine. `alpha` None: chosen on validation pairs, else 0.5."""
+    """Mixture of LSI and tf-idf: alpha * lsi + (1 - alpha) * tfidf.
+
+    Parameters
+    ----------
+    alpha : float or None, default=None
+        Weight of LSI, from 0 to 1; None means chosen on validation pairs, or 0.5 where there are none.
+    **lsi
+        Parameters of `LsiRanker`: dim, n_iter, seed.
+
+    Attributes
+    ----------
+    alpha_ : float
+        Weight that is used.
+    items_ : array or csr_array of shape (n_items, n_features)
+        Rows of the items.
+    """
 
     _fitted: ClassVar = LsiRanker._fitted | {"items_": "items features", "alpha_": ""}
     learns_from_pairs: ClassVar[bool] = True
 
-    def __init__(self, dim: int = 200, *, alpha: float | None = None, n_iter: int = 4, seed: int = 0) -> None:
-        super().__init__(dim, n_iter=n_iter, seed=seed)
+    def __init__(self, dim: int = 200, *, alpha: float | None = None, **lsi: Any) -> None:
+        super().__init__(dim, **lsi)
         self.alpha = alpha
 
     def _fit(self, queries: Features, items: Features, pairs: Links | None, validation: Links | None) -> None:
@@ -114,9 +148,7 @@ class LsiTfidfRanker(LsiRanker):
 
     def _terms(self, query: Features, a: int, b: int | None) -> list[Term]:
         words = word_terms(*sparse_row(query), difference(self.items_, a, b))
-        concepts = super()._terms(query, a, b)
-        parts = [(1 - self.alpha_, words), (self.alpha_, concepts)]
-        return [term._replace(value=weight * term.value) for weight, terms in parts for term in terms]
+        return mix_terms((1 - self.alpha_, words), (self.alpha_, super()._terms(query, a, b)))
 
 
 def find_concepts(items: Features, dim: int, n_iter: int, seed: int) -> np.ndarray:

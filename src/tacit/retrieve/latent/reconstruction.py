@@ -16,7 +16,8 @@ mixture is alpha * that + (1 - alpha) * tfidf. A new item has only its image, so
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, cast
+from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -25,7 +26,7 @@ from tacit.core import Features, Links, check_number
 from tacit.retrieve.factors import DenseFactors, factor_scores, project
 from tacit.retrieve.latent.lsi import LsiRanker, LsiTfidfRanker, unit_rows
 from tacit.retrieve.latent.reconstruction_sgd import ReconstructionSettings, ReconstructionTrainer, scaled_part
-from tacit.retrieve.margin.training import run_epochs
+from tacit.retrieve.training import run_epochs
 
 HELD_SHARE, MOST_HELD, FEWEST_DOCS = 0.05, 300, 40  # documents to judge epochs by
 FEWEST_EPOCHS, FEWEST_STEPS, MOST_EPOCHS = 8, 60_000, 100  # a small collection is visited more often
@@ -34,11 +35,34 @@ FEWEST_EPOCHS, FEWEST_STEPS, MOST_EPOCHS = 8, 60_000, 100  # a small collection 
 class LearnedConcepts(LsiRanker):
     """HTR by reconstruction, scored by the cosine alone.
 
-    dim: width of the vectors; gamma: weight of reconstruction; rate, margin: of the SGD; keep: share of a
-    document's words that ask for it; n_drawn: the hardest of so many documents is the rival of a step;
-    n_epochs: None = 8, more for small collections.
-    Learned: concepts_ (W', n_words by dim), item_vectors_ (unit length), epochs_: losses, and how well one half
-    of a held-out document finds the other (mean reciprocal rank `found`), for each epoch; the best is kept.
+    Parameters
+    ----------
+    dim : int, default=100
+        Width of the vectors.
+    gamma : float, default=1.0
+        Weight of the reconstruction error.
+    rate : float, default=0.1
+        First learning rate; it falls linearly to 0.
+    margin : float, default=0.1
+        Margin of the ranking loss.
+    keep : float, default=0.5
+        Share of a document's words that make the query for it.
+    n_drawn : int, default=1
+        Documents drawn for a step; the best-scored of them is the negative.
+    n_epochs : int or None, default=None
+        Visits to every document; None means 8, and more for small collections.
+    **lsi
+        Parameters of `LsiRanker`: n_iter, seed.
+
+    Attributes
+    ----------
+    concepts_ : ndarray of shape (n_words, dim), float32
+        The map of queries (W, transposed).
+    item_vectors_ : ndarray of shape (n_items, dim), float32
+        Unit vectors of the items.
+    epochs_ : list of dict
+        Losses of each epoch, and how well one half of a held-out document finds the other (`found`, the mean
+        reciprocal rank); the best epoch is kept. Not stored.
     """
 
     _fitted: ClassVar = LsiRanker._fitted | {"best_epoch_": "", "rate_": ""}
@@ -53,12 +77,11 @@ class LearnedConcepts(LsiRanker):
         keep: float = 0.5,
         n_drawn: int = 1,
         n_epochs: int | None = None,
-        n_iter: int = 4,
-        seed: int = 0,
+        **lsi: Any,
     ) -> None:
+        super().__init__(dim, **lsi)
         self.gamma, self.rate, self.margin, self.keep = gamma, rate, margin, keep
         self.n_drawn, self.n_epochs = n_drawn, n_epochs
-        super().__init__(dim, n_iter=n_iter, seed=seed)
 
     def _fit(self, queries: Features, items: Features, pairs: Links | None, validation: Links | None) -> None:
         self._check_params()
@@ -94,14 +117,24 @@ class LearnedConcepts(LsiRanker):
         def measure() -> dict[str, float]:
             return trainer.losses | task.measure(trainer)
 
-        # The history asks of a trainer only that it can run, and of what is learned that it can go back.
-        history = run_epochs(cast("Any", trainer), trainer, cast("Any", task), measure, rng, self.rate, n_epochs)
-        self.rate_, self.best_epoch_, self.epochs_ = history
+        epoch = partial(trainer.epoch, rng)
+        self.rate_, self.best_epoch_, self.epochs_ = run_epochs(trainer, epoch, measure, "found", self.rate, n_epochs)
 
 
 class ReconstructionRanker(LsiTfidfRanker, LearnedConcepts):
-    """HTR by reconstruction, mixed with tf-idf. `alpha` None: chosen on validation pairs, else 0.5.
+    """HTR by reconstruction, mixed with tf-idf: alpha * cosine + (1 - alpha) * tfidf.
 
+    Parameters
+    ----------
+    dim : int, default=100
+        Width of the vectors.
+    alpha : float or None, default=None
+        Weight of the cosine, from 0 to 1; None means chosen on validation pairs, or 0.5 where there are none.
+    **training
+        Parameters of the training: gamma, rate, margin, keep, n_drawn, n_epochs, n_iter, seed.
+
+    Examples
+    --------
     >>> rows = np.kron(np.eye(2), np.ones((3, 2))).astype(np.float32) / np.float32(2**0.5)
     >>> ranker = ReconstructionRanker(dim=2, n_epochs=2).fit(None, rows)
     >>> ranker.rank(np.array([[0, 0, 1, 0]]), k=3).items
@@ -110,52 +143,21 @@ class ReconstructionRanker(LsiTfidfRanker, LearnedConcepts):
 
     _fitted: ClassVar = LearnedConcepts._fitted | LsiTfidfRanker._fitted
 
-    def __init__(
-        self,
-        dim: int = 100,
-        *,
-        alpha: float | None = None,
-        gamma: float = 1.0,
-        rate: float = 0.1,
-        margin: float = 0.1,
-        keep: float = 0.5,
-        n_drawn: int = 1,
-        n_epochs: int | None = None,
-        n_iter: int = 4,
-        seed: int = 0,
-    ) -> None:
-        self.alpha = alpha
-        LearnedConcepts.__init__(
-            self,
-            dim,
-            gamma=gamma,
-            rate=rate,
-            margin=margin,
-            keep=keep,
-            n_drawn=n_drawn,
-            n_epochs=n_epochs,
-            n_iter=n_iter,
-            seed=seed,
-        )
+    def __init__(self, dim: int = 100, *, alpha: float | None = None, **training: Any) -> None:
+        super().__init__(dim, alpha=alpha, **training)
 
 
 class HalvesTask:
-    """Judges epochs without labels: one half of a held-out document's words is to find the other half.
+    """Measures epochs without labels: one half of a held-out document's words is to find the other half.
 
-    The half that is sought gets the vector of a new item and stands among all trained ones. Where no document
-    is held out, the last epoch counts as the best.
+    The other half gets the vector of a new item and is ranked among all trained ones. Where no document is held out,
+    the last epoch counts as the best.
     """
-
-    target: ClassVar = "found"
 
     def __init__(self, rows: sp.csr_array, rng: np.random.Generator) -> None:
         first = rng.random(rows.nnz) < 0.5
         self.asking, self.sought = scaled_part(rows, first), scaled_part(rows, ~first)
         self._n_measured = 0
-
-    def epoch(self, trainer: ReconstructionTrainer, rng: np.random.Generator, rates: tuple[float, float]) -> float:
-        """Train once over everything; return the mean loss."""
-        return trainer.epoch(rng, rates)
 
     def measure(self, trainer: ReconstructionTrainer) -> dict[str, float]:
         """The mean reciprocal rank of the halves that are sought."""

@@ -7,10 +7,7 @@ changes nothing; what a step costs depends on its document and on dim, not on ho
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -83,11 +80,6 @@ class ReconstructionTrainer:
         reconstruction, margin = (losses / n_docs).tolist()
         self.losses = {"reconstruction": reconstruction, "margin": margin}
         return float(settings.gamma * reconstruction + margin)
-
-    @contextmanager
-    def running(self) -> Iterator[Self]:
-        """Nothing to hold open: all is done in one thread."""
-        yield self
 
     def _state(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         return self.query_table.copy(), self.vectors.copy(), self.basis.copy()

@@ -12,8 +12,15 @@ from tacit.retrieve.factors import ItemFactors, append_rows, make_factors
 
 
 class CosineRanker(CollectionRanker):
-    """Score = x . y_i. Learns nothing; rows are expected to have unit length.
+    """Cosine of a query and an item: x . y_i for rows of unit length. Nothing is learned.
 
+    Attributes
+    ----------
+    items_ : array or csr_array of shape (n_items, n_features)
+        Rows of the items.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> items = np.array([[1.0, 0.0], [0.6, 0.8]], np.float32)
     >>> CosineRanker().fit(None, items).rank(np.array([[0.0, 1.0]]), k=2).items

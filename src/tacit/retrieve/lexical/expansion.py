@@ -26,7 +26,24 @@ EXPANSIONS = (1, 2, 5, 10, 20)
 
 
 class QueryExpansionRanker(CollectionRanker):
-    """Cosine with an expanded query. `beta` and `n_expand` None: chosen on pairs, else 0.2 and 5."""
+    """Cosine with a query that is expanded by its best items (pseudo relevance feedback).
+
+    Parameters
+    ----------
+    beta : float or None, default=None
+        Weight of the expansion; None means chosen on training pairs, or 0.2 where there are none.
+    n_expand : int or None, default=None
+        Number of items that expand the query; None means chosen on training pairs, or 5 where there are none.
+
+    Attributes
+    ----------
+    items_ : array or csr_array of shape (n_items, n_features)
+        Rows of the items.
+    beta_ : float
+        Weight that is used.
+    n_expand_ : int
+        Number of items that is used.
+    """
 
     _fitted: ClassVar = {"items_": "items features", "beta_": "", "n_expand_": ""}
     by_words: ClassVar[bool] = True

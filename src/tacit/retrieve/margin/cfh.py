@@ -13,48 +13,72 @@ a second block of columns, 2-grams; those can be hashed in the place of rare wor
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.core import Features, Links, TacitError, UsageError, check_choice, check_features, check_fitted, check_number
+from tacit.core import Features, Links, TacitError, UsageError, check_choice, check_features, check_number
 from tacit.features.cfh import correlated_words, hash_map, hashed_rows
 from tacit.features.text.weighting import weigh
-from tacit.retrieve.base import CollectionRanker, FeatureKind
-from tacit.retrieve.explanation import Term, difference, pair_terms, sparse_row, word_terms
-from tacit.retrieve.factors import DenseFactors, ItemFactors, append_rows, make_factors, project
+from tacit.retrieve.base import FeatureKind
+from tacit.retrieve.explanation import Term, difference, mix_terms, pair_terms, sparse_row
+from tacit.retrieve.factors import DenseFactors, ItemFactors, append_rows, make_factors
+from tacit.retrieve.margin.base import MarginRanker
 from tacit.retrieve.margin.embedding import EmbeddingRanker
 from tacit.retrieve.margin.tasks import TrainingTask, make_task
+from tacit.retrieve.margin.version_1 import read_cfh
+from tacit.retrieve.validation import best_weight
 
 HASHED = ("words", "grams", "words+grams")
 WEIGHTS = (0.0, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0)
 
 
-class CfhRanker(CollectionRanker):
-    """SSI with W = (U'V)_n + I, and a second low-rank model of hashed terms.
+class CfhRanker(MarginRanker):
+    """SSI with W = (U'V)_n + I, and a second low-rank model of correlated feature hashes.
 
-    n_words: n. hashed: which terms are rewritten: the other words, 2-grams, or both. n_frequent: F, the
-    words that they are rewritten to; None = n. k: how many of them for a term. grams_from: the column where
-    2-grams begin (`features.WordGramVectorizer`); None = all columns are words. mu: None = chosen on
-    validation. The rest as in `EmbeddingRanker`, for both models.
+    Parameters
+    ----------
+    dim : int, default=100
+        Width of the vectors of both models.
+    n_words : int, default=5000
+        Most frequent words that have vectors of their own (n).
+    hashed : {"words", "grams", "words+grams"}, default="words"
+        Terms that are hashed: the other words, 2-grams, or both.
+    n_frequent : int or None, default=None
+        Frequent words that terms are hashed to (F); None means `n_words`.
+    k : int, default=5
+        Frequent words that a term is hashed to.
+    grams_from : int or None, default=None
+        First column of 2-grams (`features.WordGramVectorizer`); None means that all columns are words.
+    mu : float or None, default=None
+        Weight of the second model; None means chosen on validation.
+    **training
+        Training parameters of both models: rate, margin, n_epochs, tune, n_drawn, n_hardest, max_positives, seed,
+        threads.
 
-    Learned: map_ (n_features, F), the map M; tables and item vectors, those of the two models side by side;
-    mu_; epochs_ and hashed_epochs_, the history of each model.
+    Attributes
+    ----------
+    vectors_ : EmbeddingRanker
+        The model of frequent words, with the identity over all words.
+    hashed_ : EmbeddingRanker or None
+        The model of hashed terms; None where no term is hashed.
+    map_ : csr_array of shape (n_terms, n_frequent), float32
+        The hash map (M).
+    grams_ : csr_array of shape (n_items, n_grams) or None
+        Columns of the items that are 2-grams.
+    mu_ : float
+        Weight that is used.
     """
 
     _fitted: ClassVar = {
-        "query_table_": "words dim",
-        "item_table_": "words dim",
-        "map_": "features frequent",
-        "hashed_query_table_": "frequent dim",
-        "hashed_item_table_": "frequent dim",
-        "item_vectors_": "items both_dims",
-        "items_": "items features",
+        "vectors_": "estimator",
+        "hashed_": "estimator",
+        "map_": "terms frequent",
+        "grams_": "?items grams",
         "mu_": "",
     }
-    needs_pairs: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -66,16 +90,11 @@ class CfhRanker(CollectionRanker):
         k: int = 5,
         grams_from: int | None = None,
         mu: float | None = None,
-        rate: float = 0.1,
-        margin: float = 0.1,
-        n_epochs: int | None = None,
-        tune: bool = False,
-        seed: int = 0,
-        threads: int | None = None,
+        **training: Any,
     ) -> None:
+        super().__init__(**training)
         self.dim, self.n_words, self.hashed, self.n_frequent, self.k = dim, n_words, hashed, n_frequent, k
-        self.grams_from, self.mu, self.rate, self.margin, self.n_epochs = grams_from, mu, rate, margin, n_epochs
-        self.tune, self.seed, self.threads = tune, seed, threads
+        self.grams_from, self.mu = grams_from, mu
 
     @property
     def features(self) -> FeatureKind:
@@ -85,16 +104,28 @@ class CfhRanker(CollectionRanker):
     def _fit(self, queries: Features, items: Features, pairs: Links | None, validation: Links | None) -> None:
         self._check_params(queries, items)
         queries, items = sp.csr_array(queries), sp.csr_array(items)
+        how = {"dim": self.dim} | self._training_params()
         task = make_task(pairs, validation, queries, items, self._queries_are_items, self.seed)
-        base = self._embedding(n_words=self.n_words)
-        base.fit(self._words(queries), self._words(items), pairs, validation, queries_are_items=self._queries_are_items)
-        self.query_table_, self.item_table_, self.epochs_ = base.query_table_, base.item_table_, base.epochs_
+        also = pairs, validation
         self.map_ = self._make_map(items)
-        self._fit_hashed(queries, items, pairs, validation)
-        self.items_, self.item_vectors_ = items, self.embed_items(items)
+        self.vectors_ = EmbeddingRanker(n_words=self.n_words, **how).fit(
+            self._words(queries), self._words(items), *also, queries_are_items=self._queries_are_items
+        )
+        self.hashed_ = None
+        if self.map_.nnz:  # without identity: hashed rows share words that the texts do not
+            self.hashed_ = EmbeddingRanker(identity="none", **how).fit(
+                self._hashed_rows(queries), self._hashed_rows(items), *also, queries_are_items=self._queries_are_items
+            )
+        self.grams_ = None if self.grams_from is None else sp.csr_array(items[:, self.grams_from :])
         self.mu_ = self._choose_mu(task) if self.mu is None else float(self.mu)
 
+    @property
+    def epochs_(self) -> list[dict[str, float]]:
+        """Loss and validation measures of each epoch of the first model."""
+        return self.vectors_.epochs_
+
     def _check_params(self, queries: Features, items: Features) -> None:
+        super()._check_params(queries, items)
         check_choice("hashed", self.hashed, HASHED)
         for name, low in (("dim", 1), ("n_words", 1), ("k", 1)):
             check_number(name, getattr(self, name), low=low, whole=True)
@@ -111,12 +142,10 @@ class CfhRanker(CollectionRanker):
         elif self.hashed != "words":
             raise UsageError(f"hashed is {self.hashed!r} without grams_from, want the column where 2-grams begin")
 
-    def _embedding(self, **form: Any) -> EmbeddingRanker:
-        how = {name: getattr(self, name) for name in ("dim", "rate", "margin", "n_epochs", "tune", "seed", "threads")}
-        return EmbeddingRanker(**how | form)
-
     def _words(self, rows: Features) -> sp.csr_array:
         """The columns that are words."""
+        if self.grams_from is None:
+            return sp.csr_array(rows)
         return sp.csr_array(rows[:, : self.grams_from])
 
     def _make_map(self, items: sp.csr_array) -> sp.csr_array:
@@ -132,99 +161,105 @@ class CfhRanker(CollectionRanker):
             parts[1] = hash_map(correlated_words(words, terms=grams, **look_up).words, n_frequent)
         return sp.csr_array(sp.vstack(parts, format="csr"))
 
-    def _fit_hashed(
-        self, queries: sp.csr_array, items: sp.csr_array, pairs: Links | None, validation: Links | None
-    ) -> None:
-        """The second model, without identity: hashed bags share words that the texts do not."""
-        self.hashed_epochs_: list[dict[str, float]] = []
-        if not self.map_.nnz:  # every word has a vector of its own already
-            self.hashed_query_table_, self.hashed_item_table_ = np.zeros((2, self.map_.shape[1], self.dim), np.float32)
-            return
-        second = self._embedding(identity="none")
-        second.fit(
-            self._hashed_rows(queries),
-            self._hashed_rows(items),
-            pairs,
-            validation,
-            queries_are_items=self._queries_are_items,
-        )
-        self.hashed_query_table_, self.hashed_item_table_ = second.query_table_, second.item_table_
-        self.hashed_epochs_ = second.epochs_
-
     def _choose_mu(self, task: TrainingTask) -> float:
         """The weight with the best validation measure; of equally good ones the smallest."""
-        found = {}
-        for mu in WEIGHTS if self.map_.nnz else WEIGHTS[:1]:
+
+        def values(mu: float) -> dict[str, np.ndarray]:
             self.mu_ = mu
-            found[mu] = task.measure(self)[task.target]
-        return max(found, key=lambda mu: found[mu])
+            return task.values(self)
+
+        return best_weight(WEIGHTS if self.map_.nnz else WEIGHTS[:1], values, task.target)
 
     def _hashed_rows(self, rows: Features) -> sp.csr_array:
-        """h(x) of each row: unit length, or zero."""
-        return weigh(hashed_rows(rows, self.map_), np.ones(self.map_.shape[1]))
+        """h(x) of each row: unit length, or zero; words that were added after fit are not hashed."""
+        return weigh(hashed_rows(rows[:, : self.map_.shape[0]], self.map_), np.ones(self.map_.shape[1]))
 
     def _make_item_factors(self) -> Sequence[ItemFactors]:
-        return [DenseFactors(self.item_vectors_), make_factors(self._words(self.items_))]
+        vectors = self.vectors_.item_vectors_
+        if self.hashed_ is not None:
+            vectors = np.hstack([vectors, self.hashed_.item_vectors_])
+        return [DenseFactors(vectors), make_factors(self.vectors_.items_)]
 
     def _query_factors(self, queries: Features) -> Sequence[Features]:
         return [self.embed_queries(queries), self._words(queries)]
 
     def embed_queries(self, queries: Features) -> np.ndarray:
-        """[U x_n | mu U' h(x)], float32 (n_queries, 2 dim): its products with item vectors are all of f but x . y."""
-        check_fitted(self, "mu_")
+        """[U x_n | mu U' h(x)], float32: its products with item vectors are all of f but x . y."""
+        self._check_fitted()
         rows = check_features("queries", queries, n_columns=self.n_features_)
-        frequent, hashed = self._project(rows, self.query_table_, self.hashed_query_table_)
-        return np.hstack([frequent, np.float32(self.mu_) * hashed])
+        vectors = self.vectors_.embed_queries(self._words(rows))
+        if self.hashed_ is None:
+            return vectors
+        return np.hstack([vectors, np.float32(self.mu_) * self.hashed_.embed_queries(self._hashed_rows(rows))])
 
     def embed_items(self, items: Features) -> np.ndarray:
-        """[V y_n | V' h(y)], float32 (n_items, 2 dim)."""
-        check_fitted(self, "map_")
+        """[V y_n | V' h(y)], float32."""
+        self._check_fitted()
         rows = check_features("items", items, n_columns=self.n_features_)
-        return np.hstack(self._project(rows, self.item_table_, self.hashed_item_table_))
-
-    def _project(self, rows: Features, table: np.ndarray, hashed_table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return project(sp.csr_array(rows[:, : len(table)]), table), project(self._hashed_rows(rows), hashed_table)
+        vectors = self.vectors_.embed_items(self._words(rows))
+        if self.hashed_ is None:
+            return vectors
+        return np.hstack([vectors, self.hashed_.embed_items(self._hashed_rows(rows))])
 
     def check_new_items(self) -> None:
-        """New items are welcome: all that the score reads of them is their words."""
+        """Any item can be added: the score reads nothing but its words."""
+
+    def _grow(self, width: int) -> None:
+        if self.grams_from is not None:
+            raise TacitError(f"new items have {width} features, want {self.n_features_}: 2-grams are the last columns")
+        super()._grow(width)
 
     def _add_items(self, items: Features) -> None:
-        vectors = self.embed_items(items)
-        self.items_ = append_rows(self.items_, items)
-        self.item_vectors_ = np.concatenate([self.item_vectors_, vectors])
+        self.vectors_.add_items(self._words(items))
+        if self.hashed_ is not None:
+            self.hashed_.add_items(self._hashed_rows(items))
+        if self.grams_ is not None:
+            self.grams_ = append_rows(self.grams_, items[:, self.grams_from :])
 
     def _terms(self, query: Features, a: int, b: int | None) -> list[Term]:
-        words, values = sparse_row(query)
-        item = difference(self.items_, a, b)
-        single = words < self._n_single()
-        frequent = words < len(self.query_table_)
-        terms = word_terms(words[single], values[single], item)
-        terms += pair_terms(words[frequent], values[frequent], self.query_table_, item, self.item_table_)
-        return terms + self._hashed_terms(query, a, b)
-
-    def _n_single(self) -> int:
-        return self.n_features_ if self.grams_from is None else self.grams_from
+        terms = self.vectors_._terms(self._words(query), a, b)
+        return terms if self.hashed_ is None else mix_terms((1.0, terms), (self.mu_, self._hashed_terms(query, a, b)))
 
     def _hashed_terms(self, query: Features, a: int, b: int | None) -> list[Term]:
-        """Pairs of the terms that were rewritten: mu x_w y_t (U'M_w) . (V'M_t), at the lengths of h."""
+        """Pairs of the terms that were hashed: x_w y_t (U'M_w) . (V'M_t), at the lengths of h."""
+        assert self.hashed_ is not None
+        items = self.vectors_.items_[[a] if b is None else [a, b]]
+        if self.grams_ is not None:
+            items = sp.hstack([items, self.grams_[[a] if b is None else [a, b]]], format="csr")
         words, values = sparse_row(self._at_unit_length(query))
-        rows = self._at_unit_length(self.items_[[a] if b is None else [a, b]])
-        item = difference(rows, 0, None if b is None else 1)
+        item = difference(self._at_unit_length(items), 0, None if b is None else 1)
         others = np.flatnonzero(item)
-        tables = self.map_[words] @ self.hashed_query_table_, self.map_[others] @ self.hashed_item_table_
-        terms = pair_terms(np.arange(len(words)), self.mu_ * values, tables[0], item[others], tables[1])
+        tables = self.map_[words] @ self.hashed_.query_table_, self.map_[others] @ self.hashed_.item_table_
+        terms = pair_terms(np.arange(len(words)), values, tables[0], item[others], tables[1])
         return [term._replace(query_word=int(words[term[1]]), item_word=int(others[term[2]])) for term in terms]
 
     def _at_unit_length(self, rows: Features) -> sp.csr_array:
-        """Rows over all terms, divided by the lengths of their hashed bags: x / |M'x|."""
-        lengths = np.sqrt(hashed_rows(rows, self.map_).power(2).sum(axis=1, dtype=np.float64))
+        """Rows over the terms of the map, divided by the lengths of their hashed bags: x / |M'x|."""
+        known = sp.csr_array(rows[:, : self.map_.shape[0]])
+        lengths = np.sqrt(hashed_rows(known, self.map_).power(2).sum(axis=1, dtype=np.float64))
         factors = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
-        return sp.csr_array(sp.diags_array(factors) @ sp.csr_array(rows).astype(np.float64))
+        return sp.csr_array(sp.diags_array(factors) @ known.astype(np.float64))
+
+    @classmethod
+    def _from_version_1(
+        cls, header: dict[str, Any], arrays: Mapping[str, Any]
+    ) -> tuple[dict[str, Any], Mapping[str, Any]]:
+        """Version 1 kept the arrays of both models side by side."""
+        header, arrays = super()._from_version_1(header, arrays)
+        nested, found = read_cfh(header["params"], arrays)
+        return header | {"estimators": nested}, found
 
     def _check_loaded(self) -> None:
-        n_single, n_dims = self._n_single(), self.query_table_.shape[1]
-        fits = len(self.query_table_) <= n_single <= self.n_features_ and self.map_.shape[1] <= n_single
-        if not fits or self.item_vectors_.shape[1] != 2 * n_dims:
+        kinds = [type(model) for model in (self.vectors_, self.hashed_) if model is not None]
+        if kinds != [EmbeddingRanker] * len(kinds) or self.vectors_ is None:
+            raise TacitError("the models inside are not those of correlated feature hashing")
+        n_grams = 0 if self.grams_ is None else self.grams_.shape[1]
+        if self.vectors_.n_features_ + n_grams != self.n_features_ or self.map_.shape[0] > self.n_features_:
             raise TacitError(
-                f"tables for {len(self.query_table_)} words and a map to {self.map_.shape[1]} do not fit the rest"
+                f"the models are for {self.vectors_.n_features_} words and {n_grams} 2-grams, "
+                f"want {self.n_features_} columns"
             )
+        if self.hashed_ is not None and (
+            self.hashed_.n_features_ != self.map_.shape[1] or self.hashed_.n_items_ != self.vectors_.n_items_
+        ):
+            raise TacitError(f"a map to {self.map_.shape[1]} words does not fit the models")

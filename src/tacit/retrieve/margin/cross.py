@@ -14,54 +14,42 @@ items="residual" adds to V_E d_E a vector that each item learns by itself, as in
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
-import scipy.sparse as sp
 
-from tacit.core import Features, Links, UsageError, check_choice
+from tacit.core import Features, Links, UsageError, check_choice, check_number
 from tacit.retrieve.margin.cross_tasks import SHARES, AlternatingTasks, SecondTask
 from tacit.retrieve.margin.embedding import START, EmbeddingRanker
 from tacit.retrieve.margin.embedding_sgd import EmbeddingTrainer, Tables, TrainingRows
 from tacit.retrieve.margin.tasks import TrainingTask
-from tacit.retrieve.margin.training import TrainableState, run_epochs
+from tacit.retrieve.training import TrainableState
 
 Monitor = Callable[["CrossRanker"], dict[str, float]]
 
 
 class CrossRanker(EmbeddingRanker):
-    """TrainableState vectors for two dictionaries: words of queries and words of items.
+    """Learned vectors for two dictionaries: words of queries and words of items.
 
-    items: "mapped" or "residual"; share: "none", or what the task of links between items shares (see above).
-    All else as in `EmbeddingRanker`.
+    Parameters
+    ----------
+    dim : int, default=100
+        Width of the vectors.
+    items : {"mapped", "residual"}, default="mapped"
+        Whether an item's vector comes from its words, or also has a residual of its own.
+    identity : {"none"}, default="none"
+        Queries and items share no word.
+    share : {"none", "both", "target"}, default="none"
+        What a second task, links between the items, shares with the first; "none" means that there is no second task.
+    **training
+        `n_words` and `item_rate`, and the training parameters: rate, margin, n_epochs, tune, n_drawn, n_hardest,
+        max_positives, seed, threads.
     """
 
     def __init__(
-        self,
-        dim: int = 100,
-        *,
-        items: str = "mapped",
-        share: str = "none",
-        rate: float = 0.1,
-        margin: float = 0.1,
-        item_rate: float = 1.0,
-        n_epochs: int | None = None,
-        tune: bool = False,
-        seed: int = 0,
-        threads: int | None = None,
+        self, dim: int = 100, *, items: str = "mapped", identity: str = "none", share: str = "none", **training: Any
     ) -> None:
-        super().__init__(
-            dim,
-            items=items,
-            identity="none",
-            rate=rate,
-            margin=margin,
-            item_rate=item_rate,
-            n_epochs=n_epochs,
-            tune=tune,
-            seed=seed,
-            threads=threads,
-        )
+        super().__init__(dim, items=items, identity=identity, **training)
         self.share = share
 
     two_dictionaries: ClassVar[bool] = True
@@ -95,7 +83,9 @@ class CrossRanker(EmbeddingRanker):
 
     def _check_params(self, queries: Features, items: Features) -> None:
         check_choice("items", self.items, ("mapped", "residual"))
+        check_choice("identity", self.identity, ("none",))
         check_choice("share", self.share, SHARES)
+        check_number("gamma", self.gamma, low=0, high=0)
         super()._check_params(queries, items)
         if self.share != "none" and (self._links is None or not len(self._links)):
             raise UsageError(f"share={self.share!r} learns from links between the items as well, and there are none")
@@ -110,23 +100,19 @@ class CrossRanker(EmbeddingRanker):
             tables.mapped[:] = rng.normal(0, START, tables.mapped.shape)
         return tables
 
-    def _train(self, data: TrainingRows, task: TrainingTask, n_epochs: int) -> None:
-        rng = np.random.default_rng(self.seed)
-        tables, settings = self._first_tables(data, rng), self._settings(task)
-        trainer = EmbeddingTrainer(tables, data, settings, self.threads)
-        state: TrainableState = trainer
-        trained_on = task
-        links = self._links
-        if self.share != "none" and links is not None:
-            pairs = links.take(links.sources != links.targets).to_csr()
-            second = SecondTask(self.share, sp.csr_array(data.item_rows), pairs, trainer, rng)
-            state, trained_on = second, AlternatingTasks(task, second, n_epochs)
+    def _state_and_task(
+        self,
+        trainer: EmbeddingTrainer,
+        data: TrainingRows,
+        task: TrainingTask,
+        n_epochs: int,
+        rng: np.random.Generator,
+    ) -> tuple[TrainableState, TrainingTask]:
+        if self.share == "none" or self._links is None:
+            return trainer, task
+        pairs = self._links.take(self._links.sources != self._links.targets).to_csr()
+        second = SecondTask(self.share, data.item_rows, pairs, trainer, rng)
+        return second, AlternatingTasks(task, second, n_epochs)
 
-        def measure() -> dict[str, float]:
-            self._keep(trainer.tables, data)
-            self.best_epoch_ = 0  # not known yet, but whoever watches finds a whole ranker
-            return task.measure(self) | ({} if self._monitor is None else self._monitor(self))
-
-        history = run_epochs(trainer, state, trained_on, measure, rng, self.rate_, n_epochs)
-        self.rate_, self.best_epoch_, self.epochs_ = history
-        self._keep(trainer.tables, data)
+    def _measure(self, task: TrainingTask) -> dict[str, float]:
+        return super()._measure(task) | ({} if self._monitor is None else self._monitor(self))

@@ -13,11 +13,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from tacit.retrieve.base import CollectionRanker
+from tacit.retrieve.margin.base import FEWEST_EPOCHS, block_for
 from tacit.retrieve.margin.block_sgd import BlockTrainer
 from tacit.retrieve.margin.embedding import START
 from tacit.retrieve.margin.embedding_sgd import EmbeddingTrainer, Tables, TrainingRows
 from tacit.retrieve.margin.tasks import PairTask, TrainingTask
-from tacit.retrieve.margin.training import FEWEST_EPOCHS, block_for
 
 SHARES = ("none", "both", "target")
 N_ROUNDS = 16

@@ -16,51 +16,60 @@ trained on the margin ranking loss by `block_sgd`. A new item needs no training 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.core import (
-    Features,
-    Links,
-    TacitError,
-    UsageError,
-    check_choice,
-    check_features,
-    check_fitted,
-    check_number,
-)
-from tacit.retrieve.base import CollectionRanker
+from tacit.core import Features, TacitError, UsageError, check_choice, check_features, check_number
 from tacit.retrieve.explanation import Term, difference, item_terms, pair_terms, sparse_row, word_terms
-from tacit.retrieve.factors import DenseFactors, ItemFactors, append_rows, make_factors, project
+from tacit.retrieve.factors import DenseFactors, ItemFactors, append_rows, make_factors, project, widened
+from tacit.retrieve.margin.base import LARGEST_BLOCK, LARGEST_TRIPLE_BLOCK, SgdRanker
 from tacit.retrieve.margin.embedding_sgd import EmbeddingSettings, EmbeddingTrainer, Tables, TrainingRows
-from tacit.retrieve.margin.tasks import TrainingTask, TripleTask, make_task
-from tacit.retrieve.margin.training import (
-    LARGEST_BLOCK,
-    LARGEST_TRIPLE_BLOCK,
-    block_for,
-    choose_rate_and_margin,
-    epochs_for,
-    n_drawn_for,
-    run_epochs,
-)
+from tacit.retrieve.margin.tasks import TrainingTask, TripleTask
+from tacit.retrieve.training import TrainableState, run_epochs
 
 ITEM_FORMS = ("mapped", "tied", "free", "residual")
 IDENTITIES = ("none", "fixed", "learned")
 START = 0.01  # scale of the first vectors: small, so that a model starts at what its words alone say
-RATES = (0.05, 0.1, 0.2)
-MARGINS = (0.05, 0.1, 0.2)
 
 
-class EmbeddingRanker(CollectionRanker):
-    """TrainableState vectors for queries and items, with or without the words that both share.
+class EmbeddingRanker(SgdRanker):
+    """Learned vectors for queries and items, beside the words that both share (SSI, HTR).
 
-    dim: width of the vectors; 0 learns the diagonal alone. items, identity, gamma: the form (see above).
-    n_words: only so many leading columns have vectors (columns come most frequent first); None = all.
-    rate, margin: of the SGD; `tune` chooses them on validation, from RATES and MARGINS with a third of the epochs.
-    n_epochs: None = 8, more for small training sets. Learned: epochs_, one dict of loss and validation
-    measures for each epoch; the tables are those of the best epoch.
+    Parameters
+    ----------
+    dim : int, default=100
+        Width of the vectors; 0 learns the diagonal only.
+    items : {"mapped", "tied", "free", "residual"}, default="mapped"
+        Where an item's vector comes from: its words, its words by the queries' table, a free vector, or both its words
+        and a residual of its own.
+    identity : {"none", "fixed", "learned"}, default="fixed"
+        Weight of the words that query and item share: 0, 1, or learned for each word.
+    gamma : float, default=0.0
+        Weight of a second loss that ties free and residual vectors to the words.
+    n_words : int or None, default=None
+        Only as many leading columns have vectors (columns come most frequent first); None means all.
+    item_rate : float, default=1.0
+        Learning rate of free and residual vectors, in units of `rate`.
+    **training
+        Training parameters: rate, margin, n_epochs, tune, n_drawn, n_hardest, max_positives, seed, threads.
+
+    Attributes
+    ----------
+    query_table_ : ndarray of shape (n_query_words, dim), float32
+        Vectors of query words (U).
+    item_table_ : ndarray of shape (n_item_words, dim), float32
+        Vectors of item words (V); no rows with free vectors.
+    item_vectors_ : ndarray of shape (n_items, dim), float32
+        Vectors of the items.
+    items_ : csr_array of shape (n_items, n_item_features), float32
+        Rows of the items.
+    diagonal_ : ndarray of shape (n_item_features,), float32
+        Weights of shared words (D).
+    epochs_ : list of dict
+        Loss and validation measures of each epoch. Not stored.
     """
 
     _fitted: ClassVar = {
@@ -73,7 +82,6 @@ class EmbeddingRanker(CollectionRanker):
         "rate_": "",
         "margin_": "",
     }
-    needs_pairs: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -83,43 +91,22 @@ class EmbeddingRanker(CollectionRanker):
         identity: str = "fixed",
         gamma: float = 0.0,
         n_words: int | None = None,
-        rate: float = 0.1,
-        margin: float = 0.1,
         item_rate: float = 1.0,
-        n_epochs: int | None = None,
-        tune: bool = False,
-        seed: int = 0,
-        threads: int | None = None,
+        **training: Any,
     ) -> None:
+        super().__init__(**training)
         self.dim, self.items, self.identity, self.gamma, self.n_words = dim, items, identity, gamma, n_words
-        self.rate, self.margin, self.item_rate, self.n_epochs = rate, margin, item_rate, n_epochs
-        self.tune, self.seed, self.threads = tune, seed, threads
-
-    def _fit(
-        self, queries: Features, items: Features, pairs: Links | np.ndarray | None, validation: Links | None
-    ) -> None:
-        self._check_params(queries, items)
-        task = make_task(pairs, validation, queries, items, self._queries_are_items, self.seed)
-        self.items_ = sp.csr_array(items)
-        data = self._training_rows(queries, items)
-        self.rate_, self.margin_ = float(self.rate), float(self.margin)
-        n_epochs = self.n_epochs or epochs_for(task.n_visits)
-        if self.tune:
-            self.rate_, self.margin_ = self._tune(data, task, max(2, n_epochs // 3))
-        self._train(data, task, n_epochs)
+        self.item_rate = item_rate
 
     def _check_params(self, queries: Features, items: Features) -> None:
+        super()._check_params(queries, items)
         check_choice("items", self.items, ITEM_FORMS)
         check_choice("identity", self.identity, IDENTITIES)
         check_number("dim", self.dim, low=0, whole=True)
-        check_number("seed", self.seed, low=0, whole=True)
         check_number("gamma", self.gamma, low=0)
         check_number("item_rate", self.item_rate, low=0)
-        for name in ("rate", "margin"):
-            check_number(name, getattr(self, name), low=0, open_low=True)
-        for name in ("n_words", "n_epochs"):
-            if getattr(self, name) is not None:
-                check_number(name, getattr(self, name), low=1, whole=True)
+        if self.n_words is not None:
+            check_number("n_words", self.n_words, low=1, whole=True)
         if self.gamma > 0 and self.items not in ("free", "residual"):
             raise UsageError(
                 f"gamma is {self.gamma:g} with items={self.items!r}; only vectors of items are held by gamma"
@@ -131,12 +118,12 @@ class EmbeddingRanker(CollectionRanker):
                 'want one for both, or identity="none" with items="mapped"'
             )
 
-    def _training_rows(self, queries: Features, items: Features) -> TrainingRows:
+    def _training_data(self, queries: Features, items: Features) -> TrainingRows:
         query_words, item_words = (sp.csr_array(rows) for rows in (queries, items))
         low_queries, low_items = query_words, item_words
         if self.n_words is not None:
             low_queries, low_items = (sp.csr_array(rows[:, : self.n_words]) for rows in (query_words, item_words))
-        return TrainingRows(low_queries, low_items, query_words, item_words, queries_are_items=self._queries_are_items)
+        return TrainingRows(low_queries, low_items, query_words, item_words, self._queries_are_items)
 
     def _first_tables(self, data: TrainingRows, rng: np.random.Generator) -> Tables:
         def drawn(n_rows: int) -> np.ndarray:
@@ -158,25 +145,39 @@ class EmbeddingRanker(CollectionRanker):
         )
 
     def _train(self, data: TrainingRows, task: TrainingTask, n_epochs: int) -> None:
-        """Run the epochs and keep the best."""
         rng = np.random.default_rng(self.seed)
-        tables, settings = self._first_tables(data, rng), self._settings(task)
-        trainer = EmbeddingTrainer(tables, data, settings, self.threads)
+        trainer = EmbeddingTrainer(self._first_tables(data, rng), data, self._settings(task), self.threads)
+        state, trained_on = self._state_and_task(trainer, data, task, n_epochs, rng)
 
         def measure() -> dict[str, float]:
             self._keep(trainer.tables, data)
-            return task.measure(self)
+            return self._measure(task)
 
-        history = run_epochs(trainer, trainer, task, measure, rng, self.rate_, n_epochs)
+        with trainer.running():
+            epoch = partial(trained_on.epoch, trainer, rng)
+            history = run_epochs(state, epoch, measure, task.target, self.rate_, n_epochs)
         self.rate_, self.best_epoch_, self.epochs_ = history
         self._keep(trainer.tables, data)
+
+    def _state_and_task(
+        self,
+        trainer: EmbeddingTrainer,
+        data: TrainingRows,
+        task: TrainingTask,
+        n_epochs: int,
+        rng: np.random.Generator,
+    ) -> tuple[TrainableState, TrainingTask]:
+        """What is put aside and restored, and what an epoch visits."""
+        return trainer, task
+
+    def _measure(self, task: TrainingTask) -> dict[str, float]:
+        """Validation measures of the present state."""
+        return task.measure(self)
 
     def _settings(self, task: TrainingTask) -> EmbeddingSettings:
         largest = LARGEST_TRIPLE_BLOCK if isinstance(task, TripleTask) else LARGEST_BLOCK
         return EmbeddingSettings(
-            block=block_for(task.n_visits, largest),
-            n_drawn=n_drawn_for(self.items_.shape[0]),
-            margin=self.margin_,
+            **self._block_settings(task, largest),
             gamma=self.gamma,
             item_rate=self.item_rate,
             use_diagonal=self.identity != "none",
@@ -195,16 +196,6 @@ class EmbeddingRanker(CollectionRanker):
         if len(tables.mapped):
             vectors += project(data.item_rows, tables.mapped)
         self.item_vectors_ = vectors
-
-    def _tune(self, data: TrainingRows, task: TrainingTask, n_epochs: int) -> tuple[float, float]:
-        """The best rate at the given margin, then the best margin at that rate: five short runs."""
-
-        def value(rate: float, margin: float) -> float:
-            self.rate_, self.margin_ = rate, margin
-            self._train(data, task, n_epochs)
-            return max(epoch[task.target] for epoch in self.epochs_)
-
-        return choose_rate_and_margin(value, RATES, MARGINS, self.margin)
 
     def _make_item_factors(self) -> Sequence[ItemFactors]:
         parts: list[ItemFactors] = [DenseFactors(self.item_vectors_)]
@@ -230,25 +221,29 @@ class EmbeddingRanker(CollectionRanker):
 
     def embed_queries(self, queries: Features) -> np.ndarray:
         """Vectors of queries, float32 (n_queries, dim)."""
-        check_fitted(self, "query_table_")
+        self._check_fitted()
         rows = check_features("queries", queries, n_columns=self.n_features_)
         return project(rows[:, : len(self.query_table_)], self.query_table_)
 
     def embed_items(self, items: Features) -> np.ndarray:
-        """Vectors that items get from their features alone: what `add_items` gives to new ones."""
-        check_fitted(self, "query_table_")
+        """Vectors that items get from their features alone, as `add_items` gives them to new ones."""
+        self._check_fitted()
         self.check_new_items()
         rows = check_features("items", items, n_columns=self.items_.shape[1])
         return project(rows[:, : len(self.item_table_)], self.item_table_)
 
     def check_new_items(self) -> None:
-        """Free vectors are learned one by one, so a new item would have none."""
+        """Refuse where vectors are free: they are learned one by one, so a new item would have none."""
         if self.items == "free":
             raise UsageError('free item vectors are learned one by one, a new item has none: use items="residual"')
 
     def _add_items(self, items: Features) -> None:
         self.item_vectors_ = np.concatenate([self.item_vectors_, self.embed_items(items)])
         self.items_ = append_rows(self.items_, items)
+
+    def _grow(self, width: int) -> None:
+        super()._grow(width)
+        self.diagonal_ = widened(self.diagonal_, width, 0.0 if self.identity == "none" else 1.0)
 
     def _check_loaded(self) -> None:
         check_choice("items", self.items, ITEM_FORMS)
@@ -261,5 +256,8 @@ class EmbeddingRanker(CollectionRanker):
         )
         wanted = (n_words, self.dim), (0 if self.items == "free" else n_item_words, self.dim)
         found = self.query_table_.shape, self.item_table_.shape
-        if found != wanted or (self.identity != "none" and n_item_features != self.n_features_):
+        fits = all(
+            self._fits(table[0], most[0]) and table[1] == self.dim for table, most in zip(found, wanted, strict=True)
+        )
+        if not fits or (self.identity != "none" and n_item_features != self.n_features_):
             raise TacitError(f"tables of shape {found[0]} and {found[1]} do not fit, want {wanted[0]} and {wanted[1]}")

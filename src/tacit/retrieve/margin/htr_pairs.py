@@ -9,49 +9,61 @@ trained as one model they would share each other's mistakes, and the mixture was
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cached_property
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 
 from tacit.core import Features, Links, TacitError, check_number
 from tacit.features.text.weighting import best_words
-from tacit.retrieve.base import CollectionRanker
-from tacit.retrieve.explanation import Term, join_terms
-from tacit.retrieve.factors import ItemFactors, append_rows
+from tacit.retrieve.explanation import Term, mix_terms
+from tacit.retrieve.factors import ItemFactors
+from tacit.retrieve.margin.base import MarginRanker
 from tacit.retrieve.margin.embedding import EmbeddingRanker
 from tacit.retrieve.margin.tasks import TrainingTask, make_task
+from tacit.retrieve.margin.version_1 import read_htr_pairs
 from tacit.retrieve.margin.wordpair_forms import HashedPairRanker
+from tacit.retrieve.validation import best_weight
 
 WEIGHTS = (0.0, 0.1, 0.2, 0.4, 0.7, 1.0, 1.5, 2.5, 5.0, 10.0)
-VECTORS = ("query_table_", "item_table_", "item_vectors_", "diagonal_", "items_")
-PAIRS = ("buckets_", "alpha_")
 
 
-class HtrPairsRanker(CollectionRanker):
-    """The residual form beside hashed pairs of words.
+class HtrPairsRanker(MarginRanker):
+    """HTR's residual form mixed with hashed pairs of words.
 
-    dim, gamma: of the vectors. n_buckets: of the hash table; 30 million leave few pairs of words to share a place.
-    max_words: the pairs see so many of a row's heaviest words, since they cost the square of a text's length; None =
-    all. mu: None = chosen on validation. Rates and margins are those of the two models; `tune` chooses them.
+    Parameters
+    ----------
+    dim : int, default=100
+        Width of the vectors.
+    gamma : float, default=1.0
+        Weight of the loss that ties the items' residual vectors to the words.
+    n_buckets : int, default=30_000_000
+        Weights of pairs of words; with so many, few pairs share one. Small dictionaries get fewer.
+    max_words : int or None, default=200
+        Words of a row that the pairs see, those of largest weight; None means all. Their cost grows with the square.
+    mu : float or None, default=None
+        Weight of the pairs; None means chosen on validation.
+    pair_rate : float, default=1.0
+        First learning rate of the pairs of words.
+    pair_margin : float, default=0.2
+        Margin of the pairs of words.
+    **training
+        Training parameters: n_epochs, tune, n_drawn, n_hardest, max_positives, seed and threads of both models, rate
+        and margin of the vectors.
 
-    Learned: the arrays of both models, mu_; epochs_ and pair_epochs_, the history of each.
+    Attributes
+    ----------
+    vectors_ : EmbeddingRanker
+        The residual form.
+    pairs_ : HashedPairRanker
+        The pairs of words.
+    mu_ : float
+        Weight that is used.
     """
 
-    _fitted: ClassVar = {
-        "query_table_": "words dim",
-        "item_table_": "words dim",
-        "item_vectors_": "items dim",
-        "diagonal_": "features",
-        "items_": "items features",
-        "buckets_": "places",
-        "alpha_": "",
-        "mu_": "",
-    }
-    needs_pairs: ClassVar[bool] = True
-    _renamed: ClassVar = {"n_places": "n_buckets", "places_": "buckets_", "longest": "max_words"}
+    _fitted: ClassVar = {"vectors_": "estimator", "pairs_": "estimator", "mu_": ""}
+    _renamed: ClassVar = {"n_places": "n_buckets", "longest": "max_words"}
 
     def __init__(
         self,
@@ -61,51 +73,37 @@ class HtrPairsRanker(CollectionRanker):
         n_buckets: int = 30_000_000,
         max_words: int | None = 200,
         mu: float | None = None,
-        n_epochs: int | None = None,
-        tune: bool = False,
-        seed: int = 0,
-        threads: int | None = None,
+        pair_rate: float = 1.0,
+        pair_margin: float = 0.2,
+        **training: Any,
     ) -> None:
+        super().__init__(**training)
         self.dim, self.gamma, self.n_buckets, self.max_words, self.mu = dim, gamma, n_buckets, max_words, mu
-        self.n_epochs, self.tune, self.seed, self.threads = n_epochs, tune, seed, threads
+        self.pair_rate, self.pair_margin = pair_rate, pair_margin
 
     def _fit(self, queries: Features, items: Features, pairs: Links | None, validation: Links | None) -> None:
+        self._check_params(queries, items)
         for name in ("max_words", "mu"):
             if getattr(self, name) is not None:
                 check_number(name, getattr(self, name), low=name == "max_words", whole=name == "max_words")
-        vectors, words = self._new_members()
-        vectors.fit(queries, items, pairs, validation, queries_are_items=self._queries_are_items)
-        words.fit(
-            self._heaviest(queries), self._heaviest(items), pairs, validation, queries_are_items=self._queries_are_items
-        )
-        self._members = vectors, words
-        self.query_table_, self.item_table_, self.diagonal_ = (
-            vectors.query_table_,
-            vectors.item_table_,
-            vectors.diagonal_,
-        )
-        self.items_, self.item_vectors_ = vectors.items_, vectors.item_vectors_
-        self.buckets_, self.alpha_ = words.buckets_, words.alpha_
-        self.epochs_, self.pair_epochs_ = vectors.epochs_, words.epochs_
+        vectors, words = self._new_models()
+        also: dict[str, Any] = {"pairs": pairs, "validation": validation, "queries_are_items": self._queries_are_items}
+        self.vectors_ = vectors.fit(queries, items, **also)
+        self.pairs_ = words.fit(self._heaviest(queries), self._heaviest(items), **also)
         task = make_task(pairs, validation, queries, items, self._queries_are_items, self.seed)
         self.mu_ = self._choose_mu(task) if self.mu is None else float(self.mu)
 
-    def _new_members(self) -> tuple[EmbeddingRanker, HashedPairRanker]:
-        how = {name: getattr(self, name) for name in ("n_epochs", "tune", "seed", "threads")}
+    def _new_models(self) -> tuple[EmbeddingRanker, HashedPairRanker]:
+        how = self._training_params()
         vectors = EmbeddingRanker(self.dim, items="residual", gamma=self.gamma, **how)
-        n_buckets = min(self.n_buckets, 4 * self.n_features_**2)  # of few words no pair would share a place anyway
-        return vectors, HashedPairRanker(max(n_buckets, self.n_features_), rate=1.0, **how)
+        n_buckets = min(self.n_buckets, 4 * self.n_features_**2)  # of few words no two pairs would share a bucket
+        how |= {"rate": self.pair_rate, "margin": self.pair_margin}
+        return vectors, HashedPairRanker(max(n_buckets, self.n_features_), **how)
 
-    @cached_property
-    def _members(self) -> tuple[EmbeddingRanker, HashedPairRanker]:
-        """The two fitted models, from the arrays."""
-        vectors, words = self._new_members()
-        for names, member in ((VECTORS, vectors), (PAIRS, words)):
-            member.n_features_ = self.n_features_
-            for name in names:
-                setattr(member, name, getattr(self, name))
-        words.items_ = self._heaviest(self.items_)
-        return vectors, words
+    @property
+    def epochs_(self) -> list[dict[str, float]]:
+        """Loss and validation measures of each epoch of the vectors."""
+        return self.vectors_.epochs_
 
     def _heaviest(self, rows: Features) -> sp.csr_array:
         """The words of each row that the pairs see."""
@@ -114,49 +112,56 @@ class HtrPairsRanker(CollectionRanker):
     def _choose_mu(self, task: TrainingTask) -> float:
         """The weight with the least rank loss among those as good as the best within one standard error.
 
-        The best of each query's first answers and the best of its last ones are different weights; MAP alone would
-        pay any rank loss for a gain that is mere chance. Given triples know no rank loss: there the best is taken.
+        MAP is about the first answers of a query, rank loss about all of them; by MAP alone, a gain within chance
+        would be paid for with any rank loss. Given triples have no rank loss: there the best is taken.
         """
-        found = {}
-        for self.mu_ in WEIGHTS:
-            found[self.mu_] = task.values(self)
-        best = max(found, key=lambda mu: found[mu][task.target].mean())
-        lost = {mu: found[best][task.target] - values[task.target] for mu, values in found.items()}
-        good = [mu for mu, loss in lost.items() if loss.mean() <= loss.std() / np.sqrt(len(loss))]
-        return min(good, key=lambda mu: found[mu]["rank_loss"].mean()) if "rank_loss" in found[best] else best
+
+        def values(mu: float) -> dict[str, np.ndarray]:
+            self.mu_ = mu
+            return task.values(self)
+
+        return best_weight(WEIGHTS, values, task.target, least="rank_loss")
 
     def _make_item_factors(self) -> Sequence[ItemFactors]:
-        return [part for member in self._members for part in member._item_factors]
+        return [*self.vectors_._item_factors, *self.pairs_._item_factors]
 
     def _query_factors(self, queries: Features) -> Sequence[Features]:
-        vectors, words = self._members
-        pairs = words._query_factors(self._heaviest(queries))
-        return [*vectors._query_factors(queries), *(np.float32(self.mu_) * side for side in pairs)]
+        pairs = self.pairs_._query_factors(self._heaviest(queries))
+        return [*self.vectors_._query_factors(queries), *(np.float32(self.mu_) * factor for factor in pairs)]
 
     def _terms(self, query: Features, a: int, b: int | None) -> list[Term]:
-        vectors, words = self._members
-        pairs = [term._replace(value=self.mu_ * term.value) for term in words._terms(self._heaviest(query), a, b)]
-        return join_terms(vectors._terms(query, a, b), pairs)
+        pairs = self.pairs_._terms(self._heaviest(query), a, b)
+        return mix_terms((1.0, self.vectors_._terms(query, a, b)), (self.mu_, pairs))
 
     def embed_queries(self, queries: Features) -> np.ndarray:
         """Vectors of queries, float32 (n_queries, dim): the part of the score that vectors hold."""
-        return self._members[0].embed_queries(queries)
+        return self.vectors_.embed_queries(queries)
 
     def embed_items(self, items: Features) -> np.ndarray:
-        """Vectors that items get from their words alone: what `add_items` gives to new ones."""
-        return self._members[0].embed_items(items)
+        """Vectors that items get from their words alone, as `add_items` gives them to new ones."""
+        return self.vectors_.embed_items(items)
 
     def check_new_items(self) -> None:
-        """New items are welcome: both models know their words."""
+        """Any item can be added: both models know its words."""
 
     def _add_items(self, items: Features) -> None:
-        vectors = self.embed_items(items)
-        self.items_ = append_rows(self.items_, items)
-        self.item_vectors_ = np.concatenate([self.item_vectors_, vectors])
-        self.__dict__.pop("_members", None)
+        self.vectors_.add_items(items)
+        self.pairs_.add_items(self._heaviest(items))
+
+    @classmethod
+    def _from_version_1(
+        cls, header: dict[str, Any], arrays: Mapping[str, Any]
+    ) -> tuple[dict[str, Any], Mapping[str, Any]]:
+        header, arrays = super()._from_version_1(header, arrays)
+        nested, found = read_htr_pairs(header["params"], header["numbers"]["alpha_"], arrays)
+        return header | {"estimators": nested}, found
 
     def _check_loaded(self) -> None:
-        if not sp.issparse(self.items_):
-            raise TacitError("items are a dense matrix, want a sparse one")
-        for member in self._members:
-            member._check_loaded()
+        models = self.vectors_, self.pairs_
+        if not isinstance(models[0], EmbeddingRanker) or not isinstance(models[1], HashedPairRanker):
+            raise TacitError("the models inside are not a residual form and hashed pairs of words")
+        if {model.n_features_ for model in models} != {self.n_features_} or models[0].n_items_ != models[1].n_items_:
+            raise TacitError(
+                f"the models inside are for {models[0].n_features_} and {models[1].n_features_} words, "
+                f"{models[0].n_items_} and {models[1].n_items_} items, want {self.n_features_} words and the same items"
+            )

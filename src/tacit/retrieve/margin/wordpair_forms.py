@@ -1,13 +1,14 @@
-"""The forms of word pair rankers: how the matrix W of `wordpairs` is held.
+"""The forms of word-pair rankers: how the matrix W of `wordpairs` is held.
 
-FullPairRanker     the whole matrix, from I, from 0 (the margin ranking perceptron), or with its diagonal barred
-HashedPairRanker   hash kernels: pair (s, t) shares place (sP + t) mod H of one array with other pairs
+FullPairRanker     the whole matrix, from I, from 0 (the margin ranking perceptron), or with its diagonal held at 0
+HashedPairRanker   hash kernels: pair (s, t) shares bucket (sP + t) mod H of one array with other pairs
 SparsePairRanker   a few entries in each row, chosen by recursive feature elimination
 """
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,15 +24,33 @@ LADDER = (1000, 100, 10)  # entries of a row on the way to a sparse matrix
 
 
 class FullPairRanker(WordPairRanker):
-    """W as a dense float32 matrix: n_query_words times n_item_words numbers, 3.6 GB for 30,000 words.
+    """A learned weight for every pair of words, in a dense matrix W.
 
-    identity: "start" begins at W = I, "none" at W = 0, "barred" at 0 with the diagonal held there: synonyms only.
+    The matrix has n_query_words times n_item_words float32 numbers: 3.6 GB for 30,000 words.
+
+    Parameters
+    ----------
+    identity : {"start", "none", "barred"}, default="start"
+        Start at W = I, at W = 0, or at 0 with the diagonal held there, which learns synonyms only.
+    rate : float, default=1.0
+        First learning rate; it falls linearly to 0.
+    margin : float, default=0.2
+        A relevant item should score higher than others by this much.
+    **training
+        Training parameters: n_epochs, tune, n_drawn, n_hardest, max_positives, seed, threads.
+
+    Attributes
+    ----------
+    items_ : csr_array of shape (n_items, n_item_features), float32
+        Rows of the items.
+    weights_ : ndarray of shape (n_query_words, n_item_words), float32
+        W.
     """
 
     identities: ClassVar[tuple[str, ...]] = ("start", "none", "barred")
     _fitted: ClassVar = {
         "items_": "items item_features",
-        "weights_": "features item_features",
+        "weights_": "query_words item_words",
         "best_epoch_": "",
         "rate_": "",
         "margin_": "",
@@ -55,8 +74,13 @@ class FullPairRanker(WordPairRanker):
     def _keep(self, weights: PairWeights, alpha: float) -> None:
         self.weights_: np.ndarray | sp.csr_array = weights.numbers.reshape(-1, self.items_.shape[1])
 
+    @property
+    def _n_known(self) -> tuple[int, int]:
+        n_words, n_item_words = self.weights_.shape
+        return n_words, n_item_words
+
     def _products(self, rows: sp.csr_array) -> sp.csr_array:
-        return _segment_products(Segments.full(self.weights_), rows, self.items_.shape[1])
+        return _segment_products(Segments.full(self.weights_), rows, self.weights_.shape[1])
 
     def _weights_of(self, words: np.ndarray, item_words: np.ndarray) -> np.ndarray:
         return self.weights_[np.ix_(words, item_words)].astype(np.float64)
@@ -68,22 +92,45 @@ class FullPairRanker(WordPairRanker):
 
 
 class HashedPairRanker(WordPairRanker):
-    """Hash kernels: W in an array of n_buckets numbers; every pair of words has one of them, and others share it.
+    """Hash kernels: every pair of words has one of `n_buckets` weights, which other pairs share.
 
-    identity: "learned" adds alpha I beside the table, so that equal words do not depend on luck; "none" does not.
-    A third of a full matrix's rate: what a pair learns moves all pairs of its place, and rank loss pays for more.
+    Parameters
+    ----------
+    n_buckets : int, default=6_000_000
+        Length of the array of weights.
+    identity : {"learned", "none"}, default="learned"
+        "learned" adds alpha I beside the array, so that equal words do not depend on collisions.
+    rate : float, default=0.3
+        First learning rate; lower than that of a full matrix, since a step moves all pairs of a bucket.
+    margin : float, default=0.2
+        A relevant item should score higher than others by this much.
+    **training
+        Training parameters: n_epochs, tune, n_drawn, n_hardest, max_positives, seed, threads.
+
+    Attributes
+    ----------
+    items_ : csr_array of shape (n_items, n_item_features), float32
+        Rows of the items.
+    buckets_ : ndarray of shape (n_buckets,), float32
+        The weights.
+    alpha_ : float
+        Weight of shared words beside them.
+    n_words_, n_item_words_ : int
+        Words of queries and items at `fit`; words added later have no pairs.
     """
 
     identities = ("learned", "none")
-    _renamed: ClassVar = {"n_places": "n_buckets", "places_": "buckets_"}
     _fitted: ClassVar = {
         "items_": "items item_features",
-        "buckets_": "places",
+        "buckets_": "buckets",
         "alpha_": "",
+        "n_words_": "",
+        "n_item_words_": "",
         "best_epoch_": "",
         "rate_": "",
         "margin_": "",
     }
+    _renamed: ClassVar = {"n_places": "n_buckets", "places_": "buckets_"}
 
     def __init__(
         self,
@@ -92,19 +139,14 @@ class HashedPairRanker(WordPairRanker):
         identity: str = "learned",
         rate: float = 0.3,
         margin: float = 0.2,
-        n_epochs: int | None = None,
-        tune: bool = False,
-        seed: int = 0,
-        threads: int | None = None,
+        **training: Any,
     ) -> None:
-        super().__init__(
-            identity=identity, rate=rate, margin=margin, n_epochs=n_epochs, tune=tune, seed=seed, threads=threads
-        )
+        super().__init__(identity=identity, rate=rate, margin=margin, **training)
         self.n_buckets = n_buckets
 
     def _check_params(self, queries: Features, items: Features) -> None:
         super()._check_params(queries, items)
-        # With fewer places than item words, a row of W would share places with itself.
+        # With fewer buckets than item words, a row of W would share buckets with itself.
         check_number("n_buckets", self.n_buckets, low=max(1, items.shape[1]), whole=True)
 
     def _first_weights(self) -> PairWeights:
@@ -112,46 +154,58 @@ class HashedPairRanker(WordPairRanker):
 
     def _keep(self, weights: PairWeights, alpha: float) -> None:
         self.buckets_, self.alpha_ = weights.numbers, alpha
+        self.n_words_, self.n_item_words_ = self.n_features_, int(self.items_.shape[1])
+
+    @property
+    def _n_known(self) -> tuple[int, int]:
+        return self.n_words_, self.n_item_words_
+
+    @property
+    def _identity_weight(self) -> float:
+        return self.alpha_
 
     def _products(self, rows: sp.csr_array) -> sp.csr_array:
-        return _segment_products(Segments.hashed(self.buckets_), rows, self.items_.shape[1], self.alpha_)
+        return _segment_products(Segments.hashed(self.buckets_), rows, self.n_item_words_, self.alpha_)
 
     def _weights_of(self, words: np.ndarray, item_words: np.ndarray) -> np.ndarray:
-        places = (words[:, None].astype(np.int64) * PRIME + item_words[None, :]) % len(self.buckets_)
-        return self.buckets_[places].astype(np.float64) + self.alpha_ * (words[:, None] == item_words[None, :])
+        buckets = (words[:, None].astype(np.int64) * PRIME + item_words[None, :]) % len(self.buckets_)
+        return self.buckets_[buckets].astype(np.float64) + self.alpha_ * (words[:, None] == item_words[None, :])
 
     def _check_loaded(self) -> None:
         super()._check_loaded()
-        if len(self.buckets_) != self.n_buckets or self.n_buckets < self.items_.shape[1]:
-            found, n_words = len(self.buckets_), self.items_.shape[1]
+        if len(self.buckets_) != self.n_buckets or self.n_buckets < self.n_item_words_:
+            found, n_words = len(self.buckets_), self.n_item_words_
             raise StoreError(f"the table has {found} buckets, want {self.n_buckets}, for {n_words} item words")
+
+    @classmethod
+    def _from_version_1(
+        cls, header: dict[str, Any], arrays: Mapping[str, Any]
+    ) -> tuple[dict[str, Any], Mapping[str, Any]]:
+        header, arrays = super()._from_version_1(header, arrays)
+        known = {"n_words_": header.get("n_features"), "n_item_words_": int(arrays["items_/shape"][1])}
+        return header | {"numbers": header["numbers"] | known}, arrays
 
 
 class SparsePairRanker(FullPairRanker):
-    """W with per_row entries in each row, by recursive feature elimination.
+    """W with a few entries in each row, chosen by recursive feature elimination.
 
-    A full matrix is trained; then, down a ladder of 1000, 100, 10 entries until per_row remain, the smallest of
+    A full matrix is trained; then, in stages of 1000, 100 and 10 entries until `per_row` remain, the smallest of
     each row are dropped for good and the rest is trained on, for a quarter of the epochs each time.
-    identity: "start" begins at W = I, "none" at W = 0.
+
+    Parameters
+    ----------
+    per_row : int, default=100
+        Entries that each row keeps.
+    identity : {"start", "none"}, default="start"
+        Start at W = I or at W = 0.
+    **training
+        Training parameters: rate, margin, n_epochs, tune, n_drawn, n_hardest, max_positives, seed, threads.
     """
 
     identities = ("start", "none")
 
-    def __init__(
-        self,
-        per_row: int = 100,
-        *,
-        identity: str = "start",
-        rate: float = 1.0,
-        margin: float = 0.2,
-        n_epochs: int | None = None,
-        tune: bool = False,
-        seed: int = 0,
-        threads: int | None = None,
-    ) -> None:
-        super().__init__(
-            identity=identity, rate=rate, margin=margin, n_epochs=n_epochs, tune=tune, seed=seed, threads=threads
-        )
+    def __init__(self, per_row: int = 100, **training: Any) -> None:
+        super().__init__(**training)
         self.per_row = per_row
 
     def _check_params(self, queries: Features, items: Features) -> None:

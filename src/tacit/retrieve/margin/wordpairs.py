@@ -10,86 +10,58 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from typing import ClassVar
+from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.core import Features, Links, StoreError, TacitError, check_choice, check_number
-from tacit.retrieve.base import CollectionRanker
+from tacit.core import Features, StoreError, TacitError, check_choice
 from tacit.retrieve.explanation import Term, difference, sparse_row
 from tacit.retrieve.factors import ItemFactors, append_rows, make_factors
-from tacit.retrieve.margin.tasks import TrainingTask, make_task
-from tacit.retrieve.margin.training import block_for, choose_rate_and_margin, epochs_for, n_drawn_for, run_epochs
+from tacit.retrieve.margin.base import SgdRanker
+from tacit.retrieve.margin.tasks import TrainingTask
 from tacit.retrieve.margin.wordpair_sgd import PairSettings, PairWeights, WordPairTrainer
+from tacit.retrieve.training import run_epochs
 
-MARGINS = (0.1, 0.2, 0.4)
 
+class WordPairRanker(SgdRanker):
+    """What all forms of word-pair rankers share.
 
-class WordPairRanker(CollectionRanker):
-    """What all forms share; `identity` says what becomes of the words that query and item have in common.
-
-    rate, margin: of the SGD; `tune` chooses them on validation (a third of the epochs each, rates around `rate`).
-    n_epochs: None = 8, more for small training sets. Learned: epochs_, one dict of loss and validation measures
-    for each epoch; the weights are those of the best epoch.
+    Parameters
+    ----------
+    identity : str, default="start"
+        Weight of the words that query and item share; each form says what it offers.
+    rate : float, default=1.0
+        First learning rate; it falls linearly to 0.
+    margin : float, default=0.2
+        A relevant item should score higher than others by this much.
+    **training
+        Training parameters: n_epochs, tune, n_drawn, n_hardest, max_positives, seed, threads.
     """
 
     identities: ClassVar[tuple[str, ...]] = ()
-    needs_pairs: ClassVar[bool] = True
     by_word_pairs: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        *,
-        identity: str = "start",
-        rate: float = 1.0,
-        margin: float = 0.2,
-        n_epochs: int | None = None,
-        tune: bool = False,
-        seed: int = 0,
-        threads: int | None = None,
-    ) -> None:
-        self.identity, self.rate, self.margin, self.n_epochs = identity, rate, margin, n_epochs
-        self.tune, self.seed, self.threads = tune, seed, threads
-
-    def _fit(
-        self, queries: Features, items: Features, pairs: Links | np.ndarray | None, validation: Links | None
-    ) -> None:
-        self._check_params(queries, items)
-        task = make_task(pairs, validation, queries, items, self._queries_are_items, self.seed)
-        self.items_, rows = sp.csr_array(items), sp.csr_array(queries)
-        n_epochs = self.n_epochs or epochs_for(task.n_visits)
-        self.rate_, self.margin_ = float(self.rate), float(self.margin)
-        if self.tune:
-            self._tune(rows, task, max(2, n_epochs // 3))
-        self._train(rows, task, n_epochs)
+    def __init__(self, *, identity: str = "start", rate: float = 1.0, margin: float = 0.2, **training: Any) -> None:
+        super().__init__(rate=rate, margin=margin, **training)
+        self.identity = identity
 
     def _check_params(self, queries: Features, items: Features) -> None:
+        super()._check_params(queries, items)
         check_choice("identity", self.identity, self.identities)
-        check_number("seed", self.seed, low=0, whole=True)
-        for name in ("rate", "margin"):
-            check_number(name, getattr(self, name), low=0, open_low=True)
-        if self.n_epochs is not None:
-            check_number("n_epochs", self.n_epochs, low=1, whole=True)
         if self.identity != "none" and queries.shape[1] != items.shape[1]:
             raise TacitError(
                 f"queries have {queries.shape[1]} features and items {items.shape[1]}: two dictionaries; "
                 'want one for both, or identity="none"'
             )
 
-    def _tune(self, rows: sp.csr_array, task: TrainingTask, n_epochs: int) -> None:
-        def value(rate: float, margin: float) -> float:
-            self.rate_, self.margin_ = rate, margin
-            self._train(rows, task, n_epochs)
-            return max(epoch[task.target] for epoch in self.epochs_)
-
-        rates = [factor * self.rate for factor in (0.5, 1.0, 2.0)]
-        self.rate_, self.margin_ = choose_rate_and_margin(value, rates, MARGINS, self.margin)
+    def _training_data(self, queries: Features, items: Features) -> sp.csr_array:
+        return sp.csr_array(queries)
 
     def _train(self, rows: sp.csr_array, task: TrainingTask, n_epochs: int) -> None:
-        """Learn the weights from their start."""
         rng = np.random.default_rng(self.seed)
-        self.epochs_: list[dict[str, float]] = []
+        self.epochs_ = []
         _, self.rate_ = self._run(self._first_weights, rows, task, rng, self.rate_, n_epochs)
 
     def _run(
@@ -103,9 +75,7 @@ class WordPairRanker(CollectionRanker):
     ) -> tuple[PairWeights, float]:
         """Train weights and become the ranker of their best epoch; return them, and the rate if it had to be halved."""
         settings = PairSettings(
-            block=block_for(task.n_visits),
-            n_drawn=n_drawn_for(self.items_.shape[0]),
-            margin=self.margin_,
+            **self._block_settings(task),
             learn_alpha=self.identity == "learned",
             bar_diagonal=self.identity == "barred",
         )
@@ -116,7 +86,9 @@ class WordPairRanker(CollectionRanker):
             self._keep(trainer.weights, trainer.alpha)
             return task.measure(self)
 
-        history, n_before = run_epochs(trainer, trainer, task, measure, rng, rate, n_epochs), len(self.epochs_)
+        with trainer.running():
+            epoch, n_before = partial(task.epoch, trainer, rng), len(self.epochs_)
+            history = run_epochs(trainer, epoch, measure, task.target, rate, n_epochs)
         self.epochs_ += [epoch | {"epoch": n_before + epoch["epoch"]} for epoch in history.epochs]
         self.best_epoch_ = n_before + history.best_epoch
         self._keep(trainer.weights, trainer.alpha)
@@ -130,26 +102,48 @@ class WordPairRanker(CollectionRanker):
     def _keep(self, weights: PairWeights, alpha: float) -> None:
         """Make the ranker that these weights mean, without copying them."""
 
+    @property
+    @abstractmethod
+    def _n_known(self) -> tuple[int, int]:
+        """Query words and item words that W has rows and columns for; words added later have none."""
+
+    @property
+    def _identity_weight(self) -> float:
+        """Weight of a shared word that W does not know."""
+        return 1.0 if self.identity == "start" else 0.0
+
     @abstractmethod
     def _products(self, rows: sp.csr_array) -> sp.csr_array:
-        """x'W + alpha x for some queries."""
+        """x'W + alpha x for some queries, over the words that W knows."""
 
     @abstractmethod
     def _weights_of(self, words: np.ndarray, item_words: np.ndarray) -> np.ndarray:
-        """W + alpha I for some words of each side, float64."""
+        """W + alpha I for some words of each side that W knows, float64."""
 
     def _make_item_factors(self) -> Sequence[ItemFactors]:
         return [make_factors(self.items_)]
 
     def _query_factors(self, queries: Features) -> Sequence[Features]:
-        return [self._products(sp.csr_array(queries))]
+        rows, (n_words, n_item_words) = sp.csr_array(queries), self._n_known
+        if n_item_words == self.items_.shape[1]:
+            return [self._products(sp.csr_array(rows[:, :n_words]))]
+        # Columns of words that were added are words of both sides, or of the items alone.
+        added = sp.csr_array((rows.shape[0], self.items_.shape[1] - n_item_words), dtype=np.float32)
+        if self._identity_weight:
+            added = np.float32(self._identity_weight) * rows[:, n_words:]
+        return [sp.csr_array(sp.hstack([self._products(sp.csr_array(rows[:, :n_words])), added], format="csr"))]
 
     def _terms(self, query: Features, a: int, b: int | None) -> list[Term]:
         (words, values), item = sparse_row(query), difference(self.items_, a, b)
-        others = np.flatnonzero(item)
-        joined = self._weights_of(words, others) * values[:, None] * item[others][None, :]
+        n_words, n_item_words = self._n_known
+        known, others = words < n_words, np.flatnonzero(item[:n_item_words])
+        joined = self._weights_of(words[known], others) * values[known][:, None] * item[others][None, :]
         found = zip(*np.nonzero(joined), strict=True)
-        return [self._term(int(words[s]), int(others[t]), float(joined[s, t])) for s, t in found]
+        terms = [self._term(int(words[known][s]), int(others[t]), float(joined[s, t])) for s, t in found]
+        if self._identity_weight:
+            added = values[~known] * self._identity_weight * item[words[~known]]
+            terms += [Term("word", int(w), int(w), float(v)) for w, v in zip(words[~known], added, strict=True) if v]
+        return terms
 
     def _term(self, word: int, item_word: int, value: float) -> Term:
         is_shared = self.identity != "none" and word == item_word  # two dictionaries may share numbers, not words
@@ -162,6 +156,12 @@ class WordPairRanker(CollectionRanker):
             raise StoreError("items are a dense matrix, want a sparse one")
         if self.identity != "none" and self.items_.shape[1] != self.n_features_:
             raise StoreError(f"items have {self.items_.shape[1]} features, want {self.n_features_} as queries")
+        n_words, n_item_words = self._n_known
+        if not self._fits(n_words, self.n_features_) or not self._fits(n_item_words, self.items_.shape[1]):
+            raise StoreError(
+                f"the weights are for {n_words} and {n_item_words} words, want {self.n_features_} "
+                f"and {self.items_.shape[1]}"
+            )
 
     def check_new_items(self) -> None:
         """Any item can be added."""
