@@ -1,0 +1,142 @@
+"""`tacit advise`: find the best system for your data, and prove it by cross-validation
+
+CORPUS with --queries and --qrels, or one file of judged feature lists (LETOR). The baseline is BM25 on stems, or the
+best single feature of the lists.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+from tacit.app.options import add_json, add_seed, add_threads
+from tacit.app.tables import print_table
+
+if TYPE_CHECKING:
+    from tacit.judge.advise import Advice
+
+EXAMPLES = """examples:
+  tacit advise docs.jsonl --queries queries.jsonl --qrels qrels.txt
+  tacit advise docs.jsonl --queries queries.jsonl --qrels qrels.txt --save my.model --report advice.html
+  tacit advise lists.txt.gz --json"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of `tacit advise`."""
+    parser.add_argument("corpus", help="documents as in `tacit fit`, or judged feature lists (LETOR)")
+    parser.add_argument("--queries", metavar="F", help="queries: jsonl or TSV")
+    parser.add_argument("--qrels", metavar="F", help="judgments of the queries: TREC or BEIR form")
+    parser.add_argument("--links", metavar="F", help="links between documents: source<TAB>target[<TAB>weight]")
+    parser.add_argument("--measure", default="nDCG@10", metavar="M", help="what is claimed (default nDCG@10)")
+    parser.add_argument("--minutes", type=float, default=15.0, metavar="M", help="budget of time (default 15)")
+    parser.add_argument("--language", default="en", help="language of documents and queries (default en)")
+    parser.add_argument(
+        "--group", metavar="FIELD", help="field of the queries that names their group, kept in one fold"
+    )
+    parser.add_argument(
+        "--sequential", action="store_true", help="claims stay valid if you ask again as you judge more"
+    )
+    parser.add_argument("--skip-unknown", action="store_true", help="leave out judgments and links of unknown ids")
+    parser.add_argument("--save", metavar="MODEL", help="fit the recommended system on everything, and save it")
+    parser.add_argument("--report", metavar="FILE", help="write an HTML report with the learning curve")
+    add_seed(parser)
+    add_threads(parser)
+    add_json(parser)
+
+
+def run(args: argparse.Namespace, out: TextIO) -> int:
+    """Read, cross-validate, tell."""
+    from tacit.judge.advise.report import to_html
+
+    _check_use(args)
+    data = _read(args)
+    advice = _advise(args, data)
+    if args.json:
+        out.write(json.dumps(advice.to_json()) + "\n")
+    else:
+        _show(advice, out)
+    if args.report:
+        from tacit.data import open_output
+
+        with open_output(args.report) as file:
+            file.write(to_html(advice, f"tacit advise {Path(args.corpus).name}"))
+    if args.save:
+        _save(args, advice, data)
+    return 0
+
+
+def _check_use(args: argparse.Namespace) -> None:
+    from tacit.core import UsageError
+    from tacit.store import check_destination
+
+    if (args.queries is None) != (args.qrels is None):
+        raise UsageError("--queries and --qrels go together: texts of queries, and which documents they want")
+    if args.queries is None and (args.links or args.group or args.save):
+        option = "links" if args.links else "group" if args.group else "save"
+        raise UsageError(f"--{option} needs a collection with --queries and --qrels")
+    if args.save:
+        check_destination(args.save)
+
+
+def _read(args: argparse.Namespace) -> dict[str, Any]:
+    from tacit.data import check_known, read_collection, read_letor, read_links, read_qrels, read_queries
+
+    if args.queries is None:
+        return {"data": read_letor(args.corpus)}
+    documents, queries = read_collection(args.corpus), read_queries(args.queries)
+    qrels = check_known(read_qrels(args.qrels), queries, documents, skip_unknown=args.skip_unknown, path=args.qrels)
+    links = read_links(args.links, documents, skip_unknown=args.skip_unknown) if args.links else None
+    found = {"data": documents, "queries": queries, "qrels": qrels, "links": links, "language": args.language}
+    return found | {"groups": _groups(args.group, queries)}
+
+
+def _groups(field: str | None, queries: Any) -> list[object] | None:
+    from tacit.core import UsageError
+
+    if field is None:
+        return None
+    if field not in queries.extras:
+        raise UsageError(f"the queries have no field {field!r}, want one of {', '.join(queries.extras) or 'none'}")
+    return list(queries.extras[field])
+
+
+def _advise(args: argparse.Namespace, data: dict[str, Any]) -> Advice:
+    from tacit.judge.advise import advise
+
+    def progress(message: str) -> None:
+        if sys.stderr.isatty():
+            sys.stderr.write(f"\r\033[K{message}")
+            sys.stderr.flush()
+
+    options = {"measure": args.measure, "minutes": args.minutes, "sequential": args.sequential}
+    try:
+        return advise(**data, **options, seed=args.seed, threads=args.threads, progress=progress)
+    finally:
+        if sys.stderr.isatty():
+            sys.stderr.write("\r\033[K")
+
+
+def _show(advice: Advice, out: TextIO) -> None:
+    from tacit.judge.advise.report import table_rows
+
+    print_table(*table_rows(advice), out)
+    out.write(f"\n{advice.measure} by the number of judged queries:\n\n")
+    points = [
+        [f"{p['queries']}", f"{p['mean']:.3f}", f"{p['interval'][0]:.3f} to {p['interval'][1]:.3f}"]
+        for p in advice.curve
+    ]
+    print_table(["queries", "mean", "95 % interval"], points, out)
+    out.write(f"\n{advice.text}\n")
+
+
+def _save(args: argparse.Namespace, advice: Advice, data: dict[str, Any]) -> None:
+    from tacit.judge.advise import fit_recommended
+
+    searcher = fit_recommended(
+        advice, data["data"], data["queries"], data["qrels"], links=data["links"], language=args.language
+    )
+    searcher.save(args.save)
+    sys.stderr.write(f"{advice.system} fitted on everything; saved in {args.save}\n")

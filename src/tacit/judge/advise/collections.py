@@ -1,0 +1,123 @@
+"""Candidates that rank a collection of documents for typed queries."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tacit.core import Collection, Judgments, Links, TacitError
+from tacit.data import judged_pairs
+from tacit.features import TextVectorizer
+from tacit.metrics import evaluate
+from tacit.retrieve import get_method
+
+DEPTH = 1000  # documents of a query that are measured
+
+
+@dataclass
+class CollectionTask:
+    """Documents, judged queries, and what is measured.
+
+    Parameters
+    ----------
+    documents : Collection
+        What is searched.
+    queries : Collection
+        Judged queries only, in the order in which the procedure numbers them.
+    judgments : Judgments
+        Their judgments.
+    measures : sequence of str
+        Measures.
+    links : Links or None, default=None
+        Links between documents.
+    language : str, default="en"
+        Language of documents and queries.
+    words : int or None, default=30000
+        Size of the vocabulary.
+    threads : int or None, default=None
+        Threads; None: all cores.
+    """
+
+    documents: Collection
+    queries: Collection
+    judgments: Judgments
+    measures: Sequence[str]
+    links: Links | None = None
+    language: str = "en"
+    words: int | None = 30_000
+    threads: int | None = None
+    seed: int = 0
+    _rows: dict[tuple[bool, str], tuple[Any, Any]] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls, documents: Collection, queries: Collection, judgments: Judgments, measures: Sequence[str], **options: Any
+    ) -> CollectionTask:
+        """The task of those queries that have a relevant document."""
+        grades = judgments.to_dict()
+        judged = [query for query in queries.ids if any(grade >= 1 for grade in grades.get(query, {}).values())]
+        if len(judged) < 2:
+            raise TacitError(f"{len(judged)} of {len(queries)} queries have a relevant document, want at least 2")
+        kept = queries.take([queries.row_of[query] for query in judged])
+        return cls(
+            documents, kept, Judgments.from_dict({query: grades[query] for query in judged}), measures, **options
+        )
+
+    @property
+    def has_zeros(self) -> bool:
+        """Whether some documents are judged not relevant, so that judged-only measures mean something."""
+        return bool((self.judgments.grade < 1).any())
+
+    def rows(self, stem: bool, features: str) -> tuple[Any, Any]:
+        """Rows of queries and of documents as a ranker reads them; texts are read once for each kind of words."""
+        if (stem, features) not in self._rows:
+            vectorizer = TextVectorizer(words=self.words, language=self.language, stem=stem)
+            items = vectorizer.fit_counts(self.documents.full_texts())
+            queries = vectorizer.counts(self.queries.full_texts())
+            self._rows[stem, "counts"] = queries, items
+            self._rows[stem, "tfidf"] = vectorizer.tfidf(queries), vectorizer.tfidf(items)
+        return self._rows[stem, features]
+
+    def pairs(self, train: np.ndarray) -> Links:
+        """Relevant pairs of some queries, by rows of all queries."""
+        every = judged_pairs(self.judgments, self.queries, self.documents, skip_unknown=True)
+        return every.take(np.isin(every.sources, train))
+
+    def measure(self, ranker: Any, queries: Any, test: np.ndarray) -> dict[str, np.ndarray]:
+        """Values of a fitted ranker on some queries."""
+        ids = [self.queries.ids[query] for query in test]
+        run = ranker.rank(queries[test], DEPTH, threads=self.threads).to_run(ids, self.documents.ids)
+        grades = self.judgments.to_dict()
+        judged = Judgments.from_dict({query: grades[query] for query in ids})
+        return evaluate(judged, run, list(self.measures)).values
+
+
+@dataclass
+class CollectionCandidate:
+    """A method with its parameters, on a task.
+
+    `learns` False: the method is fitted without judgments, once; with `links`, on these.
+    """
+
+    name: str
+    task: CollectionTask
+    method: str
+    learns: bool = False
+    stem: bool = True
+    links: Links | None = None
+    params: dict[str, Any] = field(default_factory=dict)
+    _fitted: Any = None
+
+    def values(self, train: np.ndarray, test: np.ndarray) -> dict[str, np.ndarray]:
+        """Fit on the judgments of some queries, measure on others."""
+        ranker = get_method(self.method).offer(**{"seed": self.task.seed, "threads": self.task.threads} | self.params)
+        queries, items = self.task.rows(self.stem, ranker.features)
+        if not self.learns:
+            if self._fitted is None:
+                self._fitted = ranker.fit(None, items, self.links)
+            return self.task.measure(self._fitted, queries, test)
+        ranker.fit(queries, items, self.task.pairs(train), queries_are_items=False)
+        return self.task.measure(ranker, queries, test)

@@ -1,0 +1,132 @@
+"""Cross-validation of systems, and of the choice among them.
+
+What is tested is the whole procedure: choose a system by the judged queries of the training part, fit it there, and
+answer the queries of the test part, whose judgments nothing has seen. Choosing among many systems therefore makes no
+claim easier.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from tacit.judge.advise.folds import make_folds
+
+
+class Candidate(Protocol):
+    """A system that can be chosen.
+
+    `learns` says whether it learns from judged queries. `values` fits it on the judgments of some queries and gives
+    the values of measures on others: one array for each measure.
+    """
+
+    name: str
+    learns: bool
+
+    def values(self, train: np.ndarray, test: np.ndarray) -> dict[str, np.ndarray]:
+        """Values by measure, one for each test query."""
+        ...
+
+
+@dataclass
+class CrossValidation:
+    """Values of candidates on queries that they have not learned from.
+
+    Parameters
+    ----------
+    candidates : sequence of Candidate
+        Systems; the first is the baseline.
+    n_queries : int
+        Number of judged queries.
+    measure : str
+        Measure that systems are chosen by.
+    n_folds, n_inner : int
+        Folds of the test, and folds within a training part by which a system is chosen.
+    seed : int
+        Random seed of the folds.
+    groups : sequence or None
+        Group of each query; see `make_folds`.
+    progress : callable
+        Told the number of fits done and to be done.
+    """
+
+    candidates: Sequence[Candidate]
+    n_queries: int
+    measure: str
+    n_folds: int = 5
+    n_inner: int = 3
+    seed: int = 0
+    groups: Sequence[object] | None = None
+    progress: Callable[[str], None] = field(default=lambda message: None)
+
+    def __post_init__(self) -> None:
+        self.fold_of = make_folds(self.n_queries, self.n_folds, self.seed, self.groups)
+        self._fixed: dict[str, dict[str, np.ndarray]] = {}
+
+    def values(self, candidate: Candidate, n_judged: int | None = None) -> dict[str, np.ndarray]:
+        """Values of one candidate on all queries, each fitted without the query's fold.
+
+        `n_judged` limits the judged queries of each training part, for learning curves.
+        """
+        if not candidate.learns:
+            return self._values_of_fixed(candidate)
+        parts = []
+        for fold in range(self.n_folds):
+            train, test = self._split(fold)
+            if n_judged is not None:
+                train = np.sort(np.random.default_rng([self.seed, fold]).permutation(train)[:n_judged])
+            parts.append((test, candidate.values(train, test)))
+            self.progress(f"{candidate.name}: fold {fold + 1} of {self.n_folds}")
+        return _join(parts, self.n_queries)
+
+    def chosen(self) -> tuple[dict[str, np.ndarray], list[str]]:
+        """Values of the procedure on all queries, and the candidate that each fold chose."""
+        parts, names = [], []
+        for fold in range(self.n_folds):
+            train, test = self._split(fold)
+            best = self.choose(train, fold)
+            names.append(best.name)
+            found = self._values_of_fixed(best) if not best.learns else None
+            parts.append((test, best.values(train, test) if found is None else {m: v[test] for m, v in found.items()}))
+        return _join(parts, self.n_queries), names
+
+    def choose(self, train: np.ndarray, salt: int = -1) -> Candidate:
+        """The candidate with the best mean over some queries, each fitted without the query; of equals the first."""
+        means = [float(self._inner_values(candidate, train, salt).mean()) for candidate in self.candidates]
+        return self.candidates[int(np.argmax(means))]
+
+    def _inner_values(self, candidate: Candidate, train: np.ndarray, salt: int) -> np.ndarray:
+        if not candidate.learns:
+            return self._values_of_fixed(candidate)[self.measure][train]
+        groups = None if self.groups is None else [self.groups[query] for query in train]
+        n_groups = len(train) if groups is None else len(set(groups))
+        inner = make_folds(len(train), min(self.n_inner, n_groups), self.seed + 1 + salt, groups)
+        found = np.empty(len(train))
+        for fold in range(int(inner.max()) + 1):
+            held = inner == fold
+            found[held] = candidate.values(train[~held], train[held])[self.measure]
+        self.progress(f"{candidate.name}: choice for fold {salt + 1}")
+        return found
+
+    def _values_of_fixed(self, candidate: Candidate) -> dict[str, np.ndarray]:
+        """Values of a system that learns from no judgment: computed once for all queries."""
+        if candidate.name not in self._fixed:
+            nobody, everybody = np.empty(0, np.int64), np.arange(self.n_queries)
+            self._fixed[candidate.name] = candidate.values(nobody, everybody)
+            self.progress(candidate.name)
+        return self._fixed[candidate.name]
+
+    def _split(self, fold: int) -> tuple[np.ndarray, np.ndarray]:
+        return np.flatnonzero(self.fold_of != fold), np.flatnonzero(self.fold_of == fold)
+
+
+def _join(parts: Sequence[tuple[np.ndarray, dict[str, np.ndarray]]], n_queries: int) -> dict[str, np.ndarray]:
+    """Values of the folds in the order of queries."""
+    joined = {measure: np.empty(n_queries) for measure in parts[0][1]}
+    for test, values in parts:
+        for measure, found in values.items():
+            joined[measure][test] = found
+    return joined

@@ -1,0 +1,118 @@
+"""From values by query to a verdict: the gain, its interval, p, and what may be claimed.
+
+A gain is claimed only if p < .05, two-sided, and its interval lies above 0. Where unjudged documents could explain the
+gain, the judged-only form of the measure must show it too.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from tacit.metrics import compare, parse_measure
+from tacit.metrics.sequences import confidence_sequence
+
+LEVEL = 0.95
+P_CLAIM = 0.05
+FEWEST_QUERIES = 10  # below, a t interval of skewed differences is too short
+POWER = 0.8
+
+
+@dataclass(frozen=True)
+class Gain:
+    """Mean difference of two systems over queries.
+
+    `help` says whether the gain may be claimed; `reason` why not, where it may not.
+    """
+
+    help: bool
+    gain: float
+    interval: tuple[float, float]
+    p: float
+    reason: str = ""
+
+    def to_json(self) -> dict[str, object]:
+        """The gain as `advise --json` prints it."""
+        return asdict(self) | {"interval": list(self.interval)}
+
+
+def gain_of(baseline: np.ndarray, other: np.ndarray, *, sequential: bool = False, seed: int = 0) -> Gain:
+    """The gain of one system over another, by values on the same queries.
+
+    With `sequential`, interval and claim stay valid if one looks again after every few judgments; p is then that of
+    the fixed sample, and decides nothing.
+
+    Examples
+    --------
+    >>> values = np.linspace(0, 1, 40)
+    >>> gain_of(values, np.minimum(values + 0.1, 1)).help, gain_of(values, values).help
+    (True, False)
+    """
+    differences = other - baseline
+    tests = compare(baseline, other, seed=seed)
+    p = max(tests.t, tests.randomization)
+    if sequential:
+        lower, upper = confidence_sequence(differences, -1.0, 1.0, LEVEL)
+        interval = float(lower[-1]), float(upper[-1])
+        shown = interval[0] > 0
+    else:
+        interval = t_interval(differences)
+        shown = p < P_CLAIM and interval[0] > 0
+    reason = "" if shown else "cannot be told from noise"
+    if not sequential and len(differences) < FEWEST_QUERIES:
+        shown, reason = False, f"fewer than {FEWEST_QUERIES} judged queries"
+    return Gain(shown, float(differences.mean()), interval, float(p), reason)
+
+
+def t_interval(values: np.ndarray, level: float = LEVEL) -> tuple[float, float]:
+    """Interval of the mean by Student's t; from minus to plus infinity for a single value."""
+    from scipy.stats import t
+
+    n, mean = len(values), float(values.mean())
+    if n < 2:
+        return -math.inf, math.inf
+    half = float(t.ppf((1 + level) / 2, n - 1)) * float(values.std(ddof=1)) / math.sqrt(n)
+    return mean - half, mean + half
+
+
+def queries_needed(differences: np.ndarray, gain: float) -> int:
+    """Number of judged queries at which a gain of this size would be shown, with a probability of 80 %."""
+    from scipy.stats import norm
+
+    wanted = norm.ppf(1 - P_CLAIM / 2) + norm.ppf(POWER)
+    spread = float(differences.std(ddof=1)) if len(differences) > 1 else 0.0
+    return math.ceil((wanted * spread / gain) ** 2) if gain > 0 else 0
+
+
+def judged_only(measure: str) -> str:
+    """The form of a measure in which unjudged documents are left out.
+
+    >>> judged_only("nDCG@10")
+    'nDCG-judged@10'
+    """
+    found = parse_measure(measure)
+    return str(type(found)(found.name, found.cutoff, found.rel, judged_only=True))
+
+
+def guard_against_pool(gain: Gain, judged_gain: Gain, more_judged: float) -> Gain:
+    """Withhold a claim that a difference of judged documents could explain.
+
+    Parameters
+    ----------
+    gain : Gain
+        Gain by the plain measure, in which an unjudged document counts as not relevant.
+    judged_gain : Gain
+        Gain by the judged-only form.
+    more_judged : float
+        Judged@10 of the recommended system less that of the baseline. At or below 0 the plain measure is on the
+        safe side; above it, judged_gain must be a gain too.
+    """
+    if gain.help and more_judged > 0 and not judged_gain.help:
+        reason = (
+            f"more of its first ten answers are judged (+{more_judged:.2f}), "
+            "and on judged documents alone the gain cannot be told from noise"
+        )
+        return Gain(False, gain.gain, gain.interval, gain.p, reason)
+    return gain

@@ -1,0 +1,135 @@
+"""Nested cross-validation: nothing that is chosen or learned has seen the query it is measured on."""
+
+import numpy as np
+import pytest
+
+from tacit.core import TacitError
+from tacit.judge.advise.advice import make_advice
+from tacit.judge.advise.folds import make_folds
+from tacit.judge.advise.procedure import CrossValidation
+from tacit.judge.advise.verdict import gain_of
+
+
+class Fixed:
+    """A system with known values by query."""
+
+    learns = False
+
+    def __init__(self, name, values):
+        self.name, self.table = name, np.asarray(values, float)
+
+    def values(self, train, test):
+        return {"AP": self.table[test], "Judged@10": np.ones(len(test)), "AP-judged": self.table[test]}
+
+
+class Learned(Fixed):
+    """A system whose values grow with the number of training queries, and which must never be tested on these."""
+
+    learns = True
+
+    def __init__(self, name, values, slope=0.0):
+        super().__init__(name, values)
+        self.slope, self.seen = slope, []
+
+    def values(self, train, test):
+        assert not set(train.tolist()) & set(test.tolist())
+        self.seen.append((tuple(train.tolist()), tuple(test.tolist())))
+        found = np.minimum(self.table[test] + self.slope * len(train), 1)
+        return {"AP": found, "Judged@10": np.ones(len(test)), "AP-judged": found}
+
+
+def test_folds_are_even_and_keep_groups_together():
+    fold_of = make_folds(23, 5, seed=1)
+    assert sorted(np.bincount(fold_of).tolist()) == [4, 4, 5, 5, 5]
+    groups = ["a"] * 6 + ["b"] * 3 + list(range(14))
+    fold_of = make_folds(23, 5, seed=1, groups=groups)
+    assert len(set(fold_of[:6])) == 1
+    assert len(set(fold_of[6:9])) == 1
+    assert np.bincount(fold_of).max() <= 6
+    with pytest.raises(TacitError, match="cannot be cut into 5 folds"):
+        make_folds(8, 5, seed=0, groups=["a"] * 6 + ["b", "c"])
+
+
+def test_every_query_is_measured_once_and_never_learned_from():
+    learned = Learned("learned", np.zeros(20), slope=0.01)
+    validation = CrossValidation([Fixed("base", np.zeros(20)), learned], 20, "AP")
+    values = validation.values(learned)["AP"]
+    assert values == pytest.approx(np.full(20, 0.16))  # 16 training queries each
+    tested = [query for _, test in learned.seen for query in test]
+    assert sorted(tested) == list(range(20))
+
+
+def test_the_choice_is_made_without_the_test_fold():
+    rng = np.random.default_rng(0)
+    candidates = [Fixed(str(n), rng.random(30)) for n in range(6)]
+    validation = CrossValidation(candidates, 30, "AP")
+    values, names = validation.chosen()
+    for fold, name in enumerate(names):
+        train, test = np.flatnonzero(validation.fold_of != fold), np.flatnonzero(validation.fold_of == fold)
+        best = max(candidates, key=lambda candidate: candidate.table[train].mean())
+        assert name == best.name
+        assert np.array_equal(values["AP"][test], best.table[test])
+
+
+def advice_of(base, free, learned, **more):
+    candidates = [Fixed("bm25", base), free, learned]
+    options = {"n_queries": len(base), "measure": "AP", "has_zeros": False} | more
+    return make_advice(candidates, label_free=free, learned=learned, **options)
+
+
+def test_a_clear_gain_is_claimed_and_a_gain_of_labels_is_a_claim_of_its_own():
+    rng = np.random.default_rng(1)
+    base = rng.uniform(0.1, 0.5, 60)
+    free = Fixed("blend", base + 0.05 + rng.normal(0, 0.02, 60))
+    found = advice_of(base, free, Learned("learned", free.table))
+    assert (found.recommended.help, found.labels.help) == (True, False)
+    assert found.recommended.gain == pytest.approx(0.05, abs=0.02)
+    assert found.text.startswith("Use blend: AP +0.0")
+    assert "add nothing that can be told from noise" in found.text
+    better = advice_of(base, free, Learned("learned", free.table, slope=0.002))
+    assert better.labels.help
+    assert (better.system, better.labels.gain) == ("learned", pytest.approx(0.096))
+    assert "Learning helps: your 60 judged queries add" in better.text
+    assert [point["queries"] for point in better.curve] == [0, 5, 10, 20, 40, 48]
+    assert np.diff([point["mean"] for point in better.curve]).min() > 0
+
+
+def test_few_queries_make_no_claim():
+    base = np.linspace(0.1, 0.5, 6)
+    found = advice_of(base, Fixed("blend", base + 0.3), Learned("learned", base + 0.3))
+    assert not found.recommended.help
+    assert "fewer than 10 judged queries" in found.text
+
+
+def test_noise_is_hardly_ever_claimed():
+    rng, n_claims = np.random.default_rng(2), 0
+    for _ in range(200):
+        tables = rng.beta(1, 3, (6, 40))
+        systems = [Fixed(str(n), table) for n, table in enumerate(tables)]
+        validation = CrossValidation(systems, 40, "AP", seed=int(rng.integers(1000)))
+        n_claims += gain_of(tables[0], validation.chosen()[0]["AP"]).help
+    assert n_claims <= 13  # 5 % of 200, and two standard deviations of chance
+
+
+class Pooled(Fixed):
+    """A system of which more answers are judged than of the baseline."""
+
+    def values(self, train, test):
+        found = super().values(train, test)
+        return found | {"Judged@10": np.full(len(test), 1.0), "AP-judged": np.full(len(test), 0.3)}
+
+
+def test_a_gain_that_more_judged_answers_could_explain_is_not_claimed():
+    base = np.full(40, 0.3)
+
+    class Base(Fixed):
+        def values(self, train, test):
+            return super().values(train, test) | {"Judged@10": np.full(len(test), 0.5)}
+
+    free = Pooled("blend", base + 0.1)
+    candidates = [Base("bm25", base), free]
+    options = {"label_free": free, "learned": free, "n_queries": 40, "measure": "AP"}
+    assert make_advice(candidates, has_zeros=False, **options).recommended.help
+    held_back = make_advice(candidates, has_zeros=True, **options).recommended
+    assert not held_back.help
+    assert "more of its first ten answers are judged (+0.50)" in held_back.reason
