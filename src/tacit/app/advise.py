@@ -33,12 +33,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--measure", default="nDCG@10", metavar="M", help="what is claimed (default nDCG@10)")
     parser.add_argument("--minutes", type=float, default=15.0, metavar="M", help="budget of time (default 15)")
     parser.add_argument("--language", default="en", help="language of documents and queries (default en)")
-    parser.add_argument(
-        "--group", metavar="FIELD", help="field of the queries that names their group, kept in one fold"
-    )
-    parser.add_argument(
-        "--sequential", action="store_true", help="claims stay valid if you ask again as you judge more"
-    )
+    parser.add_argument("--group", metavar="FIELD", help="field of the queries with their group, kept in one fold")
+    parser.add_argument("--sequential", action="store_true", help="claims stay valid if you ask again and again")
     parser.add_argument("--skip-unknown", action="store_true", help="leave out judgments and links of unknown ids")
     parser.add_argument("--save", metavar="MODEL", help="fit the recommended system on everything, and save it")
     parser.add_argument("--report", metavar="FILE", help="write an HTML report with the learning curve")
@@ -125,8 +121,8 @@ def _show(advice: Advice, out: TextIO) -> None:
     print_table(*table_rows(advice), out)
     out.write(f"\n{advice.measure} by the number of judged queries:\n\n")
     points = [
-        [f"{p['queries']}", f"{p['mean']:.3f}", f"{p['interval'][0]:.3f} to {p['interval'][1]:.3f}"]
-        for p in advice.curve
+        [str(point["queries"]), f"{point['mean']:.3f}", "{:.3f} to {:.3f}".format(*point["interval"])]
+        for point in advice.curve
     ]
     print_table(["queries", "mean", "95 % interval"], points, out)
     out.write(f"\n{advice.text}\n")

@@ -196,7 +196,9 @@ def in_words(
     """The verdict as a paragraph."""
     low, high = recommended.interval
     gain = f"{measure} {recommended.gain:+.3f} (95 % interval {low:+.3f} to {high:+.3f}) over {baseline}"
-    if recommended.help:
+    if system == baseline:
+        first = f"Use {baseline}: no other system was better on the judged queries."
+    elif recommended.help:
         first = f"Use {system}: {gain}."
     elif recommended.reason:
         first = f"No system is shown to be better than {baseline}: {system} has {gain}, but {recommended.reason}."

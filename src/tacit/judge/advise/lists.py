@@ -48,7 +48,8 @@ class ListCandidate:
         """Fit on some lists, measure on others."""
         lists = self.task.lists
         ranker = get_method(self.name).offer(**{"seed": self.task.seed, "threads": self.task.threads} | self.params)
-        ranker.fit(lists.take(train))
+        known = lists.take(train)
+        ranker.fit(known.X, known.y, known.qid)
         held = lists.take(test)
         return self.task.measure(held, ranker.predict(held.X, held.qid))
 

@@ -11,7 +11,8 @@ STYLE = """
 :root { color-scheme: light dark; --line: #d0d7de; --accent: #1c5d99; }
 @media (prefers-color-scheme: dark) { :root { --line: #3a424b; --accent: #6fb1ea; } }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
-table { border-collapse: collapse; } th, td { padding: .3rem .8rem .3rem 0; border-bottom: 1px solid var(--line); text-align: right; }
+table { border-collapse: collapse; }
+th, td { padding: .3rem .8rem .3rem 0; border-bottom: 1px solid var(--line); text-align: right; }
 th:first-child, td:first-child { text-align: left; }
 .verdict { border-left: 4px solid var(--accent); padding: .5rem 1rem; font-size: 1.1rem; }
 svg { max-width: 100%; height: auto; }
@@ -38,7 +39,7 @@ def to_html(advice: Advice, title: str = "tacit advise") -> str:
 
 def table_rows(advice: Advice) -> tuple[list[str], list[list[str]]]:
     """Header and rows of the table of systems, as text."""
-    measures = [name for name in advice.rows[0]["metrics"]]
+    measures = list(advice.rows[0]["metrics"])
     header = ["system", *measures, f"gain in {advice.measure}", "95 % interval", "p"]
     rows = []
     for row in advice.rows:
@@ -72,7 +73,8 @@ def plot_curve(curve: list[dict[str, Any]], measure: str) -> str:
 
     axis = f'<path d="M{LEFT} 10V{HEIGHT - BOTTOM}H{WIDTH - 10}" fill="none" stroke="currentColor"/>'
     labels = "".join(
-        f'<text x="{LEFT - 6}" y="{y(value) + 4:.1f}" text-anchor="end" font-size="12" fill="currentColor">{value:.3f}</text>'
+        f'<text x="{LEFT - 6}" y="{y(value) + 4:.1f}" text-anchor="end" font-size="12" '
+        f'fill="currentColor">{value:.3f}</text>'
         for value in (lowest, highest)
     )
     marks = "".join(
@@ -85,6 +87,6 @@ def plot_curve(curve: list[dict[str, Any]], measure: str) -> str:
     )
     line = "".join(f"{'L' if n else 'M'}{x(p['queries']):.1f} {y(p['mean']):.1f}" for n, p in enumerate(curve))
     return (
-        f'<svg viewBox="0 0 {WIDTH} {HEIGHT + 10}" role="img" aria-label="{escape(measure)} by the number of judged queries">'
+        f'<svg viewBox="0 0 {WIDTH} {HEIGHT + 10}" role="img" aria-label="{escape(measure)} by judged queries">'
         f'{axis}{labels}<path d="{line}" fill="none" stroke="currentColor" stroke-dasharray="4 3"/>{marks}</svg>'
     )
