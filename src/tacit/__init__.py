@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from tacit.data import write_letor as write_letor
     from tacit.data import write_qrels as write_qrels
     from tacit.data import write_run as write_run
+    from tacit.judge.advise import advise as advise
     from tacit.metrics import compare as compare
     from tacit.metrics import evaluate as evaluate
     from tacit.rerank import BradleyTerryRanker as BradleyTerryRanker
@@ -68,6 +69,7 @@ _HOMES = {
     "StandingRanker": ".rerank",
     "TacitError": ".core",
     "TransductiveRanker": ".rerank",
+    "advise": ".judge.advise",
     "compare": ".metrics",
     "evaluate": ".metrics",
     "load": ".search",

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from tacit.app.options import add_json, add_seed, add_threads
+from tacit.app.options import add_json, add_seed, add_threads, read_groups
 from tacit.app.tables import print_table
 
 if TYPE_CHECKING:
@@ -82,21 +82,12 @@ def _read(args: argparse.Namespace) -> dict[str, Any]:
 
     if args.queries is None:
         return {"data": read_letor(args.corpus)}
-    documents, queries = read_collection(args.corpus), read_queries(args.queries)
+    documents = read_collection(args.corpus)
+    queries = read_queries(args.queries, extras=[args.group] if args.group else [])
     qrels = check_known(read_qrels(args.qrels), queries, documents, skip_unknown=args.skip_unknown, path=args.qrels)
     links = read_links(args.links, documents, skip_unknown=args.skip_unknown) if args.links else None
     found = {"data": documents, "queries": queries, "qrels": qrels, "links": links, "language": args.language}
-    return found | {"groups": _groups(args.group, queries)}
-
-
-def _groups(field: str | None, queries: Any) -> list[object] | None:
-    from tacit.core import UsageError
-
-    if field is None:
-        return None
-    if field not in queries.extras:
-        raise UsageError(f"the queries have no field {field!r}, want one of {', '.join(queries.extras) or 'none'}")
-    return list(queries.extras[field])
+    return found | {"groups": read_groups(queries, args.group)}
 
 
 def _advise(args: argparse.Namespace, data: dict[str, Any]) -> Advice:

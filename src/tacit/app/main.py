@@ -15,6 +15,7 @@ from typing import NoReturn
 
 from tacit import __version__
 from tacit.app import (
+    advise,
     demo,
     evaluate,
     export,
@@ -26,18 +27,21 @@ from tacit.app import (
     rank,
     reproduce,
     search,
+    split,
 )
 
 COMMANDS = {
     "demo": demo,
     "fit": fit,
     "search": search,
+    "advise": advise,
     "features": features,
     "rank": rank,
     "learning-curve": learning_curve,
     "export": export,
     "evaluate": evaluate,
     "judgments": judgments,
+    "split": split,
     "methods": methods,
     "reproduce": reproduce,
 }

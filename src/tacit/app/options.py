@@ -129,3 +129,16 @@ class whole_number:
         if number < self.low:
             raise argparse.ArgumentTypeError(f"got {text!r}, want a whole number >= {self.low}")
         return number
+
+
+def read_groups(queries: Any, field: str | None) -> list[object] | None:
+    """Groups of queries by a field of theirs that was read as an extra; None without a field."""
+    from tacit.core import UsageError
+
+    if field is None:
+        return None
+    groups = list(queries.extras[field])
+    missing = next((row for row, group in enumerate(groups) if group is None), None)
+    if missing is not None:
+        raise UsageError(f"query {queries.ids[missing]!r} has no field {field!r}, want the group of each query there")
+    return groups

@@ -8,9 +8,9 @@ from tacit.core.lazy import lazy_names
 
 if TYPE_CHECKING:
     from tacit.judge.advise.advice import Advice as Advice
-    from tacit.judge.advise.advise import advise as advise
-    from tacit.judge.advise.advise import fit_recommended as fit_recommended
+    from tacit.judge.advise.recommend import advise as advise
+    from tacit.judge.advise.recommend import fit_recommended as fit_recommended
 
 __getattr__, __dir__, __all__ = lazy_names(
-    globals(), {"Advice": "advice", "advise": "advise", "fit_recommended": "advise"}
+    globals(), {"Advice": "advice", "advise": "recommend", "fit_recommended": "recommend"}
 )

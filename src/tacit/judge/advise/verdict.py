@@ -60,9 +60,9 @@ def gain_of(baseline: np.ndarray, other: np.ndarray, *, sequential: bool = False
     else:
         interval = t_interval(differences)
         shown = p < P_CLAIM and interval[0] > 0
-    reason = "" if shown else "cannot be told from noise"
+    reason = "" if shown else "this cannot be told from noise"
     if not sequential and len(differences) < FEWEST_QUERIES:
-        shown, reason = False, f"fewer than {FEWEST_QUERIES} judged queries"
+        shown, reason = False, f"there are fewer than {FEWEST_QUERIES} judged queries"
     return Gain(shown, float(differences.mean()), interval, float(p), reason)
 
 
