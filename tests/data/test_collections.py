@@ -152,6 +152,37 @@ def test_extras_need_json_lines(stored):
         read_collection(stored("a\tx\n", "docs.tsv"), extras=["topics"])
 
 
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('{"id": "a", "id": "b", "text": "x"}', ":1: the key 'id' stands twice in one object"),
+        ('{"id": "a", "text": "x", "more": [{"k": 1, "k": 1}]}', ":1: the key 'k' stands twice in one object"),
+        ('{"id": "a", "_id": "b", "text": "x"}', ":1: id is 'a' and _id is 'b', want one of them"),
+        ('{"id": null, "_id": "b", "text": "x"}', ":1: id is None and _id is 'b'"),
+    ],
+)
+def test_contradictory_objects(stored, line, message):
+    with pytest.raises(DataError, match=message):
+        read_collection(stored(line + "\n"))
+
+
+def test_the_same_id_under_both_names(stored):
+    assert columns(read_collection(stored('{"id": 7, "_id": "7", "text": "x"}\n'))) == [("7", "", "x")]
+
+
+@pytest.mark.parametrize("header", ["doc_id\ttext", "id\tbody", "docid\ttitle\tcontents"])
+def test_a_line_that_looks_like_a_header_is_named(stored, caplog, header):
+    path = stored(header + "\n" + header.replace("i", "1") + "\n", "docs.tsv")
+    assert len(read_collection(path)) == 2
+    wanted = "id, text" if header.count("\t") == 1 else "id, title, text"
+    assert caplog.messages == [
+        f"{path}:1: the line looks like a header ({', '.join(header.split())}) and was read as a row; "
+        f"want the names {wanted} for a header"
+    ]
+    assert len(read_collection(stored("id\ttext\na\tb\n", "docs.tsv"))) == 1
+    assert len(caplog.messages) == 1
+
+
 def test_queries(stored):
     path = stored('{"id": 1, "title": "T", "text": "x"}\n{"_id": "b", "text": ""}', "queries.jsonl")
     assert columns(read_queries(path)) == [("1", "", "x"), ("b", "", "")]

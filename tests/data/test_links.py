@@ -34,9 +34,32 @@ def triples(links):
 
 
 def test_links_within_a_collection(stored):
-    links = read_links(stored("a\tb\nb\tNew York\t2.5\r\n\na\ta\n"), DOCS)
-    assert triples(links) == [(0, 1, 1.0), (1, 2, 2.5), (0, 0, 1.0)]
+    links = read_links(stored("a\tb\nb\tNew York\t2.5\r\n\nb\ta\n"), DOCS)
+    assert triples(links) == [(0, 1, 1.0), (1, 2, 2.5), (1, 0, 1.0)]
     assert (links.n_sources, links.n_targets) == (3, 3)
+
+
+def test_links_of_a_document_to_itself_are_counted_and_left_out(stored, caplog):
+    path = stored("a\tb\na\ta\nb\tb\t2\n")
+    assert triples(read_links(path, DOCS)) == [(0, 1, 1.0)]
+    assert caplog.messages == [f"{path}: left out: 2 of 3 links lead from a document to itself"]
+    assert triples(read_links(path, DOCS, collection("a", "b"))) == [(0, 1, 1.0), (0, 0, 1.0), (1, 1, 2.0)]
+    with pytest.raises(DataError, match="all 1 links lead from a document to itself"):
+        read_links(stored("a\ta\n"), DOCS)
+
+
+@pytest.mark.parametrize("header", ["source\ttarget", "Query-ID\tcorpus-id\tscore"])
+def test_a_header_is_left_out_and_named(stored, caplog, header):
+    path = stored(f"{header}\na\tb\n")
+    assert triples(read_links(path, DOCS)) == [(0, 1, 1.0)]
+    assert caplog.messages == [f"{path}:1: left out: the line is a header ({', '.join(header.split())})"]
+
+
+def test_documents_may_be_called_like_columns(stored, caplog):
+    assert triples(read_links(stored("source\ttarget\n"), collection("source", "target"))) == [(0, 1, 1.0)]
+    assert not caplog.messages
+    with pytest.raises(DataError, match="unknown id"):
+        read_links(stored("a\tb\nsource\ttarget\n"), DOCS)
 
 
 def test_pairs_and_links_between_two_collections(stored):
@@ -104,7 +127,7 @@ def test_what_is_written_is_read_again(tmp_path_factory, ids, data, suffix):
     links = Links(*np.array(pairs).T, len(ids), len(ids), np.array(weight, np.float32))
     path = tmp_path_factory.mktemp("links") / f"links.tsv{suffix}"
     write_links(links, path, docs)
-    assert triples(read_links(path, docs)) == triples(links)
+    assert triples(read_links(path, docs, collection(*ids))) == triples(links)
 
 
 def test_the_weight_column_is_written_when_it_says_something(tmp_path):

@@ -16,7 +16,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from tacit.core import Collection, DataError, UsageError
-from tacit.data.columns import split_tabs
+from tacit.data.columns import is_header, logger, split_tabs
 from tacit.data.compression import COMPRESSIONS
 from tacit.data.files import FilePath, display_name, open_output, read_lines, split_suffix
 from tacit.data.ids import check_ids, id_problem
@@ -139,6 +139,9 @@ def _json_rows(lines: Iterable[tuple[int, str]], wanted: _Wanted, place: str) ->
 
 def _json_id(fields: dict[str, Any], place: str, number: int) -> str:
     value = fields.get("id", fields.get("_id"))
+    if "_id" in fields and str(fields["_id"]) != str(value):
+        found = f"id is {value!r} and _id is {fields['_id']!r}"
+        raise DataError(f"{found}, want one of them or the same twice", path=place, line=number)
     if isinstance(value, str):
         return value
     if isinstance(value, int) and not isinstance(value, bool):
@@ -168,6 +171,12 @@ def _tsv_rows(lines: Iterable[tuple[int, str]], wanted: _Wanted, place: str) -> 
             names = header or wanted.fields[-len(texts) :]
             if header:
                 continue
+            if is_header([doc_id, *texts]):
+                columns = ", ".join(["id", *wanted.fields[-len(texts) :]])
+                logger.warning(
+                    "%s:%d: the line looks like a header (%s) and was read as a row; want the names %s for a header",
+                    place, number, ", ".join([doc_id, *texts]), columns,
+                )  # fmt: skip
         named = dict(zip(names, texts, strict=True))
         yield _Row(number, doc_id, named.get("title", ""), named["text"])
 

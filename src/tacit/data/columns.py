@@ -16,6 +16,15 @@ from tacit.core import DataError
 
 logger = logging.getLogger("tacit")
 
+# Words that name columns in the files of others.
+_COLUMN_NAMES = {
+    *("id", "_id", "doc", "docid", "doc_id", "doc-id", "document", "document_id", "corpus-id"),
+    *("query", "qid", "queryid", "query_id", "query-id", "source", "source_id", "target", "target_id", "from", "to"),
+    *("title", "text", "body", "content", "contents", "abstract", "url"),
+    *("weight", "count", "clicks", "score", "grade", "label", "relevance"),
+    *("better", "better_docid", "worse", "worse_docid"),
+}
+
 # Between these, and only there, float32 rounds to a positive finite number: half its smallest and its largest step.
 TOO_SMALL, TOO_LARGE = 2.0**-150, 2.0**128 - 2.0**103
 
@@ -47,6 +56,21 @@ def split_tabs(line: str, wanted: str, widths: tuple[int, ...], place: str, numb
     if len(fields) not in widths:
         raise DataError(f"{len(fields)} columns between tabs, want {wanted}", path=place, line=number)
     return fields
+
+
+def is_header(fields: Sequence[str]) -> bool:
+    """Whether a line holds names of columns and nothing else.
+
+    >>> is_header(["Source", "target"]), is_header(["source", "b7"]), is_header(["text", "text"])
+    (True, False, False)
+    """
+    names = {field.strip().lower() for field in fields}
+    return len(names) == len(fields) and names <= _COLUMN_NAMES
+
+
+def report_header(fields: Sequence[str], place: str, line: int) -> None:
+    """Say that a line was taken for a header and left out."""
+    logger.warning("%s:%d: left out: the line is a header (%s)", place, line, ", ".join(fields))
 
 
 def first_repeat(left: np.ndarray, right: np.ndarray) -> tuple[int, int] | None:

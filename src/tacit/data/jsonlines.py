@@ -13,14 +13,28 @@ _KINDS = {str: "a string", bool: "true or false", int: "a number", float: "a num
 def parse_object(line: str, place: str, number: int) -> dict[str, Any]:
     """The object that the line writes."""
     try:
-        value = json.loads(line)
+        value = json.loads(line, object_pairs_hook=_unique_keys)
     except json.JSONDecodeError as error:
         raise DataError(f"not JSON: {error.msg} at column {error.colno}", path=place, line=number) from None
+    except _RepeatedKeyError as error:
+        raise DataError(f"the key {error} stands twice in one object, want it once", path=place, line=number) from None
     except (ValueError, RecursionError):  # Python's limits on digits and on depth
         raise DataError("JSON with too long a number or too deep a nesting", path=place, line=number) from None
     if not isinstance(value, dict):
         raise DataError(f"{kind_of(value)}, want an object in braces", path=place, line=number)
     return value
+
+
+class _RepeatedKeyError(Exception):
+    """A key that an object has twice."""
+
+
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    table = dict(pairs)
+    if len(table) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise _RepeatedKeyError(repr(next(key for key in keys if keys.count(key) > 1)))
+    return table
 
 
 def kind_of(value: Any) -> str:

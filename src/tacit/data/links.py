@@ -1,7 +1,8 @@
 """Links between documents and query-document pairs: `source<TAB>target[<TAB>weight]`, one a line.
 
-Ids must be known to the collections given. A repeated pair is refused, because nobody could say
-which weight holds; a document that links to itself is kept, for the caller to judge.
+Ids must be known to the collections given. A repeated pair is refused, because it is unclear which weight holds. Links
+of a document to itself are left out, as is a first line of column names; both are logged as warnings of the logger
+`tacit`.
 """
 
 from __future__ import annotations
@@ -11,7 +12,16 @@ from array import array
 import numpy as np
 
 from tacit.core import Collection, DataError, Links, TacitError
-from tacit.data.columns import UnknownIds, parse_weight, refuse_repeats, split_tabs, used_ids
+from tacit.data.columns import (
+    UnknownIds,
+    is_header,
+    logger,
+    parse_weight,
+    refuse_repeats,
+    report_header,
+    split_tabs,
+    used_ids,
+)
 from tacit.data.files import FilePath, display_name, open_output, read_lines
 from tacit.data.ids import check_ids
 
@@ -19,11 +29,25 @@ from tacit.data.ids import check_ids
 def read_links(
     path: FilePath, sources: Collection, targets: Collection | None = None, *, skip_unknown: bool = False
 ) -> Links:
-    """Links from `sources` to `targets` (the same collection unless given), weight 1 where none is written.
+    """Read links between documents; the weight is 1 where none is written.
 
-    A line with an id that is not in its collection is an error; with `skip_unknown` such lines are
-    left out and their number is logged as a warning of the logger `tacit`.
+    Parameters
+    ----------
+    path : path
+        TSV file of `source<TAB>target[<TAB>weight]`.
+    sources : Collection
+        Documents that links start from.
+    targets : Collection, default=None
+        Documents that links lead to; None for the same collection, where links of a document to itself are left out.
+    skip_unknown : bool, default=False
+        Leave out lines with an id that is not in its collection and log their number, instead of raising an error.
 
+    Returns
+    -------
+    Links
+
+    Examples
+    --------
     >>> import pathlib, tempfile
     >>> docs = Collection(["a", "b"], ["", ""], ["", ""])
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -34,7 +58,8 @@ def read_links(
     (array([0, 1]), array([1, 0]), array([0.5, 1. ], dtype=float32))
     """
     targets = sources if targets is None else targets
-    return _read(path, sources, targets, ("source", "target"), skip_unknown)
+    links = _read(path, sources, targets, ("source", "target"), skip_unknown)
+    return _without_self_links(links, display_name(path)) if targets is sources else links
 
 
 def read_pairs(path: FilePath, queries: Collection, docs: Collection, *, skip_unknown: bool = False) -> Links:
@@ -59,6 +84,16 @@ def write_links(links: Links, path: FilePath, sources: Collection, targets: Coll
             out.write(f"\t{weight!s}\n" if weighted else "\n")
 
 
+def _without_self_links(links: Links, place: str) -> Links:
+    kept = links.sources != links.targets
+    n_left_out = len(links) - np.count_nonzero(kept)
+    if n_left_out == len(links):
+        raise DataError(f"all {len(links)} links lead from a document to itself, want two documents", path=place)
+    if n_left_out:
+        logger.warning("%s: left out: %d of %d links lead from a document to itself", place, n_left_out, len(links))
+    return links.take(kept) if n_left_out else links
+
+
 def _read(path: FilePath, left: Collection, right: Collection, names: tuple[str, str], skip_unknown: bool) -> Links:
     place, unknown = display_name(path), UnknownIds(display_name(path))
     wanted = f"{names[0]}<TAB>{names[1]}, or these and <TAB>weight"
@@ -68,6 +103,9 @@ def _read(path: FilePath, left: Collection, right: Collection, names: tuple[str,
         if not line or line.isspace():
             continue
         fields = split_tabs(line, wanted, (2, 3), place, number)
+        if number == 1 and is_header(fields) and not (fields[0] in row_of_left and fields[1] in row_of_right):
+            report_header(fields, place, number)
+            continue
         weight = parse_weight(fields[2], place, number) if len(fields) == 3 else 1.0
         source, target = row_of_left.get(fields[0], -1), row_of_right.get(fields[1], -1)
         if source < 0 or target < 0:

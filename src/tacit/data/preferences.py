@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tacit.core import Collection, DataError, Lists, TacitError
-from tacit.data.columns import UnknownIds, logger, parse_weight, split_tabs
+from tacit.data.columns import UnknownIds, is_header, logger, parse_weight, report_header, split_tabs
 from tacit.data.files import FilePath, display_name, read_lines
 
 
@@ -110,6 +110,9 @@ def _statements(path: FilePath, widths: tuple[int, ...]) -> Iterator[tuple[int, 
         if not line or line.isspace():
             continue
         fields = split_tabs(line, wanted, widths, place, number)
+        if number == 1 and is_header(fields):
+            report_header(fields, place, number)
+            continue
         if fields[1] == fields[2]:
             raise DataError(f"better and worse are both {fields[1]!r}, want two documents", path=place, line=number)
         yield number, fields

@@ -9,7 +9,7 @@ import numpy as np
 
 from tacit.core import Collection, DataError, Judgments, Links, UsageError
 from tacit.data.clicks import clicked_pairs, parse_sessions
-from tacit.data.columns import UnknownIds, parse_weight, split_tabs
+from tacit.data.columns import UnknownIds, is_header, parse_weight, report_header, split_tabs
 from tacit.data.files import FilePath, display_name, read_lines
 from tacit.data.trec import check_known
 
@@ -56,6 +56,9 @@ def _counted_clicks(
         if not line or line.isspace():
             continue
         fields = split_tabs(line, "query<TAB>document, or these and <TAB>count", (2, 3), place, number)
+        if number == 1 and is_header(fields) and fields[1] not in docs.row_of:
+            report_header(fields, place, number)
+            continue
         text, doc = fields[0].strip(), docs.row_of.get(fields[1], -1)
         if not text:
             raise DataError("the query is empty, want its text", path=place, line=number)

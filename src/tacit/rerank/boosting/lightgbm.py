@@ -71,7 +71,7 @@ class LightGbmRanker(ListRanker):
         check_number("rate", self.rate, low=0, open_low=True)
         return {
             "num_leaves": self.n_leaves, "min_data_in_leaf": self.n_leaf_rows, "learning_rate": self.rate,
-            "seed": self.seed, "num_threads": 1, "deterministic": True, "force_row_wise": True, "verbosity": -1,
+            "seed": self.seed % 2**31, "num_threads": 1, "deterministic": True, "force_row_wise": True, "verbosity": -1,
         }  # fmt: skip
 
     def _predict(self, X: np.ndarray, qid: np.ndarray) -> np.ndarray:

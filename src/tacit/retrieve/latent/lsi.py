@@ -157,7 +157,7 @@ def find_concepts(items: Features, dim: int, n_iter: int, seed: int) -> np.ndarr
 
     n_concepts = min(dim, min(items.shape))
     with one_blas_thread():
-        _, strengths, rows = randomized_svd(items, n_concepts, n_iter=n_iter, random_state=seed)
+        _, strengths, rows = randomized_svd(items, n_concepts, n_iter=n_iter, random_state=_random_state(seed))
     real = strengths > 1e-6 * max(strengths[0], 1e-30)  # directions of rounding noise say nothing of the items
     return np.ascontiguousarray(rows[real].T, dtype=np.float32)
 
@@ -166,3 +166,8 @@ def unit_rows(vectors: np.ndarray) -> np.ndarray:
     """Rows at unit length, float32; zero rows stay zero."""
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     return np.ascontiguousarray(vectors / np.maximum(norms, 1e-30), dtype=np.float32)
+
+
+def _random_state(seed: int) -> int | np.random.RandomState:
+    """A seed as scikit-learn takes it: numpy's old generator knows no larger ones than 32 bits."""
+    return seed if seed < 2**32 else np.random.RandomState(np.random.MT19937(seed))
