@@ -12,6 +12,7 @@ Queries. Every judged query counts. One that the run leaves out, or that has no 
 from tacit.metrics.evaluation import Evaluation, evaluate, evaluate_rows, standard_error
 from tacit.metrics.full_ranking import full_ranking_measures
 from tacit.metrics.measures import KINDS, Measure, is_loss, parse_measure
+from tacit.metrics.sampled import Estimate, covered, estimate, is_sampled
 from tacit.metrics.significance import TESTS, Comparison, PairedTests, compare, compare_systems, holm
 from tacit.metrics.tables import Cell, ComparisonTable, Row, comparison_table
 
@@ -21,6 +22,7 @@ __all__ = [
     "Cell",
     "Comparison",
     "ComparisonTable",
+    "Estimate",
     "Evaluation",
     "Measure",
     "PairedTests",
@@ -28,11 +30,14 @@ __all__ = [
     "compare",
     "compare_systems",
     "comparison_table",
+    "covered",
+    "estimate",
     "evaluate",
     "evaluate_rows",
     "full_ranking_measures",
     "holm",
     "is_loss",
+    "is_sampled",
     "parse_measure",
     "standard_error",
 ]

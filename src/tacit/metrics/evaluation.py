@@ -112,7 +112,7 @@ def evaluate(judgments: Judgments | Lists, run: Run, measures: Iterable[str | Me
     P@2      0.2500   0.2500        2
     AUC      0.2500   0.2500        2
     """
-    wanted = _read_measures(measures)
+    wanted = read_measures(measures)
     if isinstance(judgments, Lists):
         judgments = judgments.to_judgments()
     if not len(judgments.query_ids):
@@ -147,7 +147,7 @@ def evaluate_rows(
     >>> evaluate_rows([0, 1, 1, np.nan], [0.3, 0.2, 0.9, 0.8], [7, 7, 5, 5], ["RR", "RR-judged"]).values["RR"].tolist()
     [1.0, 0.5]
     """
-    wanted = _read_measures(measures)
+    wanted = read_measures(measures)
     grade, score = np.asarray(grades, np.float64), np.asarray(scores, np.float64)
     group = np.zeros(len(grade), np.int64) if qid is None else np.asarray(qid)
     if grade.ndim != 1 or not grade.shape == score.shape == group.shape:
@@ -183,7 +183,8 @@ def _evaluate_rankings(
     )
 
 
-def _read_measures(measures: Iterable[str | Measure] | str | Measure) -> list[Measure]:
+def read_measures(measures: Iterable[str | Measure] | str | Measure) -> list[Measure]:
+    """The measures that are named, at least one."""
     given = [measures] if isinstance(measures, str | Measure) else list(measures)
     if not given:
         raise UsageError("no measure is given, want at least one, such as nDCG@10")

@@ -4,7 +4,8 @@ r_j is the grade at position j = 1, 2, ... of a query's ranking, R its number of
 both cut at k where a measure has a cutoff:
 
     AP          1/R sum over relevant j of (relevant among the first j) / j;  R is never cut
-    nDCG        sum_j r_j / log2(j + 1), divided by the same sum for the best order of the judged documents
+    DCG         sum_j r_j / log2(j + 1)
+    nDCG        DCG, divided by the same sum for the best order of the judged documents
     nDCG-letor  the same with gain 2^r_j - 1 and discount log2(j), where log2(1) is read as 1: the form of
                 Duh and Kirchhoff (2011), in which positions 1 and 2 weigh the same
     P, R        relevant among the first k, divided by k, by R
@@ -70,12 +71,17 @@ def _judged_share(measure: Measure, rankings: Rankings) -> np.ndarray:
     return _divide(n_judged, np.minimum(rankings.n_ranked, measure.cutoff))
 
 
-def _ndcg(measure: Measure, rankings: Rankings) -> np.ndarray:
-    def dcg(query: np.ndarray, place: np.ndarray, grade: np.ndarray) -> np.ndarray:
-        gain = np.nan_to_num(grade) / np.log2(place + 2)
-        return rankings.sum_per_query(query, gain * _within_cutoff(measure, place))
+def _dcg(
+    measure: Measure, rankings: Rankings, order: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
+) -> np.ndarray:
+    """DCG of the ranking, or of another order: query, place and grade of its entries."""
+    query, place, grade = order or (rankings.query, rankings.place, rankings.grade)
+    gain = np.nan_to_num(grade) / np.log2(place + 2)
+    return rankings.sum_per_query(query, gain * _within_cutoff(measure, place))
 
-    return _divide(dcg(rankings.query, rankings.place, rankings.grade), dcg(*rankings.ideal))
+
+def _ndcg(measure: Measure, rankings: Rankings) -> np.ndarray:
+    return _divide(_dcg(measure, rankings), _dcg(measure, rankings, rankings.ideal))
 
 
 def _ndcg_letor(measure: Measure, rankings: Rankings) -> np.ndarray:
@@ -143,6 +149,7 @@ def _divide(part: np.ndarray, whole: np.ndarray, otherwise: float = 0.0) -> np.n
 
 FORMULAS: dict[str, Callable[[Measure, Rankings], np.ndarray]] = {
     "AP": _average_precision,
+    "DCG": _dcg,
     "nDCG": _ndcg,
     "nDCG-letor": _ndcg_letor,
     "P": _precision,

@@ -26,6 +26,7 @@ class Kind(NamedTuple):
 
 KINDS = {
     "AP": Kind("optional", True, True),
+    "DCG": Kind("optional", False, True),
     "nDCG": Kind("optional", False, True),
     "nDCG-letor": Kind("optional", False, True),
     "P": Kind("needed", True, True),

@@ -19,7 +19,7 @@ from tacit.core import Judgments, Run, TacitError
 class Rankings:
     """All ranked and all judged documents of `n_queries` queries.
 
-    Ranked, by query and then best first: query (int64), place (int64, 0 is the best), grade (float64,
+    Ranked, by query and then best first: query (int64), place (int64, 0 is the best), score, grade (float64,
     NaN = unjudged). Judged, in any order: judged_query, judged_grade, and judged_score, which is -inf
     for a document that the run does not hold.
     """
@@ -27,6 +27,7 @@ class Rankings:
     n_queries: int
     query: np.ndarray
     place: np.ndarray
+    score: np.ndarray
     grade: np.ndarray
     judged_query: np.ndarray
     judged_grade: np.ndarray
@@ -51,7 +52,7 @@ class Rankings:
         kept = ~np.isnan(self.grade)
         query = self.query[kept]
         judged = (self.judged_query, self.judged_grade, self.judged_score)
-        return Rankings(self.n_queries, query, _places(query), self.grade[kept], *judged)
+        return Rankings(self.n_queries, query, _places(query), self.score[kept], self.grade[kept], *judged)
 
     @cached_property
     def ideal(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -85,6 +86,7 @@ def join_run(judgments: Judgments, run: Run) -> tuple[Rankings, int]:
         n_queries=len(judgments.query_ids),
         query=query,
         place=_places(query),
+        score=score,
         grade=_look_up(run_keys, judged_keys, judged_grade, missing=np.nan),
         judged_query=judged_query,
         judged_grade=judged_grade,
@@ -93,13 +95,20 @@ def join_run(judgments: Judgments, run: Run) -> tuple[Rankings, int]:
     return rankings, n_unjudged_queries
 
 
+def order_run(run: Run) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Query row, document row and rank (from 1) of a run's entries, by query and best first."""
+    order = _best_first(run.query, run.score, run.doc)
+    query = run.query[order]
+    return query, run.doc[order], _places(query) + 1
+
+
 def join_rows(grade: np.ndarray, score: np.ndarray, query: np.ndarray, n_queries: int) -> Rankings:
     """Rankings of rows that carry grade, score and query (0 to n_queries - 1) themselves; NaN or < 0 = unjudged."""
     grade = np.where(grade >= 0, grade, np.nan)
     order = _best_first(query, score, np.arange(len(query)))
     grade, score, query = grade[order], score[order], query[order]
     judged = ~np.isnan(grade)
-    return Rankings(n_queries, query, _places(query), grade, query[judged], grade[judged], score[judged])
+    return Rankings(n_queries, query, _places(query), score, grade, query[judged], grade[judged], score[judged])
 
 
 def _best_first(query: np.ndarray, score: np.ndarray, doc: np.ndarray) -> np.ndarray:

@@ -171,7 +171,10 @@ def _estimate_sum(measure: Measure, pool: Pool, level: float, assisted: bool) ->
     residual = weight[sampled] * (y - predicted[sampled])
     total = float(weight @ predicted + (residual / chance).sum())
     error, n_free = _stratified_error(residual, chance, columns.shape[1])
-    return _interval(total, error, n_free, level, len(sampled), 0.0, 1.0 if measure.name == "P" else np.inf)
+    highest = 1.0 if measure.name == "P" else np.inf
+    most = 1.0 if measure.name == "P" else float(weight.sum()) * max(1.0, float(y.max()))
+    rest = most if (chance < 1).any() else 0.0
+    return _interval(total, error, n_free, level, len(sampled), highest, rest)
 
 
 def _columns(query: np.ndarray, rank: np.ndarray, score: np.ndarray, assisted: bool) -> np.ndarray:
@@ -219,7 +222,7 @@ def _estimate_ratio(measure: Measure, pool: Pool, level: float) -> Estimate:
         values[q] = formula(measure, ranks, grade, chance)
     error = float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
     n_judged = int(sampled.sum()) + len(below_query)
-    return _interval(float(values.mean()), error, max(len(values) - 1, 1), level, n_judged, 0.0, 1.0)
+    return _interval(float(values.mean()), error, max(len(values) - 1, 1), level, n_judged, 1.0, 1.0)
 
 
 def _stat_ap(measure: Measure, rank: np.ndarray, grade: np.ndarray, chance: np.ndarray) -> float:
@@ -247,10 +250,26 @@ def _stat_ndcg(measure: Measure, rank: np.ndarray, grade: np.ndarray, chance: np
 
 
 def _interval(
-    value: float, error: float, n_free: int, level: float, n_judged: int, lowest: float, highest: float
+    value: float, error: float, n_free: int, level: float, n_judged: int, highest: float, most: float
 ) -> Estimate:
+    """Score interval: the variance is taken to be proportional to mu (highest - mu), mu the true value.
+
+    It ends where (value - mu)^2 = t^2 V mu (highest - mu) / (value (highest - value)), which reaches further on the
+    side of the larger variance, as sums of rare relevant documents do. A value at the end of its range has no variance;
+    Wilson's interval of n_judged trials is taken then, `most` being the largest value.
+    """
     from scipy.stats import t
 
-    reach = float(t.ppf((1 + level) / 2, n_free)) * error
-    low, high = max(value - reach, lowest), min(value + reach, highest)
-    return Estimate(min(max(value, lowest), highest), error, min(low, highest), max(high, lowest), n_judged)
+    quantile = float(t.ppf((1 + level) / 2, n_free)) ** 2
+    value = min(max(value, 0.0), highest)
+    if not 0 < value < highest:
+        reach = most * quantile / (n_judged + quantile)
+        return Estimate(value, error, max(value - reach, 0.0) if value else 0.0, value if value else reach, n_judged)
+    if np.isinf(highest):
+        c = quantile * error**2 / value
+        middle, half = value + c / 2, np.sqrt(c * value + c**2 / 4)
+    else:
+        c = quantile * error**2 / (value * (highest - value))
+        middle = (value + c * highest / 2) / (1 + c)
+        half = np.sqrt(c * value * (highest - value) + c**2 * highest**2 / 4) / (1 + c)
+    return Estimate(value, error, float(max(middle - half, 0.0)), float(min(middle + half, highest)), n_judged)

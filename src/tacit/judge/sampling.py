@@ -1,0 +1,121 @@
+"""Which pairs to judge in order to measure a run: stratified sampling with known probabilities.
+
+The pool is the first `depth` documents of every query. Its pairs fall into strata by rank: two halves of the first k,
+ranks up to 3 k, and the rest. `top_share` of the sample goes to the first k, in proportion to the sum of the discounts
+1 / log2(rank + 1) of a stratum's pairs, the rest to the other strata likewise. Within a stratum pairs are drawn at
+random without replacement, so that each of N_h pairs is in the sample with probability n_h / N_h.
+
+Every pair has a random number of its own, a digest of seed, query and document, and a stratum gives those with the
+smallest. So a larger sample contains the smaller one, and the next sample of the same pool needs only new judgments.
+
+Ohlsson, Coordination of samples using permanent random numbers (1995).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection as Container
+from typing import NamedTuple
+
+import numpy as np
+
+from tacit.core import Run, TacitError, check_number
+from tacit.metrics.rankings import order_run
+
+DEPTH, CUTOFF, TOP_SHARE = 50, 10, 0.75
+
+
+class Draw(NamedTuple):
+    """A pair of the sample: its rank in the run, and the probability with which it was drawn."""
+
+    query: str
+    document: str
+    rank: int
+    probability: float
+
+
+def draw_sample(
+    run: Run,
+    n: int,
+    *,
+    judged: Container[tuple[str, str]] = (),
+    depth: int = DEPTH,
+    k: int = CUTOFF,
+    top_share: float = TOP_SHARE,
+    seed: int = 0,
+) -> list[Draw]:
+    """Draw a stratified sample of a run's pairs that holds n pairs which are not judged yet.
+
+    Parameters
+    ----------
+    run : Run
+        The run to be measured.
+    n : int
+        Number of pairs to judge; all that are left if there are fewer.
+    judged : container of (query, document), default=()
+        Pairs that are judged already.
+    depth : int, default=50
+        Depth of the pool.
+    k : int, default=10
+        Cutoff of the measures that matter most, such as P@10.
+    top_share : float, default=0.75
+        Share of the sample that goes to the first k documents, if the pool is deeper.
+    seed : int, default=0
+        Random seed.
+
+    Returns
+    -------
+    list of Draw
+        The whole sample, judged pairs included, by query and rank. The probabilities are those of the whole sample.
+
+    Examples
+    --------
+    >>> run = Run.from_dict({"q": {"a": 3.0, "b": 2.0, "c": 1.0}})
+    >>> [(draw.document, draw.probability) for draw in draw_sample(run, 2, k=2)]
+    [('a', 1.0), ('b', 1.0)]
+    """
+    check_number("n", n, low=1, whole=True)
+    check_number("depth", depth, low=1, whole=True)
+    check_number("k", k, low=1, whole=True)
+    check_number("top_share", top_share, low=0, high=1)
+    query, doc, rank = order_run(run)
+    inside = np.flatnonzero(rank <= depth)
+    if not len(inside):
+        raise TacitError("the run holds no documents, so there is nothing to judge")
+    pairs = [(run.query_ids[q], run.doc_ids[d]) for q, d in zip(query[inside], doc[inside], strict=True)]
+    ranks = rank[inside]
+    stratum, share = _strata(ranks, k, top_share)
+    number = np.array([_random_number(seed, *pair) for pair in pairs])
+    members = [np.flatnonzero(stratum == h) for h in range(len(share))]
+    members = [rows[np.argsort(number[rows], kind="stable")] for rows in members]
+    sizes = _allocate(members, share, n, np.array([pair in judged for pair in pairs]))
+    taken = np.sort(np.concatenate([rows[:size] for rows, size in zip(members, sizes, strict=True)]))
+    chance = [size / len(rows) for rows, size in zip(members, sizes, strict=True)]
+    return [Draw(*pairs[row], int(ranks[row]), chance[stratum[row]]) for row in taken.tolist()]
+
+
+def _strata(rank: np.ndarray, k: int, top_share: float) -> tuple[np.ndarray, np.ndarray]:
+    """Stratum of each pair, and the share of the sample that each stratum gets; none is empty."""
+    _, stratum = np.unique(np.digitize(rank, [k // 2 + 1, k + 1, 3 * k + 1]), return_inverse=True)
+    share = np.bincount(stratum, 1 / np.log2(rank + 1))
+    top = np.array([rank[stratum == h].max() <= k for h in range(len(share))])
+    for part, wanted in ((top, top_share), (~top, 1 - top_share)):
+        if top.any() and not top.all():
+            share[part] *= wanted / share[part].sum()
+    return stratum, share / share.sum()
+
+
+def _allocate(members: list[np.ndarray], share: np.ndarray, n: int, judged: np.ndarray) -> list[int]:
+    """Pairs that each stratum gives: one after the other to the stratum that lacks most, until n are not judged."""
+    sizes, limits = np.zeros(len(share)), np.array([len(rows) for rows in members])
+    while n > 0 and (sizes < limits).any():
+        need = np.where(sizes < limits, np.maximum(share, 1e-12) / (sizes + 0.5), -1)
+        h = int(np.argmax(need))
+        n -= not judged[members[h][int(sizes[h])]]
+        sizes[h] += 1
+    return [int(size) for size in sizes]
+
+
+def _random_number(seed: int, query: str, document: str) -> float:
+    digest = hashlib.blake2b(f"{seed}\0{query}\0{document}".encode(), digest_size=8).digest()
+    return int.from_bytes(digest) / 2**64
