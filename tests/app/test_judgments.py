@@ -100,3 +100,52 @@ def test_mistakes_are_one_line(store, tacit, words, code, message):
     assert (found, out) == (code, "")
     assert err.count("\n") == 1
     assert message in err
+
+
+@pytest.fixture
+def sampled(folder, tacit):
+    """Two queries with ten documents each; every second document is judged, with probability a half."""
+    lines, judged = [], []
+    for query in ("q1", "q2", "q3"):
+        for rank in range(1, 13):
+            lines.append(f"{query} Q0 d{rank} {rank} {-rank} bm25\n")
+            if (rank + int(query[1])) % 2:
+                judged.append(f"{query} 0 d{rank} {int(rank < 6)} 0.5\n")
+    (folder / "my.run").write_text("".join(lines))
+    (folder / "sample.txt").write_text("".join(judged))
+    return folder
+
+
+def test_evaluate_estimates_from_qrels_with_a_fifth_column_and_from_a_store(sampled, tacit):
+    tacit("judgments", "import", "s.db", "sample.txt", "--judge", "ann")
+    code, out, err = tacit("evaluate", "sample.txt", "my.run", "-m", "P@10", "--json")
+    found = json.loads(out)
+    assert (code, err, found["sampled"], found["queries"]) == (0, "", True, 3)
+    low, high = found["intervals"]["P@10"]
+    assert low < 0.5 < high
+    assert json.loads(tacit("evaluate", "s.db", "my.run", "-m", "P@10", "--json")[1]) == found
+    out = tacit("evaluate", "s.db", "my.run")[1]
+    assert "estimated for 3 queries from sampled judgments" in out
+    assert [line.split()[1] for line in out.splitlines()[1:5]] == ["P@10", "DCG@10", "nDCG@10", "AP"]
+
+
+def test_evaluate_says_what_it_does_not_see(sampled, tacit):
+    (sampled / "other.run").write_text(
+        "".join(f"q1 Q0 {d} 1 {-n} x\n" for n, d in enumerate(["d1", "d2", *"abcdefgh"]))
+    )
+    with (sampled / "sample.txt").open("a") as file:
+        file.write("q1 0 zzz 1\n")
+    code, _, err = tacit("evaluate", "sample.txt", "other.run")
+    assert code == 0
+    assert "of its first 10 documents are in the sampled pool" in err
+    assert "1 judgments without a probability are not used" in err
+
+
+def test_evaluate_takes_a_store_without_probabilities(store, tacit, folder):
+    (folder / "my.run").write_text("q1 Q0 a 1 2 x\nq1 Q0 b 2 1 x\nq2 Q0 a 1 1 x\n")
+    tacit("judgments", "import", "b.db", "bob.tsv")
+    assert json.loads(tacit("evaluate", "b.db", "my.run", "-m", "AP", "--json")[1])["measures"] == {"AP": 1.0}
+    code, _, err = tacit("evaluate", store, "my.run")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "several judges" in err
+    assert tacit("evaluate", "bob.tsv", "my.run", "--judge", "bob")[0] == 2

@@ -51,7 +51,7 @@ def test_other_spellings_come_out_canonical(text, canonical):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("nDGC@10", "measure is 'nDGC', want one of AP, nDCG, .*did you mean 'nDCG'?"),
+        ("nDGC@10", "measure is 'nDGC', want one of AP, DCG, nDCG, .*did you mean 'nDCG'?"),
         ("ndcg-leter", "did you mean 'nDCG-letor'"),
         ("", "measure is '', want one of AP"),
         ("P", "measure P has no cutoff, want one as in P@10"),

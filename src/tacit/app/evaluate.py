@@ -1,7 +1,8 @@
 """`tacit evaluate`: measure runs against judgments, and compare them
 
 One run: mean, standard error and bootstrap interval of each measure. Several runs: one table, with † where a run
-differs from the first one (paired test, Holm-corrected within each measure).
+differs from the first one (paired test, Holm-corrected within each measure). Judgments that were sampled, with their
+probabilities in a store or in a fifth column, give estimates and their intervals instead.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ import json
 import math
 from typing import TYPE_CHECKING, Any, TextIO
 
-from tacit.app.options import add_json, add_seed
+from tacit.app.estimates import show_estimates
+from tacit.app.options import add_json, add_judges, add_seed
 from tacit.app.tables import print_table
 
 if TYPE_CHECKING:
@@ -29,7 +31,7 @@ ALPHA = 0.05
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `tacit evaluate`."""
-    parser.add_argument("qrels", help="judgments: TREC, BEIR or LETOR file")
+    parser.add_argument("qrels", help="judgments: TREC, BEIR or LETOR file, or a judgment store")
     parser.add_argument("runs", nargs="+", metavar="RUN", help="TREC runs; the first is the baseline of all tests")
     parser.add_argument(
         "-m",
@@ -43,6 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--test", choices=("t", "wilcoxon", "randomization"), default="t", help="paired test (default t)"
     )
+    add_judges(parser)
     add_seed(parser)
     add_json(parser)
 
@@ -50,13 +53,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, out: TextIO) -> int:
     """Measure every run on the same queries, and test the differences."""
     from tacit.core import UsageError
-    from tacit.data import read_qrels, read_run
-    from tacit.metrics import evaluate
+    from tacit.data import read_run
+    from tacit.judge import read_judgments
+    from tacit.metrics import evaluate, is_sampled
 
     paths = [*args.runs, *args.compare]
     if len(set(paths)) != len(paths):
         raise UsageError("a run is given twice, want different files")
-    judgments = read_qrels(args.qrels)
+    judgments = read_judgments(args.qrels, args.judge, args.merge)
+    if is_sampled(judgments):
+        return show_estimates(judgments, paths, args, out)
     found = {path: evaluate(judgments, read_run(path), args.measure or DEFAULT_MEASURES) for path in paths}
     pairs = _compare(found, args) if args.all_pairs or args.json else []
     if args.json:

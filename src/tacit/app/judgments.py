@@ -13,7 +13,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from tacit.app.options import add_json, whole_number
+from tacit.app.options import add_json, add_judges, whole_number
 from tacit.app.tables import print_table
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ EXAMPLES = """examples:
   tacit judgments export my.judgments --to csv -o everything.csv"""
 
 FORMS = ("qrels", "beir", "letor", "csv")
-MERGES = ("last", "mean", "median", "majority", "lowest", "highest")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -47,10 +46,7 @@ def _add_import(parser: argparse.ArgumentParser) -> None:
 
 def _add_export(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--to", choices=FORMS, default="qrels", help="form (default qrels); csv keeps every record")
-    parser.add_argument("--judge", action="append", default=[], metavar="NAME", help="this judge's; repeatable")
-    parser.add_argument(
-        "--merge", choices=MERGES, help="one grade from several judges: all people, or those named by --judge"
-    )
+    add_judges(parser)
     parser.add_argument("--queries", metavar="FILE", help="write the texts of the queries here (jsonl)")
     parser.add_argument("-o", "--output", default="-", metavar="FILE", help="default stdout")
 

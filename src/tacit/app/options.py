@@ -14,6 +14,13 @@ def add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
 
 
+def add_judges(parser: argparse.ArgumentParser) -> None:
+    """--judge and --merge, for judgment stores"""
+    merges = ("last", "mean", "median", "majority", "lowest", "highest")
+    parser.add_argument("--judge", action="append", default=[], metavar="NAME", help="this judge's; repeatable")
+    parser.add_argument("--merge", choices=merges, help="one grade from several judges: all people, or those named")
+
+
 def add_seed(parser: argparse.ArgumentParser) -> None:
     """--seed"""
     parser.add_argument("--seed", type=whole_number(0), default=0, help="random seed (default 0)")

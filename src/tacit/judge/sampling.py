@@ -91,7 +91,7 @@ def draw_sample(
     sizes = _allocate(members, share, n, np.array([pair in judged for pair in pairs]))
     taken = np.sort(np.concatenate([rows[:size] for rows, size in zip(members, sizes, strict=True)]))
     chance = [size / len(rows) for rows, size in zip(members, sizes, strict=True)]
-    return [Draw(*pairs[row], int(ranks[row]), chance[stratum[row]]) for row in taken.tolist()]
+    return [Draw(pairs[row][0], pairs[row][1], int(ranks[row]), chance[stratum[row]]) for row in taken.tolist()]
 
 
 def _strata(rank: np.ndarray, k: int, top_share: float) -> tuple[np.ndarray, np.ndarray]:

@@ -11,7 +11,9 @@ with weights 1 / pi_i, and
 
 Its variance is that of stratified sampling, the pairs of equal probability being a stratum:
 
-    V = sum_h N_h^2 (1 - pi_h) s_h^2 / n_h,    N_h = n_h / pi_h,    s_h^2 the variance of w_i (y_i - m_i) in stratum h.
+    V = sum_h N_h^2 (1 - pi_h) s_h^2 / n_h,    N_h = n_h / pi_h,
+
+s_h^2 the variance in stratum h of w_i (y_i - m_i), m_i being predicted without pair i.
 
 AP and nDCG are ratios in each query. They are estimated query by query as in statAP: with H(i) = y_i / pi_i for
 relevant pairs, R = sum of H,
@@ -101,7 +103,9 @@ def estimate(
     wanted = read_measures(measures)
     for measure in wanted:
         if measure.name not in ESTIMATED or measure.judged_only:
-            raise UsageError(f"{measure} cannot be estimated from sampled judgments, want one of {', '.join(ESTIMATED)}")
+            raise UsageError(
+                f"{measure} cannot be estimated from sampled judgments, want one of {', '.join(ESTIMATED)}"
+            )
     pool = _make_pool(judgments, run)
     return {
         str(measure): _estimate_sum(measure, pool, level, assisted)
@@ -167,10 +171,11 @@ def _estimate_sum(measure: Measure, pool: Pool, level: float, assisted: bool) ->
     grade, chance = pool.grade[within][sampled], pool.probability[within][sampled]
     y = (grade >= measure.rel).astype(np.float64) if measure.name == "P" else grade
     columns = _columns(query, rank, score, assisted)
-    predicted = columns @ _regression(columns[sampled], y, 1 / chance)
+    coef, leverage = _regression(columns[sampled], y, 1 / chance)
+    predicted = columns @ coef
     residual = weight[sampled] * (y - predicted[sampled])
     total = float(weight @ predicted + (residual / chance).sum())
-    error, n_free = _stratified_error(residual, chance, columns.shape[1])
+    error, n_free = _stratified_error(residual / (1 - leverage), chance, columns.shape[1])
     highest = 1.0 if measure.name == "P" else np.inf
     most = 1.0 if measure.name == "P" else float(weight.sum()) * max(1.0, float(y.max()))
     rest = most if (chance < 1).any() else 0.0
@@ -183,16 +188,18 @@ def _columns(query: np.ndarray, rank: np.ndarray, score: np.ndarray, assisted: b
     return np.column_stack([constant, 1 / np.log2(rank + 1), score] if assisted else [constant])
 
 
-def _regression(X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """Coefficients of weighted ridge regression; the constant is not penalized."""
+def _regression(X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Coefficients of weighted ridge regression, and the leverage of each row; the constant is not penalized."""
     weight = weight / weight.mean()
     centre = weight @ X / weight.sum()
     centre[0] = 0
     Z = X - centre
     penalty = RIDGE * np.diag([0.0, *[1.0] * (X.shape[1] - 1)])
-    coef = np.linalg.solve((Z * weight[:, None]).T @ Z + penalty, (Z * weight[:, None]).T @ y)
+    maps = np.linalg.solve((Z * weight[:, None]).T @ Z + penalty, (Z * weight[:, None]).T)
+    leverage = np.einsum("ij,ji->i", Z, maps)
+    coef = maps @ y
     coef[0] -= centre[1:] @ coef[1:]
-    return np.asarray(coef)
+    return coef, np.minimum(leverage, 0.9)  # a row that is predicted by itself alone
 
 
 def _stratified_error(residual: np.ndarray, chance: np.ndarray, n_fitted: int) -> tuple[float, int]:
