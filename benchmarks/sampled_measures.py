@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from tacit.core import Judgments, Run
-from tacit.data import read_collection, read_lists, read_qrels, read_queries
+from tacit.data import read_collection, read_letor, read_qrels, read_queries
 from tacit.judge.sampling import Draw, draw_sample
 from tacit.metrics import estimate, evaluate
 from tacit.metrics.rankings import order_run
@@ -41,7 +41,7 @@ def text_pool(folder: Path, depth: int) -> tuple[Run, Grades]:
 
 def list_pool(path: Path, depth: int) -> tuple[Run, Grades]:
     """The first rows of each list by their mean rank over features, and their grades."""
-    lists = read_lists(path)
+    lists = read_letor(path)
     scores: Grades = {}
     grades: Grades = {}
     for number, query in enumerate(lists.query_ids):
@@ -101,7 +101,9 @@ def table(name: str, run: Run, grades: Grades, n: int, depth: int, n_draws: int)
         cells = [f"{name:10.10}", f"{design:17}"]
         for measure, (cover, width, bias) in simulate(run, grades, draw, n_draws, assisted, measures).items():
             base.setdefault(measure, width)
-            cells.append(f"{measure}: {cover:.3f} width {width:.3f} bias {bias:+.3f} share {(width / base[measure])**2:.0%}")
+            cells.append(
+                f"{measure}: {cover:.3f} width {width:.3f} bias {bias:+.3f} share {(width / base[measure]) ** 2:.0%}"
+            )
         print("| " + " | ".join(cells) + " |", flush=True)
 
 
@@ -113,7 +115,9 @@ def main() -> None:
     parser.add_argument("--depth", type=int, default=50)
     args = parser.parse_args()
     pools = {name: lambda name=name: text_pool(args.data / "text" / name, args.depth) for name in TEXTS}
-    pools |= {name: lambda name=name: list_pool(args.data / "letor" / name, args.depth) for name in LISTS}
+    pools |= {
+        name: lambda name=name: list_pool(args.data / "letor" / name / f"{name}.txt.gz", args.depth) for name in LISTS
+    }
     for name, make in pools.items():
         run, grades = make()
         table(name, run, grades, args.judgments, args.depth, args.draws)
