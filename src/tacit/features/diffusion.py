@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from tacit.core import check_number
+from tacit.features.knn import nearest_rows
 
 # Equal points have no inverse distance: they stand this share of the typical distance apart.
 NEAREST_SHARE = 1e-3
@@ -57,9 +58,7 @@ class DiffusionKernel:
 
     def _edges(self, distances: np.ndarray) -> np.ndarray:
         """Inverse distances between points of which one is among the nearest of the other, else 0."""
-        apart = distances.copy()
-        np.fill_diagonal(apart, np.inf)
-        nearest = np.argsort(apart, axis=1, kind="stable")[:, : self.n_neighbors]
+        nearest, _ = nearest_rows(distances, np.arange(len(distances)), self.n_neighbors)
         joined = np.zeros(distances.shape, bool)
         np.put_along_axis(joined, nearest, True, axis=1)
         joined |= joined.T

@@ -70,6 +70,29 @@ def knn_graph(
     return _join(neighbours, squares / 2 if metric == "cosine" else np.sqrt(squares), how)
 
 
+def nearest_rows(distances: np.ndarray, own: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """The k nearest of n points and their distances, nearest first; of equal distances the smaller number.
+
+    Parameters
+    ----------
+    distances : ndarray of shape (n_rows, n), float64
+        Distance of each row to each point.
+    own : ndarray of shape (n_rows,), int64
+        The point that each row is itself, which is left out.
+    k : int
+        Number of neighbours, below n.
+
+    Examples
+    --------
+    >>> nearest_rows(np.array([[0.0, 2.0, 2.0, 1.0]]), np.array([0]), 2)
+    (array([[3, 1]]), array([[1., 2.]]))
+    """
+    n_rows = len(distances)
+    neighbours, scores = np.empty((n_rows, k), np.int64), np.empty((n_rows, k), np.float64)
+    top_k_rows(-distances, np.arange(n_rows + 1), own, neighbours, scores)
+    return neighbours, np.abs(scores)
+
+
 def component_sizes(graph: sp.csr_array) -> np.ndarray:
     """How many points each connected part of a graph has, largest first; edges count whatever their value.
 
@@ -125,7 +148,7 @@ def _exact_neighbours(table: Features, k: int, threads: int | None) -> tuple[np.
         squares = size - 2 * (products if isinstance(products, np.ndarray) else products.toarray())
         squares[squares < ROUNDING * size] = 0
         own = np.arange(block.start, block.stop)
-        top_k_rows(-squares, np.arange(len(own) + 1), own, neighbours[block], scores[block])
+        neighbours[block], scores[block] = nearest_rows(squares, own, k)
         if not sp.issparse(table):
             pair_squares(table, neighbours, block.start, block.stop, scores)
         advance(len(own))
@@ -133,7 +156,7 @@ def _exact_neighbours(table: Features, k: int, threads: int | None) -> tuple[np.
     blocks = cut(n_points, max(1, min(512, BLOCK_BYTES // (8 * n_points))))
     with progress_bar("nearest neighbours", n_points) as advance, one_blas_thread():
         map_blocks(find, blocks, threads)
-    return neighbours, np.abs(scores)
+    return neighbours, scores
 
 
 def _approximate_neighbours(table: np.ndarray, k: int, threads: int | None) -> tuple[np.ndarray, np.ndarray]:

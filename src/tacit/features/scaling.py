@@ -18,6 +18,16 @@ def deviations(X: np.ndarray) -> np.ndarray:
     return np.where(found > LEAST_DEVIATION * np.maximum(1, np.abs(X).max(axis=0)), found, 0.0)
 
 
+def spreads(X: np.ndarray, least: float = LEAST_DEVIATION) -> np.ndarray:
+    """Standard deviation of each column; 1 where it is not above `least`, so that a constant column stays as it is.
+
+    >>> spreads(np.array([[1.0, 5.0], [3.0, 5.0]])).tolist()
+    [1.0, 1.0]
+    """
+    found = X.std(axis=0)
+    return np.where(found > least, found, 1.0)
+
+
 def standardize(X: np.ndarray, mean: np.ndarray, deviation: np.ndarray) -> np.ndarray:
     """(X - mean) / deviation; columns of deviation 0 are 0.
 

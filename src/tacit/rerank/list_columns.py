@@ -23,6 +23,8 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from tacit.rerank.input_checks import check_memory
+
 LEAST_SPREAD = 0.01  # of a direction, against the mean over directions: rows hardly differ in it, by chance alone
 
 
@@ -114,8 +116,7 @@ def decorrelation(X: np.ndarray, lists: np.ndarray, power: float) -> np.ndarray:
     >>> (abs(turned.T @ turned) / 4).round(1).tolist()   # alike in all directions, but for the least spread
     [[2.4, 0.0], [0.0, 2.5]]
     """
-    if power == 0:
-        return np.eye(X.shape[1])
+    check_memory(f"the covariance of {X.shape[1]} columns", 4 * 8 * X.shape[1] ** 2)
     centred = centre_lists(X, lists)
     values, directions = np.linalg.eigh(centred.T @ centred / len(X))
     if values[-1] <= 0:  # no two rows of a list differ

@@ -13,6 +13,12 @@ from typing import NamedTuple
 import numpy as np
 
 from tacit.core import Lists, TacitError
+from tacit.rerank.input_checks import check_memory
+
+# Pairs of one list that are looked at; of more, so many are drawn at random.
+MOST_PAIRS = 1_000_000
+# Lists up to so many rows are compared by a table of rows by rows.
+SHORT_LIST = 1000
 
 
 class Pairs(NamedTuple):
@@ -70,15 +76,19 @@ class Rows:
     @cached_property
     def n_contradictory(self) -> int:
         """How many given preferences say the opposite of a grade or of another preference."""
-        if not len(self.given):
-            return 0
-        n_rows = len(self.y)
-        known = self.pairs.better * n_rows + self.pairs.worse
-        return int(np.isin(self.given.worse * n_rows + self.given.better, known).sum())
+        better, worse, _ = self.given
+        reversed_too = np.isin(worse * len(self.y) + better, better * len(self.y) + worse)
+        return int(((self.y[worse] > self.y[better]) | reversed_too).sum())
+
+    @property
+    def has_pairs(self) -> bool:
+        """Whether anything is known of the order."""
+        differ = np.fmax.reduceat(self.y, self.starts[:-1]) > np.fmin.reduceat(self.y, self.starts[:-1])
+        return bool(len(self.given) or differ.any())
 
     def check_has_pairs(self) -> None:
         """Raise unless there is something to learn from."""
-        if not len(self.pairs):
+        if not self.has_pairs:
             raise TacitError(
                 f"no two rows of one list have different grades (n_samples={len(self.y)} in {self.n_lists} lists, "
                 f"{int(np.isnan(self.y).sum())} unjudged); want at least one pair of grades or one preference"
@@ -134,18 +144,51 @@ def group_rows(
 def graded_pairs(y: np.ndarray, starts: np.ndarray) -> Pairs:
     """All pairs of rows of one list with different grades; unjudged rows are in none.
 
+    A list with more than MOST_PAIRS of them gives a random sample (`draw_pairs`), so that memory stays bounded.
+
     >>> better, worse, _ = graded_pairs(np.array([0, 2, np.nan, 1]), np.array([0, 4]))
     >>> list(zip(better.tolist(), worse.tolist()))
     [(1, 0), (1, 3), (3, 0)]
     """
-    better, worse = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    found = [no_pairs()]
     for start, stop in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
-        grades = y[start:stop]
-        above, below = np.nonzero(grades[:, None] > grades[None, :])  # NaN compares as False
-        better.append(above + start)
-        worse.append(below + start)
-    found = np.concatenate(better)
-    return Pairs(found, np.concatenate(worse), np.ones(len(found)))
+        better, worse, weight = _list_pairs(y[start:stop])
+        found.append(Pairs(better + start, worse + start, np.full(len(better), weight)))
+        check_memory("pairs of different grades", 2 * 24 * sum(map(len, found)))
+    return Pairs(*(np.concatenate(columns) for columns in zip(*found, strict=True)))
+
+
+def _list_pairs(grades: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+    """Pairs of one list, by better row, then by worse row, and the weight of each."""
+    if len(grades) <= SHORT_LIST:
+        better, worse = np.nonzero(grades[:, None] > grades[None, :])  # NaN compares as False
+        return better, worse, 1.0
+    judged = np.flatnonzero(~np.isnan(grades))
+    judged = judged[np.argsort(grades[judged], kind="stable")]
+    n_below = np.searchsorted(grades[judged], grades[judged], side="left")
+    ends = np.cumsum(n_below)
+    picks, weight = draw_pairs(int(ends[-1]) if len(ends) else 0)
+    at = np.searchsorted(ends, picks, side="right")
+    better, worse = judged[at], judged[picks - (ends - n_below)[at]]
+    order = np.lexsort((worse, better))
+    return better[order], worse[order], weight
+
+
+def draw_pairs(n_pairs: int) -> tuple[np.ndarray, float]:
+    """Numbers of the pairs of a list to use, and the weight of each: all, or MOST_PAIRS drawn at random.
+
+    The draw is the same for the same list. Weights make up for the pairs that are left out.
+
+    >>> draw_pairs(3)
+    (array([0, 1, 2]), 1.0)
+    >>> picks, weight = draw_pairs(10**8)
+    >>> len(picks) <= MOST_PAIRS, round(len(picks) * weight)
+    (True, 100000000)
+    """
+    if n_pairs <= MOST_PAIRS:
+        return np.arange(n_pairs), 1.0
+    picks = np.unique(np.random.default_rng(n_pairs).integers(n_pairs, size=MOST_PAIRS))
+    return picks, n_pairs / len(picks)
 
 
 def _check_pairs(pairs: np.ndarray, weights: np.ndarray | None, number: np.ndarray, place: np.ndarray) -> Pairs:

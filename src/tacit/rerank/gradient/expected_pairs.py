@@ -19,7 +19,7 @@ from itertools import pairwise
 import numpy as np
 
 from tacit.rerank.gradient.grade_shares import grade_shares
-from tacit.rerank.rows import Pairs, Rows, no_pairs
+from tacit.rerank.rows import Pairs, Rows, draw_pairs, no_pairs
 
 
 def expected_pairs(rows: Rows) -> Pairs:
@@ -38,14 +38,15 @@ def expected_pairs(rows: Rows) -> Pairs:
     for number, (start, stop) in enumerate(pairwise(rows.starts.tolist())):
         unjudged = np.isnan(rows.y[start:stop])
         known, unknown = np.flatnonzero(~unjudged) + start, np.flatnonzero(unjudged) + start
-        judged, other = (table.ravel() for table in np.meshgrid(known, unknown, indexing="ij"))
+        picks, weight = draw_pairs(len(known) * len(unknown))
+        judged, other = known[picks // max(1, len(unknown))], unknown[picks % max(1, len(unknown))]
         chance_above, chance_below = below[number, level[judged]], 1 - below[number, level[judged] + 1]
-        found.append(_likely(judged, other, chance_above))
-        found.append(_likely(other, judged, chance_below))
+        found.append(_likely(judged, other, chance_above, weight))
+        found.append(_likely(other, judged, chance_below, weight))
     return Pairs(*(np.concatenate(columns) for columns in zip(*found, strict=True)))
 
 
-def _likely(better: np.ndarray, worse: np.ndarray, chance: np.ndarray) -> Pairs:
+def _likely(better: np.ndarray, worse: np.ndarray, chance: np.ndarray, weight: float) -> Pairs:
     """The pairs that can be at all; the highest grade is rounded to 0 chance of a better one."""
     kept = chance > 1e-12
-    return Pairs(better[kept], worse[kept], chance[kept])
+    return Pairs(better[kept], worse[kept], weight * chance[kept])

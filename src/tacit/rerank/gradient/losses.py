@@ -77,7 +77,7 @@ class SwapLoss:
             places = list_places(scores, self.rows.starts)
             columns = (self.rows.given.better, self.rows.given.worse, self.rows.given.weight)
             scale_by_discounts(*columns, places, self.discounts, given)
-        return np.concatenate([self._changes(scores), given]) / self.n_lists
+        return np.concatenate([self._changes(scores) * self.graded.weight, given]) / self.n_lists
 
     def _changes(self, scores: np.ndarray) -> np.ndarray:
         places = list_places(scores, self.rows.starts, self.judged)

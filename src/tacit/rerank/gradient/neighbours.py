@@ -19,9 +19,10 @@ import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 
 from tacit.core import TacitError, check_choice, check_number, cut
+from tacit.features.knn import nearest_rows
 
 WEIGHTINGS = ("union", "there-and-back")
-ROWS_AT_ONCE = 2000  # of the table of distances of one list
+CELLS_AT_ONCE = 4_000_000  # of the table of distances of one list
 
 
 class NeighbourPairs(NamedTuple):
@@ -84,11 +85,9 @@ def _nearest_vectors(vectors: np.ndarray, k: int) -> Nearest:
     if k < 1:
         return Nearest(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
     targets, distances = np.empty((n, k), np.int64), np.empty((n, k))
-    for part in cut(n, ROWS_AT_ONCE):
+    for part in cut(n, max(1, CELLS_AT_ONCE // n)):
         table = cdist(vectors[part], vectors, "sqeuclidean")
-        table[np.arange(len(table)), np.arange(part.start, part.stop)] = np.inf
-        targets[part] = np.argsort(table, axis=1, kind="stable")[:, :k]
-        distances[part] = np.take_along_axis(table, targets[part], axis=1)
+        targets[part], distances[part] = nearest_rows(table, np.arange(part.start, part.stop), k)
     return Nearest(np.repeat(np.arange(n), k), targets.ravel(), distances.ravel())
 
 

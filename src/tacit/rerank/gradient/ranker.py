@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from tacit.core import Lists, StoreError, TacitError, check_choice, check_number, one_blas_thread
+from tacit.features.scaling import spreads
 from tacit.rerank.base import ListRanker
 from tacit.rerank.gradient.expected_pairs import expected_pairs
 from tacit.rerank.gradient.losses import PairLoss
@@ -118,12 +119,13 @@ class GradientRanker(ListRanker):
         self.center_, self.spread_ = center_and_spread(rows.X)
         with one_blas_thread():
             columns = self._columns(rows.X, rows.list_of)
-            turn = decorrelation(columns, rows.list_of, self.decorrelate)
-            near = self._neighbours(rows, columns) if any(setting.beta for setting in settings) else None
+            turn = decorrelation(columns, rows.list_of, self.decorrelate) if self.decorrelate else None
             watch = self._watch(validation, turn, any(setting.beta or setting.expected for setting in settings))
+            settings = settings if watch is not None else settings[:1]
+            near = self._neighbours(rows, columns) if any(setting.beta for setting in settings) else None
             scorer = make_scorer(columns.shape[1], self.n_hidden)
-            trained, setting = self._train_settings(rows, columns @ turn, scorer, settings, near, watch)
-            self.theta_ = scorer.absorb(trained.theta, turn)
+            trained, setting = self._train_settings(rows, _turned(columns, turn), scorer, settings, near, watch)
+            self.theta_ = trained.theta if turn is None else scorer.absorb(trained.theta, turn)
         self.epoch_, self.losses_ = trained.epoch, np.array(trained.losses)
         self.beta_, self.expected_, self.l2_, self.rate_ = map(float, setting)
 
@@ -139,7 +141,7 @@ class GradientRanker(ListRanker):
         """Train every setting, keep the best."""
         likely = expected_pairs(rows) if any(setting.expected for setting in settings) else None
         best: tuple[Trained, Setting] | None = None
-        for setting in settings if watch is not None else settings[:1]:
+        for setting in settings:
             sources = self._sources(rows, setting, near, likely)
             found = train(
                 scorer,
@@ -198,10 +200,10 @@ class GradientRanker(ListRanker):
     def _columns(self, X: np.ndarray, lists: np.ndarray) -> np.ndarray:
         return to_columns((X - self.center_) / self.spread_, lists, SCALES[self.scale])
 
-    def _watch(self, validation: Rows | None, turn: np.ndarray, unjudged: bool) -> Watch | None:
+    def _watch(self, validation: Rows | None, turn: np.ndarray | None, unjudged: bool) -> Watch | None:
         if validation is None:
             return None
-        return Watch.of(self._columns(validation.X, validation.list_of) @ turn, validation, unjudged)
+        return Watch.of(_turned(self._columns(validation.X, validation.list_of), turn), validation, unjudged)
 
     def _neighbours(self, rows: Rows, X: np.ndarray) -> NeighbourPairs:
         content, similarities = self._near
@@ -227,6 +229,10 @@ class GradientRanker(ListRanker):
                   "rate": {"low": 0, "open_low": True}}  # fmt: skip
         choices = [values_of(name, getattr(self, name), **limits[name]) for name in Setting._fields]
         return [Setting(*values) for values in product(*choices)]
+
+
+def _turned(columns: np.ndarray, turn: np.ndarray | None) -> np.ndarray:
+    return columns if turn is None else columns @ turn
 
 
 class Scaled:
@@ -265,5 +271,4 @@ def values_of(name: str, value: Choice, **limits: Any) -> list[float]:
 
 def center_and_spread(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Mean and standard deviation of each feature over all rows, judged or not; constant features get spread 1."""
-    spread = X.std(axis=0)
-    return X.mean(axis=0), np.where(spread > 1e-9, spread, 1.0)
+    return X.mean(axis=0), spreads(X, 1e-9)

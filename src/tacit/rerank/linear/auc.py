@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tacit.core import DivergedError, TacitError, check_number
+from tacit.features.scaling import deviations
 from tacit.rerank.base import ListRanker
 from tacit.rerank.linear.auc_loss import AucLoss
 from tacit.rerank.propagation.manifold import propagate, smooth_graph
@@ -46,7 +47,8 @@ class AucRanker(ListRanker):
     def _fit(self, rows: Rows, validation: Rows | None) -> None:
         check_number("relevant", self.relevant, low=0, open_low=True)
         self.l2_ = float(check_number("l2", self.l2, low=0, open_low=True))
-        spread = _spread(rows.X) if self.scale else np.ones(1)
+        deviation = deviations(rows.X) if self.scale else np.zeros(1)
+        spread = np.where(deviation > 0, deviation, 1.0)
         self.weights_ = self._learn(rows, rows.X / spread if self.scale else rows.X) / spread
 
     def _learn(self, rows: Rows, X: np.ndarray) -> np.ndarray:
@@ -159,11 +161,6 @@ def _with_order(loss: AucLoss, order: np.ndarray, lam: float) -> AucLoss:
         np.concatenate([given.weight, np.full(len(order), lam)]),
     )
     return AucLoss(loss.positive, loss.negative, loss.positive_list, loss.negative_list, loss.weight, pairs)
-
-
-def _spread(X: np.ndarray) -> np.ndarray:
-    spread = X.std(axis=0)
-    return np.where(spread > 1e-12 * np.maximum(1.0, np.abs(X).max(axis=0, initial=0.0)), spread, 1.0)
 
 
 def _check_not_empty(loss: AucLoss, rows: Rows, relevant: float) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 from tacit.rerank.base import ListRanker
 from tacit.rerank.gradient.ranker import Choice, center_and_spread, values_of
 from tacit.rerank.gradient.training import Watch
+from tacit.rerank.input_checks import check_memory
 from tacit.rerank.rows import Rows
 
 
@@ -49,6 +50,7 @@ def _solve(rows: Rows, spread: np.ndarray, cost: float) -> np.ndarray:
     from sklearn.svm import LinearSVC
 
     pairs = rows.pairs
+    check_memory(f"differences of {len(pairs)} pairs", 4 * 8 * len(pairs) * rows.X.shape[1])
     # liblinear wants two classes: every other pair is looked at from its other side.
     side = np.where(np.arange(len(pairs)) % 2, -1.0, 1.0)
     table = (rows.X[pairs.better] - rows.X[pairs.worse]) / spread * side[:, None]

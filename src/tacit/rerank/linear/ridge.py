@@ -19,6 +19,7 @@ import numpy as np
 from tacit.core import TacitError, check_number
 from tacit.metrics import evaluate_rows, is_loss, parse_measure
 from tacit.rerank.base import ListRanker
+from tacit.rerank.input_checks import check_memory
 from tacit.rerank.rows import Rows
 
 PENALTIES = (1.0, 0.3, 0.1, 0.03, 0.01)
@@ -62,6 +63,7 @@ class ListRidgeRanker(ListRanker):
         rows.check_has_pairs()
         judged = np.flatnonzero(~np.isnan(rows.y))
         list_of = rows.list_of[judged]
+        check_memory(f"products of {rows.X.shape[1]} features", 4 * 8 * rows.X.shape[1] ** 2)
         X = _centre(rows.X[judged], list_of, None)
         return PreparedRidge(rows, judged, list_of, X, _centre(rows.y[judged], list_of, None), X.T @ X)
 

@@ -25,6 +25,7 @@ from tacit.core import StoreError, check_choice, check_number, one_blas_thread
 from tacit.rerank.base import ListRanker
 from tacit.rerank.gradient.ranker import Choice, center_and_spread, values_of
 from tacit.rerank.gradient.training import Watch, is_ahead
+from tacit.rerank.input_checks import check_memory
 from tacit.rerank.linear.ordinal import Answers, OrdinalModel, OrdinalProblem
 from tacit.rerank.list_columns import Scale, centre_lists, to_columns
 from tacit.rerank.rows import Rows
@@ -94,9 +95,11 @@ class StandingRanker(ListRanker):
             check_number("start", self.start, low=0, high=rows.X.shape[1] - 1, whole=True)
             check_number("start_weight", self.start_weight, low=-WIDEST, high=WIDEST)
         rows.check_has_pairs()
+        n_columns = rows.X.shape[1] * max(len(VIEWS[view]) for view in self._views())
+        check_memory(f"the Hessian of {n_columns} columns", 4 * 8 * n_columns**2)
         self.center_, self.spread_ = center_and_spread(rows.X)
         with one_blas_thread():
-            lessons = [self._lesson(rows, view) for view in (BY_EVIDENCE if self.view == "auto" else (self.view,))]
+            lessons = [self._lesson(rows, view) for view in self._views()]
             models = [lesson.learn(spreads[0]) for lesson in lessons]
             best = int(np.argmax([model.log_evidence for model in models]))
             lesson, model = lessons[best], models[best]
@@ -105,6 +108,9 @@ class StandingRanker(ListRanker):
             watch = self._watch(validation)
             if watch is not None:
                 self._choose(lesson, spreads[1:], watch)
+
+    def _views(self) -> tuple[str, ...]:
+        return BY_EVIDENCE if self.view == "auto" else (self.view,)
 
     def _lesson(self, rows: Rows, view: str) -> Lesson:
         columns = self._columns(rows.X, rows.list_of, view)

@@ -19,6 +19,7 @@ import scipy.sparse as sp
 
 from tacit.core import Features, TacitError, check_number
 from tacit.features.knn import knn_graph
+from tacit.features.scaling import spreads
 from tacit.rerank.base import ListRanker
 from tacit.rerank.rows import Rows
 
@@ -90,7 +91,7 @@ def smooth_graph(X: Features, k: int, *, scale: bool = False) -> sp.csr_array:
     n_rows = X.shape[0]
     if n_rows < 2:
         return sp.csr_array((n_rows, n_rows))
-    distances = knn_graph(_scaled(X) if scale else X, min(k, n_rows - 1), threads=1)
+    distances = knn_graph(X / spreads(X, 0.0) if scale else X, min(k, n_rows - 1), threads=1)
     sigma = np.median(distances.data) or 1.0  # copies of one row only: every distance is 0
     W = distances.copy()
     W.data = np.exp(-(distances.data**2) / (2 * sigma**2))
@@ -108,8 +109,3 @@ def propagate(graph: sp.csr_array, y: np.ndarray, alpha: float = 0.99, tolerance
         term = alpha * (graph @ term)
         f = f + term
     return f
-
-
-def _scaled(X: np.ndarray) -> np.ndarray:
-    spread = X.std(axis=0)
-    return X / np.where(spread > 0, spread, 1.0)

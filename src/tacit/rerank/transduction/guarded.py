@@ -183,7 +183,7 @@ class GuardedRanker(ListRanker):
         elif rows.n_lists >= LEAST_LISTS:
             held_out = np.arange(rows.n_lists) % HOLD_OUT_EVERY == 0
             learned_from = rows.take(np.flatnonzero(~held_out))
-            if len(learned_from.pairs):
+            if learned_from.has_pairs:
                 guard = self._learn(learned_from, rows.take(np.flatnonzero(held_out)))
         if validation is None:
             self._train(rows, None)

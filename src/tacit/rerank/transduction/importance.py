@@ -17,6 +17,7 @@ import numpy as np
 
 from tacit.core import Estimator, check_choice, check_number
 from tacit.features.kliep import Kliep, fit_kliep
+from tacit.features.scaling import deviations
 from tacit.kernels.kliep import mirrored_pair_weights, pair_distances
 from tacit.rerank.rows import Pairs, Rows
 
@@ -76,8 +77,8 @@ class KliepAdaptation(Estimator):
         """Weights of `rows.pairs`, mean 1; all 1 where the list has no pair or no feature varies."""
         for name in ("n_bases", "n_train", "n_test"):
             check_number(name, getattr(self, name), low=1, whole=True)
-        deviation = X.std(axis=0)
-        varies = deviation > 1e-12 * np.maximum(1, np.abs(X).max(axis=0))
+        deviation = deviations(X)
+        varies = deviation > 0
         if len(target) < 2 or not varies.any():
             return np.ones(len(rows.pairs))
         scaled, target = (np.ascontiguousarray(table[:, varies] / deviation[varies]) for table in (X, target))

@@ -1,0 +1,64 @@
+"""Long lists and wide tables: bounded memory, or one line with the estimate."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from tacit.core import TacitError
+from tacit.rerank import get_method, input_checks
+from tacit.rerank import rows as rows_module
+from tacit.rerank.gradient.expected_pairs import expected_pairs
+from tacit.rerank.rows import Rows, graded_pairs
+
+
+@pytest.mark.parametrize("name", ["standing", "linear", "ssbt"])
+def test_memory_does_not_grow_with_the_square_of_the_list(name):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20_000, 3))
+    y = np.clip(np.round(X[:, 0] + 1), 0, 2)  # about 130 million pairs of different grades
+    y[::2] = -1
+    ranker = get_method(name).make(**({} if name == "standing" else {"n_epochs": 20}))
+    tracemalloc.start()
+    ranker.fit(X, y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 400e6
+    assert ranker.score(X, np.clip(np.round(X[:, 0] + 1), 0, 2)) > 0.99
+
+
+def test_long_lists_give_all_pairs_up_to_the_bound_and_a_sample_beyond(monkeypatch):
+    rng = np.random.default_rng(1)
+    y = np.where(rng.random(60) < 0.2, np.nan, rng.integers(0, 3, 60).astype(float))
+    starts = np.array([0, 40, 60])
+    by_table = graded_pairs(y, starts)
+    monkeypatch.setattr(rows_module, "SHORT_LIST", 5)
+    by_counts = graded_pairs(y, starts)
+    assert all(np.array_equal(a, b) for a, b in zip(by_table, by_counts, strict=True))
+    monkeypatch.setattr(rows_module, "MOST_PAIRS", 100)
+    some = graded_pairs(y, starts)
+    first = by_table.better < 40
+    assert 50 < (some.better < 40).sum() <= 100
+    assert some.weight[some.better < 40].sum() == pytest.approx(first.sum())
+    assert (y[some.better] > y[some.worse]).all()
+    rows = Rows(np.zeros((60, 1)), y, starts, np.arange(60))
+    monkeypatch.setattr(rows_module, "MOST_PAIRS", 10**6)
+    whole = expected_pairs(rows).weight.sum()
+    monkeypatch.setattr(rows_module, "MOST_PAIRS", 50)
+    assert expected_pairs(rows).weight.sum() == pytest.approx(whole, rel=0.2)
+
+
+@pytest.mark.parametrize("name", ["standing", "ssbt", "guarded"])
+def test_wide_tables_are_refused_with_the_estimate(name, monkeypatch):
+    monkeypatch.setattr(input_checks, "memory_size", lambda: 10**9)
+    X = np.zeros((20, 6000))
+    X[:, 0] = np.arange(20)
+    with pytest.raises(TacitError, match=r"would need about [\d,.]+ GB of memory"):
+        get_method(name).make().fit(X, np.arange(20) % 3)
+
+
+def test_wide_tables_within_bounds_are_learned():
+    X = np.zeros((20, 100_000))
+    X[:, 0] = np.arange(20) % 3
+    scores = get_method("linear").make(n_epochs=3).fit(X, np.arange(20) % 3).predict(X)
+    assert scores[2] > scores[1] > scores[0]
