@@ -32,7 +32,7 @@ def test_a_parameter_that_no_system_has_is_an_error_that_names_the_systems():
         Request(params={"dim": 7, "gamma": 0.5}).check_params(systems)
 
 
-@pytest.mark.parametrize("name", sorted(set(EXPERIMENTS) - {"usps"}))
+@pytest.mark.parametrize("name", sorted(EXPERIMENTS))
 def test_every_experiment_refuses_a_parameter_that_none_of_its_systems_has(name, tmp_path):
     with pytest.raises(UsageError, match="no system of this run has a parameter 'colour'"):
         get_experiment(name).run(Request(data=tmp_path, params={"colour": 1}))

@@ -8,7 +8,7 @@ import pytest
 from tacit.core import DataError, UsageError
 from tacit.experiments.registry import get_experiment
 from tacit.experiments.request import Request
-from tacit.experiments.usps.task import GRIDS, SYSTEMS, choose_by_turns, first_setting, read_task
+from tacit.experiments.usps.task import GRIDS, SYSTEMS, choose_by_turns, first_setting, fit_embedding, grid, read_task
 
 
 @pytest.fixture
@@ -91,6 +91,15 @@ def test_mistakes_are_told(tmp_path):
         read_task(tmp_path, "standard", 0)
     with pytest.raises(UsageError, match="system"):
         get_experiment("usps").run(Request(data=tmp_path, systems=("lsi",)))
+
+
+@pytest.mark.filterwarnings("ignore:the graph falls into")
+def test_a_parameter_that_is_set_is_not_chosen(toy):
+    task = read_task(toy, "standard", 0, params={"k": 4, "n_epochs": 1})
+    assert first_setting("htr-linear", task.params)["k"] == 4
+    assert grid("le-ose", task.params) == {"k": (4,)}
+    model = fit_embedding(task, "htr-linear", first_setting("htr-linear", task.params), 3, 0)
+    assert (model.k, model.n_epochs, len(model.epochs_)) == (4, 1, 1)
 
 
 def test_grids_start_with_what_a_quick_run_takes():

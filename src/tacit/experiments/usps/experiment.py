@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.core import check_choice, track
+from tacit.core import Estimator, track
 from tacit.experiments.cells import CellCache
 from tacit.experiments.figures import new_figure, save
 from tacit.experiments.report import Report, Row
@@ -32,6 +32,7 @@ from tacit.experiments.usps.task import (
     fit_embedding,
     read_task,
 )
+from tacit.retrieve import GraphEmbedding, LaplacianEigenmaps
 
 DIM, FULL_DIMS, QUICK_DIM = 100, (100, 50, 10), 50
 PLANE = {"k": 10, "sigma": 0.4, "rate": 0.1, "own_share": 0.5, "n_epochs": 40, "size": "sum"}
@@ -42,17 +43,20 @@ Cell = dict[str, Any]
 
 def run(request: Request) -> Report:
     """Measure the systems; `full` adds three seeds and the dimensions, `quick` takes few digits and tunes nothing."""
-    for system in request.systems:
-        check_choice("system", system, SYSTEMS)
+    models: dict[str, Estimator] = {
+        "le-all": LaplacianEigenmaps(), "le-ose": LaplacianEigenmaps(),
+        "htr-linear": GraphEmbedding(), "htr-rbf": GraphEmbedding(),
+    }  # fmt: skip
+    request.check_params({system: models.get(system) for system in request.systems_of(SYSTEMS, SYSTEMS)})
     folder = request.data_folder
 
     @lru_cache(maxsize=1)  # cells of one split are consecutive
     def task(split: str, seed: int) -> DigitTask:
-        return read_task(folder, split, seed, quick=request.quick, threads=request.threads)
+        return read_task(folder, split, seed, quick=request.quick, threads=request.threads, params=request.params)
 
     cache = CellCache(request)
     cells = list(_cells(request))
-    rows = [cache.row(cell, partial(_measure, cell, task)) for cell in track(cells, "usps", len(cells))]
+    rows = [cache.row(cell, partial(_measure, cell, task, request)) for cell in track(cells, "usps", len(cells))]
     figures: dict[str, Callable[[Path], None]] = {"usps-plane": partial(_draw, request)}
     return Report("usps", "usps", request.seed, rows, _notes(request), tables_over_seeds(rows, DIM), figures)
 
@@ -75,14 +79,14 @@ def _cells(request: Request) -> Iterator[Cell]:
                     }
 
 
-def _measure(cell: Cell, task_of: Callable[[str, int], DigitTask]) -> Row:
+def _measure(cell: Cell, task_of: Callable[[str, int], DigitTask], request: Request) -> Row:
     """Choose, fit and measure one system under one setting."""
     task, start = task_of(cell["split"], cell["seed"]), time.perf_counter()
     system, dim, seed = cell["system"], cell["dim"] or 0, cell["seed"]
-    chosen = first_setting(system) if cell["quick"] else choose_setting(task, system, dim, seed)
+    chosen = first_setting(system, task.params) if cell["quick"] else choose_setting(task, system, dim, seed)
     errors = task.errors(task.nearest(system, chosen, dim, seed))
     setting = {name: cell[name] for name in ("split", "seed", "dim") if cell[name] is not None}
-    return Row(system, {"error": errors}, time.perf_counter() - start, setting, chosen)
+    return Row(system, {"error": errors}, time.perf_counter() - start, request.shown(setting), chosen)
 
 
 def _notes(request: Request) -> list[str]:

@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from tacit.core import DataError, DivergedError, check_choice
+from tacit.experiments.request import with_params
 from tacit.features import knn_graph
 from tacit.retrieve.graph.embedding import GraphEmbedding
 from tacit.retrieve.graph.laplacian import LaplacianEigenmaps
@@ -49,6 +50,7 @@ class DigitTask:
     test: np.ndarray
     test_labels: np.ndarray
     threads: int | None = None
+    params: Mapping[str, Any] = field(default_factory=dict)
     _graphs: dict[tuple[int, bool], sp.csr_array] = field(default_factory=dict, repr=False)
 
     def graph(self, k: int, *, with_test: bool = False) -> sp.csr_array:
@@ -66,7 +68,7 @@ class DigitTask:
         """The same task inside training."""
         order = np.random.default_rng([seed, 1]).permutation(len(self.train))
         held, kept = np.split(order, [round(VALIDATION_SHARE * len(order))])
-        return _task(self.train, self.train_labels, kept, held, self.threads)
+        return _task(self.train, self.train_labels, kept, held, self.threads, self.params)
 
     def nearest(self, system: str, setting: Setting, dim: int, seed: int) -> np.ndarray:
         """The nearest training digit of every test digit in the embedding of the system."""
@@ -78,7 +80,7 @@ class DigitTask:
 
     def _by_eigenmaps(self, with_test: bool, k: int, dim: int, seed: int) -> np.ndarray:
         points = np.concatenate([self.train, self.test]) if with_test else self.train
-        model = LaplacianEigenmaps(dim, k=k, seed=seed, threads=self.threads)
+        model = with_params(LaplacianEigenmaps(dim, k=k, seed=seed, threads=self.threads), self.params)
         model.fit(points, self.graph(k, with_test=with_test))
         images = model.item_vectors_[len(self.train) :] if with_test else model.embed(self.test)
         return nearest_rows(images, model.item_vectors_[: len(self.train)], threads=self.threads)
@@ -92,7 +94,9 @@ def fit_embedding(task: DigitTask, system: str, setting: Setting, dim: int, seed
         sigma = setting["sigma"] * edge_length(task.train, graph)
         kind = {"features": "rbf", "sigma": sigma, "n_centres": N_CENTRES}
     others = {name: value for name, value in setting.items() if name != "sigma"}
-    return GraphEmbedding(dim, **kind, **others, seed=seed, threads=task.threads).fit(task.train, graph)
+    model = GraphEmbedding(dim, **kind, **others, seed=seed, threads=task.threads)
+    params = {name: value for name, value in task.params.items() if name not in setting}
+    return with_params(model, params).fit(task.train, graph)
 
 
 def choose_setting(task: DigitTask, system: str, dim: int, seed: int) -> Setting:
@@ -105,7 +109,7 @@ def choose_setting(task: DigitTask, system: str, dim: int, seed: int) -> Setting
         except DivergedError:
             return 1.0
 
-    return choose_by_turns(error, GRIDS[system])
+    return choose_by_turns(error, grid(system, task.params))
 
 
 def choose_by_turns(error: Callable[[Setting], float], grid: Mapping[str, Sequence[float]]) -> Setting:
@@ -124,12 +128,25 @@ def choose_by_turns(error: Callable[[Setting], float], grid: Mapping[str, Sequen
     return best
 
 
-def first_setting(system: str) -> Setting:
+def grid(system: str, params: Mapping[str, Any]) -> dict[str, tuple[float, ...]]:
+    """The values to choose from; a parameter that the user set has one."""
+    return {name: (params[name],) if name in params else values for name, values in GRIDS[system].items()}
+
+
+def first_setting(system: str, params: Mapping[str, Any] | None = None) -> Setting:
     """The setting where the search starts."""
-    return {name: values[0] for name, values in GRIDS[system].items()}
+    return {name: values[0] for name, values in grid(system, params or {}).items()}
 
 
-def read_task(folder: Path, split: str, seed: int, *, quick: bool = False, threads: int | None = None) -> DigitTask:
+def read_task(
+    folder: Path,
+    split: str,
+    seed: int,
+    *,
+    quick: bool = False,
+    threads: int | None = None,
+    params: Mapping[str, Any] | None = None,
+) -> DigitTask:
     """Training and test of one split; `quick` keeps a part of both."""
     check_choice("split", split, SPLITS)
     points, labels, n_train = _read(folder / "text" / "usps" / "usps.npz")
@@ -139,13 +156,18 @@ def read_task(folder: Path, split: str, seed: int, *, quick: bool = False, threa
     train, test = rows[:n_train], rows[n_train:]
     if quick:
         train, test = train[: N_QUICK[0]], test[: N_QUICK[1]]
-    return _task(points, labels, train, test, threads)
+    return _task(points, labels, train, test, threads, params or {})
 
 
 def _task(
-    points: np.ndarray, labels: np.ndarray, train: np.ndarray, test: np.ndarray, threads: int | None
+    points: np.ndarray,
+    labels: np.ndarray,
+    train: np.ndarray,
+    test: np.ndarray,
+    threads: int | None,
+    params: Mapping[str, Any],
 ) -> DigitTask:
-    return DigitTask(points[train], labels[train], points[test], labels[test], threads)
+    return DigitTask(points[train], labels[train], points[test], labels[test], threads, params)
 
 
 def _read(path: Path) -> tuple[np.ndarray, np.ndarray, int]:
