@@ -1,13 +1,20 @@
 """What every ranker of collections must do, whatever its method; a new method is tested by registering."""
 
+import copy
+import json
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 from tacit.core import Links, NotFittedError, TacitError
-from tacit.retrieve import METHODS
+from tacit.retrieve import METHODS, QueryExpansionRanker
+from tacit.search.models import find_class
+from tacit.store import pack_estimator, unpack_estimator
 
 N_DOCS, N_WORDS, N_TOPICS = 60, 40, 4
+# Methods whose score has no term of shared words.
+WITHOUT_WORDS = {"lsi", "ssi-uv-noi", "perceptron", "ssi-full-zerodiag", "hash-1m", "hash-3m", "hash-6m", "hash-10m"}
 
 
 @pytest.fixture(scope="module")
@@ -106,8 +113,96 @@ def test_works_without_pairs_or_says_that_it_needs_them(rows, method):
 
 def test_an_empty_query_scores_zero_everywhere(fitted, rows):
     empty = sp.csr_array((1, rows.shape[1]), dtype=np.float32)
-    scores = fitted.scores(empty)
-    assert np.isfinite(scores).all()
+    assert not fitted.scores(empty).any()
+    assert fitted.explain(empty, 3, 4).terms == []
+
+
+N_NEW = 4
+
+
+def new_items(rows):
+    """Copies of the first items that also have two words which no item had at fit."""
+    added = np.zeros((N_NEW, 2), np.float32)
+    added[[0, 1, 1], [0, 0, 1]] = 1
+    return sp.csr_array(sp.hstack([rows[:N_NEW], sp.csr_array(added)], format="csr"))
+
+
+def widened(rows, n_columns=2):
+    return sp.csr_array(sp.hstack([rows, sp.csr_array((rows.shape[0], n_columns), dtype=np.float32)], format="csr"))
+
+
+@pytest.fixture
+def again(fitted, rows, world, method):
+    """A ranker that a test may change."""
+    return copy.deepcopy(fitted)
+
+
+def test_new_items_are_ranked_and_old_scores_keep_their_bits(again, rows):
+    try:
+        again.check_new_items()
+    except TacitError:
+        assert again.items == "free"
+        with pytest.raises(TacitError, match="a new item has none"):
+            again.add_items(rows[:2])
+        return
+    before = again.scores(rows)
+    again.add_items(rows[:2]).add_items(rows[2:3])
+    after = again.scores(rows)
+    if isinstance(again, QueryExpansionRanker):  # new items expand queries
+        items = sp.csr_array(sp.vstack([rows, rows[:3]], format="csr"))
+        before = QueryExpansionRanker(again.beta_, again.n_expand_).fit(None, items).scores(rows)[:, :N_DOCS]
+    assert np.array_equal(after[:, :N_DOCS], before)
+    assert (again.n_added_, again.n_removed_, again.n_items_) == (3, 0, N_DOCS + 3)
+    assert again.explain(rows[[5]], N_DOCS + 1).total == pytest.approx(after[5, N_DOCS + 1], abs=1e-4)
+    if again.by_words and not isinstance(again, QueryExpansionRanker):
+        assert np.array_equal(after[:, N_DOCS:], before[:, :3])
+
+
+def test_items_are_removed_and_others_keep_their_bits(again, rows):
+    before = again.scores(rows)
+    again.remove_items([3, 0, 3])
+    kept = np.setdiff1d(np.arange(N_DOCS), [0, 3])
+    if isinstance(again, QueryExpansionRanker):  # an item that is gone expands no query
+        before[:, kept] = QueryExpansionRanker(again.beta_, again.n_expand_).fit(None, rows[kept]).scores(rows)
+    assert np.array_equal(again.scores(rows), before[:, kept])
+    assert (again.n_added_, again.n_removed_, again.n_items_) == (0, 2, N_DOCS - 2)
+    assert again.explain(rows[[5]], 0, 7).total == pytest.approx(before[5, kept[0]] - before[5, kept[7]], abs=1e-4)
+    for wrong, message in (([N_DOCS], "no item 60"), ([-1], "no item -1"), (np.arange(N_DOCS - 2), "at least one")):
+        with pytest.raises(TacitError, match=message):
+            again.remove_items(wrong)
+
+
+def test_words_that_fit_has_not_seen_become_searchable(again, rows, method):
+    if getattr(again, "items", None) == "free" or again.features == "words+grams":
+        with pytest.raises(TacitError):
+            again.add_items(new_items(rows))
+        return
+    before = again.scores(rows)
+    again.add_items(new_items(rows))
+    if not isinstance(again, QueryExpansionRanker):  # new items expand queries
+        assert np.array_equal(again.scores(widened(rows))[:, :N_DOCS], before)
+    word = sp.csr_array(np.eye(1, rows.shape[1] + 2, rows.shape[1] + 1, dtype=np.float32))
+    scores = again.scores(word)[0]
+    if method.name in WITHOUT_WORDS:
+        assert not scores.any()
+    else:
+        assert scores[N_DOCS + 1] > 0
+        assert isinstance(again, QueryExpansionRanker) or not np.delete(scores, N_DOCS + 1).any()
+        assert again.explain(word, N_DOCS + 1).total == pytest.approx(scores[N_DOCS + 1], abs=1e-5)
+    with pytest.raises(TacitError, match=f"want {rows.shape[1] + 2}"):
+        again.add_items(rows[:1])
+
+
+def test_a_ranker_that_has_grown_is_saved_and_loaded(again, rows):
+    if getattr(again, "items", None) == "free" or again.features == "words+grams":
+        return
+    again.add_items(new_items(rows)).remove_items([1])
+    header, arrays = pack_estimator(again)
+    loaded = unpack_estimator(json.loads(json.dumps(header)), arrays, find_class)
+    assert (loaded.n_added_, loaded.n_removed_) == (N_NEW, 1)
+    assert np.array_equal(loaded.scores(widened(rows)), again.scores(widened(rows)))
+    loaded.add_items(widened(new_items(rows), 1))
+    assert loaded.n_added_ == 2 * N_NEW
 
 
 def test_explanations_add_up_to_the_scores(fitted, rows):

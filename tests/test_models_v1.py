@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tacit.core import UsageError
 from tacit.search import load
 
 FOLDER = Path(__file__).parent / "models_v1"
@@ -21,6 +22,13 @@ def test_rankers_of_collections(method):
     searcher = load(FOLDER / method)
     found = searcher.ranker_.scores(searcher.features(EXPECTED["queries"]))
     np.testing.assert_allclose(found, EXPECTED["collections"][method], rtol=1e-5, atol=1e-5)
+
+
+def test_bm25_of_version_1_says_that_it_takes_no_new_items():
+    ranker = load(FOLDER / "bm25").ranker_
+    assert (ranker.n_added_, ranker.n_removed_) == (0, 0)
+    with pytest.raises(UsageError, match="takes no new items: fit it again"):
+        ranker.add_items(ranker.weights_[:1] > 0)
 
 
 @pytest.mark.parametrize("method", sorted(EXPECTED["across"]))

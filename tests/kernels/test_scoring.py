@@ -5,7 +5,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit.kernels.scoring import TILE, add_dense_scores, add_sparse_scores
+from tacit.kernels.scoring import TILE, add_dense_scores, add_sparse_scores, score_hashed_pairs
 
 
 def random_rows(rng, n_rows, n_words, share=0.4):
@@ -56,3 +56,14 @@ def test_scores_are_added_to_what_is_there():
         out,
     )
     assert out[0, 0] == 9
+
+
+def test_hashed_pairs_are_the_plain_sum():
+    rng = np.random.default_rng(0)
+    items = sp.csr_array(rng.random((5, 7)) * (rng.random((5, 7)) < 0.5), dtype=np.float32)
+    query = sp.csr_array(rng.random((1, 7)) * (rng.random((1, 7)) < 0.5), dtype=np.float32)
+    buckets, prime, out = rng.normal(size=11).astype(np.float32), 13, np.zeros(5, np.float32)
+    words = query.indices.astype(np.int64)
+    score_hashed_pairs(words, query.data, items.indptr, items.indices, items.data, buckets, prime, out)
+    table = buckets[(np.arange(7)[:, None] * prime + np.arange(7)[None, :]) % 11]
+    np.testing.assert_allclose(out, (query.toarray() @ table @ items.toarray().T)[0], rtol=1e-5)

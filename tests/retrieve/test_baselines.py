@@ -109,6 +109,44 @@ def test_bm25_gives_the_scores_of_bm25s_itself():
     np.testing.assert_allclose(ours, direct.get_scores(query), rtol=1e-5)
 
 
+def test_bm25_weighs_new_items_as_bm25s_does_with_the_numbers_of_fit():
+    """A copy of the fitted collection has the same idf and mean length, so bm25s weighs its items alike."""
+    rng = np.random.default_rng(4)
+    counts = sp.csr_array(rng.poisson(0.5, (40, 25)).astype(np.float32))
+    fitted = Bm25Ranker(k1=1.2, b=0.6).fit(None, counts)
+    grown = Bm25Ranker(k1=1.2, b=0.6).fit(None, counts).add_items(counts[7:20])
+    assert np.array_equal(grown.weights_[:40].toarray(), fitted.weights_.toarray())
+    assert np.array_equal(grown.weights_[40:].toarray(), fitted.weights_[7:20].toarray())
+    assert grown.mean_length_ == pytest.approx(counts.sum() / 40)
+
+
+def test_bm25_gives_a_new_word_the_idf_of_its_first_items():
+    rng = np.random.default_rng(5)
+    counts = rng.poisson(0.5, (20, 6)).astype(np.float32)
+    counts[:, 5] = 0  # in the vocabulary, but in no item
+    new = np.array([[1, 0, 0, 0, 0, 2, 3], [0, 1, 0, 0, 0, 0, 1]], np.float32)
+    ranker = Bm25Ranker().fit(None, sp.csr_array(counts)).add_items(sp.csr_array(new))
+    for column, df in ((5, 1), (6, 2)):
+        idf = np.log(1 + (22 - df + 0.5) / (df + 0.5))
+        length = 1.5 * (0.25 + 0.75 * new.sum(axis=1) / counts.sum(axis=1).mean())
+        expected = idf * new[:, column] / (new[:, column] + length)
+        np.testing.assert_allclose(ranker.weights_[20:, [column]].toarray()[:, 0], expected, rtol=1e-6)
+    weights = ranker.weights_.toarray()
+    more = np.tile(new[:1], (5, 1))
+    ranker.add_items(sp.csr_array(more))  # the idf stays
+    assert np.array_equal(ranker.weights_.toarray()[:22], weights)
+    assert np.array_equal(ranker.weights_[22:].toarray(), weights[[20] * 5])
+    with pytest.raises(TacitError, match="whole numbers"):
+        ranker.add_items(sp.csr_array(more / 2))
+    assert (ranker.n_items_, ranker.n_added_, ranker.n_features_) == (27, 7, 7)
+
+
+def test_dense_rows_do_not_grow():
+    rows = random_unit_rows(np.random.default_rng(0))
+    with pytest.raises(TacitError, match="new items have 21 features, want 20"):
+        CosineRanker().fit(None, rows).add_items(np.ones((1, 21)))
+
+
 @pytest.mark.parametrize("counts", [[[0.5, 1]], [[-1, 1]]])
 def test_bm25_refuses_what_are_no_counts(counts):
     with pytest.raises(TacitError, match="word counts"):

@@ -36,3 +36,18 @@ def add_dense_scores(query_vectors, item_vectors, out):
                 for k in range(dim):
                     total += query_vectors[q, k] * item_vectors[i, k]
                 out[q, i] += total
+
+
+@njit(cache=True, nogil=True)
+def score_hashed_pairs(words, values, indptr, indices, data, buckets, prime, out):
+    """out[i] = sum over words s of the query and t of item i of q_s y_t buckets[(s * prime + t) mod len(buckets)].
+
+    One query (words, values) against items (CSR), with one look-up for each pair of words.
+    """
+    n_buckets = len(buckets)
+    for item in range(len(out)):
+        total = 0.0
+        for t in range(indptr[item], indptr[item + 1]):
+            for s in range(len(words)):
+                total += values[s] * data[t] * buckets[(words[s] * prime + indices[t]) % n_buckets]
+        out[item] = total

@@ -8,6 +8,7 @@ from tacit.core import Links, TacitError
 from tacit.features.text.weighting import best_words
 from tacit.retrieve import EmbeddingRanker, HashedPairRanker, HtrPairsRanker
 from tacit.retrieve.margin.htr_pairs import WEIGHTS
+from tacit.retrieve.margin.tasks import make_task
 
 N_DOCS, N_WORDS = 80, 30
 
@@ -77,7 +78,14 @@ def test_triples_choose_by_their_order(world):
     worse = (links.targets + rng.integers(2, 70, len(links.targets))) % N_DOCS
     triples = np.column_stack([links.sources, links.targets, worse])
     ranker = HtrPairsRanker(4, n_epochs=3).fit(rows, rows, triples)
-    assert ranker.mu_ in WEIGHTS
+    task, chosen, accuracy = make_task(triples, None, rows, rows, True, 0), ranker.mu_, []
+    for ranker.mu_ in WEIGHTS:
+        query, better, worse = task.held.T
+        scores = ranker.scores(rows[query])
+        gap = scores[np.arange(len(query)), better] - scores[np.arange(len(query)), worse]
+        accuracy.append(np.mean((gap > 0) + 0.5 * (gap == 0)))
+    assert chosen == WEIGHTS[int(np.argmax(accuracy))]
+    assert len(set(accuracy)) > 1
 
 
 @pytest.mark.parametrize(("name", "value"), [("max_words", 0), ("mu", -1), ("max_words", 2.5)])

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from tacit.core import Features
 from tacit.experiments.report import Section
-from tacit.kernels.hashed_scoring import score_hashed_pairs
+from tacit.kernels.scoring import score_hashed_pairs
 from tacit.retrieve.factors import DenseFactors, SparseFactors
 from tacit.retrieve.margin.wordpair_sgd import PRIME
 
