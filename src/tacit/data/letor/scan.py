@@ -23,6 +23,10 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from tacit.numba_cache import ensure_cache
+
+ensure_cache(__file__)
+
 DONE, BAD_LINE, TOO_NARROW, TOO_SHORT = 0, 1, 2, 3
 
 # Places in the state that `scan_lines` carries from one call to the next over the same text.
