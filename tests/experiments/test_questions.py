@@ -7,7 +7,7 @@ import pytest
 
 from tacit.core import DataError, Links, UsageError
 from tacit.experiments.questions import experiment as questions
-from tacit.experiments.questions.task import assign_folds, read_questions, shared_documents
+from tacit.experiments.questions.task import read_questions, shared_documents
 from tacit.experiments.request import Request
 from tacit.metrics import evaluate
 from tacit.retrieve import Bm25Ranker
@@ -32,16 +32,6 @@ def folder(tmp_path):
         (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     (tmp_path / "qrels.txt").write_text("\n".join(judgments) + "\n")
     return tmp_path
-
-
-def test_groups_stay_in_one_fold_and_folds_are_even():
-    groups = np.repeat(np.arange(40), 3)
-    folds = assign_folds(groups, 5, seed=0)
-    assert np.bincount(folds).tolist() == [24] * 5
-    assert all(len(set(folds[groups == group])) == 1 for group in range(40))
-    assert not np.array_equal(folds, assign_folds(groups, 5, seed=1))
-    assert np.array_equal(folds, assign_folds(groups, 5, seed=0))
-    assert assign_folds(np.array([0, 0, 1]), 5, seed=0).max() == 1
 
 
 def test_queries_that_share_a_document_through_others_are_one_group():

@@ -6,7 +6,7 @@ The JSON form is fixed: {"experiment", "corpus", "seed", "rows": [{"system", "me
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -142,6 +142,18 @@ class Report:
             if all(other.system != row.system for other in group):
                 group.append(row)
         return groups
+
+
+def against_baseline(rows: Sequence[Row], baseline: str, metrics: Iterable[str], test: str = "t") -> list[list[str]]:
+    """Lines of metric, system, gain and p: each system against the baseline, Holm-corrected within a metric."""
+    lines = []
+    for metric in metrics:
+        values = {row.system: row.values[metric] for row in rows}
+        for found in compare_systems(values, metric, test=test, baseline=baseline):
+            other = found.worse if found.better == baseline else found.better
+            gain = float((values[other] - values[baseline]).mean())
+            lines.append([metric, other, f"{gain:+.4f}", f"{found.p:.3g}"])
+    return lines
 
 
 def protocol(row: Row) -> dict[str, Any]:

@@ -21,9 +21,8 @@ from tacit.core import track
 from tacit.experiments.cells import CellCache
 from tacit.experiments.figures import Draw, new_figure, save, shown_systems
 from tacit.experiments.questions.task import CORPORA, Fold, QuestionTask, read_questions
-from tacit.experiments.report import Report, Row, Section
+from tacit.experiments.report import Report, Row, Section, against_baseline
 from tacit.experiments.request import Request, with_params
-from tacit.metrics import compare_systems
 from tacit.retrieve import CollectionRanker, get_method
 
 BASELINE = "bm25"
@@ -143,17 +142,12 @@ def _means(report: Report) -> Section:
 
 def _gains(report: Report) -> list[Section]:
     """Each system against the baseline, by number of judged queries."""
-    lines = []
-    for group in report.comparable().values():
-        if not any(row.system == BASELINE for row in group):
-            continue
-        for metric in group[0].values:
-            values = {row.system: row.values[metric] for row in group}
-            for test in compare_systems(values, metric, test=report.test, baseline=BASELINE):
-                other = test.worse if test.better == BASELINE else test.better
-                gain = float((values[other] - values[BASELINE]).mean())
-                setting = [str(group[0].setting[name]) for name in ("seed", "queries")]
-                lines.append([*setting, metric, other, f"{gain:+.4f}", f"{test.p:.3g}"])
+    lines = [
+        [str(group[0].setting["seed"]), str(group[0].setting["queries"]), *line]
+        for group in report.comparable().values()
+        if any(row.system == BASELINE for row in group)
+        for line in against_baseline(group, BASELINE, group[0].values, report.test)
+    ]
     title = f"Each system against {BASELINE} (paired t-test, Holm-corrected within a metric and number)"
     return [Section(title, ["seed", "queries", "metric", "system", "gain", "p"], lines)] if lines else []
 

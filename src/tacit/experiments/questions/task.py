@@ -18,6 +18,7 @@ from scipy.sparse.csgraph import connected_components
 from tacit.core import Collection, DataError, Features, Judgments, Links, check_choice, cut, map_blocks, track
 from tacit.data import judged_pairs, read_collection, read_qrels, read_queries
 from tacit.features import TextVectorizer
+from tacit.judge.advise.folds import make_folds
 from tacit.metrics import evaluate_rows
 from tacit.retrieve import CollectionRanker
 
@@ -109,11 +110,12 @@ class QuestionTask:
 
     def folds(self, seed: int) -> list[Fold]:
         """Five folds of queries (fewer if there are fewer groups), drawn by the seed."""
-        number = assign_folds(self.groups, N_FOLDS, seed)
+        n_folds = min(N_FOLDS, len(np.unique(self.groups)))
+        number = make_folds(len(self.queries), n_folds, seed, self.groups.tolist())
         rng = np.random.default_rng([seed, 1])
         return [
             Fold(rng.permutation(np.flatnonzero(number != fold)), np.flatnonzero(number == fold))
-            for fold in range(number.max() + 1)
+            for fold in range(n_folds)
         ]
 
     def training_pairs(self, rows: np.ndarray) -> Links:
@@ -158,20 +160,6 @@ class QuestionTask:
         query = np.array([self.queries.row_of[name] for name in found.query_ids], np.int64)
         document = np.array([self.documents.row_of[name] for name in found.doc_ids], np.int64)
         return query[found.query], document[found.doc], found.grade
-
-
-def assign_folds(groups: np.ndarray, n_folds: int, seed: int) -> np.ndarray:
-    """The fold of each query: groups in random order, each into the smallest fold so far.
-
-    >>> assign_folds(np.array([0, 0, 1, 2, 2]), 2, seed=0).tolist()
-    [1, 1, 0, 0, 0]
-    """
-    _, number, sizes = np.unique(groups, return_inverse=True, return_counts=True)
-    loads, fold_of = np.zeros(min(n_folds, len(sizes)), np.int64), np.empty(len(sizes), np.int64)
-    for group in np.random.default_rng(seed).permutation(len(sizes)):
-        fold_of[group] = np.argmin(loads)
-        loads[fold_of[group]] += sizes[group]
-    return fold_of[number]
 
 
 def read_questions(data: Path, corpus: str, words: int | None = 30_000, threads: int | None = None) -> QuestionTask:

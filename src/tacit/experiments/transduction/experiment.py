@@ -26,11 +26,10 @@ from tacit.experiments.letor_task import (
     measure_lists,
     read_letor_corpus,
 )
-from tacit.experiments.report import Report, Row, Section
+from tacit.experiments.report import Report, Row, Section, against_baseline
 from tacit.experiments.request import Request, with_params
 from tacit.experiments.transduction.analysis import analyse_fold, guard_parts
 from tacit.experiments.transduction.figures import result_figures
-from tacit.metrics import compare_systems
 from tacit.rerank import ListRanker, get_method
 
 SYSTEMS = (
@@ -121,13 +120,7 @@ def _baseline_tests(report: Report) -> list[Section]:
     sections = []
     rows = [row for row in report.rows if row.setting.get("share", 1.0) == 1.0]
     for baseline in (name for name in BASELINES if any(row.system == name for row in rows)):
-        lines = []
-        for metric in TESTED:
-            values = {row.system: row.values[metric] for row in rows}
-            for test in compare_systems(values, metric, test=report.test, baseline=baseline):
-                other = test.worse if test.better == baseline else test.better
-                gain = float((values[other] - values[baseline]).mean())
-                lines.append([metric, other, f"{gain:+.4f}", f"{test.p:.3g}"])
+        lines = against_baseline(rows, baseline, TESTED, report.test)
         if lines:
             title = f"Each system against {baseline} (paired t-test, Holm-corrected within a metric)"
             sections.append(Section(title, ["metric", "system", "gain", "p"], lines))
