@@ -2,10 +2,10 @@
 
     python benchmarks/day_zero.py --data FOLDER     (FOLDER defaults to $TACIT_DATA)
 
-Every system is fitted as `tacit fit COLLECTION --method M` does it without links; the judgments only measure.
+Every system is fitted as by `tacit fit COLLECTION --method M` without links; judgments are used for measuring only.
 Settings of `htr-reconstruction` were chosen on the training part of Reuters and with the first, third, fifth ...
-judged query of each collection in view; the column "others" has the queries between them, which early prototypes
-had been tried on too. No column is blind.
+judged query of each collection; the column "others" has the queries between them, which were used for early prototypes
+too. No column is fully held out.
 """
 
 import argparse

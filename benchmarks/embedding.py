@@ -2,14 +2,14 @@
 
     python benchmarks/embedding.py --data FOLDER     (FOLDER defaults to $TACIT_DATA)
 
-1. Read-modify-write bandwidth of the machine: rows of 100 floats of a table as large as ours, in random order,
-   a table for each thread.
+1. Read-modify-write bandwidth of the machine: rows of 100 floats of a table of the same size, in random
+   order, one table per thread.
 2. Our SGD on given triples: triples a second, and the bytes of table rows that it reads and writes a second,
-   against 1. Every triple moves its rows, which is the dearest case.
+   against 1. Every triple updates its rows, which is the most expensive case.
 3. Our SGD on pairs with mined negatives: queries a second, with gamma = 0 and as `htr-residual` has it, 1.
 4. Time to reach the validation MAP that lightfm-next (WARP, the same words as features) reaches in its epochs.
 
-One thread and two take turns, and the best of several rounds counts, so that other work on the machine disturbs little.
+Runs with one and two threads alternate, and the best of several rounds counts, to reduce the effect of other load.
 """
 
 import argparse

@@ -1,10 +1,10 @@
-"""How fast LETOR files are read, beside scikit-learn's reader and a Python loop for the comments.
+"""Speed of reading LETOR files, against scikit-learn's reader with a Python loop for the comments.
 
     python benchmarks/letor_reading.py [--data FOLDER] [--repeats 7]
 
-Both routes end with the same things: dense float64 X, grades, query ids, document ids and the rest of
-each comment, compared before anything is timed. Times are processor seconds, which are those of the
-clock on an idle machine, for both routes run on one thread: the best of the repeats, the routes in turn.
+Both return the same data: dense float64 X, grades, query ids, document ids and the rest of
+each comment, compared before timing. Times are CPU seconds on one thread: the best of the
+repeats, both readers in turn.
 Nothing here is random. "call alone" is `load_svmlight_file` without comments and dense rows.
 The large file is MQ2008 eleven times, with new query ids each time, in a temporary folder.
 

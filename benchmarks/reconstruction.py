@@ -1,10 +1,10 @@
-"""What `htr-reconstruction` costs: against one truncated SVD of scikit-learn, and by the number of items.
+"""Time of `htr-reconstruction`: against one truncated SVD of scikit-learn, and by the number of items.
 
     python benchmarks/reconstruction.py --data FOLDER     (FOLDER defaults to $TACIT_DATA)
 
-All 9,603 training stories of Reuters-21578, 30,000 words, 100 dimensions, one process, compilation apart. Seconds
-are of the processor, since a shared machine's clock says little. The fit is timed whole: its own decomposition,
-all epochs with their judging, with no weight to choose, since there are no labels.
+All 9,603 training stories of Reuters-21578, 30,000 words, 100 dimensions, one process, without compilation. CPU
+seconds, which other load affects less. The whole fit is timed: its own decomposition and all epochs with validation;
+there is no weight to choose, since there are no labels.
 """
 
 import argparse

@@ -4,7 +4,7 @@
 
 Half-transductive ranking holds one vector per item; here they are memory-mapped, as they would be for a collection
 larger than memory. A block of 64 queries touches the table of words and the items of its pool only, so its time
-must not grow with the collection. Peak memory is that of the whole process, features included.
+should not grow with the collection. Peak memory is that of the whole process, features included.
 """
 
 import argparse

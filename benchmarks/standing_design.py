@@ -1,9 +1,9 @@
-"""The choices behind `standing`, measured where choices may be made: on validation lists.
+"""Design choices of `standing`, measured on validation lists.
 
     python benchmarks/standing_design.py --data FOLDER     (FOLDER defaults to $TACIT_DATA)
 
 Rankers learn from cut training labels (seeds 10 to 15) with one fixed setting each, and are measured on the folds'
-validation lists with all their labels; test lists are not read. nDCG-letor@10, averaged over seeds query by query, and
+validation lists with all their labels; test lists are not read. nDCG-letor@10, averaged over seeds for each query, and
 p of Wilcoxon's test over queries against `linear`, not corrected. About eight minutes.
 """
 

@@ -1,4 +1,4 @@
-"""How long `tacit --help` takes, against `python -c "import numpy"`: the best of ten runs each, in turns.
+"""Time of `tacit --help` against `python -c "import numpy"`: the best of ten runs each, alternating.
 
 python benchmarks/startup.py
 """
