@@ -1,4 +1,4 @@
-"""The package: every promised name is there, and asking for one loads no more than it needs."""
+"""The package: every exported name is there, and using one imports no more than it needs."""
 
 import ast
 import subprocess

@@ -1,4 +1,4 @@
-"""Checks at the door of every estimator: compiled loops behind it read out of bounds in silence."""
+"""Checks of parameters and features. Compiled loops do not check bounds, so all input is checked before."""
 
 from __future__ import annotations
 
@@ -22,8 +22,23 @@ def check_number(
     whole: bool = False,
     open_low: bool = False,
 ) -> Any:
-    """Return the parameter if it is a finite number from low to high, else say what is wanted.
+    """Return a parameter if it is a finite number within bounds, else raise TacitError.
 
+    Parameters
+    ----------
+    name : str
+        Name of the parameter.
+    value : object
+        Value to check.
+    low, high : float
+        Bounds, both included.
+    whole : bool, default=False
+        Ask for an integer.
+    open_low : bool, default=False
+        Exclude the lower bound.
+
+    Examples
+    --------
     >>> check_number("dim", 0, low=1, whole=True)
     Traceback (most recent call last):
     tacit.core.errors.TacitError: dim is 0, want a whole number >= 1
@@ -41,7 +56,7 @@ def check_number(
 
 
 def check_choice(name: str, value: Any, choices: Any) -> Any:
-    """Return the value if it is one of the choices, else name the nearest of them."""
+    """Return the value if it is one of the choices, else raise UsageError that names the nearest one."""
     if value in choices:
         return value
     import difflib
@@ -52,7 +67,17 @@ def check_choice(name: str, value: Any, choices: Any) -> Any:
 
 
 def check_features(name: str, features: Any, *, n_columns: int | None = None) -> Features:
-    """Return the features as float32, CSR with sorted rows or dense and C-contiguous; refuse NaN and infinity."""
+    """Return features as float32: CSR with sorted rows, or dense and C-contiguous.
+
+    Parameters
+    ----------
+    name : str
+        Name for messages.
+    features : sparse matrix or array-like of shape (n_rows, n_columns)
+        Features without NaN and infinity.
+    n_columns : int, default=None
+        Number of columns wanted.
+    """
     if sp.issparse(features):
         matrix = sp.csr_array(features, dtype=np.float32)
         if not matrix.has_canonical_format:

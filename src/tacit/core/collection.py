@@ -1,4 +1,4 @@
-"""Documents (or queries) as they travel between rooms: ids, titles and texts in one order."""
+"""Documents (or queries) as packages exchange them: ids, titles and texts in one order."""
 
 from __future__ import annotations
 
@@ -22,11 +22,23 @@ class Document(NamedTuple):
 
 @dataclass(frozen=True)
 class Collection:
-    """Texts with unique ids; a row number is what every other room works with.
+    """Texts with unique ids; other packages refer to them by row number.
 
-    `extras` holds further fields of the source by name, one value per row. Queries are a
-    collection too, with empty titles.
+    Parameters
+    ----------
+    ids : sequence of str
+        Unique ids.
+    titles : sequence of str
+        Titles, empty where there are none; queries have none.
+    texts : sequence of str
+        Texts.
+    extras : mapping of str to sequence, default={}
+        Further fields of the source by name, one value for each row.
+    name : str, default=""
+        Name of the collection.
 
+    Examples
+    --------
     >>> docs = Collection(["a", "b"], ["Cats", "Dogs"], ["they purr", "they bark"])
     >>> docs.row_of["b"], docs[1].title, docs.full_text(0)
     (1, 'Dogs', 'Cats\\nthey purr')

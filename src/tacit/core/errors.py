@@ -8,7 +8,7 @@ from __future__ import annotations
 
 
 class TacitError(ValueError):
-    """A mistake that the caller can mend; the message says where and how."""
+    """A mistake that the caller can correct; the message names the place and what is wanted."""
 
 
 class DataError(TacitError):

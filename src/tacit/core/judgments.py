@@ -1,4 +1,4 @@
-"""Judgments (what people said) and runs (what a system answered), by outside ids.
+"""Judgments (grades that people gave) and runs (scores that a system gave), by external ids.
 
 Both are columns, not dictionaries: entry t says that query `query_ids[query[t]]` has document
 `doc_ids[doc[t]]` with `grade[t]` or `score[t]`. A document that is absent from the judgments is
@@ -17,10 +17,25 @@ from tacit.core.errors import TacitError
 
 @dataclass(frozen=True)
 class Judgments:
-    """Grades of query-document pairs; grade >= 1 is relevant unless a measure says otherwise.
+    """Grades of query-document pairs; grade >= 1 is relevant unless a measure sets another bound.
 
-    `probability`, if given, is that with which each pair was chosen to be judged; NaN where unknown.
+    Parameters
+    ----------
+    query_ids : sequence of str
+        Ids of the queries.
+    doc_ids : sequence of str
+        Ids of the documents.
+    query : ndarray of shape (n_pairs,), int64
+        Position in `query_ids` for each pair.
+    doc : ndarray of shape (n_pairs,), int64
+        Position in `doc_ids` for each pair.
+    grade : ndarray of shape (n_pairs,), float64
+        Grade of each pair.
+    probability : ndarray of shape (n_pairs,), float64, default=None
+        Probability with which each pair was chosen to be judged; NaN where unknown.
 
+    Examples
+    --------
     >>> j = Judgments.from_dict({"q1": {"a": 2, "b": 0}})
     >>> len(j), j.query_ids, j.to_dict()
     (2, ['q1'], {'q1': {'a': 2.0, 'b': 0.0}})
@@ -69,8 +84,23 @@ class Judgments:
 class Run:
     """Scores of documents for queries, as one system gave them.
 
-    Order within a query is by score, higher first; equal scores go to the document that comes
-    first in `doc_ids`, so a run made from a collection keeps the rule "smaller row first".
+    The order within a query is by score, higher first. Equal scores go to the document that comes first in `doc_ids`,
+    so a run made from a collection prefers the smaller row.
+
+    Parameters
+    ----------
+    query_ids : sequence of str
+        Ids of the queries.
+    doc_ids : sequence of str
+        Ids of the documents.
+    query : ndarray of shape (n_pairs,), int64
+        Position in `query_ids` for each pair.
+    doc : ndarray of shape (n_pairs,), int64
+        Position in `doc_ids` for each pair.
+    score : ndarray of shape (n_pairs,), float64
+        Score of each pair.
+    name : str, default="tacit"
+        Name of the system.
     """
 
     query_ids: Sequence[str]

@@ -14,9 +14,21 @@ from tacit.core.errors import TacitError
 class Links:
     """Pairs of row numbers with a positive weight each.
 
-    `n_sources` and `n_targets` are the sizes of the two collections, so that an id out of range
-    is caught here and not in a compiled loop.
+    Parameters
+    ----------
+    sources : ndarray of shape (n_links,), int64
+        Rows of the sources (or queries).
+    targets : ndarray of shape (n_links,), int64
+        Rows of the targets (or items).
+    n_sources : int
+        Number of rows of the first collection.
+    n_targets : int
+        Number of rows of the second collection.
+    weights : ndarray of shape (n_links,), float32, default=ones
+        Positive weights.
 
+    Examples
+    --------
     >>> links = Links([0, 0, 2], [1, 2, 0], n_sources=3, n_targets=3)
     >>> len(links), links.to_csr().toarray().tolist()
     (3, [[0.0, 1.0, 1.0], [0.0, 0.0, 0.0], [1.0, 0.0, 0.0]])

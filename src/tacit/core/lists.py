@@ -13,11 +13,22 @@ from tacit.core.judgments import Judgments, Run
 
 @dataclass(frozen=True)
 class Lists:
-    """Rows of features with grades, cut into lists.
+    """Rows of features with grades, grouped into lists.
 
-    X: float64 (n_rows, n_features), NaN where the source says NULL; y: float64, NaN = unjudged;
-    list l is rows `starts[l]` to `starts[l + 1]` and belongs to query `query_ids[l]`; `doc_ids` has
-    one entry per row (empty where the source names none); `comments` keeps the rest of each comment.
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_features), float64
+        Features; NaN is a missing value.
+    y : ndarray of shape (n_rows,), float64
+        Grades; NaN is unjudged.
+    starts : ndarray of shape (n_lists + 1,), int64
+        List l is rows `starts[l]` to `starts[l + 1]`.
+    query_ids : sequence of str
+        Query of each list.
+    doc_ids : sequence of str
+        Document of each row, empty where the source names none.
+    comments : sequence of str, default=()
+        Rest of the comment of each row.
     """
 
     X: np.ndarray

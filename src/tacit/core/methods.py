@@ -1,4 +1,4 @@
-"""Named methods: a class, the parameters that make the method, and one line that says what it is.
+"""Named methods: a class, the parameters that make the method, and a one-line summary.
 
 The two registries (`retrieve.registry`, `rerank.registry`) are tables of these. Classes are imported when a method is
 made, so that listing methods costs nothing.

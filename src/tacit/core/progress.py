@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 @contextmanager
 def progress_bar(label: str, total: float | None = None) -> Iterator[Callable[[float], None]]:
-    """Give a function that advances a bar; it does nothing where nobody is watching.
+    """Give a function that advances a progress bar; without a terminal it does nothing.
 
     >>> with progress_bar("reading", total=3) as advance:
     ...     for _ in range(3):

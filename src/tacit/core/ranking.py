@@ -12,10 +12,17 @@ from tacit.core.judgments import Run
 
 @dataclass(frozen=True)
 class Ranking:
-    """Item rows and scores, best first; rows of `items` end in -1 where a query has fewer than k candidates.
+    """Item rows and scores for each query, best first.
 
-    items: int64 (n_queries, k); scores: float32 (n_queries, k), 0 where items is -1.
+    Parameters
+    ----------
+    items : ndarray of shape (n_queries, k), int64
+        Item rows; -1 at the end where a query has fewer than k candidates.
+    scores : ndarray of shape (n_queries, k), float32
+        Scores; 0 where `items` is -1.
 
+    Examples
+    --------
     >>> ranking = Ranking(np.array([[3, 1], [2, -1]]), np.array([[0.9, 0.5], [0.1, 0.0]], np.float32))
     >>> ranking.of(1)
     (array([2]), array([0.1], dtype=float32))
@@ -33,7 +40,7 @@ class Ranking:
         return self.items[query][found], self.scores[query][found]
 
     def to_run(self, query_ids: Sequence[str], doc_ids: Sequence[str], name: str = "tacit") -> Run:
-        """The same answers under outside ids."""
+        """The same ranking under external ids."""
         query, place = np.nonzero(self.items >= 0)
         scores = self.scores[query, place].astype(np.float64)
         return Run(query_ids, doc_ids, query, self.items[query, place], scores, name)

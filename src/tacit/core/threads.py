@@ -27,8 +27,19 @@ def count_threads(threads: int | None = None) -> int:
 
 
 def map_blocks(work: Callable[[B], R], blocks: Sequence[B], threads: int | None = None) -> list[R]:
-    """Results of the blocks in their order; `work` should release the GIL.
+    """Results of a function for each block, in the order of the blocks.
 
+    Parameters
+    ----------
+    work : callable
+        Function of one block; it should release the GIL.
+    blocks : sequence
+        Arguments.
+    threads : int, default=None
+        Number of threads; None for all cores.
+
+    Examples
+    --------
     >>> map_blocks(lambda block: sum(block), [range(3), range(4)], threads=2)
     [3, 6]
     """

@@ -1,14 +1,14 @@
 """Click logs: what was shown, in which order, and what was clicked.
 
 One JSON object a line, a session each: {"query": "…", "shown": ["a", "b", "c"], "clicked": ["c"], "count": 2}; `count`
-is optional and says how often the same happened. What a session tells (Joachims, 2002):
+is optional and is the number of such sessions. What follows from a session (Joachims, 2002):
 
     skip-above    a clicked document is better than every unclicked one that was shown above it
-    unjudged      what stands below the last click, or was not shown: nobody can say that it was looked at
+    unjudged      documents below the last click, or not shown: it is unknown whether they were looked at
     position one  only the first shown document is judged, and only in sessions with a click: clicked it is wanted,
                   skipped for a lower one it is not, so no place has an advantage over another (SSI, section 6.4)
 
-The same statement from many sessions is one statement with its counts added up.
+Equal statements of several sessions are one statement with the sum of their counts.
 """
 
 from __future__ import annotations
@@ -27,7 +27,21 @@ from tacit.data.preferences import Preferences
 
 
 class Session(NamedTuple):
-    """One answer list as somebody saw it, `times` times over; `line` is where the log says so."""
+    """One list of results that was shown to users, and what they clicked.
+
+    Parameters
+    ----------
+    query : str
+        Query.
+    shown : tuple of str
+        Documents in the order shown.
+    clicked : frozenset of str
+        Documents that were clicked.
+    times : float
+        How often this happened.
+    line : int
+        Line of the log.
+    """
 
     query: str
     shown: tuple[str, ...]
@@ -113,6 +127,17 @@ def clicked_pairs(
 def read_click_log(path: FilePath) -> ClickLog:
     """Read the sessions of a click log.
 
+    Parameters
+    ----------
+    path : path
+        Plain or compressed file; `-` is standard input.
+
+    Returns
+    -------
+    ClickLog
+
+    Examples
+    --------
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "log.jsonl")

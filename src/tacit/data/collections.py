@@ -5,7 +5,7 @@ JSON lines: one object a line with `id` (or `_id`), and `title` and `text` where
 just these names is a header and sets their order. A folder is read by its `corpus.jsonl` (BEIR) or
 `docs.jsonl`, its queries by `queries.jsonl`, compressed or not.
 
-The suffix tells the form; where it does not, as on standard input, the first line does.
+The format follows from the suffix, or from the first line where there is no known suffix, as on standard input.
 """
 
 from __future__ import annotations
@@ -41,8 +41,23 @@ class _Row(NamedTuple):
 
 
 def read_collection(path: FilePath, *, extras: Sequence[str] = (), name: str = "") -> Collection:
-    """Documents of a file or folder; `extras` names further JSON fields to keep, None where a row lacks one.
+    """Read documents from a file or folder.
 
+    Parameters
+    ----------
+    path : path
+        JSON lines, TSV, or a folder with `corpus.jsonl` or `docs.jsonl`; `-` is standard input.
+    extras : sequence of str, default=()
+        Further JSON fields to keep; None where a row has no such field.
+    name : str, default=""
+        Name of the collection.
+
+    Returns
+    -------
+    Collection
+
+    Examples
+    --------
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "docs.jsonl")
@@ -56,13 +71,35 @@ def read_collection(path: FilePath, *, extras: Sequence[str] = (), name: str = "
 
 
 def read_queries(path: FilePath, *, extras: Sequence[str] = (), name: str = "") -> Collection:
-    """Queries of a file or folder: each needs a text, and titles stay empty."""
+    """Read queries from a file or folder; each needs a text, and titles stay empty.
+
+    Parameters
+    ----------
+    path : path
+        JSON lines, TSV, or a folder with `queries.jsonl`; `-` is standard input.
+    extras : sequence of str, default=()
+        Further JSON fields to keep; None where a row has no such field.
+    name : str, default=""
+        Name of the collection.
+
+    Returns
+    -------
+    Collection
+    """
     wanted = _Wanted("queries", ("text",), True, tuple(extras))
     return _read(_file_of(path, ("queries.jsonl",)), wanted, name)
 
 
 def write_collection(collection: Collection, path: FilePath) -> None:
-    """Write JSON lines with `id`, `title`, `text` and the extras; empty titles and extras of None are left out."""
+    """Write JSON lines with `id`, `title`, `text` and the extra fields.
+
+    Parameters
+    ----------
+    collection : Collection
+        Documents; empty titles and extra fields of None are left out.
+    path : path
+        File to write; `-` is standard output.
+    """
     if _FORM_OF_SUFFIX.get(split_suffix(path)[0], "jsonl") != "jsonl":
         raise UsageError(f"{path}: collections are written as JSON lines, want a name in .jsonl")
     check_ids("id", collection.ids)

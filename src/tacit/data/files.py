@@ -30,7 +30,7 @@ BAR_BYTES = 20_000_000  # smaller files are read before a bar could be drawn
 
 
 def split_suffix(path: FilePath) -> tuple[str, str]:
-    """The suffix that tells the form and the suffix that tells the compression, in lower case.
+    """Suffix of the format and suffix of the compression, in lower case.
 
     >>> split_suffix("docs.ja.jsonl.GZ"), split_suffix("links.tsv"), split_suffix("-")
     (('.jsonl', '.gz'), ('.tsv', ''), ('', ''))
@@ -75,10 +75,14 @@ def read_blocks(path: FilePath) -> Iterator[tuple[int, bytes]]:
 
 @contextmanager
 def open_output(path: FilePath) -> Iterator[TextIO]:
-    """Open a file for UTF-8 text that takes its name only when the block ends well.
+    """Open a UTF-8 text file that takes its name only when the block ends without an error.
 
-    Until then the text is in a temporary file beside it, which is removed when anything fails, so
-    nobody ever reads half a file. `-` is standard output.
+    Until then the text is in a temporary file beside it, so no reader sees half a file.
+
+    Parameters
+    ----------
+    path : path
+        File to write, compressed by its suffix; `-` is standard output.
     """
     if os.fspath(path) == "-":
         with _standard_output() as out:

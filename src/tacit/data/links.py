@@ -63,12 +63,40 @@ def read_links(
 
 
 def read_pairs(path: FilePath, queries: Collection, docs: Collection, *, skip_unknown: bool = False) -> Links:
-    """Clicks, or other signs that a document answers a query: `query_id<TAB>doc_id[<TAB>weight]`."""
+    """Read pairs of a query and a document that answers it: `query_id<TAB>doc_id[<TAB>weight]`.
+
+    Parameters
+    ----------
+    path : path
+        Plain or compressed file; `-` is standard input.
+    queries : Collection
+        Queries.
+    docs : Collection
+        Documents.
+    skip_unknown : bool, default=False
+        Leave out what names an unknown id and log the number, instead of raising an error.
+
+    Returns
+    -------
+    Links
+    """
     return _read(path, queries, docs, ("query", "document"), skip_unknown)
 
 
 def write_links(links: Links, path: FilePath, sources: Collection, targets: Collection | None = None) -> None:
-    """Write links under the ids of the collections; the weight column is left out when every weight is 1."""
+    """Write links under the ids of the collections; weights are left out where all are 1.
+
+    Parameters
+    ----------
+    links : Links
+        Links to write.
+    path : path
+        File to write; `-` is standard output.
+    sources : Collection
+        Documents that links start from.
+    targets : Collection, default=None
+        Documents that links lead to; None for the same collection.
+    """
     targets = sources if targets is None else targets
     if (links.n_sources, links.n_targets) != (len(sources), len(targets)):
         raise TacitError(

@@ -1,6 +1,6 @@
 """Statements that one document is better than another for a query.
 
-Triples speak of rows of two collections, preferences of rows of feature lists; both files have lines
+Triples refer to rows of two collections, preferences to rows of feature lists; both files have lines
 `query<TAB>better<TAB>worse`. The same statement may stand more than once, and two may contradict each
 other: every line is one observation, as clicks and judges give them.
 """
@@ -38,7 +38,19 @@ def read_triples(path: FilePath, queries: Collection, docs: Collection, *, skip_
 
 @dataclass(frozen=True)
 class Preferences:
-    """Statement t: for query `queries[t]`, document `better[t]` beats `worse[t]`, with `weights[t]` > 0 (float64)."""
+    """Preferences between two documents of a query.
+
+    Parameters
+    ----------
+    queries : sequence of str
+        Query of each preference.
+    better : sequence of str
+        Preferred document.
+    worse : sequence of str
+        The other document.
+    weights : ndarray of shape (n_preferences,), float64
+        Positive weights.
+    """
 
     queries: Sequence[str]
     better: Sequence[str]
@@ -80,8 +92,19 @@ class Preferences:
 
 
 def read_preferences(path: FilePath) -> Preferences:
-    """Preferences between documents of feature lists: `qid<TAB>better_docid<TAB>worse_docid[<TAB>weight]`.
+    """Read preferences between documents: `qid<TAB>better_docid<TAB>worse_docid[<TAB>weight]`.
 
+    Parameters
+    ----------
+    path : path
+        Plain or compressed file; `-` is standard input.
+
+    Returns
+    -------
+    Preferences
+
+    Examples
+    --------
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "preferences.tsv")

@@ -17,7 +17,25 @@ from tacit.data.trec import check_known
 def judged_pairs(
     judgments: Judgments, queries: Collection, docs: Collection, *, skip_unknown: bool = False, path: object = None
 ) -> Links:
-    """The relevant pairs (grade >= 1) as links from query rows to document rows, weighted by grade."""
+    """Relevant pairs (grade >= 1) as links from query rows to document rows, weighted by grade.
+
+    Parameters
+    ----------
+    judgments : Judgments
+        Judgments.
+    queries : Collection
+        Queries.
+    docs : Collection
+        Documents.
+    skip_unknown : bool, default=False
+        Leave out what names an unknown id and log the number, instead of raising an error.
+    path : path, default=None
+        Source of the judgments, for messages.
+
+    Returns
+    -------
+    Links
+    """
     known = check_known(judgments, queries, docs, skip_unknown=skip_unknown, path=path)
     query_rows = np.array([queries.row_of[query_id] for query_id in known.query_ids], np.int64)
     doc_rows = np.array([docs.row_of.get(doc_id, -1) for doc_id in known.doc_ids], np.int64)
@@ -31,10 +49,23 @@ def judged_pairs(
 def read_clicks(
     path: FilePath, docs: Collection, *, position_one: bool = False, skip_unknown: bool = False
 ) -> tuple[Collection, Links]:
-    """Clicks as pairs to learn from: the distinct queries, and their clicked documents with counts added up.
+    """Read clicks as training pairs: the distinct queries, and their clicked documents with counts added up.
 
-    Lines are `query text<TAB>doc_id[<TAB>count]`, or sessions in JSON (see `clicks`), of which `position_one` takes
-    only the clicks on the first answer.
+    Parameters
+    ----------
+    path : path
+        Lines of `query text<TAB>doc_id[<TAB>count]`, or sessions in JSON (see `clicks`).
+    docs : Collection
+        Documents.
+    position_one : bool, default=False
+        Of sessions, take only clicks on the first answer.
+    skip_unknown : bool, default=False
+        Leave out what names an unknown id and log the number, instead of raising an error.
+
+    Returns
+    -------
+    queries : Collection
+    links : Links
     """
     place, lines = display_name(path), read_lines(path)
     first = next(((number, line) for number, line in lines if line and not line.isspace()), None)
@@ -42,7 +73,7 @@ def read_clicks(
         log = parse_sessions(chain([first], lines), place)
         return log.pairs(docs, position_one=position_one, skip_unknown=skip_unknown)
     if position_one:
-        raise UsageError(f"{place}: only sessions in JSON tell what was shown first; give a log of them")
+        raise UsageError(f"{place}: only sessions in JSON record what was shown first, want a log of them")
     return _counted_clicks(chain([] if first is None else [first], lines), place, docs, skip_unknown)
 
 

@@ -5,7 +5,7 @@
     LETOR   grade qid:query 1:value ... #docid = document
     run     query Q0 document rank score tag  columns between blanks
 
-The first line tells the three forms of judgments apart. A negative grade says "not judged": the pair
+The first line decides which of the three forms of judgments a file has. A negative grade means unjudged: the pair
 is left out, its query stays. The probability is that with which the pair was chosen to be judged. A run is
 ordered by its scores; the rank column is checked and not used.
 """
@@ -29,8 +29,19 @@ QRELS_LINES = {"qrels": "{0} 0 {1} {2}", "beir": "{0}\t{1}\t{2}", "letor": "{2} 
 
 
 def read_qrels(path: FilePath) -> Judgments:
-    """Judgments of a TREC, BEIR or LETOR file; grades are finite numbers, pairs graded below 0 are left out.
+    """Read judgments from a TREC, BEIR or LETOR file; pairs with a grade below 0 are unjudged and left out.
 
+    Parameters
+    ----------
+    path : path
+        Plain or compressed file; `-` is standard input.
+
+    Returns
+    -------
+    Judgments
+
+    Examples
+    --------
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "qrels.txt")
@@ -50,11 +61,19 @@ def read_qrels(path: FilePath) -> Judgments:
 
 
 def write_qrels(judgments: Judgments, path: FilePath, *, form: str = "qrels") -> None:
-    """Write judgments; a query without any cannot be written, and their number is logged as a warning.
+    """Write judgments; queries without any cannot be written, and their number is logged.
 
-    `form` is `qrels` (TREC, the probability as a fifth column where it is known), `beir` or `letor` (rows without
-    features).
+    Parameters
+    ----------
+    judgments : Judgments
+        Judgments to write.
+    path : path
+        File to write; `-` is standard output.
+    form : {"qrels", "beir", "letor"}, default="qrels"
+        TREC (with the probability as a fifth column where it is known), BEIR, or LETOR rows without features.
 
+    Examples
+    --------
     >>> write_qrels(Judgments.from_dict({"q1": {"a": 2, "b": 0.5}}), "-", form="letor")
     2 qid:q1 #docid = a
     0.5 qid:q1 #docid = b
@@ -80,9 +99,24 @@ def write_qrels(judgments: Judgments, path: FilePath, *, form: str = "qrels") ->
 def check_known(
     judgments: Judgments, queries: Collection, docs: Collection, *, skip_unknown: bool = False, path: object = None
 ) -> Judgments:
-    """The judgments, if every id in them is in its collection; with `skip_unknown`, those of which that is true.
+    """Return the judgments if every id in them is in its collection.
 
-    `path` is only for the message: where the judgments came from.
+    Parameters
+    ----------
+    judgments : Judgments
+        Judgments to check.
+    queries : Collection
+        Queries.
+    docs : Collection
+        Documents.
+    skip_unknown : bool, default=False
+        Leave out what names an unknown id and log the number, instead of raising an error.
+    path : path, default=None
+        Source of the judgments, for messages.
+
+    Returns
+    -------
+    Judgments
     """
     query_known = np.array([query_id in queries.row_of for query_id in judgments.query_ids], bool)
     doc_known = np.array([doc_id in docs.row_of for doc_id in judgments.doc_ids], bool)
@@ -94,7 +128,17 @@ def check_known(
 
 
 def read_run(path: FilePath) -> Run:
-    """A run under the tag of its first line; scores must be finite, a document stands once for a query."""
+    """Read a run; its name is the tag of the first line.
+
+    Parameters
+    ----------
+    path : path
+        Plain or compressed file; `-` is standard input.
+
+    Returns
+    -------
+    Run
+    """
     place, name = display_name(path), ""
     query_rows, doc_rows = dict[str, int](), dict[str, int]()
     query, doc, score, lines = array("q"), array("q"), array("d"), array("q")
@@ -122,10 +166,17 @@ def read_run(path: FilePath) -> Run:
 
 
 def write_run(run: Run, path: FilePath) -> None:
-    """Write a run, queries in their order and each query's documents best first, ranks from 1.
+    """Write a run, each query's documents best first, ranks from 1, scores in full precision.
 
-    Scores are written in full, so that they are read back as the same numbers.
+    Parameters
+    ----------
+    run : Run
+        Run to write.
+    path : path
+        File to write; `-` is standard output.
 
+    Examples
+    --------
     >>> write_run(Run.from_dict({"q": {"a": 0.25, "b": 1.5}}), "-")
     q Q0 b 1 1.5 tacit
     q Q0 a 2 0.25 tacit
@@ -161,7 +212,7 @@ def _refuse_repeats(table: Judgments | Run) -> None:
 
 
 def _opening(lines: Iterator[tuple[int, str]]) -> list[tuple[int, str]]:
-    """The lines up to the first that tells the form: neither blank nor a comment, as LETOR files may have on top."""
+    """The lines up to the first that shows the form: neither blank nor a comment, as LETOR files may have on top."""
     opening = []
     for number, line in lines:
         opening.append((number, line))

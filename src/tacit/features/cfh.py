@@ -41,12 +41,29 @@ def correlated_words(
     first: int = 0,
     threads: int | None = None,
 ) -> Correlated:
-    """For each term its k most DICE-correlated words among the first n_frequent columns of counts.
+    """For each term, its k most DICE-correlated words among the frequent ones; ties go to the smaller column.
 
-    counts (n_docs, n_words), most frequent word first; terms (n_docs, n_terms): what is looked up, in the same
-    documents; None = the words themselves. Only whether an entry is zero matters. Ties go to the smaller word.
-    Terms before `first` are not looked up, and get no words: the most frequent ones cost most of the time.
+    Parameters
+    ----------
+    counts : CSR matrix of shape (n_docs, n_words)
+        Counts, most frequent word first; only whether an entry is zero matters.
+    n_frequent : int
+        Number of leading columns to choose words from.
+    k : int, default=5
+        Number of words for each term.
+    terms : CSR matrix of shape (n_docs, n_terms), default=None
+        Terms of the same documents; None for the words themselves.
+    first : int, default=0
+        Terms before this one are skipped; the most frequent ones take most of the time.
+    threads : int, default=None
+        Number of threads; None for all cores.
 
+    Returns
+    -------
+    Correlated
+
+    Examples
+    --------
     >>> counts = np.array([[1, 2, 1], [1, 0, 0], [3, 1, 0]])
     >>> correlated_words(counts, 2, 1).words.tolist()
     [[0], [1], [1]]
@@ -77,11 +94,26 @@ def correlated_words(
 class CorrelatedHashing:
     """Rewrites rows over many terms as rows over few frequent words.
 
-    n_frequent: F; fewer where there are fewer words. k: how many words stand for a term.
-    skip_first: that many leading terms are left out, for a model that sees them already.
+    Parameters
+    ----------
+    n_frequent : int, default=30000
+        Number of frequent words (F).
+    k : int, default=5
+        Number of words that replace a term.
+    skip_first : int, default=0
+        Number of leading terms to leave out, for a model that has them already.
+    threads : int, default=None
+        Number of threads; None for all cores.
 
-    Learned: correlated_: `Correlated` of each term; map_: float32 CSR (n_terms, F).
+    Attributes
+    ----------
+    correlated_ : Correlated
+        Best words of each term.
+    map_ : CSR array of shape (n_terms, F), float32
+        The hash map.
 
+    Examples
+    --------
     >>> counts = np.array([[1, 2, 1], [1, 0, 0], [3, 1, 0]])
     >>> CorrelatedHashing(2, 2).fit(counts).transform(np.array([[0, 0, 1]])).toarray().tolist()
     [[0.5, 0.5]]

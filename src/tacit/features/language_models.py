@@ -1,4 +1,4 @@
-"""Smoothed language models of documents: how likely a document is to say the query's words.
+"""Smoothed language models of documents: the probability of the query's words under each document.
 
 log p(q | d) = sum over the query's words w of (times in the query) * ln p(w | d), p(w | C) being the share of w among
 all words of the collection, c(w, d) the count in the document and |d| its length (Zhai and Lafferty, 2001):
@@ -8,7 +8,7 @@ all words of the collection, c(w, d) the count in the document and |d| its lengt
     jelinek-mercer   (1 - lambda) c / |d| + lambda p(w | C)
 
 An empty document has c / |d| = 0 and u / |d| = 1, as a single word that is not asked for. Words that the whole
-collection never says are left out of the query: no document could be told from another by them.
+collection does not contain are left out of the query: they would not distinguish documents.
 """
 
 from __future__ import annotations

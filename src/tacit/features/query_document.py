@@ -2,7 +2,7 @@
 
 The set of Szummer and Yilmaz (2011), table 1, with LETOR's definitions. For a field (body, title, both) of a document,
 c is the count of a query word in it, |d| its number of words, df in how many documents the field has the word,
-n the number of documents; every sum is over the words of the query, as often as it says them:
+n the number of documents; every sum is over the words of the query, with repetition:
 
     bm25               idf c / (c + k1 (1 - b + b |d| / mean |d|)), idf = ln(1 + (n - df + 0.5) / (df + 0.5))
     log_bm25           ln(1 + bm25)
@@ -90,10 +90,15 @@ class FieldCounts:
 
 
 class QueryDocumentFeatures:
-    """Features of query-document pairs from counted words of several fields.
+    """Features of query-document pairs from word counts of several fields.
 
-    fields: name to counts, CSR (n_docs, n_words), all over one vocabulary.
+    Parameters
+    ----------
+    fields : mapping of str to CSR matrix of shape (n_docs, n_words)
+        Counts by field, all over one vocabulary.
 
+    Examples
+    --------
     >>> counts = sp.csr_array(np.array([[2.0, 0.0, 1.0], [0.0, 1.0, 0.0]]))
     >>> features = QueryDocumentFeatures({"body": counts})
     >>> features.names[0], features.names[5]

@@ -34,12 +34,24 @@ class Places(NamedTuple):
 
 
 def full_ranking_measures(scores: np.ndarray, relevant: Any, excluded: Any = None) -> dict[str, np.ndarray]:
-    """Measure b queries that rank a whole collection.
+    """Measures of queries that rank a whole collection.
 
-    scores: float (b, n_items), higher is better; relevant and excluded: CSR (b, n_items), an entry other than 0
-    means yes. Each row needs a relevant item, none of which may be excluded.
-    Returns float64 (b,) under rank_loss, AP, P@10 and RR.
+    Parameters
+    ----------
+    scores : array of shape (n_queries, n_items)
+        Scores, higher is better.
+    relevant : CSR matrix of shape (n_queries, n_items)
+        Non-zero for relevant items; each row needs one.
+    excluded : CSR matrix of shape (n_queries, n_items), default=None
+        Non-zero for items that are no candidates.
 
+    Returns
+    -------
+    dict of str to ndarray of shape (n_queries,), float64
+        Values of rank_loss, AP, P@10 and RR.
+
+    Examples
+    --------
     >>> scores = np.array([[9.0, 4.0, 3.0, 2.0]])
     >>> measures = full_ranking_measures(scores, sp.csr_array([[0, 1, 0, 1]]), sp.csr_array([[1, 0, 0, 0]]))
     >>> {name: round(float(values[0]), 3) for name, values in measures.items()}

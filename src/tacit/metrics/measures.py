@@ -47,8 +47,21 @@ PATTERN = re.compile(r"(?P<name>[^(@]*?)(?P<judged>-judged)?(\(rel=(?P<rel>[^)]*
 
 @dataclass(frozen=True)
 class Measure:
-    """One measure with its options; `str()` gives the name that `parse_measure` reads.
+    """A measure with its options; `str()` gives the name that `parse_measure` reads.
 
+    Parameters
+    ----------
+    name : str
+        Name, such as "nDCG".
+    cutoff : int, default=None
+        Number of ranks to look at.
+    rel : float, default=1
+        Smallest grade of a relevant document.
+    judged_only : bool, default=False
+        Remove unjudged documents before measuring.
+
+    Examples
+    --------
     >>> str(Measure("AP", cutoff=100, rel=2, judged_only=True))
     'AP-judged(rel=2)@100'
     """

@@ -63,7 +63,7 @@ class Rankings:
 
 
 def join_run(judgments: Judgments, run: Run) -> tuple[Rankings, int]:
-    """The run under the judgments' query rows, and the number of its queries that nobody judged."""
+    """The run under the judgments' query rows, and the number of its queries without judgments."""
     query_row = _row_of("query", judgments.query_ids)
     doc_number = _row_of("document", judgments.doc_ids)
     run_query = np.array([query_row.get(query_id, -1) for query_id in run.query_ids], np.int64)

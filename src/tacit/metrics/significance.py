@@ -1,4 +1,4 @@
-"""Is one system better than another? Paired tests over queries, two-sided, with Holm's correction.
+"""Paired tests over queries of whether one system is better than another, two-sided, with Holm's correction.
 
 Each test looks at the differences d_q = a_q - b_q of two systems on the same queries:
 
@@ -7,7 +7,7 @@ Each test looks at the differences d_q = a_q - b_q of two systems on the same qu
     randomization  share of random sign flips whose |sum of +-d| reaches |sum of d|; all 2^m flips of the m non-zero
                    differences where that is not more than n_resamples, else (1 + reached) / (1 + n_resamples)
 
-Where all differences are 0, or there is one query only, p is 1: nothing speaks for a difference.
+Where all differences are 0, or there is one query only, p is 1.
 """
 
 from __future__ import annotations
@@ -29,7 +29,17 @@ SAME_SUM = 1e-12
 
 @dataclass(frozen=True)
 class PairedTests:
-    """p-values of the three tests; difference is the mean of `other` minus the mean of `baseline`."""
+    """p-values of three paired tests of two systems.
+
+    Parameters
+    ----------
+    n_queries : int
+        Number of queries.
+    difference : float
+        Mean of `other` minus mean of `baseline`.
+    t, wilcoxon, randomization : float
+        Two-sided p-values.
+    """
 
     n_queries: int
     difference: float
@@ -44,9 +54,24 @@ class PairedTests:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two systems on one metric. difference = mean of better - mean of worse, so below 0 for a loss.
+    """Two systems compared on one measure.
 
-    p is two-sided and corrected over all comparisons of the same call, p_raw is not.
+    Parameters
+    ----------
+    better, worse : str
+        Names of the systems.
+    metric : str
+        Measure.
+    p : float
+        Two-sided p-value, corrected over all comparisons of the same call.
+    p_raw : float
+        p-value without correction.
+    difference : float
+        Mean of `better` minus mean of `worse`; below 0 for a loss.
+    test : str
+        Name of the test.
+    n_queries : int
+        Number of queries.
     """
 
     better: str
@@ -66,6 +91,23 @@ class Comparison:
 def compare(baseline: np.ndarray, other: np.ndarray, *, n_resamples: int = 10_000, seed: int = 0) -> PairedTests:
     """Test two systems by their values on the same queries.
 
+    Parameters
+    ----------
+    baseline : array of shape (n_queries,)
+        Values of the first system.
+    other : array of shape (n_queries,)
+        Values of the second system.
+    n_resamples : int, default=10000
+        Largest number of sign flips of the randomization test.
+    seed : int, default=0
+        Random seed.
+
+    Returns
+    -------
+    PairedTests
+
+    Examples
+    --------
     >>> result = compare([0.1, 0.2, 0.3, 0.4], [0.2, 0.4, 0.6, 0.5])
     >>> round(result.difference, 3), round(result.t, 3), result.wilcoxon, result.randomization
     (0.175, 0.035, 0.125, 0.125)
@@ -91,11 +133,29 @@ def compare_systems(
     n_resamples: int = 10_000,
     seed: int = 0,
 ) -> list[Comparison]:
-    """Test all pairs of systems, or each against the baseline, and correct the p-values after Holm.
+    """Test all pairs of systems, or each against a baseline, with Holm's correction.
 
-    values: per-query values by system, on the same queries. For `rank_loss` and `error` less is better. Systems
-    with equal means stand in the order given.
+    Parameters
+    ----------
+    values : mapping of str to array of shape (n_queries,)
+        Values by system, on the same queries.
+    metric : str
+        Measure; for `rank_loss` and `error` less is better.
+    test : {"t", "wilcoxon", "randomization"}, default="t"
+        Paired test.
+    baseline : str, default=None
+        Compare the others with this system only.
+    n_resamples : int, default=10000
+        Largest number of sign flips of the randomization test.
+    seed : int, default=0
+        Random seed.
 
+    Returns
+    -------
+    list of Comparison
+
+    Examples
+    --------
     >>> scores = {"bm25": [0.1, 0.2, 0.3, 0.4], "ssi": [0.2, 0.4, 0.6, 0.5]}
     >>> [test.to_dict() for test in compare_systems(scores, "AP", "randomization")]
     [{'better': 'ssi', 'worse': 'bm25', 'metric': 'AP', 'p': 0.125}]

@@ -77,11 +77,29 @@ def comparison_table(
     alpha: float = 0.05,
     seed: int = 0,
 ) -> ComparisonTable:
-    """Put systems beside each other that were measured on the same queries.
+    """Compare systems that were measured on the same queries in one table.
 
-    systems: an evaluation, or per-query values by measure, for each system. The baseline is the first one unless
-    named. p-values are two-sided and corrected after Holm within each measure.
+    Parameters
+    ----------
+    systems : mapping of str to Evaluation or mapping
+        Evaluation, or per-query values by measure, of each system.
+    measures : sequence of str, default=None
+        Columns; None for the measures of the first system.
+    baseline : str, default=None
+        System that others are tested against; None for the first.
+    test : {"t", "wilcoxon", "randomization"}, default="t"
+        Paired test; p-values are two-sided, with Holm's correction within each measure.
+    alpha : float, default=0.05
+        Significance level.
+    seed : int, default=0
+        Random seed.
 
+    Returns
+    -------
+    ComparisonTable
+
+    Examples
+    --------
     >>> values = {"bm25": {"AP": np.array([0.1, 0.2, 0.3])}, "ssi": {"AP": np.array([0.3, 0.41, 0.5])}}
     >>> print(comparison_table(values))
     | system | AP |
@@ -116,7 +134,7 @@ def comparison_table(
 def _values_by_system(
     systems: Mapping[str, Evaluation | Mapping[str, np.ndarray]],
 ) -> dict[str, Mapping[str, np.ndarray]]:
-    """Values by system and measure; evaluations must speak of the same queries."""
+    """Values by system and measure; evaluations must be of the same queries."""
     if not systems:
         raise TacitError("systems is empty, want at least one")
     evaluations = {name: given for name, given in systems.items() if isinstance(given, Evaluation)}

@@ -28,7 +28,7 @@ _CHUNK = 4 * 2**20
 
 
 def describe_array(array: np.ndarray) -> ArrayEntry:
-    """What the header says of an array (contiguous, little-endian)."""
+    """Header entry of an array (contiguous, little-endian)."""
     return ArrayEntry(array.dtype.name, array.shape, hashlib.sha256(_raw_bytes(array)).hexdigest())
 
 

@@ -75,7 +75,7 @@ class Header:
 
 def encode_header(header: Header) -> bytes:
     """The text of `model.json`."""
-    from tacit import __version__  # here, so that the package may import this room while it loads
+    from tacit import __version__  # imported here, because the package may import this module while it loads
 
     fields: dict[str, Any] = {
         "format": FORMAT,

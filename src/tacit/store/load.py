@@ -24,12 +24,25 @@ def load_model(
     mmap: bool = False,
     verify: bool = True,
 ) -> Stored:
-    """Read the model that a folder holds; one that is damaged, foreign or of another kind raises StoreError.
+    """Read a model folder; one that is damaged, foreign or of another class raises StoreError.
 
-    kinds: the classes that the caller can build, None for any. mmap: arrays are read-only windows on the
-    file, paged in when used, instead of copies. verify=False skips the checksums of the arrays (not the
-    checks of names, dtypes, shapes and sizes), so that mapping a large model reads next to nothing.
+    Parameters
+    ----------
+    path : path
+        Model folder.
+    kinds : collection of str, default=None
+        Permitted classes; None for any.
+    mmap : bool, default=False
+        Map arrays read-only instead of copying them.
+    verify : bool, default=True
+        Check the checksums of arrays; names, dtypes, shapes and sizes are always checked.
 
+    Returns
+    -------
+    Stored
+
+    Examples
+    --------
     >>> load_model("no/such/model")
     Traceback (most recent call last):
     tacit.core.errors.StoreError: no/such/model: there is no such model folder

@@ -34,11 +34,19 @@ _UNFINISHED = "arrays.part"
 
 
 def save_model(path: str | os.PathLike[str], stored: Stored) -> None:
-    """Make the folder hold this model, in place of an older one if it holds one.
+    """Write a model into a folder, in place of an older one if there is one.
 
-    Values that cannot be stored raise TacitError; a path that cannot or must not be written raises
-    StoreError. Other files in a model folder stay as they are. The same model gives the same bytes.
+    Values that cannot be stored raise TacitError; a path that cannot be written raises StoreError.
 
+    Parameters
+    ----------
+    path : path
+        Folder; other files in it stay as they are.
+    stored : Stored
+        Model; the same model gives the same bytes.
+
+    Examples
+    --------
     >>> import numpy as np, tempfile
     >>> from tacit.store import load_model
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -63,10 +71,15 @@ def save_model(path: str | os.PathLike[str], stored: Stored) -> None:
 
 
 def check_destination(path: str | os.PathLike[str]) -> None:
-    """Refuse a path that a model must not be saved to; worth asking before a long training.
+    """Raise StoreError unless a model can be saved to a path; call it before a long training.
 
-    Good are: a path that does not exist yet, an empty folder, a folder with a tacit model.
+    Parameters
+    ----------
+    path : path
+        A path that does not exist, an empty folder, or a folder with a tacit model.
 
+    Examples
+    --------
     >>> check_destination(__file__)
     Traceback (most recent call last):
     tacit.core.errors.StoreError: save.py: is a file, want a folder to save a model in

@@ -39,10 +39,16 @@ _MAX_BITS = 1024
 
 @dataclass(frozen=True, eq=False)
 class Stored:
-    """A model as the folder keeps it.
+    """A model as its folder holds it.
 
-    kind: registered class name such as "LsiRanker"; params: JSON values only; arrays: by names such as
-    "ranker/item_vectors", of the dtypes in `DTYPES`.
+    Parameters
+    ----------
+    kind : str
+        Name of the class, such as "LsiRanker".
+    params : dict
+        JSON values.
+    arrays : dict of str to ndarray
+        Arrays by name, such as "ranker/item_vectors", of the dtypes in `DTYPES`.
     """
 
     kind: str

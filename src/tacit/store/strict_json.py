@@ -1,4 +1,4 @@
-"""JSON without its loose ends: one value per key, finite numbers, one canonical form to take checksums of."""
+"""Strict JSON: one value per key, finite numbers, and a canonical form for checksums."""
 
 from __future__ import annotations
 

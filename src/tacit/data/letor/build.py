@@ -2,7 +2,7 @@
 
 Each text (whole lines, about a megabyte) goes through the compiled scanner into a table of its own;
 the tables are joined at the end, so the memory needed is that of the result and one text. A line
-that the scanner refuses is read again by `letor_problem`, which says why.
+that the scanner refuses is read again by `letor_problem`, which gives the reason.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class ListsBuilder:
         return (FREE_CELLS + CELLS_PER_BYTE * self.n_bytes) // max(width, 1) - self.n_rows
 
     def _larger_table(self, piece: _Scan) -> np.ndarray:
-        """A table with room for the row that found none, and the rows before it."""
+        """A larger table that holds the rows so far and has space for the next."""
         n_done, needed = int(piece.state[scan.ROW]), int(piece.state[scan.WIDTH])
         if n_done >= self._rows_allowed(needed):
             n_rows = self.n_rows + n_done + 1

@@ -29,10 +29,21 @@ TEXT_BYTES = 1 << 20  # large enough to make the cost of a call nothing, small e
 
 
 def read_letor(path: FilePath, *, n_features: int | None = None) -> Lists:
-    """Read the lists of a LETOR file.
+    """Read feature lists from a LETOR (SVMlight) file.
 
-    `n_features` is the number of columns; without it, the largest index in the file is.
+    Parameters
+    ----------
+    path : path
+        Plain or compressed file; `-` is standard input.
+    n_features : int, default=None
+        Number of columns; None for the largest index in the file.
 
+    Returns
+    -------
+    Lists
+
+    Examples
+    --------
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "train.txt")
@@ -54,8 +65,17 @@ def read_letor(path: FilePath, *, n_features: int | None = None) -> Lists:
 
 
 def write_letor(lists: Lists, path: FilePath) -> None:
-    """Write lists so that `read_letor` gives the same lists back, every value bit for bit.
+    """Write feature lists so that `read_letor` reads the same values, bit for bit.
 
+    Parameters
+    ----------
+    lists : Lists
+        Lists to write.
+    path : path
+        File to write; `-` is standard output.
+
+    Examples
+    --------
     >>> lists = Lists(np.array([[0.5, 3.0]]), np.array([1.0]), np.array([0, 1]), ["7"], ["a"], ["inc = 1"])
     >>> write_letor(lists, "-")
     1 qid:7 1:0.5 2:3 #docid = a inc = 1

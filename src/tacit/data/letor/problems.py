@@ -15,7 +15,7 @@ LONGEST_SHOWN = 40
 
 
 def line_problem(line: bytes, most: int) -> str:
-    """Say what keeps the line from being a row whose largest allowed index is `most`.
+    """The reason why a line is no row whose largest allowed index is `most`.
 
     >>> line_problem(b"2 qid:7 1:0.5 1:0.7", 46)
     "feature index is '1' after 1, want ascending indices"

@@ -1,7 +1,7 @@
 """Compiled scanner of LETOR lines: bytes in, rows of numbers and gathered names out.
 
-A line is `grade qid:ID index:value ... # comment`. The scanner only says *that* a line is wrong and
-where it begins; `letor_problem` says what is wrong, so that every message lives there.
+A line is `grade qid:ID index:value ... # comment`. The scanner only reports that a line is wrong and
+where it begins; `letor_problem` finds the reason and words the message.
 
 Numbers are rounded as Python's float() rounds them. A decimal m * 10^e with m <= 2^53 and |e| <= 22
 is one exact operation away from the nearest double (Clinger 1990). A longer m is split into two

@@ -1,4 +1,4 @@
-"""The embedded corpus: what the installed numpy, scipy and scikit-learn say of themselves.
+"""The embedded corpus: documentation of the installed numpy, scipy and scikit-learn.
 
 One document for each documented public object: its dotted name is id and title, its docstring without
 markup the text. A link goes from an object to each that its "See Also" section names. Those sections
@@ -37,11 +37,21 @@ class PackageDocs(NamedTuple):
 
 
 def read_pydocs(*, cache: bool = True) -> tuple[Collection, Links]:
-    """The documentation of numpy, scipy and scikit-learn as installed, and its "See Also" links.
+    """Read the documentation of the installed numpy, scipy and scikit-learn, and its "See Also" links.
 
-    With `cache` the result is kept in `$TACIT_CACHE`, `$XDG_CACHE_HOME/tacit` or `~/.cache/tacit`, under
-    the versions of the three, and read from there next time.
+    Parameters
+    ----------
+    cache : bool, default=True
+        Keep the result in `$TACIT_CACHE`, `$XDG_CACHE_HOME/tacit` or `~/.cache/tacit`, and read it from there next
+        time.
 
+    Returns
+    -------
+    documents : Collection
+    links : Links
+
+    Examples
+    --------
     >>> documents, links = read_pydocs(cache=False)
     >>> pinv = documents.row_of["numpy.linalg.pinv"]
     >>> documents[pinv].text.split("\\n")[0]

@@ -15,7 +15,7 @@ import keyword
 import re
 from typing import NamedTuple
 
-# Bodies of these say nothing about what the object does, or are formulas, files and page furniture.
+# Bodies of these do not describe the object, or are formulas, files and page furniture.
 _DROPPED_DIRECTIVES = frozenset(
     {
         *("math", "versionadded", "versionchanged", "versionremoved", "deprecated", "legacy", "toctree", "index"),

@@ -140,7 +140,7 @@ def _find_in_module(
 
 
 def _find_members(class_name: str, cls: type, roots: frozenset[str]) -> Iterator[_Finding]:
-    """Documented members; of an override without words of its own the overridden one speaks."""
+    """Documented members; an override without documentation takes that of the overridden one."""
     seen = set()
     for base in cls.__mro__:
         if _root(base.__module__) not in roots:

@@ -57,7 +57,7 @@ class _WordNumbers:
         return spelled.decode("utf-8", "surrogatepass").split(" ")[:-1]
 
     def _reserve(self, n_bytes: int) -> None:
-        """Room for the words of so many bytes, were they all new: each takes a byte and a separator."""
+        """Space for the words of so many bytes if all are new: each takes a byte and a separator."""
         from tacit.kernels.counting import refill_slots
 
         n_words = self._n_words + n_bytes // 2 + 1
@@ -156,7 +156,7 @@ def _checked(texts: Iterable[str]) -> Iterator[str]:
 
 
 def _grown(table: np.ndarray, size: int) -> np.ndarray:
-    """The table itself if it is large enough, else a copy with room to spare."""
+    """The table itself if it is large enough, else a larger copy."""
     if len(table) >= size:
         return table
     larger = np.empty(size + size // 2, table.dtype)

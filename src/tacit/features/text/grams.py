@@ -1,4 +1,4 @@
-"""Word n-grams as numbers, so that no string is built for a gram that nobody keeps.
+"""Word n-grams as numbers, so that strings are built only for the grams that are kept.
 
 A gram of n words is the pair (gram of its first n - 1 words, last word). With prefixes and words
 numbered, the pair is one 8-byte key: prefix * n_words + word. A gram never crosses from one text to

@@ -7,7 +7,7 @@ then meets a page that uses its words in another compound. A word becomes its **
 dictionary form of verbs and adjectives in one spelling (取り, とった -> 取る; サーバ -> サーバー).
 
 **Parts of speech.** Particles (助詞), auxiliaries (助動詞), signs (記号, 補助記号) and spaces (空白) are dropped;
-they bind a sentence and say nothing of its subject. All else stays: nouns, verbs, adjectives, adverbs, pronouns,
+they are function words without topical content. All else stays: nouns, verbs, adjectives, adverbs, pronouns,
 prefixes, suffixes, interjections.
 
 Many texts are cut by processes (`joined_many`): threads were slower than one of them alone, since half of the work
@@ -119,7 +119,7 @@ class JapaneseWords(Segmenter):
                     yield first + part.begin(), first + part.end(), word
 
     def _tools(self) -> tuple[Any, Any]:
-        """Sudachi's tokenizer of this thread, and what tells a dropped part of speech."""
+        """Sudachi's tokenizer of this thread, and a test for dropped parts of speech."""
         if not hasattr(self._own, "tools"):
             dictionary = _dictionary()
             is_dropped = dictionary.pos_matcher([(part,) for part in DROPPED_PARTS])

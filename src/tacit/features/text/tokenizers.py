@@ -3,7 +3,7 @@
 A tokenizer works in two steps. A segmenter cuts the text into words (`words.UnicodeWords` for all
 languages that separate words by spaces, `japanese.JapaneseWords` for Japanese); then each word becomes
 a term: stop words are dropped and, if asked for, the rest is stemmed by Snowball. The second step looks
-at one word alone, so whoever reads many texts does it once for each distinct word.
+at one word alone, so readers of many texts do it once for each distinct word.
 
 A language is named by its ISO 639 code ("en", also "en-GB") or its English name ("english").
 To add a language, put its segmenter into `SEGMENTERS`.
@@ -42,7 +42,7 @@ SEGMENTERS: dict[str, Callable[[], Segmenter]] = {
 
 @dataclass(frozen=True, eq=False)
 class Tokenizer:
-    """Terms of a text; made by `tokenizer_for`, told apart by `spec()`."""
+    """Cuts a text into terms; made by `tokenizer_for`, described by `spec()`."""
 
     language: str
     segmenter: Segmenter
@@ -84,10 +84,21 @@ class Tokenizer:
 def tokenizer_for(language: str = "en", *, stem: bool = False, stop_words: StopWords = None) -> Tokenizer:
     """The tokenizer of a language.
 
-    language: a code or name of Snowball's languages, "ja" (needs the extra `ja`), or "any" for words of every script.
-    stem: reduce words to Snowball's stems.
-    stop_words: words to drop before stemming: "en" for the built-in English list, a file, or words.
+    Parameters
+    ----------
+    language : str, default="en"
+        Code or name of a language of Snowball, "ja" (needs the extra `ja`), or "any" for words of every script.
+    stem : bool, default=False
+        Reduce words to their Snowball stems.
+    stop_words : str, path, iterable of str or None, default=None
+        Words to drop before stemming: "en" for the built-in English list, a file, or words.
 
+    Returns
+    -------
+    Tokenizer
+
+    Examples
+    --------
     >>> tokenizer_for("en")("Ranking, re-ranked: x_1")
     ['ranking', 're', 'ranked', 'x', '1']
     >>> tokenizer_for("th")
