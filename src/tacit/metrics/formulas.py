@@ -17,7 +17,7 @@ both cut at k where a measure has a cutoff:
 
 A query that the run leaves out counts as the worst: 0, for rank_loss 1. A query without any relevant document
 counts 0; in AUC and rank_loss a query without any pair counts 0.5, the value of a random order. All but AUC,
-rank_loss and nDCG-letor agree with trec_eval (as ir-measures runs it), which breaks ties otherwise: see `tacit.metrics`.
+rank_loss and nDCG-letor agree with trec_eval (as ir-measures runs it), except for ties: see `tacit.metrics`.
 """
 
 from __future__ import annotations
