@@ -29,7 +29,7 @@ from tacit.core import (
     one_blas_thread,
     progress_bar,
 )
-from tacit.kernels.graph import pair_squares
+from tacit.kernels.graph import nearest_by_sum, pair_squares
 from tacit.kernels.topk import top_k_rows
 
 METRICS = ("euclidean", "cosine")
@@ -91,6 +91,36 @@ def nearest_rows(distances: np.ndarray, own: np.ndarray, k: int) -> tuple[np.nda
     neighbours, scores = np.empty((n_rows, k), np.int64), np.empty((n_rows, k), np.float64)
     top_k_rows(-distances, np.arange(n_rows + 1), own, neighbours, scores)
     return neighbours, np.abs(scores)
+
+
+def nearest_of(
+    points: np.ndarray, table: np.ndarray, *, squared: bool = True, threads: int | None = None
+) -> np.ndarray:
+    """The nearest row of a table for every point, int64; of equal distances the smaller row.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n_points, n_features)
+        The points.
+    table : ndarray of shape (n_rows, n_features)
+        The rows to choose from.
+    squared : bool, default=True
+        Distances are sums of squared differences; False means of absolute ones.
+    threads : int or None, default=None
+        Number of threads; None means all cores.
+
+    Examples
+    --------
+    >>> nearest_of(np.array([[0.0], [2.0]]), np.array([[3.0], [1.0]])).tolist()  # 2.0 is as near to both
+    [1, 0]
+    """
+    found, distances = np.full(len(points), -1, np.int64), np.full(len(points), np.inf)
+
+    def search(block: slice) -> None:
+        nearest_by_sum(points, table, block.start, block.stop, squared, found, distances)
+
+    map_blocks(search, cut(len(points), 64), threads)
+    return found
 
 
 def component_sizes(graph: sp.csr_array) -> np.ndarray:

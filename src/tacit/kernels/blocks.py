@@ -106,7 +106,7 @@ def mine_gradients(
     """Gradients of the queries from start to stop, against the hardest drawn items that are no known answers.
 
     For a positive p: the drawn items within the margin of it are counted; that share of the pool, carried
-    over to all items, estimates its rank r. Its pull log(1 + r) / log(1 + n_items) is shared by those of
+    over to all items, estimates its rank r. Its step log(1 + r) / log(1 + n_items) is shared by those of
     the n_hardest best-scored drawn items that are within the margin. A query with P positives gradients with
     P^-1/2 for each. gradients is 0 everywhere before.
     """
@@ -130,11 +130,11 @@ def mine_gradients(
             if n_violating == 0:
                 continue
             rank = count_above(column, floor) * (n_items / n_drawn)
-            pull = np.float32(weights[b, j] * share * np.log(1.0 + rank) / full / n_violating)
+            step = np.float32(weights[b, j] * share * np.log(1.0 + rank) / full / n_violating)
             for h in range(n_violating):  # the best come first
-                gradients[slot, b] += pull
-                lowered[h] += pull
-                losses[b] += pull * (reached[h] - floor)
+                gradients[slot, b] += step
+                lowered[h] += step
+                losses[b] += step * (reached[h] - floor)
         for h in range(n_kept):
             gradients[hardest[h], b] -= lowered[h]
 
@@ -192,10 +192,10 @@ def query_steps(gradients, item_vectors, size, start, stop, steps):
     dim = item_vectors.shape[1]
     for slot in range(size):
         for b in range(start, stop):
-            pull = gradients[slot, b]
-            if pull != 0:
+            step = gradients[slot, b]
+            if step != 0:
                 for k in range(dim):
-                    steps[b, k] += pull * item_vectors[slot, k]
+                    steps[b, k] += step * item_vectors[slot, k]
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
@@ -205,7 +205,7 @@ def item_steps(gradients, query_vectors, n_queries, start, stop, steps):
     for slot in range(start, stop):
         steps[slot] = 0
         for b in range(n_queries):
-            pull = gradients[slot, b]
-            if pull != 0:
+            step = gradients[slot, b]
+            if step != 0:
                 for k in range(dim):
-                    steps[slot, k] += pull * query_vectors[b, k]
+                    steps[slot, k] += step * query_vectors[b, k]

@@ -24,28 +24,30 @@ def graph_epoch(indptr, indices, data, near, far, V, W, first_rate, last_rate, g
 
     The rate falls in a straight line from first_rate to last_rate. A far pair with i = j stands for none.
     """
-    image, pull, link = np.empty_like(V[0]), np.empty_like(V[0]), np.empty_like(V[0])
+    image, direction, link = np.empty_like(V[0]), np.empty_like(V[0]), np.empty_like(V[0])
     total = 0.0
     for s in range(len(near)):
         rate = np.float32(first_rate + (last_rate - first_rate) * s / len(near))
         i, j = near[s]
-        total += graph_step(indptr, indices, data, i, j, True, V, W, rate, gamma, margin, squared, image, pull, link)
+        total += graph_step(
+            indptr, indices, data, i, j, True, V, W, rate, gamma, margin, squared, image, direction, link
+        )
         i, j = far[s]
         if i != j:
             total += graph_step(
-                indptr, indices, data, i, j, False, V, W, rate, gamma, margin, squared, image, pull, link
+                indptr, indices, data, i, j, False, V, W, rate, gamma, margin, squared, image, direction, link
             )
     return total
 
 
 @njit(inline="always")
-def graph_step(indptr, indices, data, i, j, is_near, V, W, rate, gamma, margin, squared, image, pull, link):
-    """Descend on one pair; return its loss. image, pull and link are room to work in."""
+def graph_step(indptr, indices, data, i, j, is_near, V, W, rate, gamma, margin, squared, image, direction, link):
+    """Descend on one pair; return its loss. image, direction and link are work space."""
     dim = V.shape[1]
     find_image(indptr, indices, data, i, W, image)
-    loss, moves = pair_pull(image, V[j], is_near, margin, squared, pull)
+    loss, moves = pair_gradient(image, V[j], is_near, margin, squared, direction)
     if gamma > 0 and i != j:
-        link_loss, links = pair_pull(V[i], V[j], is_near, margin, squared, link)
+        link_loss, links = pair_gradient(V[i], V[j], is_near, margin, squared, link)
         if links:
             loss += gamma * link_loss
             for k in range(dim):
@@ -54,11 +56,11 @@ def graph_step(indptr, indices, data, i, j, is_near, V, W, rate, gamma, margin, 
                 V[j, k] -= step
     if moves:
         for k in range(dim):
-            V[j, k] -= rate * pull[k]
+            V[j, k] -= rate * direction[k]
         for t in range(indptr[i], indptr[i + 1]):
             value, entry = rate * data[t], W[indices[t]]
             for k in range(dim):
-                entry[k] += value * pull[k]
+                entry[k] += value * direction[k]
     return loss
 
 
@@ -80,8 +82,8 @@ def find_images(indptr, indices, data, start, stop, W, images):
 
 
 @njit(inline="always")
-def pair_pull(a, b, is_near, margin, squared, pull):
-    """pull = minus the derivative of L(a, b) by a (by b it is -pull); return the loss and whether there is a pull."""
+def pair_gradient(a, b, is_near, margin, squared, direction):
+    """direction = minus the derivative of L(a, b) by a (minus that by b); return the loss and whether there is one."""
     distance = np.float32(0)
     for k in range(len(a)):
         gap = a[k] - b[k]
@@ -91,5 +93,5 @@ def pair_pull(a, b, is_near, margin, squared, pull):
     sign = np.float32(-1) if is_near else np.float32(1)
     for k in range(len(a)):
         gap = a[k] - b[k]
-        pull[k] = sign * (2 * gap if squared else np.sign(gap))
+        direction[k] = sign * (2 * gap if squared else np.sign(gap))
     return distance if is_near else margin - distance, True

@@ -79,7 +79,7 @@ def reconstruct_step(indptr, indices, data, row, v, c, B, M, N, G, gradient, wor
     caller. c is cut so that 2c|v|^2 <= 1/2, beyond which a step would overshoot and M be hard to invert.
     """
     dim = len(v)
-    mapped, target, pulled = work[0], work[1], work[2]
+    mapped, target, product = work[0], work[1], work[2]
     square = project_row(indptr, indices, data, row, B, mapped)
     transposed_times(M, mapped, target)  # V'y
     times(G, v, gradient)  # V'V v
@@ -90,15 +90,15 @@ def reconstruct_step(indptr, indices, data, row, v, c, B, M, N, G, gradient, wor
     loss += square
     if c * length > 0.25:
         c = 0.25 / length
-    step_gram(v, c, loss, target, gradient, G, pulled)
+    step_gram(v, c, loss, target, gradient, G, product)
     left = 1 - 2 * c * length
-    times(M, v, pulled)
-    add_outer_product(-2 * c, pulled, v, M)
-    transposed_times(N, v, pulled)
-    add_outer_product(2 * c / left, v, pulled, N)
+    times(M, v, product)
+    add_outer_product(-2 * c, product, v, M)
+    transposed_times(N, v, product)
+    add_outer_product(2 * c / left, v, product, N)
     for j in range(dim):
-        pulled[j] *= 2 * c / left
-    add_row(indptr, indices, data, row, pulled, B)
+        product[j] *= 2 * c / left
+    add_row(indptr, indices, data, row, product, B)
     for j in range(dim):
         gradient[j] = 2 * (gradient[j] - target[j])
     return loss

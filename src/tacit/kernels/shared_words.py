@@ -53,13 +53,13 @@ def add_shared_words(indptr, indices, data, pool, start, stop, longest, place_of
 def update_diagonal(starts, ends, indices, data, pool, size, place_of, spread, gradients, rate, diagonal):
     """diagonal[w] += rate * sum gradients[slot, b] x_bw y_w, for words from starts[row] to ends[row] (one owner)."""
     for slot in range(size):
-        pulled = gradients[slot]
+        of_slot = gradients[slot]
         for t in range(starts[pool[slot]], ends[pool[slot]]):
             word = indices[t]
             if place_of[word] >= 0:
                 entry, total = spread[place_of[word]], np.float32(0)
-                for b in range(len(pulled)):
-                    total += pulled[b] * entry[b]
+                for b in range(len(of_slot)):
+                    total += of_slot[b] * entry[b]
                 diagonal[word] += rate * total * data[t]
 
 

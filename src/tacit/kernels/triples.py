@@ -13,7 +13,7 @@ def triple_steps(
     """Gradients, steps and losses of the triples from start to stop.
 
     gaps[b]: what the scores differ by beside their vectors. gradients[b] is the weight where the margin is not reached,
-    else 0; query_steps[b] += pull (v_better - v_worse), steps[2 b] = pull u_b and steps[2 b + 1] = -pull u_b.
+    else 0; query_steps[b] += step (v_better - v_worse), steps[2 b] = step u_b and steps[2 b + 1] = -step u_b.
     """
     dim = query_vectors.shape[1]
     for b in range(start, stop):
@@ -21,10 +21,10 @@ def triple_steps(
         gap = gaps[b]
         for k in range(dim):
             gap += query[k] * (better[k] - worse[k])
-        pull = weights[b] if gap < margin else np.float32(0)
-        gradients[b] = pull
-        losses[b] += pull * (margin - gap)
+        step = weights[b] if gap < margin else np.float32(0)
+        gradients[b] = step
+        losses[b] += step * (margin - gap)
         for k in range(dim):
-            query_steps[b, k] += pull * (better[k] - worse[k])
-            steps[2 * b, k] = pull * query[k]
-            steps[2 * b + 1, k] = -pull * query[k]
+            query_steps[b, k] += step * (better[k] - worse[k])
+            steps[2 * b, k] = step * query[k]
+            steps[2 * b + 1, k] = -step * query[k]

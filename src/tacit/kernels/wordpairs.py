@@ -77,10 +77,10 @@ def word_steps(indptr, indices, data, pool, gradients, start, stop, steps, touch
         step, size = steps[b], 0
         step[:] = 0
         for slot in range(len(pool)):
-            pull = gradients[slot, b]
-            if pull != 0:
+            gradient = gradients[slot, b]
+            if gradient != 0:
                 for e in range(indptr[pool[slot]], indptr[pool[slot] + 1]):
-                    step[indices[e]] += pull * data[e]
+                    step[indices[e]] += gradient * data[e]
         for t in range(len(step)):
             if step[t] != 0:
                 touched[b, size] = t

@@ -1,7 +1,8 @@
-"""What every ranker of a whole collection does: score in blocks, rank, and turn into plain arrays.
+"""Base of rankers of a whole collection: scoring in blocks, ranking, adding and removing items.
 
-A ranker says how a query meets the items (`_query_factors`, one for each of its `_item_factors`); blocks,
-threads, ties and top-k are done here, once. No matrix of all queries by all items ever exists.
+A score is a sum of products of a query factor and an item factor (`_query_factors`, one for each of the
+`_item_factors`); blocks, threads, ties and top-k are handled here. Scores of all queries by all items never exist at
+once.
 """
 
 from __future__ import annotations
@@ -39,10 +40,18 @@ FeatureKind = Literal["tfidf", "counts", "words+grams"]
 class CollectionRanker(Estimator, ABC):
     """Base of all rankers of collections.
 
-    Subclasses store their parameters in `__init__` and set the attributes of `_fitted` in `_fit`; nothing
-    else is kept: those attributes are the model, in memory and on disk. `_fitted` gives the axes of each
-    ("items features", "" for a single number); axes of one name have one length, that of "features" is
-    the width of a query row.
+    Subclasses store their parameters in `__init__` and set the attributes of `_fitted` in `_fit`; these attributes are
+    the whole model, in memory and on disk. `_fitted` gives the axes of each ("items features", "" for a single
+    number); axes of one name have one length, that of "features" is the width of a query row.
+
+    Attributes
+    ----------
+    n_features_ : int
+        Width of a query row.
+    n_items_ : int
+        Number of items that are ranked.
+    n_added_, n_removed_ : int
+        Items added and removed since `fit`.
     """
 
     _n_features_attribute: ClassVar[str | None] = "n_features_"
@@ -82,9 +91,19 @@ class CollectionRanker(Estimator, ABC):
     ) -> Self:
         """Learn from items and, where the method can, from (query, relevant item) pairs.
 
-        `validation` holds pairs to choose on; without it, rankers that need some set a part of `pairs` aside.
-        `queries_are_items` says that query row i and item row i are one document, which is then no candidate for
-        itself; None means so where `queries` and `items` are one object, as with links between documents.
+        Parameters
+        ----------
+        queries : array or sparse matrix of shape (n_queries, n_features), or None
+            Query rows; None means that the items are the queries.
+        items : array or sparse matrix of shape (n_items, n_item_features)
+            Item rows.
+        pairs : Links or None, default=None
+            Relevant items of queries.
+        validation : Links or None, default=None
+            Pairs for validation; without them, rankers that need some set a part of `pairs` aside.
+        queries_are_items : bool or None, default=None
+            Whether query row i and item row i are one document, which is then no candidate for itself. None means so
+            where `queries` and `items` are one object, as with links between documents.
         """
         items_checked = check_features("items", items)
         shared = queries is items or queries is None
@@ -107,7 +126,7 @@ class CollectionRanker(Estimator, ABC):
 
     @abstractmethod
     def _make_item_factors(self) -> Sequence[ItemFactors]:
-        """The items' side of the score, one part for each term of the sum, from the fitted attributes."""
+        """Factors of the items, one for each term of the score, from the fitted attributes."""
 
     @cached_property
     def _item_factors(self) -> Sequence[ItemFactors]:
@@ -115,7 +134,7 @@ class CollectionRanker(Estimator, ABC):
 
     @abstractmethod
     def _query_factors(self, queries: Features) -> Sequence[Features]:
-        """The query's side of each part, for checked query rows."""
+        """Factors of checked query rows, one for each of the item factors."""
 
     @property
     def n_items_(self) -> int:
@@ -125,8 +144,12 @@ class CollectionRanker(Estimator, ABC):
     def scores(self, queries: Features, *, exclude: sp.csr_array | None = None) -> np.ndarray:
         """Scores of all items for a few queries, float32 (n_queries, n_items).
 
-        `exclude` as in `rank`: those items are scored too, but a method that looks at its first answers
-        (query expansion) does not look at them.
+        Parameters
+        ----------
+        queries : array or sparse matrix of shape (n_queries, n_features)
+            Query rows.
+        exclude : csr_array of shape (n_queries, n_items) or None, default=None
+            Items that are no candidates. They are scored too, but do not expand the query.
         """
         self._check_fitted()
         rows = check_features("queries", queries, n_columns=self.n_features_)
@@ -142,7 +165,19 @@ class CollectionRanker(Estimator, ABC):
     def rank(
         self, queries: Features, k: int = 10, *, exclude: sp.csr_array | None = None, threads: int | None = None
     ) -> Ranking:
-        """The k best items of each query; `exclude` (n_queries, n_items) marks items that are no candidates."""
+        """The k best items of each query.
+
+        Parameters
+        ----------
+        queries : array or sparse matrix of shape (n_queries, n_features)
+            Query rows.
+        k : int, default=10
+            Number of items.
+        exclude : csr_array of shape (n_queries, n_items) or None, default=None
+            Items that are no candidates.
+        threads : int or None, default=None
+            Number of threads; None means all cores. The result does not depend on it.
+        """
         self._check_fitted()
         check_number("k", k, low=1, whole=True)
         rows = check_features("queries", queries, n_columns=self.n_features_)
@@ -261,9 +296,16 @@ class CollectionRanker(Estimator, ABC):
         return cut(rows.shape[0], max(1, min(256, BLOCK_BYTES // (4 * max(1, self.n_items_)))))
 
     def explain(self, query: Features, a: int, b: int | None = None) -> Explanation:
-        """Why item a has its score for a query (one row), or why it stands above item b.
+        """Terms that add up to the score of an item, or to the difference of two scores, within float error.
 
-        The terms add up to the score of a, less that of b, within float error.
+        Parameters
+        ----------
+        query : array or sparse matrix of shape (1, n_features)
+            Query row.
+        a : int
+            Row number of the item.
+        b : int or None, default=None
+            Row number of another item, whose score is subtracted.
         """
         self._check_fitted()
         row = check_features("query", query, n_columns=self.n_features_)

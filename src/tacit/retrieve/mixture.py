@@ -17,7 +17,17 @@ from tacit.retrieve.validation import HeldOut, ScoreRows, choose_mixture
 
 @dataclass(frozen=True)
 class Mixture:
-    """Scores of two methods for the same queries, mixed."""
+    """Weighted sum of the scores of two methods.
+
+    Parameters
+    ----------
+    first, second : callable
+        Query rows to scores of all items.
+    scales : tuple of two floats
+        Standard deviations that the scores are divided by.
+    alpha : float
+        Weight of the first, from 0 to 1.
+    """
 
     first: ScoreRows
     second: ScoreRows

@@ -1,4 +1,4 @@
-"""Choosing on held-out pairs: which items are candidates, mean average precision, the weight of a mixture."""
+"""Validation on held-out pairs: candidates, measures, and the weight of a mixture."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import scipy.sparse as sp
 from tacit.core import Features, Links, TacitError, map_blocks
 from tacit.metrics import full_ranking_measures
 
-MAX_QUERIES = 500  # more of them cost time and hardly change which setting wins
+MAX_QUERIES = 500  # more of them hardly change which setting is chosen
 
 ScoreRows = Callable[[Features], np.ndarray]
 
 
 class HeldOut(NamedTuple):
-    """Queries to choose on: their rows, which items are relevant, and which are no candidates."""
+    """Validation queries: their rows, which items are relevant, and which are no candidates."""
 
     queries: Features
     relevant: sp.csr_array

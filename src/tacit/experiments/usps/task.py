@@ -18,9 +18,9 @@ import scipy.sparse as sp
 from tacit.core import DataError, DivergedError, check_choice
 from tacit.experiments.request import with_params
 from tacit.features import knn_graph
+from tacit.features.knn import nearest_of
 from tacit.retrieve.graph.embedding import GraphEmbedding
 from tacit.retrieve.graph.laplacian import LaplacianEigenmaps
-from tacit.retrieve.graph.neighbours import nearest_rows
 from tacit.retrieve.graph.pairs import edge_length
 
 SPLITS = ("standard", "random")
@@ -73,7 +73,7 @@ class DigitTask:
     def nearest(self, system: str, setting: Setting, dim: int, seed: int) -> np.ndarray:
         """The nearest training digit of every test digit in the embedding of the system."""
         if system == "raw":
-            return nearest_rows(self.test, self.train, threads=self.threads)
+            return nearest_of(self.test, self.train, threads=self.threads)
         if system in ("le-all", "le-ose"):
             return self._by_eigenmaps(system == "le-all", setting["k"], dim, seed)
         return fit_embedding(self, system, setting, dim, seed).nearest(self.test)
@@ -83,7 +83,7 @@ class DigitTask:
         model = with_params(LaplacianEigenmaps(dim, k=k, seed=seed, threads=self.threads), self.params)
         model.fit(points, self.graph(k, with_test=with_test))
         images = model.item_vectors_[len(self.train) :] if with_test else model.embed(self.test)
-        return nearest_rows(images, model.item_vectors_[: len(self.train)], threads=self.threads)
+        return nearest_of(images, model.item_vectors_[: len(self.train)], threads=self.threads)
 
 
 def fit_embedding(task: DigitTask, system: str, setting: Setting, dim: int, seed: int) -> GraphEmbedding:

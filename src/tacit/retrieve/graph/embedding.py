@@ -29,17 +29,16 @@ from tacit.core import (
     map_blocks,
     track,
 )
-from tacit.features.knn import knn_graph
+from tacit.features.knn import knn_graph, nearest_of
 from tacit.kernels.graph_sgd import find_images, graph_epoch
 from tacit.retrieve.graph.features import KINDS, SIZES, LinearMap, RbfMap, make_map
-from tacit.retrieve.graph.neighbours import nearest_rows
 from tacit.retrieve.graph.pairs import PairDraws, check_adjacency, edge_length
 from tacit.retrieve.training import diverged
 from tacit.store.stored import DTYPES
 
 LOSSES = ("l1", "l2")
 WIDTH = 0.5  # sigma, where none is given, in median lengths of an edge
-RUNAWAY = 1e6  # vectors beyond this many margins are on their way to infinity
+LARGEST = 1e6  # vectors longer than this many margins have diverged
 ROWS_AT_ONCE = 64
 
 
@@ -257,7 +256,7 @@ class GraphEmbedding(Estimator):
         return images
 
     def _nearest(self, images: np.ndarray) -> np.ndarray:
-        return nearest_rows(images, self.item_vectors_, squared=self.loss == "l2", threads=self.threads)
+        return nearest_of(images, self.item_vectors_, squared=self.loss == "l2", threads=self.threads)
 
     def _stored_params(self) -> dict[str, Any]:
         labels = getattr(self, "labels_", None)
@@ -300,7 +299,7 @@ class GraphEmbedding(Estimator):
 
 
 def _is_sound(array: np.ndarray, margin: float) -> bool:
-    return bool(np.abs(array).max() < RUNAWAY * margin)  # false for NaN
+    return bool(np.abs(array).max() < LARGEST * margin)  # false for NaN
 
 
 def _check_labels(name: str, labels: Any, n_rows: int) -> np.ndarray:

@@ -1,13 +1,13 @@
 """`htr-reconstruction`: half-transductive ranking without labels, a nonlinear LSI (Bai et al. 2010, section 2.1).
 
-Every item has a free vector v_i, from which its words can be told again (V v_i ~ y_i), and W maps any query
+Every item has a free vector v_i, from which its words can be reconstructed (V v_i ~ y_i), and W maps any query
 to the same space; both are learned from the items alone, by SGD (`reconstruction_sgd`) on
 
     gamma |V v_k - y_k|^2 + max(0, margin - v_k.W x_k + v_k.W x_l) + max(0, margin - v_k.W x_k + v_l.W x_k)
 
-The first two terms are the paper's, the third is its ranking read from the query's side: whoever asks with the
-words of k should find k before l. Two more things are ours. Training starts at LSI's concepts. And x_k is y_k
-with a part of its words left out, so that W learns to guess what a query does not say; with keep=1 it is y_k.
+The first two terms are the paper's; the third ranks items for a query: the words of k should find k before l.
+Two more things are ours. Training starts at LSI's concepts. And x_k is y_k with a part of its
+words left out, so that W learns to predict words that a query does not have; with keep=1 it is y_k.
 
 An item is ranked by the mean of its two unit vectors, v_i / |v_i| and its own image W y_i / |W y_i|: a free
 vector alone is noisy, since one step an epoch is all that it learns from. As in LSI the score is a cosine; the
@@ -28,7 +28,7 @@ from tacit.retrieve.latent.lsi import LsiRanker, LsiTfidfRanker, unit_rows
 from tacit.retrieve.latent.reconstruction_sgd import ReconstructionSettings, ReconstructionTrainer, scaled_part
 from tacit.retrieve.training import run_epochs
 
-HELD_SHARE, MOST_HELD, FEWEST_DOCS = 0.05, 300, 40  # documents to judge epochs by
+HELD_SHARE, MOST_HELD, FEWEST_DOCS = 0.05, 300, 40  # documents held out for validation
 FEWEST_EPOCHS, FEWEST_STEPS, MOST_EPOCHS = 8, 60_000, 100  # a small collection is visited more often
 
 
@@ -171,7 +171,7 @@ class HalvesTask:
 
 
 def _hold_out(n_docs: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Rows to train on and rows to judge by; a small collection gives none away."""
+    """Rows for training and rows for validation; a small collection has none of the latter."""
     n_held = min(MOST_HELD, round(HELD_SHARE * n_docs)) if n_docs >= FEWEST_DOCS else 0
     shuffled = rng.permutation(n_docs)
     return np.sort(shuffled[n_held:]), np.sort(shuffled[:n_held])

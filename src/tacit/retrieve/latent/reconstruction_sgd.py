@@ -17,7 +17,7 @@ from tacit.kernels.reconstruction import train_documents
 from tacit.retrieve.factors import project
 
 FOLD_FROM = 1e4  # |M| |M^-1|: float32 rows of B carry three good digits in the weakest direction
-LARGEST = 1e4  # vectors that are longer have run away: rows have unit length
+LARGEST = 1e4  # longer vectors have diverged: rows have unit length
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class ReconstructionTrainer:
         self._unfold()
 
     def start_epoch(self) -> None:
-        """Remember the state to go back to when numbers run away."""
+        """Remember the state to restore after a divergence."""
         self._before = self._state()
 
     def go_back(self) -> None:
@@ -105,15 +105,15 @@ class ReconstructionTrainer:
         self._set(self._best)
 
     def is_sound(self) -> bool:
-        """Whether every number is finite and of a sensible size."""
-        # A comparison with NaN is False, so one look tells both.
+        """Whether every number is finite and of a plausible size."""
+        # A comparison with NaN is False, so one test covers both.
         return all(bool((np.abs(table) < LARGEST).all()) for table in (self.query_table, self.vectors, self.basis))
 
 
 def leave_out_words(rows: sp.csr_array, keep: float, rng: np.random.Generator) -> sp.csr_array:
     """Each word of each row kept with this probability, the rest set to 0, rows as long as they were.
 
-    Entries stay stored, so the result has the places of `rows`. A row that would lose all keeps all.
+    Entries stay stored, so the result has the pattern of `rows`. A row that would lose all words keeps all.
 
     >>> rows = sp.csr_array(np.array([[3.0, 4.0, 0.0]], np.float32))
     >>> leave_out_words(rows, 0.5, np.random.default_rng(0)).toarray()

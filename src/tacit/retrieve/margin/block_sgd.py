@@ -2,10 +2,10 @@
 
 All parameters are frozen within a block, so its queries and items are worked on in parallel, and each
 touched row of a table is changed once at its end, by one owner: the same seed gives the same bits for
-any number of threads. Against a query stand the best-scored of the drawn items (`kernels.blocks`), since
-after the first epoch a random item hardly ever violates the margin and teaches nothing.
+any number of threads. The negatives of a query are the best-scored of the drawn items (`kernels.blocks`),
+since after the first epoch a random item hardly ever violates the margin.
 
-What a score is made of, and how it learns, is the subclass's `_step`.
+Subclasses define the score and its update in `_step`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tacit.retrieve.margin.workers import WorkerPool
 
 @dataclass(frozen=True)
 class BlockSettings:
-    """How a block is drawn: queries in it, items drawn, how many of them may pull, positives of a query."""
+    """Size of a block and negative sampling; see `base.MarginRanker` for the parameters."""
 
     block: int = 64
     n_drawn: int = 1000
@@ -41,7 +41,7 @@ class BlockSettings:
 
 
 class Comparison:
-    """Scores of a block's items (pool size, block size) under one margin loss, and the gradients that it gives."""
+    """Scores of a block's items (pool size, block size), and the negative gradient of a margin loss in them."""
 
     def __init__(self, pool_size: int, block: int) -> None:
         self.scores, self.gradients = (np.empty((pool_size, block), np.float32) for _ in range(2))
@@ -63,11 +63,11 @@ class BlockTrainer(ABC):
 
     @abstractmethod
     def _step(self, queries: np.ndarray, n_pool: int, find_gradients: FindGradients, rate: float) -> None:
-        """Score the pool for the queries, let `find_gradients` compare, and change what is learned."""
+        """Score the pool for the queries, let `find_gradients` compare them, and update the parameters."""
 
     @contextmanager
     def running(self) -> Iterator[Self]:
-        """Threads for the length of a fit."""
+        """Start the threads; they end with the context."""
         with self._workers:
             yield self
 
@@ -125,7 +125,7 @@ class BlockTrainer(ABC):
         start: int,
         stop: int,
     ) -> None:
-        """Gradients of some queries against the hardest of the drawn items."""
+        """Gradients of some queries with the hardest of the drawn items as negatives."""
         (chosen, n_chosen, weights), settings = positives, self.settings
         pool = (self.queries_are_items, self._slot_of, n_drawn, chosen, n_chosen, weights * np.float32(scale))
         how = (self._n_items, settings.n_hardest, np.float32(settings.margin))
@@ -144,11 +144,11 @@ class BlockTrainer(ABC):
         )
 
     def _each_owner(self, work: Callable[[int], None], n_owners: int | None = None) -> None:
-        """Run work(owner) for every owner; as many as threads if nothing is said."""
+        """Run work(owner) for every owner; by default as many as threads."""
         self._workers.run(work, n_owners or self.n_threads)
 
     def _over(self, n: int, work: Callable[[int, int], None], n_parts: int | None = None) -> None:
-        """Run work(start, stop) over ranges that cover n; as many as threads if nothing is said."""
+        """Run work(start, stop) over ranges that cover n; by default as many as threads."""
         n_ranges = n_parts or self.n_threads
         self._workers.run(lambda part: work(n * part // n_ranges, n * (part + 1) // n_ranges), n_ranges)
 

@@ -1,4 +1,4 @@
-"""Two tasks learned in turn with one table in common: queries of another language, and links between the items.
+"""Two tasks trained in turn that share one table: queries of another language, and links between the items.
 
 An epoch is cut into rounds: some queries of the first task, then some of the second. Where the first task is so
 small that it is visited in many epochs, each of them takes only a part of the second.
@@ -46,7 +46,7 @@ class SecondTask:
 
     def visit(self, rows: np.ndarray, rng: np.random.Generator, rates: tuple[float, float]) -> None:
         """Train on the links of some items."""
-        self.trainer.tables = self._tables()  # the first trainer may have gone back to older ones
+        self.trainer.tables = self._tables()  # the first trainer may have restored older ones
         self.trainer.epoch_on_pairs(only_rows(self.pairs, rows), rng, rates)
 
     def start_epoch(self) -> None:
@@ -76,7 +76,7 @@ class SecondTask:
 
 @dataclass(frozen=True)
 class AlternatingTasks:
-    """A task on pairs whose epochs also visit a second task; it is judged on the first alone."""
+    """A task on pairs whose epochs also visit a second task; validation uses the first alone."""
 
     task: TrainingTask
     second: SecondTask

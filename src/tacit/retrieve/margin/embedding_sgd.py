@@ -11,13 +11,13 @@ import scipy.sparse as sp
 from tacit.kernels import blocks, rows, shared_words, triples
 from tacit.retrieve.margin.block_sgd import BlockSettings, BlockTrainer, Comparison, FindGradients
 
-OWNERS_PER_THREAD = 4  # rare words cost more than frequent ones, so shares are small and taken by whoever is free
-LARGEST = 1e6  # an honest table stays below 10; NaN fails the comparison too
+OWNERS_PER_THREAD = 4  # rare words cost more than frequent ones, so shares are small and a free thread takes the next
+LARGEST = 1e6  # normal tables stay below 10; NaN fails the comparison too
 
 
 @dataclass
 class Tables:
-    """What is learned, all float32. A table that a form lacks has no rows (or, for `diagonal`, is fixed).
+    """Learned parameters, all float32. A table that a form lacks has no rows (or, for `diagonal`, is fixed).
 
     queries (n_query_words, dim); mapped (n_item_words, dim), the same object as queries where the two
     data are tied; items (n_items, dim), the free or residual vectors; diagonal (n_words,).
@@ -42,7 +42,7 @@ class Tables:
 
 @dataclass(frozen=True)
 class EmbeddingSettings(BlockSettings):
-    """Also: weight of HTR's second loss, rate of the items' own vectors, and what becomes of the diagonal."""
+    """Also: weight of HTR's second loss, rate of the items' own vectors, use of the diagonal."""
 
     gamma: float = 0.0
     item_rate: float = 1.0
@@ -80,7 +80,7 @@ class _View(Comparison):
 
 
 class _Shares:
-    """Sparse rows, and which words of each row belong to which owner: ranges of words, equally full."""
+    """Sparse rows, and which words of each row belong to which owner: ranges of words with equal numbers of entries."""
 
     def __init__(self, matrix: sp.csr_array, borders: np.ndarray) -> None:
         self.csr = matrix.indptr, matrix.indices, matrix.data
@@ -94,7 +94,7 @@ class _Shares:
 
 
 class EmbeddingTrainer(BlockTrainer):
-    """Changes tables in place; it is its own `training.TrainableState`."""
+    """Updates tables in place; it is its own `TrainableState`."""
 
     settings: EmbeddingSettings
 
@@ -120,11 +120,11 @@ class EmbeddingTrainer(BlockTrainer):
         self._longest = int(np.diff(data.item_words.indptr).max(initial=0))
 
     def _step(self, queries: np.ndarray, n_pool: int, find_gradients: FindGradients, rate: float) -> None:
-        """Project, score, find gradients, change the tables."""
+        """Project, score, find gradients, update the tables."""
         n_queries, pool = len(queries), self._pool[:n_pool]
         if self.settings.use_diagonal:
             shared_words.spread_queries(*self._query_words.csr, queries, self._place_of, self._spread)
-        self._project_queries(queries, 0, n_queries)  # so short that a meeting of threads would cost more
+        self._project_queries(queries, 0, n_queries)  # too short for threads
         self._over(n_pool, partial(self._score, pool), self._n_owners)
         self._over(n_queries, partial(self._find_gradients, n_pool, find_gradients))
         for view in self._views:
@@ -201,7 +201,7 @@ class EmbeddingTrainer(BlockTrainer):
             shared_words.update_diagonal_by_triples(self._query_words.csr, *words, *pulled, rate, diagonal)
 
     def _change(self, queries: np.ndarray, items: np.ndarray, rate: np.float32, owner: int) -> None:
-        """Move the vectors that this owner has."""
+        """Update the vectors of this owner."""
         tables, views = self.tables, self._views
         everyone = np.arange(len(queries))
         rows.add_outer(*self._query_rows.of(owner), queries, everyone, self._query_steps, rate, tables.queries)
@@ -230,7 +230,7 @@ class EmbeddingTrainer(BlockTrainer):
         self.tables = self._best
 
     def is_sound(self) -> bool:
-        """Whether every number is finite and of a sensible size."""
+        """Whether every number is finite and of a plausible size."""
         return self.tables.is_sound()
 
 

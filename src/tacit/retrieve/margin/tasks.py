@@ -1,4 +1,4 @@
-"""What a learned ranker is trained and judged on: pairs with negatives drawn, or given triples.
+"""Training data of margin rankers: pairs with sampled negatives, or given triples.
 
 A task runs an epoch on its training part and measures a ranker on its validation part.
 """
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 
 class TrainingTask(Protocol):
-    """One way of teaching; `target` names the validation measure that decides, higher is better."""
+    """Training and validation data of one form; `target` is the validation measure that decides, higher is better."""
 
     target: ClassVar[str]
 
     @property
     def n_visits(self) -> int:
-        """How many queries or triples an epoch visits."""
+        """Number of queries or triples that an epoch visits."""
         ...
 
     def epoch(self, trainer: BlockTrainer, rng: np.random.Generator, rates: tuple[float, float]) -> float:
@@ -44,7 +44,7 @@ class TrainingTask(Protocol):
 
 @dataclass(frozen=True)
 class PairTask:
-    """Pairs of a query and an item that answers it; everything else may be drawn as a negative."""
+    """Pairs of a query and a relevant item; all other items may be drawn as negatives."""
 
     pairs: sp.csr_array
     held: HeldOut
@@ -71,7 +71,7 @@ class PairTask:
 
 @dataclass(frozen=True)
 class TripleTask:
-    """(query, better, worse) rows; nothing is known of other items, so none is drawn."""
+    """(query, better, worse) rows; no other items are drawn."""
 
     triples: np.ndarray
     held: np.ndarray
@@ -114,7 +114,7 @@ def make_task(
     queries_are_items: bool,
     seed: int,
 ) -> TrainingTask:
-    """The task that the pairs or triples mean, with a validation part set aside where none is given."""
+    """The task for pairs or triples; a part is set aside for validation where none is given."""
     if isinstance(pairs, np.ndarray):
         if validation is not None:
             raise TacitError("triples set a part of themselves aside for validation; give no validation pairs")
@@ -128,7 +128,7 @@ def make_task(
 
 
 def _checked_pairs(name: str, pairs: object, queries: Features, items: Features, queries_are_items: bool) -> Links:
-    """The pairs that can teach: of the right numbers of rows, and no document as the answer to itself."""
+    """Pairs with the right numbers of rows, without those of a document with itself."""
     if pairs is not None and not isinstance(pairs, Links):
         raise TacitError(f"{name} is a {type(pairs).__name__}, want Links or an array of triples")
     if pairs is not None and (pairs.n_sources, pairs.n_targets) != (queries.shape[0], items.shape[0]):

@@ -18,8 +18,8 @@ from tacit.core import cut, map_blocks
 from tacit.kernels import blocks, wordpairs
 from tacit.retrieve.margin.block_sgd import BlockSettings, BlockTrainer, Comparison, FindGradients
 
-LARGEST = 1e6  # an honest weight stays below 100; NaN fails the comparison too
-HASHED_RUN = 1 << 14  # places of a hashed table that one owner has in turn
+LARGEST = 1e6  # normal weights stay below 100; NaN fails the comparison too
+HASHED_RUN = 1 << 14  # consecutive buckets of one owner
 # A prime far beyond any dictionary: the rows of a hashed table then start all over it, whatever its size.
 PRIME = 2_038_074_743
 
@@ -28,7 +28,7 @@ Over = Callable[[int, Callable[[int, int], None]], None]
 
 @dataclass(frozen=True)
 class BlockUpdate:
-    """What the queries of a block have learned: a step over item words for each, and where it is not 0.
+    """Updates from the queries of a block: a step over item words for each, and where it is not 0.
 
     rows, queries: all query rows, and which of them; index: postings of their words (`blocks.index_queries`).
     """
@@ -42,7 +42,7 @@ class BlockUpdate:
 
 
 class PairWeights(ABC):
-    """W (query words by item words); `numbers` is the float32 array that learns."""
+    """W (query words by item words); `numbers` is the float32 array that is trained."""
 
     numbers: np.ndarray
 
@@ -52,14 +52,14 @@ class PairWeights(ABC):
 
     @abstractmethod
     def learn(self, update: BlockUpdate, rate: float, owner: int, n_owners: int) -> None:
-        """W += rate * sum_b x_b step_b', in the part that this owner has."""
+        """W += rate * sum_b x_b step_b', in the part of this owner."""
 
 
 class Segments(PairWeights):
-    """Pair (s, t) at place (s * stride + t) mod n_buckets of one array: a full matrix, or a hashed one."""
+    """Pair (s, t) at position (s * stride + t) mod n_buckets of one array: a full matrix, or a hashed one."""
 
-    def __init__(self, places: np.ndarray, stride: int, run: int) -> None:
-        self.numbers, self.stride, self.run = places, stride, run
+    def __init__(self, numbers: np.ndarray, stride: int, run: int) -> None:
+        self.numbers, self.stride, self.run = numbers, stride, run
 
     @classmethod
     def full(cls, matrix: np.ndarray) -> Segments:
@@ -68,9 +68,9 @@ class Segments(PairWeights):
         return cls(matrix.reshape(-1), n_item_words, n_item_words)
 
     @classmethod
-    def hashed(cls, places: np.ndarray) -> Segments:
-        """A hash table whose places many pairs share."""
-        return cls(places, PRIME, HASHED_RUN)
+    def hashed(cls, buckets: np.ndarray) -> Segments:
+        """A hash table in which pairs share buckets."""
+        return cls(buckets, PRIME, HASHED_RUN)
 
     def add_products(self, rows: sp.csr_array, queries: np.ndarray, out: np.ndarray, over: Over) -> None:
         """Each thread has a range of item words."""
@@ -81,7 +81,7 @@ class Segments(PairWeights):
         over(out.shape[1], add)
 
     def learn(self, update: BlockUpdate, rate: float, owner: int, n_owners: int) -> None:
-        """Owners have runs of places in turn."""
+        """Owners take turns at runs of buckets."""
         words = update.rows.indptr, update.rows.indices, update.queries
         steps = update.steps, update.touched, update.n_touched
         layout = np.float32(rate), self.stride, self.run, self.numbers
@@ -137,7 +137,7 @@ class Pattern(PairWeights):
 
 @dataclass(frozen=True)
 class PairSettings(BlockSettings):
-    """Also: whether alpha, the weight of the identity beside W, learns; whether W's diagonal is held at 0."""
+    """Also: whether alpha, the weight of the identity beside W, is trained; whether W's diagonal is held at 0."""
 
     learn_alpha: bool = False
     bar_diagonal: bool = False
@@ -172,7 +172,7 @@ class WordPairTrainer(BlockTrainer):
         self._is_best = False  # whether the present state is the best so far and not yet put aside
 
     def _step(self, queries: np.ndarray, n_pool: int, find_gradients: FindGradients, rate: float) -> None:
-        """Project, score, find gradients, change the weights."""
+        """Project, score, find gradients, update the weights."""
         rows, pool, n_queries = self.queries, self._pool[:n_pool], len(queries)
         blocks.index_queries(*csr_arrays(rows), queries, *self._index)
         self._vectors[:n_queries] = 0
@@ -204,7 +204,7 @@ class WordPairTrainer(BlockTrainer):
         wordpairs.word_steps(*csr_arrays(self.items), pool, *changed)
 
     def _alpha_step(self, queries: np.ndarray) -> float:
-        """Mean over the block of x_b . step_b: every query moves this one number, so their sum would throw it about."""
+        """Mean over the block of x_b . step_b: a sum would make steps of this one number too large."""
         shared = self.queries[queries].multiply(self._steps[: len(queries)])
         return float(shared.sum(dtype=np.float64)) / len(queries)
 

@@ -1,4 +1,4 @@
-"""Threads that stay for a whole training and meet after each phase of it; the calling thread is one of them."""
+"""Threads that live as long as a training and synchronize after each phase; the calling thread is one of them."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ Work = Callable[[int], None]
 class WorkerPool:
     """Runs work(part) for many parts; work should spend its time in loops that release the GIL.
 
-    Whoever is free takes the next part. A phase may last less than a millisecond, so meeting has to be cheap: one
-    queue of tasks for each helper, and one for all their answers.
+    A free thread takes the next part. A phase may last less than a millisecond, so synchronization has to be cheap:
+    one queue of tasks for each thread, and one for all results.
 
     >>> found = [0, 0, 0]
     >>> with WorkerPool(2) as workers:
