@@ -167,6 +167,20 @@ def test_ndcg_letor_by_hand():
     )
 
 
+def test_ndcg_with_exponential_gain():
+    judgments = Judgments.from_dict({"q": {"a": 2, "b": 0, "c": 1}})
+    run = Run.from_dict({"q": {"b": 4.0, "c": 3.0, "u": 2.0, "a": 1.0}})
+    best = 3 + 1 / math.log2(3)  # gains 3, 1, 0; discounts 1, log2(3), log2(4), log2(5)
+    assert evaluate(judgments, run, ["nDCG-exp", "nDCG-exp@2", "nDCG-exp-judged"]).means() == pytest.approx(
+        {
+            "nDCG-exp": (1 / math.log2(3) + 3 / math.log2(5)) / best,
+            "nDCG-exp@2": (1 / math.log2(3)) / best,
+            "nDCG-exp-judged": (1 / math.log2(3) + 3 / 2) / best,
+        },
+        abs=1e-15,
+    )
+
+
 def test_reciprocal_rank_among_the_judged_with_a_cutoff():  # ir-measures has no RR that is both
     judgments = Judgments.from_dict({"q": {"a": 0, "b": 0, "c": 1}})
     run = Run.from_dict({"q": {"u": 5.0, "a": 4.0, "v": 3.0, "b": 2.0, "c": 1.0}})

@@ -3,8 +3,8 @@
 A pair (b, w) with weight c loses c log(1 + exp(s_w - s_b)), the Bradley-Terry likelihood; its gradient for s_b is
 -c P(w > b) and the opposite for s_w. LambdaRank is the same with c times |change of the measure when b and w swap|.
 
-Places count from 0. `places[i]` is the place of row i among the *judged* rows of its list: what a measure is of the
-unjudged is unknown, so the measure is that of the judged rows in their order. A place of -1 means unjudged.
+Places count from 0. `places[i]` is the place of row i in its list for nDCG; for AP and RR it is the place among the
+judged rows, and -1 of an unjudged row, since these measures depend on the grades of all rows above.
 Arrays in, arrays changed in place; no checks.
 """
 

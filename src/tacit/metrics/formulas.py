@@ -6,6 +6,7 @@ both cut at k where a measure has a cutoff:
     AP          1/R sum over relevant j of (relevant among the first j) / j;  R is never cut
     DCG         sum_j r_j / log2(j + 1)
     nDCG        DCG, divided by the same sum for the best order of the judged documents
+    nDCG-exp    the same with gain 2^r_j - 1 (Burges et al. 2005; Szummer and Yilmaz 2011)
     nDCG-letor  the same with gain 2^r_j - 1 and discount log2(j), where log2(1) is read as 1: the form of
                 Duh and Kirchhoff (2011), in which positions 1 and 2 weigh the same
     P, R        relevant among the first k, divided by k, by R
@@ -17,7 +18,7 @@ both cut at k where a measure has a cutoff:
 
 A query that the run leaves out counts as the worst: 0, for rank_loss 1. A query without any relevant document
 counts 0; in AUC and rank_loss a query without any pair counts 0.5, the value of a random order. All but AUC,
-rank_loss and nDCG-letor agree with trec_eval (as ir-measures runs it), except for ties: see `tacit.metrics`.
+rank_loss, nDCG-exp and nDCG-letor agree with trec_eval (as ir-measures runs it), except for ties: see `tacit.metrics`.
 """
 
 from __future__ import annotations
@@ -84,13 +85,19 @@ def _ndcg(measure: Measure, rankings: Rankings) -> np.ndarray:
     return _divide(_dcg(measure, rankings), _dcg(measure, rankings, rankings.ideal))
 
 
-def _ndcg_letor(measure: Measure, rankings: Rankings) -> np.ndarray:
+def _ndcg_exponential(measure: Measure, rankings: Rankings) -> np.ndarray:
+    """nDCG-exp and nDCG-letor: gain 2^grade - 1."""
     highest = rankings.judged_grade.max(initial=0)
     if highest > HIGHEST_LETOR_GRADE:
-        raise TacitError(f"nDCG-letor has gain 2^grade - 1: grade is {highest:g}, want at most {HIGHEST_LETOR_GRADE}")
+        raise TacitError(
+            f"{measure.name} has gain 2^grade - 1: grade is {highest:g}, want at most {HIGHEST_LETOR_GRADE}"
+        )
 
     def dcg(query: np.ndarray, place: np.ndarray, grade: np.ndarray) -> np.ndarray:
-        discount = np.maximum(np.log2(place + 1), 1)  # log2(1) = 0 is read as 1; log2(2) is 1 anyway
+        if measure.name == "nDCG-exp":
+            discount = np.log2(place + 2)
+        else:
+            discount = np.maximum(np.log2(place + 1), 1)  # log2(1) = 0 is read as 1; log2(2) is 1 anyway
         gain = (np.exp2(np.nan_to_num(grade)) - 1) / discount
         return rankings.sum_per_query(query, gain * _within_cutoff(measure, place))
 
@@ -151,7 +158,8 @@ FORMULAS: dict[str, Callable[[Measure, Rankings], np.ndarray]] = {
     "AP": _average_precision,
     "DCG": _dcg,
     "nDCG": _ndcg,
-    "nDCG-letor": _ndcg_letor,
+    "nDCG-exp": _ndcg_exponential,
+    "nDCG-letor": _ndcg_exponential,
     "P": _precision,
     "R": _recall,
     "RR": _reciprocal_rank,

@@ -28,6 +28,7 @@ KINDS = {
     "AP": Kind("optional", True, True),
     "DCG": Kind("optional", False, True),
     "nDCG": Kind("optional", False, True),
+    "nDCG-exp": Kind("optional", False, True),
     "nDCG-letor": Kind("optional", False, True),
     "P": Kind("needed", True, True),
     "R": Kind("needed", True, True),

@@ -33,7 +33,7 @@ class LambdaMartRanker(LightGbmRanker):
 
     def __init__(
         self,
-        measure: str = "nDCG-letor",
+        measure: str = "nDCG-exp",
         beta: float = 1.0,
         expected: float = 0.5,
         n_neighbours: int = 5,

@@ -25,7 +25,7 @@ class LambdaRankRanker(GradientRanker):
     [0, 1, 2, 3]
     """
 
-    def __init__(self, measure: str = "nDCG-letor", **params: Any) -> None:
+    def __init__(self, measure: str = "nDCG-exp", **params: Any) -> None:
         super().__init__(**params)
         self.measure = measure
 

@@ -5,15 +5,17 @@
 
 Means, not sums, so that a rate or a regularizer's beta means the same for few pairs as for many. Places, and with them
 the weights of the second, are taken anew at each call and held fixed while the gradient is: the loss jumps where
-places change. What a measure would say of the unjudged is unknown, so it is that of the judged rows in their order;
-a given preference has no grades and weighs |R(place) - R(place)|, R the measure's discount in the whole list.
+places change. A swap of two judged rows changes nDCG by their gains and by the discounts of their places in the whole
+list, whatever the unjudged rows are, so these places are taken. AP and RR depend on the grades of all rows between, so
+they are those of the judged rows in their order. A given preference has no grades and is weighted by
+|R(place) - R(place)|, R the measure's discount in the whole list.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from tacit.core import UsageError
+from tacit.core import TacitError, UsageError
 from tacit.kernels.lambdas import (
     add_pair_curvatures,
     add_pair_gradients,
@@ -26,7 +28,8 @@ from tacit.kernels.preference import scale_by_discounts
 from tacit.metrics import Measure, parse_measure
 from tacit.rerank.rows import Pairs, Rows, graded_pairs
 
-SWAP_MEASURES = ("nDCG", "nDCG-letor", "AP", "RR")
+GAIN_MEASURES = ("nDCG", "nDCG-exp", "nDCG-letor")
+SWAP_MEASURES = (*GAIN_MEASURES, "AP", "RR")
 
 
 class PairLoss:
@@ -55,7 +58,9 @@ class SwapLoss:
         self.judged = ~np.isnan(rows.y)
         grade = np.where(self.judged, rows.y, 0.0)
         self.relevant = grade >= 1
-        gains = np.exp2(grade) - 1 if self.measure.name == "nDCG-letor" else grade
+        gains = grade if self.measure.name == "nDCG" else np.exp2(grade) - 1
+        if not np.isfinite(gains).all():
+            raise TacitError(f"{self.measure.name} has gain 2^grade - 1: grade is {grade.max():g}, want less than 1024")
         self.discounts = discount_table(self.measure, int(np.diff(rows.starts).max()))
         list_of_pair = rows.list_of[self.graded.better]
         self.first_pair = np.searchsorted(list_of_pair, np.arange(rows.n_lists + 1))
@@ -80,9 +85,10 @@ class SwapLoss:
         return np.concatenate([self._changes(scores) * self.graded.weight, given]) / self.n_lists
 
     def _changes(self, scores: np.ndarray) -> np.ndarray:
-        places = list_places(scores, self.rows.starts, self.judged)
         better, worse, change = self.graded.better, self.graded.worse, np.empty(len(self.graded))
-        if self.measure.name in ("nDCG", "nDCG-letor"):
+        by_gain = self.measure.name in GAIN_MEASURES
+        places = list_places(scores, self.rows.starts, None if by_gain else self.judged)
+        if by_gain:
             swap_ndcg(better, worse, places, self.gain, self.discounts, change)
         else:
             swap = swap_average_precision if self.measure.name == "AP" else swap_reciprocal_rank
@@ -120,7 +126,7 @@ def parse_swap_measure(name: str) -> Measure:
     measure = parse_measure(name)
     plain = measure.rel == 1 and not measure.judged_only and (measure.cutoff is None or measure.name.startswith("nDCG"))
     if measure.name not in SWAP_MEASURES or not plain:
-        raise UsageError(f"measure is {name!r}, want nDCG or nDCG-letor (with @k or without), MAP or RR")
+        raise UsageError(f"measure is {name!r}, want nDCG, nDCG-exp or nDCG-letor (with @k or without), MAP or RR")
     return measure
 
 
@@ -129,7 +135,7 @@ def discount_table(measure: Measure, n_places: int) -> np.ndarray:
     position = np.arange(1.0, n_places + 1)
     if measure.name == "nDCG-letor":
         table = 1 / np.maximum(np.log2(position), 1)
-    elif measure.name == "nDCG":
+    elif measure.name in GAIN_MEASURES:
         table = 1 / np.log2(position + 1)
     else:
         table = 1 / position
