@@ -68,6 +68,17 @@ def test_a_new_item_scores_as_the_words_say(fitted):
     np.testing.assert_allclose(again.scores(queries)[:, -1:], vectors, atol=1e-5)
 
 
+def test_new_items_may_have_new_words_and_queries_stay_as_they_are(fitted):
+    ranker, queries, items, _ = fitted
+    again = unpack_estimator(*pack_estimator(ranker), find_class)
+    wider = sp.csr_array(sp.hstack([items[[3, 4]], sp.csr_array(np.ones((2, 5), np.float32))], format="csr"))
+    plain = unpack_estimator(*pack_estimator(ranker), find_class).add_items(items[[3, 4]])
+    assert np.array_equal(again.add_items(wider).scores(queries), plain.scores(queries))  # new words have no vectors
+    assert again.n_features_ == queries.shape[1]
+    loaded = unpack_estimator(*pack_estimator(again), find_class)
+    assert np.array_equal(loaded.remove_items([0]).scores(queries), plain.scores(queries)[:, 1:])
+
+
 def test_explanations_add_up_across_the_languages(fitted):
     ranker, queries, _, _ = fitted
     scores = ranker.scores(queries[[5]])[0]

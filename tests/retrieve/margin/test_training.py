@@ -1,10 +1,12 @@
-"""A fake trainer whose epochs are scripted shows which state is kept."""
+"""A fake trainer whose epochs are scripted shows which state is kept; training parameters of all margin rankers."""
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
-from tacit.core import DivergedError
-from tacit.retrieve.margin.base import block_for, choose_rate_and_margin, epochs_for
+from tacit.core import DivergedError, Links, TacitError
+from tacit.retrieve import METHODS, ClLsiRanker, EmbeddingRanker, FullPairRanker
+from tacit.retrieve.margin.base import MarginRanker, block_for, choose_rate_and_margin, epochs_for
 from tacit.retrieve.training import run_epochs
 
 
@@ -78,3 +80,38 @@ def test_a_setting_that_diverges_is_never_chosen():
 def test_small_training_sets_have_small_blocks_and_many_epochs():
     assert (block_for(10), block_for(640), block_for(10**6)) == (4, 20, 64)
     assert (epochs_for(10), epochs_for(10**6)) == (200, 8)
+
+
+def chain(n=90, n_words=30):
+    rng = np.random.default_rng(0)
+    rows = rng.random((n, n_words)) * (rng.random((n, n_words)) < 0.3) + 0.01
+    rows = sp.csr_array((rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32))
+    return rows, Links(
+        np.repeat(np.arange(n - 3), 3), (np.arange(3 * (n - 3)) % 3) + np.repeat(np.arange(n - 3), 3) + 1, n, n
+    )
+
+
+@pytest.mark.parametrize("kind", [EmbeddingRanker, FullPairRanker])
+def test_negative_sampling_is_a_parameter(kind):
+    rows, links = chain()
+
+    def scores(**given):
+        return kind(n_epochs=2, **given).fit(rows, rows, links).scores(rows)
+
+    usual = scores()
+    assert np.array_equal(usual, scores(n_drawn=100, n_hardest=20, max_positives=20))  # what the defaults mean here
+    for changed in ({"n_drawn": 5}, {"n_hardest": 1}, {"max_positives": 1}):
+        assert not np.array_equal(usual, scores(**changed))
+    for name in ("n_drawn", "n_hardest", "max_positives"):
+        with pytest.raises(TacitError, match=f"{name} is 0"):
+            scores(**{name: 0})
+
+
+@pytest.mark.parametrize("name", [name for name, method in METHODS.items() if method.estimator.needs_pairs])
+def test_every_trained_method_has_the_same_training_parameters(name):
+    if METHODS[name].estimator is ClLsiRanker:
+        return
+    assert issubclass(METHODS[name].estimator, MarginRanker)
+    given = {"n_epochs": 3, "tune": True, "n_drawn": 7, "n_hardest": 2, "max_positives": 4, "seed": 5, "threads": 1}
+    given |= {"rate": 0.3, "margin": 0.6}
+    assert METHODS[name].make(**given).get_params().items() >= given.items()
