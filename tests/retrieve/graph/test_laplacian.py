@@ -8,6 +8,7 @@ from sklearn.manifold import SpectralEmbedding
 from tacit.core import NotFittedError, TacitError
 from tacit.features import knn_graph
 from tacit.retrieve.graph.laplacian import LaplacianEigenmaps
+from tacit.search import load, save
 
 
 def ring(n):
@@ -83,3 +84,14 @@ def test_warns_and_refuses(cloud):
     model = LaplacianEigenmaps(dim=2).fit(X, graph)
     with pytest.raises(TacitError, match="point 1 has no neighbour"):
         model.extend(sp.csr_array(([1.0], ([0], [3])), shape=(2, 120)))
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_a_saved_model_answers_with_the_same_bits(form, tmp_path):
+    points = np.random.default_rng(0).normal(size=(60, 4)).astype(np.float32)
+    model = LaplacianEigenmaps(dim=3, k=8).fit(form(points))
+    save(model, tmp_path / "model")
+    back = load(tmp_path / "model", LaplacianEigenmaps)
+    assert back.get_params() == model.get_params()
+    assert np.array_equal(back.item_vectors_, model.item_vectors_)
+    assert np.array_equal(back.embed(points[:9] + np.float32(0.1)), model.embed(points[:9] + np.float32(0.1)))
