@@ -25,7 +25,7 @@ from tacit.rerank.gradient.losses import SwapLoss
 from tacit.rerank.gradient.neighbours import find_neighbours
 from tacit.rerank.gradient.regularizer import NeighbourRegularizer
 from tacit.rerank.gradient.scorers import make_scorer
-from tacit.rerank.gradient.training import Source, total_loss
+from tacit.rerank.gradient.training import GradientTerm, total_loss
 from tacit.rerank.rows import Rows
 
 K, COPIES = 5, (1, 2, 4, 8)
@@ -48,14 +48,14 @@ def copy_rows(rows: Rows, times: int) -> Rows:
     return Rows(X, np.where(first, rows.y[number], np.nan), rows.starts * times, np.arange(len(number)))
 
 
-def sources(rows: Rows) -> tuple[list[Source], list[Source]]:
+def sources(rows: Rows) -> tuple[list[GradientTerm], list[GradientTerm]]:
     """Those of LambdaRank, and those of SSLambdaRank."""
     loss = SwapLoss(rows, "nDCG-letor")
     near = find_neighbours(rows.starts, K, vectors=rows.X)
     return [loss], [loss, NeighbourRegularizer(near, rows.starts, 1.0, discounts=loss.discounts)]
 
 
-def epoch_seconds(rows: Rows, parts: list[Source], repeats: int = 15) -> float:
+def epoch_seconds(rows: Rows, parts: list[GradientTerm], repeats: int = 15) -> float:
     """CPU time of the fastest of several epochs, which all run on one thread: the machine may have other work."""
     scorer = make_scorer(rows.X.shape[1], 3)
     theta, times = scorer.start(np.random.default_rng(0)), []

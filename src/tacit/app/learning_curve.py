@@ -15,7 +15,7 @@ from tacit.app.options import add_json, add_seed, add_set, add_threads, whole_nu
 from tacit.app.tables import print_table
 
 if TYPE_CHECKING:
-    from tacit.rerank.learning_curve import CurvePoint, Part
+    from tacit.rerank.learning_curve import CurvePoint, LabelledPart
 
 EXAMPLES = """examples:
   tacit learning-curve lists.txt --method standing --against linear
@@ -90,15 +90,15 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
     return 0
 
 
-def _parts(args: argparse.Namespace) -> list[Part]:
+def _parts(args: argparse.Namespace) -> list[LabelledPart]:
     from tacit.data import read_folds, read_letor
-    from tacit.rerank.learning_curve import Part, draw_folds, fold_parts, with_labels
+    from tacit.rerank.learning_curve import LabelledPart, draw_folds, fold_parts, with_labels
 
     train = read_letor(args.train)
     if args.test:
         width = train.X.shape[1]
         vali = read_letor(args.vali, n_features=width) if args.vali else None
-        return [Part(train, vali, with_labels(read_letor(args.test, n_features=width)))]
+        return [LabelledPart(train, vali, with_labels(read_letor(args.test, n_features=width)))]
     if args.folds:
         return fold_parts(train, read_folds(args.folds))
     judged = with_labels(train)

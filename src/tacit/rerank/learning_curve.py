@@ -45,7 +45,7 @@ class CurvePoint:
 
 
 @dataclass(frozen=True)
-class Part:
+class LabelledPart:
     """Lists to learn from, to choose on (or None) and to measure on."""
 
     train: Lists
@@ -53,10 +53,10 @@ class Part:
     test: Lists
 
 
-def fold_parts(lists: Lists, folds: Mapping[str, Fold]) -> list[Part]:
+def fold_parts(lists: Lists, folds: Mapping[str, Fold]) -> list[LabelledPart]:
     """The parts of given folds."""
     take = lists.take_queries
-    return [Part(take(f.train), take(f.vali) if f.vali else None, take(f.test)) for f in folds.values()]
+    return [LabelledPart(take(f.train), take(f.vali) if f.vali else None, take(f.test)) for f in folds.values()]
 
 
 def draw_folds(lists: Lists, n_folds: int = 5, seed: int = 0) -> dict[str, Fold]:
@@ -80,7 +80,7 @@ def draw_folds(lists: Lists, n_folds: int = 5, seed: int = 0) -> dict[str, Fold]
 
 
 def learning_curve(
-    parts: Sequence[Part],
+    parts: Sequence[LabelledPart],
     methods: Sequence[str],
     *,
     by: str = "documents",
@@ -118,15 +118,15 @@ def _params_by_method(methods: Sequence[str], params: Mapping[str, Any]) -> dict
     return {method: {name: params[name] for name in params if name in names} for method, names in known.items()}
 
 
-def _cuts(parts: Sequence[Part], by: str, share: float, n_seeds: int, seed: int) -> Iterator[Part]:
+def _cuts(parts: Sequence[LabelledPart], by: str, share: float, n_seeds: int, seed: int) -> Iterator[LabelledPart]:
     cut = cut_labels if by == "documents" else cut_queries
     for number in range(seed, seed + (n_seeds if share < 1 else 1)):  # all labels are the same for any seed
         for part in parts:
             vali = None if part.vali is None else cut(part.vali, share, number)
-            yield Part(cut(part.train, share, number), vali, part.test)
+            yield LabelledPart(cut(part.train, share, number), vali, part.test)
 
 
-def _point(task: RankingTask, share: float, cuts: Sequence[Part], measure: str) -> CurvePoint:
+def _point(task: RankingTask, share: float, cuts: Sequence[LabelledPart], measure: str) -> CurvePoint:
     found: dict[str, list[float]] = {}
     n_failed = 0
     for part in cuts:

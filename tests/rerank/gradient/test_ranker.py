@@ -45,9 +45,9 @@ class FrozenNeighbours(NeighbourRegularizer):
         return self
 
 
-def check_gradient(scorer, theta, X, sources, frozen, h=1e-6):
-    """The analytic gradient of the sources is the numerical one of their frozen forms."""
-    _, gradient = total_loss(scorer, theta, X, sources, 0.3)
+def check_gradient(scorer, theta, X, terms, frozen, h=1e-6):
+    """The analytic gradient of the terms is the numerical one of their frozen forms."""
+    _, gradient = total_loss(scorer, theta, X, terms, 0.3)
     for i in range(len(theta)):
         nudge = np.zeros_like(theta)
         nudge[i] = h
@@ -63,9 +63,9 @@ def test_smooth_sources_by_finite_differences_through_both_scorers(n_hidden, see
     scorer = make_scorer(4, n_hidden)
     theta = np.random.default_rng(seed).normal(size=len(scorer.start(np.random.default_rng(0))))
     near = find_neighbours(rows.starts, 3, vectors=rows.X)
-    sources = [PairLoss(rows.pairs), PairLoss(expected_pairs(rows))]
-    sources += [NeighbourRegularizer(near, rows.starts, 2.0, penalty=name) for name in ("preference", "quadratic")]
-    check_gradient(scorer, theta, rows.X, sources, sources)
+    terms = [PairLoss(rows.pairs), PairLoss(expected_pairs(rows))]
+    terms += [NeighbourRegularizer(near, rows.starts, 2.0, penalty=name) for name in ("preference", "quadratic")]
+    check_gradient(scorer, theta, rows.X, terms, terms)
 
 
 @pytest.mark.parametrize("measure", ["nDCG", "nDCG@3", "nDCG-exp", "nDCG-letor", "nDCG-letor@2", "MAP", "RR"])
@@ -77,9 +77,9 @@ def test_swap_weighted_sources_by_finite_differences_with_places_held_fixed(meas
     theta = np.random.default_rng(seed).normal(size=len(scorer.start(np.random.default_rng(0))))
     scores = scorer.scores(theta, rows.X)
     loss, near = SwapLoss(rows, measure), find_neighbours(rows.starts, 3, vectors=rows.X)
-    sources = [loss, NeighbourRegularizer(near, rows.starts, 2.0, discounts=loss.discounts)]
+    terms = [loss, NeighbourRegularizer(near, rows.starts, 2.0, discounts=loss.discounts)]
     neighbours = FrozenNeighbours(near, rows.starts, 2.0, discounts=loss.discounts).freeze(scores)
-    check_gradient(scorer, theta, rows.X, sources, [Frozen(rows.pairs, loss.weights(scores)), neighbours])
+    check_gradient(scorer, theta, rows.X, terms, [Frozen(rows.pairs, loss.weights(scores)), neighbours])
 
 
 @pytest.mark.parametrize("measure", ["nDCG", "nDCG@3", "nDCG-exp", "nDCG-letor", "nDCG-letor@2", "MAP", "RR"])

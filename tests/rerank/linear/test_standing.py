@@ -151,14 +151,14 @@ def test_pairs_alone_are_bradley_terry():
     np.testing.assert_allclose(w, own, atol=1e-5)
 
 
-def world(seed, bend, n_lists=60, n_rows=15, n_judged=2):
+def world(seed, add_curvature, n_lists=60, n_rows=15, n_judged=2):
     """Relevance by two hidden values; each list shows them in a way of its own, and two rows of a list are judged."""
     rng = np.random.default_rng(seed)
     qid = np.repeat(np.arange(n_lists), n_rows)
     hidden = rng.random((len(qid), 2))
     grades = (hidden.sum(axis=1) + 0.05 * rng.normal(size=len(qid)) > 1.3).astype(float)
     y = np.where(np.arange(len(qid)) % n_rows < n_judged, grades, np.nan)
-    return bend(rng, hidden, qid), y, qid, grades
+    return add_curvature(rng, hidden, qid), y, qid, grades
 
 
 def bent(rng, hidden, qid):
@@ -174,16 +174,16 @@ def auc(ranker, X, y, qid, grades):
     return evaluate_rows(grades, ranker.fit(X, y, qid).predict(X, qid), qid, "AUC").means()["AUC"]
 
 
-@pytest.mark.parametrize("bend", [bent, stretched])
-def test_unjudged_rows_make_lists_comparable(bend):
-    case = world(0, bend)
+@pytest.mark.parametrize("add_curvature", [bent, stretched])
+def test_unjudged_rows_make_lists_comparable(add_curvature):
+    case = world(0, add_curvature)
     assert auc(StandingRanker(), *case) > auc(StandingRanker(view="features"), *case) + 0.02
     assert auc(StandingRanker(), *case) > auc(BradleyTerryRanker(n_hidden=0), *case) + 0.02
 
 
-@pytest.mark.parametrize("bend", [bent, stretched])
-def test_the_evidence_takes_the_view_that_ranks_better(bend):
-    case = world(1, bend, n_lists=150)
+@pytest.mark.parametrize("add_curvature", [bent, stretched])
+def test_the_evidence_takes_the_view_that_ranks_better(add_curvature):
+    case = world(1, add_curvature, n_lists=150)
     found = {view: auc(StandingRanker(view=view), *case) for view in ("quantiles", "places")}
     assert StandingRanker().fit(*case[:3]).view_ == max(found, key=found.get)
 

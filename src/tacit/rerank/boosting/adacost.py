@@ -17,8 +17,12 @@ from tacit.rerank.boosting.rankboost import Prepared, RankBoostRanker, weighted_
 
 
 class AdaCostRanker(RankBoostRanker):
-    """RankBoost in which pair weights are importances; all pairs start alike. Parameters as in `RankBoostRanker`.
+    """RankBoost in which weights of pairs are costs of mistakes.
 
+    All pairs start with the same share. The parameters are those of `RankBoostRanker`.
+
+    Examples
+    --------
     >>> X, pairs = np.tile([[1.0, 0.0], [0.0, 1.0]], (3, 1)), [[0, 1], [3, 2], [5, 4]]
     >>> ranker = AdaCostRanker(n_rounds=2).fit(X, [-1] * 6, pairs=pairs, pair_weights=[3.0, 1.0, 1.0])
     >>> ranker.stump_weights_.round(3).tolist()

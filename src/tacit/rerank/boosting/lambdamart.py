@@ -1,6 +1,6 @@
 """Semi-supervised LambdaMART: LightGBM's trees grown on our gradients, those of the unjudged rows among them.
 
-Each tree is fitted to dLoss/ds and its curvature from the same sources as SSLambdaRank's scorers: swap-weighted pairs,
+Each tree is fitted to dLoss/ds and its curvature from the same terms as SSLambdaRank's scorers: swap-weighted pairs,
 expected pairs, neighbours. With beta = expected = 0 unjudged rows pull at nothing, and the trees are supervised.
 """
 
@@ -18,14 +18,28 @@ from tacit.rerank.gradient.losses import PairLoss, SwapLoss
 from tacit.rerank.gradient.neighbours import find_neighbours
 from tacit.rerank.gradient.ranker import Scaled, center_and_spread
 from tacit.rerank.gradient.regularizer import NeighbourRegularizer
-from tacit.rerank.gradient.training import Source
+from tacit.rerank.gradient.training import GradientTerm
 from tacit.rerank.rows import Rows
 
 FLAT = 1e-6  # the least curvature of a row that anything pulls at
 
 
 class LambdaMartRanker(LightGbmRanker):
-    """Boosted trees on semi-supervised lambda gradients; see `LightGbmRanker` and `LambdaRankRanker` for parameters."""
+    """Boosted trees on semi-supervised lambda gradients.
+
+    Parameters
+    ----------
+    measure : str, default="nDCG-exp"
+        Measure whose change by a swap weights a pair: nDCG, nDCG-exp or nDCG-letor (with @k or without), MAP or RR.
+    beta : float, default=1.0
+        Weight of the preference regularizer over neighbours.
+    expected : float, default=0.5
+        Share of expected pairs in the loss, from 0 to 1.
+    n_neighbours : int, default=5
+        Neighbours of each row in the regularizer.
+    **params
+        Parameters of `LightGbmRanker`.
+    """
 
     _allow_nan: ClassVar[bool] = False
     _any_size: ClassVar[bool] = False
@@ -50,30 +64,30 @@ class LambdaMartRanker(LightGbmRanker):
         check_number("expected", self.expected, low=0, high=1)
         rows.check_has_pairs()
         rows = rows.canonical()  # equal scores are ordered by row
-        sources = self._sources(rows)
+        terms = self._terms(rows)
 
         def objective(scores: np.ndarray, _: Any) -> tuple[np.ndarray, np.ndarray]:
-            return derivatives(sources, np.asarray(scores, np.float64))
+            return derivatives(terms, np.asarray(scores, np.float64))
 
         self._grow(import_lightgbm().Dataset(rows.X, np.zeros(len(rows.y))), objective, validation)
 
-    def _sources(self, rows: Rows) -> list[Source]:
+    def _terms(self, rows: Rows) -> list[GradientTerm]:
         loss = SwapLoss(rows, self.measure)
         likely = expected_pairs(rows) if self.expected else None
         share = self.expected if likely is not None and len(likely) else 0.0
-        sources: list[Source] = [Scaled(loss, 1 - share)]
+        terms: list[GradientTerm] = [Scaled(loss, 1 - share)]
         if likely is not None and share:
-            sources.append(Scaled(PairLoss(likely), share))
+            terms.append(Scaled(PairLoss(likely), share))
         if self.beta:
             near = find_neighbours(rows.starts, self.n_neighbours, vectors=rows.X / center_and_spread(rows.X)[1])
-            sources.append(NeighbourRegularizer(near, rows.starts, self.beta, discounts=loss.discounts))
-        return sources
+            terms.append(NeighbourRegularizer(near, rows.starts, self.beta, discounts=loss.discounts))
+        return terms
 
 
-def derivatives(sources: Sequence[Source], scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def derivatives(terms: Sequence[GradientTerm], scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """dLoss/ds and the diagonal of d2Loss/ds2, as if each row had a loss of its own: times the number of rows."""
     gradient, curvature = np.zeros(len(scores)), np.zeros(len(scores))
-    for source in sources:
-        source.add(scores, gradient)
-        source.bend(scores, curvature)
+    for term in terms:
+        term.add(scores, gradient)
+        term.add_curvature(scores, curvature)
     return gradient * len(scores), np.maximum(curvature * len(scores), FLAT)

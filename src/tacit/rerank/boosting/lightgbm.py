@@ -14,16 +14,36 @@ import numpy as np
 
 from tacit.core import MissingExtraError, StoreError, TacitError, check_number
 from tacit.rerank.base import ListRanker
-from tacit.rerank.gradient.training import Watch
+from tacit.rerank.gradient.training import ValidationPairs
 from tacit.rerank.rows import Rows
 
 Objective = Callable[[np.ndarray, Any], tuple[np.ndarray, np.ndarray]]
 
 
 class LightGbmRanker(ListRanker):
-    """LightGBM's lambdarank on judged rows; grades are whole numbers to it, and preferences unknown.
+    """LambdaMART of LightGBM on judged rows.
 
-    n_trees at most, with n_leaves leaves of at least n_leaf_rows rows; rate: weight of each tree.
+    Grades are rounded to whole numbers, and preferences are not used.
+
+    Parameters
+    ----------
+    n_trees : int, default=200
+        Largest number of trees; with validation lists the best number is kept.
+    n_leaves : int, default=15
+        Leaves of each tree.
+    n_leaf_rows : int, default=20
+        Smallest number of rows in a leaf.
+    rate : float, default=0.05
+        Learning rate: the weight of each tree.
+    seed : int, default=0
+        Random seed.
+
+    Attributes
+    ----------
+    n_trees_ : int
+        Number of trees kept.
+    model_ : ndarray of shape (n_bytes,), uint8
+        The model as LightGBM writes it.
     """
 
     _fitted: ClassVar[dict[str, str]] = {"model_": "bytes", "n_trees_": ""}
@@ -58,9 +78,9 @@ class LightGbmRanker(ListRanker):
                 "want more rows, features that differ, or a smaller n_leaf_rows"
             ) from None
         self.n_trees_ = booster.num_trees()
-        watch = None if validation is None else Watch.of(validation.X, validation, self._unjudged)
-        if watch is not None:
-            self.n_trees_ = best_number(booster, watch)
+        held_out = None if validation is None else ValidationPairs.of(validation.X, validation, self._unjudged)
+        if held_out is not None:
+            self.n_trees_ = best_number(booster, held_out)
         text = booster.model_to_string(num_iteration=self.n_trees_)
         self.model_ = np.frombuffer(text.encode(), np.uint8)
 
@@ -83,12 +103,12 @@ class LightGbmRanker(ListRanker):
         return np.asarray(booster.predict(X, raw_score=True, num_threads=1), np.float64)
 
 
-def best_number(booster: Any, watch: Watch) -> int:
+def best_number(booster: Any, held_out: ValidationPairs) -> int:
     """The smallest number of trees with the best share of validation pairs in the right order."""
-    scores, best, kept = np.zeros(len(watch.X)), -np.inf, 1
+    scores, best, kept = np.zeros(len(held_out.X)), -np.inf, 1
     for tree in range(booster.num_trees()):
-        scores += booster.predict(watch.X, raw_score=True, start_iteration=tree, num_iteration=1, num_threads=1)
-        value = watch.value(scores)
+        scores += booster.predict(held_out.X, raw_score=True, start_iteration=tree, num_iteration=1, num_threads=1)
+        value = held_out.value(scores)
         if value > best:
             best, kept = value, tree + 1
     return kept

@@ -46,12 +46,31 @@ class Prepared:
 
 
 class RankBoostRanker(ListRanker):
-    """RankBoost on grades, preference pairs and pair weights, which are the shares of pairs at the start.
+    """RankBoost on grades, preferences and weights of pairs.
 
-    n_rounds: stumps at most; n_bins: thresholds of a feature come from so many bins of about equal size (None: from
-    every value); measure: with validation lists, the prefix of rounds that is best by it is kept (see
-    `measure_both_ways`), without them all rounds are; threads: matter for millions of values only, and change no bit.
+    Parameters
+    ----------
+    n_rounds : int, default=300
+        Largest number of stumps.
+    n_bins : int, default=128
+        Number of bins of about equal size from which thresholds of a feature come; None uses every value.
+    measure : str, default="AP"
+        Measure by which the number of rounds is chosen on validation lists (see `measure_both_ways`); without them all
+        rounds are kept.
+    threads : int, default=None
+        Number of threads; None uses all cores. The scores are the same for any number.
 
+    Attributes
+    ----------
+    stump_features_ : ndarray of shape (n_rounds,), int64
+        Feature of each stump.
+    stump_thresholds_ : ndarray of shape (n_rounds,), float64
+        Threshold of each stump.
+    stump_weights_ : ndarray of shape (n_rounds,), float64
+        Weight of each stump.
+
+    Examples
+    --------
     >>> X, y = np.array([[3, 0], [1, 5], [2, 5.0]]), [2, 0, 1]
     >>> ranker = RankBoostRanker(n_rounds=20).fit(X, y)
     >>> np.argsort(-ranker.predict(X)).tolist()

@@ -17,13 +17,24 @@ from scipy.spatial.distance import cdist
 from tacit.core import check_number
 from tacit.rerank.boosting.rankboost import RankBoostRanker
 from tacit.rerank.gradient.ranker import Choice, center_and_spread, values_of
-from tacit.rerank.gradient.training import Watch
+from tacit.rerank.gradient.training import ValidationPairs
 from tacit.rerank.rows import Pairs, Rows
 
 
 class SemiRankBoostRanker(RankBoostRanker):
-    """RankBoost on judged and on guessed pairs; unjudged: weight of the guesses, of several the best on validation.
+    """RankBoost on judged pairs and on pairs of guessed grades.
 
+    Parameters
+    ----------
+    unjudged : float or sequence of float, default=(0.5, 0.1, 1.0)
+        Weight of the pairs of guessed grades; of several values, the best on validation lists is used.
+    n_bins : int, default=256
+        Number of bins of about equal size from which thresholds of a feature come; None uses every value.
+    **params
+        Parameters of `RankBoostRanker`.
+
+    Examples
+    --------
     >>> X, y = np.array([[0.0], [0.1], [0.9], [1.0]]), [0, -1, -1, 1]
     >>> SemiRankBoostRanker(n_rounds=20).fit(X, y).predict(X).argsort(kind="stable").tolist()
     [0, 1, 2, 3]
@@ -42,12 +53,12 @@ class SemiRankBoostRanker(RankBoostRanker):
         judged = ~np.isnan(rows.y)
         guessed = replace(rows, y=np.where(judged, rows.y, guess_grades(rows)))
         prepared = self.prepare(guessed)
-        watch = None if validation is None else Watch.of(validation.X, validation, unjudged=True)
+        held_out = None if validation is None else ValidationPairs.of(validation.X, validation, unjudged=True)
         best, kept = -np.inf, None
-        for share in shares if watch is not None else shares[:1]:
+        for share in shares if held_out is not None else shares[:1]:
             weights = _pair_weights(guessed.pairs, judged, len(rows.given), share)
             self.fit_prepared(prepared, weights=weights, validation=validation)
-            value = 0.0 if watch is None else watch.value(self.stumps_.score(watch.X))
+            value = 0.0 if held_out is None else held_out.value(self.stumps_.score(held_out.X))
             if value > best:
                 best, kept, self.unjudged_ = value, self.stumps_, share
         assert kept is not None  # there is always a share

@@ -10,8 +10,12 @@ from tacit.rerank.gradient.ranker import GradientRanker
 
 
 class BradleyTerryRanker(GradientRanker):
-    """Maximum likelihood of the known pairs; see `GradientRanker` for the parameters.
+    """Maximum likelihood of the known pairs under the Bradley-Terry model.
 
+    The parameters are those of `GradientRanker`.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), [0, -1, -1, 1]
     >>> BradleyTerryRanker(n_hidden=0).fit(X, y).predict(X).argsort().tolist()

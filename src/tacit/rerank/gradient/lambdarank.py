@@ -11,15 +11,23 @@ import numpy as np
 
 from tacit.rerank.gradient.losses import SwapLoss, discount_table, parse_swap_measure
 from tacit.rerank.gradient.ranker import GradientRanker
-from tacit.rerank.gradient.training import Source
+from tacit.rerank.gradient.training import GradientTerm
 from tacit.rerank.rows import Rows
 
 
 class LambdaRankRanker(GradientRanker):
-    """Rank-sensitive Bradley-Terry; measure: nDCG, nDCG-letor (either with @k), MAP or RR, of the judged rows.
+    """LambdaRank: Bradley-Terry with pairs weighted by the change of a measure when they are swapped.
 
-    See `GradientRanker` for the other parameters.
+    Parameters
+    ----------
+    measure : str, default="nDCG-exp"
+        The measure: nDCG, nDCG-exp or nDCG-letor (with @k or without), MAP or RR. nDCG-letor gives positions 1 and 2
+        the same discount, so a swap of these has no weight.
+    **params
+        Parameters of `GradientRanker`.
 
+    Examples
+    --------
     >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), [0, -1, 1, 2]
     >>> LambdaRankRanker(n_hidden=0).fit(X, y).predict(X).argsort().tolist()
     [0, 1, 2, 3]
@@ -32,7 +40,7 @@ class LambdaRankRanker(GradientRanker):
     def _fit(self, rows: Rows, validation: Rows | None) -> None:
         super()._fit(rows.canonical(), validation)  # equal scores are ordered by row
 
-    def _loss(self, rows: Rows) -> Source:
+    def _loss(self, rows: Rows) -> GradientTerm:
         return SwapLoss(rows, self.measure)
 
     def _discounts(self, rows: Rows) -> np.ndarray:

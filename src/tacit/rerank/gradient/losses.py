@@ -43,7 +43,7 @@ class PairLoss:
         """gradient += dLoss/ds; the loss."""
         return float(add_pair_gradients(scores, self.pairs.better, self.pairs.worse, self.weight, gradient))
 
-    def bend(self, scores: np.ndarray, curvature: np.ndarray) -> None:
+    def add_curvature(self, scores: np.ndarray, curvature: np.ndarray) -> None:
         """curvature += the diagonal of d2Loss/ds2."""
         add_pair_curvatures(scores, self.pairs.better, self.pairs.worse, self.weight, curvature)
 
@@ -100,7 +100,7 @@ class SwapLoss:
         pairs = self.rows.pairs
         return float(add_pair_gradients(scores, pairs.better, pairs.worse, self.weights(scores), gradient))
 
-    def bend(self, scores: np.ndarray, curvature: np.ndarray) -> None:
+    def add_curvature(self, scores: np.ndarray, curvature: np.ndarray) -> None:
         """curvature += the diagonal of d2Loss/ds2 with places held fixed."""
         pairs = self.rows.pairs
         add_pair_curvatures(scores, pairs.better, pairs.worse, self.weights(scores), curvature)

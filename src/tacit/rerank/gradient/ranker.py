@@ -23,7 +23,7 @@ from tacit.rerank.gradient.losses import PairLoss
 from tacit.rerank.gradient.neighbours import NeighbourPairs, find_neighbours
 from tacit.rerank.gradient.regularizer import NeighbourRegularizer
 from tacit.rerank.gradient.scorers import Scorer, make_scorer
-from tacit.rerank.gradient.training import Source, Trained, Watch, is_ahead, train
+from tacit.rerank.gradient.training import GradientTerm, Trained, ValidationPairs, is_ahead, train
 from tacit.rerank.list_columns import Scale, decorrelation, to_columns
 from tacit.rerank.rows import Pairs, Rows
 
@@ -48,11 +48,45 @@ class Setting(NamedTuple):
 class GradientRanker(ListRanker):
     """Base of the gradient rankers; use `BradleyTerryRanker` or `LambdaRankRanker`.
 
-    n_hidden: units of the hidden layer, 0 for a linear scorer; beta: weight of the neighbours' regularizer; expected:
-    share of expected pairs in the loss, from 0 to 1; l2, rate: decay of parameters and size of steps; n_epochs: all
-    of them for a linear scorer, else the best one on validation; n_neighbours, weighting, sigma: see `neighbours`;
-    penalty: "preference" or "quadratic"; scale: "global" (features over all rows), "list" (within each list) or
-    "quantiles" (both features and their quantiles in the list); decorrelate: the power in `list_columns`.
+    A parameter given as several values is chosen on validation lists.
+
+    Parameters
+    ----------
+    n_hidden : int, default=3
+        Units of the hidden layer; 0 is a linear scorer.
+    beta : float or sequence of float, default=0.0
+        Weight of the regularizer over neighbours.
+    expected : float or sequence of float, default=0.0
+        Share of expected pairs in the loss, from 0 to 1.
+    l2 : float or sequence of float, default=0.1
+        Weight of the L2 penalty.
+    rate : float or sequence of float, default=0.03
+        Learning rate.
+    n_epochs : int, default=100
+        Number of epochs; with a hidden layer and validation lists, the best epoch is kept.
+    n_neighbours : int, default=5
+        Neighbours of each row in the regularizer.
+    weighting : {"union", "there-and-back"}, default="union"
+        Weights of pairs of neighbours (see `neighbours`).
+    sigma : float, default=inf
+        Length scale of the weighting there-and-back.
+    penalty : {"preference", "quadratic"}, default="preference"
+        Form of the regularizer.
+    scale : {"global", "list", "quantiles"}, default="global"
+        Scaling of features: over all rows, within each list, or both features and their quantiles in the list.
+    decorrelate : float, default=0.0
+        Power of the covariance in the L2 penalty, from 0 to 1 (see `list_columns`).
+    seed : int, default=0
+        Random seed.
+
+    Attributes
+    ----------
+    theta_ : ndarray of shape (n_parameters,), float64
+        Parameters of the scorer.
+    epoch_ : int
+        Epoch of the parameters.
+    beta_, expected_, l2_, rate_ : float
+        Settings chosen on validation lists; without them the first of each.
     """
 
     _fitted: ClassVar[dict[str, str]] = {
@@ -120,11 +154,13 @@ class GradientRanker(ListRanker):
         with one_blas_thread():
             columns = self._columns(rows.X, rows.list_of)
             turn = decorrelation(columns, rows.list_of, self.decorrelate) if self.decorrelate else None
-            watch = self._watch(validation, turn, any(setting.beta or setting.expected for setting in settings))
-            settings = settings if watch is not None else settings[:1]
+            held_out = self._validation_pairs(
+                validation, turn, any(setting.beta or setting.expected for setting in settings)
+            )
+            settings = settings if held_out is not None else settings[:1]
             near = self._neighbours(rows, columns) if any(setting.beta for setting in settings) else None
             scorer = make_scorer(columns.shape[1], self.n_hidden)
-            trained, setting = self._train_settings(rows, _turned(columns, turn), scorer, settings, near, watch)
+            trained, setting = self._train_settings(rows, _turned(columns, turn), scorer, settings, near, held_out)
             self.theta_ = trained.theta if turn is None else scorer.absorb(trained.theta, turn)
         self.epoch_, self.losses_ = trained.epoch, np.array(trained.losses)
         self.beta_, self.expected_, self.l2_, self.rate_ = map(float, setting)
@@ -136,22 +172,22 @@ class GradientRanker(ListRanker):
         scorer: Scorer,
         settings: Sequence[Setting],
         near: NeighbourPairs | None,
-        watch: Watch | None,
+        held_out: ValidationPairs | None,
     ) -> tuple[Trained, Setting]:
         """Train every setting, keep the best."""
         likely = expected_pairs(rows) if any(setting.expected for setting in settings) else None
         best: tuple[Trained, Setting] | None = None
         for setting in settings:
-            sources = self._sources(rows, setting, near, likely)
+            terms = self._terms(rows, setting, near, likely)
             found = train(
                 scorer,
                 X,
-                sources,
+                terms,
                 l2=setting.l2,
                 rate=setting.rate,
                 n_epochs=self.n_epochs,
                 seed=self.seed,
-                watch=watch,
+                held_out=held_out,
                 stop_early=self.n_hidden > 0,
             )
             if best is None or is_ahead(found.parts, best[0].parts):
@@ -159,22 +195,24 @@ class GradientRanker(ListRanker):
         assert best is not None  # there is always a setting
         return best
 
-    def _sources(self, rows: Rows, setting: Setting, near: NeighbourPairs | None, likely: Pairs | None) -> list[Source]:
-        sources: list[Source] = []
+    def _terms(
+        self, rows: Rows, setting: Setting, near: NeighbourPairs | None, likely: Pairs | None
+    ) -> list[GradientTerm]:
+        terms: list[GradientTerm] = []
         share = setting.expected if likely is not None and len(likely) else 0.0
         if share < 1:
-            sources.append(Scaled(self._loss(rows), 1 - share))
+            terms.append(Scaled(self._loss(rows), 1 - share))
         if share:
             assert likely is not None
-            sources.append(Scaled(PairLoss(likely), share))
+            terms.append(Scaled(PairLoss(likely), share))
         if near is not None and setting.beta:
             discounts = self._discounts(rows)
-            sources.append(
+            terms.append(
                 NeighbourRegularizer(near, rows.starts, setting.beta, penalty=self.penalty, discounts=discounts)
             )
-        return sources
+        return terms
 
-    def _loss(self, rows: Rows) -> Source:
+    def _loss(self, rows: Rows) -> GradientTerm:
         return PairLoss(rows.pairs)
 
     def _discounts(self, rows: Rows) -> np.ndarray | None:
@@ -200,10 +238,12 @@ class GradientRanker(ListRanker):
     def _columns(self, X: np.ndarray, lists: np.ndarray) -> np.ndarray:
         return to_columns((X - self.center_) / self.spread_, lists, SCALES[self.scale])
 
-    def _watch(self, validation: Rows | None, turn: np.ndarray | None, unjudged: bool) -> Watch | None:
+    def _validation_pairs(
+        self, validation: Rows | None, turn: np.ndarray | None, unjudged: bool
+    ) -> ValidationPairs | None:
         if validation is None:
             return None
-        return Watch.of(_turned(self._columns(validation.X, validation.list_of), turn), validation, unjudged)
+        return ValidationPairs.of(_turned(self._columns(validation.X, validation.list_of), turn), validation, unjudged)
 
     def _neighbours(self, rows: Rows, X: np.ndarray) -> NeighbourPairs:
         content, similarities = self._near
@@ -236,24 +276,24 @@ def _turned(columns: np.ndarray, turn: np.ndarray | None) -> np.ndarray:
 
 
 class Scaled:
-    """A source that counts a share only."""
+    """A term of the gradient times a share."""
 
-    def __init__(self, source: Source, share: float) -> None:
-        self.source, self.share = source, share
+    def __init__(self, term: GradientTerm, share: float) -> None:
+        self.term, self.share = term, share
 
     def add(self, scores: np.ndarray, gradient: np.ndarray) -> float:
         """gradient += share dLoss/ds; the share of the loss."""
         if self.share == 1:
-            return self.source.add(scores, gradient)
+            return self.term.add(scores, gradient)
         part = np.zeros_like(gradient)
-        loss = self.source.add(scores, part)
+        loss = self.term.add(scores, part)
         gradient += self.share * part
         return self.share * loss
 
-    def bend(self, scores: np.ndarray, curvature: np.ndarray) -> None:
+    def add_curvature(self, scores: np.ndarray, curvature: np.ndarray) -> None:
         """curvature += the share of the diagonal of d2Loss/ds2."""
         part = np.zeros_like(curvature)
-        self.source.bend(scores, part)
+        self.term.add_curvature(scores, part)
         curvature += self.share * part
 
 

@@ -54,7 +54,7 @@ class NeighbourRegularizer:
             return 0.0
         return float(self._penalty(scores, self.left, self.right, self.strengths(scores), self.beta, gradient))
 
-    def bend(self, scores: np.ndarray, curvature: np.ndarray) -> None:
+    def add_curvature(self, scores: np.ndarray, curvature: np.ndarray) -> None:
         """curvature += the diagonal of d2Loss/ds2; of the quadratic form at a tie, where both are alike."""
         if self.beta == 0 or not len(self.left):
             return

@@ -1,6 +1,6 @@
 """Training of a scorer by gradients per row, and the choice of its settings on validation lists.
 
-Each epoch adds up dLoss/ds of all sources (a loss, regularizers), lets the scorer turn the sum into dLoss/dtheta, adds
+Each epoch adds up dLoss/ds of all terms (a loss, regularizers), lets the scorer turn the sum into dLoss/dtheta, adds
 l2 theta, and takes one step of Adam over all rows. There is nothing random in it but the start of the scorer.
 
 On validation counts the share of judged pairs in the right order, ties half: with labels as few as in training, a
@@ -29,18 +29,18 @@ from tacit.rerank.rows import Pairs, Rows
 MOMENTUM, SPREAD, TINY = 0.9, 0.999, 1e-8  # Adam's usual constants
 
 
-class Source(Protocol):
-    """Something that pulls at scores."""
+class GradientTerm(Protocol):
+    """A term of the gradient: a loss or a regularizer."""
 
     def add(self, scores: np.ndarray, gradient: np.ndarray) -> float:
         """gradient += dLoss/ds; the loss."""
 
-    def bend(self, scores: np.ndarray, curvature: np.ndarray) -> None:
+    def add_curvature(self, scores: np.ndarray, curvature: np.ndarray) -> None:
         """curvature += the diagonal of d2Loss/ds2, which boosted trees ask for."""
 
 
 @dataclass(frozen=True)
-class Watch:
+class ValidationPairs:
     """Validation rows, scaled like the training rows, with what is known of their order."""
 
     X: np.ndarray
@@ -48,8 +48,8 @@ class Watch:
     lists: np.ndarray  # number from 0 of each pair's list
 
     @classmethod
-    def of(cls, X: np.ndarray, rows: Rows | None, unjudged: bool = False) -> Watch | None:
-        """A watch over all that is known, with expected pairs if `unjudged`; None where nothing is known."""
+    def of(cls, X: np.ndarray, rows: Rows | None, unjudged: bool = False) -> ValidationPairs | None:
+        """All pairs that are known, with expected pairs if `unjudged`; None where nothing is known."""
         if rows is None:
             return None
         known = [rows.pairs, expected_pairs(rows)] if unjudged else [rows.pairs]
@@ -79,7 +79,7 @@ def is_ahead(parts: np.ndarray, other: np.ndarray) -> bool:
 
 @dataclass(frozen=True)
 class Trained:
-    """Parameters, the epoch they are from, what each validation list says of them (`Watch.parts`) and all losses."""
+    """Parameters, their epoch, the value of each validation list (`ValidationPairs.parts`) and all losses."""
 
     theta: np.ndarray
     epoch: int
@@ -110,41 +110,41 @@ class Adam:
 
 
 def total_loss(
-    scorer: Scorer, theta: np.ndarray, X: np.ndarray, sources: Sequence[Source], l2: float
+    scorer: Scorer, theta: np.ndarray, X: np.ndarray, terms: Sequence[GradientTerm], l2: float
 ) -> tuple[float, np.ndarray]:
-    """Loss of all sources plus (l2 / 2) |theta|^2, and its gradient for theta."""
+    """Loss of all terms plus (l2 / 2) |theta|^2, and its gradient for theta."""
     scores = scorer.scores(theta, X)
     gradient = np.zeros(len(scores))
-    loss = sum(source.add(scores, gradient) for source in sources)
+    loss = sum(term.add(scores, gradient) for term in terms)
     return loss + 0.5 * l2 * float(theta @ theta), scorer.pull_back(theta, X, gradient) + l2 * theta
 
 
 def train(
     scorer: Scorer,
     X: np.ndarray,
-    sources: Sequence[Source],
+    terms: Sequence[GradientTerm],
     *,
     l2: float,
     rate: float,
     n_epochs: int,
     seed: int,
-    watch: Watch | None = None,
+    held_out: ValidationPairs | None = None,
     stop_early: bool = True,
 ) -> Trained:
-    """Train for n_epochs; with a watch, return the parameters of the best epoch, or of the last with its value."""
+    """Train for n_epochs; with `held_out` pairs, return the best epoch, or the last with its value."""
     theta = scorer.start(np.random.default_rng(seed))
     adam = Adam(rate, np.zeros_like(theta))
     losses: list[float] = []
     best, value = Trained(theta, 0, np.empty(0), losses), -np.inf
     for epoch in range(1, n_epochs + 1):
         with np.errstate(over="ignore", invalid="ignore"):  # told below, in our words
-            loss, gradient = total_loss(scorer, theta, X, sources, l2)
+            loss, gradient = total_loss(scorer, theta, X, terms, l2)
             theta = theta - adam.step(gradient)
         if not (np.isfinite(loss) and np.isfinite(theta).all()):
             raise DivergedError(f"the loss is no longer finite in epoch {epoch} at rate {rate:g}: try a smaller rate")
         losses.append(loss)
-        if watch is not None and (stop_early or epoch == n_epochs):
-            parts = watch.parts(scorer.scores(theta, watch.X))
+        if held_out is not None and (stop_early or epoch == n_epochs):
+            parts = held_out.parts(scorer.scores(theta, held_out.X))
             if parts.sum() > value:
                 best, value = Trained(theta, epoch, parts, losses), parts.sum()
-    return best if watch is not None else Trained(theta, n_epochs, np.empty(0), losses)
+    return best if held_out is not None else Trained(theta, n_epochs, np.empty(0), losses)

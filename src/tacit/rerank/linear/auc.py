@@ -30,10 +30,24 @@ L2 = 0.1
 class AucRanker(ListRanker):
     """Linear ranker that minimises the exponential pair loss in time linear in the rows.
 
-    relevant: rows of this grade or more are positive; l2: weight of the penalty; scale: divide features by their
-    spread before fitting (switch it off for rows of words).
-    Learned: weights_: float64 (n_features,); l2_: the penalty.
+    Parameters
+    ----------
+    relevant : float, default=1.0
+        Rows of this grade or more are positive.
+    l2 : float, default=0.1
+        Weight of the L2 penalty.
+    scale : bool, default=True
+        Divide features by their standard deviation before fitting.
 
+    Attributes
+    ----------
+    weights_ : ndarray of shape (n_features,), float64
+        Weights of the features.
+    l2_ : float
+        The penalty.
+
+    Examples
+    --------
     >>> X, y = np.array([[0.0, 1], [1, 0], [2, 1]]), [0, 0, 1]
     >>> AucRanker().fit(X, y).predict(X).argsort().tolist()[-1]
     2
@@ -64,8 +78,25 @@ class AucRanker(ListRanker):
 class SemiAucRanker(AucRanker):
     """`AucRanker` that also keeps the order that manifold ranking gives the best unjudged rows.
 
-    lam: weight of that order; n_top: how many unjudged rows of each list; k: neighbours in the graph; alpha: how far
-    manifold ranking spreads; max_rounds: refits at most. Learned beside weights_: n_rounds_.
+    Parameters
+    ----------
+    lam : float, default=1.0
+        Weight of that order.
+    n_top : int, default=10
+        Number of unjudged rows of each list that are ordered.
+    k : int, default=5
+        Neighbours of each row in the graph.
+    alpha : float, default=0.99
+        How far relevance spreads in the graph, from 0 to 1.
+    max_rounds : int, default=20
+        Largest number of refits.
+    **params
+        Parameters of `AucRanker`.
+
+    Attributes
+    ----------
+    n_rounds_ : int
+        Number of refits.
     """
 
     _fitted: ClassVar[dict[str, str]] = {"weights_": "features", "l2_": "", "n_rounds_": ""}

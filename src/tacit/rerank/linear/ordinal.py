@@ -136,24 +136,24 @@ class OrdinalProblem:
         X, lists, gaps, weight = self.answers.X, self.answers.lists, self.answers.gaps, self.answers.weight
         d, n_lists = len(at.w), len(at.b)
         chance = expit(self._logits(at))
-        error, bend = chance - self.answers.at_least, chance * (1 - chance)
+        error, curvature = chance - self.answers.at_least, chance * (1 - chance)
         above = expit(gaps @ at.w)
-        pull, row_bend = error.sum(axis=1), bend.sum(axis=1)
+        residual, row_curvature = error.sum(axis=1), curvature.sum(axis=1)
 
         # Gradient and Hessian of a = (w, c); of b, whose Hessian is diagonal; and of the two together.
         gradient_a = np.concatenate([
-            X.T @ pull - gaps.T @ (weight * (1 - above)) + self.decay * (at.w - self.start),
+            X.T @ residual - gaps.T @ (weight * (1 - above)) + self.decay * (at.w - self.start),
             error.sum(axis=0) + LEVEL_PRECISION * at.c,
         ])  # fmt: skip
-        gradient_b = self.spread * np.bincount(lists, pull, n_lists) + at.b
-        gap_bend = weight * above * (1 - above)
-        across = X.T @ bend
+        gradient_b = self.spread * np.bincount(lists, residual, n_lists) + at.b
+        gap_curvature = weight * above * (1 - above)
+        across = X.T @ curvature
         hessian_a = np.block([
-            [(X.T * row_bend) @ X + (gaps.T * gap_bend) @ gaps + self.decay * np.eye(d), across],
-            [across.T, np.diag(bend.sum(axis=0) + LEVEL_PRECISION)],
+            [(X.T * row_curvature) @ X + (gaps.T * gap_curvature) @ gaps + self.decay * np.eye(d), across],
+            [across.T, np.diag(curvature.sum(axis=0) + LEVEL_PRECISION)],
         ])  # fmt: skip
-        hessian_b = self.spread**2 * np.bincount(lists, row_bend, n_lists) + 1
-        mixed = self.spread * _sum_by_list(np.hstack([X * row_bend[:, None], bend]), lists)
+        hessian_b = self.spread**2 * np.bincount(lists, row_curvature, n_lists) + 1
+        mixed = self.spread * _sum_by_list(np.hstack([X * row_curvature[:, None], curvature]), lists)
 
         # b first: what is left for a is the Schur complement.
         factor = cho_factor(hessian_a - (mixed.T / hessian_b) @ mixed)

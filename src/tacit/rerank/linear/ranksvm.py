@@ -12,14 +12,28 @@ import numpy as np
 
 from tacit.rerank.base import ListRanker
 from tacit.rerank.gradient.ranker import Choice, center_and_spread, values_of
-from tacit.rerank.gradient.training import Watch
+from tacit.rerank.gradient.training import ValidationPairs
 from tacit.rerank.input_checks import check_memory
 from tacit.rerank.rows import Rows
 
 
 class RankSvmRanker(ListRanker):
-    """Linear ranking SVM; C: cost of errors against the size of w, of several the best on validation.
+    """Linear ranking SVM.
 
+    Parameters
+    ----------
+    C : float or sequence of float, default=(1.0, 0.1, 10.0, 100.0)
+        Cost of errors; of several values, the best on validation lists.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,), float64
+        Weights of the features.
+    C_ : float
+        The cost used.
+
+    Examples
+    --------
     >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), [0, -1, 1, 2]
     >>> RankSvmRanker().fit(X, y).predict(X).argsort().tolist()
     [0, 1, 2, 3]
@@ -34,11 +48,11 @@ class RankSvmRanker(ListRanker):
         costs = values_of("C", self.C, low=0, open_low=True)
         rows.check_has_pairs()
         _, spread = center_and_spread(rows.X)  # scores need no centre: only differences count
-        watch = None if validation is None else Watch.of(validation.X, validation)
+        held_out = None if validation is None else ValidationPairs.of(validation.X, validation)
         best = -np.inf
-        for cost in costs if watch is not None else costs[:1]:
+        for cost in costs if held_out is not None else costs[:1]:
             coef = _solve(rows, spread, cost) / spread
-            value = 0.0 if watch is None else watch.value(watch.X @ coef)
+            value = 0.0 if held_out is None else held_out.value(held_out.X @ coef)
             if value > best:
                 best, self.coef_, self.C_ = value, coef, cost
 

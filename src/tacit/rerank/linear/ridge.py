@@ -40,11 +40,23 @@ class PreparedRidge:
 class ListRidgeRanker(ListRanker):
     """Linear ranker by ridge regression within lists.
 
-    penalties: with validation lists the best by `measure` is taken, without them the score is the mean of all, each
-    with deviation 1 over the training rows.
+    Parameters
+    ----------
+    penalties : sequence of float, default=(1.0, 0.3, 0.1, 0.03, 0.01)
+        Ridge penalties. With validation lists the best is taken, without them the mean of all, each with standard
+        deviation 1 over the training rows.
+    measure : str, default="AP"
+        Measure of validation lists that decides between candidates.
 
-    Learned: weights_ (n_features,); path_ (n_penalties, n_features), one row for each penalty.
+    Attributes
+    ----------
+    weights_ : ndarray of shape (n_features,), float64
+        Weights of the features.
+    path_ : ndarray of shape (n_penalties, n_features), float64
+        Weights for each penalty, strongest first.
 
+    Examples
+    --------
     >>> X, y = np.array([[3, 0], [1, 5], [2, 5.0]]), [2, 0, 1]
     >>> np.argsort(-ListRidgeRanker().fit(X, y).predict(X)).tolist()
     [0, 2, 1]

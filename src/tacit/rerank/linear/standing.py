@@ -3,7 +3,7 @@
 Losses of pairs learn from two judged rows of one list that differ: where all judged rows of a list are of grade 0, they
 learn nothing from it. This ranker learns from every judged row: its grade is regressed on its columns, with an effect
 of its list (`ordinal`). For that, rows of different lists must be comparable, and the unjudged rows make them so: the
-columns say how a row stands in its whole list (`list_columns`). There are two views of this,
+columns say where a row stands in its whole list (`list_columns`). There are two views of this,
 
     quantiles   each feature, and which part of the list the row stands above by it
     places      each feature, its distance from the list's mean in standard deviations, and its discounted place
@@ -24,7 +24,7 @@ import numpy as np
 from tacit.core import StoreError, check_choice, check_number, one_blas_thread
 from tacit.rerank.base import ListRanker
 from tacit.rerank.gradient.ranker import Choice, center_and_spread, values_of
-from tacit.rerank.gradient.training import Watch, is_ahead
+from tacit.rerank.gradient.training import ValidationPairs, is_ahead
 from tacit.rerank.input_checks import check_memory
 from tacit.rerank.linear.ordinal import Answers, OrdinalModel, OrdinalProblem
 from tacit.rerank.list_columns import Scale, centre_lists, to_columns
@@ -41,29 +41,49 @@ NARROWEST, WIDEST = 1e-3, 1e3  # log odds: beyond, everything is a tie, or certa
 
 
 @dataclass(frozen=True)
-class Lesson:
-    """The judged rows in the columns of one view, and what is thought of their weights beforehand."""
+class OrdinalView:
+    """The judged rows in the columns of one view, and the prior of their weights."""
 
-    view: str
+    name: str
     answers: Answers
     size: float  # mean squared length of a row within its list: the variance of scores with weights of variance 1
     list_spread: float
     start: np.ndarray
 
     def learn(self, score_spread: float) -> OrdinalModel:
-        """The model if scores are thought to spread so far around those of `start`."""
+        """The model for a prior in which scores spread so far around those of `start`."""
         return OrdinalProblem(self.answers, self.size / score_spread**2, self.list_spread, self.start).solve()
 
 
 class StandingRanker(ListRanker):
-    """Ordinal regression on how rows stand in their lists, linear in columns of `list_columns`.
+    """Ordinal regression on where rows stand in their lists.
 
-    view: "auto" (the better of "quantiles" and "places" by evidence), one of these, or "features"; score_spread:
-    how far scores of one list are thought to spread before a label is seen, in log odds, of several the best on
-    validation: the smaller, the stronger the decay; list_spread: the same of the effects of lists; start: number from 0
-    of a feature that ranks well by itself, such as the score of the search engine: few labels then change its order a
-    little in place of making a new one; start_weight: log odds for one standard deviation of it.
+    Parameters
+    ----------
+    view : {"auto", "quantiles", "places", "features"}, default="auto"
+        Columns to use; auto takes the better of quantiles and places by evidence.
+    score_spread : float or sequence of float, default=(0.35, 0.18, 0.7)
+        Prior standard deviation of scores within a list, in log odds; of several values, the best on validation lists.
+        Smaller values regularize more.
+    list_spread : float, default=1.5
+        Prior standard deviation of the effects of lists, in log odds.
+    start : int, default=None
+        Number from 0 of a feature that ranks well by itself, such as the score of a search engine; few labels then
+        change its order a little.
+    start_weight : float, default=1.0
+        Log odds for one standard deviation of the feature `start`.
 
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_columns,), float64
+        Weights of the columns.
+    view_ : str
+        The columns used.
+    score_spread_ : float
+        The prior standard deviation used.
+
+    Examples
+    --------
     >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), [0, -1, 1, 2]
     >>> StandingRanker().fit(X, y).predict(X).argsort().tolist()
     [0, 1, 2, 3]
@@ -99,40 +119,40 @@ class StandingRanker(ListRanker):
         check_memory(f"the Hessian of {n_columns} columns", 4 * 8 * n_columns**2)
         self.center_, self.spread_ = center_and_spread(rows.X)
         with one_blas_thread():
-            lessons = [self._lesson(rows, view) for view in self._views()]
-            models = [lesson.learn(spreads[0]) for lesson in lessons]
+            views = [self._make_view(rows, name) for name in self._views()]
+            models = [view.learn(spreads[0]) for view in views]
             best = int(np.argmax([model.log_evidence for model in models]))
-            lesson, model = lessons[best], models[best]
-            self.view_ = lesson.view
+            view, model = views[best], models[best]
+            self.view_ = view.name
             self.coef_, self.score_spread_ = model.w, spreads[0]
-            watch = self._watch(validation)
-            if watch is not None:
-                self._choose(lesson, spreads[1:], watch)
+            held_out = self._validation_pairs(validation)
+            if held_out is not None:
+                self._choose(view, spreads[1:], held_out)
 
     def _views(self) -> tuple[str, ...]:
         return BY_EVIDENCE if self.view == "auto" else (self.view,)
 
-    def _lesson(self, rows: Rows, view: str) -> Lesson:
-        columns = self._columns(rows.X, rows.list_of, view)
+    def _make_view(self, rows: Rows, name: str) -> OrdinalView:
+        columns = self._columns(rows.X, rows.list_of, name)
         size = float(np.mean(np.sum(centre_lists(columns, rows.list_of) ** 2, axis=1)))
         start = np.zeros(columns.shape[1])
         if self.start is not None:
             start[self.start] = self.start_weight  # every view begins with the features themselves
-        return Lesson(view, Answers.of(rows, columns), max(size, LEAST_SIZE), self.list_spread, start)
+        return OrdinalView(name, Answers.of(rows, columns), max(size, LEAST_SIZE), self.list_spread, start)
 
-    def _choose(self, lesson: Lesson, spreads: Sequence[float], watch: Watch) -> None:
+    def _choose(self, view: OrdinalView, spreads: Sequence[float], held_out: ValidationPairs) -> None:
         """Take another spread of scores where validation lists are clearly for it."""
-        ahead = watch.parts(watch.X @ self.coef_)
+        ahead = held_out.parts(held_out.X @ self.coef_)
         for spread in spreads:
-            coef = lesson.learn(spread).w
-            parts = watch.parts(watch.X @ coef)
+            coef = view.learn(spread).w
+            parts = held_out.parts(held_out.X @ coef)
             if is_ahead(parts, ahead):
                 ahead, self.coef_, self.score_spread_ = parts, coef, spread
 
-    def _watch(self, validation: Rows | None) -> Watch | None:
+    def _validation_pairs(self, validation: Rows | None) -> ValidationPairs | None:
         if validation is None:
             return None
-        return Watch.of(self._columns(validation.X, validation.list_of, self.view_), validation)
+        return ValidationPairs.of(self._columns(validation.X, validation.list_of, self.view_), validation)
 
     def _columns(self, X: np.ndarray, lists: np.ndarray, view: str) -> np.ndarray:
         return to_columns((X - self.center_) / self.spread_, lists, VIEWS[view])

@@ -23,10 +23,26 @@ MOST_SWITCHES = 20  # rounds of switching in a stage; each lowers the loss, few 
 
 
 class TransductiveSvmRanker(ListRanker):
-    """Linear transductive SVM; C: cost of errors; weight: of unjudged rows against judged ones.
+    """Linear transductive SVM.
 
-    A row is relevant if its grade is at least 1. Wants both kinds among the judged rows; preferences say nothing here.
+    A row is relevant if its grade is at least 1; both kinds must be among the judged rows. Preferences are not used.
 
+    Parameters
+    ----------
+    C : float, default=1.0
+        Cost of errors.
+    weight : float, default=0.5
+        Weight of unjudged rows relative to judged ones.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,), float64
+        Weights of the features.
+    n_switched_ : int
+        Number of guessed labels that were switched.
+
+    Examples
+    --------
     >>> X, y = np.array([[-2.0], [-1.0], [1.0], [2.0]]), [0, -1, -1, 1]
     >>> TransductiveSvmRanker().fit(X, y).predict(X).argsort().tolist()
     [0, 1, 2, 3]

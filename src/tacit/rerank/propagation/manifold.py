@@ -25,11 +25,28 @@ from tacit.rerank.rows import Rows
 
 
 class ManifoldRanker(ListRanker):
-    """Ranks the rows of `fit`, and only these, by how relevance spreads on a graph of neighbours.
+    """Ranks the rows of `fit`, and only these, by relevance that spreads on a graph of neighbours.
 
-    relevant: rows of this grade or more are positive; k: neighbours; alpha: how far relevance spreads (0 to 1).
-    Learned: rows_: float64 (n_rows, n_features), scores_: float64 (n_rows,), in the order of `fit`.
+    Parameters
+    ----------
+    relevant : float, default=1.0
+        Rows of this grade or more are positive.
+    k : int, default=5
+        Neighbours of each row.
+    alpha : float, default=0.99
+        How far relevance spreads, from 0 to 1.
+    scale : bool, default=True
+        Divide features by their standard deviation in the list.
 
+    Attributes
+    ----------
+    rows_ : ndarray of shape (n_rows, n_features), float64
+        The rows of `fit`.
+    scores_ : ndarray of shape (n_rows,), float64
+        Their scores.
+
+    Examples
+    --------
     >>> X, y = [[0.0], [0.1], [5.0], [5.1]], [1, -1, -1, 0]
     >>> ManifoldRanker(k=1).fit(X, y).predict(X).round(3).tolist()
     [0.503, 0.497, 0.0, 0.0]

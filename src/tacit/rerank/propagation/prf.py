@@ -24,10 +24,26 @@ from tacit.rerank.rows import Rows
 
 
 class FeedbackRanker(ListRanker):
-    """Pseudo relevance feedback on top of a linear ranker, or of one feature (its number, from 0).
+    """Pseudo-relevance feedback on top of a linear ranker or of one feature.
 
-    n_top: rows taken as relevant, at most half of a list; mix: weight of the feedback; negatives: the second form.
+    Parameters
+    ----------
+    feature : int, default=None
+        Number from 0 of the feature that ranks first; None fits a linear ranker.
+    n_top : int, default=10
+        Rows taken as relevant, at most half of a list.
+    mix : float, default=0.3
+        Weight of the feedback, from 0 to 1.
+    negatives : bool, default=False
+        Take the rest of the list as irrelevant.
 
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,), float64
+        Weights of the first ranker.
+
+    Examples
+    --------
     >>> X = np.array([[3.0, 1.0], [2.0, 1.0], [0.9, -1.0], [0.8, 1.0]])
     >>> FeedbackRanker(feature=0, n_top=2, mix=0.9).fit(X, [-1, -1, -1, -1]).predict(X).argsort()[::-1].tolist()
     [0, 1, 3, 2]

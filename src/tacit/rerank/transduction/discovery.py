@@ -23,11 +23,30 @@ SOURCES = ("own", "pooled")
 
 
 class DiscoveredFeaturesRanker(ListRanker):
-    """A ranker trained once on features and components.
+    """A ranker trained once on features and their kernel PCA components.
 
-    base: a ranker of lists (default RankBoost); discover: transformer (default `KernelPca()`); source: whose
-    directions, "own" or "pooled"; n_pooled: so many training documents, drawn by the seed, have the pooled ones found.
+    Parameters
+    ----------
+    base : ListRanker, default=None
+        Ranker to train; None is RankBoost.
+    discover : transformer, default=None
+        Finds the components; None is `KernelPca()`.
+    source : {"own", "pooled"}, default="own"
+        Directions of each list by itself, or of the training documents together.
+    n_pooled : int, default=300
+        Number of training documents that the pooled directions are found on, drawn at random.
+    seed : int, default=0
+        Random seed.
 
+    Attributes
+    ----------
+    ranker_ : ListRanker
+        The fitted ranker.
+    pooled_ : transformer or None
+        The pooled directions.
+
+    Examples
+    --------
     >>> X, y, qid = np.array([[0, 1], [1, 0], [2, 2], [0, 2], [3, 1.0]]), [0, 1, 2, 0, 1], [1, 1, 1, 2, 2]
     >>> from tacit.features.kernel_pca import Kernel
     >>> ranker = DiscoveredFeaturesRanker(discover=KernelPca((Kernel("linear", 1),))).fit(X, y, qid)

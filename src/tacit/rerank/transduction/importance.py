@@ -44,11 +44,24 @@ class _Samples:
 class KliepAdaptation(Estimator):
     """Weights of training pairs by KLIEP.
 
-    n_bases: centres of w; n_train, n_test: how many pairs of each side are looked at to fit w, drawn by the seed; all
-    training pairs are weighted. n_folds: the list's documents are cut into so many parts to choose the bandwidth, and
-    pairs across parts are used for neither side. sigmas: bandwidths to choose from, in standard deviations of training
-    features.
+    Parameters
+    ----------
+    n_bases : int, default=100
+        Number of centres of the density ratio.
+    n_train : int, default=2000
+        Training pairs that the ratio is fitted on, drawn at random; all are weighted.
+    n_test : int, default=1000
+        Pairs of the list that the ratio is fitted on, drawn at random.
+    n_folds : int, default=3
+        Parts of the list's documents for the choice of the bandwidth; pairs across parts are used for neither side.
+    sigmas : sequence of float, default=None
+        Bandwidths to choose from, in standard deviations of training features; None takes multiples of the median
+        distance.
+    seed : int, default=0
+        Random seed.
 
+    Examples
+    --------
     >>> rows = Rows(np.array([[0.0], [1.0], [0.0], [5.0]]), np.array([0, 1, 0, 1.0]), np.array([0, 2, 4]), np.arange(4))
     >>> weights = KliepAdaptation(sigmas=(0.5,)).weights(rows, rows.X, np.array([[2.0], [3.0], [4.0]]))
     >>> bool(weights[0] > weights[1]), round(float(weights.mean()), 6)  # pairs with gaps 1 and 5

@@ -47,16 +47,42 @@ class ListResult(NamedTuple):
 
 
 class TransductiveRanker(ListRanker):
-    """A ranker for every list.
+    """A ranker trained for every list.
 
-    base: estimator to train (default RankBoost; AdaCost where there are weights); discover: transformer with `fit(X)`
-    and `transform(X)`, or "kernel-pca"; adapt: such as `KliepAdaptation()`, or "kliep"; mode: "train" for each list, or
-    "precomputed", a bank of n_precomputed rankers that are mixed for a list; average: the score of a list is the mean
-    over all numbers of rounds, and none is chosen; measure: what validation lists choose the number of rounds by;
-    n_validation: how many of them are looked at, evenly spread (None: all); threads: lists at a time.
+    Parameters
+    ----------
+    base : estimator, default=None
+        Estimator to train; None is RankBoost, or AdaCost where there are weights.
+    discover : transformer or "kernel-pca", default=None
+        Finds features in the list, by `fit(X)` and `transform(X)`.
+    adapt : KliepAdaptation or "kliep", default=None
+        Weights training pairs by their similarity to the list.
+    mode : {"train", "precomputed"}, default="train"
+        Train for each list, or mix rankers that were trained in `fit`.
+    average : bool, default=False
+        Score by the mean over all numbers of rounds, and choose none.
+    measure : str, default="AP"
+        Measure of validation lists by which the number of rounds is chosen.
+    n_validation : int, default=None
+        Number of validation lists to use, evenly spread; None uses all.
+    n_precomputed : int, default=16
+        Number of rankers in mode precomputed.
+    seed : int, default=0
+        Random seed.
+    threads : int, default=None
+        Lists at a time; None uses all cores. The scores are the same for any number.
 
-    Learned: n_rounds_ (None: all), validation_scores_ of the validation rows looked at (NaN of the others).
+    Attributes
+    ----------
+    n_rounds_ : int or None
+        Number of rounds; None is all.
+    bank_ : BasisBank or WeightingBank
+        The rankers of mode precomputed.
+    train_X_, train_grades_, train_starts_, train_pairs_, train_pair_weights_ : ndarray
+        The training rows, in mode train.
 
+    Examples
+    --------
     >>> from tacit.features.kernel_pca import Kernel, KernelPca
     >>> X, y, qid = np.array([[0, 1], [1, 0], [2, 2], [0, 2], [3, 1.0]]), [0, 1, 2, 0, 1], [1, 1, 1, 2, 2]
     >>> ranker = TransductiveRanker(discover=KernelPca((Kernel("linear", 1),)), threads=1).fit(X, y, qid)
