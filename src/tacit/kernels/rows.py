@@ -56,6 +56,20 @@ def split_rows(indptr, indices, borders, starts):
             starts[o, row] = at
 
 
+@njit(cache=True, nogil=True)
+def drop_words(rows, widths, draws, share, indptr, data, dropped):
+    """dropped = data in the given rows, but 0 where a number of draws in [0, 1) is less than the share.
+
+    A row has widths[row] draws, in the order of its words; of a matrix cut to its leading columns the first are used.
+    """
+    first = 0
+    for row in rows:
+        start = indptr[row]
+        for t in range(start, indptr[row + 1]):
+            dropped[t] = data[t] if draws[first + t - start] >= share else 0
+        first += widths[row]
+
+
 @njit(cache=True, nogil=True, fastmath=FAST)
 def find_moving(steps, n_rows, moving):
     """Numbers of the first rows of steps that are not zero everywhere, in order; return how many there are."""

@@ -26,7 +26,7 @@ from tacit.core import Features, Links, check_number
 from tacit.retrieve.factors import DenseFactors, factor_scores, project
 from tacit.retrieve.latent.lsi import LsiRanker, LsiTfidfRanker, unit_rows
 from tacit.retrieve.latent.reconstruction_sgd import ReconstructionSettings, ReconstructionTrainer, scaled_part
-from tacit.retrieve.training import run_epochs
+from tacit.retrieve.training import Schedule, run_epochs
 
 HELD_SHARE, MOST_HELD, FEWEST_DOCS = 0.05, 300, 40  # documents held out for validation
 FEWEST_EPOCHS, FEWEST_STEPS, MOST_EPOCHS = 8, 60_000, 100  # a small collection is visited more often
@@ -118,7 +118,9 @@ class LearnedConcepts(LsiRanker):
             return trainer.losses | task.measure(trainer)
 
         epoch = partial(trainer.epoch, rng)
-        self.rate_, self.best_epoch_, self.epochs_ = run_epochs(trainer, epoch, measure, "found", self.rate, n_epochs)
+        self.rate_, self.best_epoch_, self.epochs_ = run_epochs(
+            trainer, epoch, measure, "found", Schedule(self.rate, n_epochs)
+        )
 
 
 class ReconstructionRanker(LsiTfidfRanker, LearnedConcepts):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,13 +12,21 @@ import scipy.sparse as sp
 
 from tacit.core import DivergedError, Features, Links, check_number
 from tacit.retrieve.base import CollectionRanker
+from tacit.retrieve.margin.block_sgd import BlockTrainer
 from tacit.retrieve.margin.tasks import TrainingTask, make_task
+from tacit.retrieve.training import Schedule, TrainableState, TrainingHistory, run_epochs
 
 LARGEST_BLOCK, LARGEST_TRIPLE_BLOCK = 64, 256  # a triple has two items, where a query has a pool of them
 MOST_DRAWN, FEWEST_DRAWN, DRAWN_SHARE = 1000, 100, 0.1
-FEWEST_BLOCKS = 600  # a small training set is visited more often: too few steps leave a model where it began
-FEWEST_EPOCHS = 8
+FEWEST_BLOCKS = 75  # of an epoch: a small training set is visited more often, since single steps change little
+TUNING_EPOCHS = 3  # of each setting that `tune` tries, where no number of epochs is given
 TUNED_FACTORS = (0.5, 1.0, 2.0)  # of rate and margin, tried by `tune`
+
+
+TRAINING_PARAMS = (
+    "rate", "margin", "n_epochs", "max_epochs", "patience", "average", "dropout", "tune",
+    "n_drawn", "n_hardest", "max_positives", "seed", "threads",
+)  # fmt: skip
 
 
 class MarginRanker(CollectionRanker):
@@ -27,11 +35,22 @@ class MarginRanker(CollectionRanker):
     Parameters
     ----------
     rate : float, default=0.1
-        First learning rate; it falls linearly to 0.
+        Learning rate.
     margin : float, default=0.1
         A relevant item should score higher than others by this much.
     n_epochs : int or None, default=None
-        Visits to every training query; None means 8, and more for small training sets.
+        None means that training goes on at a constant rate until the validation measure stops rising. With a number,
+        every training query is visited so often, the rate falls linearly to 0, and parameters are not averaged.
+    max_epochs : int, default=60
+        Most epochs where `n_epochs` is None. Such an epoch visits every training query once; a small training set
+        more often, so that an epoch has 75 blocks of queries.
+    patience : int, default=8
+        Epochs without a rise by more than one standard error that end the training where `n_epochs` is None.
+    average : float, default=0.9
+        Weight of earlier epochs in the running average of the parameters, which is what is measured and kept; 0 means
+        no average.
+    dropout : float, default=0.3
+        Share of a query's words that each visit leaves out.
     tune : bool, default=False
         Choose rate and margin on validation, from half, once and twice the given values.
     n_drawn : int or None, default=None
@@ -54,6 +73,10 @@ class MarginRanker(CollectionRanker):
         rate: float = 0.1,
         margin: float = 0.1,
         n_epochs: int | None = None,
+        max_epochs: int = 60,
+        patience: int = 8,
+        average: float = 0.9,
+        dropout: float = 0.3,
         tune: bool = False,
         n_drawn: int | None = None,
         n_hardest: int = 20,
@@ -62,13 +85,13 @@ class MarginRanker(CollectionRanker):
         threads: int | None = None,
     ) -> None:
         self.rate, self.margin, self.n_epochs, self.tune = rate, margin, n_epochs, tune
+        self.max_epochs, self.patience, self.average, self.dropout = max_epochs, patience, average, dropout
         self.n_drawn, self.n_hardest, self.max_positives = n_drawn, n_hardest, max_positives
         self.seed, self.threads = seed, threads
 
     def _training_params(self) -> dict[str, Any]:
         """The parameters above, for a model inside this one."""
-        names = ("rate", "margin", "n_epochs", "tune", "n_drawn", "n_hardest", "max_positives", "seed", "threads")
-        return {name: getattr(self, name) for name in names}
+        return {name: getattr(self, name) for name in TRAINING_PARAMS}
 
     def _check_params(self, queries: Features, items: Features) -> None:
         """Raise unless the parameters are possible and fit the data."""
@@ -78,8 +101,10 @@ class MarginRanker(CollectionRanker):
         for name in ("n_epochs", "n_drawn"):
             if getattr(self, name) is not None:
                 check_number(name, getattr(self, name), low=1, whole=True)
-        for name in ("n_hardest", "max_positives"):
+        for name in ("max_epochs", "patience", "n_hardest", "max_positives"):
             check_number(name, getattr(self, name), low=1, whole=True)
+        for name in ("average", "dropout"):
+            check_number(name, getattr(self, name), low=0, high=0.99)
 
 
 class SgdRanker(MarginRanker):
@@ -88,9 +113,10 @@ class SgdRanker(MarginRanker):
     Attributes
     ----------
     epochs_ : list of dict
-        Loss and validation measures of each epoch; the model is that of the best epoch. Not stored.
+        Loss, rate and validation measures of each epoch; the model is that of the chosen epoch. Not stored.
     best_epoch_ : int
-        Number of the best epoch, from 1.
+        Number of the chosen epoch, from 1: the least rank loss among those whose mean average precision is within one
+        standard error of the best (`retrieve.training.EpochChoice`).
     rate_, margin_ : float
         Rate and margin that were used.
     """
@@ -106,31 +132,60 @@ class SgdRanker(MarginRanker):
         self.items_ = sp.csr_array(items)
         data = self._training_data(queries, items)
         self.rate_, self.margin_, self.best_epoch_ = float(self.rate), float(self.margin), 0
-        n_epochs = self.n_epochs or epochs_for(task.n_visits)
         if self.tune:
-            self.rate_, self.margin_ = self._tune(data, task, max(2, n_epochs // 3))
-        self._train(data, task, n_epochs)
+            self.rate_, self.margin_ = self._tune(data, task)
+        self._train(data, task, Schedule(self.rate_, self.n_epochs, self.max_epochs, self.patience))
 
     @abstractmethod
     def _training_data(self, queries: Features, items: Features) -> Any:
         """The rows in the form that `_train` reads."""
 
     @abstractmethod
-    def _train(self, data: Any, task: TrainingTask, n_epochs: int) -> None:
-        """Train from the start with `rate_` and `margin_`, and set the fitted attributes."""
+    def _train(self, data: Any, task: TrainingTask, schedule: Schedule) -> None:
+        """Train from the start with `margin_`, and set the fitted attributes."""
 
-    def _tune(self, data: Any, task: TrainingTask, n_epochs: int) -> tuple[float, float]:
+    def _run_epochs(
+        self,
+        trainer: BlockTrainer,
+        state: TrainableState,
+        task: TrainingTask,
+        measure: Callable[[], Mapping[str, np.ndarray | float]],
+        rng: np.random.Generator,
+        schedule: Schedule,
+    ) -> TrainingHistory:
+        """Run the epochs of a trainer; `measure` gives validation values of its averaged parameters."""
+        n_passes = self._n_passes(task)
+
+        def epoch(rates: tuple[float, float]) -> float:
+            ends = np.linspace(*rates, n_passes + 1)
+            losses = [task.epoch(trainer, rng, (ends[i], ends[i + 1])) for i in range(n_passes)]
+            trainer.decay(rates[0] / schedule.rate)
+            return float(np.mean(losses))
+
+        def average_and_measure() -> Mapping[str, np.ndarray | float]:
+            trainer.average()
+            return measure()
+
+        with trainer.running():
+            return run_epochs(state, epoch, average_and_measure, task.target, schedule)
+
+    def _n_passes(self, task: TrainingTask) -> int:
+        """Visits to every training query in an epoch."""
+        return 1 if self.n_epochs else passes_for(task.n_visits)
+
+    def _tune(self, data: Any, task: TrainingTask) -> tuple[float, float]:
         """The best rate at the given margin, then the best margin at that rate: five short trainings."""
 
         def value(rate: float, margin: float) -> float:
-            self.rate_, self.margin_ = rate, margin
-            self._train(data, task, n_epochs)
+            self.margin_ = margin
+            self._train(data, task, Schedule(rate, n_epochs))
             return max(epoch[task.target] for epoch in self.epochs_)
 
+        n_epochs = TUNING_EPOCHS if self.n_epochs is None else max(2, self.n_epochs // 3)
         rates, margins = ([factor * given for factor in TUNED_FACTORS] for given in (self.rate, self.margin))
         return choose_rate_and_margin(value, rates, margins, self.margin)
 
-    def _block_settings(self, task: TrainingTask, largest: int = LARGEST_BLOCK) -> dict[str, Any]:
+    def _block_settings(self, task: TrainingTask, schedule: Schedule, largest: int = LARGEST_BLOCK) -> dict[str, Any]:
         """Size of a block and negative sampling, for `block_sgd.BlockSettings`."""
         return {
             "block": block_for(task.n_visits, largest),
@@ -138,6 +193,8 @@ class SgdRanker(MarginRanker):
             "n_hardest": self.n_hardest,
             "max_positives": self.max_positives,
             "margin": self.margin_,
+            "dropout": self.dropout,
+            "average": self.average if schedule.n_epochs is None else 0.0,
         }
 
 
@@ -169,10 +226,10 @@ def block_for(n_visits: int, largest: int = LARGEST_BLOCK) -> int:
     return min(largest, max(4, n_visits // 32))
 
 
-def epochs_for(n_visits: int) -> int:
-    """Number of epochs where none is given."""
+def passes_for(n_visits: int) -> int:
+    """Visits to every training query in an epoch, where no number of epochs is given."""
     n_blocks = max(1, math.ceil(n_visits / block_for(n_visits)))
-    return max(FEWEST_EPOCHS, math.ceil(FEWEST_BLOCKS / n_blocks))
+    return math.ceil(FEWEST_BLOCKS / n_blocks)
 
 
 def n_drawn_for(n_items: int) -> int:

@@ -20,20 +20,22 @@ from typing import Self
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.core import count_threads
-from tacit.kernels import blocks
+from tacit.core import count_threads, cut
+from tacit.kernels import blocks, rows
 from tacit.retrieve.margin.workers import WorkerPool
 
 
 @dataclass(frozen=True)
 class BlockSettings:
-    """Size of a block and negative sampling; see `base.MarginRanker` for the parameters."""
+    """Size of a block, negative sampling, dropout and average; see `base.MarginRanker` for the parameters."""
 
     block: int = 64
     n_drawn: int = 1000
     n_hardest: int = 20
     max_positives: int = 20
     margin: float = 0.2
+    dropout: float = 0.0
+    average: float = 0.0
 
     def pool_size(self, n_items: int) -> int:
         """The most items that a block can hold."""
@@ -60,10 +62,41 @@ class BlockTrainer(ABC):
         self._n_items, self._workers = n_items, WorkerPool(self.n_threads)
         self._pool, self._slot_of = np.empty(settings.pool_size(n_items), np.int64), np.full(n_items, -1, np.int64)
         self._losses = np.empty(settings.block, np.float64)
+        self._n_averaged, self._droppable = 0, list[tuple[np.ndarray, ...]]()
 
     @abstractmethod
     def _step(self, queries: np.ndarray, n_pool: int, find_gradients: FindGradients, rate: float) -> None:
         """Score the pool for the queries, let `find_gradients` compare them, and update the parameters."""
+
+    def _with_dropout(self, queries: sp.csr_array) -> sp.csr_array:
+        """The same rows with values of their own, some of which `_drop_words` sets to 0; all words come first."""
+        if not self.settings.dropout:
+            return queries
+        copy = sp.csr_array((queries.data.copy(), queries.indices, queries.indptr), shape=queries.shape)
+        self._droppable.append((queries.indptr, queries.data, copy.data))
+        return copy
+
+    def _drop_words(self, queries: np.ndarray, rng: np.random.Generator) -> None:
+        """Leave out a random share of the words of some queries until their next visit."""
+        if not self._droppable:
+            return
+        widths = np.diff(self._droppable[0][0])
+        draws, share = rng.random(int(widths[queries].sum()), np.float32), np.float32(self.settings.dropout)
+        for matrix in self._droppable:
+            rows.drop_words(queries, widths, draws, share, *matrix)
+
+    @abstractmethod
+    def average(self) -> None:
+        """Take the present parameters into their average over epochs."""
+
+    @abstractmethod
+    def decay(self, share: float) -> None:
+        """Let parameters decay after an epoch whose rate was `share` of the first one."""
+
+    def _average_weight(self) -> float:
+        """Weight of the present epoch in the running average: that of a mean at first, then a constant."""
+        self._n_averaged += 1
+        return max(1 / self._n_averaged, 1 - self.settings.average)
 
     @contextmanager
     def running(self) -> Iterator[Self]:
@@ -88,6 +121,7 @@ class BlockTrainer(ABC):
             places = (self._slot_of, self._pool, chosen, n_chosen, weights)
             n_pool, n_drawn = blocks.gather_pool(draws, queries, *known, pairs.data, offsets, *places)
             mine = partial(self._mine, queries, known, n_drawn, (chosen, n_chosen, weights))
+            self._drop_words(queries, rng)
             self._losses[:] = 0
             self._step(queries, n_pool, mine, _between(rates, start / len(visits)))
             blocks.release_pool(self._pool, n_pool, self._slot_of)
@@ -102,6 +136,7 @@ class BlockTrainer(ABC):
         weights = weights.astype(np.float32, copy=False)
         for start in range(0, len(order), size):
             picked = order[start : start + size]
+            self._drop_words(triples[picked, 0], rng)
             self._losses[:] = 0
             self._step_on_triples(triples[picked], weights[picked], _between(rates, start / len(order)))
             total += float(self._losses[: len(picked)].sum())
@@ -155,3 +190,10 @@ class BlockTrainer(ABC):
 
 def _between(rates: tuple[float, float], share: float) -> float:
     return rates[0] + (rates[1] - rates[0]) * share
+
+
+def move_to(average: np.ndarray, present: np.ndarray, weight: float) -> None:
+    """average = (1 - weight) * average + weight * present, in place and without a copy of either."""
+    for part in cut(len(average), max(1, (1 << 20) // max(1, average[:1].size))):
+        average[part] *= np.float32(1 - weight)
+        average[part] += np.float32(weight) * present[part]

@@ -13,7 +13,7 @@ items="residual" adds to V_E d_E a vector that each item learns by itself, as in
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -24,6 +24,8 @@ from tacit.retrieve.margin.embedding import START, EmbeddingRanker
 from tacit.retrieve.margin.embedding_sgd import EmbeddingTrainer, Tables, TrainingRows
 from tacit.retrieve.margin.tasks import TrainingTask
 from tacit.retrieve.training import TrainableState
+
+FEWEST_EPOCHS = 8  # with more of them, each visits a part of the second task
 
 Monitor = Callable[["CrossRanker"], dict[str, float]]
 
@@ -105,14 +107,17 @@ class CrossRanker(EmbeddingRanker):
         trainer: EmbeddingTrainer,
         data: TrainingRows,
         task: TrainingTask,
-        n_epochs: int,
         rng: np.random.Generator,
     ) -> tuple[TrainableState, TrainingTask]:
         if self.share == "none" or self._links is None:
             return trainer, task
         pairs = self._links.take(self._links.sources != self._links.targets).to_csr()
         second = SecondTask(self.share, data.item_rows, pairs, trainer, rng)
-        return second, AlternatingTasks(task, second, n_epochs)
+        return second, AlternatingTasks(task, second, self._second_share(task))
 
-    def _measure(self, task: TrainingTask) -> dict[str, float]:
-        return super()._measure(task) | ({} if self._monitor is None else self._monitor(self))
+    def _second_share(self, task: TrainingTask) -> float:
+        """Share of the second task that a visit to all queries of the first takes, where those are few."""
+        return 1 / self._n_passes(task) if self.n_epochs is None else min(1.0, FEWEST_EPOCHS / self.n_epochs)
+
+    def _measure(self, task: TrainingTask) -> Mapping[str, np.ndarray | float]:
+        return {**super()._measure(task), **({} if self._monitor is None else self._monitor(self))}

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from tacit.retrieve.base import CollectionRanker
-from tacit.retrieve.margin.base import FEWEST_EPOCHS, block_for
+from tacit.retrieve.margin.base import block_for
 from tacit.retrieve.margin.block_sgd import BlockTrainer
 from tacit.retrieve.margin.embedding import START
 from tacit.retrieve.margin.embedding_sgd import EmbeddingTrainer, Tables, TrainingRows
@@ -80,7 +80,7 @@ class AlternatingTasks:
 
     task: TrainingTask
     second: SecondTask
-    n_epochs: int
+    second_share: float
     target: ClassVar[str] = PairTask.target
 
     @property
@@ -93,7 +93,7 @@ class AlternatingTasks:
         assert isinstance(self.task, PairTask)
         first = rng.permutation(filled_rows(self.task.pairs))
         second = rng.permutation(filled_rows(self.second.pairs))
-        second = second[: round(len(second) * min(1.0, FEWEST_EPOCHS / self.n_epochs))]
+        second = second[: round(len(second) * self.second_share)]
         n_rounds = max(1, min(N_ROUNDS, len(first) // trainer.settings.block))
         total, (start, stop) = 0.0, rates
         with self.second.trainer.running():

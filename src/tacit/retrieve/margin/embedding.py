@@ -15,8 +15,7 @@ trained on the margin ranking loss by `block_sgd`. A new item needs no training 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -28,7 +27,7 @@ from tacit.retrieve.factors import DenseFactors, ItemFactors, append_rows, make_
 from tacit.retrieve.margin.base import LARGEST_BLOCK, LARGEST_TRIPLE_BLOCK, SgdRanker
 from tacit.retrieve.margin.embedding_sgd import EmbeddingSettings, EmbeddingTrainer, Tables, TrainingRows
 from tacit.retrieve.margin.tasks import TrainingTask, TripleTask
-from tacit.retrieve.training import TrainableState, run_epochs
+from tacit.retrieve.training import Schedule, TrainableState
 
 ITEM_FORMS = ("mapped", "tied", "free", "residual")
 IDENTITIES = ("none", "fixed", "learned")
@@ -53,8 +52,11 @@ class EmbeddingRanker(SgdRanker):
         Only as many leading columns have vectors (columns come most frequent first); None means all.
     item_rate : float, default=1.0
         Learning rate of free and residual vectors, in units of `rate`.
+    decay : float, default=0.03
+        Share by which the vectors of words shrink after an epoch at the first rate; less as the rate falls.
     **training
-        Training parameters: rate, margin, n_epochs, tune, n_drawn, n_hardest, max_positives, seed, threads.
+        Training parameters of `MarginRanker`: rate, margin, n_epochs, max_epochs, patience, average, dropout, tune,
+        n_drawn, n_hardest, max_positives, seed, threads.
 
     Attributes
     ----------
@@ -92,11 +94,12 @@ class EmbeddingRanker(SgdRanker):
         gamma: float = 0.0,
         n_words: int | None = None,
         item_rate: float = 1.0,
+        decay: float = 0.03,
         **training: Any,
     ) -> None:
         super().__init__(**training)
         self.dim, self.items, self.identity, self.gamma, self.n_words = dim, items, identity, gamma, n_words
-        self.item_rate = item_rate
+        self.item_rate, self.decay = item_rate, decay
 
     def _check_params(self, queries: Features, items: Features) -> None:
         super()._check_params(queries, items)
@@ -105,6 +108,7 @@ class EmbeddingRanker(SgdRanker):
         check_number("dim", self.dim, low=0, whole=True)
         check_number("gamma", self.gamma, low=0)
         check_number("item_rate", self.item_rate, low=0)
+        check_number("decay", self.decay, low=0, high=1)
         if self.n_words is not None:
             check_number("n_words", self.n_words, low=1, whole=True)
         if self.gamma > 0 and self.items not in ("free", "residual"):
@@ -144,18 +148,16 @@ class EmbeddingRanker(SgdRanker):
             np.ones(data.item_words.shape[1], np.float32),
         )
 
-    def _train(self, data: TrainingRows, task: TrainingTask, n_epochs: int) -> None:
+    def _train(self, data: TrainingRows, task: TrainingTask, schedule: Schedule) -> None:
         rng = np.random.default_rng(self.seed)
-        trainer = EmbeddingTrainer(self._first_tables(data, rng), data, self._settings(task), self.threads)
-        state, trained_on = self._state_and_task(trainer, data, task, n_epochs, rng)
+        trainer = EmbeddingTrainer(self._first_tables(data, rng), data, self._settings(task, schedule), self.threads)
+        state, trained_on = self._state_and_task(trainer, data, task, rng)
 
-        def measure() -> dict[str, float]:
-            self._keep(trainer.tables, data)
+        def measure() -> Mapping[str, np.ndarray | float]:
+            self._keep(trainer.averaged, data)
             return self._measure(task)
 
-        with trainer.running():
-            epoch = partial(trained_on.epoch, trainer, rng)
-            history = run_epochs(state, epoch, measure, task.target, self.rate_, n_epochs)
+        history = self._run_epochs(trainer, state, trained_on, measure, rng, schedule)
         self.rate_, self.best_epoch_, self.epochs_ = history
         self._keep(trainer.tables, data)
 
@@ -164,22 +166,22 @@ class EmbeddingRanker(SgdRanker):
         trainer: EmbeddingTrainer,
         data: TrainingRows,
         task: TrainingTask,
-        n_epochs: int,
         rng: np.random.Generator,
     ) -> tuple[TrainableState, TrainingTask]:
         """What is put aside and restored, and what an epoch visits."""
         return trainer, task
 
-    def _measure(self, task: TrainingTask) -> dict[str, float]:
-        """Validation measures of the present state."""
-        return task.measure(self)
+    def _measure(self, task: TrainingTask) -> Mapping[str, np.ndarray | float]:
+        """Validation values of the present state."""
+        return task.values(self)
 
-    def _settings(self, task: TrainingTask) -> EmbeddingSettings:
+    def _settings(self, task: TrainingTask, schedule: Schedule) -> EmbeddingSettings:
         largest = LARGEST_TRIPLE_BLOCK if isinstance(task, TripleTask) else LARGEST_BLOCK
         return EmbeddingSettings(
-            **self._block_settings(task, largest),
+            **self._block_settings(task, schedule, largest),
             gamma=self.gamma,
             item_rate=self.item_rate,
+            decay=self.decay,
             use_diagonal=self.identity != "none",
             learn_diagonal=self.identity == "learned",
         )

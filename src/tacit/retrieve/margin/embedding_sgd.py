@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from tacit.kernels import blocks, rows, shared_words, triples
-from tacit.retrieve.margin.block_sgd import BlockSettings, BlockTrainer, Comparison, FindGradients
+from tacit.retrieve.margin.block_sgd import BlockSettings, BlockTrainer, Comparison, FindGradients, move_to
 
 OWNERS_PER_THREAD = 4  # rare words cost more than frequent ones, so shares are small and a free thread takes the next
 LARGEST = 1e6  # normal tables stay below 10; NaN fails the comparison too
@@ -34,6 +34,14 @@ class Tables:
         mapped = queries if self.mapped is self.queries else self.mapped.copy()
         return Tables(queries, mapped, self.items.copy(), self.diagonal.copy())
 
+    def move_to(self, other: Tables, weight: float) -> None:
+        """Become (1 - weight) * self + weight * other."""
+        move_to(self.queries, other.queries, weight)
+        move_to(self.items, other.items, weight)
+        move_to(self.diagonal, other.diagonal, weight)
+        if self.mapped is not self.queries:
+            move_to(self.mapped, other.mapped, weight)
+
     def is_sound(self) -> bool:
         """Whether every number is finite, and so small that scores made of it are finite too."""
         tables = (self.queries, self.mapped, self.items, self.diagonal)
@@ -42,10 +50,11 @@ class Tables:
 
 @dataclass(frozen=True)
 class EmbeddingSettings(BlockSettings):
-    """Also: weight of HTR's second loss, rate of the items' own vectors, use of the diagonal."""
+    """Also: weight of HTR's second loss, rate of the items' own vectors, decay of the words', use of the diagonal."""
 
     gamma: float = 0.0
     item_rate: float = 1.0
+    decay: float = 0.0
     learn_diagonal: bool = False
     use_diagonal: bool = True
 
@@ -104,11 +113,15 @@ class EmbeddingTrainer(BlockTrainer):
         super().__init__(data.item_rows.shape[0], data.queries_are_items, settings, threads)
         self.tables = tables
         self._before = self._best = tables
+        self._average: Tables | None = None
         self._n_owners = 1 if self.n_threads == 1 else OWNERS_PER_THREAD * self.n_threads
-        self._query_rows, self._item_rows = _share(data.query_rows, data.item_rows, self._n_owners)
+        query_words = query_rows = self._with_dropout(data.query_words)
+        if data.query_rows is not data.query_words:
+            query_rows = self._with_dropout(data.query_rows)
+        self._query_rows, self._item_rows = _share(query_rows, data.item_rows, self._n_owners)
         self._query_words, self._item_words = self._query_rows, self._item_rows
         if data.item_words is not data.item_rows or data.query_words is not data.query_rows:
-            self._query_words, self._item_words = _share(data.query_words, data.item_words, self._n_owners)
+            self._query_words, self._item_words = _share(query_words, data.item_words, self._n_owners)
         dim, block, pool_size = tables.queries.shape[1], settings.block, max(len(self._pool), 2 * settings.block)
         self._views = [_View(pool_size, block, dim) for _ in range(2 if settings.gamma > 0 else 1)]
         self._query_vectors, self._query_steps = (np.zeros((block, dim), np.float32) for _ in range(2))
@@ -221,13 +234,36 @@ class EmbeddingTrainer(BlockTrainer):
         """Return to the tables that the epoch began with."""
         self.tables = self._before
 
+    @property
+    def averaged(self) -> Tables:
+        """The tables to rank with: their average over epochs, or the present ones where there is none."""
+        return self.tables if self._average is None else self._average
+
+    def average(self) -> None:
+        """Take the present tables into the average over epochs."""
+        if not self.settings.average:
+            return
+        weight = self._average_weight()
+        if self._average is None:
+            self._average = self.tables.copy()
+        else:
+            self._average.move_to(self.tables, weight)
+
+    def decay(self, share: float) -> None:
+        """Shrink the vectors of words."""
+        tables, factor = self.tables, np.float32(1 - share * self.settings.decay)
+        if factor < 1:
+            tables.queries *= factor
+            if tables.mapped is not tables.queries:
+                tables.mapped *= factor
+
     def keep_best(self) -> None:
-        """Remember the tables as the best so far."""
-        self._best = self.tables.copy()
+        """Remember the averaged tables as the best so far."""
+        self._best = self.averaged.copy()
 
     def take_best(self) -> None:
         """Return to the best tables."""
-        self.tables = self._best
+        self.tables, self._average = self._best, None
 
     def is_sound(self) -> bool:
         """Whether every number is finite and of a plausible size."""

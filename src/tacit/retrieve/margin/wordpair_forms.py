@@ -8,6 +8,7 @@ SparsePairRanker   a few entries in each row, chosen by recursive feature elimin
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,8 +19,9 @@ from tacit.kernels.wordpairs import add_identity
 from tacit.retrieve.margin.tasks import TrainingTask
 from tacit.retrieve.margin.wordpair_sgd import PRIME, PairWeights, Pattern, Segments, csr_arrays
 from tacit.retrieve.margin.wordpairs import WordPairRanker
+from tacit.retrieve.training import Schedule
 
-MOST_PAIRS = 1 << 31  # entries of a full matrix: 8 GB, and as much again while it is trained
+MOST_PAIRS = 1 << 31  # entries of a full matrix: 8 GB, and twice as much again while it is trained
 LADDER = (1000, 100, 10)  # entries of a row on the way to a sparse matrix
 
 
@@ -212,13 +214,19 @@ class SparsePairRanker(FullPairRanker):
         super()._check_params(queries, items)
         check_number("per_row", self.per_row, low=1, whole=True)
 
-    def _train(self, rows: sp.csr_array, task: TrainingTask, n_epochs: int) -> None:
-        super()._train(rows, task, n_epochs)
+    def _train(self, rows: sp.csr_array, task: TrainingTask, schedule: Schedule) -> None:
+        super()._train(rows, task, schedule)
+        shorter = replace(
+            schedule,
+            rate=self.rate_ / 2,
+            n_epochs=None if schedule.n_epochs is None else max(1, schedule.n_epochs // 4),
+            max_epochs=max(1, schedule.max_epochs // 4),
+        )
         rng, stages = np.random.default_rng([self.seed, 1]), self._stages()
         pattern = Pattern.largest_of(self.weights_, stages[0], self.threads)
         for per_row in stages:
             pattern = pattern.thinned(per_row, self.threads)
-            trained, _ = self._run(pattern.copy, rows, task, rng, self.rate_ / 2, max(1, n_epochs // 4))
+            trained, _ = self._run(pattern.copy, rows, task, rng, shorter)
             pattern = Pattern(pattern.columns, trained.numbers)
 
     def _stages(self) -> list[int]:

@@ -1,13 +1,14 @@
 """Weights for pairs of words, and one block of SGD on them (forms and formula in `wordpairs`).
 
-Two copies of the weights exist at most, since a full matrix takes gigabytes: the one in training, and the best
-so far, to which divergence goes back too.
+Three copies of the weights exist at most, since a full matrix takes gigabytes: the one in training, its average over
+epochs if there is one, and the best so far, to which divergence goes back too.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
 from functools import partial
 
@@ -16,7 +17,7 @@ import scipy.sparse as sp
 
 from tacit.core import cut, map_blocks
 from tacit.kernels import blocks, wordpairs
-from tacit.retrieve.margin.block_sgd import BlockSettings, BlockTrainer, Comparison, FindGradients
+from tacit.retrieve.margin.block_sgd import BlockSettings, BlockTrainer, Comparison, FindGradients, move_to
 
 LARGEST = 1e6  # normal weights stay below 100; NaN fails the comparison too
 HASHED_RUN = 1 << 14  # consecutive buckets of one owner
@@ -159,7 +160,7 @@ class WordPairTrainer(BlockTrainer):
         threads: int | None = None,
     ) -> None:
         super().__init__(items.shape[0], queries_are_items, settings, threads)
-        self.weights, self.alpha, self.queries, self.items = first(), alpha, queries, items
+        self.weights, self.alpha, self.queries, self.items = first(), alpha, self._with_dropout(queries), items
         self._first = first, alpha
         self._comparison = Comparison(len(self._pool), settings.block)
         shape = settings.block, items.shape[1]
@@ -168,8 +169,9 @@ class WordPairTrainer(BlockTrainer):
         n_words, longest = queries.shape[1], int(np.diff(queries.indptr).max(initial=0))
         places, posts = (np.zeros(n_words, np.int64) for _ in range(2)), settings.block * longest
         self._index = (*places, np.empty(posts, np.int64), np.empty(posts, np.float32))
+        self._average: tuple[np.ndarray, float] | None = None
         self._aside: tuple[np.ndarray, float] | None = None
-        self._is_best = False  # whether the present state is the best so far and not yet put aside
+        self._is_best = False  # whether the present average is the best so far and not yet put aside
 
     def _step(self, queries: np.ndarray, n_pool: int, find_gradients: FindGradients, rate: float) -> None:
         """Project, score, find gradients, update the weights."""
@@ -212,12 +214,37 @@ class WordPairTrainer(BlockTrainer):
         words = np.unique(self.queries[queries].indices).astype(np.int64)
         self.weights.numbers[words * (self.items.shape[1] + 1)] = 0
 
+    @property
+    def averaged(self) -> tuple[PairWeights, float]:
+        """Weights and alpha to rank with: their average over epochs, or the present ones where there is none."""
+        if self._average is None:
+            return self.weights, self.alpha
+        weights = copy(self.weights)
+        weights.numbers, alpha = self._average
+        return weights, alpha
+
+    def average(self) -> None:
+        """Take the present state into the average over epochs."""
+        if not self.settings.average:
+            return
+        weight = self._average_weight()
+        if self._average is None:
+            self._average = self.weights.numbers.copy(), self.alpha
+        else:
+            numbers, alpha = self._average
+            move_to(numbers, self.weights.numbers, weight)
+            self._average = numbers, (1 - weight) * alpha + weight * self.alpha
+
+    def decay(self, share: float) -> None:
+        """Weights of pairs of words do not decay."""
+
     def start_epoch(self) -> None:
-        """Put the present state aside if it is the best, into the same memory every time."""
+        """Put the average aside if it is the best, into the same memory every time."""
         if self._is_best:
-            copy = np.empty_like(self.weights.numbers) if self._aside is None else self._aside[0]
-            np.copyto(copy, self.weights.numbers)
-            self._aside, self._is_best = (copy, self.alpha), False
+            weights, alpha = self.averaged
+            aside = np.empty_like(weights.numbers) if self._aside is None else self._aside[0]
+            np.copyto(aside, weights.numbers)
+            self._aside, self._is_best = (aside, alpha), False
 
     def go_back(self) -> None:
         """Return to the best state so far, or to the first."""
@@ -229,14 +256,16 @@ class WordPairTrainer(BlockTrainer):
             self.weights, self.alpha = self._first[0](), self._first[1]
 
     def keep_best(self) -> None:
-        """The present state is the best; it is put aside when the next epoch begins, if there is one."""
+        """The present average is the best; it is put aside when the next epoch begins, if there is one."""
         self._is_best = True
 
     def take_best(self) -> None:
-        """Return to the best state, and release the memory of the other."""
-        if not self._is_best:
+        """Return to the best state, and release the memory of the others."""
+        if self._is_best:
+            self.weights, self.alpha = self.averaged
+        else:
             self.go_back()
-        self._aside = None
+        self._aside = self._average = None
 
     def is_sound(self) -> bool:
         """Whether all weights are finite and small; without a copy of them."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,7 +21,7 @@ from tacit.retrieve.factors import ItemFactors, append_rows, make_factors
 from tacit.retrieve.margin.base import SgdRanker
 from tacit.retrieve.margin.tasks import TrainingTask
 from tacit.retrieve.margin.wordpair_sgd import PairSettings, PairWeights, WordPairTrainer
-from tacit.retrieve.training import run_epochs
+from tacit.retrieve.training import Schedule
 
 
 class WordPairRanker(SgdRanker):
@@ -59,10 +58,10 @@ class WordPairRanker(SgdRanker):
     def _training_data(self, queries: Features, items: Features) -> sp.csr_array:
         return sp.csr_array(queries)
 
-    def _train(self, rows: sp.csr_array, task: TrainingTask, n_epochs: int) -> None:
+    def _train(self, rows: sp.csr_array, task: TrainingTask, schedule: Schedule) -> None:
         rng = np.random.default_rng(self.seed)
         self.epochs_ = []
-        _, self.rate_ = self._run(self._first_weights, rows, task, rng, self.rate_, n_epochs)
+        _, self.rate_ = self._run(self._first_weights, rows, task, rng, schedule)
 
     def _run(
         self,
@@ -70,25 +69,23 @@ class WordPairRanker(SgdRanker):
         rows: sp.csr_array,
         task: TrainingTask,
         rng: np.random.Generator,
-        rate: float,
-        n_epochs: int,
+        schedule: Schedule,
     ) -> tuple[PairWeights, float]:
         """Train weights and become the ranker of their best epoch; return them, and the rate if it had to be halved."""
         settings = PairSettings(
-            **self._block_settings(task),
+            **self._block_settings(task, schedule),
             learn_alpha=self.identity == "learned",
             bar_diagonal=self.identity == "barred",
         )
         alpha = 1.0 if self.identity == "learned" else 0.0
         trainer = WordPairTrainer(first, alpha, rows, self.items_, self._queries_are_items, settings, self.threads)
 
-        def measure() -> dict[str, float]:
-            self._keep(trainer.weights, trainer.alpha)
-            return task.measure(self)
+        def measure() -> dict[str, np.ndarray]:
+            self._keep(*trainer.averaged)
+            return task.values(self)
 
-        with trainer.running():
-            epoch, n_before = partial(task.epoch, trainer, rng), len(self.epochs_)
-            history = run_epochs(trainer, epoch, measure, task.target, rate, n_epochs)
+        n_before = len(self.epochs_)
+        history = self._run_epochs(trainer, trainer, task, measure, rng, schedule)
         self.epochs_ += [epoch | {"epoch": n_before + epoch["epoch"]} for epoch in history.epochs]
         self.best_epoch_ = n_before + history.best_epoch
         self._keep(trainer.weights, trainer.alpha)
