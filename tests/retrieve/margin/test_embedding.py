@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from tacit.core import DivergedError, Links, NotFittedError, StoreError, TacitError, UsageError
 from tacit.retrieve.margin import embedding_sgd
-from tacit.retrieve.margin.base import block_for, epochs_for
+from tacit.retrieve.margin.base import block_for, passes_for
 from tacit.retrieve.margin.embedding import EmbeddingRanker
 from tacit.retrieve.margin.tasks import PairTask, TripleTask
 from tacit.search.models import find_class
@@ -110,7 +110,7 @@ def test_two_topics_are_told_apart_from_triples():
     ranker = small("htr-residual", n_epochs=12).fit(queries, items, triples)
     fresh, _, fresh_answer = two_topics(1)
     assert np.take_along_axis(fresh_answer, ranker.rank(fresh, k=8).items, axis=1).all()
-    assert [set(epoch) for epoch in ranker.epochs_] == [{"epoch", "loss", "accuracy"}] * 12
+    assert [set(epoch) for epoch in ranker.epochs_] == [{"epoch", "loss", "rate", "accuracy"}] * 12
     assert ranker.epochs_[ranker.best_epoch_ - 1]["accuracy"] == 1
 
 
@@ -434,12 +434,12 @@ def test_the_tables_are_those_of_the_best_epoch(monkeypatch):
 
     def scripted(self, ranker):
         seen.append((bits_of(ranker), ranker._scores(rows)))
-        return {"MAP": next(values), "rank_loss": 0.5}
+        return {"MAP": np.array([next(values)]), "rank_loss": np.array([0.5])}
 
     def bits_of(ranker):
         return [getattr(ranker, array).tobytes() for array in ARRAYS]
 
-    monkeypatch.setattr(PairTask, "measure", scripted)
+    monkeypatch.setattr(PairTask, "values", scripted)
     for name in ("htr-residual", "ssi-uu-d", "htr"):
         seen.clear()
         values = iter([0.1, 0.9, 0.3, 0.9])
@@ -455,10 +455,10 @@ def test_each_epoch_reports_its_loss_and_measures():
     queries, items, is_answer = two_topics(0)
     ranker = small(n_epochs=8).fit(queries, items, Links(*np.nonzero(is_answer), *is_answer.shape))
     assert [epoch["epoch"] for epoch in ranker.epochs_] == list(range(1, 9))
-    assert all(set(epoch) == {"epoch", "loss", "MAP", "rank_loss"} for epoch in ranker.epochs_)
+    assert all(set(epoch) == {"epoch", "loss", "rate", "MAP", "rank_loss"} for epoch in ranker.epochs_)
     assert ranker.epochs_[-1]["loss"] < 0.5 * ranker.epochs_[0]["loss"]
-    precisions = [epoch["MAP"] for epoch in ranker.epochs_]
-    assert ranker.best_epoch_ == 1 + precisions.index(max(precisions))
+    assert ranker.epochs_[ranker.best_epoch_ - 1]["MAP"] == max(epoch["MAP"] for epoch in ranker.epochs_)
+    assert [epoch["rate"] for epoch in ranker.epochs_] == pytest.approx([0.3 * (8 - n) / 8 for n in range(8)])
 
 
 def test_the_choice_follows_the_validation_pairs_that_are_given():
@@ -487,10 +487,11 @@ def test_tuning_takes_the_best_of_the_grid_in_short_runs(factors, rate, margin, 
         return epoch(self, trainer, rng, rates)
 
     def nearness(self, ranker):
-        return {"MAP": -abs(ranker.rate_ - wanted[0]) - abs(ranker.margin_ - wanted[1]), "rank_loss": 0.5}
+        gap = abs(ranker.rate_ - wanted[0]) + abs(ranker.margin_ - wanted[1])
+        return {"MAP": np.array([-gap]), "rank_loss": np.array([0.5])}
 
     monkeypatch.setattr(PairTask, "epoch", counted)
-    monkeypatch.setattr(PairTask, "measure", nearness)
+    monkeypatch.setattr(PairTask, "values", nearness)
     ranker = small(tune=True, rate=rate, margin=margin, n_epochs=9).fit(rows, rows, random_links(1))
     assert (ranker.rate_, ranker.margin_) == wanted
     assert len(n_epochs) == 5 * 3 + 9
@@ -504,7 +505,7 @@ def test_tuning_passes_over_rates_that_diverge(monkeypatch):
 
 def test_small_sets_are_visited_more_often_in_smaller_blocks():
     assert [block_for(n) for n in (1, 100, 320, 10**6)] == [4, 4, 10, 64]
-    assert [epochs_for(n) for n in (1, 100, 10**6)] == [600, 24, 8]
+    assert [passes_for(n) for n in (1, 100, 10**6)] == [75, 3, 1]
     assert TripleTask.target == "accuracy"
 
 

@@ -6,8 +6,8 @@ import scipy.sparse as sp
 
 from tacit.core import DivergedError, Links, TacitError
 from tacit.retrieve import METHODS, ClLsiRanker, EmbeddingRanker, FullPairRanker
-from tacit.retrieve.margin.base import MarginRanker, block_for, choose_rate_and_margin, epochs_for
-from tacit.retrieve.training import run_epochs
+from tacit.retrieve.margin.base import MarginRanker, block_for, choose_rate_and_margin, passes_for
+from tacit.retrieve.training import EpochChoice, Schedule, run_epochs
 
 
 class Script:
@@ -39,7 +39,7 @@ class Script:
 
 def run(values, rate=0.8):
     script = Script(values)
-    history = run_epochs(script, script.epoch, lambda: {"MAP": script.state}, "MAP", rate, len(values))
+    history = run_epochs(script, script.epoch, lambda: {"MAP": script.state}, "MAP", Schedule(rate, len(values)))
     return script, history
 
 
@@ -47,7 +47,7 @@ def test_ends_in_the_best_epoch_with_a_rate_that_falls_to_zero():
     script, history = run([0.1, 0.4, 0.4, 0.3])
     assert (script.state, history.best_epoch, history.rate) == (0.4, 2, 0.8)  # of equal ones the first
     assert np.allclose(script.rates, [(0.8, 0.6), (0.6, 0.4), (0.4, 0.2), (0.2, 0)])
-    assert history.epochs[3] == {"epoch": 4, "loss": 0.5, "MAP": 0.3}
+    assert history.epochs[3] == {"epoch": 4, "loss": 0.5, "rate": pytest.approx(0.2), "MAP": 0.3}
 
 
 def test_the_first_divergence_is_undone_and_halves_the_rate():
@@ -77,9 +77,80 @@ def test_a_setting_that_diverges_is_never_chosen():
     assert choose_rate_and_margin(value, (2.0, 0.5), (0.1, 0.2), 0.2) == (0.5, 0.1)
 
 
-def test_small_training_sets_have_small_blocks_and_many_epochs():
+def test_small_training_sets_have_small_blocks_and_are_visited_often_in_an_epoch():
     assert (block_for(10), block_for(640), block_for(10**6)) == (4, 20, 64)
-    assert (epochs_for(10), epochs_for(10**6)) == (200, 8)
+    assert (passes_for(10), passes_for(640), passes_for(10**6)) == (25, 3, 1)  # of 3, 32 and many blocks
+
+
+def test_without_a_number_of_epochs_the_rate_is_constant_and_training_ends_after_patience():
+    script = Script([0.1, 0.3, 0.5, 0.5, 0.4, 0.5, 0.9, 0.9])
+    schedule = Schedule(0.8, max_epochs=8, patience=3)
+    history = run_epochs(script, script.epoch, lambda: {"MAP": script.state}, "MAP", schedule)
+    assert [epoch["MAP"] for epoch in history.epochs] == [0.1, 0.3, 0.5, 0.5, 0.4, 0.5]  # 3 epochs after the last rise
+    assert script.rates == [(0.8, 0.8)] * 6
+    assert (script.state, history.best_epoch) == (0.5, 3)
+
+
+def test_max_epochs_bounds_a_training_that_keeps_rising():
+    script = Script([0.1, 0.2, 0.3, 0.4])
+    history = run_epochs(script, script.epoch, lambda: {"MAP": script.state}, "MAP", Schedule(0.8, None, 3, 2))
+    assert (script.state, history.best_epoch, len(history.epochs)) == (0.3, 3, 3)
+
+
+def test_a_divergence_halves_the_constant_rate():
+    script = Script([0.1, np.nan, 0.2, 0.15, 0.1])
+    history = run_epochs(script, script.epoch, lambda: {"MAP": script.state}, "MAP", Schedule(0.8, None, 5, 2))
+    assert script.rates == [(0.8, 0.8)] * 2 + [(0.4, 0.4)] * 3
+    assert [epoch["rate"] for epoch in history.epochs] == [0.8, 0.4, 0.4, 0.4]
+    assert history.best_epoch == 3
+
+
+# Average precision of four queries in each epoch, rank loss, and which epoch is kept after it. Epoch 3 is higher than
+# epoch 2 by .0200 with a standard error of .0204: no significant rise. Epoch 5 rises on every query.
+CURVE = [
+    ([0.1, 0.2, 0.3, 0.4], 0.5, 1),
+    ([0.2, 0.3, 0.4, 0.5], 0.4, 2),
+    ([0.2, 0.31, 0.39, 0.58], 0.6, 2),  # a little better, not significantly, and more rank loss
+    ([0.2, 0.31, 0.4, 0.55], 0.3, 4),  # near the best and less rank loss
+    ([0.3, 0.4, 0.5, 0.68], 0.9, 5),  # a significant rise, whatever the rank loss
+    ([0.2, 0.3, 0.4, 0.58], 0.1, 5),  # little rank loss but significantly worse
+]
+
+
+def test_the_kept_epoch_has_the_least_rank_loss_among_those_within_one_standard_error_of_the_best():
+    choice, kept, rises = EpochChoice("MAP"), [], []
+    for number, (found, loss, _) in enumerate(CURVE, 1):
+        replaced = choice.add(number, {"MAP": np.array(found), "rank_loss": np.full(4, loss)})
+        assert replaced == (choice.kept == number)
+        kept.append(choice.kept)
+        rises.append(choice.last_rise)
+    assert kept == [row[2] for row in CURVE]
+    assert rises == [1, 2, 2, 2, 5, 5]
+
+
+def test_the_choice_is_that_of_a_table_of_all_epochs_where_one_epoch_is_best_throughout():
+    rng = np.random.default_rng(3)
+    best = rng.random(200)
+    table = [(best, 0.5)] + [(best - rng.normal(drop, 0.1, 200), loss) for drop, loss in
+                             ((0.002, 0.4), (0.05, 0.1), (0.004, 0.3), (0.001, 0.45), (0.03, 0.2))]  # fmt: skip
+    near = [
+        number
+        for number, (found, _) in enumerate(table, 1)
+        if (best - found).mean() <= (best - found).std(ddof=1) / np.sqrt(200)
+    ]
+    assert max(found.mean() for found, _ in table) == best.mean()
+    assert 1 < len(near) < 6
+    choice = EpochChoice("MAP")
+    for number, (found, loss) in enumerate(table, 1):
+        choice.add(number, {"MAP": found, "rank_loss": np.full(200, loss)})
+    assert choice.kept == min(near, key=lambda number: table[number - 1][1])
+
+
+def test_without_rank_loss_the_best_epoch_is_kept():
+    choice = EpochChoice("accuracy")
+    for number, found in enumerate(([0.0, 1, 1, 0], [1.0, 1, 1, 0], [1.0, 1, 0, 1], [0.0, 1, 1, 1], [1.0, 1, 0, 0]), 1):
+        choice.add(number, {"accuracy": np.array(found)})
+    assert choice.kept == 2  # the first of the highest
 
 
 def chain(n=90, n_words=30):

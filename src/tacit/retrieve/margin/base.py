@@ -177,7 +177,7 @@ class SgdRanker(MarginRanker):
         """The best rate at the given margin, then the best margin at that rate: five short trainings."""
 
         def value(rate: float, margin: float) -> float:
-            self.margin_ = margin
+            self.rate_, self.margin_ = rate, margin
             self._train(data, task, Schedule(rate, n_epochs))
             return max(epoch[task.target] for epoch in self.epochs_)
 

@@ -109,10 +109,6 @@ class AlternatingTasks:
         """Of the first task."""
         return self.task.values(ranker)
 
-    def measure(self, ranker: CollectionRanker) -> dict[str, float]:
-        """Measures of the first task."""
-        return self.task.measure(ranker)
-
 
 def filled_rows(pairs: sp.csr_array) -> np.ndarray:
     """Rows with at least one entry."""

@@ -37,10 +37,6 @@ class TrainingTask(Protocol):
         """Measures on the validation part, one value for each of its queries or triples."""
         ...
 
-    def measure(self, ranker: CollectionRanker) -> dict[str, float]:
-        """Their means."""
-        ...
-
 
 @dataclass(frozen=True)
 class PairTask:
@@ -63,10 +59,6 @@ class PairTask:
         """Average precision and rank loss of each validation query, all candidates ranked."""
         found = measure(ranker._scores, self.held)
         return {"MAP": found["AP"], "rank_loss": found["rank_loss"]}
-
-    def measure(self, ranker: CollectionRanker) -> dict[str, float]:
-        """MAP and rank loss over validation queries."""
-        return _means(self.values(ranker))
 
 
 @dataclass(frozen=True)
@@ -96,14 +88,6 @@ class TripleTask:
             gap = np.take_along_axis(scores, part[:, 1:2], 1) - np.take_along_axis(scores, part[:, 2:3], 1)
             right.append((gap[:, 0] > 0) + 0.5 * (gap[:, 0] == 0))
         return {"accuracy": np.concatenate(right)}
-
-    def measure(self, ranker: CollectionRanker) -> dict[str, float]:
-        """Share of validation triples in the right order."""
-        return _means(self.values(ranker))
-
-
-def _means(values: dict[str, np.ndarray]) -> dict[str, float]:
-    return {name: float(found.mean()) for name, found in values.items()}
 
 
 def make_task(
