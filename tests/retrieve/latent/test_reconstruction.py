@@ -47,7 +47,7 @@ def test_finds_documents_of_the_topic_that_share_no_word(fitted, rows):
 
 def test_losses_fall_and_epochs_are_told(fitted):
     first, last = fitted.epochs_[0], fitted.epochs_[-1]
-    assert set(first) == {"epoch", "loss", "reconstruction", "margin", "found"}
+    assert set(first) == {"epoch", "loss", "rate", "reconstruction", "margin", "found"}
     assert last["margin"] < first["margin"]
     assert last["found"] > 0.05  # chance among 115; a topic is all that halves have in common
     assert fitted.best_epoch_ == 1 + int(np.argmax([epoch["found"] for epoch in fitted.epochs_]))
