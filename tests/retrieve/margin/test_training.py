@@ -183,6 +183,18 @@ def test_every_trained_method_has_the_same_training_parameters(name):
     if METHODS[name].estimator is ClLsiRanker:
         return
     assert issubclass(METHODS[name].estimator, MarginRanker)
-    given = {"n_epochs": 3, "tune": True, "n_drawn": 7, "n_hardest": 2, "max_positives": 4, "seed": 5, "threads": 1}
+    given = {
+        "n_epochs": 3,
+        "max_epochs": 9,
+        "patience": 2,
+        "average": 0.5,
+        "dropout": 0.1,
+        "tune": True,
+        "n_drawn": 7,
+        "n_hardest": 2,
+        "max_positives": 4,
+        "seed": 5,
+        "threads": 1,
+    }
     given |= {"rate": 0.3, "margin": 0.6}
     assert METHODS[name].make(**given).get_params().items() >= given.items()
