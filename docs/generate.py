@@ -1,7 +1,7 @@
-"""Rewrite what the docs quote from the program itself: `make docs`.
+"""Write the parts of the docs that the program prints: `make docs`.
 
-docs/command-line.md is the help texts; the README's transcript is what `tacit demo` prints.
-`--print` shows the page of the command line instead of writing anything.
+docs/command-line.md has the help texts; the README has the start of the output of `tacit demo`.
+`--print` prints the page of the command line and writes nothing.
 """
 
 import os
@@ -38,10 +38,16 @@ def with_commands(parser: ArgumentParser) -> Iterator[ArgumentParser]:
 
 
 def with_transcript(readme: str) -> str:
-    """The README with a fresh transcript of the demo between its marks."""
+    """The README with a new transcript of the demo between its marks."""
     done = subprocess.run([sys.executable, "-m", "tacit", "demo"], capture_output=True, text=True, check=True)
-    block = f"<!-- demo -->\n```text\n$ tacit demo\n{done.stdout.rstrip()}\n```\n<!-- /demo -->"
+    block = f"<!-- demo -->\n```text\n$ tacit demo\n{shorten(done.stdout)}\n```\n<!-- /demo -->"
     return re.sub(r"<!-- demo -->.*<!-- /demo -->", lambda _: block, readme, flags=re.DOTALL)
+
+
+def shorten(transcript: str) -> str:
+    """The table, and the answers to the first question."""
+    first, *others = re.split(r"\n\n(?=  \S)", transcript)
+    return f"{first}\n\n{others[0]}\n  ..."
 
 
 if __name__ == "__main__":

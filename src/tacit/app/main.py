@@ -15,6 +15,7 @@ from typing import NoReturn
 
 from tacit import __version__
 from tacit.app import (
+    add,
     advise,
     demo,
     evaluate,
@@ -25,6 +26,7 @@ from tacit.app import (
     learning_curve,
     methods,
     rank,
+    remove,
     reproduce,
     search,
     split,
@@ -34,6 +36,8 @@ COMMANDS = {
     "demo": demo,
     "fit": fit,
     "search": search,
+    "add": add,
+    "remove": remove,
     "advise": advise,
     "features": features,
     "rank": rank,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,6 +17,8 @@ from tacit.search.answers import Hit, Reason, make_hits
 from tacit.search.training import choose_training
 
 MAX_QUERY_CHARACTERS = 1_000_000  # a whole page is a valid query; a file of a gigabyte is a mistake
+
+AnyEstimator = TypeVar("AnyEstimator", bound=Estimator)
 
 
 class Searcher(Estimator):
@@ -55,6 +58,8 @@ class Searcher(Estimator):
     >>> searcher = Searcher("tfidf").fit(docs)
     >>> [hit.id for hit in searcher.search("who can bark?")]
     ['b']
+    >>> searcher.add(Collection(["c"], [""], ["a zebra"])).search("zebra")[0].id
+    'c'
 
     Queries in another language:
 
@@ -195,6 +200,39 @@ class Searcher(Estimator):
         self.documents_, self.vectorizer_ = documents, vectorizer
         self.query_vectorizer_, self.ranker_ = query_vectorizer, ranker
 
+    def add(self, documents: Collection) -> Self:
+        """Add documents without training.
+
+        Words that no document had become searchable, except by the methods that count 2-grams. Weights of known words
+        stay as they are until the next `fit`. On an error nothing is changed.
+        """
+        self._check_fitted()
+        twice = next((doc_id for doc_id in documents.ids if doc_id in self.documents_.row_of), None)
+        if twice is not None:
+            raise TacitError(f"the model has a document with the id {twice!r} already, want new ids")
+        if not len(documents):
+            raise TacitError("there are no documents to add")
+        ranker, vectorizer = _copy(self.ranker_), _copy(self.vectorizer_)
+        ranker.check_new_items()
+        if vectorizer.can_add_words:
+            vectorizer.add_words(documents.full_texts())
+        ranker.add_items(_rows(ranker, vectorizer, documents.full_texts()))
+        self._keep(_join(self.documents_, documents), vectorizer, self.query_vectorizer_, ranker)
+        return self
+
+    def remove(self, ids: Iterable[str]) -> Self:
+        """Remove documents by id. On an error nothing is changed."""
+        self._check_fitted()
+        rows = np.unique([self._row(doc_id) for doc_id in ([ids] if isinstance(ids, str) else ids)]).astype(np.int64)
+        if not len(rows):
+            raise TacitError("no id is given, want those of the documents to remove")
+        if len(rows) == len(self.documents_):
+            raise TacitError(f"all {len(rows)} documents would be removed, want at least one that stays")
+        ranker = _copy(self.ranker_).remove_items(rows)
+        kept = self.documents_.take(np.setdiff1d(np.arange(len(self.documents_)), rows))
+        self._keep(kept, self.vectorizer_, self.query_vectorizer_, ranker)
+        return self
+
     def search(self, query: str, k: int = 10) -> list[Hit]:
         """The best k documents for a query, best first; documents of score 0 are left out."""
         self._check_query(query, k)
@@ -311,6 +349,22 @@ def _rows(ranker: CollectionRanker, vectorizer: TextVectorizer, texts: Iterable[
 
 def _word(vocabulary: Sequence[str], column: int) -> str:
     return vocabulary[column] if column >= 0 else ""
+
+
+def _copy(estimator: AnyEstimator) -> AnyEstimator:
+    """A copy that can change while the original stays; arrays, which are never changed in place, are shared."""
+    made = copy.copy(estimator)
+    for name, value in list(vars(made).items()):
+        if isinstance(value, Estimator):
+            setattr(made, name, _copy(value))
+        elif isinstance(value, list):
+            setattr(made, name, [_copy(inner) if isinstance(inner, Estimator) else inner for inner in value])
+    return made
+
+
+def _join(first: Collection, second: Collection) -> Collection:
+    ids, titles, texts = ([*getattr(first, name), *getattr(second, name)] for name in ("ids", "titles", "texts"))
+    return Collection(ids, titles, texts, name=first.name)
 
 
 def _same_ids(queries: Collection, documents: Collection) -> sp.csr_array:

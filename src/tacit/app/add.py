@@ -1,0 +1,36 @@
+"""`tacit add`: add documents to a model without training
+
+Words that no document had become searchable; weights of known words stay until the model is fitted again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TextIO
+
+EXAMPLES = "example:\n  tacit add my.model new.jsonl"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of `tacit add`."""
+    parser.add_argument("model", metavar="MODEL", help="folder of the model; replaced when all documents are added")
+    parser.add_argument("documents", metavar="DOCS", help="collection in a form that `tacit fit` reads")
+
+
+def run(args: argparse.Namespace, out: TextIO) -> int:
+    """Load, add, save."""
+    from tacit.data import read_collection
+    from tacit.search import Searcher
+    from tacit.store import check_destination
+
+    check_destination(args.model)
+    searcher = Searcher.load(args.model)
+    searcher.ranker_.check_new_items()
+    documents = read_collection(args.documents)
+    searcher.add(documents).save(args.model)
+    sys.stderr.write(
+        f"{len(documents):,} documents added, {len(searcher.documents_):,} in {args.model} "
+        f"({searcher.ranker_.n_added_:,} added since it was fitted)\n"
+    )
+    return 0

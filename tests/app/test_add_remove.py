@@ -1,0 +1,64 @@
+"""`tacit add` and `tacit remove`: the model changes as a whole or not at all."""
+
+import json
+
+import pytest
+
+from tacit.search import Searcher
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch, tacit):
+    monkeypatch.chdir(tmp_path)
+    write("docs.jsonl", a="red cat", b="blue dog", c="red dog")
+    write("new.jsonl", d="a red zebra", e="green zebra")
+    tacit("fit", "docs.jsonl", "-o", "model")
+    return tmp_path
+
+
+def write(name, **texts):
+    with open(name, "w") as file:
+        file.writelines(json.dumps({"id": key, "text": text}) + "\n" for key, text in texts.items())
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in (folder / "model").iterdir()}
+
+
+def test_documents_are_added_and_removed(folder, tacit):
+    code, out, err = tacit("add", "model", "new.jsonl")
+    assert (code, out) == (0, "")
+    assert err == "2 documents added, 5 in model (2 added since it was fitted)\n"
+    found = json.loads(tacit("search", "model", "zebra", "--json")[1])["hits"]
+    assert {hit["id"] for hit in found} == {"d", "e"}
+    code, _, err = tacit("remove", "model", "d", "a")
+    assert (code, err) == (0, "2 documents removed, 3 in model\n")
+    assert list(Searcher.load("model").documents_.ids) == ["b", "c", "e"]
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (("add", "model", "docs.jsonl"), "id 'a' already"),
+        (("add", "model", "absent.jsonl"), "absent.jsonl"),
+        (("add", "absent", "new.jsonl"), "absent"),
+        (("remove", "model", "a", "gone"), "'gone'"),
+        (("remove", "model", "a", "b", "c"), "at least one that stays"),
+        (("add", "ranker", "new.jsonl"), "want a Searcher"),
+    ],
+)
+def test_a_mistake_is_one_line_and_the_model_stays(folder, tacit, words, problem):
+    (folder / "lists.txt").write_text("1 qid:1 1:3\n0 qid:1 1:1\n")
+    tacit("rank", "lists.txt", "lists.txt", "--save", "ranker", "-o", "my.run")
+    before = contents(folder)
+    code, out, err = tacit(*words)
+    assert (code, out, err.count("\n")) == (1, "", 1)
+    assert problem in err
+    assert contents(folder) == before
+
+
+def test_a_save_that_fails_leaves_the_old_model(folder, tacit, monkeypatch):
+    before = contents(folder)
+    monkeypatch.setattr("tacit.store.save._commit", lambda folder: (_ for _ in ()).throw(OSError(28, "No space left")))
+    assert tacit("add", "model", "new.jsonl")[0] == 1
+    assert contents(folder) == before
