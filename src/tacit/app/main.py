@@ -14,23 +14,10 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from tacit import __version__
-from tacit.app import (
-    add,
-    advise,
-    demo,
-    evaluate,
-    export,
-    features,
-    fit,
-    judgments,
-    learning_curve,
-    methods,
-    rank,
-    remove,
-    reproduce,
-    search,
-    split,
-)
+from tacit.app import demo, export, methods, reproduce
+from tacit.app.collections import add, features, fit, remove, search
+from tacit.app.evaluation import advise, evaluate, judgments, split
+from tacit.app.lists import learning_curve, rank
 
 COMMANDS = {
     "demo": demo,

@@ -12,7 +12,7 @@ import json
 import math
 from typing import TYPE_CHECKING, Any, TextIO
 
-from tacit.app.estimates import show_estimates
+from tacit.app.evaluation.estimates import show_estimates
 from tacit.app.options import add_json, add_judges, add_seed
 from tacit.app.tables import print_table
 

@@ -1,0 +1,1 @@
+"""Commands about searchable models of collections: fit, search, add, remove, features."""

@@ -1,0 +1,1 @@
+"""Commands about judgments and measures: evaluate, advise, split, judgments."""

@@ -1,0 +1,1 @@
+"""Commands about feature lists: rank, learning-curve."""
