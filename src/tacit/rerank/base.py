@@ -29,6 +29,9 @@ from tacit.rerank.input_checks import (
 )
 from tacit.rerank.rows import Rows, group_rows
 
+# What every ranker stores, beside the attributes that its class names.
+COMMON_ATTRIBUTES = {"several_lists_": "?", "feature_names_in_": "?strings"}
+
 
 class ListNotFittedError(NotFittedError, SklearnNotFittedError):
     """Raised before `fit`; an error of both families, so that scikit-learn's tools know it too."""
@@ -68,7 +71,7 @@ class ListRanker(Estimator, BaseEstimator, ABC):
             own = {parameter.name for parameter in parameters}
             passed_on = [p.replace(kind=Parameter.KEYWORD_ONLY) for p in cls._parameters() if p.name not in own]
             cls.__init__.__signature__ = Signature([*parameters[:-1], *passed_on])  # type: ignore[attr-defined]
-        cls._fitted = dict(cls._fitted) | {"several_lists_": "?", "feature_names_in_": "?strings"}
+        cls._fitted = dict(cls._fitted) | COMMON_ATTRIBUTES
 
     def fit(
         self,
@@ -175,10 +178,11 @@ class ListRanker(Estimator, BaseEstimator, ABC):
         return self._scores_by_list
 
     def _check_fitted(self) -> None:
-        try:
-            super()._check_fitted()
-        except NotFittedError as error:
-            raise ListNotFittedError(str(error)) from None
+        # `fit` sets the attributes of every ranker first, so one of its own has to be there too.
+        own = self._fitted.keys() - COMMON_ATTRIBUTES.keys()
+        needed = [name for name in own if not self._fitted[name].startswith("?")]
+        if not all(hasattr(self, name) for name in needed) or not any(hasattr(self, name) for name in own):
+            raise ListNotFittedError(f"{type(self).__name__} is not fitted yet: call fit first")
 
     def _check_finite(self) -> None:
         for name in self._fitted:
