@@ -43,10 +43,11 @@ def test_all_methods_are_listed_by_family(tacit):
 
 
 @pytest.mark.parametrize("name", [*retrieve.METHODS, *rerank.METHODS])
-def test_every_parameter_is_listed(tacit, name):
+def test_every_parameter_is_listed_with_its_meaning(tacit, name):
     found = json.loads(tacit("methods", name, "--json")[1])
     table = TABLES[found["kind"]]
     assert [p["name"] for p in found["parameters"]] == [p.name for p in table[name].parameters()]
+    assert [p["name"] for p in found["parameters"] if not p["meaning"]] == []
     assert tacit("methods", name)[0] == 0
 
 
