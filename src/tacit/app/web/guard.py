@@ -1,0 +1,216 @@
+"""What every request has to pass before a route sees it, and what every answer carries.
+
+Checked are the Host (a page of another site must not reach a local service by a name of its own), the Origin of
+requests that change something, the token where one is set, and the size and duration of the body. Only so many requests
+are worked on at once, and only so many wait: what comes on top gets 503 and can be sent again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import json
+from collections.abc import Collection
+from dataclasses import dataclass
+from http.cookies import SimpleCookie
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+Scope = dict[str, Any]
+
+COOKIE = "tacit_token"
+HEADERS = {
+    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",
+}
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Bounds of a request.
+
+    Parameters
+    ----------
+    body_bytes : int, default=1 MiB
+        Largest body.
+    upload_bytes : int, default=64 MiB
+        Largest body of a request that brings documents.
+    body_seconds : float, default=20
+        Time in which a body must arrive.
+    answer_seconds : float, default=60
+        Time in which an answer must begin.
+    at_once : int, default=32
+        Requests worked on at once.
+    waiting : int, default=512
+        Requests that may wait for their turn.
+    """
+
+    body_bytes: int = 1 << 20
+    upload_bytes: int = 64 << 20
+    body_seconds: float = 20.0
+    answer_seconds: float = 60.0
+    at_once: int = 32
+    waiting: int = 512
+
+
+class Guard:
+    """ASGI middleware with the checks above.
+
+    Parameters
+    ----------
+    app : ASGI application
+        What answers.
+    hosts : collection of str
+        Permitted values of the Host header, such as `localhost:8000`.
+    token : str or None, default=None
+        What requests must carry (`Authorization: Bearer …`, or the cookie that `/?token=…` sets).
+    limits : Limits
+        Bounds of a request.
+    """
+
+    def __init__(self, app: Any, hosts: Collection[str], token: str | None = None, limits: Limits | None = None) -> None:
+        self.app, self.hosts, self.token = app, {host.lower() for host in hosts}, token
+        self.limits = limits or Limits()
+        self._turn = asyncio.Semaphore(self.limits.at_once)
+        self._n_waiting = 0
+
+    async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
+        problem = self._problem(scope, headers)
+        if problem is not None:
+            await refuse(send, *problem)
+            return
+        if self.token is not None and scope["path"] == "/" and _query(scope).get("token"):
+            await self._set_cookie(scope, send)
+            return
+        if self._n_waiting >= self.limits.waiting:
+            await refuse(send, 503, "too many requests are waiting; send this one again later")
+            return
+        await self._take_turn(scope, receive, send, headers)
+
+    def _problem(self, scope: Scope, headers: dict[str, str]) -> tuple[int, str] | None:
+        """Status and reason of a request that is refused at once."""
+        host = headers.get("host", "").lower()
+        if host not in self.hosts:
+            return 421, f"host is {host!r}, want one that is served here; see --allowed-host"
+        origin = headers.get("origin")
+        if scope["method"] not in ("GET", "HEAD") and origin is not None and urlsplit(origin).netloc.lower() != host:
+            return 403, f"origin is {origin!r}, want a page of this service"
+        if self.token is not None and scope["path"] != "/health" and not self._has_token(scope, headers):
+            return 401, "the token is missing or wrong; open /?token=… or send Authorization: Bearer …"
+        length = headers.get("content-length", "0")
+        if not length.isdecimal() or int(length) > self._largest(scope):
+            return 413, f"the body has {length[:20]} bytes, want at most {self._largest(scope)}"
+        return None
+
+    def _has_token(self, scope: Scope, headers: dict[str, str]) -> bool:
+        cookie = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
+        offered = [headers.get("authorization", "").removeprefix("Bearer "), cookie.value if cookie else ""]
+        if scope["path"] == "/":
+            offered.append(_query(scope).get("token", ""))
+        wanted = str(self.token).encode()
+        return any(hmac.compare_digest(value.encode(), wanted) for value in offered)
+
+    async def _set_cookie(self, scope: Scope, send: Any) -> None:
+        """Keep the token in a cookie, and take it out of the address."""
+        cookie = f"{COOKIE}={self.token}; HttpOnly; SameSite=Strict; Path=/"
+        await send_answer(send, 303, b"", {"location": "/", "set-cookie": cookie})
+
+    def _largest(self, scope: Scope) -> int:
+        brings_documents = scope["path"] in ("/documents", "/queries", "/rank")
+        return self.limits.upload_bytes if brings_documents else self.limits.body_bytes
+
+    async def _take_turn(self, scope: Scope, receive: Any, send: Any, headers: dict[str, str]) -> None:
+        if headers.get("accept", "").startswith("text/event-stream"):  # lasts as long as a training
+            await self.app(scope, receive, _with_headers(send))
+            return
+        try:
+            body = await asyncio.wait_for(self._read(receive, self._largest(scope)), self.limits.body_seconds)
+        except TimeoutError:
+            await refuse(send, 408, f"the body did not arrive within {self.limits.body_seconds:g} seconds")
+            return
+        if body is None:
+            await refuse(send, 413, f"the body is too long, want at most {self._largest(scope)} bytes")
+            return
+        self._n_waiting += 1
+        try:
+            await self._turn.acquire()
+        finally:
+            self._n_waiting -= 1
+        try:
+            await asyncio.wait_for(
+                self.app(scope, _replay(body), _with_headers(send)), self.limits.answer_seconds
+            )
+        except TimeoutError:
+            await refuse(send, 503, f"no answer within {self.limits.answer_seconds:g} seconds")
+        finally:
+            self._turn.release()
+
+    async def _read(self, receive: Any, largest: int) -> bytes | None:
+        """The whole body; None if it is longer than permitted."""
+        chunks, size = [], 0
+        while True:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                return b""
+            chunks.append(message.get("body", b""))
+            size += len(chunks[-1])
+            if size > largest:
+                return None
+            if not message.get("more_body"):
+                return b"".join(chunks)
+
+
+def _replay(body: bytes) -> Any:
+    """A `receive` that gives the body that was read, then waits: the client is still there."""
+    sent = False
+
+    async def receive() -> dict[str, Any]:
+        nonlocal sent
+        if not sent:
+            sent = True
+            return {"type": "http.request", "body": body, "more_body": False}
+        await asyncio.Event().wait()
+        raise AssertionError("nothing sets the event")
+
+    return receive
+
+
+def _with_headers(send: Any) -> Any:
+    """A `send` that adds the headers of every answer."""
+
+    async def send_with_headers(message: dict[str, Any]) -> None:
+        if message["type"] == "http.response.start":
+            known = {name.lower() for name, _ in message["headers"]}
+            more = [(n.encode(), v.encode()) for n, v in HEADERS.items() if n.encode() not in known]
+            message = message | {"headers": [*message["headers"], *more]}
+        await send(message)
+
+    return send_with_headers
+
+
+async def refuse(send: Any, status: int, problem: str) -> None:
+    """Answer with a status and one line that says what is wrong."""
+    body = json.dumps({"error": problem}).encode()
+    await send_answer(send, status, body, {"content-type": "application/json"})
+
+
+async def send_answer(send: Any, status: int, body: bytes, headers: dict[str, str]) -> None:
+    """One whole answer."""
+    table = HEADERS | headers | {"content-length": str(len(body))}
+    encoded = [(name.encode(), value.encode("latin-1", "replace")) for name, value in table.items()]
+    await send({"type": "http.response.start", "status": status, "headers": encoded})
+    await send({"type": "http.response.body", "body": body})
+
+
+def _query(scope: Scope) -> dict[str, str]:
+    found = parse_qs(scope.get("query_string", b"").decode("latin-1"))
+    return {name: values[0] for name, values in found.items()}

@@ -1,0 +1,30 @@
+"""New documents, removed documents."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.responses import JSONResponse
+
+from tacit.app.web.bodies import DocumentBody
+from tacit.app.web.counters import Counters
+from tacit.app.web.workspace import Workspace
+from tacit.core import Collection
+
+def add(app: FastAPI, workspace: Workspace, counters: Counters) -> None:
+    """Add the routes."""
+
+    @app.post("/documents", summary="Add documents; they can be found at once")
+    @counters.count("/documents")
+    def add(body: DocumentBody | list[DocumentBody]) -> Any:
+        new = body if isinstance(body, list) else [body]
+        columns = [[getattr(document, name) for document in new] for name in ("id", "title", "text")]
+        return {"added": len(new), "documents": workspace.add(Collection(*columns))}
+
+    @app.delete("/documents/{document:path}", summary="Remove a document")
+    @counters.count("/documents")
+    def remove(document: str) -> Any:
+        if document not in workspace.active.searcher.documents_.row_of:
+            return JSONResponse({"error": f"no document has the id {document!r}"}, 404)
+        return {"removed": document, "documents": workspace.remove(document)}

@@ -1,0 +1,76 @@
+"""Search, explanations, feedback, single documents."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from fastapi import FastAPI, Query
+from fastapi.responses import JSONResponse
+
+from tacit.app.web.bodies import FeedbackBody
+from tacit.app.web.counters import Counters
+from tacit.app.web.workspace import Workspace
+from tacit.search import Hit
+
+MAX_ANSWERS = 1_000
+N_REASONS = 200
+
+Text = Annotated[str, Query(min_length=1, max_length=20_000)]
+Id = Annotated[str, Query(min_length=1, max_length=1_000)]
+VersionName = Annotated[str | None, Query(max_length=20)]
+
+def add(app: FastAPI, workspace: Workspace, counters: Counters) -> None:
+    """Add the routes."""
+
+    @app.get("/search", summary="The best documents for a query")
+    @counters.count("/search")
+    def search(q: Text, k: Annotated[int, Query(ge=1, le=MAX_ANSWERS)] = 10, model: VersionName = None) -> Any:
+        version = workspace.find(model)
+        return _answers(version.name, q, version.searcher.search(q, k))
+
+    @app.get("/explain", summary="Why a document has its score, or stands above another")
+    @counters.count("/explain")
+    def explain(q: Text, id: Id, other: Id | None = None, model: VersionName = None) -> Any:  # noqa: A002
+        version = workspace.find(model)
+        reasons = version.searcher.explain(q, id, other)
+        return {
+            "model": version.name,
+            "query": q,
+            "id": id,
+            "other": other,
+            "total": float(sum(reason.value for reason in reasons)),
+            "terms": [reason._asdict() for reason in reasons[:N_REASONS]],
+        }
+
+    @app.post("/feedback", summary="Rank the answers of a query again by liked and disliked ones")
+    @counters.count("/feedback")
+    def feedback(body: FeedbackBody) -> Any:
+        version = workspace.active
+        hits = version.searcher.feedback(body.query, body.liked, body.disliked, body.k)
+        return _answers(version.name, body.query, hits)
+
+    @app.get("/documents/{document:path}", summary="One document")
+    @counters.count("/documents")
+    def document(document: str) -> Any:
+        documents = workspace.active.searcher.documents_
+        row = documents.row_of.get(document)
+        if row is None:
+            return JSONResponse({"error": f"no document has the id {document!r}"}, 404)
+        found = documents[row]
+        return {"id": found.id, "title": found.title, "text": found.text}
+
+
+def _answers(version: str, query: str, hits: Sequence[Hit]) -> dict[str, Any]:
+    return {"model": version, "query": query, "hits": [_hit(hit) for hit in hits]}
+
+
+def _hit(hit: Hit) -> dict[str, Any]:
+    return {
+        "rank": hit.rank,
+        "id": hit.id,
+        "score": hit.score,
+        "title": hit.title,
+        "snippet": hit.snippet.text,
+        "matches": [list(span) for span in hit.snippet.matches],
+    }

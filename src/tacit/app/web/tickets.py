@@ -1,0 +1,96 @@
+"""Tickets: what was offered to be judged, signed, so that a judgment can say how likely it was to be shown.
+
+A ticket carries query, document, rank, model version, probability and how it is displayed. It is signed with a key that
+lies beside the judgments, so a ticket outlives a restart and cannot be made up.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+import os
+import secrets
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from tacit.core import TacitError
+
+KEY_BYTES = 32
+
+
+@dataclass(frozen=True)
+class Ticket:
+    """One offered pair."""
+
+    query: str
+    document: str
+    rank: int | None
+    model: str
+    probability: float | None
+    display: str
+
+
+class Tickets:
+    """Signs tickets, and reads those that it signed.
+
+    >>> tickets = Tickets(b"k" * 32)
+    >>> text = tickets.sign(Ticket("q1", "d7", 3, "m1", 0.25, "shuffled"))
+    >>> tickets.read(text).probability
+    0.25
+    >>> tickets.read(text[:-2] + "AA")
+    Traceback (most recent call last):
+    tacit.core.errors.TacitError: the ticket was not issued here, want one from /next
+    """
+
+    def __init__(self, key: bytes) -> None:
+        self._key = key
+
+    @classmethod
+    def beside(cls, store: Path) -> Tickets:
+        """The signer of a judgment store; its key is made at the first use."""
+        path = store.with_name(store.name + ".key")
+        if not path.exists():
+            _write_once(path, secrets.token_bytes(KEY_BYTES))
+        key = path.read_bytes()
+        if len(key) != KEY_BYTES:
+            raise TacitError(f"{path}: holds {len(key)} bytes, want the {KEY_BYTES} bytes of a key; remove it")
+        return cls(key)
+
+    def sign(self, ticket: Ticket) -> str:
+        """The ticket as a text that a client sends back."""
+        body = json.dumps(asdict(ticket), separators=(",", ":")).encode()
+        return f"{_encode(body)}.{_encode(self._signature(body))}"
+
+    def read(self, text: str) -> Ticket:
+        """The ticket that `sign` wrote; anything else is refused."""
+        try:
+            body, signature = (base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)) for part in text.split("."))
+            if not hmac.compare_digest(signature, self._signature(body)):
+                raise ValueError
+            return Ticket(**json.loads(body))
+        except (ValueError, TypeError):
+            raise TacitError("the ticket was not issued here, want one from /next") from None
+
+    def _signature(self, body: bytes) -> bytes:
+        return hmac.new(self._key, body, hashlib.sha256).digest()[:16]
+
+
+def _write_once(path: Path, data: bytes) -> None:
+    """Make the file whole, unless another process was faster."""
+    unfinished = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    with os.fdopen(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    try:
+        with suppress(FileExistsError):
+            os.link(unfinished, path)
+    finally:
+        unfinished.unlink()
+
+
+def _encode(data: bytes) -> str:
+    return base64.urlsafe_b64encode(data).decode().rstrip("=")
