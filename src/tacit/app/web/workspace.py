@@ -81,7 +81,7 @@ class Workspace:
             return found
         if name not in self.versions:
             raise TacitError(f"there is no version {name!r}, want one of {', '.join(self.versions)}")
-        version = Version(name, Searcher.load(self._path(name)))
+        version = Version(name, Searcher.load(self.path(name)))
         with self._changing:
             for other in [other for other in self._loaded if other != self._active][: len(self._loaded) + 1 - MAX_LOADED]:
                 if other != FIRST or self.model is not None:
@@ -118,11 +118,12 @@ class Workspace:
             searcher = copy.copy(self.active.searcher)
             change(searcher)
             if self.model is not None:
-                searcher.save(self._path(self._active))
+                searcher.save(self.path(self._active))
             self._loaded[self._active] = Version(self._active, searcher)
         return len(searcher.documents_)
 
-    def _path(self, name: str) -> Path:
+    def path(self, name: str) -> Path:
+        """Folder of a version."""
         assert self.model is not None
         assert self.folder is not None
         return self.model if name == FIRST else self.folder / name
@@ -144,6 +145,11 @@ class Workspace:
             file.flush()
             os.fsync(file.fileno())
         unfinished.replace(self.folder / ACTIVE)
+
+    def keep_verdict(self, name: str, verdict: dict[str, Any]) -> None:
+        """Keep what the comparison found beside the version."""
+        assert self.folder is not None
+        (self.folder / f"{name}.verdict.json").write_text(json.dumps(verdict), "utf-8")
 
     def verdict(self, name: str) -> dict[str, Any] | None:
         """What the comparison found when the version was trained."""

@@ -2,33 +2,39 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import FastAPI, Query
+from fastapi.responses import Response
 
 from tacit.app.web.bodies import JudgmentBody, QueryBody, WithdrawalBody
 from tacit.app.web.counters import Counters
+from tacit.app.web.offers import Offer, Offers
 from tacit.app.web.tickets import Tickets
 from tacit.app.web.workspace import Workspace
 from tacit.core import Collection, TacitError
+from tacit.judge.exchange import csv_text
 
 def add(app: FastAPI, workspace: Workspace, counters: Counters) -> None:
     """Add the routes."""
 
     store = workspace.store
     tickets = Tickets.beside(store.path)
+    offers = Offers(workspace, tickets)
 
     @app.post("/judgments", summary="Record a judgment; answered after it is on disk")
     @counters.count("/judgments")
     def judge(body: JudgmentBody) -> Any:
         shown = _shown(tickets, body)
         record = store.record(body.query, body.document, body.grade, body.judge, **shown)
+        offers.note(body.judge, record.query, record.document)
         return {"query": record.query, "document": record.document, "grade": record.grade, "time": record.time}
 
     @app.post("/judgments/withdraw", summary="Take a judgment back")
     @counters.count("/judgments")
     def withdraw(body: WithdrawalBody) -> Any:
         record = store.withdraw(body.query, body.document, body.judge)
+        offers.note(body.judge, record.query, record.document, withdrawn=True)
         return {"query": record.query, "document": record.document, "time": record.time}
 
     @app.get("/judgments", summary="Current judgments")
@@ -36,6 +42,32 @@ def add(app: FastAPI, workspace: Workspace, counters: Counters) -> None:
     def judgments(judge: Annotated[str | None, Query(max_length=100)] = None) -> Any:
         found = store.current(judge)
         return {"judgments": [_judgment(record) for record in found], "judges": [j._asdict() for j in store.judges()]}
+
+    @app.get("/next", summary="What to judge next")
+    @counters.count("/next")
+    def next_pair(
+        judge: Annotated[str, Query(min_length=1, max_length=100)],
+        purpose: Literal["training", "measuring"] = "training",
+        after: Annotated[str | None, Query(max_length=20_000)] = None,
+        skipped: bool = False,
+    ) -> Any:
+        if skipped and after is not None:
+            offers.skip(judge, purpose, tickets.read(after))
+            after = None
+        offer = offers.next(judge, purpose, after)
+        progress = {"judged": offers.n_judged(judge), "left": 0 if offer is None else offer.n_left + 1}
+        if offer is None:
+            known = len(store.queries())
+            reason = "Everything that is planned is judged." if known else "There are no queries yet: add some first."
+            return {"finished": True, "reason": reason, "progress": progress}
+        return _shown_pair(offer, workspace, tickets) | {"progress": progress}
+
+    @app.get("/export", summary="All records as CSV")
+    @counters.count("/export")
+    def export() -> Response:
+        text = csv_text(store.history())
+        headers = {"content-disposition": 'attachment; filename="judgments.csv"'}
+        return Response(text, media_type="text/csv; charset=utf-8", headers=headers)
 
     @app.get("/queries", summary="Queries to be judged")
     @counters.count("/queries")
@@ -55,6 +87,27 @@ def add(app: FastAPI, workspace: Workspace, counters: Counters) -> None:
         texts = [query.text for query in body]
         store.add_queries(Collection(ids, [""] * len(ids), texts), [query.topic for query in body])
         return {"added": len(ids), "ids": ids}
+
+
+def _shown_pair(offer: Offer, workspace: Workspace, tickets: Tickets) -> dict[str, Any]:
+    """A pair as the page shows it: excerpt first, and the whole document."""
+    searcher, ticket = workspace.active.searcher, offer.ticket
+    document = searcher.documents_[searcher.documents_.row_of[ticket.document]]
+    snippet = searcher.snippet(offer.text, ticket.document)
+    return {
+        "finished": False,
+        "ticket": tickets.sign(ticket),
+        "query": {"id": ticket.query, "text": offer.text},
+        "document": {
+            "id": document.id,
+            "title": document.title,
+            "text": document.text,
+            "snippet": snippet.text,
+            "matches": [list(span) for span in snippet.matches],
+        },
+        "rank": ticket.rank,
+        "model": ticket.model,
+    }
 
 
 def _shown(tickets: Tickets, body: JudgmentBody) -> dict[str, Any]:

@@ -1,0 +1,78 @@
+"""Listening: names that are answered, limits of the process, and uvicorn."""
+
+from __future__ import annotations
+
+import resource
+import socket
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from tacit.app.web.service import create_app
+from tacit.app.web.workspace import Workspace
+from tacit.core import MissingExtraError, TacitError
+from tacit.judge import JudgmentStore
+from tacit.search import Searcher
+
+SECONDS_IDLE = 30  # a connection without a request
+
+
+def serve(
+    searcher: Searcher,
+    *,
+    model: Path | None,
+    store: Path,
+    host: str,
+    port: int,
+    token: str | None,
+    allowed_hosts: Sequence[str] = (),
+    ranker: Any = None,
+) -> int:
+    """Answer until interrupted."""
+    try:
+        import uvicorn
+    except ImportError:
+        raise MissingExtraError("the service", "uvicorn", "serve") from None
+    _allow_many_connections()
+    listening = _listen(host, port)
+    port = listening.getsockname()[1]
+    with JudgmentStore(store) as judgments:
+        app = create_app(
+            Workspace(model, searcher, judgments), hosts=host_names(host, port, allowed_hosts), token=token, ranker=ranker
+        )
+        shown = f"[{host}]" if ":" in host else host
+        sys.stderr.write(f"serving {len(searcher.documents_):,} documents at http://{shown}:{port}/ (Ctrl-C ends it)\n")
+        sys.stderr.flush()
+        config = uvicorn.Config(app, log_level="warning", timeout_keep_alive=SECONDS_IDLE, access_log=False)
+        uvicorn.Server(config).run(sockets=[listening])
+    return 0
+
+
+def host_names(host: str, port: int, allowed: Sequence[str]) -> set[str]:
+    """Values of the Host header that are answered.
+
+    >>> sorted(host_names("127.0.0.1", 8000, ["search.example.org"]))
+    ['127.0.0.1:8000', '[::1]:8000', 'localhost:8000', 'search.example.org', 'search.example.org:8000']
+    """
+    own = {f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]", f"[{host}]" if ":" in host else host)}
+    own -= {f"0.0.0.0:{port}", f"[::]:{port}"}
+    return own | set(allowed) | {f"{name}:{port}" for name in allowed if ":" not in name}
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((host, port))
+    except OSError as error:
+        listening.close()
+        raise TacitError(f"cannot listen on {host}:{port}: {error.strerror}") from None
+    return listening
+
+
+def _allow_many_connections() -> None:
+    """As many open files as the system permits: idle connections must not keep others out."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))

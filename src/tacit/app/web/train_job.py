@@ -1,0 +1,88 @@
+"""One training: fit a new version on the judgments, and compare it with the one that answers.
+
+Run as a process by `trainer`. It reads its job as JSON from standard input, and writes messages, one JSON object a line,
+to standard output. The comparison is that of `advise`: cross-validation over the judged queries, in which a version
+that has learned from judgments is fitted again without those it is measured on.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from tacit.core import TacitError
+from tacit.judge import JudgmentStore, merged_judgments
+from tacit.judge.advise.advice import JUDGED, make_advice
+from tacit.judge.advise.collections import CollectionCandidate, CollectionTask
+from tacit.judge.advise.verdict import judged_only
+from tacit.search import Searcher
+
+MEASURE = "nDCG@10"
+NICENESS = 10
+OWN_PARAMS = ("method", "words", "language", "stem", "query_language", "seed", "threads")
+
+
+def main() -> int:
+    """Do the job that standard input describes."""
+    os.nice(NICENESS)
+    try:
+        train(json.load(sys.stdin))
+    except TacitError as error:
+        say(problem=" ".join(str(error).split()))
+        return 1
+    return 0
+
+
+def say(**what: Any) -> None:
+    """One message."""
+    sys.stdout.write(json.dumps(what) + "\n")
+    sys.stdout.flush()
+
+
+def train(job: dict[str, Any]) -> None:
+    """Fit, save, compare."""
+    say(message="reading the model and the judgments")
+    running = Searcher.load(job["model"])
+    with JudgmentStore(job["store"], read_only=True) as store:
+        judgments = merged_judgments(store, [job["judge"]] if job["judge"] else [], "last")
+        queries = store.queries()
+    known = queries.take([row for row, query in enumerate(queries.ids) if queries.texts[row]])
+    measures = [MEASURE, "AP", judged_only(MEASURE), JUDGED]
+    options = {"language": running.language, "words": running.words, "threads": 1}
+    task = CollectionTask.of(running.documents_, known, judgments, measures, **options)
+    say(message=f"training on {len(task.queries)} judged queries")
+    method = job["method"] or running.method
+    searcher = Searcher(method, words=running.words, language=running.language, stem=running.stem, **job["params"])
+    searcher.fit(running.documents_, queries=task.queries, qrels=task.judgments)
+    searcher.save(job["out"])
+    say(message="comparing it with the version that answers")
+    say(verdict=compare(task, running, searcher, Path(job["out"]).name))
+
+
+def compare(task: CollectionTask, running: Searcher, trained: Searcher, name: str) -> dict[str, Any]:
+    """The verdict on a new version."""
+    before = _candidate("the version that answers", task, running, learns=bool(running.n_pairs_))
+    after = _candidate(f"version {name}", task, trained, learns=True)
+    advice = make_advice(
+        [before, after],
+        label_free=before,
+        learned=after,
+        n_queries=len(task.queries),
+        measure=MEASURE,
+        has_zeros=task.has_zeros,
+        progress=lambda message: say(message=message),
+        n_folds=min(5, len(task.queries)),
+    )
+    return advice.to_json()
+
+
+def _candidate(name: str, task: CollectionTask, searcher: Searcher, *, learns: bool) -> CollectionCandidate:
+    params = {key: value for key, value in searcher.params.items() if key not in OWN_PARAMS}
+    return CollectionCandidate(name, task, searcher.method, learns=learns, stem=searcher.stem, params=params)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

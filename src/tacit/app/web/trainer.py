@@ -1,0 +1,96 @@
+"""Training in a process of its own, with low priority and one thread, so that searches stay fast.
+
+The process (`train_job`) writes one JSON object a line: what it does, and in the end its verdict. One training runs at a
+time; whoever follows is told of every change.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+from typing import Any
+
+from tacit.app.web.workspace import Workspace
+from tacit.core import TacitError
+
+IDLE: dict[str, Any] = {"state": "idle", "message": "", "version": None, "verdict": None}
+ONE_THREAD = {
+    name: "1" for name in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+}
+
+
+class Trainer:
+    """Runs trainings of a workspace, one at a time."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self.workspace = workspace
+        self._changed = threading.Condition()
+        self._state, self._turn = dict(IDLE), 0
+        self._process: subprocess.Popen[str] | None = None
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """What the training is doing, or how the last one ended."""
+        with self._changed:
+            return dict(self._state)
+
+    def start(self, method: str | None, judge: str | None, params: dict[str, Any]) -> dict[str, Any]:
+        """Begin a training on the current judgments."""
+        with self._changed:
+            if self._state["state"] == "running":
+                raise TacitError("a training is running already; wait for its end")
+            name, folder = self.workspace.new_version()
+            job = {
+                "model": str(self.workspace.path(self.workspace.active.name)),
+                "store": str(self.workspace.store.path),
+                "out": str(folder),
+                "method": method,
+                "judge": judge,
+                "params": params,
+            }
+            self._set(state="running", message="starting", version=name, verdict=None)
+        threading.Thread(target=self._follow, args=(job, name), daemon=True).start()
+        return self.state
+
+    def wait_for_change(self, seen: int, seconds: float) -> tuple[int, dict[str, Any]]:
+        """The state and its number, when it is another one than `seen` or the time is over."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._turn != seen, seconds)
+            return self._turn, dict(self._state)
+
+    def stop(self) -> None:
+        """End a running training; nothing of it is kept."""
+        if self._process is not None and self._process.poll() is None:
+            self._process.terminate()
+
+    def _set(self, **changes: Any) -> None:
+        with self._changed:
+            self._state |= changes
+            self._turn += 1
+            self._changed.notify_all()
+
+    def _follow(self, job: dict[str, Any], name: str) -> None:
+        """Run the process and pass on what it says."""
+        import os
+
+        command = [sys.executable, "-m", "tacit.app.web.train_job"]
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        verdict, problem = None, "the training ended without a word"
+        with subprocess.Popen(command, text=True, env=os.environ | ONE_THREAD, **pipes) as process:  # type: ignore[call-overload]
+            self._process = process
+            process.stdin.write(json.dumps(job))
+            process.stdin.close()
+            for line in process.stdout:
+                said = json.loads(line)
+                verdict, problem = said.get("verdict", verdict), said.get("problem", problem)
+                if "message" in said:
+                    self._set(message=said["message"])
+            errors = process.stderr.read().strip().splitlines()
+            code = process.wait()
+        if code == 0 and verdict is not None:
+            self.workspace.keep_verdict(name, verdict)
+            self._set(state="done", message=f"version {name} is trained", verdict=verdict)
+        else:
+            self._set(state="failed", message=errors[-1] if code and errors else problem)
