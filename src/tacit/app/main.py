@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from tacit import __version__
-from tacit.app import demo, export, methods, reproduce
+from tacit.app import demo, export, methods, reproduce, serve
 from tacit.app.collections import add, features, fit, remove, search
 from tacit.app.evaluation import advise, evaluate, judgments, split
 from tacit.app.lists import learning_curve, rank
@@ -31,6 +31,7 @@ COMMANDS = {
     "learning-curve": learning_curve,
     "export": export,
     "evaluate": evaluate,
+    "serve": serve,
     "judgments": judgments,
     "split": split,
     "methods": methods,

@@ -69,9 +69,14 @@ def import_judgments(
 def write_csv(records: Sequence[Judgment], path: FilePath) -> None:
     """Write records so that `read_csv` gives the same records back."""
     with open_output(path) as out:
-        out.write(",".join(FIELDS) + "\n")
-        for record in records:
-            out.write(",".join(_cell(getattr(record, name)) for name in FIELDS) + "\n")
+        out.writelines(csv_lines(records))
+
+
+def csv_lines(records: Sequence[Judgment]) -> Iterator[str]:
+    """Lines of the CSV file of records, its header first."""
+    yield ",".join(FIELDS) + "\n"
+    for record in records:
+        yield ",".join(_cell(getattr(record, name)) for name in FIELDS) + "\n"
 
 
 def read_csv(path: FilePath, judge: str = DEFAULT_JUDGE, kind: str = "person") -> list[Judgment]:

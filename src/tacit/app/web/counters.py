@@ -66,8 +66,7 @@ class Counters:
             lines.append("# TYPE tacit_request_seconds summary")
             for route, seconds in sorted(self._seconds.items()):
                 ordered = sorted(seconds)
-                lines += [
-                    f'tacit_request_seconds{{route="{route}",quantile="{q}"}} {ordered[int(q * (len(ordered) - 1))]:.6f}'
-                    for q in QUANTILES
-                ]
+                for q in QUANTILES:
+                    value = ordered[int(q * (len(ordered) - 1))]
+                    lines.append(f'tacit_request_seconds{{route="{route}",quantile="{q}"}} {value:.6f}')
         return "\n".join(lines) + "\n"

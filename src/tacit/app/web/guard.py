@@ -72,7 +72,9 @@ class Guard:
         Bounds of a request.
     """
 
-    def __init__(self, app: Any, hosts: Collection[str], token: str | None = None, limits: Limits | None = None) -> None:
+    def __init__(
+        self, app: Any, hosts: Collection[str], token: str | None = None, limits: Limits | None = None
+    ) -> None:
         self.app, self.hosts, self.token = app, {host.lower() for host in hosts}, token
         self.limits = limits or Limits()
         self._turn = asyncio.Semaphore(self.limits.at_once)
@@ -90,9 +92,6 @@ class Guard:
             return
         if self.token is not None and scope["path"] == "/" and _query(scope).get("token"):
             await self._set_cookie(scope, send)
-            return
-        if self._n_waiting >= self.limits.waiting:
-            await refuse(send, 503, "too many requests are waiting; send this one again later")
             return
         await self._take_turn(scope, receive, send, headers)
 
@@ -140,15 +139,16 @@ class Guard:
         if body is None:
             await refuse(send, 413, f"the body is too long, want at most {self._largest(scope)} bytes")
             return
+        if self._n_waiting >= self.limits.waiting:
+            await refuse(send, 503, "too many requests are waiting; send this one again later")
+            return
         self._n_waiting += 1
         try:
             await self._turn.acquire()
         finally:
             self._n_waiting -= 1
         try:
-            await asyncio.wait_for(
-                self.app(scope, _replay(body), _with_headers(send)), self.limits.answer_seconds
-            )
+            await asyncio.wait_for(self.app(scope, _replay(body), _with_headers(send)), self.limits.answer_seconds)
         except TimeoutError:
             await refuse(send, 503, f"no answer within {self.limits.answer_seconds:g} seconds")
         finally:

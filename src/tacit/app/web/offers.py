@@ -1,6 +1,6 @@
 """What a judge is offered next: a plan of pairs, passed over where the judge has judged already.
 
-A plan is made by `judge.what_to_judge` for a judge, a purpose and a model version, and made again when it is used up.
+A plan is made by `plans` for a judge, a purpose and a model version, and made again when it is used up.
 Within a plan the order is shuffled, so that a judge cannot tell the rank of a document from its turn.
 """
 
@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
-from typing import Any
 
+from tacit.app.web.plans import Pair, make_plan
 from tacit.app.web.tickets import Ticket, Tickets
 from tacit.app.web.workspace import Version, Workspace
-from tacit.judge import what_to_judge
 
 PLAN_SIZE = 60
 DISPLAY = "shuffled,rank hidden"
@@ -33,7 +32,7 @@ class Offers:
     def __init__(self, workspace: Workspace, tickets: Tickets) -> None:
         self.workspace, self.tickets = workspace, tickets
         self._lock = threading.Lock()
-        self._plans: dict[tuple[str, str, str], list[Any]] = {}
+        self._plans: dict[tuple[str, str, str], list[Pair]] = {}
         self._judged: dict[str, set[tuple[str, str]]] = {}
 
     def n_judged(self, judge: str) -> int:
@@ -63,7 +62,7 @@ class Offers:
                     return self._offer(open_pairs, version)
                 if left:
                     return None  # all that is left is open already
-                self._plans[key] = what_to_judge(
+                self._plans[key] = make_plan(
                     version.searcher, self.workspace.store, judge=judge, purpose=purpose, n=PLAN_SIZE
                 )
             return None
@@ -75,7 +74,7 @@ class Offers:
             late = [pair for pair in plan if (pair.query, pair.document) == (ticket.query, ticket.document)]
             self._plans[judge, purpose, ticket.model] = [pair for pair in plan if pair not in late] + late
 
-    def _offer(self, pairs: list[Any], version: Version) -> Offer:
+    def _offer(self, pairs: list[Pair], version: Version) -> Offer:
         pair = pairs[0]
         ticket = Ticket(pair.query, pair.document, pair.rank, version.name, pair.probability, DISPLAY)
         return Offer(ticket, pair.text, len(pairs) - 1)

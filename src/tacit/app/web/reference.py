@@ -10,9 +10,7 @@ from typing import Any
 def reference_page(description: dict[str, Any]) -> str:
     """HTML of all routes with their parameters and bodies."""
     routes = [
-        _route(method, path, what)
-        for path, methods in description["paths"].items()
-        for method, what in methods.items()
+        _route(method, path, what) for path, methods in description["paths"].items() for method, what in methods.items()
     ]
     schemas = description.get("components", {}).get("schemas", {})
     bodies = [_schema(name, schema) for name, schema in schemas.items() if "properties" in schema]
@@ -32,7 +30,9 @@ def _route(method: str, path: str, what: dict[str, Any]) -> str:
     content = what.get("requestBody", {}).get("content", {}).get("application/json")
     if content:
         rows.append(("body", "required", _kind(content["schema"])))
-    return f"<h3><code>{method.upper()} {escape(path)}</code></h3><p>{escape(what.get('summary', ''))}</p>{_table(rows)}"
+    return (
+        f"<h3><code>{method.upper()} {escape(path)}</code></h3><p>{escape(what.get('summary', ''))}</p>{_table(rows)}"
+    )
 
 
 def _schema(name: str, schema: dict[str, Any]) -> str:

@@ -39,7 +39,10 @@ def serve(
     port = listening.getsockname()[1]
     with JudgmentStore(store) as judgments:
         app = create_app(
-            Workspace(model, searcher, judgments), hosts=host_names(host, port, allowed_hosts), token=token, ranker=ranker
+            Workspace(model, searcher, judgments),
+            hosts=host_names(host, port, allowed_hosts),
+            token=token,
+            ranker=ranker,
         )
         shown = f"[{host}]" if ":" in host else host
         sys.stderr.write(f"serving {len(searcher.documents_):,} documents at http://{shown}:{port}/ (Ctrl-C ends it)\n")

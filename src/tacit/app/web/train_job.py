@@ -1,7 +1,7 @@
 """One training: fit a new version on the judgments, and compare it with the one that answers.
 
-Run as a process by `trainer`. It reads its job as JSON from standard input, and writes messages, one JSON object a line,
-to standard output. The comparison is that of `advise`: cross-validation over the judged queries, in which a version
+Run as a process by `trainer`. It reads its job as JSON from standard input, and writes messages to standard output, one
+JSON object a line. The comparison is that of `advise`: cross-validation over the judged queries, in which a version
 that has learned from judgments is fitted again without those it is measured on.
 """
 

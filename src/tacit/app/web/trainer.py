@@ -1,7 +1,7 @@
 """Training in a process of its own, with low priority and one thread, so that searches stay fast.
 
-The process (`train_job`) writes one JSON object a line: what it does, and in the end its verdict. One training runs at a
-time; whoever follows is told of every change.
+The process (`train_job`) writes one JSON object a line: what it does, and in the end its verdict. One training runs at
+a time; whoever follows is told of every change.
 """
 
 from __future__ import annotations
@@ -16,9 +16,7 @@ from tacit.app.web.workspace import Workspace
 from tacit.core import TacitError
 
 IDLE: dict[str, Any] = {"state": "idle", "message": "", "version": None, "verdict": None}
-ONE_THREAD = {
-    name: "1" for name in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-}
+ONE_THREAD = dict.fromkeys(("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 
 class Trainer:

@@ -64,7 +64,9 @@ class Workspace:
     def versions(self) -> list[str]:
         """Names of all versions, oldest first."""
         folder = self.folder
-        found = [path.name for path in folder.iterdir() if _NAME.fullmatch(path.name)] if folder and folder.is_dir() else []
+        found = (
+            [path.name for path in folder.iterdir() if _NAME.fullmatch(path.name)] if folder and folder.is_dir() else []
+        )
         return sorted({FIRST, *found}, key=int)
 
     @property
@@ -83,7 +85,9 @@ class Workspace:
             raise TacitError(f"there is no version {name!r}, want one of {', '.join(self.versions)}")
         version = Version(name, Searcher.load(self.path(name)))
         with self._changing:
-            for other in [other for other in self._loaded if other != self._active][: len(self._loaded) + 1 - MAX_LOADED]:
+            for other in [other for other in self._loaded if other != self._active][
+                : len(self._loaded) + 1 - MAX_LOADED
+            ]:
                 if other != FIRST or self.model is not None:
                     del self._loaded[other]
             self._loaded[name] = version

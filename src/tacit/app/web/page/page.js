@@ -156,8 +156,7 @@ function openJudge() {
   if (!$("judge-name").value) $("judge-name").focus();
 }
 
-const nextPath = (after) => "/next?" + new URLSearchParams({
-  judge: $("judge-name").value, purpose: $("purpose").value, ...(after ? { after } : {}) });
+const nextPath = (more) => "/next?" + new URLSearchParams({ judge: $("judge-name").value, purpose: $("purpose").value, ...more });
 
 async function startJudging(event) {
   event.preventDefault();
@@ -174,7 +173,7 @@ async function nextDocument() {
     showDocument(found);
     // The next document is asked for while this one is read, so that it is there at once.
     if (!found.finished) {
-      judging.ahead = ask(nextPath(found.ticket));
+      judging.ahead = ask(nextPath({ after: found.ticket }));
       judging.ahead.catch(() => {});
     }
   } catch (error) { judging.ahead = null; say("judge-state", error.message, true); }
@@ -215,7 +214,11 @@ async function judge(grade) {
   } catch (error) { judging.current = current; say("judge-state", error.message, true); }
 }
 
-async function skip() { if (judging.current) await nextDocument(); }
+async function skip() {
+  if (!judging.current) return;
+  judging.ahead = ask(nextPath({ after: judging.current.ticket, skipped: true }));
+  await nextDocument();
+}
 
 async function undo() {
   const last = judging.done.pop();

@@ -12,6 +12,7 @@ from tacit.app.web.counters import Counters
 from tacit.app.web.workspace import Workspace
 from tacit.core import Collection
 
+
 def add(app: FastAPI, workspace: Workspace, counters: Counters) -> None:
     """Add the routes."""
 
@@ -19,8 +20,8 @@ def add(app: FastAPI, workspace: Workspace, counters: Counters) -> None:
     @counters.count("/documents")
     def add(body: DocumentBody | list[DocumentBody]) -> Any:
         new = body if isinstance(body, list) else [body]
-        columns = [[getattr(document, name) for document in new] for name in ("id", "title", "text")]
-        return {"added": len(new), "documents": workspace.add(Collection(*columns))}
+        ids, titles, texts = ([getattr(document, name) for document in new] for name in ("id", "title", "text"))
+        return {"added": len(new), "documents": workspace.add(Collection(ids, titles, texts))}
 
     @app.delete("/documents/{document:path}", summary="Remove a document")
     @counters.count("/documents")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
+import numpy as np
 from fastapi import FastAPI, Query
 from fastapi.responses import Response
 
@@ -13,7 +14,9 @@ from tacit.app.web.offers import Offer, Offers
 from tacit.app.web.tickets import Tickets
 from tacit.app.web.workspace import Workspace
 from tacit.core import Collection, TacitError
-from tacit.judge.exchange import csv_text
+from tacit.judge.exchange import csv_lines
+from tacit.search.answers import make_hits
+
 
 def add(app: FastAPI, workspace: Workspace, counters: Counters) -> None:
     """Add the routes."""
@@ -65,7 +68,7 @@ def add(app: FastAPI, workspace: Workspace, counters: Counters) -> None:
     @app.get("/export", summary="All records as CSV")
     @counters.count("/export")
     def export() -> Response:
-        text = csv_text(store.history())
+        text = "".join(csv_lines(store.history()))
         headers = {"content-disposition": 'attachment; filename="judgments.csv"'}
         return Response(text, media_type="text/csv; charset=utf-8", headers=headers)
 
@@ -92,8 +95,9 @@ def add(app: FastAPI, workspace: Workspace, counters: Counters) -> None:
 def _shown_pair(offer: Offer, workspace: Workspace, tickets: Tickets) -> dict[str, Any]:
     """A pair as the page shows it: excerpt first, and the whole document."""
     searcher, ticket = workspace.active.searcher, offer.ticket
-    document = searcher.documents_[searcher.documents_.row_of[ticket.document]]
-    snippet = searcher.snippet(offer.text, ticket.document)
+    row = searcher.documents_.row_of[ticket.document]
+    document = searcher.documents_[row]
+    snippet = make_hits(searcher, offer.text, np.array([row]), np.zeros(1))[0].snippet
     return {
         "finished": False,
         "ticket": tickets.sign(ticket),

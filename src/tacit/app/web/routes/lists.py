@@ -11,6 +11,7 @@ from tacit.app.web.bodies import RankBody
 from tacit.app.web.counters import Counters
 from tacit.core import TacitError
 
+
 def add(app: FastAPI, ranker: Any, counters: Counters) -> None:
     """Add the routes."""
 
@@ -18,10 +19,14 @@ def add(app: FastAPI, ranker: Any, counters: Counters) -> None:
     @counters.count("/rank")
     def rank(body: RankBody) -> Any:
         if body.documents is not None and len(body.documents) != len(body.features):
-            raise TacitError(f"documents has {len(body.documents)} ids for {len(body.features)} rows, want one for each")
+            raise TacitError(
+                f"documents has {len(body.documents)} ids for {len(body.features)} rows, want one for each"
+            )
         widths = {len(row) for row in body.features}
         if len(widths) != 1:
-            raise TacitError(f"rows of features have {min(widths)} to {max(widths)} numbers, want the same number in each")
+            raise TacitError(
+                f"rows of features have {min(widths)} to {max(widths)} numbers, want the same number in each"
+            )
         table = np.array([[np.nan if v is None else v for v in row] for row in body.features], np.float64)
         scores = ranker.predict(table, np.zeros(len(table), np.int64))
         names = body.documents or [str(row) for row in range(len(table))]

@@ -9,6 +9,7 @@ from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, Response
 
 PAGE = Path(__file__).parent.parent / "page"
 
+
 def add(app: FastAPI) -> None:
     """Add the routes."""
 

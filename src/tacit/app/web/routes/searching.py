@@ -20,6 +20,7 @@ Text = Annotated[str, Query(min_length=1, max_length=20_000)]
 Id = Annotated[str, Query(min_length=1, max_length=1_000)]
 VersionName = Annotated[str | None, Query(max_length=20)]
 
+
 def add(app: FastAPI, workspace: Workspace, counters: Counters) -> None:
     """Add the routes."""
 
@@ -31,7 +32,7 @@ def add(app: FastAPI, workspace: Workspace, counters: Counters) -> None:
 
     @app.get("/explain", summary="Why a document has its score, or stands above another")
     @counters.count("/explain")
-    def explain(q: Text, id: Id, other: Id | None = None, model: VersionName = None) -> Any:  # noqa: A002
+    def explain(q: Text, id: Id, other: Id | None = None, model: VersionName = None) -> Any:
         version = workspace.find(model)
         reasons = version.searcher.explain(q, id, other)
         return {

@@ -11,6 +11,7 @@ from tacit import __version__
 from tacit.app.web.counters import Counters
 from tacit.app.web.workspace import Workspace
 
+
 def add(app: FastAPI, workspace: Workspace, counters: Counters) -> None:
     """Add the routes."""
 

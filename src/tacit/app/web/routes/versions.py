@@ -10,6 +10,7 @@ from tacit.app.web.bodies import SwitchBody
 from tacit.app.web.counters import Counters
 from tacit.app.web.workspace import Workspace
 
+
 def add(app: FastAPI, workspace: Workspace, counters: Counters) -> None:
     """Add the routes."""
 

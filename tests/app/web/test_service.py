@@ -1,0 +1,166 @@
+"""The HTTP interface in process: answers, mistakes in one line, judgments with and without tickets."""
+
+import numpy as np
+import pytest
+from fastapi.testclient import TestClient
+
+from tacit.app.web.service import create_app
+from tacit.app.web.workspace import Workspace
+from tacit.rerank import StandingRanker
+from tacit.search import Searcher
+
+
+def test_search_answers_as_the_searcher_does(client, searcher):
+    found = client.get("/search", params={"q": "inverse of a matrix", "k": 3}).json()
+    expected = searcher.search("inverse of a matrix", 3)
+    assert (found["model"], found["query"]) == ("1", "inverse of a matrix")
+    assert [(hit["rank"], hit["id"]) for hit in found["hits"]] == [(hit.rank, hit.id) for hit in expected]
+    assert {"rank", "id", "score", "title", "snippet"} <= set(found["hits"][0])
+
+
+def test_explanations_add_up(client):
+    hits = client.get("/search", params={"q": "inverse matrix"}).json()["hits"]
+    one = client.get("/explain", params={"q": "inverse matrix", "id": hits[0]["id"]}).json()
+    assert one["total"] == pytest.approx(hits[0]["score"], abs=1e-4)
+    both = client.get("/explain", params={"q": "inverse matrix", "id": hits[0]["id"], "other": hits[5]["id"]}).json()
+    assert both["total"] == pytest.approx(hits[0]["score"] - hits[5]["score"], abs=1e-4)
+    assert sum(term["value"] for term in both["terms"]) == pytest.approx(both["total"], abs=1e-4)
+
+
+def test_feedback_ranks_again(client):
+    body = {"query": "fur or salt", "liked": ["cats-0"], "disliked": ["soup-0"]}
+    hits = client.post("/feedback", json=body).json()["hits"]
+    assert hits[0]["id"] == "cats-0"
+    assert "soup-0" not in [hit["id"] for hit in hits[:5]]
+
+
+@pytest.mark.parametrize(
+    ("call", "status", "problem"),
+    [
+        (("GET", "/search", None), 422, "q: Field required"),
+        (("GET", "/search?q=a&k=0", None), 422, "greater than or equal to 1"),
+        (("GET", "/search?q=%20", None), 400, "the query is empty"),
+        (("GET", "/search?q=cat&model=7", None), 400, "there is no version '7'"),
+        (("GET", "/explain?q=cat&id=nobody", None), 400, "no document has the id 'nobody'"),
+        (("GET", "/documents/nobody", None), 404, "no document has the id 'nobody'"),
+        (("DELETE", "/documents/nobody", None), 404, "no document has the id 'nobody'"),
+        (("POST", "/judgments", {"query": "q"}), 422, "Field required"),
+        (("POST", "/judgments", {"query": "q", "document": "d", "grade": -1, "judge": "ann"}), 422, "grade"),
+        (("POST", "/judgments", {"query": "q", "document": "d", "grade": 1, "judge": "ann", "ticket": "x.y"}), 400,
+         "the ticket was not issued here"),
+        (("POST", "/judgments", {"query": "q", "document": "d", "grade": "two", "judge": "ann"}), 422, "grade"),
+        (("POST", "/documents", {"id": "cats-0", "text": "again"}), 400, "'cats-0' already"),
+        (("POST", "/versions", {"version": "9"}), 400, "there is no version '9'"),
+        (("POST", "/train", {}), 202, None),
+    ],
+)  # fmt: skip
+def test_mistakes_are_one_line(client, call, status, problem):
+    method, path, body = call
+    answer = client.request(method, path, json=body)
+    assert answer.status_code == status
+    if problem is not None:
+        assert problem in answer.json()["error"]
+        assert "\n" not in answer.json()["error"]
+
+
+def test_a_judgment_is_on_disk_when_it_is_answered(client, store):
+    answer = client.post("/judgments", json={"query": "a cat", "document": "cats-1", "grade": 2, "judge": "ann"})
+    assert answer.status_code == 200
+    (record,) = store.current()
+    assert (record.text, record.document, record.grade, record.judge) == ("a cat", "cats-1", 2.0, "ann")
+    assert record.probability is None
+    cannot = {"query": "a cat", "document": "cats-2", "grade": None, "judge": "ann"}
+    assert client.post("/judgments", json=cannot).json()["grade"] is None
+
+
+def test_judging_what_is_offered_next(client, store):
+    assert client.get("/next", params={"judge": "ann"}).json()["reason"].startswith("There are no queries yet")
+    client.post("/queries", json=[{"text": "inverse matrix", "topic": "maths"}, {"text": "onion soup"}])
+    seen = []
+    while not (offer := client.get("/next", params={"judge": "ann"}).json())["finished"]:
+        assert offer["query"]["text"] in ("inverse matrix", "onion soup")
+        assert offer["document"]["text"]
+        body = {"query": offer["query"]["id"], "document": offer["document"]["id"], "grade": 1, "judge": "ann"}
+        assert client.post("/judgments", json=body | {"ticket": offer["ticket"]}).status_code == 200
+        seen.append((offer["query"]["id"], offer["document"]["id"]))
+        assert offer["progress"]["judged"] == len(seen) - 1
+    assert len(seen) == len(set(seen)) >= 6
+    for record in store.current():
+        assert 0 < record.probability <= 1
+        assert record.rank >= 1
+        assert (record.model, record.display) == ("1", "shuffled,rank hidden")
+    assert client.get("/next", params={"judge": "bob"}).json()["finished"] is False  # a second judge, blind
+
+
+def test_the_next_but_one_is_offered_while_one_is_open_and_skipped_ones_come_later(client):
+    client.post("/queries", json=[{"text": "inverse matrix"}])
+    first = client.get("/next", params={"judge": "ann"}).json()
+    second = client.get("/next", params={"judge": "ann", "after": first["ticket"]}).json()
+    assert second["document"]["id"] != first["document"]["id"]
+    third = client.get("/next", params={"judge": "ann", "after": first["ticket"], "skipped": "true"}).json()
+    assert third["document"]["id"] == second["document"]["id"]
+
+
+def test_a_ticket_is_for_its_own_document(client):
+    client.post("/queries", json=[{"text": "inverse matrix"}])
+    offer = client.get("/next", params={"judge": "ann"}).json()
+    body = {"query": offer["query"]["id"], "document": "cats-0", "grade": 1, "judge": "ann", "ticket": offer["ticket"]}
+    assert "the ticket is for document" in client.post("/judgments", json=body).json()["error"]
+
+
+def test_undo_takes_a_judgment_back(client, store):
+    pair = {"query": "a cat", "document": "cats-1", "judge": "ann"}
+    client.post("/judgments", json=pair | {"grade": 2})
+    client.post("/judgments/withdraw", json=pair)
+    assert store.current() == []
+    assert len(store) == 2  # both are on record
+
+
+def test_new_documents_are_found_at_once_and_after_a_restart(client, model, store):
+    new = {"id": "zebra", "title": "Zebra", "text": "a zebra has stripes"}
+    assert client.post("/documents", json=new).json()["documents"] == 38
+    assert client.get("/search", params={"q": "stripes"}).json()["hits"][0]["id"] == "zebra"
+    again = TestClient(create_app(Workspace(model, Searcher.load(model), store)))
+    assert again.get("/search", params={"q": "stripes"}).json()["hits"][0]["id"] == "zebra"
+    assert client.delete("/documents/zebra").json()["documents"] == 37
+    assert client.get("/search", params={"q": "stripes"}).json()["hits"] == []
+
+
+def test_everything_is_exported(client, store):
+    client.post("/judgments", json={"query": 'a, "cat"', "document": "cats-1", "grade": 2, "judge": "ann"})
+    text = client.get("/export").text
+    assert text.startswith("query,document,grade,judge")
+    assert '"a, ""cat"""' in text
+
+
+def test_rows_of_features_are_ranked(workspace):
+    X, y = np.array([[0.0, 1], [1, 0], [2, 1], [3, 0]]), [0, -1, 1, 2]
+    client = TestClient(create_app(workspace, ranker=StandingRanker().fit(X, y)))
+    body = {"features": [[0.0, 1.0], [3.0, 0.0]], "documents": ["low", "high"]}
+    assert [row["id"] for row in client.post("/rank", json=body).json()["ranking"]] == ["high", "low"]
+    uneven = client.post("/rank", json={"features": [[0.0], [1.0, 2.0]]})
+    assert "want the same number in each" in uneven.json()["error"]
+
+
+def test_health_metrics_and_reference(client):
+    health = client.get("/health").json()
+    assert (health["status"], health["documents"], health["method"]) == ("ok", 37, "bm25")
+    client.get("/search", params={"q": "cat"})
+    text = client.get("/metrics").text
+    assert 'tacit_requests_total{route="/search",outcome="ok"} 1' in text
+    page = client.get("/docs").text
+    for path in ("/search", "/explain", "/feedback", "/judgments", "/next", "/documents", "/train", "/health"):
+        assert path in page
+    assert "http://" not in page
+    assert "https://" not in page
+
+
+def test_the_page_needs_nothing_from_elsewhere(client):
+    page = client.get("/")
+    assert page.status_code == 200
+    parts = ["/page/style.css", "/page/page.js", "/page/icon.svg"]
+    texts = [page.text, *(client.get(part).text for part in parts)]
+    assert all(part in page.text for part in parts)
+    assert not any("//" in text.replace("http://www.w3.org/2000/svg", "").replace("// ", "") for text in texts)
+    assert "default-src 'none'" in page.headers["content-security-policy"]
+    assert client.get("/page/../service.py").status_code == 404
