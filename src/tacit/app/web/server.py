@@ -15,6 +15,7 @@ from tacit.core import MissingExtraError, TacitError
 from tacit.judge import JudgmentStore
 from tacit.search import Searcher
 
+BACKLOG = 2048
 SECONDS_IDLE = 30  # a connection without a request
 
 
@@ -69,6 +70,7 @@ def _listen(host: str, port: int) -> socket.socket:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host, port))
+        listening.listen(BACKLOG)  # from here on nobody is refused, though answers begin a moment later
     except OSError as error:
         listening.close()
         raise TacitError(f"cannot listen on {host}:{port}: {error.strerror}") from None

@@ -148,7 +148,7 @@ const signed = (value) => (value < 0 ? "−" : "+") + Math.abs(value).toFixed(3)
 
 // ---- judge ----
 
-const judging = { current: null, ahead: null, done: [] };
+const judging = { current: null, ahead: null, done: [], count: 0 };
 
 function openJudge() {
   $("judge-name").value ||= kept("judge", "");
@@ -168,8 +168,10 @@ async function startJudging(event) {
 
 async function nextDocument() {
   try {
+    const early = judging.ahead !== null; // asked for before the last judgment, so its count is one behind
     const found = await (judging.ahead ?? ask(nextPath()));
     judging.ahead = null;
+    if (!early) judging.count = found.progress.judged;
     showDocument(found);
     // The next document is asked for while this one is read, so that it is there at once.
     if (!found.finished) {
@@ -183,7 +185,7 @@ function showDocument(found) {
   judging.current = found.finished ? null : found;
   $("card").hidden = found.finished;
   $("undo").disabled = !judging.done.length;
-  if (found.finished) { say("judge-state", found.reason); return; }
+  if (found.finished) { say("judge-state", `${judging.count} judged by you. ${found.reason}`); return; }
   const { query, document: doc, progress } = found;
   $("card-query").textContent = query.text || query.id;
   $("card-title").textContent = doc.title || doc.id;
@@ -191,7 +193,7 @@ function showDocument(found) {
   $("card-text").textContent = doc.text;
   $("card-whole").open = false;
   const rank = $("hide-rank").checked || found.rank === null ? "" : `, found at rank ${found.rank}`;
-  say("judge-state", `${progress.judged} judged by you, ${progress.left} left to judge${rank}`);
+  say("judge-state", `${judging.count} judged by you, ${progress.left} left to judge${rank}`);
   $("card").scrollIntoView({ block: "nearest" });
 }
 
@@ -210,6 +212,7 @@ async function judge(grade) {
   try {
     await ask("/judgments", body);
     judging.done.push(current);
+    judging.count += 1;
     await nextDocument();
   } catch (error) { judging.current = current; say("judge-state", error.message, true); }
 }
@@ -226,6 +229,7 @@ async function undo() {
   try {
     await ask("/judgments/withdraw", { query: last.query.id, document: last.document.id, judge: $("judge-name").value });
     judging.ahead = null;
+    judging.count -= 1;
     showDocument(last);
   } catch (error) { judging.done.push(last); say("judge-state", error.message, true); }
 }
