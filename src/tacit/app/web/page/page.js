@@ -96,14 +96,15 @@ function resultItem(hit, found, next, rankOf) {
     if (set.has(hit.id)) set.delete(hit.id); else { set.add(hit.id); otherSet.delete(hit.id); }
     search();
   };
-  const button = (text, on, pressed) => make("button", { type: "button", onclick: on, "aria-pressed": pressed, class: pressed ? "chosen" : null }, text);
+  const button = (text, on, pressed) => make("button", { type: "button", onclick: on, class: pressed ? "chosen" : null,
+    "aria-pressed": pressed === undefined ? null : String(pressed) }, text);
   return make("li", { class: "hit" },
     make("h3", {}, make("span", { class: "rank" }, String(hit.rank)), hit.title || hit.id, moved(hit, rankOf)),
     hit.title && hit.title !== hit.id ? make("p", { class: "quiet" }, hit.id) : null,
     make("p", { class: "snippet" }, marked(hit.snippet, hit.matches)),
     make("div", { class: "actions" },
-      button("Like", choose(marks.liked, marks.disliked), String(marks.liked.has(hit.id))),
-      button("Dislike", choose(marks.disliked, marks.liked), String(marks.disliked.has(hit.id))),
+      button("Like", choose(marks.liked, marks.disliked), marks.liked.has(hit.id)),
+      button("Dislike", choose(marks.disliked, marks.liked), marks.disliked.has(hit.id)),
       button("Why", () => explain(why, found, hit)),
       next ? button("Why above the next", () => explain(why, found, hit, next)) : null),
     why);
