@@ -41,8 +41,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, out: TextIO) -> int:
     """Load, listen, answer."""
+    from tacit.core import MissingExtraError, UsageError
+
+    try:
+        import fastapi  # noqa: F401
+        import uvicorn  # noqa: F401
+    except ImportError:
+        raise MissingExtraError("tacit serve", "fastapi and uvicorn", "serve") from None
     from tacit.app.web.server import serve
-    from tacit.core import UsageError
 
     token = args.token or os.environ.get(TOKEN_VARIABLE)
     if not _is_loopback(args.host) and not token:

@@ -164,3 +164,21 @@ def test_the_page_needs_nothing_from_elsewhere(client):
     assert not any("//" in text.replace("http://www.w3.org/2000/svg", "").replace("// ", "") for text in texts)
     assert "default-src 'none'" in page.headers["content-security-policy"]
     assert client.get("/page/../service.py").status_code == 404
+
+
+def test_without_the_extra_the_command_says_what_to_install(monkeypatch, model, capsys):
+    import sys
+
+    from tacit.app.main import main
+
+    monkeypatch.setitem(sys.modules, "fastapi", None)
+    assert main(["serve", str(model)]) == 1
+    assert "pip install 'tacit[serve]'" in capsys.readouterr().err
+
+
+def test_other_addresses_need_a_token(model, capsys, monkeypatch):
+    from tacit.app.main import main
+
+    monkeypatch.delenv("TACIT_TOKEN", raising=False)
+    assert main(["serve", str(model), "--host", "0.0.0.0"]) == 2
+    assert "set --token or $TACIT_TOKEN" in capsys.readouterr().err

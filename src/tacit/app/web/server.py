@@ -9,9 +9,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import uvicorn
+
 from tacit.app.web.service import create_app
 from tacit.app.web.workspace import Workspace
-from tacit.core import MissingExtraError, TacitError
+from tacit.core import TacitError
 from tacit.judge import JudgmentStore
 from tacit.search import Searcher
 
@@ -31,10 +33,6 @@ def serve(
     ranker: Any = None,
 ) -> int:
     """Answer until interrupted."""
-    try:
-        import uvicorn
-    except ImportError:
-        raise MissingExtraError("the service", "uvicorn", "serve") from None
     _allow_many_connections()
     listening = _listen(host, port)
     port = listening.getsockname()[1]
