@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from tacit.core import Judgments, Run
     from tacit.metrics import Estimate
 
-DEFAULT_MEASURES = ("P@10", "DCG@10", "nDCG@10", "AP")
+DEFAULT_MEASURES = ("P@10", "DCG@10")
 TOP = 10  # ranks that the pool should cover
+PER_QUERY = 10  # judged pairs of a query, below which ratios are biased
 
 
 def show_estimates(judgments: Judgments, paths: list[str], args: argparse.Namespace, out: TextIO) -> int:
@@ -25,7 +26,7 @@ def show_estimates(judgments: Judgments, paths: list[str], args: argparse.Namesp
     runs = {path: read_run(path) for path in paths}
     found = {path: estimate(judgments, run, args.measure or DEFAULT_MEASURES) for path, run in runs.items()}
     for path, run in runs.items():
-        _warn(path, judgments, run)
+        _warn(path, judgments, run, found[path])
     queries = len({*judgments.query_ids, *runs[paths[0]].query_ids})
     if args.json:
         first, *others = found.items()
@@ -52,8 +53,8 @@ def _as_json(estimates: dict[str, Estimate]) -> dict[str, object]:
     }
 
 
-def _warn(path: str, judgments: Judgments, run: Run) -> None:
-    """Say what the estimates cannot see: documents outside the pool, judgments without a probability."""
+def _warn(path: str, judgments: Judgments, run: Run, found: dict[str, Estimate]) -> None:
+    """Say what the estimates cannot see: documents outside the pool, judgments without a probability, ratios."""
     import numpy as np
 
     from tacit.metrics import covered
@@ -62,6 +63,11 @@ def _warn(path: str, judgments: Judgments, run: Run) -> None:
     if share + 3 * error < 0.95:
         found = f"only about {share:.0%} of its first {TOP} documents are in the sampled pool"
         sys.stderr.write(f"{path}: {found}; the estimates take the others to be like them\n")
+    ratios = [name for name in found if not name.startswith(("P", "DCG"))]
+    each = len(judgments) / max(len({*judgments.query_ids, *run.query_ids}), 1)
+    if ratios and each < PER_QUERY:
+        found_too_few = f"{', '.join(ratios)} with {each:.1f} judgments a query are biased, mostly too low"
+        sys.stderr.write(f"{path}: {found_too_few}; want {PER_QUERY} a query, or P and DCG\n")
     assert judgments.probability is not None
     unknown = int(np.isnan(judgments.probability).sum())
     if unknown:
