@@ -18,7 +18,8 @@ import numpy as np
 
 from tacit.core import Judgments, Run
 from tacit.data import read_collection, read_letor, read_qrels, read_queries
-from tacit.judge.sampling import Draw, draw_sample
+from tacit.judge.pool import Suggestion
+from tacit.judge.sampling import draw_sample
 from tacit.metrics import estimate, evaluate
 from tacit.metrics.rankings import order_run
 from tacit.search import Searcher
@@ -53,15 +54,17 @@ def list_pool(path: Path, depth: int) -> tuple[Run, Grades]:
     return Run.from_dict(scores), grades
 
 
-def uniform(run: Run, n: int, depth: int, seed: int) -> list[Draw]:
+def uniform(run: Run, n: int, depth: int, seed: int) -> list[Suggestion]:
     query, doc, rank = order_run(run)
     pool = np.flatnonzero(rank <= depth)
     n = min(n, len(pool))
     rows = np.sort(np.random.default_rng(seed).choice(pool, n, replace=False)).tolist()
-    return [Draw(run.query_ids[query[r]], run.doc_ids[doc[r]], int(rank[r]), n / len(pool)) for r in rows]
+    return [
+        Suggestion(run.query_ids[query[r]], run.doc_ids[doc[r]], int(rank[r]), n / len(pool), "uniform") for r in rows
+    ]
 
 
-def judged(sample: list[Draw], grades: Grades) -> Judgments:
+def judged(sample: list[Suggestion], grades: Grades) -> Judgments:
     queries = {name: row for row, name in enumerate(dict.fromkeys(draw.query for draw in sample))}
     docs = {name: row for row, name in enumerate(dict.fromkeys(draw.document for draw in sample))}
     return Judgments(
@@ -75,7 +78,12 @@ def judged(sample: list[Draw], grades: Grades) -> Judgments:
 
 
 def simulate(
-    run: Run, grades: Grades, draw: Callable[[int], list[Draw]], n_draws: int, assisted: bool, measures: tuple[str, ...]
+    run: Run,
+    grades: Grades,
+    draw: Callable[[int], list[Suggestion]],
+    n_draws: int,
+    assisted: bool,
+    measures: tuple[str, ...],
 ) -> dict[str, tuple[float, float, float]]:
     """Coverage, mean width and bias by measure."""
     truth = evaluate(Judgments.from_dict(grades), run, measures).means()
@@ -88,7 +96,7 @@ def simulate(
 
 
 def table(name: str, run: Run, grades: Grades, n: int, depth: int, n_draws: int) -> None:
-    designs: dict[str, tuple[Callable[[int], list[Draw]], bool]] = {
+    designs: dict[str, tuple[Callable[[int], list[Suggestion]], bool]] = {
         "uniform": (lambda seed: uniform(run, n, depth, seed), False),
         "uniform top 10": (lambda seed: uniform(run, n, 10, seed), False),
         "stratified, Hajek": (lambda seed: draw_sample(run, n, depth=depth, seed=seed), False),

@@ -150,3 +150,62 @@ def test_evaluate_takes_a_store_without_probabilities(store, tacit, folder):
     assert (code, err.count("\n")) == (2, 1)
     assert "several judges" in err
     assert tacit("evaluate", "bob.tsv", "my.run", "--judge", "bob")[0] == 2
+
+
+@pytest.fixture
+def model(folder, tacit):
+    words = ["alpha", "beta", "gamma", "delta", "epsilon"]
+    docs = [{"id": f"d{n}", "text": " ".join(words[(n + step) % 5] for step in range(3))} for n in range(20)]
+    (folder / "docs.jsonl").write_text("".join(json.dumps(doc) + "\n" for doc in docs))
+    (folder / "asked.tsv").write_text('q1\talpha beta\nq2\tdelta, "gamma"\n')
+    assert tacit("fit", "docs.jsonl", "-o", "model", "--method", "bm25")[0] == 0
+    return folder
+
+
+def test_label_judge_import_and_evaluate(model, tacit):
+    words = ["label", "model", "--queries", "asked.tsv", "--for", "measuring", "-n", "8", "--judgments", "s.db"]
+    code, _, err = tacit(*words, "-o", "next.csv")
+    assert (code, err) == (0, "8 pairs of 2 queries to judge\n")
+    text = (model / "next.csv").read_text()
+    assert text.startswith("query,text,document,grade,rank,model,probability,display\n")
+    assert "0 new" in tacit("judgments", "import", "s.db", "next.csv", "--judge", "ann")[2], "nothing is graded yet"
+    (model / "next.csv").write_text(text.replace(",?,", ",1,"))
+    assert "8 judgments read, 8 new" in tacit("judgments", "import", "s.db", "next.csv", "--judge", "ann")[2]
+    tacit("search", "model", "--queries", "asked.tsv", "--run", "my.run", "-k", "50")
+    found = json.loads(tacit("evaluate", "s.db", "my.run", "-m", "P@5", "--json")[1])
+    assert found["sampled"]
+    assert found["measures"]["P@5"] == pytest.approx(1)
+    again = tacit(*words, "--json")[1]
+    done = {line.split(",")[0] + " " + line.split(",")[-6] for line in text.splitlines()[1:]}
+    assert not {f"{pair['query']} {pair['document']}" for pair in json.loads(again)["pairs"]} & done
+
+
+def test_label_for_training(model, tacit):
+    found = json.loads(tacit("label", "model", "--queries", "asked.tsv", "-n", "6", "--json")[1])
+    assert found["for"] == "training"
+    assert found["model"].startswith("model@")
+    assert len(found["pairs"]) == 6
+    assert {pair["why"] for pair in found["pairs"]} <= {"strata", "random"}
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (
+            ["model", "--queries", "asked.tsv", "--for", "measuring", "--strategy", "gain"],
+            2,
+            "--strategy is for training",
+        ),
+        (["model", "--queries", "asked.tsv", "--strategy", "gain"], 1, "needs features of the pairs"),
+        (["model", "--queries", "missing.tsv"], 1, "missing.tsv: no such file"),
+        (["missing", "--queries", "asked.tsv"], 1, "missing"),
+        (["model", "--queries", "asked.tsv", "-n", "0"], 2, "want a whole number >= 1"),
+        (["model", "--queries", "asked.tsv", "--judgments", "docs.jsonl"], 1, "docs.jsonl: is no judgment store"),
+        (["model"], 2, "--queries"),
+    ],
+)
+def test_mistakes_of_label_are_one_line(model, tacit, words, code, message):
+    found, out, err = tacit("label", *words)
+    assert (found, out) == (code, "")
+    assert err.count("\n") == 1
+    assert message in err

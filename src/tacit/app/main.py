@@ -16,7 +16,7 @@ from typing import NoReturn
 from tacit import __version__
 from tacit.app import demo, export, methods, reproduce, serve
 from tacit.app.collections import add, features, fit, remove, search
-from tacit.app.evaluation import advise, evaluate, judgments, split
+from tacit.app.evaluation import advise, evaluate, judgments, label, split
 from tacit.app.lists import learning_curve, rank
 
 COMMANDS = {
@@ -33,6 +33,7 @@ COMMANDS = {
     "evaluate": evaluate,
     "serve": serve,
     "judgments": judgments,
+    "label": label,
     "split": split,
     "methods": methods,
     "reproduce": reproduce,

@@ -1,7 +1,7 @@
 """Judgments into a store and out of it: CSV, which keeps every record, and TREC, BEIR and LETOR files.
 
 The columns of the CSV form are the fields of `Judgment`; `query`, `document` and `grade` are needed, an empty grade
-means "cannot judge", and a row without `query` gets its id from `text`.
+means "cannot judge", `?` is not judged yet and left out, and a row without `query` gets its id from `text`.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from tacit.judge.store import JudgmentStore
 
 NEEDED = {"query", "document", "grade"}
 DEFAULT_JUDGE = "imported"
+NOT_YET = "?"  # grade of a row that waits to be judged
 
 
 @dataclass(frozen=True)
@@ -93,8 +94,11 @@ def read_csv(path: FilePath, judge: str = DEFAULT_JUDGE, kind: str = "person") -
     for line, cells in rows:
         if len(cells) != len(header):
             raise DataError(f"{len(cells)} columns, want {len(header)}", path=place, line=line)
+        named = dict(zip(header, cells, strict=True))
+        if named["grade"] == NOT_YET:
+            continue
         try:
-            records.append(_record(dict(zip(header, cells, strict=True)), judge, kind, now))
+            records.append(_record(named, judge, kind, now))
         except TacitError as error:
             raise DataError(str(error), path=place, line=line) from None
     return records

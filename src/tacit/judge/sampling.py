@@ -15,23 +15,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection as Container
-from typing import NamedTuple
 
 import numpy as np
 
-from tacit.core import Run, TacitError, check_number
-from tacit.metrics.rankings import order_run
+from tacit.core import Run, check_number
+from tacit.judge.pool import Pool, Suggestion
 
 DEPTH, CUTOFF, TOP_SHARE = 50, 10, 0.75
-
-
-class Draw(NamedTuple):
-    """A pair of the sample: its rank in the run, and the probability with which it was drawn."""
-
-    query: str
-    document: str
-    rank: int
-    probability: float
 
 
 def draw_sample(
@@ -43,7 +33,7 @@ def draw_sample(
     k: int = CUTOFF,
     top_share: float = TOP_SHARE,
     seed: int = 0,
-) -> list[Draw]:
+) -> list[Suggestion]:
     """Draw a stratified sample of a run's pairs that holds n pairs which are not judged yet.
 
     Parameters
@@ -65,7 +55,7 @@ def draw_sample(
 
     Returns
     -------
-    list of Draw
+    list of Suggestion
         The whole sample, judged pairs included, by query and rank. The probabilities are those of the whole sample.
 
     Examples
@@ -78,20 +68,19 @@ def draw_sample(
     check_number("depth", depth, low=1, whole=True)
     check_number("k", k, low=1, whole=True)
     check_number("top_share", top_share, low=0, high=1)
-    query, doc, rank = order_run(run)
-    inside = np.flatnonzero(rank <= depth)
-    if not len(inside):
-        raise TacitError("the run holds no documents, so there is nothing to judge")
-    pairs = [(run.query_ids[q], run.doc_ids[d]) for q, d in zip(query[inside], doc[inside], strict=True)]
-    ranks = rank[inside]
-    stratum, share = _strata(ranks, k, top_share)
+    pool = Pool.from_run(run, depth)
+    pairs = [(pool.query_ids[q], doc) for q, doc in zip(pool.query.tolist(), pool.doc_ids, strict=True)]
+    stratum, share = _strata(pool.rank, k, top_share)
     number = np.array([_random_number(seed, *pair) for pair in pairs])
     members = [np.flatnonzero(stratum == h) for h in range(len(share))]
     members = [rows[np.argsort(number[rows], kind="stable")] for rows in members]
     sizes = _allocate(members, share, n, np.array([pair in judged for pair in pairs]))
-    taken = np.sort(np.concatenate([rows[:size] for rows, size in zip(members, sizes, strict=True)]))
+    taken = np.sort(np.concatenate([rows[:size] for rows, size in zip(members, sizes, strict=True)])).tolist()
     chance = [size / len(rows) for rows, size in zip(members, sizes, strict=True)]
-    return [Draw(pairs[row][0], pairs[row][1], int(ranks[row]), chance[stratum[row]]) for row in taken.tolist()]
+    return [
+        Suggestion(pairs[row][0], pairs[row][1], int(pool.rank[row]), chance[stratum[row]], "measuring")
+        for row in taken
+    ]
 
 
 def _strata(rank: np.ndarray, k: int, top_share: float) -> tuple[np.ndarray, np.ndarray]:

@@ -1,0 +1,183 @@
+"""What to judge next, so that a ranker learns most from it.
+
+`strata`: diverse queries first, each the farthest from those before; three documents of each, one from each third of
+the logarithm of the rank, so that the top is looked at and the rest is not forgotten.
+
+`gain`: of a few pairs drawn at random, the one that most reduces the uncertainty of all scores. The ranker is taken to
+be linear in the quantiles of features in their list, with an effect of each list, as in `standing`:
+
+    score = w . z,   w ~ N(0, t^2 I),   one judgment is a measurement of w . z with variance v = 5 + s^2 / m,
+
+5 being the variance of one logistic answer at even odds less one list, s^2 the variance of lists' effects, m the number
+of judgments of the list. With A the posterior covariance of w and M the covariance of z over all pairs, judging z
+lowers the mean variance of scores by
+
+    z' A M A z / (v + z' A z)         (V-optimal design).
+
+The best of a few random pairs, not of all, keeps the sample close to a random one: the best of all are extreme rows.
+
+`random`: every pair that is not judged is equally likely. In all strategies a stated share is drawn so.
+
+Chaloner and Verdinelli, Bayesian experimental design: a review (1995).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection as Container
+
+import numpy as np
+import scipy.sparse as sp
+
+from tacit.core import TacitError, check_choice, check_number
+from tacit.judge.pool import Pool, Suggestion
+
+STRATEGIES = ("gain", "strata", "random")
+RANDOM_SHARE = 0.2
+PER_QUERY = 3
+N_CANDIDATES = 5
+NOISE, LIST_VARIANCE, SCORE_SPREAD = 5.0, 2.25, 0.35
+
+
+def choose_pairs(
+    pool: Pool,
+    n: int,
+    *,
+    judged: Container[tuple[str, str]] = (),
+    strategy: str | None = None,
+    random_share: float = RANDOM_SHARE,
+    seed: int = 0,
+) -> list[Suggestion]:
+    """Choose n pairs of a pool that are worth judging for training.
+
+    Parameters
+    ----------
+    pool : Pool
+        Pairs that may be judged.
+    n : int
+        Number of pairs; all that are left if there are fewer.
+    judged : container of (query, document), default=()
+        Pairs that are judged already.
+    strategy : {"gain", "strata", "random"} or None, default=None
+        None: `gain` if the pool has columns, else `strata`.
+    random_share : float, default=0.2
+        Share of the pairs that is drawn at random.
+    seed : int, default=0
+        Random seed; with other judgments the same seed draws other pairs.
+    """
+    check_number("n", n, low=1, whole=True)
+    check_number("random_share", random_share, low=0, high=1)
+    strategy = check_choice("strategy", strategy or ("strata" if pool.columns is None else "gain"), STRATEGIES)
+    if strategy == "gain" and pool.columns is None:
+        raise TacitError("strategy 'gain' needs features of the pairs, want feature lists; or strategy 'strata'")
+    known = pool.rows_of(judged)
+    rng = np.random.default_rng([seed, len(known)])
+    open_rows = np.ones(len(pool), bool)
+    open_rows[known] = False
+    propose = {"gain": _Gain, "strata": _Strata, "random": _Random}[strategy](pool, known)
+    found: list[Suggestion] = []
+    while len(found) < n and open_rows.any():
+        lucky = strategy == "random" or rng.random() < random_share
+        row = _any_row(open_rows, rng) if lucky else propose.row(open_rows, rng)
+        open_rows[row] = False
+        propose.add(row)
+        pair = pool.query_ids[pool.query[row]], pool.doc_ids[row]
+        found.append(Suggestion(*pair, int(pool.rank[row]), None, "random" if lucky else strategy))
+    return found
+
+
+def _any_row(open_rows: np.ndarray, rng: np.random.Generator) -> int:
+    return int(rng.choice(np.flatnonzero(open_rows)))
+
+
+class _Random:
+    """Nothing is known, and nothing is learned."""
+
+    def __init__(self, pool: Pool, known: np.ndarray) -> None:
+        self.pool = pool
+
+    def row(self, open_rows: np.ndarray, rng: np.random.Generator) -> int:
+        return _any_row(open_rows, rng)
+
+    def add(self, row: int) -> None:
+        """A pair was chosen."""
+
+
+class _Gain(_Random):
+    """Posterior covariance of the weights of a linear ranker, given which rows are judged."""
+
+    def __init__(self, pool: Pool, known: np.ndarray) -> None:
+        assert pool.columns is not None
+        self.pool, self.Z = pool, pool.columns
+        self.n_judged = np.zeros(len(pool.query_ids))
+        self.target = self.Z.T @ self.Z / len(self.Z)
+        variance = SCORE_SPREAD**2 / max(float(np.trace(self.target)), 1e-12)
+        self.covariance = np.eye(self.Z.shape[1]) * variance
+        for row in known.tolist():
+            self.add(row)
+
+    def row(self, open_rows: np.ndarray, rng: np.random.Generator) -> int:
+        candidates = rng.choice(np.flatnonzero(open_rows), N_CANDIDATES)
+        Z = self.Z[candidates]
+        along = Z @ self.covariance
+        noise = NOISE + LIST_VARIANCE / (1 + self.n_judged[self.pool.query[candidates]])
+        gain = ((along @ self.target) * along).sum(axis=1) / (noise + (along * Z).sum(axis=1))
+        return int(candidates[np.argmax(gain)])
+
+    def add(self, row: int) -> None:
+        query = self.pool.query[row]
+        self.n_judged[query] += 1
+        along = self.covariance @ self.Z[row]
+        noise = NOISE + LIST_VARIANCE / self.n_judged[query]
+        self.covariance -= np.outer(along, along) / (noise + self.Z[row] @ along)
+
+
+class _Strata(_Random):
+    """Queries with the fewest judged documents first, of these the farthest from the ones before."""
+
+    def __init__(self, pool: Pool, known: np.ndarray) -> None:
+        self.pool = pool
+        self.starts = np.searchsorted(pool.query, np.arange(len(pool.query_ids) + 1))
+        self.n_judged = np.bincount(pool.query[known], minlength=len(pool.query_ids))
+        self.vectors = _unit_rows(pool.vectors)
+        self.nearness = np.full(len(pool.query_ids), -1.0)  # cosine with the nearest query that has judgments
+        self.current = -1
+        for query in np.flatnonzero(self.n_judged).tolist():
+            self._visit(query)
+
+    def row(self, open_rows: np.ndarray, rng: np.random.Generator) -> int:
+        left = np.add.reduceat(np.append(open_rows, False), self.starts[:-1]) * (np.diff(self.starts) > 0)
+        if self.current < 0 or self.n_judged[self.current] % PER_QUERY == 0 or not left[self.current]:
+            rounds = np.where(left > 0, self.n_judged // PER_QUERY, np.iinfo(np.int64).max)
+            first = np.flatnonzero(rounds == rounds.min())
+            order = np.lexsort((rng.random(len(first)), self.nearness[first]))
+            self.current = int(first[order[0]])
+        size = int(self.starts[self.current + 1] - self.starts[self.current])
+        third = self.n_judged[self.current] % PER_QUERY
+        low, high = (np.exp(np.log(size + 1) * part / PER_QUERY) for part in (third, third + 1))
+        here = self.starts[self.current] + np.arange(size)
+        ranks = np.arange(1, size + 1)
+        inside = here[(ranks >= np.floor(low)) & (ranks < max(np.floor(high), low + 1))]
+        open_here = inside[open_rows[inside]]
+        return int(rng.choice(open_here if len(open_here) else here[open_rows[here]]))
+
+    def add(self, row: int) -> None:
+        query = int(self.pool.query[row])
+        if not self.n_judged[query]:
+            self._visit(query)
+        self.n_judged[query] += 1
+
+    def _visit(self, query: int) -> None:
+        if self.vectors is not None:
+            row = self.vectors[[query]]
+            near = self.vectors @ row.T
+            near = near.toarray() if sp.issparse(near) else near
+            self.nearness = np.maximum(self.nearness, near[:, 0])
+
+
+def _unit_rows(vectors: np.ndarray | sp.csr_array | None) -> np.ndarray | sp.csr_array | None:
+    """The vectors with length 1."""
+    if vectors is None:
+        return None
+    length = np.sqrt(np.asarray((vectors * vectors).sum(axis=1)).reshape(-1))
+    scale = 1 / np.where(length > 0, length, 1)
+    return sp.csr_array(sp.diags_array(scale) @ vectors) if sp.issparse(vectors) else vectors * scale[:, None]
