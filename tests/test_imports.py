@@ -1,4 +1,4 @@
-"""The arrows between the rooms: each import line of ours points where DESIGN allows, and no room is unknown."""
+"""Imports between packages: each one is allowed by the design, and every package is known."""
 
 import ast
 import subprocess
@@ -21,8 +21,8 @@ BELOW = {
     "retrieve": ("core", "kernels", "data", "store", "features", "metrics"),
     "rerank": ("core", "kernels", "data", "store", "features", "metrics", "retrieve"),
 }
-# Families of one package: whom each may import beside the modules at the top of its package. Registries and the like,
-# which stand above their families, are named in ABOVE.
+# Sub-packages, and which others each may import beside the modules at the top of its package.
+# Modules at the top that may import sub-packages (registries and the like) are named in ABOVE.
 FAMILIES = {
     "retrieve": {"lexical": (), "margin": (), "latent": (), "graph": ()},
     "rerank": {
@@ -54,26 +54,26 @@ def imported_modules(file):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{file}: relative imports hide which room they reach"
+            assert node.level == 0, f"{file}: relative imports hide which package they reach"
             names = [f"tacit.{alias.name}" for alias in node.names] if node.module == "tacit" else [node.module]
         for name in names:
             if name.startswith("tacit."):
                 yield name
 
 
-FILES = sorted(SOURCE.glob("*/**/*.py"))
+FILES = sorted([*SOURCE.glob("*/**/*.py"), *SOURCE.glob("*/**/*.pyi")])
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(SOURCE)))
-def test_imports_follow_the_arrows(file):
-    room = file.relative_to(SOURCE).parts[0]
-    assert room in BELOW, f"{room} is no room of the design"
-    allowed = {room, "__version__", "numba_cache", *BELOW[room]}
+def test_packages_import_only_those_below_them(file):
+    package = file.relative_to(SOURCE).parts[0]
+    assert package in BELOW, f"{package} is not in the table of packages"
+    allowed = {package, "__version__", "numba_cache", *BELOW[package]}
     assert {name.split(".")[1] for name in imported_modules(file)} <= allowed
 
 
 @pytest.mark.parametrize("file", [f for f in FILES if f.relative_to(SOURCE).parts[0] in FAMILIES], ids=str)
-def test_families_follow_their_arrows(file):
+def test_families_import_only_those_below_them(file):
     package, *rest = file.relative_to(SOURCE).with_suffix("").parts
     families = FAMILIES[package]
     known = set(families) if len(rest) == 1 else {rest[0], *families[rest[0]]}
@@ -89,18 +89,18 @@ def test_families_follow_their_arrows(file):
 
 def test_no_folder_holds_too_many_files():
     for folder in {file.parent for file in FILES}:
-        assert len([*folder.glob("*.py")]) <= 18, f"{folder} wants families"
+        assert len([*folder.glob("*.py")]) <= 18, f"{folder} holds too many files, group them in sub-packages"
 
 
-def test_every_room_says_what_it_is():
+def test_every_package_has_a_docstring():
     for folder in {file.relative_to(SOURCE).parts[0] for file in FILES}:
         assert ast.get_docstring(ast.parse((SOURCE / folder / "__init__.py").read_text("utf-8")))
 
 
-@pytest.mark.parametrize("room", sorted({file.relative_to(SOURCE).parts[0] for file in FILES}))
-def test_importing_a_room_says_and_starts_nothing(room):
+@pytest.mark.parametrize("package", sorted({file.relative_to(SOURCE).parts[0] for file in FILES}))
+def test_importing_a_package_prints_and_starts_nothing(package):
     code = (
-        f"import threading, tacit.{room}, sys; assert threading.active_count() == 1;"
+        f"import threading, tacit.{package}, sys; assert threading.active_count() == 1;"
         "assert 'sklearn' not in sys.modules and 'scipy.stats' not in sys.modules and 'rich' not in sys.modules"
     )
     done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False)

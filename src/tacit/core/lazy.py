@@ -1,34 +1,35 @@
-"""Packages whose names are imported on first use, so that importing the package costs next to nothing."""
+"""Packages whose names are imported on first use, so that importing the package costs next to nothing.
+
+The stub `__init__.pyi` of a package lists its names, for type checkers, editors and this module, one on each line:
+
+    from tacit.core.checks import check_number as check_number
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
 
-def lazy_names(
-    package: dict[str, Any], homes: Mapping[str, str]
-) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
-    """`__getattr__`, `__dir__` and `__all__` of a package.
+def lazy_names(package: dict[str, Any]) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """`__getattr__`, `__dir__` and `__all__` of a package, as its stub lists them.
 
     Parameters
     ----------
     package : dict
         The `globals()` of the package.
-    homes : mapping of str to str
-        Module of each name, below the package ("margin.embedding") or, with a leading dot, below `tacit` (".core").
     """
-    name_of_package = package["__name__"]
+    stub = os.path.splitext(package["__file__"])[0] + ".pyi"
+    lines = package["__loader__"].get_data(stub).decode().splitlines()
+    homes = {words[3]: words[1] for words in map(str.split, lines) if words[:1] == ["from"]}
 
     def find(name: str) -> Any:
         if name not in homes:
-            raise AttributeError(f"module {name_of_package!r} has no attribute {name!r}")
-        home = homes[name]
-        module = f"tacit{home}" if home.startswith(".") else f"{name_of_package}.{home}"
-        value = getattr(import_module(module), name)
-        package[name] = value  # so that this function is asked once for each name
-        return value
+            raise AttributeError(f"module {package['__name__']!r} has no attribute {name!r}")
+        package[name] = getattr(import_module(homes[name]), name)  # so that this function is asked once for each name
+        return package[name]
 
     names = sorted(homes)
     return find, lambda: sorted({*package, *names}), names
