@@ -18,6 +18,16 @@ def test_a_default_run_has_one_cell_for_each_system():
     ]
 
 
+def test_a_full_run_has_three_seeds_of_the_main_systems_and_full_matrices_where_they_take_minutes():
+    systems = ["tfidf", "bm25", "ssi-full", "ssi-sparse-10", "htr"]
+    found = {(cell["system"], cell["seed"]) for cell in cells(systems, full=True, corpus="debian_ja_en")}
+    assert found == {("bm25", 0), *((system, seed) for system in ("tfidf", "htr") for seed in range(3))}
+    found = {(cell["system"], cell["seed"]) for cell in cells(systems, full=True, corpus="foldoc")}
+    assert {("ssi-full", 0), ("ssi-sparse-10", 0)} == {cell for cell in found if "ssi" in cell[0]}
+    asked = plan_links(Request(full=True, corpus="debian_ja_en", systems=("ssi-full",)), ["ssi-full"])
+    assert {cell["system"] for cell in asked} == {"ssi-full"}
+
+
 def test_all_words_vary_how_many_are_frequent():
     found = cells(["tfidf", "ssi-uv-noi", "cfh-1gram"], words=None, corpus="wikispeedia")
     assert [cell.get("frequent") for cell in found] == [None, None, 5000, 2000, 10_000, 30_000]

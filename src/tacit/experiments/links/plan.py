@@ -1,7 +1,8 @@
 """Which systems run under which settings: the cells of an experiment on a linked corpus.
 
-A full run has all splits and seeds with default parameters, and one ablation at a time on the first split and seed:
-dimension, gamma, the number of frequent words, the share of the training links.
+A full run has all splits with default parameters, three seeds of the main systems and one of the others, and one
+ablation at a time on the first split and seed: dimension, gamma, number of frequent words, share of the training
+links. Its default systems include those with a full W only on the corpora where that takes minutes.
 """
 
 from __future__ import annotations
@@ -20,6 +21,9 @@ FREQUENT = (5000, 2000, 10_000)  # the default first: significance tests compare
 LEARN_VECTORS = ("lsi", "ssi-u", "htr")
 WITH_GAMMA = ("htr", "htr-identity", "htr-residual")
 FOR_FEW_LINKS = ("ssi-uv", "htr-residual")
+OF_ALL_SEEDS = ("tfidf", "ssi-uv", "htr", "htr-residual")
+FULL_W = ("perceptron", "ssi-full", "ssi-sparse")  # beginnings of names
+CORPORA_FOR_FULL_W = ("mdn_ja_en", "foldoc")
 
 Cell = dict[str, Any]
 
@@ -53,9 +57,15 @@ def plan_links(request: Request, systems: Sequence[str]) -> list[Cell]:
         for split in splits
         for seed in request.seeds
         for system in systems
+        if seed == request.seed or system in OF_ALL_SEEDS
+        if request.systems or not request.full or _is_affordable(system, request)
         for frequent in _numbers_of_words(system, request)
     ]
     return main + ([*_ablations(request, systems)] if request.full else [])
+
+
+def _is_affordable(system: str, request: Request) -> bool:
+    return not system.startswith(FULL_W) or request.corpus_of(CORPORA) in CORPORA_FOR_FULL_W
 
 
 def _numbers_of_words(system: str, request: Request) -> list[dict[str, int]]:
