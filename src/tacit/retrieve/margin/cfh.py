@@ -55,8 +55,7 @@ class CfhRanker(MarginRanker):
     mu : float or None, default=None
         Weight of the second model; None means chosen on validation.
     **training
-        Training parameters of both models: rate, margin, n_epochs, tune, n_drawn, n_hardest, max_positives, seed,
-        threads.
+        Training parameters of `MarginRanker`, for both models.
 
     Attributes
     ----------

@@ -44,8 +44,7 @@ class CrossRanker(EmbeddingRanker):
     share : {"none", "both", "target"}, default="none"
         What a second task, links between the items, shares with the first; "none" means that there is no second task.
     **training
-        `n_words` and `item_rate`, and the training parameters: rate, margin, n_epochs, tune, n_drawn, n_hardest,
-        max_positives, seed, threads.
+        `n_words`, `item_rate` and `decay`, and the training parameters of `MarginRanker`.
     """
 
     def __init__(

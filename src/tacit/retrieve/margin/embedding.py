@@ -55,8 +55,7 @@ class EmbeddingRanker(SgdRanker):
     decay : float, default=0.03
         Share by which the vectors of words shrink after an epoch at the first rate; less as the rate falls.
     **training
-        Training parameters of `MarginRanker`: rate, margin, n_epochs, max_epochs, patience, average, dropout, tune,
-        n_drawn, n_hardest, max_positives, seed, threads.
+        Training parameters of `MarginRanker`.
 
     Attributes
     ----------

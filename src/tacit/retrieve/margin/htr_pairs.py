@@ -45,12 +45,11 @@ class HtrPairsRanker(MarginRanker):
     mu : float or None, default=None
         Weight of the pairs; None means chosen on validation.
     pair_rate : float, default=1.0
-        First learning rate of the pairs of words.
+        Learning rate of the pairs of words.
     pair_margin : float, default=0.2
         Margin of the pairs of words.
     **training
-        Training parameters: n_epochs, tune, n_drawn, n_hardest, max_positives, seed and threads of both models, rate
-        and margin of the vectors.
+        Training parameters of `MarginRanker`, for both models; rate and margin are those of the vectors.
 
     Attributes
     ----------

@@ -35,11 +35,11 @@ class FullPairRanker(WordPairRanker):
     identity : {"start", "none", "barred"}, default="start"
         Start at W = I, at W = 0, or at 0 with the diagonal held there, which learns synonyms only.
     rate : float, default=1.0
-        First learning rate; it falls linearly to 0.
+        Learning rate.
     margin : float, default=0.2
         A relevant item should score higher than others by this much.
     **training
-        Training parameters: n_epochs, tune, n_drawn, n_hardest, max_positives, seed, threads.
+        Further training parameters of `MarginRanker`.
 
     Attributes
     ----------
@@ -103,11 +103,11 @@ class HashedPairRanker(WordPairRanker):
     identity : {"learned", "none"}, default="learned"
         "learned" adds alpha I beside the array, so that equal words do not depend on collisions.
     rate : float, default=0.3
-        First learning rate; lower than that of a full matrix, since a step moves all pairs of a bucket.
+        Learning rate; lower than that of a full matrix, since a step moves all pairs of a bucket.
     margin : float, default=0.2
         A relevant item should score higher than others by this much.
     **training
-        Training parameters: n_epochs, tune, n_drawn, n_hardest, max_positives, seed, threads.
+        Further training parameters of `MarginRanker`.
 
     Attributes
     ----------
@@ -201,7 +201,7 @@ class SparsePairRanker(FullPairRanker):
     identity : {"start", "none"}, default="start"
         Start at W = I or at W = 0.
     **training
-        Training parameters: rate, margin, n_epochs, tune, n_drawn, n_hardest, max_positives, seed, threads.
+        Training parameters of `MarginRanker`.
     """
 
     identities = ("start", "none")

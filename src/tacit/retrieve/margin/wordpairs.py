@@ -32,11 +32,11 @@ class WordPairRanker(SgdRanker):
     identity : str, default="start"
         Weight of the words that query and item share; each form says what it offers.
     rate : float, default=1.0
-        First learning rate; it falls linearly to 0.
+        Learning rate.
     margin : float, default=0.2
         A relevant item should score higher than others by this much.
     **training
-        Training parameters: n_epochs, tune, n_drawn, n_hardest, max_positives, seed, threads.
+        Further training parameters of `MarginRanker`.
     """
 
     identities: ClassVar[tuple[str, ...]] = ()
