@@ -192,7 +192,7 @@ class SparsePairRanker(FullPairRanker):
     """W with a few entries in each row, chosen by recursive feature elimination.
 
     A full matrix is trained; then, in stages of 1000, 100 and 10 entries until `per_row` remain, the smallest of
-    each row are dropped for good and the rest is trained on, for a quarter of the epochs each time.
+    each row are dropped for good and the rest is trained on, for at most a quarter of the epochs each time.
 
     Parameters
     ----------
