@@ -95,6 +95,11 @@ EXPERIMENTS = {
             "few labels of LETOR lists, with and without the unjudged rows (PREF figures 5 and 7)",
             LETOR_NEEDS,
         ),
+        Experiment(
+            "label",
+            "which documents to judge first: labels needed to reach random labelling",
+            "TACIT_DATA with letor/ (three sets and WTR), text/ (cacm, cranfield, cisi)",
+        ),
     )
 }
 

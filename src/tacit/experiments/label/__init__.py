@@ -1,0 +1,1 @@
+"""Experiment `label`: which documents to judge first."""
