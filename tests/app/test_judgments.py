@@ -209,3 +209,23 @@ def test_mistakes_of_label_are_one_line(model, tacit, words, code, message):
     assert (found, out) == (code, "")
     assert err.count("\n") == 1
     assert message in err
+
+
+def test_a_list_ranker_learns_from_what_label_chose(folder, tacit):
+    rows = [f"-1 qid:q{q} 1:{d * (q + 2) % 7} 2:{d} #docid = d{d}" for q in range(4) for d in range(8)]
+    (folder / "lists.txt").write_text("\n".join(rows) + "\n")
+    graded = [row.replace("-1 ", f"{int(' 2:7 ' in row)} ", 1) for row in rows]
+    (folder / "first.txt").write_text("\n".join(graded[:8]) + "\n")
+    assert tacit("rank", "first.txt", "lists.txt", "--method", "standing", "--save", "ranker", "-o", "my.run")[0] == 0
+    words = ["label", "ranker", "--queries", "lists.txt", "-n", "12", "--judgments", "s.db", "-o", "next.csv"]
+    assert tacit(*words)[0] == 0
+    filled = (folder / "next.csv").read_text().replace(",?,", ",1,")
+    (folder / "next.csv").write_text(filled)
+    tacit("judgments", "import", "s.db", "next.csv")
+    code, out, _ = tacit("judgments", "export", "s.db", "--to", "letor", "--lists", "lists.txt")
+    assert code == 0
+    assert sorted(line[:2] for line in out.splitlines()) == ["-1"] * 20 + ["1 "] * 12
+    (folder / "other.txt").write_text("-1 qid:x 1:1 2:1 #docid = y\n")
+    code, _, err = tacit("judgments", "export", "s.db", "--to", "letor", "--lists", "other.txt")
+    assert (code, err) == (1, "tacit: none of the 12 judgments is about a row of the lists\n")
+    assert tacit("judgments", "export", "s.db", "--lists", "lists.txt")[0] == 2

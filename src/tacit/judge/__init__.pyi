@@ -7,9 +7,11 @@ from tacit.judge.exchange import read_csv as read_csv
 from tacit.judge.exchange import write_csv as write_csv
 from tacit.judge.merge import MERGES as MERGES
 from tacit.judge.merge import choose_judges as choose_judges
+from tacit.judge.merge import graded_lists as graded_lists
 from tacit.judge.merge import merged_judgments as merged_judgments
 from tacit.judge.merge import read_judgments as read_judgments
 from tacit.judge.next import judged_pairs as judged_pairs
+from tacit.judge.next import make_pool as make_pool
 from tacit.judge.next import what_to_judge as what_to_judge
 from tacit.judge.pool import Pool as Pool
 from tacit.judge.pool import Suggestion as Suggestion

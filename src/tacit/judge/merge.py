@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from statistics import fmean, median, multimode
 
 import numpy as np
 
-from tacit.core import Judgments, UsageError, check_choice
+from tacit.core import Judgments, Lists, TacitError, UsageError, check_choice
 from tacit.data import read_qrels
 from tacit.judge.records import Judgment
 from tacit.judge.store import JudgmentStore
@@ -91,6 +92,21 @@ def read_judgments(path: str | Path, judges: Sequence[str] = (), merge: str | No
     if judges or merge:
         raise UsageError(f"{path}: is no judgment store, so there are no judges to choose or merge")
     return read_qrels(path)
+
+
+def graded_lists(lists: Lists, judgments: Judgments) -> Lists:
+    """The lists with the grades of the judgments; all other rows are unjudged.
+
+    >>> lists = Lists(np.zeros((2, 1)), np.zeros(2), np.array([0, 2]), ["q"], ["a", "b"])
+    >>> graded_lists(lists, Judgments.from_dict({"q": {"b": 2}})).y.tolist()
+    [nan, 2.0]
+    """
+    grades, query = judgments.to_dict(), lists.qid
+    names = enumerate(lists.document_names())
+    y = np.array([grades.get(lists.query_ids[query[row]], {}).get(name, np.nan) for row, name in names], np.float64)
+    if np.isnan(y).all():
+        raise TacitError(f"none of the {len(judgments)} judgments is about a row of the lists")
+    return replace(lists, y=y)
 
 
 def is_store(path: str | Path) -> bool:

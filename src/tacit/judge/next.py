@@ -78,7 +78,7 @@ def what_to_judge(
     if purpose == "training":
         if isinstance(queries, Lists):
             judged |= _graded_rows(queries)
-        pool = _pool(model, queries, depth, threads)
+        pool = make_pool(model, queries, depth=depth, threads=threads)
         chosen = choose_pairs(pool, n, judged=judged, strategy=strategy, random_share=random_share, seed=seed)
         if store is not None and isinstance(queries, Collection):
             store.add_queries(_asked(queries, chosen))
@@ -107,7 +107,17 @@ def _graded_rows(lists: Lists) -> set[tuple[str, str]]:
     return {(lists.query_ids[query[row]], names[row]) for row in np.flatnonzero(lists.y >= 0).tolist()}
 
 
-def _pool(model: object, queries: Collection | Lists, depth: int, threads: int | None) -> Pool:
+def make_pool(
+    model: Searcher | ListRanker | None,
+    queries: Collection | Lists,
+    *,
+    depth: int = DEPTH,
+    threads: int | None = None,
+) -> Pool:
+    """Pairs that may be judged to train a model: what `choose_pairs` chooses from.
+
+    A program that asks often makes the pool once. See `what_to_judge` for the parameters.
+    """
     if isinstance(queries, Lists):
         return Pool.from_lists(queries, None if model is None else _scores(model, queries))
     run = _run(model, queries, depth, threads)

@@ -47,6 +47,7 @@ def _add_import(parser: argparse.ArgumentParser) -> None:
 def _add_export(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--to", choices=FORMS, default="qrels", help="form (default qrels); csv keeps every record")
     add_judges(parser)
+    parser.add_argument("--lists", metavar="FILE", help="with --to letor: write these lists, graded; -1 is unjudged")
     parser.add_argument("--queries", metavar="FILE", help="write the texts of the queries here (jsonl)")
     parser.add_argument("-o", "--output", default="-", metavar="FILE", help="default stdout")
 
@@ -89,9 +90,11 @@ def _spooled(folder: Path) -> Path:
 
 def _export(args: argparse.Namespace, out: TextIO) -> int:
     from tacit.core import UsageError
-    from tacit.data import write_collection, write_qrels
-    from tacit.judge import JudgmentStore, merged_judgments, write_csv
+    from tacit.data import read_letor, write_collection, write_letor, write_qrels
+    from tacit.judge import JudgmentStore, graded_lists, merged_judgments, write_csv
 
+    if args.lists and args.to != "letor":
+        raise UsageError("--lists gives the features of --to letor; leave it out, or write LETOR")
     with JudgmentStore(args.store, read_only=True) as store:
         if args.to == "csv":
             if args.merge:
@@ -103,7 +106,10 @@ def _export(args: argparse.Namespace, out: TextIO) -> int:
         else:
             judgments = merged_judgments(store, args.judge, args.merge)
             names = set(judgments.query_ids)
-            write_qrels(judgments, args.output, form=args.to)
+            if args.lists:
+                write_letor(graded_lists(read_letor(args.lists), judgments), args.output)
+            else:
+                write_qrels(judgments, args.output, form=args.to)
             _say_who_is_left_out(args, store)
         if args.queries:
             queries = store.queries()
