@@ -208,6 +208,9 @@ def test_current_is_what_a_dictionary_would_hold(tmp_path_factory, actions):
                 store.record(query, document, grade, "ann")
                 expected[key] = grade
         assert pairs(store) == expected
+        assert store.judged() == store.judged("ann") == {key[:2] for key in expected}
+        assert store.judged("bob") == set()
+        assert [judge.n_judgments for judge in store.judges()] == [len(expected)] * bool(actions)
         assert len(store) == len(actions)
 
 

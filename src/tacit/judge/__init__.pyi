@@ -10,7 +10,6 @@ from tacit.judge.merge import choose_judges as choose_judges
 from tacit.judge.merge import graded_lists as graded_lists
 from tacit.judge.merge import merged_judgments as merged_judgments
 from tacit.judge.merge import read_judgments as read_judgments
-from tacit.judge.next import judged_pairs as judged_pairs
 from tacit.judge.next import make_pool as make_pool
 from tacit.judge.next import what_to_judge as what_to_judge
 from tacit.judge.pool import Pool as Pool

@@ -74,7 +74,7 @@ def what_to_judge(
     [('q1', 'a'), ('q1', 'c')]
     """
     check_choice("purpose", purpose, PURPOSES)
-    judged = judged_pairs(store, judge)
+    judged = set() if store is None else store.judged(judge)
     if purpose == "training":
         if isinstance(queries, Lists):
             judged |= _graded_rows(queries)
@@ -89,17 +89,6 @@ def what_to_judge(
             store.add_queries(_asked(queries, sample))
         store.record_draw(_drawn(sample, model_name))
     return [pair for pair in sample if (pair.query, pair.document) not in judged]
-
-
-def judged_pairs(store: JudgmentStore | None, judge: str | None = None) -> set[tuple[str, str]]:
-    """Pairs that a judge, or any person, has judged or could not judge."""
-    if store is None:
-        return set()
-    return {
-        (record.query, record.document)
-        for record in store.current(judge)
-        if judge is not None or record.kind == "person"
-    }
 
 
 def _graded_rows(lists: Lists) -> set[tuple[str, str]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -14,6 +13,7 @@ from typing import Any, NamedTuple, Self
 from tacit.core import Collection, StoreError, TacitError, check_number
 from tacit.judge.database import connect, one_line, transaction
 from tacit.judge.records import (
+    FIELDS,
     Judgment,
     as_utc,
     check_name,
@@ -30,6 +30,29 @@ SELECT = (
     f"SELECT {COLUMNS}, probability, display, action FROM judgment JOIN query ON query.number = judgment.query "
     "LEFT JOIN judge ON judge.name = judgment.judge"
 )
+
+# The last record of each judge and pair, by time, with the pair's last known probability; in order of the first one.
+CURRENT = """
+  SELECT query.id, last.document, grade, judge, time, text, kind, rank, model, chance.probability, display, action
+  FROM (SELECT *, row_number() OVER (PARTITION BY judge, query, document ORDER BY time DESC, number DESC) AS age,
+               min(number) OVER (PARTITION BY judge, query, document) AS first
+        FROM judgment WHERE judge IS NOT NULL AND (?1 IS NULL OR judge = ?1)) AS last
+  JOIN query ON query.number = last.query JOIN judge ON judge.name = last.judge
+  LEFT JOIN (SELECT query, document, probability,
+                    row_number() OVER (PARTITION BY query, document ORDER BY time DESC, number DESC) AS age
+             FROM judgment WHERE probability IS NOT NULL) AS chance
+       ON chance.query = last.query AND chance.document = last.document AND chance.age = 1
+  WHERE last.age = 1 AND action = 'judged' ORDER BY first
+"""
+
+# SQLite takes the other columns of a group from the row that has the maximum.
+JUDGED = """
+  SELECT query.id, document
+  FROM (SELECT query, document, judge, action, max(time || printf('%020d', number))
+        FROM judgment WHERE judge IS NOT NULL AND (?1 IS NULL OR judge = ?1) GROUP BY query, document, judge) AS last
+  JOIN query ON query.number = last.query JOIN judge ON judge.name = last.judge
+  WHERE action = 'judged' AND (?1 IS NOT NULL OR kind = 'person')
+"""
 
 
 class Judge(NamedTuple):
@@ -167,31 +190,24 @@ class JudgmentStore:
 
     def history(self) -> list[Judgment]:
         """Every record, in the order in which they were appended."""
-        return [Judgment(*row) for row in self._ask(f"{SELECT} ORDER BY judgment.number")]
+        return [_stored(row) for row in self._ask(f"{SELECT} ORDER BY judgment.number")]
 
     def current(self, judge: str | None = None) -> list[Judgment]:
         """The last judgment of each judge and pair, by time; "cannot judge" included, withdrawn ones not.
 
         A probability that the last record lacks is taken from the pair's last record that has one.
         """
-        last: dict[tuple[str, str, str], Judgment] = {}
-        chance: dict[tuple[str, str], float | None] = {}
-        for record in sorted(self.history(), key=lambda record: record.time):  # stable: then in order of appending
-            if record.probability is not None:
-                chance[record.query, record.document] = record.probability
-            if record.judge and judge in (None, record.judge):
-                last[record.judge, record.query, record.document] = record
-        return [
-            replace(record, probability=chance.get((record.query, record.document)))
-            for record in last.values()
-            if record.action == "judged"
-        ]
+        return [_stored(row) for row in self._ask(CURRENT, judge)]
+
+    def judged(self, judge: str | None = None) -> set[tuple[str, str]]:
+        """Pairs (query, document) that a judge, or any person, has judged now; "cannot judge" counts."""
+        return set(self._ask(JUDGED, judge))
 
     def judges(self) -> list[Judge]:
         """The judges by name."""
-        counts = Counter(record.judge for record in self.current())
+        counts = dict(self._ask(f"SELECT judge, count(*) FROM ({CURRENT}) GROUP BY judge", None))
         rows = self._ask("SELECT name, kind FROM judge ORDER BY name")
-        return [Judge(name, kind, counts[name]) for name, kind in rows]
+        return [Judge(name, kind, counts.get(name, 0)) for name, kind in rows]
 
     def record_draw(self, draws: Iterable[Judgment]) -> None:
         """Append records of pairs that a design drew to be judged, in one transaction."""
@@ -266,3 +282,10 @@ class JudgmentStore:
     def _writing(self) -> Iterator[None]:
         with self._lock, one_line(self.path), transaction(self._database):
             yield
+
+
+def _stored(row: tuple[Any, ...]) -> Judgment:
+    """The record of a row, which was checked when it was recorded."""
+    record = object.__new__(Judgment)
+    record.__dict__.update(zip(FIELDS, row, strict=True))
+    return record
