@@ -24,7 +24,7 @@ BELOW = {
 # Sub-packages, and which others each may import beside the modules at the top of its package.
 # Modules at the top that may import sub-packages (registries and the like) are named in ABOVE.
 FAMILIES = {
-    "retrieve": {"lexical": (), "margin": (), "latent": (), "graph": ()},
+    "retrieve": {"lexical": (), "margin": (), "latent": (), "graph": (), "blend": ("lexical", "latent", "margin")},
     "rerank": {
         "gradient": (),
         "propagation": ("gradient",),

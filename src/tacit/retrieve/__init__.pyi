@@ -1,4 +1,5 @@
 from tacit.retrieve.base import CollectionRanker as CollectionRanker
+from tacit.retrieve.blend.ranker import BlendRanker as BlendRanker
 from tacit.retrieve.graph.embedding import GraphEmbedding as GraphEmbedding
 from tacit.retrieve.graph.features import LinearMap as LinearMap
 from tacit.retrieve.graph.features import RbfMap as RbfMap
@@ -6,6 +7,7 @@ from tacit.retrieve.graph.laplacian import LaplacianEigenmaps as LaplacianEigenm
 from tacit.retrieve.latent.cl_lsi import ClLsiRanker as ClLsiRanker
 from tacit.retrieve.latent.lsi import LsiRanker as LsiRanker
 from tacit.retrieve.latent.lsi import LsiTfidfRanker as LsiTfidfRanker
+from tacit.retrieve.latent.reconstruction import LearnedConcepts as LearnedConcepts
 from tacit.retrieve.latent.reconstruction import ReconstructionRanker as ReconstructionRanker
 from tacit.retrieve.lexical.bm25 import Bm25Ranker as Bm25Ranker
 from tacit.retrieve.lexical.cosine import CosineRanker as CosineRanker

@@ -15,12 +15,16 @@ from tacit.core import Features
 
 
 class Term(NamedTuple):
-    """One contribution; words are column numbers, `item_word` is -1 where the item as a whole is meant."""
+    """One contribution; words are column numbers, `item_word` is -1 where the item as a whole is meant.
+
+    `member` names the ranker inside a blend that the term comes from; "" for a ranker alone.
+    """
 
     kind: Literal["word", "pair", "item"]
     query_word: int
     item_word: int
     value: float
+    member: str = ""
 
 
 @dataclass(frozen=True)
@@ -75,7 +79,7 @@ def pair_terms(
 
 def strongest_first(terms: list[Term]) -> list[Term]:
     """By size, then by words, so that the order is always the same."""
-    return sorted(terms, key=lambda term: (-abs(term.value), term.kind, term.query_word, term.item_word))
+    return sorted(terms, key=lambda term: (-abs(term.value), term.kind, term.query_word, term.item_word, term.member))
 
 
 def _dense(rows: Features, number: int) -> np.ndarray:

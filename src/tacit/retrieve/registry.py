@@ -10,7 +10,7 @@ from typing import Any
 
 from tacit.core import Method, check_choice
 
-WORDS, LATENT, SSI = "words", "latent factors", "supervised semantic indexing"
+BLEND, WORDS, LATENT, SSI = "blend", "words", "latent factors", "supervised semantic indexing"
 WORD_PAIRS, HTR, CROSS = "word pairs", "half-transductive", "cross-language"
 
 N_FREQUENT = 5000  # words with vectors of their own, where the rest is left out or hashed
@@ -50,6 +50,12 @@ def _cross(name: str, summary: str, **params: Any) -> Method:
 METHODS: dict[str, Method] = {
     method.name: method
     for method in (
+        Method(
+            "blend",
+            BLEND,
+            "tacit.retrieve.blend.ranker:BlendRanker",
+            "BM25, learned concepts and pseudo relevance feedback as one score",
+        ),
         Method("tfidf", WORDS, "tacit.retrieve.lexical.cosine:CosineRanker", "cosine of tf-idf rows"),
         Method("bm25", WORDS, "tacit.retrieve.lexical.bm25:Bm25Ranker", "Okapi BM25"),
         Method(

@@ -1,0 +1,1 @@
+"""`blend`: several rankers of one collection as one ranker."""

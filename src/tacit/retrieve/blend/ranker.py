@@ -1,0 +1,368 @@
+"""`blend`: BM25, learned concepts and pseudo relevance feedback as one score.
+
+    score(q, i) = sum over members m of  w_m h_m(q) s_m(q, i) / sigma_m(q)
+
+sigma_m(q) is the standard deviation of member m over the query's candidates, its first items by BM25: members with
+different units can be added, and nothing depends on other queries. h is 1 for BM25 and titles and n / (n + half_length)
+for `latent` and `feedback`, n being the number of different known words of the query. What these two add to BM25 grows
+with the length of the query: one or two words say too little to guess what else belongs to them.
+
+Without labels the weights of bm25, latent and feedback are 1, `latent` and `feedback`; the other members have none.
+With pairs they are learned (see `training`), with these as the prior. `residual` is trained where the pairs are links
+between items, or many; half_length is for it the median length of the queries that it learned from, so that what was
+learned from whole pages has little weight for short questions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import ClassVar, Self
+
+import numpy as np
+import scipy.sparse as sp
+
+from tacit.core import Features, Links, TacitError, check_features, check_number
+from tacit.features.text.weighting import weigh
+from tacit.retrieve.base import CollectionRanker
+from tacit.retrieve.blend.feedback import expand_queries
+from tacit.retrieve.blend.members import MEMBERS, N_CANDIDATES, MemberScores, best_items, scaled
+from tacit.retrieve.blend.training import TrainingQuery, learn_weights, training_queries
+from tacit.retrieve.explanation import Term, difference, sparse_row, word_terms
+from tacit.retrieve.factors import ItemFactors, factor_scores, widened
+from tacit.retrieve.latent.reconstruction import LearnedConcepts
+from tacit.retrieve.lexical.bm25 import Bm25Ranker
+from tacit.retrieve.margin.embedding import EmbeddingRanker
+from tacit.retrieve.validation import held_out_queries, hold_out
+
+MIN_PAIRS, HELD_SHARE = 1000, 0.1  # pairs that train `residual`; share of their queries that weights are learned from
+TITLE_B = 0.5  # titles differ little in length
+
+
+class BlendRanker(CollectionRanker):
+    """Sum of BM25, learned concepts and pseudo relevance feedback; pairs learn the weights.
+
+    Rows are counts of words, best of stems.
+
+    Parameters
+    ----------
+    dim : int, default=100
+        Width of the latent vectors.
+    latent : float, default=2.0
+        Weight of the learned concepts without labels, for long queries; BM25 has weight 1.
+    feedback : float, default=2.0
+        Weight of pseudo relevance feedback without labels, for long queries.
+    half_length : float, default=12.0
+        Number of words of a query for which these two weights count half.
+    n_feedback : int, default=10
+        Best items that give words to the query.
+    n_expansion : int, default=50
+        Number of words that they give.
+    title_weight : int, default=3
+        How often a word of a title is counted, where titles are given.
+    strength : float or None, default=None
+        Strength of the prior in learning weights, in queries; None means chosen by cross-validation.
+    residual : bool or None, default=None
+        Whether pairs also train the member `residual`; None means so for links between items and from 1,000 pairs on.
+    seed : int, default=0
+        Random seed.
+    threads : int or None, default=None
+        Number of threads; None means all cores. The result does not depend on it.
+
+    Attributes
+    ----------
+    bm25_ : Bm25Ranker
+        The member `bm25`, whose weights also give the words of `feedback`.
+    latent_ : LearnedConcepts or None
+        The member `latent`; None if it has no weight.
+    title_ : Bm25Ranker or None
+        The member `title`; None if it has no weight.
+    residual_ : EmbeddingRanker or None
+        The member `residual`; None if it has no weight.
+    weights_ : ndarray of shape (5,), float32
+        Weights of bm25, latent, feedback, title and residual.
+    residual_length_ : float
+        Number of words of a query for which the weight of `residual` counts half.
+    strength_ : float or None
+        Strength of the prior that the weights were learned with; None if they are those without labels.
+    idf_ : ndarray of shape (n_features,), float32
+        Inverse document frequencies of tf-idf.
+
+    Examples
+    --------
+    >>> counts = sp.csr_array(np.array([[2, 1, 0, 0], [0, 1, 1, 0], [0, 0, 1, 2]], np.float32))
+    >>> BlendRanker(dim=2).fit(None, counts).rank(counts[[0]], k=3).items
+    array([[0, 1, 2]])
+    """
+
+    _fitted: ClassVar = {
+        "bm25_": "estimator",
+        "latent_": "?estimator",
+        "title_": "?estimator",
+        "residual_": "?estimator",
+        "weights_": "members",
+        "residual_length_": "+",
+        "strength_": "?+",
+        "idf_": "features",
+    }
+    features = "counts"
+    reads_titles: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        dim: int = 100,
+        *,
+        latent: float = 2.0,
+        feedback: float = 2.0,
+        half_length: float = 12.0,
+        n_feedback: int = 10,
+        n_expansion: int = 50,
+        title_weight: int = 3,
+        strength: float | None = None,
+        residual: bool | None = None,
+        seed: int = 0,
+        threads: int | None = None,
+    ) -> None:
+        self.dim, self.latent, self.feedback, self.half_length = dim, latent, feedback, half_length
+        self.n_feedback, self.n_expansion, self.title_weight = n_feedback, n_expansion, title_weight
+        self.strength, self.residual, self.seed, self.threads = strength, residual, seed, threads
+
+    def fit(
+        self,
+        queries: Features | None,
+        items: Features,
+        pairs: Links | None = None,
+        validation: Links | None = None,
+        *,
+        queries_are_items: bool | None = None,
+        titles: Features | None = None,
+    ) -> Self:
+        """Learn from counts of the items' words and, for the weights, from (query, relevant item) pairs.
+
+        Parameters
+        ----------
+        queries : csr_array of shape (n_queries, n_features) or None
+            Counts of the words of the queries of `pairs`.
+        items : csr_array of shape (n_items, n_features)
+            Counts of the words of the items, their titles included.
+        pairs : Links or None, default=None
+            Relevant items of queries. Items that are not named count as probably worse.
+        validation : Links or None, default=None
+            Pairs to learn the weights from, where `pairs` train the member `residual`.
+        queries_are_items : bool or None, default=None
+            See `CollectionRanker.fit`.
+        titles : csr_array of shape (n_items, n_features) or None, default=None
+            Counts of the words of the titles alone.
+        """
+        self._check_params()
+        self._titles = self._check_titles(titles, items)
+        try:
+            return super().fit(queries, items, pairs, validation, queries_are_items=queries_are_items)
+        finally:
+            del self._titles
+
+    def _check_params(self) -> None:
+        for name in ("latent", "feedback", "half_length"):
+            check_number(name, getattr(self, name), low=0)
+        for name in ("dim", "n_feedback", "n_expansion", "title_weight"):
+            check_number(name, getattr(self, name), low=1, whole=True)
+        if self.strength is not None:
+            check_number("strength", self.strength, low=0, open_low=True)
+
+    def _check_titles(self, titles: Features | None, items: Features) -> sp.csr_array | None:
+        if titles is None:
+            return None
+        rows = sp.csr_array(check_features("titles", titles))
+        if rows.shape != items.shape:
+            raise TacitError(f"titles have shape {rows.shape}, want that of the items, {items.shape}")
+        return rows if rows.nnz else None
+
+    def _fit(self, queries: Features, items: Features, pairs: Links | None, validation: Links | None) -> None:
+        counts, asking = self._with_titles(items, self._titles), sp.csr_array(queries)
+        learns = pairs is not None and len(pairs) > 0
+        self.bm25_ = Bm25Ranker().fit(None, counts)
+        self.idf_ = _plain_idf(counts)
+        self.latent_, self.title_, self.residual_ = None, None, None
+        rows = weigh(counts, self.idf_, "log")
+        if rows.nnz and (self.latent or learns):
+            self.latent_ = LearnedConcepts(self.dim, seed=self.seed).fit(None, rows)
+        if learns and self._titles is not None:
+            self.title_ = Bm25Ranker(b=TITLE_B).fit(None, self._titles)
+        prior = [1.0, self.latent if self.latent_ is not None else 0.0, self.feedback, 0.0, 0.0]
+        self.weights_ = np.array(prior, np.float32)
+        self.residual_length_, self.strength_ = 1.0, None
+        if pairs is not None and learns:
+            self._learn(asking, counts, pairs, validation)
+        for name in ("latent", "title", "residual"):
+            if not self.weights_[MEMBERS.index(name)]:
+                setattr(self, f"{name}_", None)
+
+    def _with_titles(self, items: Features, titles: sp.csr_array | None) -> sp.csr_array:
+        """Counts with the words of titles counted `title_weight` times."""
+        counts = sp.csr_array(items)
+        if titles is None or self.title_weight == 1:
+            return counts
+        return sp.csr_array(counts + (self.title_weight - 1) * titles).astype(np.float32)
+
+    def _learn(self, queries: sp.csr_array, counts: sp.csr_array, pairs: Links, validation: Links | None) -> None:
+        """Train the member `residual` where there are pairs enough, then the weights."""
+        wanted = self._queries_are_items or len(pairs) >= MIN_PAIRS if self.residual is None else self.residual
+        known, chosen = None, pairs
+        if wanted and (validation is not None or len(np.unique(pairs.sources)) > 1):
+            known, chosen = hold_out(pairs, HELD_SHARE, self.seed) if validation is None else (pairs, validation)
+            self._fit_residual(queries, counts, known, chosen)
+        held = held_out_queries(queries, chosen, known, queries_are_items=self._queries_are_items, seed=self.seed)
+        names = [name for name in MEMBERS if self._has(name)]
+        present = [MEMBERS.index(name) for name in names]
+        examples = list[TrainingQuery]()
+        for block in held.blocks():
+            members = list(self._member_scores(sp.csr_array(block.queries), block.excluded, names))
+            examples += training_queries(members, self.weights_[present], block)
+        learned, strength = learn_weights(examples, self.weights_[present].astype(np.float64), self.strength)
+        self.strength_ = None if math.isinf(strength) else strength
+        self.weights_[present] = learned
+
+    def _fit_residual(self, queries: sp.csr_array, counts: sp.csr_array, pairs: Links, validation: Links) -> None:
+        asking, rows = weigh(queries, self.idf_), weigh(counts, self.idf_)
+        member = EmbeddingRanker(self.dim, items="residual", gamma=1.0, seed=self.seed, threads=self.threads)
+        self.residual_ = member.fit(asking, rows, pairs, validation, queries_are_items=self._queries_are_items)
+        lengths = np.diff(queries[np.unique(pairs.sources)].indptr)
+        self.residual_length_ = max(1.0, float(np.median(lengths)))
+
+    def _has(self, name: str) -> bool:
+        return name == "feedback" or getattr(self, f"{name}_") is not None
+
+    def _member_scores(
+        self, rows: sp.csr_array, skip: sp.csr_array | None, names: Sequence[str]
+    ) -> Iterator[MemberScores]:
+        """Scores of the named members, each with its factors, bm25 first; all scores exist for one block at a time."""
+        first, n_words = self.bm25_._scores(rows), np.diff(rows.indptr).astype(np.float64)
+        candidates, best = best_items(first, skip, max(N_CANDIDATES, self.n_feedback))
+        candidates, n_best = candidates[:, :N_CANDIDATES], self.n_feedback
+        for name in names:
+            half_length = {"bm25": 0.0, "title": 0.0, "residual": self.residual_length_}.get(name, self.half_length)
+            if name == "bm25":
+                scores = first
+            elif name == "feedback":
+                words = expand_queries(
+                    self.bm25_.weights_, self._norms, candidates[:, :n_best], best[:, :n_best], self.n_expansion
+                )
+                scores = factor_scores(self.bm25_._item_factors[0], words)
+            else:
+                scores = getattr(self, f"{name}_")._scores(self._member_rows(name, rows))
+            yield scaled(name, scores, candidates, n_words, half_length)
+
+    def _member_rows(self, name: str, rows: sp.csr_array) -> sp.csr_array:
+        """Queries as a member reads them: counts, logarithmic tf-idf (latent) or tf-idf (residual)."""
+        return rows if name == "title" else weigh(rows, self.idf_, "log" if name == "latent" else "raw")
+
+    @cached_property
+    def _norms(self) -> np.ndarray:
+        """Lengths of the rows of BM25 weights."""
+        weights = self.bm25_.weights_
+        return np.sqrt(np.asarray(weights.multiply(weights).sum(axis=1), np.float64).ravel())
+
+    @property
+    def _used(self) -> list[str]:
+        return [name for name, weight in zip(MEMBERS, self.weights_, strict=True) if weight]
+
+    def _scores(self, rows: Features, skip: sp.csr_array | None = None) -> np.ndarray:
+        out = np.zeros((rows.shape[0], self.n_items_), np.float32)
+        for member in self._member_scores(sp.csr_array(rows), skip, self._used):
+            weight = self.weights_[MEMBERS.index(member.name)]
+            out += (weight * member.factors)[:, None] * member.scores
+        return out
+
+    def _make_item_factors(self) -> Sequence[ItemFactors]:
+        return self.bm25_._item_factors
+
+    def _query_factors(self, queries: Features) -> Sequence[Features]:
+        raise AssertionError("scores of a blend are no sum of fixed factors")
+
+    def _terms(self, query: Features, a: int, b: int | None) -> list[Term]:
+        """Terms of each member, with its name; those of `feedback` are words of the first answers."""
+        row, terms = sp.csr_array(query), list[Term]()
+        for member in self._member_scores(row, None, self._used):
+            factor = float(self.weights_[MEMBERS.index(member.name)]) * float(member.factors[0])
+            found = self._terms_of(member.name, row, a, b)
+            terms += [term._replace(value=factor * term.value, member=member.name) for term in found]
+        return terms
+
+    def _terms_of(self, name: str, row: sp.csr_array, a: int, b: int | None) -> list[Term]:
+        if name == "feedback":
+            best, scores = best_items(self.bm25_._scores(row), None, self.n_feedback)
+            words = expand_queries(self.bm25_.weights_, self._norms, best, scores, self.n_expansion)
+            return word_terms(*sparse_row(words), difference(self.bm25_.weights_, a, b))
+        member: CollectionRanker = getattr(self, f"{name}_")
+        return member._terms(row if name == "bm25" else self._member_rows(name, row), a, b)
+
+    def check_new_items(self) -> None:
+        """Any item can be added."""
+
+    def add_items(self, items: Features, *, titles: Features | None = None) -> Self:
+        """Make new items rankable; see `CollectionRanker.add_items`.
+
+        Parameters
+        ----------
+        items : csr_array of shape (n_new_items, n_item_features)
+            Counts of the words of the new items, their titles included.
+        titles : csr_array of the same shape or None, default=None
+            Counts of the words of the titles alone.
+        """
+        self._titles = self._check_titles(titles, items)
+        try:
+            return super().add_items(items)
+        finally:
+            del self._titles
+
+    def _grow(self, width: int) -> None:
+        self.idf_ = widened(self.idf_, width)
+        super()._grow(width)
+
+    def _add_items(self, items: Features) -> None:
+        counts = self._with_titles(items, self._titles)
+        seen = widened(self.bm25_.idf_, len(self.idf_)) > 0
+        self.idf_ = np.where(seen, self.idf_, _plain_idf(counts, self.n_items_ + self.n_removed_ + counts.shape[0]))
+        self.bm25_.add_items(counts)
+        if self.latent_ is not None:
+            self.latent_.add_items(weigh(counts, self.idf_, "log"))
+        if self.residual_ is not None:
+            self.residual_.add_items(weigh(counts, self.idf_))
+        if self.title_ is not None:
+            self.title_.add_items(
+                sp.csr_array(counts.shape, dtype=np.float32) if self._titles is None else self._titles
+            )
+
+    def _forget_factors(self) -> None:
+        super()._forget_factors()
+        self.__dict__.pop("_norms", None)
+
+    def _check_loaded(self) -> None:
+        kinds = {"bm25": Bm25Ranker, "latent": LearnedConcepts, "title": Bm25Ranker, "residual": EmbeddingRanker}
+        for name, kind in kinds.items():
+            member = getattr(self, f"{name}_")
+            if member is None and name != "bm25":
+                continue
+            if not isinstance(member, kind):
+                raise TacitError(f"member {name} is a {type(member).__name__}, want a {kind.__name__}")
+            if (member.n_features_, member.n_items_) != (self.n_features_, self.bm25_.n_items_):
+                raise TacitError(
+                    f"member {name} is for {member.n_features_} words and {member.n_items_} items, "
+                    f"want {self.n_features_} and {self.bm25_.n_items_}"
+                )
+        if self.weights_.shape != (len(MEMBERS),) or not (self.weights_ >= 0).all() or not self.weights_.any():
+            raise TacitError(
+                f"weights are {self.weights_.tolist()}, want {len(MEMBERS)} numbers >= 0, not all of them 0"
+            )
+        missing = [name for name in self._used if not self._has(name)]
+        if missing:
+            raise TacitError(f"member {missing[0]} has a weight, but is not in the model")
+        self._check_params()
+
+
+def _plain_idf(counts: sp.csr_array, n_items: int | None = None) -> np.ndarray:
+    """ln(n / df) of each word, float32; 0 for a word that no row has."""
+    frequencies = np.bincount(counts.indices, minlength=counts.shape[1])
+    n_rows = counts.shape[0] if n_items is None else n_items
+    return np.where(frequencies > 0, np.log(n_rows / np.maximum(frequencies, 1)), 0.0).astype(np.float32)
