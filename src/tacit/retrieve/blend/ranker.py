@@ -183,7 +183,10 @@ class BlendRanker(CollectionRanker):
         learns = pairs is not None and len(pairs) > 0
         self.bm25_ = Bm25Ranker().fit(None, counts)
         self.idf_ = _plain_idf(counts)
-        self.latent_, self.title_, self.residual_ = None, None, None
+        self.latent_: LearnedConcepts | None = None
+        self.title_: Bm25Ranker | None = None
+        self.residual_: EmbeddingRanker | None = None
+        self.strength_: float | None = None
         rows = weigh(counts, self.idf_, "log")
         if rows.nnz and (self.latent or learns):
             self.latent_ = LearnedConcepts(self.dim, seed=self.seed).fit(None, rows)
@@ -191,7 +194,7 @@ class BlendRanker(CollectionRanker):
             self.title_ = Bm25Ranker(b=TITLE_B).fit(None, self._titles)
         prior = [1.0, self.latent if self.latent_ is not None else 0.0, self.feedback, 0.0, 0.0]
         self.weights_ = np.array(prior, np.float32)
-        self.residual_length_, self.strength_ = 1.0, None
+        self.residual_length_ = 1.0
         if pairs is not None and learns:
             self._learn(asking, counts, pairs, validation)
         for name in ("latent", "title", "residual"):

@@ -48,7 +48,7 @@ class TrainingQuery(NamedTuple):
 def training_queries(members: Sequence[MemberScores], weights: np.ndarray, block: HeldOut) -> Iterator[TrainingQuery]:
     """The candidates of a few queries with their scores by every member; `weights` are those without labels."""
     scores = [member.factors[:, None] * member.scores for member in members]
-    blend = np.sum([weight * part for weight, part in zip(weights, scores, strict=True)], axis=0, dtype=np.float32)
+    blend = sum((weight * part for weight, part in zip(weights, scores, strict=True)), np.zeros_like(scores[0]))
     firsts = [best_items(part, block.excluded, N_FIRST)[0] for part in (blend, *scores)]
     for row in range(len(blend)):
         items = np.unique(np.concatenate([first[row] for first in firsts]))

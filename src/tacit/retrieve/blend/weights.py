@@ -6,15 +6,16 @@ importance. The weights are
     argmin over w >= 0 of  sum_k c_k ln(1 + exp(-w . x_k)) + (w - w0)' P (w - w0) / 2
     P = strength (I - u u') + SCALE_STRENGTH u u',  u = w0 / |w0|
 
-The prior is centred at the weights w0 that are used without labels. Along w0 it is weak: a longer w is the same ranking
-and only says how decided the labels are. Across it, `strength` counts as so many queries.
+The prior is centred at the weights w0 that are used without labels. Across w0, `strength` counts as so many queries.
+Along it the prior is weaker: a longer w is the same ranking and only says how decided the labels are. It is not free,
+because random labels would take w to 0, where chance decides the direction.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-SCALE_STRENGTH = 0.1
+SCALE_STRENGTH = 3.0
 
 
 def fit_weights(differences: np.ndarray, importance: np.ndarray, prior: np.ndarray, strength: float) -> np.ndarray:
@@ -42,7 +43,7 @@ def fit_weights(differences: np.ndarray, importance: np.ndarray, prior: np.ndarr
     start = prior / max(prior.sum(), 1e-12)
     found = minimize(
         objective, start, (differences, importance, prior, strength), jac=True, method="L-BFGS-B",
-        bounds=[(0, None)] * len(prior), options={"maxiter": 500, "ftol": 1e-12, "gtol": 1e-8},
+        bounds=[(0, None)] * len(prior), options={"maxiter": 200, "ftol": 1e-10, "gtol": 1e-7},
     )  # fmt: skip
     total = found.x.sum()
     weights: np.ndarray = found.x * (prior.sum() / total) if total > 0 else prior.copy()

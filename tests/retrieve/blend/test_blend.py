@@ -1,0 +1,231 @@
+"""`blend`: its score against a dense computation, what labels change, explanations, new items, stored models."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from tacit.core import Links, StoreError, TacitError
+from tacit.features.text.weighting import weigh
+from tacit.retrieve import BlendRanker, Bm25Ranker
+from tacit.retrieve.blend.members import MEMBERS
+from tacit.search.models import load, save
+from tacit.store import Stored, load_model, save_model
+
+N_DOCS, N_WORDS, N_TOPICS = 240, 90, 6
+
+
+@pytest.fixture(scope="module")
+def world():
+    """Documents of six topics, titles of two or three of their words, and questions of a topic's words."""
+    rng = np.random.default_rng(5)
+    topic = np.arange(N_DOCS) % N_TOPICS
+    shares = np.full((N_TOPICS, N_WORDS), 0.3)
+    for number in range(N_TOPICS):
+        shares[number, number * 12 : number * 12 + 12] = 3.0
+    shares /= shares.sum(axis=1, keepdims=True)
+    items = np.stack([rng.multinomial(rng.integers(8, 40), shares[t]) for t in topic])
+    titles = np.stack([rng.multinomial(rng.integers(0, 4), row / row.sum()) for row in items])
+    queries = np.stack([rng.multinomial(rng.integers(2, 9), shares[t % N_TOPICS]) for t in range(40)])
+    rows, columns = np.nonzero((np.arange(40) % N_TOPICS)[:, None] == topic[None, :])
+    kept = rng.random(len(rows)) < 0.3
+    return {
+        "items": sp.csr_array(items.astype(np.float32)),
+        "titles": sp.csr_array(titles.astype(np.float32)),
+        "queries": sp.csr_array(queries.astype(np.float32)),
+        "pairs": Links(rows[kept], columns[kept], 40, N_DOCS),
+        "topic": topic,
+    }
+
+
+@pytest.fixture(scope="module")
+def plain(world):
+    return BlendRanker(dim=8, n_expansion=6).fit(None, world["items"], titles=world["titles"])
+
+
+@pytest.fixture(scope="module")
+def learned(world):
+    ranker = BlendRanker(dim=8, n_expansion=6, strength=1.0, residual=True, n_feedback=4)
+    return ranker.fit(world["queries"], world["items"], world["pairs"], titles=world["titles"])
+
+
+def slow_feedback(weights, first, n_best, n_words):
+    """Expansion words of one query, one item and one word at a time."""
+    order = sorted(range(len(first)), key=lambda item: (-first[item], item))[:n_best]
+    order = [item for item in order if first[item] > 0]
+    odds = {item: np.exp(first[item] - first[order[0]]) for item in order}
+    found = dict.fromkeys(range(weights.shape[1]), 0.0)
+    for item in order:
+        length = np.sqrt(sum(float(value) ** 2 for value in weights[item]))
+        for word in found:
+            found[word] += odds[item] / sum(odds.values()) * float(weights[item, word]) / length
+    best = sorted(found, key=lambda word: (-found[word], word))[:n_words]
+    return np.array([found[word] if word in best else 0.0 for word in found])
+
+
+def slow_scores(ranker, query):
+    """Scores of all items for one query by dense arithmetic in float64."""
+    weights = ranker.bm25_.weights_.toarray().astype(np.float64)
+    counts = query.toarray().ravel().astype(np.float64)
+    first = weights @ counts
+    candidates = sorted(range(len(first)), key=lambda item: (-np.float32(first[item]), item))[:100]
+    logs, plain = (weigh(query, ranker.idf_, tf).toarray().ravel() for tf in ("log", "raw"))
+    members = {"bm25": (first, 0.0)}
+    members["feedback"] = weights @ slow_feedback(weights, first, ranker.n_feedback, ranker.n_expansion), 12.0
+    vector = logs @ ranker.latent_.concepts_.astype(np.float64)
+    members["latent"] = ranker.latent_.item_vectors_ @ (vector / np.linalg.norm(vector)), 12.0
+    if ranker.title_ is not None:
+        members["title"] = ranker.title_.weights_.toarray() @ counts, 0.0
+    if ranker.residual_ is not None:
+        scores = ranker.residual_.scores(sp.csr_array(plain[None].astype(np.float32)))[0].astype(np.float64)
+        members["residual"] = scores, ranker.residual_length_
+    n_words = np.count_nonzero(counts)
+    return sum(
+        float(ranker.weights_[MEMBERS.index(name)]) * n_words / (n_words + half) * scores / scores[candidates].std()
+        for name, (scores, half) in members.items()
+    )
+
+
+@pytest.mark.parametrize("kind", ["plain", "learned"])
+def test_scores_are_the_weighted_sum_of_scaled_members(kind, world, request):
+    ranker = request.getfixturevalue(kind)
+    for row in range(0, 40, 7):
+        query = world["queries"][[row]]
+        assert ranker.scores(query)[0] == pytest.approx(slow_scores(ranker, query), abs=2e-5)
+
+
+def test_words_of_titles_count_three_times(plain, world):
+    counts = sp.csr_array(world["items"] + 2 * world["titles"])
+    assert (plain.bm25_.weights_ != Bm25Ranker().fit(None, counts).weights_).nnz == 0
+    untitled = BlendRanker(dim=8).fit(None, world["items"])
+    assert (untitled.bm25_.weights_ != Bm25Ranker().fit(None, world["items"]).weights_).nnz == 0
+
+
+def test_the_weight_of_other_members_grows_with_the_length_of_the_query(plain):
+    factors = []
+    for n_words in (1, 12):
+        query = sp.csr_array((np.ones(n_words), (np.zeros(n_words, int), np.arange(n_words))), shape=(1, N_WORDS))
+        query = query.astype(np.float32)
+        candidates = np.argsort(-plain.bm25_.scores(query)[0], kind="stable")[:100]
+        _, latent = plain._member_scores(query, None, ["bm25", "latent"])
+        factors.append(latent.factors[0] * latent.scores[0, candidates].astype(np.float64).std())
+    assert factors == pytest.approx([1 / 13, 1 / 2], rel=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["plain", "learned"])
+def test_explanations_add_up_by_member_and_word(kind, world, request):
+    ranker = request.getfixturevalue(kind)
+    query = world["queries"][[3]]
+    scores = ranker.scores(query)[0].astype(np.float64)
+    a, b = np.argsort(-scores)[[0, 60]]
+    one, two = ranker.explain(query, a), ranker.explain(query, a, b)
+    assert one.total == pytest.approx(scores[a], abs=1e-5)
+    assert two.total == pytest.approx(scores[a] - scores[b], abs=1e-5)
+    for member in ranker._member_scores(query, None, ranker._used):
+        weight = ranker.weights_[MEMBERS.index(member.name)] * member.factors[0]
+        found = sum(term.value for term in two.terms if term.member == member.name)
+        assert found == pytest.approx(weight * (member.scores[0, a] - member.scores[0, b]), abs=1e-5)
+    assert {term.member for term in two.terms} >= {"bm25", "latent", "feedback"}
+
+
+def test_members_without_weight_are_not_kept(world):
+    ranker = BlendRanker(dim=8, latent=0.0, feedback=0.0).fit(None, world["items"])
+    assert ranker.latent_ is None
+    bm25 = Bm25Ranker().fit(None, world["items"])
+    ours, theirs = (found.rank(world["queries"], k=50).items for found in (ranker, bm25))
+    assert np.array_equal(ours, theirs)
+
+
+def test_excluded_items_give_no_words_and_no_scale(plain, world):
+    query = world["queries"][[0]]
+    best = plain.rank(query, k=30).items[0]
+    exclude = sp.csr_array((np.ones(30, bool), (np.zeros(30, int), best)), shape=(1, N_DOCS))
+    without = BlendRanker(dim=8, n_expansion=6).fit(None, world["items"], titles=world["titles"]).remove_items(best)
+    kept = np.setdiff1d(np.arange(N_DOCS), best)
+    assert np.array_equal(plain.scores(query, exclude=exclude)[0, kept], without.scores(query)[0])
+
+
+def test_removed_items_leave_and_added_items_come_back(world, learned, tmp_path):
+    save(learned, tmp_path / "model")
+    ranker = load(tmp_path / "model", BlendRanker)
+    removed = ranker.remove_items([N_DOCS - 2, N_DOCS - 1])
+    assert removed.n_items_ == N_DOCS - 2
+    added = removed.add_items(world["items"][-2:], titles=world["titles"][-2:])
+    again, before = (found.bm25_.scores(world["queries"]) for found in (added, learned))
+    assert again == pytest.approx(before, rel=1e-6)
+    assert added.rank(world["queries"], k=10).items.max() < N_DOCS
+
+
+def test_new_items_bring_new_words(world, learned, tmp_path):
+    save(learned, tmp_path / "model")
+    ranker = load(tmp_path / "model", BlendRanker)
+    wide = sp.csr_array(([2.0, 1.0], ([0, 0], [N_WORDS + 1, 3])), shape=(1, N_WORDS + 2), dtype=np.float32)
+    ranker.add_items(wide)
+    asked = sp.csr_array(([1.0], ([0], [N_WORDS + 1])), shape=(1, N_WORDS + 2), dtype=np.float32)
+    assert ranker.rank(asked, k=1).items.tolist() == [[N_DOCS]]
+    assert ranker.idf_[N_WORDS + 1] == pytest.approx(np.log(N_DOCS + 1), rel=1e-6)
+
+
+def test_stored_models_score_the_same_bits(world, learned, plain, tmp_path):
+    for number, ranker in enumerate((learned, plain)):
+        save(ranker, tmp_path / str(number))
+        again = load(tmp_path / str(number), BlendRanker)
+        assert np.array_equal(again.scores(world["queries"]), ranker.scores(world["queries"]))
+        assert again.strength_ == ranker.strength_
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ([1, 2, 2, 0, 3], "member residual has a weight"),
+        ([1, -2, 2, 0, 0], "numbers >= 0"),
+        ([0] * 5, "not all of them 0"),
+    ],
+)
+def test_weights_that_do_not_fit_are_refused(plain, tmp_path, weights, message):
+    save(plain, tmp_path / "model")
+    stored = load_model(tmp_path / "model")
+    arrays = dict(stored.arrays) | {"weights_": np.array(weights, np.float32)}
+    save_model(tmp_path / "changed", Stored(stored.kind, stored.params, arrays))
+    with pytest.raises(StoreError, match=message):
+        load(tmp_path / "changed", BlendRanker)
+
+
+def test_titles_of_another_shape_are_refused(world):
+    with pytest.raises(TacitError, match=r"titles have shape \(2, 90\), want that of the items, \(240, 90\)"):
+        BlendRanker().fit(None, world["items"], titles=world["titles"][:2])
+
+
+@pytest.mark.parametrize(("name", "value"), [("latent", -1), ("n_feedback", 0), ("strength", 0), ("title_weight", 1.5)])
+def test_wrong_parameters_are_named(world, name, value):
+    with pytest.raises(TacitError, match=f"{name} is {value}"):
+        BlendRanker(**{name: value}).fit(None, world["items"])
+
+
+def test_a_query_of_unknown_words_scores_zero(plain):
+    assert not plain.scores(sp.csr_array((1, N_WORDS), dtype=np.float32)).any()
+
+
+def test_one_item_is_enough():
+    ranker = BlendRanker().fit(None, sp.csr_array(np.ones((1, 2), np.float32)))
+    assert ranker.rank(np.ones((1, 2), np.float32)).items.tolist() == [[0]]
+    assert np.isfinite(ranker.scores(np.ones((1, 2), np.float32))).all()
+
+
+def test_few_judged_queries_leave_the_weights(world):
+    queries, pairs = world["queries"][:4], world["pairs"].take(world["pairs"].sources < 4)
+    pairs = Links(pairs.sources, pairs.targets, 4, N_DOCS)
+    ranker = BlendRanker(dim=8, residual=False).fit(queries, world["items"], pairs)
+    assert ranker.weights_.tolist() == [1, 2, 2, 0, 0]
+    assert ranker.strength_ is None
+
+
+def test_links_train_a_member_that_counts_little_for_short_queries(world):
+    rng = np.random.default_rng(0)
+    sources = np.repeat(np.arange(N_DOCS), 3)
+    targets = (sources + 1 + N_TOPICS * rng.integers(0, 40, len(sources))) % N_DOCS  # words of another topic
+    links = Links(sources, targets, N_DOCS, N_DOCS)
+    ranker = BlendRanker(dim=8, strength=0.1).fit(world["items"], world["items"], links)
+    assert ranker.residual_ is not None
+    assert ranker.residual_length_ == pytest.approx(np.median(np.diff(world["items"].indptr)), abs=1)
+    best = ranker.rank(world["items"], k=5, exclude=sp.csr_array(np.eye(N_DOCS, dtype=bool))).items
+    assert np.mean(world["topic"][best] == (world["topic"][:, None] + 1) % N_TOPICS) > 0.5  # without links 0
