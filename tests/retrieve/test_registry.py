@@ -19,13 +19,13 @@ def test_which_methods_learn_from_pairs():
     ignoring = {name for name, method in METHODS.items() if not method.estimator.learns_from_pairs}
     assert ignoring == {"tfidf", "bm25", "lsi"}
     optional = {name for name, m in METHODS.items() if m.estimator.learns_from_pairs and not m.estimator.needs_pairs}
-    assert optional == {"qe", "lsi+tfidf", "htr-reconstruction"}
+    assert optional == {"blend", "qe", "lsi+tfidf", "htr-reconstruction"}
 
 
 def test_a_wrong_parameter_lists_those_that_exist():
     with pytest.raises(UsageError, match=r"'lsi' has no parameter 'width'; its parameters are dim=200, n_iter=4"):
         get_method("lsi").make(width=3)
-    with pytest.raises(UsageError, match="method is 'tfdif', want one of tfidf, bm25"):
+    with pytest.raises(UsageError, match="method is 'tfdif', want one of blend, tfidf, bm25"):
         get_method("tfdif")
 
 

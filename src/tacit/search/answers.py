@@ -57,12 +57,16 @@ class Reason(NamedTuple):
         Word of the document; "" where the document as a whole is meant.
     value : float
         Contribution to the score.
+    member : str
+        Ranker inside a blend that the term comes from, "" for a ranker alone. Words of "feedback" are those of the
+        first answers, whether the query has them or not.
     """
 
     kind: str
     query_word: str
     document_word: str
     value: float
+    member: str = ""
 
 
 def make_hits(searcher: Searcher, query: str, items: np.ndarray, scores: np.ndarray) -> list[Hit]:

@@ -165,13 +165,14 @@ class Searcher(Estimator):
         vectorizer, items = self._vectorize(kind, documents, self.language, unfitted)
         columns = {"grams_from": vectorizer.grams_from_} if isinstance(vectorizer, WordGramVectorizer) else {}
         ranker = method.make(**self.params | columns)
-        query_vectorizer, rows, further = None, items, {}
+        query_vectorizer, rows, further = None, items, dict[str, Any]()
         if training.queries is not None and ranker.two_dictionaries:
             language = self.query_language or self.language
             query_vectorizer, rows = self._vectorize(TextVectorizer, training.queries, language, ranker)
             further = {"links": training.links} if ranker.needs_links else {}
         elif training.queries is not None:
             rows = _rows(ranker, vectorizer, training.queries.full_texts())
+        further |= _titles(ranker, vectorizer, documents)
         ranker.fit(rows, items, training.pairs, queries_are_items=training.queries is None, **further)
         self.n_pairs_ = 0 if training.pairs is None else len(training.pairs)
         self._keep(documents, vectorizer, query_vectorizer, ranker)
@@ -216,7 +217,8 @@ class Searcher(Estimator):
         ranker.check_new_items()
         if vectorizer.can_add_words:
             vectorizer.add_words(documents.full_texts())
-        ranker.add_items(_rows(ranker, vectorizer, documents.full_texts()))
+        titles = _titles(ranker, vectorizer, documents)
+        ranker.add_items(_rows(ranker, vectorizer, documents.full_texts()), **titles)
         self._keep(_join(self.documents_, documents), vectorizer, self.query_vectorizer_, ranker)
         return self
 
@@ -254,7 +256,9 @@ class Searcher(Estimator):
         explanation = self.ranker_.explain(self.features([query]), self._row(document_id), other)
         query_words, words = self._query_reader.vocabulary_, self.vectorizer_.vocabulary_
         return [
-            Reason(term.kind, _word(query_words, term.query_word), _word(words, term.item_word), term.value)
+            Reason(
+                term.kind, _word(query_words, term.query_word), _word(words, term.item_word), term.value, term.member
+            )
             for term in explanation.terms
         ]
 
@@ -345,6 +349,11 @@ def _rows(ranker: CollectionRanker, vectorizer: TextVectorizer, texts: Iterable[
     """Counts or tf-idf of texts, whichever the ranker reads."""
     counts = vectorizer.counts(texts)
     return counts if ranker.features == "counts" else vectorizer.tfidf(counts)
+
+
+def _titles(ranker: CollectionRanker, vectorizer: TextVectorizer, documents: Collection) -> dict[str, sp.csr_array]:
+    """Counts of the words of titles, for a ranker that reads them apart and documents that have some."""
+    return {"titles": vectorizer.counts(documents.titles)} if ranker.reads_titles and any(documents.titles) else {}
 
 
 def _word(vocabulary: Sequence[str], column: int) -> str:

@@ -123,8 +123,9 @@ def _in_words(reason: Reason) -> str:
     """One term of a score.
 
     >>> from tacit.search import Reason
-    >>> _in_words(Reason("pair", "inverse", "matrix", 0.25)), _in_words(Reason("word", "svd", "svd", -0.5))
-    ('inverse~matrix +0.250', 'svd -0.500')
+    >>> _in_words(Reason("pair", "inverse", "matrix", 0.25)), _in_words(Reason("word", "svd", "svd", -0.5, "bm25"))
+    ('inverse~matrix +0.250', 'svd (bm25) -0.500')
     """
     asked, found = reason.query_word or "[any query]", reason.document_word or "[this document]"
-    return f"{asked if reason.kind == 'word' else f'{asked}~{found}'} {reason.value:+.3f}"
+    where = f" ({reason.member})" if reason.member else ""
+    return f"{asked if reason.kind == 'word' else f'{asked}~{found}'}{where} {reason.value:+.3f}"
