@@ -198,8 +198,8 @@ class CollectionRanker(Estimator, ABC):
         """Make new items rankable without training.
 
         They get the next row numbers; scores of old items keep their bits, unless they depend on the first answers of
-        the query (`qe`, `blend`). Sparse rows may have more columns than
-        before, for words that `fit` has not seen: such words count wherever the score has a term of shared words.
+        the query (`qe`, `blend`). Sparse rows may have more columns than before, for words that `fit` has not seen:
+        such words count wherever the score has a term of shared words.
         Weights of known words (idf, mean length) stay as they are until the next `fit`.
 
         Parameters
