@@ -40,8 +40,7 @@ class Experiment:
     def run(self, request: Request) -> Report:
         """Measure what the request asks for."""
         package = self.name.replace("-", "_")
-        report: Report = import_module(f"tacit.experiments.{package}.experiment").run(request)
-        return report
+        return import_module(f"tacit.experiments.{package}.experiment").run(request)
 
 
 EXPERIMENTS = {

@@ -53,8 +53,7 @@ class DiffusionKernel:
     def rows(self, X: np.ndarray) -> np.ndarray:
         """Kernel of new points with the points, (n_new, n)."""
         steps = first_steps(squared_distances(X, self.points), self.n_neighbors, self.floor)
-        rows: np.ndarray = steps @ self.matrix
-        return rows
+        return steps @ self.matrix
 
     def _edges(self, distances: np.ndarray) -> np.ndarray:
         """Inverse distances between points of which one is among the nearest of the other, else 0."""
@@ -91,5 +90,4 @@ def _lazy_walk(edges: np.ndarray, tau: float) -> np.ndarray:
     scale = 1 / np.sqrt(np.where(sums > 0, sums, 1))
     values, vectors = np.linalg.eigh(edges * scale[:, None] * scale)
     lazy = np.clip((1 + values) / 2, 0, 1) ** tau
-    kernel: np.ndarray = (vectors * lazy) @ vectors.T
-    return kernel
+    return (vectors * lazy) @ vectors.T

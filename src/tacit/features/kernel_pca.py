@@ -104,15 +104,12 @@ class Kernel(Estimator):
             values = first_steps(squared, self.n_neighbors, self.floor_)
         else:
             values = self._values(products, squared)
-        found: np.ndarray = values @ self.weights_ - self.shift_
-        return found
+        return values @ self.weights_ - self.shift_
 
     def _values(self, products: np.ndarray, squared: np.ndarray) -> np.ndarray:
         if self.kind == "polynomial":
-            powers: np.ndarray = products**self.degree
-            return powers
-        values: np.ndarray = np.exp(squared / (-2 * self.sigma_ * self.sigma_))
-        return values
+            return products**self.degree
+        return np.exp(squared / (-2 * self.sigma_ * self.sigma_))
 
     def check_params(self) -> None:
         """Raise unless the parameters describe a kernel."""
@@ -259,8 +256,7 @@ def _fix_signs(columns: np.ndarray) -> np.ndarray:
     if not columns.size:
         return columns
     largest = np.argmax(np.round(np.abs(columns) / np.abs(columns).max(axis=0), 8), axis=0)
-    fixed: np.ndarray = columns * np.sign(columns[largest, np.arange(columns.shape[1])])
-    return fixed
+    return columns * np.sign(columns[largest, np.arange(columns.shape[1])])
 
 
 def _median_distance(squared: np.ndarray) -> float:

@@ -57,8 +57,7 @@ class Kliep:
 
     def __call__(self, X: np.ndarray) -> np.ndarray:
         """Weights of samples."""
-        weights: np.ndarray = _basis(X, self.centres, self.sigma, self.mirrored) @ self.beta
-        return weights
+        return _basis(X, self.centres, self.sigma, self.mirrored) @ self.beta
 
 
 def fit_kliep(

@@ -154,8 +154,7 @@ def _prepare(points: Features, metric: str) -> Features:
 
 def _squared_lengths(table: Features) -> np.ndarray:
     squares = np.square(table) if isinstance(table, np.ndarray) else table.multiply(table)
-    lengths: np.ndarray = np.asarray(squares.sum(axis=1), np.float64).ravel()
-    return lengths
+    return np.asarray(squares.sum(axis=1), np.float64).ravel()
 
 
 def _is_exact(exact: bool | None, table: Features) -> bool:

@@ -34,5 +34,4 @@ def standardize(X: np.ndarray, mean: np.ndarray, deviation: np.ndarray) -> np.nd
     >>> standardize(np.array([[1.0, 5.0], [3.0, 6.0]]), np.array([2.0, 5.0]), np.array([1.0, 0.0])).tolist()
     [[-1.0, 0.0], [1.0, 0.0]]
     """
-    scaled: np.ndarray = (X - mean) / np.where(deviation > 0, deviation, np.inf)
-    return scaled
+    return (X - mean) / np.where(deviation > 0, deviation, np.inf)

@@ -139,19 +139,16 @@ def _hits(measure: Measure, rankings: Rankings) -> np.ndarray:
 
 def _hits_per_query(measure: Measure, rankings: Rankings) -> np.ndarray:
     query = rankings.query[_hits(measure, rankings)]
-    n_hits: np.ndarray = np.bincount(query, minlength=rankings.n_queries)
-    return n_hits
+    return np.bincount(query, minlength=rankings.n_queries)
 
 
 def _within_cutoff(measure: Measure, place: np.ndarray) -> np.ndarray:
-    within: np.ndarray = place < (np.inf if measure.cutoff is None else measure.cutoff)
-    return within
+    return place < (np.inf if measure.cutoff is None else measure.cutoff)
 
 
 def _divide(part: np.ndarray, whole: np.ndarray, otherwise: float = 0.0) -> np.ndarray:
     """part / whole, and the agreed value where there is nothing to divide by."""
-    shares: np.ndarray = np.divide(part, whole, out=np.full(len(part), otherwise), where=whole > 0)
-    return shares
+    return np.divide(part, whole, out=np.full(len(part), otherwise), where=whole > 0)
 
 
 FORMULAS: dict[str, Callable[[Measure, Rankings], np.ndarray]] = {

@@ -245,8 +245,7 @@ def _share_of_random_flips(differences: np.ndarray, n_resamples: int, seed: int)
 
 def _reaches(sums: np.ndarray, differences: np.ndarray) -> np.ndarray:
     slack = SAME_SUM * np.abs(differences).sum()
-    reached: np.ndarray = np.abs(sums) >= abs(differences.sum()) - slack
-    return reached
+    return np.abs(sums) >= abs(differences.sum()) - slack
 
 
 def _check_values(values: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

@@ -73,8 +73,7 @@ def feedback_scores(first: np.ndarray, content: sp.csr_array, liked: np.ndarray,
 
 
 def _mean_row(content: sp.csr_array, chosen: np.ndarray) -> np.ndarray:
-    mean: np.ndarray = np.asarray(content[np.flatnonzero(chosen)].mean(axis=0), np.float64).ravel()
-    return mean
+    return np.asarray(content[np.flatnonzero(chosen)].mean(axis=0), np.float64).ravel()
 
 
 def _unit_spread(scores: np.ndarray) -> np.ndarray:

@@ -117,8 +117,7 @@ class _ModelScores:
     def of(self, text: str, rows: np.ndarray) -> np.ndarray:
         """One column for a query and some documents."""
         scores = self.model.ranker_.scores(self.model.features([text]))[0]
-        column: np.ndarray = scores[self.row_of[rows]].astype(np.float64)[:, None]
-        return column
+        return scores[self.row_of[rows]].astype(np.float64)[:, None]
 
 
 def _model_names(models: Sequence[Searcher]) -> list[str]:

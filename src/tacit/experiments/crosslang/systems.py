@@ -166,8 +166,7 @@ def make_part(name: str, dim: int | None = None) -> CollectionRanker:
     """An unfitted ranker by its name in this experiment, a mixture excluded."""
     across = [name for name, method in METHODS.items() if method.estimator.two_dictionaries]
     check_choice("system", name, [*across, *DICTIONARY])
-    ranker: CollectionRanker = get_method(DICTIONARY.get(name, name)).offer(dim=dim)
-    return ranker
+    return get_method(DICTIONARY.get(name, name)).offer(dim=dim)
 
 
 def needs_dictionary(name: str) -> bool:

@@ -47,8 +47,7 @@ def make_ranker(name: str, dim: int | None, seed: int) -> CollectionRanker:
     """An unfitted ranker by its name in this experiment."""
     if name == ALONE:
         return ReconstructionRanker(dim or DIM, alpha=1.0, seed=seed)
-    ranker: CollectionRanker = get_method(name).offer(dim=dim, seed=seed)
-    return ranker
+    return get_method(name).offer(dim=dim, seed=seed)
 
 
 def _cells(names: Sequence[str], request: Request) -> Iterator[tuple[str, int | None, int]]:

@@ -82,8 +82,7 @@ class JapaneseWords(Segmenter):
             return [[self.joined(text) for text in chunk] for chunk in chunks]
         from joblib import Parallel, delayed
 
-        found: list[list[bytes]] = Parallel(n_jobs=n_workers)(delayed(cut_chunk)(chunk) for chunk in chunks)
-        return found
+        return Parallel(n_jobs=n_workers)(delayed(cut_chunk)(chunk) for chunk in chunks)
 
     def _words_of(self, word: str) -> Iterable[str]:
         if word.isascii():
@@ -124,8 +123,7 @@ class JapaneseWords(Segmenter):
             dictionary = _dictionary()
             is_dropped = dictionary.pos_matcher([(part,) for part in DROPPED_PARTS])
             self._own.tools = dictionary.tokenizer(mode=MODE), is_dropped
-        tools: tuple[Any, Any] = self._own.tools
-        return tools
+        return self._own.tools
 
 
 def cut_chunk(texts: list[str]) -> list[bytes]:

@@ -106,8 +106,7 @@ def used_rows(rows: Rows) -> np.ndarray:
     starts = np.flatnonzero(_changes(rows.list_of[order]))
     lengths = np.diff(np.append(starts, len(order)))
     grades = rows.y[order]
-    mixed: np.ndarray = order[np.repeat(grades[starts] > grades[starts + lengths - 1], lengths)]
-    return mixed
+    return order[np.repeat(grades[starts] > grades[starts + lengths - 1], lengths)]
 
 
 def scale_weights(weights: np.ndarray) -> np.ndarray:
@@ -117,8 +116,7 @@ def scale_weights(weights: np.ndarray) -> np.ndarray:
     [0.0, 1.0, 0.5]
     """
     low, high = weights.min(), weights.max()
-    scaled: np.ndarray = (weights - low) / (high - low) if high > low else np.zeros(len(weights))
-    return scaled
+    return (weights - low) / (high - low) if high > low else np.zeros(len(weights))
 
 
 def _changes(values: np.ndarray) -> np.ndarray:

@@ -140,8 +140,7 @@ class RankBoostRanker(ListRanker):
     def staged_scores(self, X: np.ndarray) -> np.ndarray:
         """Scores of checked rows after each round, (n_rounds, n_rows); one row of zeros where no stump was found."""
         added = self.stumps_.outputs(X)
-        found: np.ndarray = np.cumsum(added, axis=0) if len(added) else np.zeros((1, len(X)))
-        return found
+        return np.cumsum(added, axis=0) if len(added) else np.zeros((1, len(X)))
 
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
         """Scores of rows after each round; the last are those of `predict`."""
@@ -226,8 +225,7 @@ def measure_both_ways(grades: np.ndarray, scores: np.ndarray, lists: np.ndarray,
     """
     wanted = parse_measure(measure)
     ways = [evaluate_rows(grades[::way], scores[::way], lists[::way], wanted).values[str(wanted)] for way in (1, -1)]
-    values: np.ndarray = (ways[0] + ways[1]) / 2
-    return values
+    return (ways[0] + ways[1]) / 2
 
 
 def weighted_pairs(rows: Rows, weights: np.ndarray | None) -> Pairs:

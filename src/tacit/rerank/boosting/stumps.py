@@ -50,8 +50,7 @@ class Stumps(NamedTuple):
     def outputs(self, X: np.ndarray) -> np.ndarray:
         """What each stump adds to each row, float64 (n_stumps, n_rows)."""
         fires = X.T[self.features] > self.thresholds[:, None]
-        found: np.ndarray = np.where(fires, self.weights[:, None], 0.0)
-        return found
+        return np.where(fires, self.weights[:, None], 0.0)
 
     def take(self, rounds: slice) -> Stumps:
         """The stumps of some rounds."""

@@ -71,8 +71,7 @@ class AucRanker(ListRanker):
         return minimise(loss, X, self.l2_)
 
     def _predict(self, X: np.ndarray, qid: np.ndarray) -> np.ndarray:
-        scores: np.ndarray = X @ self.weights_
-        return scores
+        return X @ self.weights_
 
 
 class SemiAucRanker(AucRanker):
@@ -165,8 +164,7 @@ def minimise(loss: AucLoss, X: np.ndarray, l2: float, start: np.ndarray | None =
     found: Any = minimize(objective, first, jac=True, method="L-BFGS-B", options=options)
     if not np.isfinite(found.x).all():
         raise DivergedError(f"the weights are not finite after {found.nit} steps; try an l2 above {l2:g}")
-    beta: np.ndarray = found.x
-    return beta
+    return found.x
 
 
 def _only_used(loss: AucLoss, n_rows: int) -> tuple[np.ndarray, AucLoss]:

@@ -104,8 +104,7 @@ class ListRidgeRanker(ListRanker):
 
     def staged_scores(self, X: np.ndarray) -> np.ndarray:
         """Scores by penalty, strongest first, (n_penalties, n_rows)."""
-        scores: np.ndarray = self.path_ @ X.T
-        return scores
+        return self.path_ @ X.T
 
     def _fit(self, rows: Rows, validation: Rows | None) -> None:
         self.fit_prepared(self.prepare(rows))
@@ -114,8 +113,7 @@ class ListRidgeRanker(ListRanker):
             self.weights_ = self.path_[int(np.argmin(values) if is_loss(self.measure) else np.argmax(values))]
 
     def _predict(self, X: np.ndarray, qid: np.ndarray) -> np.ndarray:
-        scores: np.ndarray = X @ self.weights_
-        return scores
+        return X @ self.weights_
 
     def _solve(self, products: np.ndarray, targets: np.ndarray) -> np.ndarray:
         """Weights for each penalty, scaled so that scores of training rows have deviation 1."""
@@ -125,8 +123,7 @@ class ListRidgeRanker(ListRanker):
         along = vectors.T @ (targets * scale)
         path = np.array([vectors @ (along / (np.maximum(values, 0) + p)) for p in sorted(self.penalties)[::-1]]) * scale
         spread = np.sqrt(np.maximum(np.einsum("pf,fg,pg->p", path, products, path), 0))
-        scaled: np.ndarray = path / np.where(spread > 0, spread, 1)[:, None]
-        return scaled
+        return path / np.where(spread > 0, spread, 1)[:, None]
 
     def _value(self, validation: Rows, weights: np.ndarray) -> float:
         means = evaluate_rows(validation.y, validation.X @ weights, validation.list_of, self.measure).means()
@@ -148,5 +145,4 @@ def _centre(table: np.ndarray, list_of: np.ndarray, weights: np.ndarray | None) 
     counted = np.ones(len(table)) if weights is None else np.maximum(weights, 1e-12)
     means = np.add.reduceat(table * counted.reshape(shape), starts, axis=0)
     means /= np.add.reduceat(counted, starts).reshape(shape)
-    centred: np.ndarray = table - np.repeat(means, lengths, axis=0)
-    return centred
+    return table - np.repeat(means, lengths, axis=0)

@@ -87,8 +87,7 @@ class DiscoveredFeaturesRanker(ListRanker):
 
     def chosen(self) -> dict[str, float]:
         """What the trained ranker settled on."""
-        chosen: dict[str, float] = self.ranker_.chosen()
-        return chosen
+        return self.ranker_.chosen()
 
     def _fresh(self) -> Any:
         return KernelPca() if self.discover is None else clone(self.discover, safe=False)
@@ -119,5 +118,4 @@ class DiscoveredFeaturesRanker(ListRanker):
             return np.zeros((len(X), 0))
         found = self._fresh().fit(X[np.lexsort(X.T[::-1])])  # the same bits for any order of rows
         n_cut.append(int(getattr(found, "n_cut_", 0)))
-        components: np.ndarray = found.transform(X)
-        return components
+        return found.transform(X)

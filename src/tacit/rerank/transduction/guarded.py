@@ -54,8 +54,7 @@ class Guard:
         lengths = np.diff(starts)
         trust = np.repeat(self.share * lengths / (lengths + self.size), lengths)
         first, second = (standardise(scores, starts) for scores in (supervised, transductive))
-        blended: np.ndarray = (1 - trust) * first + trust * second
-        return blended
+        return (1 - trust) * first + trust * second
 
 
 def standardise(scores: np.ndarray, starts: np.ndarray) -> np.ndarray:
@@ -63,8 +62,7 @@ def standardise(scores: np.ndarray, starts: np.ndarray) -> np.ndarray:
     lengths = np.diff(starts)
     centred = scores - np.repeat(np.add.reduceat(scores, starts[:-1]) / lengths, lengths)
     deviation = np.sqrt(np.add.reduceat(centred**2, starts[:-1]) / lengths)
-    scaled: np.ndarray = centred / np.repeat(np.where(deviation > 1e-12, deviation, np.inf), lengths)
-    return scaled
+    return centred / np.repeat(np.where(deviation > 1e-12, deviation, np.inf), lengths)
 
 
 def learn_guard(
@@ -80,8 +78,7 @@ def learn_guard(
 
     def values(guard: Guard) -> np.ndarray:
         blended = guard.blend(supervised[places], transductive[places], kept.starts)
-        found: np.ndarray = sign * next(iter(evaluate_rows(kept.y, blended, kept.list_of, measure).values.values()))
-        return found
+        return sign * next(iter(evaluate_rows(kept.y, blended, kept.list_of, measure).values.values()))
 
     base = values(Guard())
     best, best_gain = Guard(), 0.0
@@ -124,8 +121,7 @@ class AveragedRanker(ListRanker):
         self.ranker_ = make_learner(base, rows).learn(None, None)
 
     def _predict(self, X: np.ndarray, qid: np.ndarray) -> np.ndarray:
-        scores: np.ndarray = staged_scores(self.ranker_, X).mean(axis=0)
-        return scores
+        return staged_scores(self.ranker_, X).mean(axis=0)
 
     def _needs_lists(self) -> bool:
         return isinstance(self.ranker_, ListRanker) and self.ranker_._needs_lists()
@@ -249,5 +245,4 @@ class GuardedRanker(ListRanker):
 
     def _validation_scores(self, ranker: Any, validation: Rows) -> np.ndarray:
         known = getattr(ranker, "validation_scores_", None)
-        scores: np.ndarray = ranker._predict(validation.X, validation.list_of) if known is None else known
-        return scores
+        return ranker._predict(validation.X, validation.list_of) if known is None else known

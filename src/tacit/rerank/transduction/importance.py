@@ -169,5 +169,4 @@ def _means(places: np.ndarray, values: np.ndarray, n_places: int) -> np.ndarray:
 
 def _to_mean_one(weights: np.ndarray) -> np.ndarray:
     mean = weights.mean() if len(weights) else 1.0
-    scaled: np.ndarray = weights / mean if mean > 0 else np.ones(len(weights))
-    return scaled
+    return weights / mean if mean > 0 else np.ones(len(weights))

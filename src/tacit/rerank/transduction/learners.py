@@ -92,6 +92,5 @@ def make_learner(estimator: Any, rows: Rows) -> Learner:
 def staged_scores(fitted: Any, X: np.ndarray) -> np.ndarray:
     """Scores after each stage of a fitted estimator, (n_stages, n_rows); one stage where it has none."""
     if hasattr(fitted, "staged_scores"):
-        scores: np.ndarray = fitted.staged_scores(X)
-        return scores
+        return fitted.staged_scores(X)
     return np.asarray(fitted.predict(X), np.float64)[None]

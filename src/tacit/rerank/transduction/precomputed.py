@@ -156,8 +156,7 @@ class BasisBank(Bank):
         shares = np.exp((likeness - likeness.max()) / TEMPERATURE)
         if len(shares) > N_MIXED:
             shares[np.argsort(-shares, kind="stable")[N_MIXED:]] = 0
-        mixed: np.ndarray = shares / shares.sum()
-        return mixed
+        return shares / shares.sum()
 
     def _features(self, X: np.ndarray, number: int) -> np.ndarray:
         return np.hstack([X, self.discovered_[number].transform(X)])
@@ -212,8 +211,7 @@ class WeightingBank(Bank):
     def embed(self, X: np.ndarray) -> np.ndarray:
         """Mean random Fourier features of the differences of all pairs of a list, both orders, float64."""
         waves = np.exp(1j * (self._scaled(X) @ self.frequencies_))
-        embedded: np.ndarray = np.abs(waves.mean(axis=0)) ** 2
-        return embedded
+        return np.abs(waves.mean(axis=0)) ** 2
 
     def mixture(self, X: np.ndarray) -> np.ndarray:
         """The mixture of weightings whose mean embedding is nearest to the list's."""
@@ -231,8 +229,7 @@ def leading_directions(X: np.ndarray) -> np.ndarray:
     """Orthonormal directions of the largest variance, (n_features, at most N_DIRECTIONS)."""
     _, deviations, directions = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)
     n = int((deviations > 1e-9 * max(deviations[0], 1e-12)).sum())
-    found: np.ndarray = directions[: min(n, N_DIRECTIONS)].T
-    return found
+    return directions[: min(n, N_DIRECTIONS)].T
 
 
 def squared_cosine(A: np.ndarray, B: np.ndarray) -> float:

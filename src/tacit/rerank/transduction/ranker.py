@@ -165,8 +165,7 @@ class TransductiveRanker(ListRanker):
             self.validation_scores_[span] = self._final(table[: self.n_rounds_])
 
     def _final(self, staged: np.ndarray) -> np.ndarray:
-        final: np.ndarray = staged.mean(axis=0) if self.average else staged[-1]
-        return final
+        return staged.mean(axis=0) if self.average else staged[-1]
 
     def _results(self, lists: Sequence[np.ndarray], all_stages: bool) -> Iterator[ListResult]:
         """Results of the lists in their order, computed in parallel."""
@@ -315,5 +314,4 @@ def _stage_values(y: np.ndarray, staged: np.ndarray, measure: str) -> np.ndarray
         return np.zeros(n_stages)
     stages = np.repeat(np.arange(n_stages), n_rows)
     values = evaluate_rows(np.tile(y, n_stages), staged.ravel(), stages, measure).values
-    only: np.ndarray = next(iter(values.values()))
-    return only
+    return next(iter(values.values()))
