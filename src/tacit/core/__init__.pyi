@@ -3,6 +3,7 @@ from tacit.core.checks import check_choice as check_choice
 from tacit.core.checks import check_features as check_features
 from tacit.core.checks import check_fitted as check_fitted
 from tacit.core.checks import check_number as check_number
+from tacit.core.checks import check_numbers as check_numbers
 from tacit.core.collection import Collection as Collection
 from tacit.core.collection import Document as Document
 from tacit.core.errors import DataError as DataError

@@ -55,6 +55,26 @@ def check_number(
     raise TacitError(f"{name} is {value!r}, want {wanted}")
 
 
+def check_numbers(owner: object, *names: str, optional: bool = False, **limits: Any) -> None:
+    """Check several parameters of an estimator by the same limits; see `check_number`.
+
+    Parameters
+    ----------
+    owner : object
+        Estimator that has the parameters as attributes.
+    *names : str
+        Names of the parameters.
+    optional : bool, default=False
+        Whether None is permitted.
+    **limits
+        Limits as of `check_number`.
+    """
+    for name in names:
+        value = getattr(owner, name)
+        if value is not None or not optional:
+            check_number(name, value, **limits)
+
+
 def check_choice(name: str, value: Any, choices: Any) -> Any:
     """Return the value if it is one of the choices, else raise UsageError that names the nearest one."""
     if value in choices:

@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 
-from tacit.core import Estimator, StoreError, TacitError, check_choice, check_number
+from tacit.core import Estimator, StoreError, TacitError, check_choice, check_number, check_numbers
 from tacit.features.diffusion import DiffusionKernel, first_steps, squared_distances
 from tacit.features.scaling import deviations, standardize
 
@@ -73,12 +73,8 @@ class Kernel(Estimator):
         n_neighbors: int = 5,
         tau: float = 3,
     ) -> None:
-        self.kind = kind
-        self.n_components = n_components
-        self.degree = degree
-        self.sigma = sigma
-        self.n_neighbors = n_neighbors
-        self.tau = tau
+        self.kind, self.n_components, self.degree, self.sigma = kind, n_components, degree, sigma
+        self.n_neighbors, self.tau = n_neighbors, tau
 
     def fit(self, points: np.ndarray, squared: np.ndarray) -> Self:
         """Find the leading directions of points (m, n_features) whose squared distances are known."""
@@ -115,11 +111,9 @@ class Kernel(Estimator):
         """Raise unless the parameters describe a kernel."""
         check_choice("kernel", self.kind, KINDS)
         check_number("n_components", self.n_components, low=0, whole=True)
-        check_number("degree", self.degree, low=1, whole=True)
-        check_number("n_neighbors", self.n_neighbors, low=1, whole=True)
+        check_numbers(self, "degree", "n_neighbors", low=1, whole=True)
         check_number("tau", self.tau, low=0, open_low=True)
-        if self.sigma is not None:
-            check_number("sigma", self.sigma, low=0, open_low=True)
+        check_numbers(self, "sigma", optional=True, low=0, open_low=True)
 
     def _check_loaded(self) -> None:
         self.check_params()

@@ -1,15 +1,17 @@
 """Rankers of feature lists by the names that the command line and the experiments use.
 
-To add a method, add one entry: its name, its family, its class, one line of description, and the parameters in which
-it differs from the defaults of the class.
+To add a method, add one row to its family: its name, its class (which `tacit.rerank` exports), one line of
+description, and the parameters in which it differs from the defaults of the class.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 from tacit.core import Method, check_choice
 
-# L2 penalties of the linear baseline, chosen on validation lists; without any the first is taken.
-LINEAR_DECAYS = (1.0, 0.1, 0.01)
+# L2 penalties of the linear baseline are chosen on validation lists; without any the first is taken.
+LINEAR = {"n_hidden": 0, "l2": (1.0, 0.1, 0.01)}
 # Parameters of ssbt and sslambdarank: expected pairs, quantiles within lists, decorrelated decay, and neighbours
 # where validation lists prefer them.
 SEMI_SUPERVISED = {
@@ -22,169 +24,64 @@ SEMI_SUPERVISED = {
     "scale": "quantiles",
     "decorrelate": 0.5,
 }
+# Parameters of per-list training: features found, importance weights, a bank of rankers trained before.
+FG, IW, BANK = {"discover": "kernel-pca"}, {"adapt": "kliep"}, {"mode": "precomputed"}
 
-_METHODS: tuple[Method, ...] = (
-    Method(
-        "rankboost",
-        "boosting",
-        "tacit.rerank.boosting.rankboost:RankBoostRanker",
-        "Boosted decision stumps, each fitted to the pairs that are still in the wrong order",
-    ),
-    Method(
-        "adacost",
-        "boosting",
-        "tacit.rerank.boosting.adacost:AdaCostRanker",
-        "RankBoost in which the weights of pairs are costs of mistakes",
-    ),
-    Method(
-        "sslambdamart",
-        "boosting",
-        "tacit.rerank.boosting.lambdamart:LambdaMartRanker",
-        "Trees fitted to the gradients of sslambdarank (extra bench)",
-    ),
-    Method(
-        "lightgbm",
-        "boosting",
-        "tacit.rerank.boosting.lightgbm:LightGbmRanker",
-        "LambdaMART of LightGBM on judged rows (extra bench)",
-    ),
-    Method(
-        "rankboost-semi",
-        "boosting",
-        "tacit.rerank.boosting.semi:SemiRankBoostRanker",
-        "RankBoost with grades of unjudged rows guessed from their neighbours",
-    ),
-    Method(
-        "auc-logistic", "linear", "tacit.rerank.linear.auc:AucRanker", "Linear, exponential AUC loss in linear time"
-    ),
-    Method(
-        "auc-semi",
-        "linear",
-        "tacit.rerank.linear.auc:SemiAucRanker",
-        "auc-logistic with the manifold order of the best unjudged rows",
-    ),
-    Method(
-        "standing",
-        "linear",
-        "tacit.rerank.linear.standing:StandingRanker",
-        "Regression of grades on the position of a row in its whole list, judged or not, with list effects",
-    ),
-    Method("ranksvm", "linear", "tacit.rerank.linear.ranksvm:RankSvmRanker", "Linear SVM of differences of rows"),
-    Method(
-        "tsvm",
-        "linear",
-        "tacit.rerank.linear.tsvm:TransductiveSvmRanker",
-        "Transductive SVM: labels of unjudged rows are guessed and switched",
-    ),
-    Method(
-        "linear",
-        "gradient",
-        "tacit.rerank.gradient.bradley_terry:BradleyTerryRanker",
-        "Linear pairwise logistic model, the supervised baseline",
-        {"n_hidden": 0, "l2": LINEAR_DECAYS},
-    ),
-    Method(
-        "bt",
-        "gradient",
-        "tacit.rerank.gradient.bradley_terry:BradleyTerryRanker",
-        "Bradley-Terry model with one hidden layer",
-    ),
-    Method(
-        "ssbt",
-        "gradient",
-        "tacit.rerank.gradient.bradley_terry:BradleyTerryRanker",
-        "Linear, with the preference regularizer, expected pairs and quantiles of lists",
-        SEMI_SUPERVISED,
-    ),
-    Method(
-        "lambdarank",
-        "gradient",
-        "tacit.rerank.gradient.lambdarank:LambdaRankRanker",
-        "Pairs weighted by the change of nDCG when they are swapped",
-    ),
-    Method(
-        "sslambdarank",
-        "gradient",
-        "tacit.rerank.gradient.lambdarank:LambdaRankRanker",
-        "Linear lambdarank, with the rank-sensitive preference regularizer and the terms of ssbt",
-        SEMI_SUPERVISED,
-    ),
-    Method(
-        "manifold",
-        "propagation",
-        "tacit.rerank.propagation.manifold:ManifoldRanker",
-        "Manifold ranking: relevance spreads to neighbours; reads the labels of its own lists only",
-    ),
-    Method(
-        "prf",
-        "propagation",
-        "tacit.rerank.propagation.prf:FeedbackRanker",
-        "Pseudo-relevance feedback: similarity to the top of the list; reads its own lists only",
-    ),
-    Method(
-        "prf-neg",
-        "propagation",
-        "tacit.rerank.propagation.prf:FeedbackRanker",
-        "prf, away from the rest of the list",
-        {"negatives": True},
-    ),
-    Method(
-        "fg",
-        "per-list training",
-        "tacit.rerank.transduction.ranker:TransductiveRanker",
-        "A ranker for each list, on features that kernel PCA finds in the list",
-        {"discover": "kernel-pca"},
-    ),
-    Method(
-        "iw",
-        "per-list training",
-        "tacit.rerank.transduction.ranker:TransductiveRanker",
-        "A ranker for each list, with training pairs weighted by their similarity to the list's own",
-        {"adapt": "kliep"},
-    ),
-    Method(
-        "fg+iw",
-        "per-list training",
-        "tacit.rerank.transduction.ranker:TransductiveRanker",
-        "fg and iw together; the weights are computed on the features found",
-        {"discover": "kernel-pca", "adapt": "kliep"},
-    ),
-    Method(
-        "kpca-train",
-        "per-list training",
-        "tacit.rerank.transduction.discovery:DiscoveredFeaturesRanker",
-        "One ranker for all lists; kernel PCA directions of each list",
-    ),
-    Method(
-        "kpca-pooled",
-        "per-list training",
-        "tacit.rerank.transduction.discovery:DiscoveredFeaturesRanker",
-        "One ranker for all lists; kernel PCA directions of the training documents",
-        {"source": "pooled"},
-    ),
-    Method(
-        "fg-precomputed",
-        "per-list training",
-        "tacit.rerank.transduction.ranker:TransductiveRanker",
-        "Rankers of clusters of lists, mixed by principal angles",
-        {"discover": "kernel-pca", "mode": "precomputed"},
-    ),
-    Method(
-        "iw-precomputed",
-        "per-list training",
-        "tacit.rerank.transduction.ranker:TransductiveRanker",
-        "Rankers of random weightings of the training lists, mixed by mean embeddings",
-        {"adapt": "kliep", "mode": "precomputed"},
-    ),
-    Method(
-        "guarded",
-        "per-list training",
-        "tacit.rerank.transduction.guarded:GuardedRanker",
-        "RankBoost and a linear fg, mixed with a weight chosen on validation lists",
-    ),
-)
+# Methods by family: name, class, summary and, where they differ from the defaults of the class, parameters.
+_FAMILIES: dict[str, list[tuple[Any, ...]]] = {
+    "boosting": [
+        ("rankboost", "RankBoostRanker", "Boosted decision stumps, each fitted to the pairs still in the wrong order"),
+        ("adacost", "AdaCostRanker", "RankBoost in which the weights of pairs are costs of mistakes"),
+        ("sslambdamart", "LambdaMartRanker", "Trees fitted to the gradients of sslambdarank (extra bench)"),
+        ("lightgbm", "LightGbmRanker", "LambdaMART of LightGBM on judged rows (extra bench)"),
+        ("rankboost-semi", "SemiRankBoostRanker", "RankBoost with grades of unjudged rows taken from neighbours"),
+    ],
+    "linear": [
+        ("auc-logistic", "AucRanker", "Linear, exponential AUC loss in linear time"),
+        ("auc-semi", "SemiAucRanker", "auc-logistic with the manifold order of the best unjudged rows"),
+        ("standing", "StandingRanker", "Regression of grades on a row's position in its whole list, with list effects"),
+        ("ranksvm", "RankSvmRanker", "Linear SVM of differences of rows"),
+        ("tsvm", "TransductiveSvmRanker", "Transductive SVM: labels of unjudged rows are guessed and switched"),
+    ],
+    "gradient": [
+        ("linear", "BradleyTerryRanker", "Linear pairwise logistic model, the supervised baseline", LINEAR),
+        ("bt", "BradleyTerryRanker", "Bradley-Terry model with one hidden layer"),
+        (
+            "ssbt",
+            "BradleyTerryRanker",
+            "Linear: preference regularizer, expected pairs, list quantiles",
+            SEMI_SUPERVISED,
+        ),
+        ("lambdarank", "LambdaRankRanker", "Pairs weighted by the change of nDCG when they are swapped"),
+        ("sslambdarank", "LambdaRankRanker", "Linear lambdarank with the terms of ssbt", SEMI_SUPERVISED),
+    ],
+    "propagation": [
+        ("manifold", "ManifoldRanker", "Relevance spreads to neighbours; reads the labels of its own lists only"),
+        ("prf", "FeedbackRanker", "Similarity to the top of the list (relevance feedback); reads its own lists only"),
+        ("prf-neg", "FeedbackRanker", "prf, away from the rest of the list", {"negatives": True}),
+    ],
+    "per-list training": [
+        ("fg", "TransductiveRanker", "A ranker for each list, on features that kernel PCA finds in the list", FG),
+        ("iw", "TransductiveRanker", "A ranker for each list; training pairs weighted by similarity to its own", IW),
+        ("fg+iw", "TransductiveRanker", "fg and iw together; the weights are computed on the features found", FG | IW),
+        ("kpca-train", "DiscoveredFeaturesRanker", "One ranker for all lists; kernel PCA of each list"),
+        (
+            "kpca-pooled",
+            "DiscoveredFeaturesRanker",
+            "One ranker for all lists; kernel PCA of all training documents",
+            {"source": "pooled"},
+        ),
+        ("fg-precomputed", "TransductiveRanker", "Rankers of clusters of lists, mixed by principal angles", FG | BANK),
+        ("iw-precomputed", "TransductiveRanker", "Rankers of weightings of lists, mixed by mean embeddings", IW | BANK),
+        ("guarded", "GuardedRanker", "RankBoost and a linear fg, mixed with a weight chosen on validation lists"),
+    ],
+}
 
-METHODS: dict[str, Method] = {method.name: method for method in _METHODS}
+METHODS: dict[str, Method] = {
+    name: Method(name, family, f"tacit.rerank:{kind}", summary, *params)
+    for family, rows in _FAMILIES.items()
+    for name, kind, summary, *params in rows
+}
 
 
 def get_method(name: str) -> Method:

@@ -57,6 +57,22 @@ class Rows:
         """The rows of lists as they were read."""
         return cls(lists.X, lists.y, lists.starts, np.arange(len(lists.y)))
 
+    @classmethod
+    def unjudged(cls, X: np.ndarray, qid: np.ndarray) -> Rows:
+        """Rows to score, in any order."""
+        return group_rows(X, np.full(len(X), np.nan), qid)
+
+    def in_input_order(self, values: np.ndarray) -> np.ndarray:
+        """One value for each row, float64, in the order that the rows had where they came from."""
+        found = np.empty(len(values))
+        found[self.order] = values
+        return found
+
+    @property
+    def spans(self) -> list[slice]:
+        """The rows of each list."""
+        return [slice(*ends) for ends in zip(self.starts[:-1].tolist(), self.starts[1:].tolist(), strict=True)]
+
     @property
     def n_lists(self) -> int:
         """Number of lists."""
@@ -100,8 +116,7 @@ class Rows:
         keys = table.view(np.dtype((np.void, table.shape[1] * table.itemsize))).ravel()
         order = np.argsort(keys, kind="stable")
         order = order[np.argsort(self.list_of[order], kind="stable")]
-        place = np.empty(len(order), np.int64)
-        place[order] = np.arange(len(order))
+        place = np.argsort(order)
         given = Pairs(place[self.given.better], place[self.given.worse], self.given.weight)
         return Rows(self.X[order], self.y[order], self.starts, self.order[order], given)
 
@@ -134,9 +149,7 @@ def group_rows(
     number = rank_of[code]
     order = np.argsort(number, kind="stable")
     starts = np.concatenate([[0], np.cumsum(np.bincount(number, minlength=len(first)))])
-    place = np.empty(len(order), np.int64)
-    place[order] = np.arange(len(order))
-    given = no_pairs() if pairs is None else _check_pairs(pairs, weights, number, place)
+    given = no_pairs() if pairs is None else _check_pairs(pairs, weights, number, np.argsort(order))
     grades = np.where(y < 0, np.nan, y)[order]
     return Rows(X[order], grades, starts, order, given)
 

@@ -54,10 +54,7 @@ class LambdaMartRanker(LightGbmRanker):
         **params: Any,
     ) -> None:
         super().__init__(**params)
-        self.measure = measure
-        self.beta = beta
-        self.expected = expected
-        self.n_neighbours = n_neighbours
+        self.measure, self.beta, self.expected, self.n_neighbours = measure, beta, expected, n_neighbours
 
     def _fit(self, rows: Rows, validation: Rows | None) -> None:
         check_number("beta", self.beta, low=0)

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tacit.core import MissingExtraError, StoreError, TacitError, check_number
+from tacit.core import MissingExtraError, StoreError, TacitError, check_number, check_numbers
 from tacit.rerank.base import ListRanker
 from tacit.rerank.gradient.training import ValidationPairs
 from tacit.rerank.rows import Rows
@@ -54,10 +54,7 @@ class LightGbmRanker(ListRanker):
     def __init__(
         self, n_trees: int = 200, n_leaves: int = 15, n_leaf_rows: int = 20, rate: float = 0.05, seed: int = 0
     ) -> None:
-        self.n_trees = n_trees
-        self.n_leaves = n_leaves
-        self.n_leaf_rows = n_leaf_rows
-        self.rate = rate
+        self.n_trees, self.n_leaves, self.n_leaf_rows, self.rate = n_trees, n_leaves, n_leaf_rows, rate
         self.seed = seed
 
     def _fit(self, rows: Rows, validation: Rows | None) -> None:
@@ -85,8 +82,7 @@ class LightGbmRanker(ListRanker):
         self.model_ = np.frombuffer(text.encode(), np.uint8)
 
     def _options(self) -> dict[str, Any]:
-        for name in ("n_trees", "n_leaf_rows"):
-            check_number(name, getattr(self, name), low=1, whole=True)
+        check_numbers(self, "n_trees", "n_leaf_rows", low=1, whole=True)
         check_number("n_leaves", self.n_leaves, low=2, whole=True)
         check_number("rate", self.rate, low=0, open_low=True)
         return {

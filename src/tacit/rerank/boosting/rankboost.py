@@ -16,7 +16,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from tacit.core import StoreError, TacitError, check_number, count_threads, cut
+from tacit.core import StoreError, TacitError, check_number, check_numbers, count_threads, cut
 from tacit.metrics import evaluate_rows, is_loss, parse_measure
 from tacit.rerank.base import ListRanker
 from tacit.rerank.boosting.bins import BinnedFeatures
@@ -89,10 +89,7 @@ class RankBoostRanker(ListRanker):
     def __init__(
         self, n_rounds: int = 300, n_bins: int | None = 128, measure: str = "AP", threads: int | None = None
     ) -> None:
-        self.n_rounds = n_rounds
-        self.n_bins = n_bins
-        self.measure = measure
-        self.threads = threads
+        self.n_rounds, self.n_bins, self.measure, self.threads = n_rounds, n_bins, measure, threads
 
     @property
     def stumps_(self) -> Stumps:
@@ -193,8 +190,7 @@ class RankBoostRanker(ListRanker):
 
     def _check_params(self) -> None:
         check_number("n_rounds", self.n_rounds, low=1, whole=True)
-        if self.n_bins is not None:
-            check_number("n_bins", self.n_bins, low=2, whole=True)
+        check_numbers(self, "n_bins", optional=True, low=2, whole=True)
         parse_measure(self.measure)
         count_threads(self.threads)
 

@@ -110,19 +110,10 @@ class GradientRanker(ListRanker):
         decorrelate: float = 0.0,
         seed: int = 0,
     ) -> None:
-        self.n_hidden = n_hidden
-        self.beta = beta
-        self.expected = expected
-        self.l2 = l2
-        self.rate = rate
-        self.n_epochs = n_epochs
-        self.n_neighbours = n_neighbours
-        self.weighting = weighting
-        self.sigma = sigma
-        self.penalty = penalty
-        self.scale = scale
-        self.decorrelate = decorrelate
-        self.seed = seed
+        self.n_hidden, self.beta, self.expected, self.l2 = n_hidden, beta, expected, l2
+        self.rate, self.n_epochs, self.n_neighbours = rate, n_epochs, n_neighbours
+        self.weighting, self.sigma, self.penalty, self.scale = weighting, sigma, penalty, scale
+        self.decorrelate, self.seed = decorrelate, seed
 
     def fit(
         self,

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tacit.core import DivergedError, TacitError, check_number
+from tacit.core import DivergedError, TacitError, check_number, check_numbers
 from tacit.features.scaling import deviations
 from tacit.rerank.base import ListRanker
 from tacit.rerank.linear.auc_loss import AucLoss
@@ -123,9 +123,8 @@ class SemiAucRanker(AucRanker):
     def _check(self) -> None:
         check_number("lam", self.lam, low=0)
         check_number("n_top", self.n_top, low=2, whole=True)
-        check_number("k", self.k, low=1, whole=True)
+        check_numbers(self, "k", "max_rounds", low=1, whole=True)
         check_number("alpha", self.alpha, low=0, high=1 - 1e-6)
-        check_number("max_rounds", self.max_rounds, low=1, whole=True)
 
     def _manifold(self, rows: Rows, X: np.ndarray) -> np.ndarray:
         """Manifold scores of all rows, each list on a graph of its own."""

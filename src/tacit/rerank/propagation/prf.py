@@ -53,10 +53,7 @@ class FeedbackRanker(ListRanker):
     _scores_by_list: ClassVar[bool] = True
 
     def __init__(self, feature: int | None = None, n_top: int = 10, mix: float = 0.3, negatives: bool = False) -> None:
-        self.feature = feature
-        self.n_top = n_top
-        self.mix = mix
-        self.negatives = negatives
+        self.feature, self.n_top, self.mix, self.negatives = feature, n_top, mix, negatives
 
     def _fit(self, rows: Rows, validation: Rows | None) -> None:
         self._check_loaded()

@@ -16,7 +16,7 @@ from tacit.core import TacitError, check_choice, check_number, one_blas_thread
 from tacit.features.kernel_pca import KernelPca
 from tacit.rerank.base import ListRanker
 from tacit.rerank.boosting.rankboost import RankBoostRanker
-from tacit.rerank.rows import Rows, group_rows
+from tacit.rerank.rows import Rows
 from tacit.rerank.transduction.ranker import warn_of_cut
 
 SOURCES = ("own", "pooled")
@@ -59,11 +59,7 @@ class DiscoveredFeaturesRanker(ListRanker):
     def __init__(
         self, base: Any = None, discover: Any = None, source: str = "own", n_pooled: int = 300, seed: int = 0
     ) -> None:
-        self.base = base
-        self.discover = discover
-        self.source = source
-        self.n_pooled = n_pooled
-        self.seed = seed
+        self.base, self.discover, self.source, self.n_pooled, self.seed = base, discover, source, n_pooled, seed
 
     def _fit(self, rows: Rows, validation: Rows | None) -> None:
         check_choice("source", self.source, SOURCES)
@@ -77,10 +73,8 @@ class DiscoveredFeaturesRanker(ListRanker):
 
     def _predict(self, X: np.ndarray, qid: np.ndarray) -> np.ndarray:
         n_components = self.ranker_.n_features_in_ - X.shape[1]
-        grouped = self._widen(group_rows(X, np.full(len(X), np.nan), qid), n_components)
-        scores = np.empty(len(X))
-        scores[grouped.order] = self.ranker_._predict(grouped.X, grouped.list_of)
-        return scores
+        grouped = self._widen(Rows.unjudged(X, qid), n_components)
+        return grouped.in_input_order(self.ranker_._predict(grouped.X, grouped.list_of))
 
     def _needs_lists(self) -> bool:
         return self.source == "own" or bool(self.ranker_._needs_lists())
@@ -99,13 +93,12 @@ class DiscoveredFeaturesRanker(ListRanker):
 
     def _widen(self, rows: Rows, n_components: int | None = None) -> Rows:
         """The rows with their components to the right; lists of one document have components 0."""
-        spans = [slice(*ends) for ends in zip(rows.starts[:-1].tolist(), rows.starts[1:].tolist(), strict=True)]
         n_cut: list[int] = []
         with one_blas_thread():
             if self.pooled_ is not None:
-                parts = [self.pooled_.transform(rows.X[span]) for span in spans]
+                parts = [self.pooled_.transform(rows.X[span]) for span in rows.spans]
             else:
-                parts = [self._own(rows.X[span], n_cut) for span in spans]
+                parts = [self._own(rows.X[span], n_cut) for span in rows.spans]
         warn_of_cut(n_cut)
         width = max(part.shape[1] for part in parts) if n_components is None else n_components
         if any(part.size and part.shape[1] != width for part in parts):

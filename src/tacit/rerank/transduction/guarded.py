@@ -25,7 +25,7 @@ from tacit.metrics import evaluate_rows, is_loss, parse_measure, standard_error
 from tacit.rerank.base import ListRanker
 from tacit.rerank.boosting.rankboost import RankBoostRanker
 from tacit.rerank.linear.ridge import ListRidgeRanker
-from tacit.rerank.rows import Rows, group_rows
+from tacit.rerank.rows import Rows
 from tacit.rerank.transduction.learners import make_learner, staged_scores
 from tacit.rerank.transduction.ranker import TransductiveRanker
 
@@ -152,11 +152,9 @@ class CommitteeRanker(ListRanker):
         self.rankers_ = [clone(member)._fit_rows(rows, validation) for member in members]
 
     def _predict(self, X: np.ndarray, qid: np.ndarray) -> np.ndarray:
-        grouped = group_rows(X, np.full(len(X), np.nan), qid)
+        grouped = Rows.unjudged(X, qid)
         found = [standardise(r._predict(grouped.X, grouped.list_of), grouped.starts) for r in self.rankers_]
-        scores = np.empty(len(X))
-        scores[grouped.order] = np.mean(found, axis=0)
-        return scores
+        return grouped.in_input_order(np.mean(found, axis=0))
 
 
 def default_transductive(threads: int | None = None) -> TransductiveRanker:
@@ -201,11 +199,8 @@ class GuardedRanker(ListRanker):
         caution: float = 0.0,
         threads: int | None = None,
     ) -> None:
-        self.supervised = supervised
-        self.transductive = transductive
-        self.measure = measure
-        self.caution = caution
-        self.threads = threads
+        self.supervised, self.transductive, self.measure = supervised, transductive, measure
+        self.caution, self.threads = caution, threads
 
     def _fit(self, rows: Rows, validation: Rows | None) -> None:
         parse_measure(self.measure)
@@ -235,13 +230,11 @@ class GuardedRanker(ListRanker):
         self.rankers_ = [ranker._fit_rows(rows, validation) for ranker in (supervised, transductive)]
 
     def _predict(self, X: np.ndarray, qid: np.ndarray) -> np.ndarray:
-        grouped = group_rows(X, np.full(len(X), np.nan), qid)
+        grouped = Rows.unjudged(X, qid)
         # Nothing is trained for lists whose score it would not change.
         used = self.rankers_ if self.share_ > 0 else self.rankers_[:1] * 2
         supervised, transductive = (ranker._predict(grouped.X, grouped.list_of) for ranker in used)
-        scores = np.empty(len(X))
-        scores[grouped.order] = Guard(self.share_, self.size_).blend(supervised, transductive, grouped.starts)
-        return scores
+        return grouped.in_input_order(Guard(self.share_, self.size_).blend(supervised, transductive, grouped.starts))
 
     def _validation_scores(self, ranker: Any, validation: Rows) -> np.ndarray:
         known = getattr(ranker, "validation_scores_", None)

@@ -15,7 +15,7 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from tacit.core import Estimator, check_choice, check_number
+from tacit.core import Estimator, check_choice, check_numbers
 from tacit.features.kliep import Kliep, fit_kliep
 from tacit.features.scaling import deviations
 from tacit.kernels.kliep import mirrored_pair_weights, pair_distances
@@ -79,17 +79,12 @@ class KliepAdaptation(Estimator):
         sigmas: tuple[float, ...] | None = None,
         seed: int = 0,
     ) -> None:
-        self.n_bases = n_bases
-        self.n_train = n_train
-        self.n_test = n_test
-        self.n_folds = n_folds
-        self.sigmas = sigmas
-        self.seed = seed
+        self.n_bases, self.n_train, self.n_test, self.n_folds = n_bases, n_train, n_test, n_folds
+        self.sigmas, self.seed = sigmas, seed
 
     def weights(self, rows: Rows, X: np.ndarray, target: np.ndarray) -> np.ndarray:
         """Weights of `rows.pairs`, mean 1; all 1 where the list has no pair or no feature varies."""
-        for name in ("n_bases", "n_train", "n_test"):
-            check_number(name, getattr(self, name), low=1, whole=True)
+        check_numbers(self, "n_bases", "n_train", "n_test", low=1, whole=True)
         deviation = deviations(X)
         varies = deviation > 0
         if len(target) < 2 or not varies.any():

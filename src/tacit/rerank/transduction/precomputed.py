@@ -197,8 +197,7 @@ class WeightingBank(Bank):
         self.frequencies_ = waves / _median_gap(self._scaled(rows.X), rng)
         weightings = rng.gamma(WEIGHT_SHAPE, 1 / WEIGHT_SHAPE, (self.n_rankers, rows.n_lists))
         weightings[0] = 1.0
-        spans = zip(rows.starts, rows.starts[1:], strict=False)
-        lists = np.array([self.embed(rows.X[slice(*ends)]) for ends in spans])
+        lists = np.array([self.embed(rows.X[span]) for span in rows.spans])
         n_pairs = np.bincount(rows.list_of[rows.pairs.better], minlength=rows.n_lists)
         counted = weightings * n_pairs
         self.embeddings_ = counted @ lists / np.maximum(counted.sum(axis=1, keepdims=True), 1e-12)

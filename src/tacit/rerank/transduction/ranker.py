@@ -24,7 +24,16 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from sklearn.base import clone
 
-from tacit.core import TacitError, UsageError, check_choice, check_number, count_threads, one_blas_thread, track
+from tacit.core import (
+    TacitError,
+    UsageError,
+    check_choice,
+    check_number,
+    check_numbers,
+    count_threads,
+    one_blas_thread,
+    track,
+)
 from tacit.features.kernel_pca import KernelPca
 from tacit.metrics import evaluate_rows, is_loss, parse_measure
 from tacit.rerank.base import ListRanker
@@ -115,16 +124,9 @@ class TransductiveRanker(ListRanker):
         seed: int = 0,
         threads: int | None = None,
     ) -> None:
-        self.base = base
-        self.discover = discover
-        self.adapt = adapt
-        self.mode = mode
-        self.average = average
-        self.measure = measure
-        self.n_validation = n_validation
-        self.n_precomputed = n_precomputed
-        self.seed = seed
-        self.threads = threads
+        self.base, self.discover, self.adapt, self.mode = base, discover, adapt, mode
+        self.average, self.measure, self.n_validation = average, measure, n_validation
+        self.n_precomputed, self.seed, self.threads = n_precomputed, seed, threads
 
     def _fit(self, rows: Rows, validation: Rows | None) -> None:
         self._check_params()
@@ -143,19 +145,16 @@ class TransductiveRanker(ListRanker):
             self._look_at(validation)
 
     def _predict(self, X: np.ndarray, qid: np.ndarray) -> np.ndarray:
-        grouped = group_rows(X, np.full(len(X), np.nan), qid)
-        spans = [slice(*ends) for ends in zip(grouped.starts[:-1].tolist(), grouped.starts[1:].tolist(), strict=True)]
-        results = list(self._results([grouped.X[span] for span in spans], all_stages=False))
+        grouped = Rows.unjudged(X, qid)
+        results = list(self._results([grouped.X[span] for span in grouped.spans], all_stages=False))
         warn_of_cut([result.n_cut for result in results])
-        scores = np.empty(len(X))
-        scores[grouped.order] = np.concatenate([result.scores[0] for result in results])
-        return scores
+        return grouped.in_input_order(np.concatenate([result.scores[0] for result in results]))
 
     def _look_at(self, validation: Rows) -> None:
         """Train for validation lists too: choose the number of rounds, and keep the scores."""
         n_wanted = min(self.n_validation or validation.n_lists, validation.n_lists)
         numbers = np.unique(np.linspace(0, validation.n_lists - 1, n_wanted).round().astype(np.int64))
-        spans = [slice(validation.starts[n], validation.starts[n + 1]) for n in numbers]
+        spans = [validation.spans[n] for n in numbers]
         staged = [result.scores for result in self._results([validation.X[span] for span in spans], all_stages=True)]
         if not self.average:
             grades = [validation.y[span] for span in spans]
@@ -226,8 +225,7 @@ class TransductiveRanker(ListRanker):
 
     def _check_loaded(self) -> None:
         self._check_params()
-        if self.n_rounds_ is not None:
-            check_number("n_rounds_", self.n_rounds_, low=1, whole=True)
+        check_numbers(self, "n_rounds_", optional=True, low=1, whole=True)
         if self.mode == "train":
             self._kept_rows().check_has_pairs()
         elif not isinstance(self.bank_, Bank) or self.bank_.n_features_in_ != self.n_features_in_:
@@ -263,8 +261,7 @@ class TransductiveRanker(ListRanker):
                 "mode is 'precomputed' with discover and adapt, want one of them: each has a bank of its own"
             )
         check_number("n_precomputed", self.n_precomputed, low=1, whole=True)
-        if self.n_validation is not None:
-            check_number("n_validation", self.n_validation, low=1, whole=True)
+        check_numbers(self, "n_validation", optional=True, low=1, whole=True)
         parse_measure(self.measure)
 
 

@@ -25,6 +25,7 @@ from tacit.core import (
     check_choice,
     check_features,
     check_number,
+    check_numbers,
     cut,
     map_blocks,
     track,
@@ -178,19 +179,15 @@ class GraphEmbedding(Estimator):
         return found
 
     def _check_parameters(self) -> None:
-        for name in ("dim", "k", "n_epochs"):
-            check_number(name, getattr(self, name), low=1, whole=True)
-        for name in ("margin", "rate"):
-            check_number(name, getattr(self, name), low=0, open_low=True)
+        check_numbers(self, "dim", "k", "n_epochs", low=1, whole=True)
+        check_numbers(self, "margin", "rate", low=0, open_low=True)
         check_number("gamma", self.gamma, low=0)
         check_number("own_share", self.own_share, low=0, high=0.99)
         check_choice("features", self.features, KINDS)
         check_choice("loss", self.loss, LOSSES)
         check_choice("size", self.size, SIZES)
-        if self.sigma is not None:
-            check_number("sigma", self.sigma, low=0, open_low=True)
-        if self.n_centres is not None:
-            check_number("n_centres", self.n_centres, low=1, whole=True)
+        check_numbers(self, "sigma", optional=True, low=0, open_low=True)
+        check_numbers(self, "n_centres", optional=True, low=1, whole=True)
 
     def _check_validation(self, validation: tuple[Any, Any] | None) -> tuple[sp.csr_array, np.ndarray] | None:
         if validation is None:

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.core import Estimator, TacitError, check_features, check_number, one_blas_thread
+from tacit.core import Estimator, TacitError, check_features, check_numbers, one_blas_thread
 from tacit.features.knn import knn_graph
 from tacit.retrieve.graph.pairs import check_adjacency
 
@@ -62,8 +62,7 @@ class LaplacianEigenmaps(Estimator):
 
     def fit(self, X: Any, adjacency: Any = None) -> Self:
         """Embed the rows of X by a symmetric sparse graph on them; without one, by their k nearest neighbours."""
-        check_number("dim", self.dim, low=1, whole=True)
-        check_number("k", self.k, low=1, whole=True)
+        check_numbers(self, "dim", "k", low=1, whole=True)
         points = check_features("X", X)
         if adjacency is None:
             adjacency = knn_graph(points, self.k, threads=self.threads)
