@@ -1,29 +1,29 @@
 """Click logs: what was shown, in which order, and what was clicked.
 
 One JSON object a line, a session each: {"query": "…", "shown": ["a", "b", "c"], "clicked": ["c"], "count": 2}; `count`
-is optional and is the number of such sessions. What follows from a session (Joachims, 2002):
+is optional and is the number of such sessions. Or lines `query<TAB>document[<TAB>count]`, where positions are not
+known. `query` is the text of a query or its id. `click_model` says what follows from a log.
 
-    skip-above    a clicked document is better than every unclicked one that was shown above it
-    unjudged      documents below the last click, or not shown: it is unknown whether they were looked at
-    position one  only the first shown document is judged, and only in sessions with a click: clicked it is wanted,
-                  skipped for a lower one it is not, so no place has an advantage over another (SSI, section 6.4)
-
-Equal statements of several sessions are one statement with the sum of their counts.
+With `position_one`, only clicks on the first answer count, so that no position has an advantage over another (SSI,
+section 6.4).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from tacit.core import Collection, DataError, Links
-from tacit.data.columns import TOO_LARGE, TOO_SMALL, UnknownIds
+from tacit.data.click_model import ClickEstimates, estimate_clicks, estimate_counts
+from tacit.data.columns import TOO_LARGE, TOO_SMALL, UnknownIds, is_header, parse_weight, report_header, split_tabs
 from tacit.data.files import FilePath, display_name, read_lines
 from tacit.data.jsonlines import kind_of, parse_object
-from tacit.data.preferences import Preferences
+
+WANTED = "query<TAB>document, or these and <TAB>count"
+LEAST_RELEVANCE = 0.25  # of a clicked document, against the best one of the query, to be a training pair
 
 
 class Session(NamedTuple):
@@ -49,83 +49,104 @@ class Session(NamedTuple):
     times: float
     line: int
 
-    def skips(self, *, position_one: bool = False) -> Iterator[tuple[str, str]]:
-        """(better, worse) by skip-above; with `position_one` only where the worse one was shown first.
-
-        >>> list(Session("q", ("a", "b", "c", "d"), frozenset({"c"}), 1.0, 1).skips())
-        [('c', 'a'), ('c', 'b')]
-        """
-        for place, better in enumerate(self.shown):
-            if better in self.clicked:
-                above = self.shown[: min(place, 1) if position_one else place]
-                yield from ((better, worse) for worse in above if worse not in self.clicked)
-
 
 @dataclass(frozen=True)
 class ClickLog:
-    """Sessions of a log, and what can be learned from them."""
+    """Clicks on documents.
+
+    Parameters
+    ----------
+    sessions : sequence of Session
+        What was shown and clicked; of counts without positions, one session for each line.
+    name : str, default="clicks"
+        Source, for messages.
+    ordered : bool, default=True
+        Whether sessions hold what was shown, in order.
+
+    Examples
+    --------
+    >>> shown = ("a", "b", "c")
+    >>> log = ClickLog([Session("q", shown, frozenset("c"), 90.0, 1), Session("q", shown, frozenset("a"), 10.0, 2)])
+    >>> found = log.estimates().preferences()
+    >>> list(zip(found.better, found.worse, found.weights.round(1).tolist()))
+    [('c', 'a', 1.0), ('a', 'b', 0.9), ('c', 'b', 1.0)]
+    """
 
     sessions: Sequence[Session]
     name: str = "clicks"
+    ordered: bool = True
 
-    def preferences(self, *, position_one: bool = False) -> Preferences:
-        """Statements of skip-above with counts as weights, for rankers of lists; queries as the log names them.
+    def estimates(self) -> ClickEstimates:
+        """Relevance of the documents that were shown (see `click_model`)."""
+        if not any(session.clicked for session in self.sessions):
+            raise DataError(f"{len(self.sessions)} sessions hold no click", path=self.name)
+        if self.ordered:
+            return estimate_clicks(self.sessions, self.name)
+        return estimate_counts(self._counted_clicks(), self.name)
 
-        >>> shown = ("a", "b", "c")
-        >>> log = ClickLog([Session("q", shown, frozenset({"c"}), 2.0, 1), Session("q", shown, frozenset("b"), 1.0, 2)])
-        >>> told = log.preferences()
-        >>> list(zip(told.better, told.worse, told.weights.tolist()))
-        [('c', 'a', 2.0), ('c', 'b', 2.0), ('b', 'a', 1.0)]
-        """
-        counts: dict[tuple[str, str, str], float] = {}
+    def _counted_clicks(self) -> dict[tuple[str, str], float]:
+        """Clicks on first answers, by query and document."""
+        counts: dict[tuple[str, str], float] = {}
         for session in self.sessions:
-            for pair in session.skips(position_one=position_one):
-                statement = (session.query, *pair)
-                counts[statement] = counts.get(statement, 0.0) + session.times
-        if not counts:
-            raise DataError(
-                f"{len(self.sessions)} sessions tell no preference: nothing clicked was shown below anything unclicked",
-                path=self.name,
-            )
-        queries, better, worse = zip(*counts, strict=True)
-        weights = np.array(list(counts.values()), np.float64)
-        return Preferences(list(queries), list(better), list(worse), weights)
+            for doc_id in session.clicked.intersection(session.shown[:1]):
+                counts[session.query, doc_id] = counts.get((session.query, doc_id), 0.0) + session.times
+        return counts
+
+    def _weighted_clicks(self) -> dict[tuple[str, str], float]:
+        """Estimated relevance of clicked documents relative to the best of the query."""
+        found = self.estimates()
+        best: dict[str, float] = {}
+        for query, value in zip(found.queries, found.relevance.tolist(), strict=True):
+            best[query] = max(best.get(query, 0.0), value)
+        clicked = zip(found.queries, found.docs, found.relevance.tolist(), found.clicks.tolist(), strict=True)
+        weights = {(query, doc): value / best[query] for query, doc, value, clicks in clicked if clicks}
+        return {pair: weight for pair, weight in weights.items() if weight >= LEAST_RELEVANCE}
+
+    def named_by(self, queries: Collection, *, texts: bool = False, skip_unknown: bool = False) -> ClickLog:
+        """The log with the ids of `queries` (or their texts) in place of the ids or texts that it names them by."""
+        row_of = {text.strip(): row for row, text in reversed(list(enumerate(queries.full_texts())))} | queries.row_of
+        names = list(queries.full_texts()) if texts else queries.ids
+        unknown, sessions = UnknownIds(self.name), []
+        for session in self.sessions:
+            if session.query in row_of:
+                sessions.append(session._replace(query=names[row_of[session.query]]))
+            else:
+                unknown.add(session.line, "query", session.query)
+        unknown.settle(len(sessions), skip=skip_unknown)
+        return ClickLog(sessions, self.name, self.ordered)
 
     def pairs(
         self, docs: Collection, *, position_one: bool = False, skip_unknown: bool = False
     ) -> tuple[Collection, Links]:
-        """Distinct queries, and their clicked documents with counts added up, for rankers of collections."""
+        """Distinct queries and their clicked documents, for rankers of collections.
+
+        The weight of a pair is the relevance that the click model estimates, relative to the best document of the
+        query; below LEAST_RELEVANCE there is no pair. With `position_one`, and without positions, it is the number
+        of clicks.
+        """
+        counted = self._weighted_clicks() if self.ordered and not position_one else self._counted_clicks()
         unknown, counts = UnknownIds(self.name), dict[tuple[int, int], float]()
         row_of: dict[str, int] = {}
-        for session in self.sessions:
-            for doc_id in session.shown[:1] if position_one else session.shown:
-                if doc_id not in session.clicked:
-                    continue
-                doc = docs.row_of.get(doc_id, -1)
-                if doc < 0:
-                    unknown.add(session.line, "document", doc_id)
-                    continue
-                pair = row_of.setdefault(session.query, len(row_of)), doc
-                counts[pair] = counts.get(pair, 0.0) + session.times
+        line_of = {(session.query, doc_id): session.line for session in reversed(self.sessions)
+                   for doc_id in session.shown}  # fmt: skip
+        for (query, doc_id), weight in counted.items():
+            doc = docs.row_of.get(doc_id, -1)
+            if doc < 0:
+                unknown.add(line_of[query, doc_id], "document", doc_id)
+            else:
+                counts[row_of.setdefault(query, len(row_of)), doc] = weight
         unknown.settle(len(counts), skip=skip_unknown)
         if not counts:
             where = " on the first answer" if position_one else ""
             raise DataError(f"{len(self.sessions)} sessions hold no click{where}", path=self.name)
-        return clicked_pairs(row_of, counts, len(docs))
-
-
-def clicked_pairs(
-    row_of: dict[str, int], counts: dict[tuple[int, int], float], n_docs: int
-) -> tuple[Collection, Links]:
-    """Queries by text (row_of) and weighted pairs of rows, as rankers of collections take them."""
-    texts = list(row_of)
-    queries = Collection([f"q{row}" for row in range(len(texts))], [""] * len(texts), texts)
-    rows = np.array(list(counts), np.int64)
-    return queries, Links(rows[:, 0], rows[:, 1], len(texts), n_docs, np.array(list(counts.values()), np.float32))
+        texts = list(row_of)
+        queries = Collection([f"q{row}" for row in range(len(texts))], [""] * len(texts), texts)
+        rows, weights = np.array(list(counts), np.int64), np.array(list(counts.values()), np.float32)
+        return queries, Links(rows[:, 0], rows[:, 1], len(texts), len(docs), weights)
 
 
 def read_click_log(path: FilePath) -> ClickLog:
-    """Read the sessions of a click log.
+    """Read a click log: sessions, or counts without positions.
 
     Parameters
     ----------
@@ -142,18 +163,32 @@ def read_click_log(path: FilePath) -> ClickLog:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "log.jsonl")
     ...     _ = path.write_text('{"query": "q", "shown": ["a", "b"], "clicked": ["b"]}')
-    ...     read_click_log(path).preferences().better
-    ['b']
+    ...     read_click_log(path).sessions[0].clicked
+    frozenset({'b'})
     """
-    return parse_sessions(read_lines(path), display_name(path))
+    place, lines = display_name(path), [*read_lines(path)]
+    filled = [(number, line) for number, line in lines if line and not line.isspace()]
+    if not filled:
+        raise DataError(
+            'holds no clicks, want {"query": …, "shown": […], "clicked": […]} or query<TAB>document[<TAB>count]',
+            path=place,
+        )
+    ordered = filled[0][1].lstrip().startswith("{")
+    if not ordered and is_header(split_tabs(filled[0][1], WANTED, (2, 3), place, filled[0][0])):
+        report_header(filled[0][1].split("\t"), place, filled[0][0])
+        filled = filled[1:]
+    parse = _session if ordered else _counted
+    return ClickLog([parse(line, place, number) for number, line in filled], place, ordered)
 
 
-def parse_sessions(lines: Iterable[tuple[int, str]], place: str) -> ClickLog:
-    """The sessions that numbered lines write."""
-    sessions = [_session(line, place, number) for number, line in lines if line and not line.isspace()]
-    if not sessions:
-        raise DataError('holds no sessions, want {"query": …, "shown": […], "clicked": […]}', path=place)
-    return ClickLog(sessions, place)
+def _counted(line: str, place: str, number: int) -> Session:
+    """A line of counts, as a session that shows one document."""
+    fields = split_tabs(line, WANTED, (2, 3), place, number)
+    query, doc_id = fields[0].strip(), fields[1]
+    if not query:
+        raise DataError("the query is empty, want its text", path=place, line=number)
+    count = parse_weight(fields[2], place, number) if len(fields) == 3 else 1.0
+    return Session(query, (doc_id,), frozenset([doc_id]), count, number)
 
 
 def _session(line: str, place: str, number: int) -> Session:

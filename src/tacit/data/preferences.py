@@ -8,7 +8,7 @@ other: every line is one observation, as clicks and judges give them.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -59,6 +59,13 @@ class Preferences:
 
     def __len__(self) -> int:
         return len(self.queries)
+
+    def within(self, queries: Iterable[str]) -> Preferences:
+        """The preferences of these queries."""
+        known = set(queries)
+        kept = [t for t, query in enumerate(self.queries) if query in known]
+        columns = ([column[t] for t in kept] for column in (self.queries, self.better, self.worse))
+        return Preferences(*columns, np.asarray(self.weights)[kept])
 
     def rows(self, lists: Lists, *, skip_unknown: bool = False) -> tuple[np.ndarray, np.ndarray]:
         """(better row, worse row) of the lists, int64 (n, 2), and the weight of each, float64 (n,).

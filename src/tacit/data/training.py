@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from itertools import chain
-
 import numpy as np
 
 from tacit.core import Collection, DataError, Judgments, Links, UsageError
-from tacit.data.clicks import clicked_pairs, parse_sessions
-from tacit.data.columns import UnknownIds, is_header, parse_weight, report_header, split_tabs
-from tacit.data.files import FilePath, display_name, read_lines
+from tacit.data.clicks import read_click_log
+from tacit.data.files import FilePath
 from tacit.data.trec import check_known
 
 
@@ -47,16 +43,23 @@ def judged_pairs(
 
 
 def read_clicks(
-    path: FilePath, docs: Collection, *, position_one: bool = False, skip_unknown: bool = False
+    path: FilePath,
+    docs: Collection,
+    queries: Collection | None = None,
+    *,
+    position_one: bool = False,
+    skip_unknown: bool = False,
 ) -> tuple[Collection, Links]:
-    """Read clicks as training pairs: the distinct queries, and their clicked documents with counts added up.
+    """Read clicks as training pairs: the distinct queries, and their clicked documents with weights.
 
     Parameters
     ----------
     path : path
-        Lines of `query text<TAB>doc_id[<TAB>count]`, or sessions in JSON (see `clicks`).
+        Sessions in JSON, or lines of `query<TAB>doc_id[<TAB>count]` (see `clicks`).
     docs : Collection
         Documents.
+    queries : Collection, default=None
+        Queries that the log names by id or by text; without them it names queries by text.
     position_one : bool, default=False
         Of sessions, take only clicks on the first answer.
     skip_unknown : bool, default=False
@@ -67,39 +70,9 @@ def read_clicks(
     queries : Collection
     links : Links
     """
-    place, lines = display_name(path), read_lines(path)
-    first = next(((number, line) for number, line in lines if line and not line.isspace()), None)
-    if first is not None and first[1].lstrip().startswith("{"):
-        log = parse_sessions(chain([first], lines), place)
-        return log.pairs(docs, position_one=position_one, skip_unknown=skip_unknown)
-    if position_one:
-        raise UsageError(f"{place}: only sessions in JSON record what was shown first, want a log of them")
-    return _counted_clicks(chain([] if first is None else [first], lines), place, docs, skip_unknown)
-
-
-def _counted_clicks(
-    lines: Iterable[tuple[int, str]], place: str, docs: Collection, skip_unknown: bool
-) -> tuple[Collection, Links]:
-    unknown = UnknownIds(place)
-    counts: dict[tuple[int, int], float] = {}
-    row_of_text: dict[str, int] = {}
-    for number, line in lines:
-        if not line or line.isspace():
-            continue
-        fields = split_tabs(line, "query<TAB>document, or these and <TAB>count", (2, 3), place, number)
-        if number == 1 and is_header(fields) and fields[1] not in docs.row_of:
-            report_header(fields, place, number)
-            continue
-        text, doc = fields[0].strip(), docs.row_of.get(fields[1], -1)
-        if not text:
-            raise DataError("the query is empty, want its text", path=place, line=number)
-        count = parse_weight(fields[2], place, number) if len(fields) == 3 else 1.0
-        if doc < 0:
-            unknown.add(number, "document", fields[1])
-            continue
-        pair = row_of_text.setdefault(text, len(row_of_text)), doc
-        counts[pair] = counts.get(pair, 0.0) + count
-    unknown.settle(len(counts), skip=skip_unknown)
-    if not counts:
-        raise DataError("holds no clicks, want query<TAB>document[<TAB>count]", path=place)
-    return clicked_pairs(row_of_text, counts, len(docs))
+    log = read_click_log(path)
+    if queries is not None:
+        log = log.named_by(queries, texts=True, skip_unknown=skip_unknown)
+    if position_one and not log.ordered:
+        raise UsageError(f"{log.name}: only sessions in JSON record what was shown first, want a log of them")
+    return log.pairs(docs, position_one=position_one, skip_unknown=skip_unknown)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tacit.core import Lists, Run, TacitError, UsageError, track
-from tacit.data import Preferences
+from tacit.data import ClickEstimates, Preferences
 from tacit.data.letor.folds import Fold
 from tacit.metrics import parse_measure
 from tacit.rerank.base import ListRanker
@@ -22,7 +22,7 @@ class RankingTask:
     measure: str | None = None
     seed: int = 0
     threads: int | None = None
-    preferences: Preferences | None = None
+    preferences: Preferences | ClickEstimates | None = None
     skip_unknown: bool = False
     params: Mapping[str, Any] = field(default_factory=dict)
 
@@ -95,7 +95,5 @@ def _within(task: RankingTask, train: Lists) -> RankingTask:
     given = task.preferences
     if given is None:
         return task
-    known = set(train.query_ids)
-    kept = [t for t, query in enumerate(given.queries) if query in known]
-    queries, better, worse = ([column[t] for t in kept] for column in (given.queries, given.better, given.worse))
-    return replace(task, preferences=Preferences(queries, better, worse, given.weights[kept]) if kept else None)
+    kept = given.within(train.query_ids)
+    return replace(task, preferences=kept if len(kept) else None)

@@ -30,10 +30,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", required=True, metavar="MODEL", help="folder of the model")
     parser.add_argument("--method", metavar="M", help="ranker (default bm25); `tacit methods` lists them")
     parser.add_argument("--links", metavar="F", help="links between documents: source<TAB>target[<TAB>weight]")
-    parser.add_argument("--queries", metavar="F", help="training queries: jsonl or TSV")
+    parser.add_argument("--queries", metavar="F", help="training queries, named by --qrels, --pairs or --clicks")
     parser.add_argument("--qrels", metavar="F", help="judgments of --queries: TREC or BEIR form")
     parser.add_argument("--pairs", metavar="F", help="query<TAB>document[<TAB>weight] by the ids of --queries")
-    parser.add_argument("--clicks", metavar="F", help="query text<TAB>document[<TAB>count], or sessions in jsonl")
+    parser.add_argument("--clicks", metavar="F", help="sessions in jsonl, or query<TAB>document[<TAB>count]")
     parser.add_argument("--position-one", action="store_true", help="use only clicks on the first answer of a session")
     parser.add_argument("--query-corpus", metavar="F", help="texts in the language of the queries, joined by --pairs")
     parser.add_argument("--query-language", metavar="L", help="language of --query-corpus and of later queries")
@@ -116,8 +116,8 @@ def _check_sources(args: argparse.Namespace) -> None:
     if (args.qrels or args.pairs) and not args.queries:
         also = " or --query-corpus" if args.pairs else ""
         raise UsageError(f"--{given[0]} needs --queries{also}, which has the texts of the queries")
-    if args.queries and not (args.qrels or args.pairs):
-        raise UsageError("--queries needs --qrels or --pairs, which name the relevant documents")
+    if args.queries and not (args.qrels or args.pairs or args.clicks):
+        raise UsageError("--queries needs --qrels, --pairs or --clicks, which name the relevant documents")
 
 
 def _read(args: argparse.Namespace, searcher: Searcher) -> tuple[Collection, dict[str, Any]]:
@@ -143,8 +143,10 @@ def _read_sources(args: argparse.Namespace, documents: Collection) -> dict[str, 
     if args.links:
         sources["links"] = read_links(args.links, documents, skip_unknown=skip)
     if args.clicks:
-        sources["clicks"] = read_clicks(args.clicks, documents, position_one=args.position_one, skip_unknown=skip)
-    if args.query_corpus or args.queries:
+        named = read_queries(args.queries) if args.queries else None
+        one = args.position_one
+        sources["clicks"] = read_clicks(args.clicks, documents, named, position_one=one, skip_unknown=skip)
+    elif args.query_corpus or args.queries:
         queries = read_collection(args.query_corpus) if args.query_corpus else read_queries(args.queries)
         sources["queries"] = queries
         if args.pairs:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from tacit.app.options import add_seed, add_set, add_threads, check_output, whole_number
 
@@ -37,7 +37,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--vali", metavar="F", help="validation lists, for choices such as the number of rounds")
     parser.add_argument("--folds", metavar="F", help="folds.json: query ids of train, vali and test by fold")
     parser.add_argument("--preferences", metavar="F", help="query<TAB>better<TAB>worse[<TAB>weight], beside the grades")
-    parser.add_argument("--clicks", metavar="F", help="sessions in jsonl: skip-above preferences, used with the grades")
+    parser.add_argument("--clicks", metavar="F", help="sessions in jsonl, or query<TAB>document[<TAB>count]")
+    parser.add_argument("--queries", metavar="F", help="queries by id and text, where --clicks names them by text")
     parser.add_argument("--skip-unknown", action="store_true", help="ignore preferences of unknown documents")
     parser.add_argument("--measure", metavar="M", help="measure for choices on --vali (default: that of the method)")
     parser.add_argument(
@@ -74,6 +75,8 @@ def _check_use(args: argparse.Namespace) -> None:
         "folds": ("vali", "save"),
         "preferences": ("clicks",),
     }
+    if args.queries and not args.clicks:
+        raise UsageError("--queries is about clicks: give --clicks")
     if args.model and args.params:
         raise UsageError("--model and --set exclude each other; a saved model keeps its parameters")
     for option, others in excluded.items():
@@ -84,13 +87,16 @@ def _check_use(args: argparse.Namespace) -> None:
 
 def _task(args: argparse.Namespace) -> RankingTask:
     """How to learn; errors are reported before a long file is read."""
-    from tacit.data import read_click_log, read_preferences
+    from tacit.data import read_click_log, read_preferences, read_queries
     from tacit.rerank.ranking_lists import RankingTask
     from tacit.store import check_destination, check_storable
 
-    preferences = read_preferences(args.preferences) if args.preferences else None
+    preferences: Any = read_preferences(args.preferences) if args.preferences else None
     if args.clicks:
-        preferences = read_click_log(args.clicks).preferences()
+        log = read_click_log(args.clicks)
+        if args.queries:
+            log = log.named_by(read_queries(args.queries), skip_unknown=args.skip_unknown)
+        preferences = log.estimates()
     method = args.method or DEFAULT_METHOD
     task = RankingTask(method, args.measure, args.seed, args.threads, preferences, args.skip_unknown, args.params)
     ranker = task.make()
