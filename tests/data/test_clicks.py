@@ -1,19 +1,17 @@
-"""Sessions of clicks become preferences by skip-above, and pairs; what nobody reached stays unjudged."""
+"""Click logs are read in two forms, named by id or text, and become weighted pairs."""
 
 import json
 
-import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from tacit.core import Collection, DataError, Lists, UsageError
+from tacit.core import Collection, DataError, UsageError
 from tacit.data import read_click_log, read_clicks
 from tacit.data.clicks import ClickLog, Session
 
 DOCS = Collection(list("abcd"), [""] * 4, list("wxyz"))
+QUERIES = Collection(["1", "2"], ["", ""], ["cats", "dogs"])
 LOG = [
-    {"query": "cats", "shown": ["a", "b", "c"], "clicked": ["b"], "count": 3},
+    {"query": "cats", "shown": ["a", "b", "c"], "clicked": ["b"], "count": 10},
     {"query": "cats", "shown": ["a", "b", "c", "d"], "clicked": ["a", "c"]},
     {"query": "dogs", "shown": ["d", "a"], "clicked": []},
     {"query": "dogs", "shown": ["d", "a"], "clicked": ["d"]},
@@ -27,39 +25,39 @@ def log(tmp_path):
     return path
 
 
-def statements(preferences):
-    columns = (preferences.queries, preferences.better, preferences.worse, preferences.weights.tolist())
-    return set(zip(*columns, strict=True))
-
-
-def test_skip_above_with_counts(log):
-    assert statements(read_click_log(log).preferences()) == {("cats", "b", "a", 3.0), ("cats", "c", "b", 1.0)}
-    assert statements(read_click_log(log).preferences(position_one=True)) == {("cats", "b", "a", 3.0)}
-
-
-def test_preferences_name_rows_of_lists_and_the_rest_is_unjudged(log):
-    lists = Lists(np.zeros((4, 1)), np.full(4, np.nan), np.array([0, 4]), ["cats"], list("abcd"))
-    pairs, weights = read_click_log(log).preferences().rows(lists)
-    assert (pairs.tolist(), weights.tolist()) == ([[1, 0], [2, 1]], [3.0, 1.0])
-    assert 3 not in pairs  # d stood below the last click
-
-
-def test_pairs_add_counts_and_the_first_place_may_be_all_that_counts(log):
+def test_pairs_are_weighted_by_relevance_against_the_best_of_the_query(log):
     queries, pairs = read_clicks(log, DOCS)
     assert list(queries.texts) == ["cats", "dogs"]
-    assert pairs.to_csr().toarray().tolist() == [[1, 3, 1, 0], [0, 0, 0, 1]]
+    cats, dogs = pairs.to_csr().toarray().tolist()
+    assert cats[1] == 1
+    assert 0 < cats[0] < 1  # one click in 11 sessions
+    assert dogs == [0, 0, 0, 1]
+
+
+def test_clicks_on_the_first_answer_are_counted(log):
     _, first = read_clicks(log, DOCS, position_one=True)
     assert first.to_csr().toarray().tolist() == [[1, 0, 0, 0], [0, 0, 0, 1]]
 
 
-@given(st.integers(0, 6), st.sets(st.integers(0, 5)))
-def test_skip_above_is_the_definition(n_shown, clicks):
-    shown = tuple(map(str, range(n_shown)))
-    session = Session("q", shown, frozenset(str(c) for c in clicks if c < n_shown), 1.0, 1)
-    wanted = {
-        (i, j) for i in shown for j in shown if int(j) < int(i) and i in session.clicked and j not in session.clicked
-    }
-    assert set(session.skips()) == wanted
+def test_hardly_relevant_clicks_are_no_pairs():
+    shown = ("a", "b")
+    log = ClickLog([Session("q", shown, frozenset("b"), 500.0, 1), Session("q", shown, frozenset("a"), 1.0, 2)])
+    _, pairs = log.pairs(DOCS)
+    assert pairs.to_csr().toarray().tolist() == [[0, 1, 0, 0]]
+
+
+def test_queries_are_named_by_id_or_text(log, tmp_path):
+    by_id = read_click_log(log).named_by(QUERIES)
+    assert {session.query for session in by_id.sessions} == {"1", "2"}
+    assert {s.query for s in by_id.named_by(QUERIES, texts=True).sessions} == {"cats", "dogs"}
+    (tmp_path / "counts").write_text("1\ta\t3\ncats\tb\n")
+    queries, pairs = read_clicks(tmp_path / "counts", DOCS, QUERIES)
+    assert (list(queries.texts), pairs.to_csr().toarray().tolist()) == (["cats"], [[3, 1, 0, 0]])
+    (tmp_path / "counts").write_text("cats\ta\nfish\tb\n")
+    with pytest.raises(DataError, match="counts:2: .*query 'fish'"):
+        read_clicks(tmp_path / "counts", DOCS, QUERIES)
+    queries, _ = read_clicks(tmp_path / "counts", DOCS, QUERIES, skip_unknown=True)
+    assert list(queries.texts) == ["cats"]
 
 
 @pytest.mark.parametrize(
@@ -67,7 +65,7 @@ def test_skip_above_is_the_definition(n_shown, clicks):
     [('{"query": "q", "shown": ["a"]}', "log:1: clicked is null"),
      ('{"query": " ", "shown": [], "clicked": []}', "query is"),
      ('{"query": "q", "shown": ["a"], "clicked": ["b"]}', "'b' is clicked but not shown"), ("{", "not JSON"),
-     ('{"query": "q", "shown": ["a", "a"], "clicked": []}', "shown twice"), ("", "no sessions"),
+     ('{"query": "q", "shown": ["a", "a"], "clicked": []}', "shown twice"), ("", "no clicks"),
      ('{"query": "q", "shown": [1], "clicked": []}', "shown holds 1"),
      ('{"query": "q", "shown": ["a"], "clicked": [], "count": 0}', "count is 0")],
 )  # fmt: skip
@@ -78,9 +76,8 @@ def test_bad_sessions_are_named(tmp_path, line, message):
 
 
 def test_what_teaches_nothing_is_refused(tmp_path):
-    quiet = ClickLog([Session("q", ("a", "b"), frozenset("a"), 1.0, 1)])
-    with pytest.raises(DataError, match="1 sessions tell no preference"):
-        quiet.preferences()
+    with pytest.raises(DataError, match="1 sessions hold no click"):
+        ClickLog([Session("q", ("a", "b"), frozenset(), 1.0, 1)]).estimates()
     with pytest.raises(DataError, match="no click on the first answer"):
         ClickLog([Session("q", ("a", "b"), frozenset("b"), 1.0, 1)]).pairs(DOCS, position_one=True)
     with pytest.raises(DataError, match="'gone'"):

@@ -26,7 +26,7 @@ Counts without positions have no p: every document of a query is expected to be 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 MIN_SLOPE, MAX_SLOPE = 0.5, 3.0
 SLOPES = np.linspace(MIN_SLOPE, MAX_SLOPE, 51)
 MAX_DISTANCE = 10  # between two clicks; larger distances are one
-SESSIONS_PER_QUERY = 20.0
+SESSIONS_PER_QUERY = 5.0
 SHRINKAGE = 5.0  # expected clicks at which a factor m is half its observed value
 PRIOR_CLICKS = 8.0  # of k
 STRENGTHS = 2.0 ** np.arange(-1.0, 11.0, 0.25)
@@ -89,11 +89,14 @@ class ClickEstimates:
         """The estimates of these queries."""
         known = set(queries)
         kept = np.array([query in known for query in self.queries], bool)
-        names = (
-            [name for name, keep in zip(column, kept, strict=True) if keep] for column in (self.queries, self.docs)
+        return replace(
+            self,
+            queries=[self.queries[row] for row in np.flatnonzero(kept)],
+            docs=[self.docs[row] for row in np.flatnonzero(kept)],
+            clicks=self.clicks[kept],
+            expected=self.expected[kept],
+            log_prior=self.log_prior[kept],
         )
-        numbers = (column[kept] for column in (self.clicks, self.expected, self.log_prior))
-        return ClickEstimates(*names, *numbers, self.strength, self.slope, self.name)
 
     def __len__(self) -> int:
         return len(self.queries)
@@ -184,7 +187,8 @@ class _Views:
                 columns.append((pair, query, rank, distance, session.times * clicked, session.times))
                 last = rank if clicked else last
         table = np.array(columns, np.float64).reshape(-1, 6)
-        return cls(*table[:, :4].T.astype(np.int64), table[:, 4], table[:, 5], list(pair_of))
+        pair, query, rank, distance = table[:, :4].T.astype(np.int64)
+        return cls(pair, query, rank, distance, table[:, 4], table[:, 5], list(pair_of))
 
 
 def estimate_clicks(sessions: Iterable[Session], name: str = "clicks") -> ClickEstimates:

@@ -64,8 +64,8 @@ class Preferences:
         """The preferences of these queries."""
         known = set(queries)
         kept = [t for t, query in enumerate(self.queries) if query in known]
-        columns = ([column[t] for t in kept] for column in (self.queries, self.better, self.worse))
-        return Preferences(*columns, np.asarray(self.weights)[kept])
+        queries, better, worse = ([column[t] for t in kept] for column in (self.queries, self.better, self.worse))
+        return Preferences(queries, better, worse, np.asarray(self.weights)[kept])
 
     def rows(self, lists: Lists, *, skip_unknown: bool = False) -> tuple[np.ndarray, np.ndarray]:
         """(better row, worse row) of the lists, int64 (n, 2), and the weight of each, float64 (n,).

@@ -6,7 +6,7 @@ worse row, weight): every two rows of one list with different grades, and the pr
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -108,6 +108,15 @@ class Rows:
             raise TacitError(
                 f"no two rows of one list have different grades (n_samples={len(self.y)} in {self.n_lists} lists, "
                 f"{int(np.isnan(self.y).sum())} unjudged); want at least one pair of grades or one preference"
+            )
+
+    def check_has_graded_pairs(self, name: str) -> None:
+        """Raise unless two rows of one list have different grades, for rankers that do not learn from preferences."""
+        self.check_has_pairs()
+        if not replace(self, given=no_pairs()).has_pairs:
+            raise TacitError(
+                f"{name} learns from grades, not from preferences or clicks, and no two rows of one list have "
+                "different grades; want grades, or another method, such as standing"
             )
 
     def canonical(self) -> Rows:

@@ -58,7 +58,7 @@ class LightGbmRanker(ListRanker):
         self.seed = seed
 
     def _fit(self, rows: Rows, validation: Rows | None) -> None:
-        rows.check_has_pairs()
+        rows.check_has_graded_pairs(type(self).__name__)
         judged = ~np.isnan(rows.y)
         sizes = np.bincount(rows.list_of[judged], minlength=rows.n_lists)
         data = import_lightgbm().Dataset(rows.X[judged], np.round(rows.y[judged]), group=sizes[sizes > 0])

@@ -72,7 +72,7 @@ class ListRidgeRanker(ListRanker):
     def prepare(self, rows: Rows) -> PreparedRidge:
         """Centre the judged rows and form the products of their features, for `fit_prepared`."""
         self._check_params()
-        rows.check_has_pairs()
+        rows.check_has_graded_pairs(type(self).__name__)
         judged = np.flatnonzero(~np.isnan(rows.y))
         list_of = rows.list_of[judged]
         check_memory(f"products of {rows.X.shape[1]} features", 4 * 8 * rows.X.shape[1] ** 2)

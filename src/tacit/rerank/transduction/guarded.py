@@ -205,7 +205,7 @@ class GuardedRanker(ListRanker):
     def _fit(self, rows: Rows, validation: Rows | None) -> None:
         parse_measure(self.measure)
         check_number("caution", self.caution, low=0)
-        rows.check_has_pairs()
+        rows.check_has_graded_pairs(type(self).__name__)
         guard = Guard()
         if validation is not None:
             guard = self._learn(rows, validation)
