@@ -1,8 +1,6 @@
 from tacit.data.click_model import ClickEstimates as ClickEstimates
 from tacit.data.clicks import ClickLog as ClickLog
-from tacit.data.click_model import ClickEstimates as ClickEstimates
 from tacit.data.clicks import Session as Session
-from tacit.data.click_model import ClickEstimates as ClickEstimates
 from tacit.data.clicks import read_click_log as read_click_log
 from tacit.data.collections import read_collection as read_collection
 from tacit.data.collections import read_queries as read_queries
