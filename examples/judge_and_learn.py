@@ -25,6 +25,8 @@ import numpy as np
 
 import tacit
 
+N_EACH = 10  # documents judged, for each query
+
 
 def ask(address: str, path: str, body: object = None) -> Any:
     """One request; JSON in, JSON out."""
@@ -34,11 +36,11 @@ def ask(address: str, path: str, body: object = None) -> Any:
         return json.load(answer)
 
 
-def judge(address: str, texts: dict[str, str], grades: dict[str, dict[str, float]]) -> int:
-    """Judge everything that the service offers; return the number of judgments."""
+def judge(address: str, texts: dict[str, str], grades: dict[str, dict[str, float]], n_wanted: int) -> int:
+    """Judge what the service offers, at most so many documents; return their number."""
     ask(address, "/queries", [{"id": query, "text": text} for query, text in texts.items()])
     n_judged = 0
-    while not (offer := ask(address, "/next?judge=cranfield"))["finished"]:
+    while n_judged < n_wanted and not (offer := ask(address, "/next?judge=cranfield"))["finished"]:
         query, document = offer["query"]["id"], offer["document"]["id"]
         grade = max(0.0, grades[query].get(document, 0))
         body = {"query": query, "document": document, "grade": grade, "judge": "cranfield", "ticket": offer["ticket"]}
@@ -87,7 +89,7 @@ def main() -> None:
         with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as service:
             try:
                 address = service.stderr.readline().split(" at ")[1].split("/ ")[0]  # type: ignore[union-attr]
-                print(f"{judge(address, known, grades)} judgments of {len(known)} queries")
+                print(f"{judge(address, known, grades, N_EACH * len(known))} judgments of {len(known)} queries")
                 state = train(address)
                 print(f"verdict: {state['verdict']['text']}")
                 judged = tacit.Judgments.from_dict({query: grades[query] for query in unseen})

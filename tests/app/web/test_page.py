@@ -128,7 +128,7 @@ def test_judging_by_keys_with_undo_skip_and_cannot_judge(page, model):
         records = store.history()
         assert [record.action for record in records] == ["judged", "withdrawn", "judged", "judged"]
         assert [record.grade for record in records] == [2, None, 3, None]
-        assert all(record.probability for record in records if record.action == "judged")
+        assert all(record.rank for record in records if record.action == "judged")
 
 
 def test_the_next_document_is_there_at_once(page):

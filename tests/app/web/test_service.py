@@ -73,21 +73,22 @@ def test_a_judgment_is_on_disk_when_it_is_answered(client, store):
     assert client.post("/judgments", json=cannot).json()["grade"] is None
 
 
-def test_judging_what_is_offered_next(client, store):
+@pytest.mark.parametrize("purpose", ["training", "measuring"])
+def test_judging_what_is_offered_next(client, store, purpose):
     assert client.get("/next", params={"judge": "ann"}).json()["reason"].startswith("There are no queries yet")
     client.post("/queries", json=[{"text": "inverse matrix", "topic": "maths"}, {"text": "onion soup"}])
     seen = []
-    while not (offer := client.get("/next", params={"judge": "ann"}).json())["finished"]:
+    while not (offer := client.get("/next", params={"judge": "ann", "purpose": purpose}).json())["finished"]:
         assert offer["query"]["text"] in ("inverse matrix", "onion soup")
         assert offer["document"]["text"]
         body = {"query": offer["query"]["id"], "document": offer["document"]["id"], "grade": 1, "judge": "ann"}
         assert client.post("/judgments", json=body | {"ticket": offer["ticket"]}).status_code == 200
         seen.append((offer["query"]["id"], offer["document"]["id"]))
         assert offer["progress"]["judged"] == len(seen) - 1
-    assert len(seen) == len(set(seen)) >= 6
+    assert len(seen) == len(set(seen)) >= 12
     for record in store.current():
-        assert 0 < record.probability <= 1
         assert record.rank >= 1
+        assert purpose == "training" or 0 < record.probability <= 1
         assert (record.model, record.display) == ("1", "shuffled,rank hidden")
     assert client.get("/next", params={"judge": "bob"}).json()["finished"] is False  # a second judge, blind
 

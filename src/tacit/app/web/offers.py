@@ -1,25 +1,26 @@
 """What a judge is offered next: a plan of pairs, passed over where the judge has judged already.
 
-A plan is made by `plans` for a judge, a purpose and a model version, and made again when it is used up.
-Within a plan the order is shuffled, so that a judge cannot tell the rank of a document from its turn.
+A plan is made by `judge.what_to_judge` for a judge, a purpose and a model version, and extended when it is used up.
+Its order is shuffled, so that a judge cannot tell the rank of a document from its turn.
 """
 
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
+from typing import NamedTuple
 
-from tacit.app.web.plans import Pair, make_plan
+import numpy as np
+
 from tacit.app.web.tickets import Ticket, Tickets
 from tacit.app.web.workspace import Version, Workspace
+from tacit.judge import Suggestion, what_to_judge
 
 PLAN_SIZE = 60
 DISPLAY = "shuffled,rank hidden"
 
 
-@dataclass(frozen=True)
-class Offer:
-    """One pair to judge, and how many of the plan are left after it."""
+class Offer(NamedTuple):
+    """One pair to judge, the text of its query, and how many of the plan are left after it."""
 
     ticket: Ticket
     text: str
@@ -32,7 +33,7 @@ class Offers:
     def __init__(self, workspace: Workspace, tickets: Tickets) -> None:
         self.workspace, self.tickets = workspace, tickets
         self._lock = threading.Lock()
-        self._plans: dict[tuple[str, str, str], list[Pair]] = {}
+        self._plans: dict[tuple[str, str, str], list[Suggestion]] = {}
         self._judged: dict[str, set[tuple[str, str]]] = {}
 
     def n_judged(self, judge: str) -> int:
@@ -53,31 +54,39 @@ class Offers:
         passed = set() if opened is None else {(opened.query, opened.document)}
         with self._lock:
             key = judge, purpose, version.name
-            for _ in range(2):  # the present plan, then a new one
-                plan = self._plans.get(key) or []
-                left = [pair for pair in plan if (pair.query, pair.document) not in self._judged_by(judge)]
-                self._plans[key] = left
-                open_pairs = [pair for pair in left if (pair.query, pair.document) not in passed]
-                if open_pairs:
-                    return self._offer(open_pairs, version)
-                if left:
-                    return None  # all that is left is open already
-                self._plans[key] = make_plan(
-                    version.searcher, self.workspace.store, judge=judge, purpose=purpose, n=PLAN_SIZE
-                )
-            return None
+            self._plans[key] = [pair for pair in self._plans.get(key, []) if pair[:2] not in self._judged_by(judge)]
+            if all(pair[:2] in passed for pair in self._plans[key]):
+                self._extend(key, version)
+            left = [pair for pair in self._plans[key] if pair[:2] not in passed]
+            return self._offer(left, version) if left else None
+
+    def _extend(self, key: tuple[str, str, str], version: Version) -> None:
+        """Further pairs for a plan that is used up, in random order."""
+        judge, purpose, name = key
+        store = self.workspace.store
+        known = store.queries()
+        queries = known.take([row for row, text in enumerate(known.texts) if text])
+        if not len(queries):
+            return
+        found = what_to_judge(
+            version.searcher, queries, PLAN_SIZE, purpose=purpose, store=store, judge=judge, model_name=name
+        )
+        order = np.random.default_rng(len(self._judged_by(judge))).permutation(len(found)).tolist()
+        planned = {pair[:2] for pair in self._plans[key]}
+        self._plans[key] += [found[place] for place in order if found[place][:2] not in planned]
 
     def skip(self, judge: str, purpose: str, ticket: Ticket) -> None:
         """Put a pair at the end of its plan."""
         with self._lock:
             plan = self._plans.get((judge, purpose, ticket.model), [])
-            late = [pair for pair in plan if (pair.query, pair.document) == (ticket.query, ticket.document)]
+            late = [pair for pair in plan if pair[:2] == (ticket.query, ticket.document)]
             self._plans[judge, purpose, ticket.model] = [pair for pair in plan if pair not in late] + late
 
-    def _offer(self, pairs: list[Pair], version: Version) -> Offer:
+    def _offer(self, pairs: list[Suggestion], version: Version) -> Offer:
         pair = pairs[0]
         ticket = Ticket(pair.query, pair.document, pair.rank, version.name, pair.probability, DISPLAY)
-        return Offer(ticket, pair.text, len(pairs) - 1)
+        queries = self.workspace.store.queries()
+        return Offer(ticket, queries.texts[queries.row_of[pair.query]], len(pairs) - 1)
 
     def _judged_by(self, judge: str) -> set[tuple[str, str]]:
         if judge not in self._judged:
