@@ -17,7 +17,7 @@ RANKERS = {
     "residual": lambda **how: EmbeddingRanker(4, items="residual", gamma=1.0, n_words=9, rate=0.3, **how),
     "free": lambda **how: EmbeddingRanker(4, items="free", identity="none", gamma=1.0, rate=0.3, **how),
     "full": lambda **how: FullPairRanker(**how),
-    "hashed": lambda **how: HashedPairRanker(2000, **how),
+    "hashed": lambda **how: HashedPairRanker(2000, **{"dropout": 0.3} | how),
     "sparse": lambda **how: SparsePairRanker(3, **how),
 }
 

@@ -28,6 +28,8 @@ from tacit.retrieve.validation import best_weight
 
 WEIGHTS = (0.0, 0.1, 0.2, 0.4, 0.7, 1.0, 1.5, 2.5, 5.0, 10.0)
 
+OF_VECTORS = ("rate", "margin", "patience", "average", "dropout")  # pairs of words have values of their own
+
 
 class HtrPairsRanker(MarginRanker):
     """HTR's residual form mixed with hashed pairs of words.
@@ -49,7 +51,8 @@ class HtrPairsRanker(MarginRanker):
     pair_margin : float, default=0.2
         Margin of the pairs of words.
     **training
-        Training parameters of `MarginRanker`, for both models; rate and margin are those of the vectors.
+        Training parameters of `MarginRanker`, for both models; rate, margin, patience, average and dropout are those of
+        the vectors.
 
     Attributes
     ----------
@@ -96,6 +99,7 @@ class HtrPairsRanker(MarginRanker):
         how = self._training_params()
         vectors = EmbeddingRanker(self.dim, items="residual", gamma=self.gamma, **how)
         n_buckets = min(self.n_buckets, 4 * self.n_features_**2)  # of few words no two pairs would share a bucket
+        how = {name: value for name, value in how.items() if name not in OF_VECTORS}
         how |= {"rate": self.pair_rate, "margin": self.pair_margin}
         return vectors, HashedPairRanker(max(n_buckets, self.n_features_), **how)
 

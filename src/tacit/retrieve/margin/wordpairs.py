@@ -35,6 +35,13 @@ class WordPairRanker(SgdRanker):
         Learning rate.
     margin : float, default=0.2
         A relevant item should score higher than others by this much.
+    patience : int, default=4
+        Epochs without a rise by more than one standard error that end the training where `n_epochs` is None.
+    average : float, default=0.7
+        Weight of earlier epochs in the running average of the parameters; 0 means no average. Less than for vectors,
+        since weights of pairs of words converge in a few epochs, and these are slow.
+    dropout : float, default=0.0
+        Share of a query's words that each visit leaves out; it was measured not to help pairs of words.
     **training
         Further training parameters of `MarginRanker`.
     """
@@ -42,8 +49,18 @@ class WordPairRanker(SgdRanker):
     identities: ClassVar[tuple[str, ...]] = ()
     by_word_pairs: ClassVar[bool] = True
 
-    def __init__(self, *, identity: str = "start", rate: float = 1.0, margin: float = 0.2, **training: Any) -> None:
-        super().__init__(rate=rate, margin=margin, **training)
+    def __init__(
+        self,
+        *,
+        identity: str = "start",
+        rate: float = 1.0,
+        margin: float = 0.2,
+        patience: int = 4,
+        average: float = 0.7,
+        dropout: float = 0.0,
+        **training: Any,
+    ) -> None:
+        super().__init__(rate=rate, margin=margin, patience=patience, average=average, dropout=dropout, **training)
         self.identity = identity
 
     def _check_params(self, queries: Features, items: Features) -> None:
