@@ -30,6 +30,18 @@ def test_cuts_by_queries_take_whole_lists_and_nest():
         cut_queries(lists, 0, 0)
 
 
+def test_cuts_by_documents_keep_a_share_of_the_labels_not_of_the_rows():
+    lists = world()
+    y = lists.y.reshape(20, 12).copy()
+    y[:, 4:] = np.nan  # 4 of 12 rows of each list are judged
+    lists = Lists(lists.X, y.ravel(), lists.starts, lists.query_ids, lists.doc_ids)
+    for share, n_kept in ((0.05, 2), (0.75, 3), (1.0, 4)):
+        kept = np.isfinite(cut_labels(lists, share, seed=0).y).reshape(20, 12)
+        assert (kept.sum(axis=1) == n_kept).all()
+    top = np.isfinite(cut_labels(lists, 0.5, seed=0, ranks=np.tile(np.arange(12.0), 20)).y).reshape(20, 12)
+    assert top[:, 2:4].all()
+
+
 def test_folds_are_apart_and_cover_all():
     lists = world()
     folds = draw_folds(lists, seed=1)

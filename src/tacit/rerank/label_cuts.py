@@ -14,9 +14,9 @@ from tacit.core import Lists, check_number
 
 
 def cut_labels(lists: Lists, share: float, seed: int, ranks: np.ndarray | None = None) -> Lists:
-    """Keep the labels of max(2, round(share * n)) rows of each list; the others become unjudged.
+    """Keep max(2, round(share * n)) of the n labels of each list; the others become unjudged.
 
-    Rows are drawn at random, or are those with the highest `ranks` (one number for each row).
+    Labels are drawn at random, or are those of the rows with the highest `ranks` (one number for each row).
 
     >>> lists = Lists(np.zeros((5, 1)), np.ones(5), np.array([0, 5]), ["7"], [""] * 5)
     >>> int(np.isfinite(cut_labels(lists, 0.6, seed=0).y).sum()), int(np.isfinite(cut_labels(lists, 0.01, 0).y).sum())
@@ -27,6 +27,8 @@ def cut_labels(lists: Lists, share: float, seed: int, ranks: np.ndarray | None =
     for number, query_id in enumerate(lists.query_ids):
         rows = np.arange(lists.starts[number], lists.starts[number + 1])
         keys = -ranks[rows] if ranks is not None else _stream(seed, query_id).random(len(rows))
+        judged = np.isfinite(lists.y[rows])
+        rows, keys = rows[judged], keys[judged]
         kept = rows[np.argsort(keys, kind="stable")[: max(2, round(share * len(rows)))]]
         y[kept] = lists.y[kept]
     return replace(lists, y=y)
