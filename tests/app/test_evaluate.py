@@ -70,3 +70,23 @@ def test_one_run_has_a_row_for_each_measure(folder, tacit):
 def test_a_run_that_is_given_twice_is_refused(folder, tacit):
     code, _, err = tacit("evaluate", "qrels.txt", "base.run", "--compare", "base.run")
     assert (code, "given twice" in err) == (2, True)
+
+
+def test_one_query_has_no_standard_error_and_unjudged_queries_are_counted(folder, tacit):
+    (folder / "one.txt").write_text("3 0 a 1\n")
+    code, out, _ = tacit("evaluate", "one.txt", "base.run", "-m", "RR")
+    assert code == 0
+    assert "nan" not in out
+    assert out.splitlines()[1].split() == ["RR", "0.5000", "-", "0.5000", "-", "0.5000"]
+    assert f"base.run: {N_QUERIES - 1} queries have no judgments and are not measured" in out
+    assert json.loads(tacit("evaluate", "one.txt", "base.run", "--json")[1])["ignored"] == N_QUERIES - 1
+
+
+def test_a_difference_of_zero_has_no_sign(folder, tacit):
+    (folder / "copy.run").write_text((folder / "base.run").read_text())
+    for name, first in (("noisy1.run", (0, 3, 5)), ("noisy2.run", (1, 2, 9))):  # equal means of different sums
+        lines = [f"{q} Q0 {d} {d} {-d} x\n" for q in range(N_QUERIES) for d in range(q % 10 in first, 7)]
+        (folder / name).write_text("".join(lines))
+    (folder / "graded.txt").write_text("".join(f"{q} 0 {d} 1\n" for q in range(N_QUERIES) for d in (0, 2, 3)))
+    out = tacit("evaluate", "graded.txt", "noisy1.run", "noisy2.run", "-m", "AP", "--all-pairs")[1]
+    assert "-0.0000" not in out

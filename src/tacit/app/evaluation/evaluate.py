@@ -75,7 +75,7 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
     _show_counts(found, out)
     if pairs:
         out.write("\nAll pairs of runs:\n\n")
-        tests = [[c.metric, c.better, c.worse, f"{c.difference:.4f}", f"{c.p:.3g}"] for c in pairs]
+        tests = [[c.metric, c.better, c.worse, f"{c.difference:z.4f}", f"{c.p:.3g}"] for c in pairs]
         print_table(["measure", "better", "worse", "difference", "p"], tests, out)
     return 0
 
@@ -107,8 +107,10 @@ def _as_json(found: dict[str, Evaluation], comparisons: list[Comparison], seed: 
         "queries": len(first[1].query_ids),
         "without_relevant": first[1].n_without_relevant,
         "missing": first[1].n_missing,
+        "ignored": first[1].n_ignored,
         "compare": [
-            {"run": name, **_measures_json(evaluation, seed), "missing": evaluation.n_missing}
+            {"run": name, **_measures_json(evaluation, seed), "missing": evaluation.n_missing,
+             "ignored": evaluation.n_ignored}  # fmt: skip
             for name, evaluation in others
         ],
         "tests": [{"better": c.better, "worse": c.worse, "metric": c.metric, "p": c.p} for c in comparisons],
@@ -128,7 +130,8 @@ def _measures_json(evaluation: Evaluation, seed: int) -> dict[str, Any]:
 def _show_measures(evaluation: Evaluation, seed: int, out: TextIO) -> None:
     """One run: a row for each measure."""
     means, errors, ends = evaluation.means(), evaluation.standard_errors(), evaluation.intervals(seed=seed)
-    rows = [[m, f"{means[m]:.4f}", f"{errors[m]:.4f}", f"{ends[m][0]:.4f} - {ends[m][1]:.4f}"] for m in means]
+    shown = {m: "-" if math.isnan(error) else f"{error:.4f}" for m, error in errors.items()}
+    rows = [[m, f"{means[m]:.4f}", shown[m], f"{ends[m][0]:.4f} - {ends[m][1]:.4f}"] for m in means]
     print_table(["measure", "mean", "std err", "95 % interval"], rows, out)
 
 
@@ -158,3 +161,5 @@ def _show_counts(found: dict[str, Evaluation], out: TextIO) -> None:
     for name, evaluation in found.items():
         if evaluation.n_missing:
             out.write(f"{name}: {evaluation.n_missing} judged queries have no answer and count 0\n")
+        if evaluation.n_ignored:
+            out.write(f"{name}: {evaluation.n_ignored} queries have no judgments and are not measured\n")
