@@ -52,6 +52,12 @@ def test_feedback_ranks_again(client):
         (("POST", "/documents", {"id": "cats-0", "text": "again"}), 400, "'cats-0' already"),
         (("POST", "/versions", {"version": "9"}), 400, "there is no version '9'"),
         (("POST", "/train", {}), 202, None),
+        (("POST", "/train", None), 202, None),
+        (("GET", "/nowhere", None), 404, "GET /nowhere: not found; /docs lists the routes"),
+        (("PUT", "/search", None), 405, "PUT /search: method not allowed"),
+        (("POST", "/rank", {"features": [[1.0]]}), 400, "has no ranker of lists"),
+        (("POST", "/judgments", {"query": "q", "document": "nobody", "grade": 1, "judge": "ann"}), 400,
+         "no document has the id 'nobody'"),
     ],
 )  # fmt: skip
 def test_mistakes_are_one_line(client, call, status, problem):

@@ -8,6 +8,7 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
+from starlette.exceptions import HTTPException
 
 from tacit import __version__
 from tacit.app.web.counters import Counters
@@ -38,7 +39,7 @@ def create_app(
     limits : Limits or None, default=None
         Bounds of a request; None: the defaults of `Limits`.
     ranker : ListRanker or None, default=None
-        What `POST /rank` scores with; None: no such route.
+        What `POST /rank` scores with; None: the route answers that there is none.
     """
     app = FastAPI(title="tacit", version=__version__, docs_url=None, redoc_url=None)
     counters = Counters()
@@ -46,8 +47,7 @@ def create_app(
     page.add(app)
     for routes in (searching, judging, documents, versions, training, state):
         routes.add(app, workspace, counters)
-    if ranker is not None:
-        lists.add(app, ranker, counters)
+    lists.add(app, ranker, counters)
     return Guard(app, hosts, token, limits)
 
 
@@ -57,6 +57,11 @@ def _add_errors(app: FastAPI) -> None:
     @app.exception_handler(TacitError)
     async def mistake(request: Request, error: TacitError) -> Response:
         return JSONResponse({"error": " ".join(str(error).split())}, 400)
+
+    @app.exception_handler(HTTPException)
+    async def no_such_route(request: Request, error: HTTPException) -> Response:
+        reason = f"{request.method} {request.url.path}: {error.detail.lower()}; /docs lists the routes"
+        return JSONResponse({"error": reason}, error.status_code, error.headers)
 
     @app.exception_handler(RequestValidationError)
     async def wrong_body(request: Request, error: RequestValidationError) -> Response:

@@ -29,6 +29,8 @@ def add(app: FastAPI, workspace: Workspace, counters: Counters) -> None:
     @counters.count("/judgments")
     def judge(body: JudgmentBody) -> Any:
         shown = _shown(tickets, body)
+        if body.document not in workspace.active.searcher.documents_.row_of:
+            raise TacitError(f"no document has the id {body.document!r}")
         record = store.record(body.query, body.document, body.grade, body.judge, **shown)
         offers.note(body.judge, record.query, record.document)
         return {"query": record.query, "document": record.document, "grade": record.grade, "time": record.time}

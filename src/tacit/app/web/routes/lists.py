@@ -18,6 +18,8 @@ def add(app: FastAPI, ranker: Any, counters: Counters) -> None:
     @app.post("/rank", summary="Scores of rows of features, which are one list")
     @counters.count("/rank")
     def rank(body: RankBody) -> Any:
+        if ranker is None:
+            raise TacitError("the service has no ranker of lists, want one: tacit serve --ranker MODEL")
         if body.documents is not None and len(body.documents) != len(body.features):
             raise TacitError(
                 f"documents has {len(body.documents)} ids for {len(body.features)} rows, want one for each"

@@ -23,7 +23,8 @@ def add(app: FastAPI, workspace: Workspace, counters: Counters) -> None:
 
     @app.post("/train", summary="Train a new version on the current judgments", status_code=202)
     @counters.count("/train")
-    def train(body: TrainBody) -> Any:
+    def train(body: TrainBody | None = None) -> Any:
+        body = body or TrainBody()
         return trainer.start(body.method, body.judge, body.params)
 
     @app.get("/train", summary="What the training is doing, or how the last one ended")
