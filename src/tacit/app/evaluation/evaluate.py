@@ -106,13 +106,7 @@ def _as_json(found: dict[str, Evaluation], comparisons: list[Comparison], seed: 
         **_measures_json(first[1], seed),
         "queries": len(first[1].query_ids),
         "without_relevant": first[1].n_without_relevant,
-        "missing": first[1].n_missing,
-        "ignored": first[1].n_ignored,
-        "compare": [
-            {"run": name, **_measures_json(evaluation, seed), "missing": evaluation.n_missing,
-             "ignored": evaluation.n_ignored}  # fmt: skip
-            for name, evaluation in others
-        ],
+        "compare": [{"run": name, **_measures_json(evaluation, seed)} for name, evaluation in others],
         "tests": [{"better": c.better, "worse": c.worse, "metric": c.metric, "p": c.p} for c in comparisons],
     }
 
@@ -124,6 +118,8 @@ def _measures_json(evaluation: Evaluation, seed: int) -> dict[str, Any]:
             name: None if math.isnan(error) else error for name, error in evaluation.standard_errors().items()
         },
         "intervals": {name: list(ends) for name, ends in evaluation.intervals(seed=seed).items()},
+        "missing": evaluation.n_missing,
+        "ignored": evaluation.n_ignored,
     }
 
 
