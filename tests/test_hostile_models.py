@@ -15,13 +15,13 @@ import numpy as np
 import pytest
 
 from tacit.core import Estimator, StoreError, TacitError
+from tacit.retrieve import GraphEmbedding
 from tacit.search import Searcher, load, models, save
 from tacit.store import Stored, load_model, save_model, unpack_estimator
 
 FOLDER = Path(__file__).parent / "models_v1"
 EXPECTED = json.loads((FOLDER / "expected.json").read_text())
-GRAPHS = set(EXPECTED["graphs"])
-FOLDERS = sorted(path.name for path in FOLDER.iterdir() if path.is_dir() and path.name not in GRAPHS)
+FOLDERS = sorted(path.name for path in FOLDER.iterdir() if path.is_dir())
 ESTIMATOR = {"estimator": {"class": "TfidfRanker", "params": {}}}
 VALUES = [None, "x", -1, 0, 0.5, 1e300, 2**70, True, [], {}, "", [["a"]], ESTIMATOR, {"infinity": 1}, {"infinity": 2}]
 N_CHANGES = 40  # of each folder and version, drawn with a fixed seed
@@ -77,6 +77,8 @@ def scores(model):
     if isinstance(model, Searcher):
         texts = EXPECTED["cross_queries" if model.is_across else "queries"]
         return model.ranker_.scores(model.features(texts))
+    if isinstance(model, GraphEmbedding):
+        return model.embed(np.array(EXPECTED["points"]))
     return model.predict(np.array(EXPECTED["rows"]), EXPECTED["row_lists"])
 
 
@@ -129,6 +131,12 @@ def test_changed_folders(name, version, monkeypatch):
         ("lambdarank", ("n_features",), 2**70, "n_features is .*, want a whole number from 0"),
         ("lambdarank", ("class",), "Path", "'Path' is no estimator"),
         ("lambdarank", ("class",), ["Path"], "header of an estimator"),
+        (
+            "htr-rbf",
+            ("map", "sigma"),
+            2**70,
+            "a parameter is 1180591620717411303424, want a whole number of at most 64",
+        ),
         ("qe", ("ranker", "numbers", "n_expand_"), 0, "n_expand_ is 0, want a whole number >= 1"),
     ],
 )

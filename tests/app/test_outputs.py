@@ -35,6 +35,7 @@ def folder(tmp_path, monkeypatch):
         (("rank", "absent.txt", "lists.txt", "--save", "dangling"), "link to a place that does not exist"),
         (("features", "absent.jsonl", "--queries", "queries.tsv", "-o", "gone/lists.txt"), "there is no folder"),
         (("search", "absent", "--queries", "queries.tsv", "--run", "gone/my.run"), "there is no folder"),
+        (("advise", "absent.txt", "--report", "gone/advice.html"), "there is no folder"),
         (("learning-curve", "absent.txt", "--out", "file"), "file"),
         (("reproduce", "links", "--data", "absent", "--out", "file"), "file"),
     ],

@@ -3,7 +3,7 @@
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.kernels.graph import bumps, edge_squares, minus_squares, nearest_by_sum, pair_squares
+from tacit.kernels.graph import edge_squares, gaussians, minus_squares, nearest_by_sum, pair_squares
 
 rng = np.random.default_rng(0)
 TABLE = rng.normal(size=(7, 5))
@@ -42,10 +42,10 @@ def test_nearest_by_sum_takes_the_smaller_row_of_equal_ones():
         assert distances.tolist() == ([1.0, 0.25] if squared else [1.0, 0.5])
 
 
-def test_bumps_have_size_one_and_never_underflow():
+def test_gaussians_have_norm_one_and_never_underflow():
     scores = np.array([[-1.0, -3.0], [-1e6, -1e6 - 2]], np.float32)
     for power, size in ((2, np.hypot(1, np.exp(-1))), (1, 1 + np.exp(-1))):
         values = np.empty((2, 2), np.float32)
-        bumps(scores, 1.0, power, values)
+        gaussians(scores, 1.0, power, values)
         row = np.exp([0, -1]) / size
         np.testing.assert_allclose(values, [row, row], rtol=1e-6)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tacit.kernels.lambdas import (
     add_pair_curvatures,
     add_pair_gradients,
-    fill_places,
+    fill_positions,
     swap_average_precision,
     swap_reciprocal_rank,
 )
@@ -51,7 +51,7 @@ def test_pair_loss_far_from_zero_is_finite_and_exact():
 def test_places_give_ties_to_the_earlier_row_and_skip_the_uncounted():
     places = np.empty(5, np.int64)
     counted = np.array([True, True, False, True, True])
-    fill_places(np.array([1.0, 2.0, 9.0, 2.0, 0.5]), np.array([0, 4, 5]), counted, places)
+    fill_positions(np.array([1.0, 2.0, 9.0, 2.0, 0.5]), np.array([0, 4, 5]), counted, places)
     assert places.tolist() == [2, 0, -1, 1, 0]
 
 
@@ -67,7 +67,7 @@ def test_change_is_the_measure_after_less_before(swap, measure, seed):
     better, worse = np.array(pairs).T
     first_pair = np.array([0, 20, 62])
     places, change = np.empty(12, np.int64), np.empty(len(pairs))
-    fill_places(scores, starts, np.ones(12, bool), places)
+    fill_positions(scores, starts, np.ones(12, bool), places)
     swap(starts, better, worse, places, relevant, first_pair, change)
     qid = np.repeat([0, 1], [5, 7])
     before = evaluate_rows(relevant, scores, qid, measure).values[measure].sum()

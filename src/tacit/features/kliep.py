@@ -1,20 +1,20 @@
-"""KLIEP: how much more likely a sample is in one place (test) than in another (train), without either density.
+"""KLIEP: ratio of the density of test samples to that of training samples, estimated without either density.
 
 w(x) = sum_b beta_b psi_b(x), psi_b(x) = exp(-|x - c_b|^2 / (2 sigma^2)) around centres drawn from the test samples;
 
     maximise  mean over test of log w(x)   with  beta >= 0  and  mean over train of w(x) = 1,
 
-a concave problem (Sugiyama et al. 2008). With gamma_b = beta_b mean psi_b(train) the constraints are the simplex, and
-projected gradient ascent climbs on it: on the quadratic approximation around a point, then around the maximum of that
-one (Kim et al. 2018), since on the likelihood itself it takes hundreds of steps. The gradient g at gamma bounds what is
-left to gain by log max_b g_b, so the ascent knows when it is done. sigma is chosen by the likelihood of held-out test
-samples.
+a concave problem (Sugiyama et al. 2008). With gamma_b = beta_b mean psi_b(train) the constraints are the simplex. The
+solver is sequential quadratic programming (Kim et al. 2018): projected gradient ascent on the quadratic approximation
+around a point, then around its maximum; on the likelihood itself the ascent takes hundreds of steps. The remaining gain
+is at most log max_b g_b for the gradient g at gamma, which is the stopping criterion. sigma is chosen by the likelihood
+of held-out test samples.
 
-Guards. The wider of two bandwidths wins unless the narrower one is better by more than a standard error; since the
-widest makes all weights 1, samples of one distribution get weights near 1. Bandwidths start at a quarter of the median
-distance between test and train, and centres that no training sample is near are left out: both would let the
-likelihood grow without end where train has no samples. For samples x that come with -x on both sides, `mirrored`
-bases (psi(x) + psi(-x)) / 2 are the same at half the work.
+Of two bandwidths the wider one is chosen unless the narrower one is better by more than a standard error; the widest
+makes all weights 1, so samples of one distribution get weights near 1. Bandwidths are at least a quarter of the median
+distance between test and training samples, and centres far from all training samples are left out: otherwise the
+likelihood is unbounded where there are no training samples. If -x is a sample wherever x is, in both sets, `mirrored`
+bases (psi(x) + psi(-x)) / 2 give the same ratio at half the cost.
 """
 
 from __future__ import annotations
@@ -31,22 +31,33 @@ from tacit.kernels.kliep import climb_quadratic
 # Bandwidths that are tried, as multiples of the median distance from test to training samples.
 WIDTHS = (4.0, 2.0, 1.0, 0.5, 0.25)
 
-# A centre counts if its mean basis value over train is at least this share of the largest one.
+# A centre is used if its mean basis value over training samples is at least this share of the largest one.
 LEAST_REACH = 1e-6
 
-# The ascent ends when no more than this can be gained; while choosing a bandwidth less is enough.
+# Bounds of the remaining gain at which the ascent ends: of the final fit, and while a bandwidth is chosen.
 TOLERANCE, LOOSE_TOLERANCE = 1e-6, 1e-3
 MOST_STEPS, MOST_INNER_STEPS = 100, 500
 
-# No sample is less likely than this: logarithms stay finite where no basis reaches.
+# Lower bound of likelihoods, so that logarithms stay finite where all bases are 0.
 LEAST_LIKELIHOOD = 1e-300
 
 
 @dataclass(frozen=True)
 class Kliep:
-    """A fitted density ratio; call it with samples (n, n_features) for their weights, float64 (n,).
+    """A fitted density ratio; called with samples (n, n_features), it returns their weights, float64 (n,).
 
-    centres: (n_bases, n_features); beta: (n_bases,); scores: mean held-out log-likelihood by bandwidth tried.
+    Parameters
+    ----------
+    centres : ndarray of shape (n_bases, n_features), float64
+        Centres of the bases.
+    beta : ndarray of shape (n_bases,), float64
+        Coefficients of the bases.
+    sigma : float
+        Bandwidth.
+    mirrored : bool, default=False
+        Whether bases are symmetric in the sign of a sample.
+    scores : dict, default={}
+        Mean held-out log-likelihood of each bandwidth that was tried.
     """
 
     centres: np.ndarray
@@ -72,12 +83,36 @@ def fit_kliep(
     centres: np.ndarray | None = None,
     seed: int = 0,
 ) -> Kliep:
-    """Weights that make training samples (n, n_features) look like test samples (m, n_features).
+    """Fit the density ratio of test to training samples.
 
-    sigmas: bandwidths to choose from (default: multiples of the median distance); groups: int (m, g), what each test
-    sample belongs to: samples of one group are held out together, and one with a group held out and another that is
-    not is used for neither. centres: default, n_bases test samples drawn by the seed.
+    Parameters
+    ----------
+    train : ndarray of shape (n, n_features), float64
+        Training samples.
+    test : ndarray of shape (m, n_features), float64
+        Test samples.
+    n_bases : int, default=100
+        Number of centres.
+    sigmas : sequence of float, default=None
+        Bandwidths to choose from; None takes multiples of the median distance.
+    n_folds : int, default=5
+        Folds of test samples for the choice of the bandwidth.
+    groups : ndarray of shape (m, g), int, default=None
+        Groups that each test sample belongs to. Samples of one group are held out together; a sample with groups in
+        several folds is used neither for fitting nor for measuring.
+    mirrored : bool, default=False
+        Whether -x is a sample wherever x is.
+    centres : ndarray of shape (n_bases, n_features), default=None
+        Centres of the bases; None draws test samples.
+    seed : int, default=0
+        Random seed.
 
+    Returns
+    -------
+    Kliep
+
+    Examples
+    --------
     >>> rng = np.random.default_rng(0)
     >>> train, test = rng.normal(0, 1, (500, 1)), rng.normal(1, 0.5, (300, 1))
     >>> ratio = fit_kliep(train, test)
@@ -127,7 +162,7 @@ def _quadratic_maximum(
     A: np.ndarray, likely: np.ndarray, gradient: np.ndarray, gamma: np.ndarray, tolerance: float
 ) -> np.ndarray:
     """Maximum on the simplex of the likelihood's quadratic approximation around gamma."""
-    active = np.flatnonzero((gamma > 0) | (gradient > 1))  # the others would not leave 0
+    active = np.flatnonzero((gamma > 0) | (gradient > 1))  # the others would stay 0
     ratios = (A[:, active] / np.maximum(likely, LEAST_LIKELIHOOD)[:, None]).astype(np.float32)
     curvature = (ratios.T @ ratios / np.float32(len(A))).astype(np.float64)
     goal, found = np.zeros(len(gamma)), gamma[active] / gamma[active].sum()
@@ -137,7 +172,7 @@ def _quadratic_maximum(
 
 
 def _step_upwards(likely: np.ndarray, goal: np.ndarray) -> tuple[float, np.ndarray]:
-    """How far to go from one point to another so that the likelihood grows, halving from all the way."""
+    """Share of the step that increases the likelihood, halved from 1; 0 if there is none."""
     value, share = _mean_log(likely), 1.0
     while share > 1e-8:
         new = likely + share * (goal - likely)
@@ -190,13 +225,13 @@ def _held_out(table: _Distances, sigma: float, folds: Sequence[tuple[np.ndarray,
     A, _, _ = table.design(sigma)
     values, gamma = [], None
     for fitted, measured in folds:
-        gamma = maximise_likelihood(A[fitted], LOOSE_TOLERANCE, gamma)  # from where the last fold ended
+        gamma = maximise_likelihood(A[fitted], LOOSE_TOLERANCE, gamma)  # warm start from the last fold
         values.append(_mean_log(A[measured] @ gamma))
     return np.array(values)
 
 
 def _folds(groups: np.ndarray, n_folds: int, rng: np.random.Generator) -> list[tuple[np.ndarray, np.ndarray]]:
-    """(fitted, measured) samples of each fold; without two folds that have both, none."""
+    """(fitted, measured) samples of each fold; empty if fewer than two folds have both."""
     names, code = np.unique(groups, return_inverse=True)
     fold_of = (rng.permutation(len(names)) % n_folds)[code.reshape(groups.shape)]
     folds = [

@@ -59,12 +59,10 @@ def nearest_by_sum(queries, table, start, stop, squared, nearest, distances):
 
 
 @njit(cache=True, nogil=True)
-def bumps(scores, sigma, power, values):
-    """values[r] = exp(-|.|^2 / (2 sigma^2)) of the negative squares scores[r], best first, brought to size 1.
+def gaussians(scores, sigma, power, values):
+    """values[r] = exp(scores[r] / (2 sigma^2)) of negative squared distances scores[r], best first, with norm 1.
 
-    Size is the length (power 2) or the sum (power 1).
-
-    The best gets 1 before that: nothing underflows to an empty row, however far a point is.
+    The norm is L2 (power 2) or L1 (power 1). Values are relative to the best one, so that no row underflows to 0.
     """
     for r in range(scores.shape[0]):
         total = 0.0

@@ -3,8 +3,8 @@
 A pair (b, w) with weight c loses c log(1 + exp(s_w - s_b)), the Bradley-Terry likelihood; its gradient for s_b is
 -c P(w > b) and the opposite for s_w. LambdaRank is the same with c times |change of the measure when b and w swap|.
 
-Places count from 0. `places[i]` is the place of row i in its list for nDCG; for AP and RR it is the place among the
-judged rows, and -1 of an unjudged row, since these measures depend on the grades of all rows above.
+Positions count from 0. For nDCG `positions[i]` is the position of row i in its list. For AP and RR, which depend on the
+grades of all rows above, it is the position among the judged rows, and -1 for an unjudged row.
 Arrays in, arrays changed in place; no checks.
 """
 
@@ -34,33 +34,33 @@ def add_pair_gradients(scores, better, worse, weight, gradient):
 
 
 @njit(cache=True, nogil=True)
-def fill_places(scores, starts, counted, places):
+def fill_positions(scores, starts, counted, positions):
     """Place of each counted row among the counted rows of its list, best score first, then smaller row; else -1."""
     for number in range(len(starts) - 1):
         start, stop = starts[number], starts[number + 1]
         # A stable sort of the negated scores gives ties to the smaller row.
         order = np.argsort(-scores[start:stop], kind="mergesort")
-        place = 0
+        position = 0
         for at in order:
-            places[start + at] = -1
+            positions[start + at] = -1
             if counted[start + at]:
-                places[start + at] = place
-                place += 1
+                positions[start + at] = position
+                position += 1
 
 
 @njit(cache=True, nogil=True)
-def swap_ndcg(better, worse, places, gain, discounts, change):
+def swap_ndcg(better, worse, positions, gain, discounts, change):
     """change[t] = gain[t] |R(place_b) - R(place_w)|.
 
     gain[t]: difference of the pair's gains, divided by the best DCG of its list; discounts[p] = R(p), 0 from the
     cutoff on and as long as the longest list.
     """
     for t in range(len(better)):
-        change[t] = gain[t] * abs(discounts[places[better[t]]] - discounts[places[worse[t]]])
+        change[t] = gain[t] * abs(discounts[positions[better[t]]] - discounts[positions[worse[t]]])
 
 
 @njit(cache=True, nogil=True)
-def swap_average_precision(starts, better, worse, places, relevant, first_pair, change):
+def swap_average_precision(starts, better, worse, positions, relevant, first_pair, change):
     """change[t] = |change of average precision| when the rows of pair t swap; 0 unless one of them is relevant.
 
     Pairs of list l are first_pair[l] to first_pair[l + 1].
@@ -70,8 +70,8 @@ def swap_average_precision(starts, better, worse, places, relevant, first_pair, 
         n = stop - start
         is_hit = np.zeros(n + 1, np.bool_)
         for row in range(start, stop):
-            if places[row] >= 0:
-                is_hit[places[row] + 1] = relevant[row]
+            if positions[row] >= 0:
+                is_hit[positions[row] + 1] = relevant[row]
         hits, inverse = np.zeros(n + 1), np.zeros(n + 1)  # running sums of hits and of hits / position
         for position in range(1, n + 1):
             hits[position] = hits[position - 1] + is_hit[position]
@@ -81,7 +81,7 @@ def swap_average_precision(starts, better, worse, places, relevant, first_pair, 
             if relevant[b] == relevant[w]:
                 change[t] = 0.0
                 continue
-            hit, miss = places[b] + 1, places[w] + 1
+            hit, miss = positions[b] + 1, positions[w] + 1
             if not relevant[b]:
                 hit, miss = miss, hit
             if hit < miss:  # the hit falls: those between lose one of their predecessors
@@ -94,13 +94,13 @@ def swap_average_precision(starts, better, worse, places, relevant, first_pair, 
 
 
 @njit(cache=True, nogil=True)
-def swap_reciprocal_rank(starts, better, worse, places, relevant, first_pair, change):
+def swap_reciprocal_rank(starts, better, worse, positions, relevant, first_pair, change):
     """change[t] = |change of 1 / position of the first relevant row| when the rows of pair t swap."""
     for number in range(len(starts) - 1):
         first, second = np.inf, np.inf
         for row in range(starts[number], starts[number + 1]):
-            if places[row] >= 0 and relevant[row]:
-                position = places[row] + 1.0
+            if positions[row] >= 0 and relevant[row]:
+                position = positions[row] + 1.0
                 if position < first:
                     first, second = position, first
                 elif position < second:
@@ -110,7 +110,7 @@ def swap_reciprocal_rank(starts, better, worse, places, relevant, first_pair, ch
             if relevant[b] == relevant[w]:
                 change[t] = 0.0
                 continue
-            hit, miss = places[b] + 1.0, places[w] + 1.0
+            hit, miss = positions[b] + 1.0, positions[w] + 1.0
             if not relevant[b]:
                 hit, miss = miss, hit
             others = second if hit == first else first

@@ -47,7 +47,7 @@ def add_quadratic_gradients(scores, left, right, strength, beta, gradient):
 
 
 @njit(cache=True, nogil=True)
-def scale_by_discounts(left, right, strength, places, discounts, scaled):
-    """scaled[t] = strength |R(place_i) - R(place_j)|: how much it matters which of two neighbours comes first."""
+def scale_by_discounts(left, right, strength, positions, discounts, scaled):
+    """scaled[t] = strength |R(position_i) - R(position_j)|: how much it matters which of two neighbours comes first."""
     for t in range(len(left)):
-        scaled[t] = strength[t] * abs(discounts[places[left[t]]] - discounts[places[right[t]]])
+        scaled[t] = strength[t] * abs(discounts[positions[left[t]]] - discounts[positions[right[t]]])

@@ -1,10 +1,10 @@
-"""The words that queries and items share: their part of a score, sum_w D_w x_w y_w, and what D learns from it.
+"""Words that queries and items share: their part of a score, sum_w D_w x_w y_w, and the gradient step of D.
 
-For a block against a pool, the words of its queries are spread over dense rows: spread[place_of[w], b] = x_bw, float32
-(places, block size), 0 where a query lacks the word. An item then adds whole rows, which is faster than to go through
-lists of queries one by one. Given triples ask for two items of each query only; there rising lists of words are merged.
+For a block against a pool, the words of its queries are spread over dense rows: spread[row_of[w], b] = x_bw, float32
+(n_words, block size), 0 where a query lacks the word. An item then adds whole rows, which is faster than loops over
+queries. For given triples only two items of each query are scored; there sorted lists of words are merged.
 
-Rows of CSR matrices are canonical: words rise and none comes twice.
+Rows of CSR matrices are canonical: columns are sorted and unique.
 """
 
 import numpy as np
@@ -14,50 +14,50 @@ from tacit.kernels.rows import FAST, add_projection
 
 
 @njit(cache=True, nogil=True)
-def spread_queries(indptr, indices, data, queries, place_of, spread):
-    """Fill the rows of the block's words; place_of (n_words) is -1 everywhere before."""
-    n_buckets = 0
+def spread_queries(indptr, indices, data, queries, row_of, spread):
+    """Fill the rows of the block's words; row_of (n_words) is -1 everywhere before."""
+    n_rows = 0
     for b in range(len(queries)):
         for t in range(indptr[queries[b]], indptr[queries[b] + 1]):
             word = indices[t]
-            if place_of[word] < 0:
-                place_of[word] = n_buckets
-                spread[n_buckets] = 0
-                n_buckets += 1
-            spread[place_of[word], b] = data[t]
+            if row_of[word] < 0:
+                row_of[word] = n_rows
+                spread[n_rows] = 0
+                n_rows += 1
+            spread[row_of[word], b] = data[t]
 
 
 @njit(cache=True, nogil=True)
-def release_words(indptr, indices, queries, place_of):
-    """Set place_of back to -1 for the next block."""
+def release_words(indptr, indices, queries, row_of):
+    """Set row_of back to -1 for the next block."""
     for b in range(len(queries)):
         for t in range(indptr[queries[b]], indptr[queries[b] + 1]):
-            place_of[indices[t]] = -1
+            row_of[indices[t]] = -1
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def add_shared_words(indptr, indices, data, pool, start, stop, longest, place_of, spread, diagonal, scores):
-    """scores[slot, b] += sum_w x_bw diagonal_w y_w, for slots from start to stop; no row is longer than `longest`."""
-    places, weights = np.empty(longest, np.int32), np.empty(longest, np.float32)
+def add_shared_words(indptr, indices, data, pool, start, stop, max_words, row_of, spread, diagonal, scores):
+    """scores[slot, b] += sum_w x_bw diagonal_w y_w, for slots from start to stop; no item has more than `max_words`."""
+    rows, weights = np.empty(max_words, np.int32), np.empty(max_words, np.float32)
     for slot in range(start, stop):
         n_found = 0
         for t in range(indptr[pool[slot]], indptr[pool[slot] + 1]):
             word = indices[t]
-            if place_of[word] >= 0:
-                places[n_found], weights[n_found] = place_of[word], data[t] * diagonal[word]
+            if row_of[word] >= 0:
+                rows[n_found], weights[n_found] = row_of[word], data[t] * diagonal[word]
                 n_found += 1
-        add_projection(places, weights, 0, n_found, spread, scores[slot])
+        add_projection(rows, weights, 0, n_found, spread, scores[slot])
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def update_diagonal(starts, ends, indices, data, pool, size, place_of, spread, gradients, rate, diagonal):
+def update_diagonal(starts, ends, indices, data, pool, size, row_of, spread, gradients, rate, diagonal):
     """diagonal[w] += rate * sum gradients[slot, b] x_bw y_w, for words from starts[row] to ends[row] (one owner)."""
     for slot in range(size):
         of_slot = gradients[slot]
         for t in range(starts[pool[slot]], ends[pool[slot]]):
             word = indices[t]
-            if place_of[word] >= 0:
-                entry, total = spread[place_of[word]], np.float32(0)
+            if row_of[word] >= 0:
+                entry, total = spread[row_of[word]], np.float32(0)
                 for b in range(len(of_slot)):
                     total += of_slot[b] * entry[b]
                 diagonal[word] += rate * total * data[t]
@@ -65,7 +65,7 @@ def update_diagonal(starts, ends, indices, data, pool, size, place_of, spread, g
 
 @njit(cache=True, nogil=True)
 def shared_sum(indices, data, at, end, other_indices, other_data, other, other_end, diagonal):
-    """sum_w x_w diagonal_w y_w of two rows, given by their first places and ends."""
+    """sum_w x_w diagonal_w y_w of two rows, given by their first positions and ends."""
     total = np.float32(0)
     while at < end and other < other_end:
         word, other_word = indices[at], other_indices[other]
@@ -93,7 +93,7 @@ def shared_gaps(query_words, item_words, queries, items, start, stop, diagonal, 
 
 @njit(cache=True, nogil=True)
 def update_diagonal_of_pair(indices, data, at, end, other_indices, other_data, other, other_end, step, diagonal):
-    """diagonal[w] += step * x_w y_w for two rows, given by their first places and ends."""
+    """diagonal[w] += step * x_w y_w for two rows, given by their first positions and ends."""
     while at < end and other < other_end:
         word, other_word = indices[at], other_indices[other]
         if word == other_word:

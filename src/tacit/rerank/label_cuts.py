@@ -1,7 +1,7 @@
-"""Fewer labels on purpose: what a ranker would have learned from, had less been judged.
+"""Random removal of labels, for learning curves.
 
-Rows stay where they are; labels that are taken away become unjudged. The same seed takes the same labels whatever
-other lists are there, and a larger share keeps what a smaller one keeps.
+Rows are kept; removed labels become unjudged. The labels kept in a list depend on the seed and the query id, not on the
+other lists, and a larger share keeps every label that a smaller one keeps.
 """
 
 from __future__ import annotations
@@ -16,8 +16,23 @@ from tacit.core import Lists, check_number
 def cut_labels(lists: Lists, share: float, seed: int, ranks: np.ndarray | None = None) -> Lists:
     """Keep max(2, round(share * n)) of the n labels of each list; the others become unjudged.
 
-    Labels are drawn at random, or are those of the rows with the highest `ranks` (one number for each row).
+    Parameters
+    ----------
+    lists : Lists
+        Labelled lists.
+    share : float
+        Share of labels to keep, above 0 and at most 1.
+    seed : int
+        Random seed.
+    ranks : ndarray of shape (n_rows,), default=None
+        Keep the labels of the rows with the highest values; None draws labels at random.
 
+    Returns
+    -------
+    Lists
+
+    Examples
+    --------
     >>> lists = Lists(np.zeros((5, 1)), np.ones(5), np.array([0, 5]), ["7"], [""] * 5)
     >>> int(np.isfinite(cut_labels(lists, 0.6, seed=0).y).sum()), int(np.isfinite(cut_labels(lists, 0.01, 0).y).sum())
     (3, 2)
@@ -35,8 +50,23 @@ def cut_labels(lists: Lists, share: float, seed: int, ranks: np.ndarray | None =
 
 
 def cut_queries(lists: Lists, share: float, seed: int) -> Lists:
-    """Keep all labels of max(1, round(share * n)) lists; the others become unjudged as a whole.
+    """Keep all labels of max(1, round(share * n)) lists, drawn at random.
 
+    Parameters
+    ----------
+    lists : Lists
+        Labelled lists.
+    share : float
+        Share of lists to keep labelled, above 0 and at most 1.
+    seed : int
+        Random seed.
+
+    Returns
+    -------
+    Lists
+
+    Examples
+    --------
     >>> lists = Lists(np.zeros((4, 1)), np.ones(4), np.array([0, 1, 2, 3, 4]), list("abcd"), [""] * 4)
     >>> int(np.isfinite(cut_queries(lists, 0.5, seed=0).y).sum())
     2

@@ -1,20 +1,21 @@
-"""What a row's features are to a scorer: brought to one scale, set beside their list, turned so that decay is fair.
+"""Columns of a scorer: features scaled over all rows or within lists, and decorrelation of their L2 penalty.
 
 Features come with mean 0 and standard deviation 1 over all training rows, judged or not. Columns made of them:
 
-    feature    as it is
-    standard   mean 0 and standard deviation 1 within each list, training or new: how the row stands in its own list
-    quantile   which part of its whole list the row stands above, by this feature
-    discount   1 / log2(1 + place) by this feature, then as standard: who is at the top of the list
+    feature    the feature itself
+    standard   scaled to mean 0 and standard deviation 1 within each list
+    quantile   share of the rows of the list that are below the row, by this feature
+    discount   1 / log2(1 + position) by this feature, then scaled as standard
 
-The last three set a row beside all rows of its list, so give `predict` whole lists with their `qid`: the unjudged rows
-give a judged one its place. A feature that is constant in a list says nothing about its order and is 0 there. A scale
-names some kinds of columns with their weights; the smaller the weight, the dearer they are to decay.
+The last three compare a row with all rows of its list, so `predict` needs whole lists with their `qid`. A feature that
+is constant in a list is 0 there. A scale is a set of kinds of columns with weights; the smaller the weight of a kind,
+the more its columns are penalised by L2.
 
-Decay makes all columns equally dear, but columns that say the same share one price, so a direction in which all rows
-differ much is cheap. `decorrelation` makes it dearer: C = U diag(v) U' is the covariance of the columns within lists,
-over all rows, and weights w cost w' C^power w in place of |w|^2. For that X is turned to X U diag(v)^(-power / 2), and
-plain decay does the rest. Power 0 changes nothing, 1 is whitening.
+L2 penalises the weights of all columns equally, so that directions in which rows differ much, such as those of
+correlated columns, cost little. `decorrelation` changes this: with C = U diag(v) U' the covariance of the columns
+within lists, over all rows, the penalty of weights w is w' C^power w instead of |w|^2. X is transformed to
+X U diag(v)^(-power / 2), and the usual penalty is applied to the new weights. Power 0 changes nothing, power 1 is
+whitening.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ import numpy as np
 
 from tacit.rerank.input_checks import check_memory
 
-LEAST_SPREAD = 0.01  # of a direction, against the mean over directions: rows hardly differ in it, by chance alone
+LEAST_SPREAD = 0.01  # least variance of a direction, relative to the mean over directions
 
 
 def centre_lists(X: np.ndarray, lists: np.ndarray) -> np.ndarray:
@@ -51,7 +52,7 @@ def scale_lists(X: np.ndarray, lists: np.ndarray) -> np.ndarray:
 
 
 def list_ranks(X: np.ndarray, lists: np.ndarray) -> np.ndarray:
-    """Rank from 1, lowest first, of each row in its list by each feature; rows that are alike share their mean rank.
+    """Rank from 1, lowest first, of each row in its list by each feature; ties get their mean rank.
 
     >>> list_ranks(np.array([[1.0], [5.0], [900.0], [5.0]]), np.array([7, 2, 7, 2])).ravel().tolist()
     [1.0, 1.5, 2.0, 1.5]
@@ -79,13 +80,13 @@ def list_quantiles(X: np.ndarray, lists: np.ndarray) -> np.ndarray:
 
 
 def list_discounts(X: np.ndarray, lists: np.ndarray) -> np.ndarray:
-    """The discount of a row's place in its list by each feature (alike: their mean place), scaled within the list.
+    """Discount of the position in the list by each feature (ties: mean position), scaled within the list.
 
     >>> list_discounts(np.array([[1.0], [5.0], [900.0], [5.0]]), np.array([7, 2, 7, 2])).round(2).ravel().tolist()
     [-1.0, 0.0, 1.0, 0.0]
     """
-    place = list_lengths(lists) + 1 - list_ranks(X, lists)
-    return scale_lists(1 / np.log2(1 + place), lists)
+    position = list_lengths(lists) + 1 - list_ranks(X, lists)
+    return scale_lists(1 / np.log2(1 + position), lists)
 
 
 def list_lengths(lists: np.ndarray) -> np.ndarray:
@@ -109,11 +110,11 @@ def to_columns(X: np.ndarray, lists: np.ndarray, scale: Scale) -> np.ndarray:
 
 
 def decorrelation(X: np.ndarray, lists: np.ndarray, power: float) -> np.ndarray:
-    """T (n_columns, n_columns) such that decay of the weights of X @ T is decay in the metric C^power.
+    """T (n_columns, n_columns) such that the L2 penalty of the weights of X @ T is the penalty w' C^power w.
 
     >>> X, lists = np.array([[3.0, 0], [-3, 0], [0, 1], [0, -1]]), np.zeros(4, int)
     >>> turned = X @ decorrelation(X, lists, 1.0)
-    >>> (abs(turned.T @ turned) / 4).round(1).tolist()   # alike in all directions, but for the least spread
+    >>> (abs(turned.T @ turned) / 4).round(1).tolist()   # equal in all directions up to LEAST_SPREAD
     [[2.4, 0.0], [0.0, 2.5]]
     """
     check_memory(f"the covariance of {X.shape[1]} columns", 4 * 8 * X.shape[1] ** 2)

@@ -125,17 +125,17 @@ class Rows:
         keys = table.view(np.dtype((np.void, table.shape[1] * table.itemsize))).ravel()
         order = np.argsort(keys, kind="stable")
         order = order[np.argsort(self.list_of[order], kind="stable")]
-        place = np.argsort(order)
-        given = Pairs(place[self.given.better], place[self.given.worse], self.given.weight)
+        position = np.argsort(order)
+        given = Pairs(position[self.given.better], position[self.given.worse], self.given.weight)
         return Rows(self.X[order], self.y[order], self.starts, self.order[order], given)
 
     def take(self, numbers: np.ndarray) -> Rows:
         """Some of the lists, in the order asked for; given preferences within them come along."""
         lengths = np.diff(self.starts)[numbers]
         rows = np.concatenate([np.arange(self.starts[n], self.starts[n + 1]) for n in numbers] or [np.empty(0, int)])
-        place = np.full(len(self.y), -1, np.int64)
-        place[rows] = np.arange(len(rows))
-        better, worse = place[self.given.better], place[self.given.worse]
+        position = np.full(len(self.y), -1, np.int64)
+        position[rows] = np.arange(len(rows))
+        better, worse = position[self.given.better], position[self.given.worse]
         kept = better >= 0  # a preference is within one list, so the other row is there too
         given = Pairs(better[kept], worse[kept], self.given.weight[kept])
         return Rows(self.X[rows], self.y[rows], np.concatenate([[0], np.cumsum(lengths)]), self.order[rows], given)
@@ -213,7 +213,7 @@ def draw_pairs(n_pairs: int) -> tuple[np.ndarray, float]:
     return picks, n_pairs / len(picks)
 
 
-def _check_pairs(pairs: np.ndarray, weights: np.ndarray | None, number: np.ndarray, place: np.ndarray) -> Pairs:
+def _check_pairs(pairs: np.ndarray, weights: np.ndarray | None, number: np.ndarray, position: np.ndarray) -> Pairs:
     """The given preferences in the new numbering of rows."""
     table = np.asarray(pairs)
     if table.ndim != 2 or table.shape[1] != 2 or not np.issubdtype(table.dtype, np.integer):
@@ -229,4 +229,4 @@ def _check_pairs(pairs: np.ndarray, weights: np.ndarray | None, number: np.ndarr
         if bad.any():
             row = int(np.argmax(bad))
             raise TacitError(f"pair {row} ({table[row, 0]}, {table[row, 1]}) {problem}, want two rows of one list")
-    return Pairs(place[table[:, 0]], place[table[:, 1]], counted)
+    return Pairs(position[table[:, 0]], position[table[:, 1]], counted)

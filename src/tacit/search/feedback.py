@@ -1,21 +1,21 @@
-"""Relevance feedback: a few answers marked good or bad re-rank the rest of a query's candidates at once.
+"""Relevance feedback: rerank the candidates of a query by answers that were marked as liked or disliked.
 
-For the candidates of a query, z() being scores with mean 0 and spread 1:
+For the candidates of a query, with z() for scores standardised to mean 0 and standard deviation 1:
 
-    likeness    cosine-like product of a candidate's words with (mean of the liked) - 0.2 (mean of the disliked)
-    first       z(score of the searcher) + 2 z(likeness); with nothing liked, z(score) - 0.3 z(nearness to disliked)
+    similarity  product of a candidate's tf-idf row with (mean of the liked rows) - 0.2 (mean of the disliked rows)
+    first       z(score of the searcher) + 2 z(similarity); with nothing liked, z(score) - 0.3 z(similarity to disliked)
     score       (1 - 0.5) (I - 0.5 S)^-1 first
 
-S joins every candidate with the 5 that have the most similar words (`rerank.manifold`), so that what is unmarked
-speaks too: a document among good ones rises. The numbers are one of some forty settings that were compared on
-validation queries (every third of Cranfield, CACM and CISI; 2, 5 and 10 judged). Mean nDCG@10 and MAP on all of these,
-for BM25 as it is, without the last step, and as it stands here:
+S is the graph of the 5 nearest candidates by words (`rerank.propagation.manifold`): scores spread to unmarked
+neighbours. The constants were chosen among about forty settings on validation queries (every third of Cranfield, CACM
+and CISI; 2, 5 and 10 judged). Mean nDCG@10 and MAP on all queries, for BM25, without the last step, and in full:
 
     Cranfield   .266 .223    .407 .364    .431 .389
     CACM        .253 .201    .426 .339    .406 .342
     CISI        .233 .201    .375 .302    .379 .324
 
-Nearly all of the gain is the likeness; the last step helps Cranfield, and lowers nDCG on CACM's 17 queries.
+Nearly all of the gain comes from the similarity; the last step helps on Cranfield and lowers nDCG on the 17 queries of
+CACM.
 """
 
 from __future__ import annotations
@@ -33,14 +33,31 @@ if TYPE_CHECKING:
     from tacit.search.searcher import Searcher
 
 N_CANDIDATES = 200
-LIKENESS, DISLIKED, ONLY_DISLIKED = 2.0, 0.2, 0.3
+SIMILARITY, DISLIKED, ONLY_DISLIKED = 2.0, 0.2, 0.3
 SPREAD, N_NEIGHBOURS = 0.5, 5
 
 
 def rerank(
     searcher: Searcher, query: str, liked: Sequence[str], disliked: Sequence[str]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of the query's candidates and their new scores, best first; liked ones lead, disliked ones end the list."""
+    """Rerank the candidates of a query.
+
+    Parameters
+    ----------
+    searcher : Searcher
+        Fitted searcher.
+    query : str
+        Query.
+    liked, disliked : sequence of str
+        Ids of marked documents; liked ones are ranked first, disliked ones last.
+
+    Returns
+    -------
+    items : ndarray of shape (n_candidates,), int64
+        Rows of documents, best first.
+    scores : ndarray of shape (n_candidates,), float64
+        Their scores.
+    """
     good, bad = _marked_rows(searcher.documents_, liked, disliked)
     features = searcher.features([query])
     found = searcher.ranker_.rank(features, min(N_CANDIDATES, len(searcher.documents_))).of(0)[0]
@@ -56,19 +73,34 @@ def rerank(
 
 
 def feedback_scores(first: np.ndarray, content: sp.csr_array, liked: np.ndarray, disliked: np.ndarray) -> np.ndarray:
-    """Scores of candidates, float64 (n,), from a first score, words (n, n_words) and two masks of marked ones.
+    """Scores of candidates by feedback.
 
+    Parameters
+    ----------
+    first : ndarray of shape (n,), float64
+        Scores of the searcher.
+    content : sparse array of shape (n, n_words)
+        Tf-idf rows of the candidates.
+    liked, disliked : ndarray of shape (n,), bool
+        Masks of the marked candidates.
+
+    Returns
+    -------
+    scores : ndarray of shape (n,), float64
+
+    Examples
+    --------
     >>> content = sp.csr_array(np.array([[1.0, 0, 0], [0, 1, 0], [1, 0, 0], [0, 1, 0]]))
     >>> marks = np.array([True, False, False, False]), np.zeros(4, bool)
     >>> feedback_scores(np.array([4.0, 3, 2, 1]), content, *marks).argsort()[::-1].tolist()
     [0, 2, 1, 3]
     """
-    scores = _unit_spread(first)
+    scores = _standardised(first)
     if liked.any():
         wanted = _mean_row(content, liked) - (DISLIKED * _mean_row(content, disliked) if disliked.any() else 0.0)
-        scores = scores + LIKENESS * _unit_spread(content @ wanted)
+        scores = scores + SIMILARITY * _standardised(content @ wanted)
     elif disliked.any():
-        scores = scores - ONLY_DISLIKED * _unit_spread(content @ _mean_row(content, disliked))
+        scores = scores - ONLY_DISLIKED * _standardised(content @ _mean_row(content, disliked))
     return propagate(smooth_graph(content, N_NEIGHBOURS), scores, SPREAD)
 
 
@@ -76,7 +108,7 @@ def _mean_row(content: sp.csr_array, chosen: np.ndarray) -> np.ndarray:
     return np.asarray(content[np.flatnonzero(chosen)].mean(axis=0), np.float64).ravel()
 
 
-def _unit_spread(scores: np.ndarray) -> np.ndarray:
+def _standardised(scores: np.ndarray) -> np.ndarray:
     spread = scores.std()
     return (scores - scores.mean()) / (spread if spread > 1e-12 else 1.0)
 

@@ -1,4 +1,4 @@
-"""The passage of a document that shows best why it was found."""
+"""Snippets: the passage of a document with the most words of the query."""
 
 from __future__ import annotations
 
@@ -8,18 +8,26 @@ from dataclasses import dataclass
 
 from tacit.features import Tokenizer
 
-MAX_TOKENS = 4000  # a book-length page need not be read to its end for one line of context
+MAX_TOKENS = 4000  # bounds the time that a book-length document takes
 
 
 @dataclass(frozen=True)
 class Snippet:
-    """A piece of text and the spans of it that match the query: (start, end) within `text`."""
+    """A passage and its matches with the query.
+
+    Parameters
+    ----------
+    text : str
+        Passage.
+    matches : tuple of (int, int), default=()
+        Start and end of each match within `text`.
+    """
 
     text: str
     matches: tuple[tuple[int, int], ...] = ()
 
     def marked(self, before: str = "*", after: str = "*") -> str:
-        """The text with each match between two marks.
+        """The text with marks around each match.
 
         >>> Snippet("the pseudo inverse", ((4, 10),)).marked()
         'the *pseudo* inverse'
@@ -32,7 +40,7 @@ class Snippet:
 
 
 def make_snippet(text: str, wanted: AnyOf[str], tokenizer: Tokenizer, width: int = 160) -> Snippet:
-    """The window of about `width` characters with the most different wanted words, then the most matches."""
+    """The window of about `width` characters with the most distinct wanted words; ties by the number of matches."""
     spans = tokenizer.spans(text[: MAX_TOKENS * 12])[:MAX_TOKENS]
     hits = [(start, end, token) for start, end, token in spans if token in wanted]
     if not hits:
@@ -58,5 +66,5 @@ def _best_window(hits: list[tuple[int, int, str]], width: int) -> tuple[int, int
 
 
 def _flat(text: str) -> str:
-    """Line breaks and tabs as single spaces, character for character, so that spans stay true."""
+    """Replace each line break or tab by one space, so that spans stay valid."""
     return "".join(" " if character.isspace() else character for character in text)

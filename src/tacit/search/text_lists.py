@@ -1,7 +1,7 @@
-"""Feature lists from texts: BM25's best documents of each query, described by how the query's words stand in them.
+"""Feature lists from texts: the best documents of each query by BM25, with features of the query's words in them.
 
-The bridge between collections and rankers of lists: any collection with queries becomes lists in the LETOR form, and
-with judgments, lists to learn from. Scores of fitted searchers can join as further columns.
+Makes lists for `tacit.rerank` from a collection with queries; with judgments they are labelled. Scores of fitted
+searchers can be added as columns.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ FIELDS = ("body", "title", "both")
 
 
 class TextLists(NamedTuple):
-    """Lists, the names of their columns, and the ids of queries that no document answers: they have no list."""
+    """Lists, names of their columns, and ids of queries without a list, because no document has any of their words."""
 
     lists: Lists
     names: list[str]
@@ -30,7 +30,7 @@ class TextLists(NamedTuple):
 
 
 class FieldIndex:
-    """A collection counted by fields, over all words of title and body: candidates and their features.
+    """Word counts of a collection by field (body, title, both); finds candidates and their features.
 
     >>> docs = Collection(["a", "b"], ["Cats", "Dogs"], ["they purr", "they bark"])
     >>> index = FieldIndex(docs)
@@ -49,7 +49,7 @@ class FieldIndex:
         self.ranker = Bm25Ranker().fit(None, both)
 
     def candidates(self, queries: sp.csr_array, k: int, threads: int | None = None) -> list[np.ndarray]:
-        """Rows of BM25's best documents of each query, best first; those without any of its words are none."""
+        """Rows of the best documents of each query by BM25, best first, without those that have none of its words."""
         ranking = self.ranker.rank(queries, k, threads=threads)
         found = [ranking.of(number) for number in range(len(ranking))]
         return [items[scores > 0] for items, scores in found]
@@ -67,10 +67,32 @@ def make_text_lists(
     stem: bool = False,
     threads: int | None = None,
 ) -> TextLists:
-    """Lists of BM25's best k documents of each query, best first, with features from text.
+    """Lists of the best k documents of each query by BM25, best first, with features from text.
 
-    A document that the judgments do not name is unjudged, and everything is without judgments; with `complete` it
-    is judged 0, for collections whose judges looked at every document. Each of `models` adds the column of its score.
+    Parameters
+    ----------
+    documents : Collection
+        Documents.
+    queries : Collection
+        Queries.
+    judgments : Judgments, default=None
+        Grades; documents that are not in them are unjudged.
+    k : int, default=200
+        Documents per query.
+    models : sequence of Searcher, default=()
+        Fitted searchers of the same documents; the score of each is a column.
+    complete : bool, default=False
+        Whether all documents were judged: those that are not in the judgments of a query then have grade 0.
+    language : str, default="en"
+        Language of the texts.
+    stem : bool, default=False
+        Reduce words to their stems.
+    threads : int, default=None
+        Number of threads; None uses all cores.
+
+    Returns
+    -------
+    TextLists
     """
     check_number("k", k, low=1, whole=True)
     index = FieldIndex(documents, language=language, stem=stem)
@@ -102,7 +124,7 @@ def make_text_lists(
 
 
 class _ModelScores:
-    """The scores that a searcher of the same documents gives."""
+    """Scores of a fitted searcher of the same documents."""
 
     def __init__(self, model: Searcher, documents: Collection) -> None:
         unknown = [doc_id for doc_id in documents.ids if doc_id not in model.documents_.row_of]
@@ -122,8 +144,8 @@ class _ModelScores:
 
 def _model_names(models: Sequence[Searcher]) -> list[str]:
     methods = [model.method for model in models]
-    return [f"model.{method}" if methods.count(method) == 1 else f"model.{method}.{place}"
-            for place, method in enumerate(methods, start=1)]  # fmt: skip
+    return [f"model.{method}" if methods.count(method) == 1 else f"model.{method}.{number}"
+            for number, method in enumerate(methods, start=1)]  # fmt: skip
 
 
 def _grades(

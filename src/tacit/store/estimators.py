@@ -31,6 +31,7 @@ FindClass = Callable[[str], type[Estimator]]
 _MAX_DEPTH = 10  # of estimators inside estimators
 _MAX_NUMBER = 1e30  # of a fitted number: products of larger ones leave float32
 _MAX_FEATURES = 2**31 - 1
+_INT64 = 2**63
 _JSON_TYPES: dict[str, tuple[type, ...]] = {
     "int": (int,),
     "float": (int, float),
@@ -205,6 +206,8 @@ def _given_value(value: Any, find_class: FindClass, depth: int = 0) -> Any:
             inner = value["estimator"]
             return _construct(find_class(inner.get("class", "")), inner, find_class)
         raise StoreError(f"a parameter is {str(value)[:80]}, want a number, a text or an estimator")
+    if isinstance(value, int) and not -_INT64 <= value < _INT64:  # compiled loops take no others
+        raise StoreError(f"a parameter is {value}, want a whole number of at most 64 bits")
     return value
 
 

@@ -1,4 +1,4 @@
-"""`tacit advise`: find the best system for your data, and prove it by cross-validation
+"""`tacit advise`: compare systems on your data by cross-validation and recommend one
 
 CORPUS with --queries and --qrels, or one file of judged feature lists (LETOR). The baseline is BM25 on stems, or the
 best single feature of the lists.
@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from tacit.app.options import add_json, add_seed, add_threads, read_groups
+from tacit.app.options import add_json, add_seed, add_threads, check_output, read_groups
 from tacit.app.tables import print_table
 
 if TYPE_CHECKING:
@@ -30,13 +30,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--queries", metavar="F", help="queries: jsonl or TSV")
     parser.add_argument("--qrels", metavar="F", help="judgments of the queries: TREC or BEIR form")
     parser.add_argument("--links", metavar="F", help="links between documents: source<TAB>target[<TAB>weight]")
-    parser.add_argument("--measure", default="nDCG@10", metavar="M", help="what is claimed (default nDCG@10)")
-    parser.add_argument("--minutes", type=float, default=15.0, metavar="M", help="budget of time (default 15)")
+    parser.add_argument("--measure", default="nDCG@10", metavar="M", help="measure to compare by (default nDCG@10)")
+    parser.add_argument("--minutes", type=float, default=15.0, metavar="M", help="time limit in minutes (default 15)")
     parser.add_argument("--language", default="en", help="language of documents and queries (default en)")
-    parser.add_argument("--group", metavar="FIELD", help="field of the queries with their group, kept in one fold")
-    parser.add_argument("--sequential", action="store_true", help="claims stay valid if you ask again and again")
+    parser.add_argument(
+        "--group", metavar="FIELD", help="field of the queries that names their group; a group is kept in one fold"
+    )
+    parser.add_argument(
+        "--sequential", action="store_true", help="keep the error rate when advise is repeated as judgments are added"
+    )
     parser.add_argument("--skip-unknown", action="store_true", help="leave out judgments and links of unknown ids")
-    parser.add_argument("--save", metavar="MODEL", help="fit the recommended system on everything, and save it")
+    parser.add_argument("--save", metavar="MODEL", help="fit the recommended system on all data and save it")
     parser.add_argument("--report", metavar="FILE", help="write an HTML report with the learning curve")
     add_seed(parser)
     add_threads(parser)
@@ -44,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, out: TextIO) -> int:
-    """Read, cross-validate, tell."""
+    """Read, cross-validate, print the recommendation."""
     from tacit.judge.advise.report import to_html
 
     _check_use(args)
@@ -69,10 +73,12 @@ def _check_use(args: argparse.Namespace) -> None:
     from tacit.store import check_destination
 
     if (args.queries is None) != (args.qrels is None):
-        raise UsageError("--queries and --qrels go together: texts of queries, and which documents they want")
+        raise UsageError("--queries and --qrels go together: texts of queries, and judgments of their documents")
     if args.queries is None and (args.links or args.group or args.save):
         option = "links" if args.links else "group" if args.group else "save"
         raise UsageError(f"--{option} needs a collection with --queries and --qrels")
+    if args.report:
+        check_output(args.report)
     if args.save:
         check_destination(args.save)
 
@@ -126,4 +132,4 @@ def _save(args: argparse.Namespace, advice: Advice, data: dict[str, Any]) -> Non
         advice, data["data"], data["queries"], data["qrels"], links=data["links"], language=args.language
     )
     searcher.save(args.save)
-    sys.stderr.write(f"{advice.system} fitted on everything; saved in {args.save}\n")
+    sys.stderr.write(f"{advice.system} fitted on all data, saved in {args.save}\n")

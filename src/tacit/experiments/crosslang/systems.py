@@ -101,7 +101,7 @@ class SystemBench:
             self.split.validation_mates if is_mates else self.split.validation,
             queries_are_items=not is_mates,
             links=self.split.links,
-            monitor=None if is_mates or name != "ssi-cross" else self._watch(pairs),
+            monitor=None if is_mates or name != "ssi-cross" else self._monitor(pairs),
         )
         return Fitted(self._asking(ranker.scores), time.perf_counter() - start, ranker.chosen(), ranker.epochs_)
 
@@ -150,7 +150,7 @@ class SystemBench:
         wanted = self.split.validation_mates if is_mates else self.split.validation
         return CrossTask.of(wanted, not is_mates, 500, self.seed, self.threads)
 
-    def _watch(self, pairs: Links) -> Any:
+    def _monitor(self, pairs: Links) -> Any:
         """Rank loss over some training and some test queries, for the curves of figure 2; it decides nothing."""
         parts = {"train_rank_loss": pairs, "test_rank_loss": self.split.test}
         tasks = {n: CrossTask.of(part, True, N_WATCHED, self.seed, self.threads) for n, part in parts.items()}

@@ -1,7 +1,8 @@
-"""The distribution D over pairs of rows that boosting works against, in three forms with one face.
+"""Distributions D over pairs of rows for RankBoost: graded pairs, weighted pairs, and pairs with costs (AdaCost).
 
-A distribution speaks of the used rows alone, those that stand in a pair, by their place among them. `potentials()`
-gives pi (see `kernels.boosting`) for the D of this moment, `step(fires, weight)` changes D after a stump.
+All have the same two methods. `potentials()` returns pi (see `kernels.boosting`) for the current D, and
+`step(fires, weight)` updates D after a stump. Arrays are indexed by position among the used rows, which are the rows
+that occur in at least one pair.
 """
 
 from __future__ import annotations
@@ -18,20 +19,29 @@ SMALLEST_SUM, LARGEST_SUM = 1e-50, 1e50
 
 
 class PairDistribution(Protocol):
-    """What boosting asks of D."""
+    """Interface of a distribution over pairs."""
 
     def potentials(self) -> np.ndarray:
         """pi of each used row, float64 (n_used,)."""
 
     def step(self, fires: np.ndarray, weight: float) -> None:
-        """Take in a stump: where it fires, bool (n_used,), and its weight theta."""
+        """Update D after a stump that fires on some rows, bool (n_used,), with weight theta."""
 
 
 class GradedDistribution:
-    """All pairs of different grades of a list, alike at the start: D factors, so a round never looks at a pair.
+    """All pairs of different grades within lists, with equal initial weights.
 
-    rows and the used ones as `used_rows` gives them.
+    D is a product of factors of the two rows, so that a round takes time linear in the rows, not in the pairs.
 
+    Parameters
+    ----------
+    rows : Rows
+        Training rows.
+    used : ndarray of shape (n_used,), int64
+        Rows that occur in a pair, as `used_rows` returns them.
+
+    Examples
+    --------
     >>> rows = Rows(np.zeros((3, 1)), np.array([0, 2, 1.0]), np.array([0, 3]), np.arange(3))
     >>> used = used_rows(rows)
     >>> used.tolist(), GradedDistribution(rows, used).potentials().round(3).tolist()
@@ -57,12 +67,12 @@ class GradedDistribution:
 
 
 class PairwiseDistribution:
-    """Any pairs, with shares of D in proportion to their weights at the start."""
+    """Any pairs; the initial D is proportional to their weights."""
 
     def __init__(self, pairs: Pairs, used: np.ndarray) -> None:
-        place = np.empty(int(used.max()) + 1, np.int32)
-        place[used] = np.arange(len(used))
-        self._better, self._worse = place[pairs.better], place[pairs.worse]
+        position = np.empty(int(used.max()) + 1, np.int32)
+        position[used] = np.arange(len(used))
+        self._better, self._worse = position[pairs.better], position[pairs.worse]
         self._shares = pairs.weight / pairs.weight.max()
         self._potentials = np.empty(len(used))
         self.step(np.zeros(len(used), bool), 0.0)
@@ -83,7 +93,7 @@ class PairwiseDistribution:
 
 
 class CostlyDistribution(PairwiseDistribution):
-    """AdaCost: all pairs alike at the start; their weights say how fast each gains and how slowly it loses."""
+    """AdaCost: equal initial weights; the weight of a pair scales its updates (see `adacost`)."""
 
     def __init__(self, pairs: Pairs, used: np.ndarray) -> None:
         self._importance = scale_weights(pairs.weight)
@@ -95,9 +105,9 @@ class CostlyDistribution(PairwiseDistribution):
 
 
 def used_rows(rows: Rows) -> np.ndarray:
-    """Numbers of the rows that stand in a pair; without given preferences by list and best grade first.
+    """Rows that occur in a pair; without given preferences they are ordered by list, then by grade, highest first.
 
-    Other rows, unjudged or in lists of one grade, can teach a stump nothing.
+    Rows that are unjudged or in lists with one grade are in no pair, unless a preference names them.
     """
     if len(rows.given):
         return np.unique(np.concatenate([rows.pairs.better, rows.pairs.worse]))
@@ -110,7 +120,7 @@ def used_rows(rows: Rows) -> np.ndarray:
 
 
 def scale_weights(weights: np.ndarray) -> np.ndarray:
-    """Weights from 0 (the smallest) to 1 (the largest); all 0 where they are equal.
+    """Weights scaled to the range 0 to 1; all 0 if they are equal.
 
     >>> scale_weights(np.array([1.0, 3.0, 2.0])).tolist()
     [0.0, 1.0, 0.5]
@@ -120,7 +130,7 @@ def scale_weights(weights: np.ndarray) -> np.ndarray:
 
 
 def _changes(values: np.ndarray) -> np.ndarray:
-    """Whether each value differs from the one before; the first does."""
+    """Whether each value differs from the one before it; True for the first."""
     changes = np.ones(len(values), bool)
     changes[1:] = values[1:] != values[:-1]
     return changes

@@ -1,15 +1,14 @@
-"""Expected pairs: a judged row against the unjudged rows of its list, by what an unjudged row is likely to be.
+"""Expected pairs: judged rows against the unjudged rows of their list, weighted by probabilities of grades.
 
-Of an unjudged row j nobody knows the grade, but p_g, the share of grade g expected in its list (`regularizer_shares`),
-says that a row judged h is better than j with probability sum of p_g over g < h, and worse with the sum over g > h. The
-loss is the mean of the Bradley-Terry losses of both orders, weighted so:
+With p_g the expected share of grade g in the list (`grade_shares`), a row of grade h is better than an unjudged row
+with probability sum of p_g over g < h, and worse with the sum over g > h. The loss is the weighted mean
 
     sum over judged i and unjudged j of one list of
     P(y_j < y_i) log(1 + exp(s_j - s_i)) + P(y_j > y_i) log(1 + exp(s_i - s_j))
 
-It is the risk over all pairs with the unknown grades averaged out, as in learning from positive and unlabelled data
-(Sakai, Niu and Sugiyama 2018 do so for AUC). A list whose judged rows all have one grade has no pair, but it has
-expected pairs. Linear in the rows of a list for a fixed number of judged ones.
+It is the risk over all pairs with the unknown grades integrated out, as in learning from positive and unlabelled data
+(Sakai, Niu and Sugiyama 2018 do so for AUC). A list whose judged rows all have one grade has no graded pair, but it has
+expected pairs. The cost is linear in the rows of a list for a fixed number of judged ones.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""How likely each grade is for an unjudged row of a list, from the judged rows of this list and of all others.
+"""Probabilities of grades for unjudged rows of a list, from the judged rows of this list and of all others.
 
-Lists differ: in one half of the rows are relevant, in another none. A list's shares of grades are taken as drawn from
-a Dirichlet distribution around the shares p over all lists, so that n_g rows judged g of n give the expectation
+The shares of grades of a list are drawn from a Dirichlet distribution around the shares p over all lists, so that n_g
+rows of grade g among n judged rows have the posterior mean
 
     (n_g + k p_g) / (n + k)
 
-k says how much lists are alike; it is the one that makes the judged grades of all lists most likely (their probability
-is the Dirichlet-multinomial one). Few labels in a list then say little of it, many say much.
+k is the concentration of the prior, chosen by maximum likelihood of the judged grades of all lists under the
+Dirichlet-multinomial distribution.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""LambdaRank and SSLambdaRank: pairs weighted by what their swap changes in nDCG, MAP or RR (PREF, 5).
+"""LambdaRank and SSLambdaRank: pairs weighted by the change of nDCG, MAP or RR when they are swapped (PREF, 5).
 
-Neighbours are weighted by |R(place_i) - R(place_j)|: it matters most near the top that what is alike stands together.
+Pairs of neighbours are weighted by |R(position_i) - R(position_j)|, which is largest near the top of the list.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
-"""Losses over pairs: each gives dLoss/ds, one number for each row, and knows nothing of how rows are scored.
+"""Pairwise losses and their gradients dLoss/ds, one number for each row.
 
     Bradley-Terry   mean over pairs of c log(1 + exp(-(s_better - s_worse)))
-    swap-weighted   the same with c times |change of a measure when the two swap|: the gradients of LambdaRank
+    swap-weighted   the same with c times |change of a measure when the two are swapped|: the gradients of LambdaRank
 
-Means, not sums, so that a rate or a regularizer's beta means the same for few pairs as for many. Places, and with them
-the weights of the second, are taken anew at each call and held fixed while the gradient is: the loss jumps where
-places change. A swap of two judged rows changes nDCG by their gains and by the discounts of their places in the whole
-list, whatever the unjudged rows are, so these places are taken. AP and RR depend on the grades of all rows between, so
-they are those of the judged rows in their order. A given preference has no grades and is weighted by
-|R(place) - R(place)|, R the measure's discount in the whole list.
+Losses are means, so that the learning rate and the weights of regularizers do not depend on the number of pairs.
+Positions, and the swap weights that follow from them, are computed at each call and held fixed in the gradient; the
+loss is discontinuous where positions change. For nDCG, positions are those in the whole list: the change depends on the
+gains and discounts of the two rows only. AP and RR depend on the grades of all rows in between, so positions are those
+among the judged rows. A given preference has no grades and is weighted by |R(position_i) - R(position_j)|, with R the
+discount of the measure in the whole list.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tacit.core import TacitError, UsageError
 from tacit.kernels.lambdas import (
     add_pair_curvatures,
     add_pair_gradients,
-    fill_places,
+    fill_positions,
     swap_average_precision,
     swap_ndcg,
     swap_reciprocal_rank,
@@ -49,7 +49,7 @@ class PairLoss:
 
 
 class SwapLoss:
-    """Pairs weighted by what their swap would change in a measure, at the places of the moment."""
+    """Pairs weighted by the change of a measure when they are swapped, at the current positions."""
 
     def __init__(self, rows: Rows, measure: str) -> None:
         self.measure = parse_swap_measure(measure)
@@ -71,50 +71,50 @@ class SwapLoss:
     def _best_gains(self, gains: np.ndarray) -> np.ndarray:
         """DCG of the best order of each list's judged rows; 1 where it is 0."""
         order = np.lexsort((-gains, self.rows.list_of))
-        place = np.arange(len(gains)) - self.rows.starts[self.rows.list_of]
-        best = np.bincount(self.rows.list_of, gains[order] * self.discounts[place], self.rows.n_lists)
+        position = np.arange(len(gains)) - self.rows.starts[self.rows.list_of]
+        best = np.bincount(self.rows.list_of, gains[order] * self.discounts[position], self.rows.n_lists)
         return np.where(best > 0, best, 1.0)
 
     def weights(self, scores: np.ndarray) -> np.ndarray:
         """Weight of each pair at these scores: of graded pairs, then of given ones."""
         given = np.empty(len(self.rows.given))
         if len(given):
-            places = list_places(scores, self.rows.starts)
+            positions = list_positions(scores, self.rows.starts)
             columns = (self.rows.given.better, self.rows.given.worse, self.rows.given.weight)
-            scale_by_discounts(*columns, places, self.discounts, given)
+            scale_by_discounts(*columns, positions, self.discounts, given)
         return np.concatenate([self._changes(scores) * self.graded.weight, given]) / self.n_lists
 
     def _changes(self, scores: np.ndarray) -> np.ndarray:
         better, worse, change = self.graded.better, self.graded.worse, np.empty(len(self.graded))
         by_gain = self.measure.name in GAIN_MEASURES
-        places = list_places(scores, self.rows.starts, None if by_gain else self.judged)
+        positions = list_positions(scores, self.rows.starts, None if by_gain else self.judged)
         if by_gain:
-            swap_ndcg(better, worse, places, self.gain, self.discounts, change)
+            swap_ndcg(better, worse, positions, self.gain, self.discounts, change)
         else:
             swap = swap_average_precision if self.measure.name == "AP" else swap_reciprocal_rank
-            swap(self.rows.starts, better, worse, places, self.relevant, self.first_pair, change)
+            swap(self.rows.starts, better, worse, positions, self.relevant, self.first_pair, change)
         return change
 
     def add(self, scores: np.ndarray, gradient: np.ndarray) -> float:
-        """gradient += dLoss/ds with places held fixed; the loss."""
+        """Add dLoss/ds, with positions held fixed, and return the loss."""
         pairs = self.rows.pairs
         return float(add_pair_gradients(scores, pairs.better, pairs.worse, self.weights(scores), gradient))
 
     def add_curvature(self, scores: np.ndarray, curvature: np.ndarray) -> None:
-        """curvature += the diagonal of d2Loss/ds2 with places held fixed."""
+        """Add the diagonal of d2Loss/ds2, with positions held fixed."""
         pairs = self.rows.pairs
         add_pair_curvatures(scores, pairs.better, pairs.worse, self.weights(scores), curvature)
 
 
-def list_places(scores: np.ndarray, starts: np.ndarray, counted: np.ndarray | None = None) -> np.ndarray:
+def list_positions(scores: np.ndarray, starts: np.ndarray, counted: np.ndarray | None = None) -> np.ndarray:
     """Place from 0 of each row among the counted rows of its list, best first; -1 if not counted itself.
 
-    >>> list_places(np.array([0.1, 0.9, 0.5]), np.array([0, 3]), np.array([True, True, False])).tolist()
+    >>> list_positions(np.array([0.1, 0.9, 0.5]), np.array([0, 3]), np.array([True, True, False])).tolist()
     [1, 0, -1]
     """
-    places = np.empty(len(scores), np.int64)
-    fill_places(scores, starts, np.ones(len(scores), bool) if counted is None else counted, places)
-    return places
+    positions = np.empty(len(scores), np.int64)
+    fill_positions(scores, starts, np.ones(len(scores), bool) if counted is None else counted, positions)
+    return positions
 
 
 def parse_swap_measure(name: str) -> Measure:
@@ -130,9 +130,9 @@ def parse_swap_measure(name: str) -> Measure:
     return measure
 
 
-def discount_table(measure: Measure, n_places: int) -> np.ndarray:
-    """R(place), place from 0: 0 from the cutoff on; 1 / position for MAP and RR, which have no other discount."""
-    position = np.arange(1.0, n_places + 1)
+def discount_table(measure: Measure, n_positions: int) -> np.ndarray:
+    """R(position), position from 0: 0 from the cutoff on; 1 / position for MAP and RR, which have no other discount."""
+    position = np.arange(1.0, n_positions + 1)
     if measure.name == "nDCG-letor":
         table = 1 / np.maximum(np.log2(position), 1)
     elif measure.name in GAIN_MEASURES:

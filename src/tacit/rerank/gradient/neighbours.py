@@ -1,13 +1,13 @@
-"""Which rows of a list are alike: the pairs that the preference regularizer draws together.
+"""Pairs of neighbours within lists, for the preference regularizer.
 
 Row i's neighbours N(i) are the K nearest rows of its list, by Euclidean distance between vectors (the ranking features,
-or content vectors of any width), or the K most similar ones by given similarities. Each unordered pair is visited once:
+or content vectors of any width), or the K most similar ones by given similarities. Each unordered pair occurs once:
 
     union            q_ij = 1 / K if j is in N(i) or i in N(j)   (PREF 6.2: length scale infinity)
     there-and-back   q_ij = q(j|i) q(i|j) / Z, where q(j|i) is exp(-d_ij^2 / sigma^2) normalised over N(i), and Z makes
                      the q of a list sum to one over ordered pairs
 
-A list of n rows has at most n - 1 neighbours to give; lists that had to be cut to that are counted.
+In a list of n rows a row has at most n - 1 neighbours; the number of lists with n <= K is counted.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Rankers trained by gradients per row: a loss over known pairs, regularizers over the unjudged, any scorer.
 
 What is minimised: (1 - expected) loss + expected (expected pairs) + beta (neighbours) + (l2 / 2) |theta|^2, with the
-parts from `losses`, `regularizer_expected` and `regularizer`, and the scorer from `scorers`. A setting given as
+parts from `losses`, `expected_pairs` and `regularizer`, and the scorer from `scorers`. A setting given as
 several values is chosen on validation lists (every combination is trained once); without them the first value counts.
 """
 
@@ -207,7 +207,7 @@ class GradientRanker(ListRanker):
         return PairLoss(rows.pairs)
 
     def _discounts(self, rows: Rows) -> np.ndarray | None:
-        """R by place for the rank-sensitive form; None: all neighbours count alike."""
+        """R by position for the rank-sensitive form; None: all neighbours count alike."""
         return None
 
     def _predict(self, X: np.ndarray, qid: np.ndarray) -> np.ndarray:

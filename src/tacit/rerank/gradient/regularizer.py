@@ -1,11 +1,11 @@
-"""Regularizers over neighbours: one more source of gradients per row, beside the loss.
+"""Regularizers over pairs of neighbours: a term of the gradient beside the loss.
 
-    preference  -(beta / 2) mean of q_ij log(P_ij (1 - P_ij)):  neighbours should tie, a large gap costs its size
-    quadratic    (beta / 8) mean of q_ij (s_i - s_j)^2:         equation 3 of PREF, a large gap costs its square
+    preference  -(beta / 2) mean of q_ij log(P_ij (1 - P_ij)):  linear in large differences of scores
+    quadratic    (beta / 8) mean of q_ij (s_i - s_j)^2:         equation 3 of PREF
 
-Both over unordered pairs of neighbours, normalised by the sum of q (see `losses` on means). The rank-sensitive form
-multiplies q_ij by |R(place_i) - R(place_j)|, with places in the whole list, taken anew at each call and held fixed in
-the gradient.
+Both are means over unordered pairs of neighbours, normalised by the sum of q. The rank-sensitive form multiplies q_ij
+by |R(position_i) - R(position_j)|, with positions in the whole list, computed at each call and held fixed in the
+gradient.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ import numpy as np
 from tacit.core import check_choice, check_number
 from tacit.kernels.lambdas import add_pair_curvatures
 from tacit.kernels.preference import add_preference_gradients, add_quadratic_gradients, scale_by_discounts
-from tacit.rerank.gradient.losses import list_places
+from tacit.rerank.gradient.losses import list_positions
 from tacit.rerank.gradient.neighbours import NeighbourPairs
 
 PENALTIES = {"preference": add_preference_gradients, "quadratic": add_quadratic_gradients}
 
 
 class NeighbourRegularizer:
-    """Draws the scores of neighbours together; with `discounts` (R by place) the more the nearer to the top."""
+    """Penalty of differences between scores of neighbours; with `discounts` (R by position), rank-sensitive."""
 
     def __init__(
         self,
@@ -44,8 +44,8 @@ class NeighbourRegularizer:
         if self.discounts is None:
             return self.strength
         scaled = np.empty_like(self.strength)
-        places = list_places(scores, self.starts)
-        scale_by_discounts(self.left, self.right, self.strength, places, self.discounts, scaled)
+        positions = list_positions(scores, self.starts)
+        scale_by_discounts(self.left, self.right, self.strength, positions, self.discounts, scaled)
         return scaled
 
     def add(self, scores: np.ndarray, gradient: np.ndarray) -> float:

@@ -1,11 +1,11 @@
-"""Scorers: functions of a row that gradients per row can train, as one flat vector of parameters.
+"""Scorers: differentiable functions of a row with one flat vector of parameters.
 
     linear   s = x . w
     hidden   s = tanh(x A + c) . v,   A (n_features, n_hidden)
 
-A scorer holds no parameters itself. `scores(theta, X)` is the forward pass; `pull_back(theta, X, gradient)` turns
-dLoss/ds, one number for each row, into dLoss/dtheta. It knows neither the loss nor where the gradients come from.
-`absorb(theta, turn)` gives the parameters that score X as theta scores X @ turn.
+A scorer holds no parameters. `scores(theta, X)` is the forward pass, and `backward(theta, X, gradient)` converts
+dLoss/ds, one number for each row, to dLoss/dtheta. `absorb(theta, turn)` returns the parameters that score X as theta
+scores X @ turn.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ import numpy as np
 
 
 class Scorer(Protocol):
-    """What training needs to know of a scorer."""
+    """Interface of a scorer."""
 
     def start(self, rng: np.random.Generator) -> np.ndarray:
-        """Parameters to begin with, float64 (n_parameters,)."""
+        """Initial parameters, float64 (n_parameters,)."""
 
     def scores(self, theta: np.ndarray, X: np.ndarray) -> np.ndarray:
         """Score of each row, float64 (n_rows,)."""
 
-    def pull_back(self, theta: np.ndarray, X: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+    def backward(self, theta: np.ndarray, X: np.ndarray, gradient: np.ndarray) -> np.ndarray:
         """dLoss/dtheta from dLoss/ds."""
 
     def absorb(self, theta: np.ndarray, turn: np.ndarray) -> np.ndarray:
@@ -39,15 +39,15 @@ class LinearScorer:
     n_features: int
 
     def start(self, rng: np.random.Generator) -> np.ndarray:
-        """Zeros: the loss is convex, so nothing is gained by chance."""
+        """Zeros, since the loss is convex."""
         return np.zeros(self.n_features)
 
     def scores(self, theta: np.ndarray, X: np.ndarray) -> np.ndarray:
-        """One product."""
+        """X w."""
         return X @ theta
 
-    def pull_back(self, theta: np.ndarray, X: np.ndarray, gradient: np.ndarray) -> np.ndarray:
-        """The rows, each as often as its gradient says."""
+    def backward(self, theta: np.ndarray, X: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+        """X' gradient."""
         return X.T @ gradient
 
     def absorb(self, theta: np.ndarray, turn: np.ndarray) -> np.ndarray:
@@ -63,7 +63,7 @@ class HiddenScorer:
     n_hidden: int
 
     def start(self, rng: np.random.Generator) -> np.ndarray:
-        """Small random weights of a scale that fits the width of each layer; c = 0."""
+        """Random normal weights, scaled by the width of each layer; c = 0."""
         inner = rng.normal(0, self.n_features**-0.5, self.n_features * self.n_hidden)
         return np.concatenate([inner, np.zeros(self.n_hidden), rng.normal(0, self.n_hidden**-0.5, self.n_hidden)])
 
@@ -80,7 +80,7 @@ class HiddenScorer:
         inner, offset, outer = self._parts(theta)
         return np.tanh(X @ inner + offset) @ outer
 
-    def pull_back(self, theta: np.ndarray, X: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+    def backward(self, theta: np.ndarray, X: np.ndarray, gradient: np.ndarray) -> np.ndarray:
         """Back-propagation."""
         inner, offset, outer = self._parts(theta)
         hidden = np.tanh(X @ inner + offset)

@@ -1,15 +1,14 @@
-"""Training of a scorer by gradients per row, and the choice of its settings on validation lists.
+"""Training of a scorer by full-batch Adam, and selection of settings on validation lists.
 
-Each epoch adds up dLoss/ds of all terms (a loss, regularizers), lets the scorer turn the sum into dLoss/dtheta, adds
-l2 theta, and takes one step of Adam over all rows. There is nothing random in it but the start of the scorer.
+An epoch sums dLoss/ds over all terms (a loss, regularizers), lets the scorer convert the sum to dLoss/dtheta, adds
+l2 theta, and takes one step of Adam over all rows. Only the initialisation of the scorer is random.
 
-On validation counts the share of judged pairs in the right order, ties half: with labels as few as in training, a
-measure of the top of lists says less than all pairs do, and unlike a likelihood it does not depend on the scale of
-scores, which regularizers change. Rankers that learn from unjudged rows also choose by them: the expected pairs of the
-validation lists join the judged ones, each with its chance as weight. Few labels cannot tell settings apart that are
-nearly alike, so settings stand in the order in which we would try them: a later one is taken only if it is ahead by
-more than the standard error of the difference over lists. The earliest of equal epochs wins. Where the loss has one
-minimum (`stop_early` false) all epochs are run: the first steps of Adam are of one size for all parameters, and few
+The validation measure is the share of judged pairs in the right order; ties count half. With few labels it has less
+variance than measures of the top of lists, and unlike a likelihood it does not depend on the scale of the scores, which
+regularizers change. For rankers that learn from unjudged rows, the expected pairs of the validation lists are added,
+weighted by their probabilities. Settings are tried in order, and a later one replaces an earlier one only if it is
+better by more than the standard error of the difference over lists. Of equal epochs the earliest is kept. For convex
+losses (`stop_early` false) all epochs are run: the first steps of Adam have the same size for all parameters, and few
 validation pairs would often stop there.
 """
 
@@ -26,22 +25,22 @@ from tacit.rerank.gradient.expected_pairs import expected_pairs
 from tacit.rerank.gradient.scorers import Scorer
 from tacit.rerank.rows import Pairs, Rows
 
-MOMENTUM, SPREAD, TINY = 0.9, 0.999, 1e-8  # Adam's usual constants
+MOMENTUM, SPREAD, TINY = 0.9, 0.999, 1e-8  # usual constants of Adam
 
 
 class GradientTerm(Protocol):
     """A term of the gradient: a loss or a regularizer."""
 
     def add(self, scores: np.ndarray, gradient: np.ndarray) -> float:
-        """gradient += dLoss/ds; the loss."""
+        """Add dLoss/ds to the gradient, and return the loss."""
 
     def add_curvature(self, scores: np.ndarray, curvature: np.ndarray) -> None:
-        """curvature += the diagonal of d2Loss/ds2, which boosted trees ask for."""
+        """Add the diagonal of d2Loss/ds2, which boosted trees use."""
 
 
 @dataclass(frozen=True)
 class ValidationPairs:
-    """Validation rows, scaled like the training rows, with what is known of their order."""
+    """Validation rows, scaled like the training rows, and their known pairs."""
 
     X: np.ndarray
     pairs: Pairs
@@ -49,7 +48,7 @@ class ValidationPairs:
 
     @classmethod
     def of(cls, X: np.ndarray, rows: Rows | None, unjudged: bool = False) -> ValidationPairs | None:
-        """All pairs that are known, with expected pairs if `unjudged`; None where nothing is known."""
+        """All known pairs, with expected pairs if `unjudged`; None if there are none."""
         if rows is None:
             return None
         known = [rows.pairs, expected_pairs(rows)] if unjudged else [rows.pairs]
@@ -61,14 +60,14 @@ class ValidationPairs:
         return float(self.parts(scores).sum())
 
     def parts(self, scores: np.ndarray) -> np.ndarray:
-        """What each list adds to the value."""
+        """Contribution of each list to the value."""
         gap = scores[self.pairs.better] - scores[self.pairs.worse]
         right = self.pairs.weight * ((gap > 0) + 0.5 * (gap == 0))
         return np.bincount(self.lists, right) / self.pairs.weight.sum()
 
 
 def is_ahead(parts: np.ndarray, other: np.ndarray) -> bool:
-    """Whether a value is above another by more than the standard error of the difference, list by list.
+    """Whether a value exceeds another by more than the standard error of the difference over lists.
 
     >>> is_ahead(np.array([0.2, 0.2, 0.2]), np.array([0.1, 0.1, 0.1])), is_ahead(np.array([0.3, 0]), np.array([0, 0.2]))
     (True, False)
@@ -89,7 +88,7 @@ class Trained:
 
 @dataclass
 class Adam:
-    """Steps of a size that fits each parameter."""
+    """The Adam optimiser."""
 
     rate: float
     mean: np.ndarray
@@ -100,7 +99,7 @@ class Adam:
         self.square = self.mean.copy()
 
     def step(self, gradient: np.ndarray) -> np.ndarray:
-        """What to take off the parameters."""
+        """Step to subtract from the parameters."""
         self.n_steps += 1
         self.mean = MOMENTUM * self.mean + (1 - MOMENTUM) * gradient
         self.square = SPREAD * self.square + (1 - SPREAD) * gradient**2
@@ -116,7 +115,7 @@ def total_loss(
     scores = scorer.scores(theta, X)
     gradient = np.zeros(len(scores))
     loss = sum(term.add(scores, gradient) for term in terms)
-    return loss + 0.5 * l2 * float(theta @ theta), scorer.pull_back(theta, X, gradient) + l2 * theta
+    return loss + 0.5 * l2 * float(theta @ theta), scorer.backward(theta, X, gradient) + l2 * theta
 
 
 def train(
@@ -137,7 +136,7 @@ def train(
     losses: list[float] = []
     best, value = Trained(theta, 0, np.empty(0), losses), -np.inf
     for epoch in range(1, n_epochs + 1):
-        with np.errstate(over="ignore", invalid="ignore"):  # told below, in our words
+        with np.errstate(over="ignore", invalid="ignore"):  # reported below
             loss, gradient = total_loss(scorer, theta, X, terms, l2)
             theta = theta - adam.step(gradient)
         if not (np.isfinite(loss) and np.isfinite(theta).all()):

@@ -169,11 +169,11 @@ def minimise(loss: AucLoss, X: np.ndarray, l2: float, start: np.ndarray | None =
 def _only_used(loss: AucLoss, n_rows: int) -> tuple[np.ndarray, AucLoss]:
     """Rows that the loss speaks of, and the loss in their numbering."""
     used = np.unique(np.concatenate([loss.positive, loss.negative, loss.pairs.better, loss.pairs.worse]))
-    place = np.full(n_rows, -1, np.int64)
-    place[used] = np.arange(len(used))
-    pairs = Pairs(place[loss.pairs.better], place[loss.pairs.worse], loss.pairs.weight)
+    position = np.full(n_rows, -1, np.int64)
+    position[used] = np.arange(len(used))
+    pairs = Pairs(position[loss.pairs.better], position[loss.pairs.worse], loss.pairs.weight)
     small = AucLoss(
-        place[loss.positive], place[loss.negative], loss.positive_list, loss.negative_list, loss.weight, pairs
+        position[loss.positive], position[loss.negative], loss.positive_list, loss.negative_list, loss.weight, pairs
     )
     return used, small
 

@@ -1,22 +1,23 @@
-"""Grades by logistic regression with an effect of each list, and how well the columns explain them.
+"""Ordinal logistic regression of grades with random effects of lists, and its evidence.
 
-Each judged row answers one question for each grade g above the lowest: is it at least g? A given preference answers
-whether one row is above another.
+A judged row is one binary observation for each grade g above the lowest: whether its grade is at least g. A given
+preference is one observation: that one row is above another.
 
     P(y_i at least g) = sigmoid(w . x_i + c_g + spread b_l)      P(i above j) = sigmoid(w . (x_i - x_j))
 
-c_g says how common the grade is, b_l how rich list l is. All have Gaussian priors, so minimise
+c_g is the intercept of a grade, b_l the effect of list l. All have Gaussian priors; the loss to minimise is
 
-    sum of -log P of the answers + (decay / 2) |w - start|^2 + (1 / 2) |b|^2 + (1 / 2) |c / 10|^2
+    sum of -log P of the observations + (decay / 2) |w - start|^2 + (1 / 2) |b|^2 + (1 / 2) |c / 10|^2
 
-A sum, not a mean: the more answers, the less the priors say.
+It is a sum, not a mean, so that the influence of the priors decreases with the number of observations.
 
-An infinite spread would leave only comparisons within a list, as losses of pairs do; no spread would take all lists for
-equally rich. In between a judged row teaches even where its list has no second grade. The loss is convex: Newton's
-method, the lists eliminated first (b_l meets no other b), so a step costs O(rows d^2 + lists d^2 + d^3).
+With an infinite spread only comparisons within a list count, as in pairwise losses; with spread 0 all lists have the
+same share of relevant rows. In between, a judged row is informative even if its list has only one grade. The loss is
+convex and minimised by Newton's method. The Hessian of b is diagonal and eliminated first, so that a step takes
+O(rows d^2 + lists d^2 + d^3).
 
-The evidence is the probability of the answers with all parameters averaged out over their priors, by Laplace's
-approximation. It says how well columns explain the grades without a label set aside (MacKay 1992).
+The evidence is the probability of the observations, integrated over the priors of all parameters by Laplace's
+approximation. It compares sets of columns without held-out labels (MacKay 1992).
 """
 
 from __future__ import annotations
@@ -31,13 +32,13 @@ from tacit.core import DivergedError
 from tacit.rerank.rows import Rows
 
 MAX_STEPS, MAX_HALVINGS = 100, 40
-TOLERANCE = 1e-10  # of what a step can still gain, for each answer
-LEVEL_PRECISION = 0.01  # of c: a prior so wide that it only keeps c finite
+TOLERANCE = 1e-10  # decrease of the loss that a step promises, for each observation
+LEVEL_PRECISION = 0.01  # of the prior of c, which is wide and only keeps c finite
 
 
 @dataclass(frozen=True)
 class Answers:
-    """What is known of rows: grades, then given preferences."""
+    """Grades of rows as binary observations, and given preferences."""
 
     X: np.ndarray  # (n, d): the judged rows, list by list
     at_least: np.ndarray  # bool (n, n_levels)
@@ -47,7 +48,7 @@ class Answers:
 
     @classmethod
     def of(cls, rows: Rows, X: np.ndarray) -> Answers:
-        """All answers that the rows hold, about columns X (n_rows, d) of theirs."""
+        """All observations of the rows, with columns X (n_rows, d)."""
         judged = np.flatnonzero(~np.isnan(rows.y))
         grades = rows.y[judged]
         _, lists = np.unique(rows.list_of[judged], return_inverse=True)
@@ -56,12 +57,12 @@ class Answers:
 
     @property
     def n_lists(self) -> int:
-        """Lists with a judged row."""
+        """Number of lists with a judged row."""
         return int(self.lists[-1]) + 1 if len(self.lists) else 0
 
     @property
     def total(self) -> float:
-        """Weight of all answers."""
+        """Total weight of the observations."""
         return float(self.at_least.size + self.weight.sum())
 
 
@@ -74,13 +75,13 @@ class Parameters:
     b: np.ndarray
 
     def moved(self, step: Parameters, share: float) -> Parameters:
-        """These without a share of a step."""
+        """The parameters minus a share of a step."""
         return Parameters(self.w - share * step.w, self.c - share * step.c, self.b - share * step.b)
 
 
 @dataclass(frozen=True)
 class OrdinalModel:
-    """The best weights of columns (d,), and the log of the evidence."""
+    """Weights of the columns (d,), and the log evidence."""
 
     w: np.ndarray
     log_evidence: float
@@ -88,7 +89,7 @@ class OrdinalModel:
 
 @dataclass(frozen=True)
 class OrdinalProblem:
-    """Answers, and what is thought before they are seen: weights around `start` (d,), lists alike within `spread`."""
+    """Observations and priors: weights around `start` (d,), effects of lists with standard deviation `spread`."""
 
     answers: Answers
     decay: float
@@ -96,7 +97,7 @@ class OrdinalProblem:
     start: np.ndarray
 
     def solve(self) -> OrdinalModel:
-        """The one minimum of the loss."""
+        """Minimise the loss."""
         at = Parameters(self.start, np.zeros(self.answers.at_least.shape[1]), np.zeros(self.answers.n_lists))
         loss = self.loss(at)
         for _ in range(MAX_STEPS):
@@ -104,11 +105,11 @@ class OrdinalProblem:
             if gain <= TOLERANCE * self.answers.total:
                 priors = len(at.w) * np.log(self.decay) + len(at.c) * np.log(LEVEL_PRECISION)
                 return OrdinalModel(at.w, float(0.5 * (priors - log_det) - loss))
-            at, loss = self.walk(at, step, loss)
+            at, loss = self.line_search(at, step, loss)
         raise DivergedError(f"no minimum after {MAX_STEPS} Newton steps at decay {self.decay:g}: want more of it")
 
     def loss(self, at: Parameters) -> float:
-        """What is minimised."""
+        """Loss at a point."""
         logits, away = self._logits(at), at.w - self.start
         fit = np.logaddexp(0, np.where(self.answers.at_least, -logits, logits)).sum()
         order = self.answers.weight @ np.logaddexp(0, -(self.answers.gaps @ at.w))
@@ -116,12 +117,12 @@ class OrdinalProblem:
         return float(fit + order + 0.5 * priors)
 
     def _logits(self, at: Parameters) -> np.ndarray:
-        """Of the answers of judged rows, (n, n_levels)."""
+        """Logits of the observations of judged rows, (n, n_levels)."""
         level: np.ndarray = self.answers.X @ at.w + self.spread * at.b[self.answers.lists]
         return level[:, None] + at.c
 
-    def walk(self, at: Parameters, step: Parameters, loss: float) -> tuple[Parameters, float]:
-        """As much of the step as lowers the loss; far from the minimum a whole one can lead too far."""
+    def line_search(self, at: Parameters, step: Parameters, loss: float) -> tuple[Parameters, float]:
+        """Halve the step until the loss does not increase."""
         share = 1.0
         for _ in range(MAX_HALVINGS):
             there = at.moved(step, share)
@@ -129,10 +130,10 @@ class OrdinalProblem:
             if found <= loss:
                 return there, found
             share /= 2
-        return at.moved(step, 1.0), loss  # the loss no longer tells the two apart
+        return at.moved(step, 1.0), loss  # the difference is below the precision of the loss
 
     def newton_step(self, at: Parameters) -> tuple[Parameters, float, float]:
-        """Inverse Hessian times gradient, half their product (what is to gain), log determinant of the Hessian."""
+        """Newton step, half its product with the gradient (expected decrease), and log determinant of the Hessian."""
         X, lists, gaps, weight = self.answers.X, self.answers.lists, self.answers.gaps, self.answers.weight
         d, n_lists = len(at.w), len(at.b)
         chance = expit(self._logits(at))
@@ -155,7 +156,7 @@ class OrdinalProblem:
         hessian_b = self.spread**2 * np.bincount(lists, row_curvature, n_lists) + 1
         mixed = self.spread * _sum_by_list(np.hstack([X * row_curvature[:, None], curvature]), lists)
 
-        # b first: what is left for a is the Schur complement.
+        # Eliminate b; the remaining matrix of a is the Schur complement.
         factor = cho_factor(hessian_a - (mixed.T / hessian_b) @ mixed)
         step_a = cho_solve(factor, gradient_a - mixed.T @ (gradient_b / hessian_b))
         step_b = (gradient_b - mixed @ step_a) / hessian_b
@@ -165,7 +166,7 @@ class OrdinalProblem:
 
 
 def _sum_by_list(table: np.ndarray, lists: np.ndarray) -> np.ndarray:
-    """Rows of a table summed for each list; the lists lie one after the other."""
+    """Sums of rows by list; the rows of a list are consecutive."""
     if not len(lists):
         return np.zeros((0, table.shape[1]))
     first = np.flatnonzero(np.r_[True, lists[1:] != lists[:-1]])

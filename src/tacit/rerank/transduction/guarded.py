@@ -73,11 +73,11 @@ def learn_guard(
     if not len(known):
         return Guard()
     kept = rows.take(known)
-    places = np.concatenate([np.arange(rows.starts[n], rows.starts[n + 1]) for n in known])
+    chosen = np.concatenate([np.arange(rows.starts[n], rows.starts[n + 1]) for n in known])
     sign = -1 if is_loss(measure) else 1
 
     def values(guard: Guard) -> np.ndarray:
-        blended = guard.blend(supervised[places], transductive[places], kept.starts)
+        blended = guard.blend(supervised[chosen], transductive[chosen], kept.starts)
         return sign * next(iter(evaluate_rows(kept.y, blended, kept.list_of, measure).values.values()))
 
     base = values(Guard())

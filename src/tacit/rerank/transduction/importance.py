@@ -145,9 +145,9 @@ def convert_weights(weights: np.ndarray, given: str, wanted: str, rows: Rows) ->
     if given == wanted:
         return weights
     if given == "pair":
-        ends, n_places = (rows.list_of[better], rows.n_lists) if wanted == "list" else (better, len(rows.y))
-        places = np.concatenate([ends, rows.list_of[worse] if wanted == "list" else worse])
-        return _means(places, np.concatenate([weights, weights]), n_places)
+        ends, n_owners = (rows.list_of[better], rows.n_lists) if wanted == "list" else (better, len(rows.y))
+        owners = np.concatenate([ends, rows.list_of[worse] if wanted == "list" else worse])
+        return _means(owners, np.concatenate([weights, weights]), n_owners)
     by_row = weights[rows.list_of] if given == "list" else weights
     if wanted == "row":
         return _to_mean_one(by_row)
@@ -156,9 +156,9 @@ def convert_weights(weights: np.ndarray, given: str, wanted: str, rows: Rows) ->
     return _to_mean_one((by_row[better] + by_row[worse]) / 2)
 
 
-def _means(places: np.ndarray, values: np.ndarray, n_places: int) -> np.ndarray:
-    counts = np.bincount(places, minlength=n_places)
-    sums = np.bincount(places, weights=values, minlength=n_places)
+def _means(owners: np.ndarray, values: np.ndarray, n_owners: int) -> np.ndarray:
+    counts = np.bincount(owners, minlength=n_owners)
+    sums = np.bincount(owners, weights=values, minlength=n_owners)
     return _to_mean_one(np.where(counts > 0, sums / np.maximum(counts, 1), 1.0))
 
 

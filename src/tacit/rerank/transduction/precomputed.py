@@ -141,8 +141,8 @@ class BasisBank(Bank):
 
     def _train(self, learner: Learner, rows: Rows, rng: np.random.Generator) -> None:
         drawn = [_draw(cluster, N_CLUSTER_ROWS, rng) for cluster in self._clusters(rows)]
-        self.discovered_ = [clone(self.discover, safe=False).fit(rows.X[places]) for places in drawn]
-        bases = [leading_directions(self._scaled(rows.X[places])).T for places in drawn]
+        self.discovered_ = [clone(self.discover, safe=False).fit(rows.X[chosen]) for chosen in drawn]
+        bases = [leading_directions(self._scaled(rows.X[chosen])).T for chosen in drawn]
         self.bases_, self.starts_ = np.concatenate(bases), np.cumsum([0, *map(len, bases)])
         self.rankers_ = map_blocks(
             lambda found: learner.learn(found.transform(rows.X), None), self.discovered_, self.threads
@@ -241,8 +241,8 @@ def squared_cosine(A: np.ndarray, B: np.ndarray) -> float:
     return float(((A.T @ B) ** 2).sum() / n) if n else 0.0
 
 
-def _draw(places: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
-    return np.sort(rng.choice(places, min(n, len(places)), replace=False))
+def _draw(chosen: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
+    return np.sort(rng.choice(chosen, min(n, len(chosen)), replace=False))
 
 
 def _median_gap(X: np.ndarray, rng: np.random.Generator) -> float:

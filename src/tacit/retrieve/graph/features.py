@@ -18,8 +18,8 @@ from typing import ClassVar, Self
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.core import Estimator, Features, StoreError, TacitError, cut, map_blocks
-from tacit.kernels.graph import bumps, minus_squares
+from tacit.core import Estimator, Features, TacitError, check_choice, check_number, cut, map_blocks
+from tacit.kernels.graph import gaussians, minus_squares
 from tacit.kernels.topk import top_k_rows
 
 KINDS = ("linear", "rbf", "given")
@@ -126,7 +126,7 @@ class RbfMap(Estimator):
             minus_squares(table[block], self.centres_, scores)
             nobody = np.zeros(len(scores) + 1, np.int64)
             top_k_rows(scores, nobody, nobody, columns[block], best)
-            bumps(best, self.sigma, SIZES[self.size], values[block])
+            gaussians(best, self.sigma, SIZES[self.size], values[block])
 
         map_blocks(find, cut(len(table), ROWS_AT_ONCE), threads)
         borders = np.arange(0, values.size + 1, self.n_kept_)
@@ -135,10 +135,9 @@ class RbfMap(Estimator):
         return found
 
     def _check_loaded(self) -> None:
-        n_centres = len(self.centres_)
-        fits = isinstance(self.n_kept_, int) and 1 <= self.n_kept_ <= n_centres
-        if not fits or not self.sigma > 0 or self.size not in SIZES:
-            raise StoreError(f"{self.n_kept_} of {n_centres} centres of width {self.sigma} cannot be")
+        check_number("n_kept_", self.n_kept_, low=1, high=len(self.centres_), whole=True)
+        check_number("sigma", self.sigma, low=1e-100)  # the square of a smaller one is 0
+        check_choice("size", self.size, SIZES)
 
 
 PointMap = LinearMap | RbfMap

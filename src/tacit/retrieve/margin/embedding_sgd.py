@@ -128,15 +128,15 @@ class EmbeddingTrainer(BlockTrainer):
         self._query_columns = np.zeros((dim, block), np.float32)
         lengths = np.diff(data.query_words.indptr)
         n_buckets = min(data.query_words.shape[1], int(np.sort(lengths)[-block:].sum()))
-        self._place_of = np.full(data.query_words.shape[1], -1, np.int32)
+        self._row_of_word = np.full(data.query_words.shape[1], -1, np.int32)
         self._spread = np.empty((n_buckets, block), np.float32)
-        self._longest = int(np.diff(data.item_words.indptr).max(initial=0))
+        self._max_words = int(np.diff(data.item_words.indptr).max(initial=0))
 
     def _step(self, queries: np.ndarray, n_pool: int, find_gradients: FindGradients, rate: float) -> None:
         """Project, score, find gradients, update the tables."""
         n_queries, pool = len(queries), self._pool[:n_pool]
         if self.settings.use_diagonal:
-            shared_words.spread_queries(*self._query_words.csr, queries, self._place_of, self._spread)
+            shared_words.spread_queries(*self._query_words.csr, queries, self._row_of_word, self._spread)
         self._project_queries(queries, 0, n_queries)  # too short for threads
         self._over(n_pool, partial(self._score, pool), self._n_owners)
         self._over(n_queries, partial(self._find_gradients, n_pool, find_gradients))
@@ -145,7 +145,7 @@ class EmbeddingTrainer(BlockTrainer):
             view.find_moving(n_pool)
         self._each_owner(partial(self._change_by_pool, queries, pool, np.float32(rate)), self._n_owners)
         if self.settings.use_diagonal:
-            shared_words.release_words(*self._query_words.csr[:2], queries, self._place_of)
+            shared_words.release_words(*self._query_words.csr[:2], queries, self._row_of_word)
 
     def _project_queries(self, queries: np.ndarray, start: int, stop: int) -> None:
         table, vectors = self.tables.queries, self._query_vectors
@@ -169,7 +169,7 @@ class EmbeddingTrainer(BlockTrainer):
         for view in self._views:
             blocks.score_pool(self._query_columns, view.vectors, start, stop, view.scores, view.gradients)
         if self.settings.use_diagonal:
-            where = pool, start, stop, self._longest, self._place_of, self._spread
+            where = pool, start, stop, self._max_words, self._row_of_word, self._spread
             shared_words.add_shared_words(*self._item_words.csr, *where, self.tables.diagonal, self._views[0].scores)
 
     def _find_gradients(self, n_pool: int, find_gradients: FindGradients, start: int, stop: int) -> None:
@@ -203,7 +203,7 @@ class EmbeddingTrainer(BlockTrainer):
     def _change_by_pool(self, queries: np.ndarray, pool: np.ndarray, rate: np.float32, owner: int) -> None:
         self._change(queries, pool, rate, owner)
         if self.settings.learn_diagonal:
-            pulled = pool, len(pool), self._place_of, self._spread, self._views[0].gradients
+            pulled = pool, len(pool), self._row_of_word, self._spread, self._views[0].gradients
             shared_words.update_diagonal(*self._item_words.of(owner), *pulled, rate, self.tables.diagonal)
 
     def _change_by_triples(self, queries: np.ndarray, items: np.ndarray, rate: np.float32, owner: int) -> None:
