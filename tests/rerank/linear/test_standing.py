@@ -97,7 +97,7 @@ def test_a_step_that_leads_too_far_is_shortened():
     start = Parameters(np.zeros(3), np.zeros(2), np.zeros(case.answers.n_lists))
     step, gain, _ = case.newton_step(start)
     far = Parameters(100 * step.w, 100 * step.c, 100 * step.b)
-    there, after = case.walk(start, far, case.loss(start))
+    there, after = case.line_search(start, far, case.loss(start))
     assert after == case.loss(there) < case.loss(start) < case.loss(start.moved(far, 1.0))
     assert gain > 0
 
