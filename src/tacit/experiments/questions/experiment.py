@@ -51,6 +51,7 @@ SYSTEMS = {
     "qe": System("qe"),
     "htr-reconstruction": System("htr-reconstruction"),
     "htr-residual": System("htr-residual"),
+    "blend": System("blend"),
 }
 
 Cell = dict[str, Any]
@@ -122,7 +123,10 @@ def _fit(task: QuestionTask, fold: Fold, cell: Cell, request: Request) -> tuple[
     queries, items = task.features(ranker.features, system.stem)
     rows = np.sort(fold.train[: cell["cut"]])
     pairs = task.training_pairs(rows)
-    return (ranker.fit(queries[rows], items, pairs) if len(pairs) else ranker.fit(None, items)), queries
+    titles = {"titles": task.features("titles", system.stem)[1]} if ranker.reads_titles else {}
+    if not len(pairs):
+        return ranker.fit(None, items, **titles), queries
+    return ranker.fit(queries[rows], items, pairs, **titles), queries
 
 
 def _setting(cell: Cell, request: Request) -> dict[str, Any]:

@@ -99,13 +99,14 @@ class QuestionTask:
         return {}
 
     def features(self, kind: str, stem: bool) -> tuple[Features, Features]:
-        """Rows of queries and of items: "counts" or "tfidf", with or without stemming."""
+        """Rows of queries and of items: "counts", "tfidf", or "titles" (counts of the items' titles alone)."""
         if stem not in self._features:
             vectorizer = TextVectorizer(words=self.words, stem=stem)
             texts = track(self.documents.full_texts(), "reading words", len(self.documents))
             items, queries = vectorizer.fit_counts(texts), vectorizer.counts(self.queries.full_texts())
             tfidf = vectorizer.tfidf(queries), vectorizer.tfidf(items)
-            self._features[stem] = {"counts": (queries, items), "tfidf": tfidf}
+            titles = queries, vectorizer.counts(self.documents.titles)
+            self._features[stem] = {"counts": (queries, items), "tfidf": tfidf, "titles": titles}
         return self._features[stem][check_choice("features", kind, self._features[stem])]
 
     def folds(self, seed: int) -> list[Fold]:

@@ -78,6 +78,7 @@ class CollectionTask:
             items = vectorizer.fit_counts(self.documents.full_texts())
             queries = vectorizer.counts(self.queries.full_texts())
             self._rows[stem, "counts"] = queries, items
+            self._rows[stem, "titles"] = queries, vectorizer.counts(self.documents.titles)
             self._rows[stem, "tfidf"] = vectorizer.tfidf(queries), vectorizer.tfidf(items)
         return self._rows[stem, features]
 
@@ -115,9 +116,10 @@ class CollectionCandidate:
         """Fit on the judgments of some queries, measure on others."""
         ranker = get_method(self.method).offer(**{"seed": self.task.seed, "threads": self.task.threads} | self.params)
         queries, items = self.task.rows(self.stem, ranker.features)
+        titles = {"titles": self.task.rows(self.stem, "titles")[1]} if ranker.reads_titles else {}
         if not self.learns:
             if self._fitted is None:
-                self._fitted = ranker.fit(None, items, self.links)
+                self._fitted = ranker.fit(None, items, self.links, **titles)
             return self.task.measure(self._fitted, queries, test)
-        ranker.fit(queries, items, self.task.pairs(train), queries_are_items=False)
+        ranker.fit(queries, items, self.task.pairs(train), queries_are_items=False, **titles)
         return self.task.measure(ranker, queries, test)
