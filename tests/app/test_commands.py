@@ -27,7 +27,7 @@ def folder(tmp_path, monkeypatch):
 def test_fit_search_evaluate(folder, tacit):
     code, out, err = tacit("fit", "docs.jsonl", "-o", "model")
     assert (code, out) == (0, "")
-    assert "bm25 fitted on 3 documents" in err
+    assert "blend fitted on 3 documents" in err
     code, out, _ = tacit("search", "model", "singular matrix", "-k", 2)
     assert code == 0
     assert out.splitlines()[0].split()[0::2][:1] == ["1"]

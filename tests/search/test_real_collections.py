@@ -32,7 +32,7 @@ def mean_precision_of_bm25s(folder):
 def test_bm25_is_as_good_as_bm25s(data_folder, name, tmp_path, capsys):
     folder = data_folder / "text" / name
     model, run = tmp_path / "model", tmp_path / "bm25.run"
-    assert main(["fit", str(folder), "-o", str(model)]) == 0
+    assert main(["fit", str(folder), "--method", "bm25", "-o", str(model)]) == 0
     assert main(["search", str(model), "--queries", str(folder / "queries.jsonl"), "--run", str(run)]) == 0
     capsys.readouterr()
     assert main(["evaluate", str(folder / "qrels.txt"), str(run), "-m", "AP", "--json"]) == 0

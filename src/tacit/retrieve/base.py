@@ -58,6 +58,7 @@ class CollectionRanker(Estimator, ABC):
     # What a ranker needs of its user; a form that depends on parameters overrides with a property.
     learns_from_pairs: ClassVar[bool] = True  # pairs train it, or at least choose a weight
     needs_pairs: ClassVar[bool] = False
+    prefers_stems: ClassVar[bool] = False  # words are stemmed unless the user decides otherwise
     reads_titles: ClassVar[bool] = False  # `fit` and `add_items` take counts of titles beside those of items
     by_words: ClassVar[bool] = False  # a score of 0 means that query and item share no word
     two_dictionaries: ClassVar[bool] = False  # query words and item words are counted apart

@@ -11,7 +11,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from tacit.core import Collection, Estimator, Judgments, Links, Ranking, Run, TacitError, check_number, track
-from tacit.features import TextVectorizer, WordGramVectorizer
+from tacit.features import TextVectorizer, WordGramVectorizer, language_code
+from tacit.features.text.tokenizers import SNOWBALL
 from tacit.retrieve import CollectionRanker, get_method
 from tacit.search.answers import Hit, Reason, make_hits
 from tacit.search.training import choose_training
@@ -26,14 +27,14 @@ class Searcher(Estimator):
 
     Parameters
     ----------
-    method : str, default="bm25"
+    method : str, default="blend"
         Name of the ranker; `tacit.retrieve.METHODS` and `tacit methods` list them.
     words : int or None, default=30000
         Size of the vocabulary: the most frequent words; None for all.
     language : str, default="en"
         Language of the documents.
-    stem : bool, default=False
-        Reduce words to their stems.
+    stem : bool or None, default=None
+        Reduce words to their stems; None means so for `blend`, where Snowball has a stemmer for the language.
     query_language : str or None, default=None
         Language of the queries, for methods that have a vocabulary of their own for queries; None: as `language`.
     **params
@@ -79,11 +80,11 @@ class Searcher(Estimator):
 
     def __init__(
         self,
-        method: str = "bm25",
+        method: str = "blend",
         *,
         words: int | None = 30_000,
         language: str = "en",
-        stem: bool = False,
+        stem: bool | None = None,
         query_language: str | None = None,
         **params: Any,
     ) -> None:
@@ -182,7 +183,8 @@ class Searcher(Estimator):
         self, kind: type[TextVectorizer], texts: Collection, language: str, ranker: CollectionRanker
     ) -> tuple[TextVectorizer, sp.csr_array]:
         """A fitted vectorizer, and the rows of the texts that it was fitted on."""
-        vectorizer = kind(words=self.words, language=language, stem=self.stem)
+        stem = ranker.prefers_stems and language_code(language) in SNOWBALL if self.stem is None else self.stem
+        vectorizer = kind(words=self.words, language=language, stem=stem)
         counts = vectorizer.fit_counts(track(texts.full_texts(), "reading texts", len(texts)))
         if not counts.nnz:
             raise TacitError(f"no word was found in {len(texts)} texts")

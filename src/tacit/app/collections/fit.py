@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `tacit fit`."""
     parser.add_argument("corpus", help="jsonl or TSV, also .gz .xz .bz2 .zst; BEIR folder; `pydocs`; - is stdin")
     parser.add_argument("-o", "--output", required=True, metavar="MODEL", help="folder of the model")
-    parser.add_argument("--method", metavar="M", help="ranker (default bm25); `tacit methods` lists them")
+    parser.add_argument("--method", metavar="M", help="ranker (default blend); `tacit methods` lists them")
     parser.add_argument("--links", metavar="F", help="links between documents: source<TAB>target[<TAB>weight]")
     parser.add_argument("--queries", metavar="F", help="training queries, named by --qrels, --pairs or --clicks")
     parser.add_argument("--qrels", metavar="F", help="judgments of --queries: TREC or BEIR form")
@@ -41,7 +41,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_set(parser)
     add_words(parser)
     parser.add_argument("--language", default="en", metavar="L", help="language of the documents (default en)")
-    parser.add_argument("--stem", action="store_true", help="reduce words to their stems (Snowball)")
+    parser.add_argument(
+        "--stem",
+        action=argparse.BooleanOptionalAction,
+        help="reduce words to their stems (Snowball); by default so for blend, where the language has a stemmer",
+    )
     parser.add_argument("--skip-unknown", action="store_true", help="ignore links and judgments of unknown ids")
     add_seed(parser)
     add_threads(parser)
@@ -73,7 +77,7 @@ def _unfitted(args: argparse.Namespace) -> Searcher:
     from tacit.search import Searcher
     from tacit.store import check_storable
 
-    default = "bm25" if not args.query_corpus else "ssi-cross-multitask" if args.links else "ssi-cross"
+    default = "blend" if not args.query_corpus else "ssi-cross-multitask" if args.links else "ssi-cross"
     method = get_method(args.method or default)
     offered = {"seed": args.seed, "threads": args.threads}
     known = [parameter.name for parameter in method.parameters()]

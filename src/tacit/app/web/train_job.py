@@ -55,7 +55,9 @@ def train(job: dict[str, Any]) -> None:
     task = CollectionTask.of(running.documents_, known, judgments, measures, **options)
     say(message=f"training on {len(task.queries)} judged queries")
     method = job["method"] or running.method
-    searcher = Searcher(method, words=running.words, language=running.language, stem=running.stem, **job["params"])
+    searcher = Searcher(
+        method, words=running.words, language=running.language, stem=running.vectorizer_.stem, **job["params"]
+    )
     searcher.fit(running.documents_, queries=task.queries, qrels=task.judgments)
     searcher.save(job["out"])
     say(message="comparing it with the version that answers")
@@ -81,7 +83,9 @@ def compare(task: CollectionTask, running: Searcher, trained: Searcher, name: st
 
 def _candidate(name: str, task: CollectionTask, searcher: Searcher, *, learns: bool) -> CollectionCandidate:
     params = {key: value for key, value in searcher.params.items() if key not in OWN_PARAMS}
-    return CollectionCandidate(name, task, searcher.method, learns=learns, stem=searcher.stem, params=params)
+    return CollectionCandidate(
+        name, task, searcher.method, learns=learns, stem=searcher.vectorizer_.stem, params=params
+    )
 
 
 if __name__ == "__main__":

@@ -123,7 +123,7 @@ def _fit(task: QuestionTask, fold: Fold, cell: Cell, request: Request) -> tuple[
     queries, items = task.features(ranker.features, system.stem)
     rows = np.sort(fold.train[: cell["cut"]])
     pairs = task.training_pairs(rows)
-    titles = {"titles": task.features("titles", system.stem)[1]} if ranker.reads_titles else {}
+    titles = dict[str, Any](titles=task.features("titles", system.stem)[1]) if ranker.reads_titles else {}
     if not len(pairs):
         return ranker.fit(None, items, **titles), queries
     return ranker.fit(queries[rows], items, pairs, **titles), queries

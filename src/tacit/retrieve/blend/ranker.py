@@ -106,7 +106,9 @@ class BlendRanker(CollectionRanker):
         "strength_": "?+",
         "idf_": "features",
     }
+    _counted: ClassVar = (*CollectionRanker._counted, "residual_length_")
     features = "counts"
+    prefers_stems: ClassVar[bool] = True
     reads_titles: ClassVar[bool] = True
 
     def __init__(
