@@ -76,7 +76,10 @@ def test_fit_sets_parameters(folder, tacit):
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        (("fit", "docs.jsonl", "-o", "m", "--method", "bm25", "--set", "k2=1"), "'bm25' has no parameter 'k2'; its parameters are k1=1.5"),
+        (
+            ("fit", "docs.jsonl", "-o", "m", "--method", "bm25", "--set", "k2=1"),
+            "'bm25' has no parameter 'k2'; its parameters are k1=1.5",
+        ),
         (("fit", "docs.jsonl", "-o", "m", "--set", "k1"), "want NAME=VALUE"),
         (("fit", "docs.jsonl", "-o", "m", "--set", "k1=1", "--set", "k1=2"), "k1 is set twice"),
         (("rank", "lists.txt", "lists.txt", "--set", "rounds=5"), "method 'rankboost' has no parameter 'rounds'"),
