@@ -45,7 +45,7 @@ class MarginRanker(CollectionRanker):
         Most epochs where `n_epochs` is None. Such an epoch visits every training query once; a small training set
         more often, so that an epoch has 75 blocks of queries.
     patience : int, default=8
-        Epochs without a rise by more than one standard error that end the training where `n_epochs` is None.
+        Epochs without a better one that end the training where `n_epochs` is None.
     average : float, default=0.9
         Weight of earlier epochs in the running average of the parameters, which is what is measured and kept; 0 means
         no average.
@@ -113,10 +113,9 @@ class SgdRanker(MarginRanker):
     Attributes
     ----------
     epochs_ : list of dict
-        Loss, rate and validation measures of each epoch; the model is that of the chosen epoch. Not stored.
+        Loss, rate and validation measures of each epoch; the model is that of the best epoch. Not stored.
     best_epoch_ : int
-        Number of the chosen epoch, from 1: the least rank loss among those whose mean average precision is within one
-        standard error of the best (`retrieve.training.EpochChoice`).
+        Number of the best epoch, from 1: by mean average precision and rank loss (`retrieve.training.epoch_score`).
     rate_, margin_ : float
         Rate and margin that were used.
     """
@@ -162,9 +161,9 @@ class SgdRanker(MarginRanker):
             trainer.decay(rates[0] / schedule.rate)
             return float(np.mean(losses))
 
-        def average_and_measure() -> Mapping[str, np.ndarray | float]:
+        def average_and_measure() -> dict[str, float]:
             trainer.average()
-            return measure()
+            return {name: float(np.mean(found)) for name, found in measure().items()}
 
         with trainer.running():
             return run_epochs(state, epoch, average_and_measure, task.target, schedule)

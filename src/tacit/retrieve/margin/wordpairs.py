@@ -36,7 +36,7 @@ class WordPairRanker(SgdRanker):
     margin : float, default=0.2
         A relevant item should score higher than others by this much.
     patience : int, default=4
-        Epochs without a rise by more than one standard error that end the training where `n_epochs` is None.
+        Epochs without a better one that end the training where `n_epochs` is None.
     average : float, default=0.7
         Weight of earlier epochs in the running average of the parameters; 0 means no average. Less than for vectors,
         since weights of pairs of words converge in a few epochs, and these are slow.
