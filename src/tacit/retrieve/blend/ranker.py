@@ -273,11 +273,13 @@ class BlendRanker(CollectionRanker):
         return [name for name, weight in zip(MEMBERS, self.weights_, strict=True) if weight]
 
     def _scores(self, rows: Features, skip: sp.csr_array | None = None) -> np.ndarray:
-        out = np.zeros((rows.shape[0], self.n_items_), np.float32)
-        for member in self._member_scores(sp.csr_array(rows), skip, self._used):
-            weight = self.weights_[MEMBERS.index(member.name)]
-            out += (weight * member.factors)[:, None] * member.scores
-        return out
+        parts = self._member_scores(sp.csr_array(rows), skip, self._used)
+        total: np.ndarray | None = None
+        for name, scores, factors in parts:
+            scores *= (self.weights_[MEMBERS.index(name)] * factors)[:, None]  # nobody else has these arrays
+            total = scores if total is None else np.add(total, scores, out=total)
+        assert total is not None  # a blend without any weight is refused
+        return total
 
     def _make_item_factors(self) -> Sequence[ItemFactors]:
         return self.bm25_._item_factors
