@@ -7,20 +7,17 @@ x C_F, an item y C_E, and the score is the cosine of two such vectors.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.core import Features, Links, TacitError, check_number
-from tacit.retrieve.base import CollectionRanker
-from tacit.retrieve.explanation import Term, difference, item_terms, sparse_row
-from tacit.retrieve.factors import DenseFactors, ItemFactors, project
-from tacit.retrieve.latent.lsi import find_concepts, unit_rows
+from tacit.core import Features, Links, TacitError
+from tacit.retrieve.factors import project
+from tacit.retrieve.latent.lsi import LsiRanker, find_concepts, unit_rows
 
 
-class ClLsiRanker(CollectionRanker):
+class ClLsiRanker(LsiRanker):
     """Cross-language LSI: cosine in a concept space of two languages.
 
     The pairs of `fit` join two versions of one document, in the language of the queries and in that of the items.
@@ -56,15 +53,12 @@ class ClLsiRanker(CollectionRanker):
         "item_concepts_": "item_words dim",
         "item_vectors_": "items dim",
     }
+    learns_from_pairs: ClassVar[bool] = True
     needs_pairs: ClassVar[bool] = True
     two_dictionaries: ClassVar[bool] = True
 
-    def __init__(self, dim: int = 200, *, n_iter: int = 4, seed: int = 0) -> None:
-        self.dim, self.n_iter, self.seed = dim, n_iter, seed
-
     def _fit(self, queries: Features, items: Features, pairs: Links | None, validation: Links | None) -> None:
-        check_number("dim", self.dim, low=1, whole=True)
-        check_number("n_iter", self.n_iter, low=0, whole=True)
+        self._check_params()
         if pairs is None or not len(pairs):
             raise TacitError("there is no pair of mates, want documents that say the same in both languages")
         joined = sp.hstack([sp.csr_array(queries)[pairs.sources], sp.csr_array(items)[pairs.targets]], format="csr")
@@ -74,10 +68,6 @@ class ClLsiRanker(CollectionRanker):
         self.item_concepts_ = np.ascontiguousarray(concepts[n_query_words:])
         self.item_vectors_ = self.embed_items(items)
 
-    def embed_queries(self, queries: Features) -> np.ndarray:
-        """Unit vectors of query rows; an empty row stays zero."""
-        return unit_rows(project(queries, self.query_concepts_))
-
     def embed_items(self, items: Features) -> np.ndarray:
         """Unit vectors of item rows; an empty row stays zero."""
         return unit_rows(project(items[:, : len(self.item_concepts_)], self.item_concepts_))
@@ -86,19 +76,6 @@ class ClLsiRanker(CollectionRanker):
     def _n_item_features(self) -> int:
         return len(self.item_concepts_)
 
-    def _make_item_factors(self) -> Sequence[ItemFactors]:
-        return [DenseFactors(self.item_vectors_)]
-
-    def _query_factors(self, queries: Features) -> Sequence[Features]:
-        return [self.embed_queries(queries)]
-
-    def check_new_items(self) -> None:
-        """Any item can be folded in."""
-
-    def _add_items(self, items: Features) -> None:
-        self.item_vectors_ = np.concatenate([self.item_vectors_, self.embed_items(items)])
-
-    def _terms(self, query: Features, a: int, b: int | None) -> list[Term]:
-        words, values = sparse_row(query)
-        length = max(float(np.linalg.norm(project(query, self.query_concepts_))), 1e-30)
-        return item_terms(words, values / length, self.query_concepts_, difference(self.item_vectors_, a, b))
+    @property
+    def _query_concepts(self) -> np.ndarray:
+        return self.query_concepts_

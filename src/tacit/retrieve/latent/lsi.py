@@ -47,14 +47,17 @@ class LsiRanker(CollectionRanker):
         self.dim, self.n_iter, self.seed = dim, n_iter, seed
 
     def _fit(self, queries: Features, items: Features, pairs: Links | None, validation: Links | None) -> None:
-        check_number("dim", self.dim, low=1, whole=True)
-        check_number("n_iter", self.n_iter, low=0, whole=True)
+        self._check_params()
         if queries.shape[1] != items.shape[1]:
             raise TacitError(
                 f"queries have {queries.shape[1]} features, items {items.shape[1]}; LSI wants one dictionary for both"
             )
         self.concepts_ = find_concepts(items, self.dim, self.n_iter, self.seed)
         self.item_vectors_ = self.embed_queries(items)
+
+    def _check_params(self) -> None:
+        check_number("dim", self.dim, low=1, whole=True)
+        check_number("n_iter", self.n_iter, low=0, whole=True)
 
     def embed_queries(self, queries: Features) -> np.ndarray:
         """Unit vectors in concept space; a row without known words stays zero."""
@@ -64,7 +67,11 @@ class LsiRanker(CollectionRanker):
 
     def _project(self, rows: Features) -> np.ndarray:
         """Vectors in concept space; words that were added after fit have none."""
-        return project(rows[:, : len(self.concepts_)], self.concepts_)
+        return project(rows[:, : len(self._query_concepts)], self._query_concepts)
+
+    @property
+    def _query_concepts(self) -> np.ndarray:
+        return self.concepts_
 
     def _make_item_factors(self) -> Sequence[ItemFactors]:
         return [DenseFactors(self.item_vectors_)]
@@ -79,13 +86,13 @@ class LsiRanker(CollectionRanker):
         self.item_vectors_ = np.concatenate([self.item_vectors_, self.embed_items(items)])
 
     def _terms(self, query: Features, a: int, b: int | None) -> list[Term]:
-        words, values = sparse_row(query[:, : len(self.concepts_)])
+        words, values = sparse_row(query[:, : len(self._query_concepts)])
         length = max(float(np.linalg.norm(self._project(query))), 1e-30)
-        return item_terms(words, values / length, self.concepts_, difference(self.item_vectors_, a, b))
+        return item_terms(words, values / length, self._query_concepts, difference(self.item_vectors_, a, b))
 
     def _check_loaded(self) -> None:
-        if not self._fits(len(self.concepts_), self.n_features_):
-            raise TacitError(f"concepts are of {len(self.concepts_)} words, want {self.n_features_}")
+        if not self._fits(len(self._query_concepts), self.n_features_):
+            raise TacitError(f"concepts are of {len(self._query_concepts)} words, want {self.n_features_}")
 
 
 class LsiTfidfRanker(LsiRanker):

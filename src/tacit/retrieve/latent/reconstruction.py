@@ -22,7 +22,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.core import Features, Links, check_number
+from tacit.core import Features, Links, check_number, check_numbers
 from tacit.retrieve.factors import DenseFactors, factor_scores, project
 from tacit.retrieve.latent.lsi import LsiRanker, LsiTfidfRanker, unit_rows
 from tacit.retrieve.latent.reconstruction_sgd import ReconstructionSettings, ReconstructionTrainer, scaled_part
@@ -84,7 +84,6 @@ class LearnedConcepts(LsiRanker):
         self.n_drawn, self.n_epochs = n_drawn, n_epochs
 
     def _fit(self, queries: Features, items: Features, pairs: Links | None, validation: Links | None) -> None:
-        self._check_params()
         super()._fit(queries, items, pairs, validation)
         rows = sp.csr_array(items)
         self.epochs_, self.best_epoch_, self.rate_ = list[dict[str, float]](), 0, float(self.rate)
@@ -101,14 +100,13 @@ class LearnedConcepts(LsiRanker):
         self.item_vectors_[known] = unit_rows(self.item_vectors_[known] + unit_rows(trainer.vectors))
 
     def _check_params(self) -> None:
+        super()._check_params()
         check_number("seed", self.seed, low=0, whole=True)
         check_number("gamma", self.gamma, low=0)
         check_number("keep", self.keep, low=0, high=1, open_low=True)
         check_number("n_drawn", self.n_drawn, low=1, whole=True)
-        for name in ("rate", "margin"):
-            check_number(name, getattr(self, name), low=0, open_low=True)
-        if self.n_epochs is not None:
-            check_number("n_epochs", self.n_epochs, low=1, whole=True)
+        check_numbers(self, "rate", "margin", low=0, open_low=True)
+        check_numbers(self, "n_epochs", optional=True, low=1, whole=True)
 
     def _train(self, trainer: ReconstructionTrainer, task: HalvesTask, rng: np.random.Generator) -> None:
         n_wanted = round(FEWEST_STEPS / trainer.rows.shape[0])

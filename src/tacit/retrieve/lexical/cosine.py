@@ -47,4 +47,5 @@ class CosineRanker(CollectionRanker):
         self.items_ = append_rows(self.items_, items)
 
     def _terms(self, query: Features, a: int, b: int | None) -> list[Term]:
-        return word_terms(*sparse_row(query), difference(self.items_, a, b))
+        (words,) = self._query_factors(query)
+        return word_terms(*sparse_row(words), difference(self.items_, a, b))

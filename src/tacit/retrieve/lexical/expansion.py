@@ -16,16 +16,15 @@ import scipy.sparse as sp
 from tacit.core import Features, Links, check_number
 from tacit.kernels.topk import top_k_rows
 from tacit.metrics import full_ranking_measures
-from tacit.retrieve.base import CollectionRanker
-from tacit.retrieve.explanation import Term, difference, sparse_row, word_terms
-from tacit.retrieve.factors import ItemFactors, append_rows, factor_scores, make_factors
+from tacit.retrieve.factors import factor_scores
+from tacit.retrieve.lexical.cosine import CosineRanker
 from tacit.retrieve.validation import held_out_queries
 
 BETAS = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
 EXPANSIONS = (1, 2, 5, 10, 20)
 
 
-class QueryExpansionRanker(CollectionRanker):
+class QueryExpansionRanker(CosineRanker):
     """Cosine with a query that is expanded by its best items (pseudo relevance feedback).
 
     Parameters
@@ -45,8 +44,8 @@ class QueryExpansionRanker(CollectionRanker):
         Number of items that is used.
     """
 
-    _fitted: ClassVar = {"items_": "items features", "beta_": "", "n_expand_": ""}
-    by_words: ClassVar[bool] = True
+    _fitted: ClassVar = CosineRanker._fitted | {"beta_": "", "n_expand_": ""}
+    learns_from_pairs: ClassVar[bool] = True
 
     def __init__(self, beta: float | None = None, n_expand: int | None = None) -> None:
         self.beta, self.n_expand = beta, n_expand
@@ -74,9 +73,6 @@ class QueryExpansionRanker(CollectionRanker):
         best_size, best_beta = np.unravel_index(np.argmax(totals), totals.shape)
         self.beta_, self.n_expand_ = float(betas[int(best_beta)]), int(sizes[int(best_size)])
 
-    def _make_item_factors(self) -> Sequence[ItemFactors]:
-        return [make_factors(self.items_)]
-
     def _query_factors(self, queries: Features) -> Sequence[Features]:
         return [self._expand(queries, None)]
 
@@ -90,16 +86,6 @@ class QueryExpansionRanker(CollectionRanker):
     def _check_loaded(self) -> None:
         super()._check_loaded()
         check_number("n_expand_", self.n_expand_, low=1, whole=True)
-
-    def check_new_items(self) -> None:
-        """Any item can be added."""
-
-    def _add_items(self, items: Features) -> None:
-        self.items_ = append_rows(self.items_, items)
-
-    def _terms(self, query: Features, a: int, b: int | None) -> list[Term]:
-        (expanded,) = self._query_factors(query)
-        return word_terms(*sparse_row(expanded), difference(self.items_, a, b))
 
     def _mean_of_best(self, scores: np.ndarray, skip: sp.csr_array | None, n_expand: int) -> Features:
         """Mean of the best items of each query that are candidates; no match, no expansion."""
