@@ -9,35 +9,6 @@ Queries. Every judged query counts. One that the run leaves out, or that has no 
 (`formulas` has the two exceptions, AUC and rank_loss); `Evaluation` carries the number of both.
 """
 
-from tacit.metrics.evaluation import Evaluation, evaluate, evaluate_rows, standard_error
-from tacit.metrics.full_ranking import full_ranking_measures
-from tacit.metrics.measures import KINDS, Measure, is_loss, parse_measure
-from tacit.metrics.sampled import Estimate, covered, estimate, is_sampled
-from tacit.metrics.significance import TESTS, Comparison, PairedTests, compare, compare_systems, holm
-from tacit.metrics.tables import Cell, ComparisonTable, Row, comparison_table
+from tacit.core.lazy import lazy_names
 
-__all__ = [
-    "KINDS",
-    "TESTS",
-    "Cell",
-    "Comparison",
-    "ComparisonTable",
-    "Estimate",
-    "Evaluation",
-    "Measure",
-    "PairedTests",
-    "Row",
-    "compare",
-    "compare_systems",
-    "comparison_table",
-    "covered",
-    "estimate",
-    "evaluate",
-    "evaluate_rows",
-    "full_ranking_measures",
-    "holm",
-    "is_loss",
-    "is_sampled",
-    "parse_measure",
-    "standard_error",
-]
+__getattr__, __dir__, __all__ = lazy_names(globals())  # the names stand in __init__.pyi

@@ -42,6 +42,11 @@ class Hit:
     title: str
     snippet: Snippet
 
+    def to_json(self) -> dict[str, object]:
+        """The hit as the command line and the service write it, with the text of the snippet and its matches."""
+        matches = [list(span) for span in self.snippet.matches]
+        return vars(self) | {"snippet": self.snippet.text, "matches": matches}
+
 
 class Reason(NamedTuple):
     """One term of a score.
@@ -74,11 +79,11 @@ def make_hits(searcher: Searcher, query: str, items: np.ndarray, scores: np.ndar
     rows = searcher.features([query])
     wanted = set() if searcher.is_across else _rare_words(searcher, query)
     hits = []
-    for place, (item, score) in enumerate(zip(items.tolist(), scores.tolist(), strict=True), start=1):
+    for rank, (item, score) in enumerate(zip(items.tolist(), scores.tolist(), strict=True), start=1):
         document = searcher.documents_[item]
         matched = _joined_words(searcher, rows, item) if searcher.is_across else wanted
         snippet = make_snippet(document.text, matched, searcher.vectorizer_.tokenizer_)
-        hits.append(Hit(place, document.id, score, document.title, snippet))
+        hits.append(Hit(rank, document.id, score, document.title, snippet))
     return hits
 
 

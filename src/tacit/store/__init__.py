@@ -6,30 +6,6 @@ everything before it hands anything on. What is no plain array (texts, sparse ma
 models) goes through `pack_strings`, `pack_csr` and `with_prefix`.
 """
 
-from tacit.store.estimators import check_storable, pack_estimator, unpack_estimator
-from tacit.store.files import blame
-from tacit.store.load import load_model
-from tacit.store.parts import take_array, with_prefix, without_prefix
-from tacit.store.save import check_destination, save_model
-from tacit.store.sparse import pack_csr, unpack_csr
-from tacit.store.stored import Stored
-from tacit.store.strings import StringTable, pack_strings, unpack_strings
+from tacit.core.lazy import lazy_names
 
-__all__ = [
-    "Stored",
-    "StringTable",
-    "blame",
-    "check_destination",
-    "check_storable",
-    "load_model",
-    "pack_csr",
-    "pack_estimator",
-    "pack_strings",
-    "save_model",
-    "take_array",
-    "unpack_csr",
-    "unpack_estimator",
-    "unpack_strings",
-    "with_prefix",
-    "without_prefix",
-]
+__getattr__, __dir__, __all__ = lazy_names(globals())  # the names stand in __init__.pyi

@@ -95,15 +95,7 @@ def _answer_many(args: argparse.Namespace, searcher: Searcher) -> int:
 
 
 def _as_json(hit: Hit, reasons: list[Reason]) -> dict[str, object]:
-    found: dict[str, object] = {
-        "rank": hit.rank,
-        "id": hit.id,
-        "score": hit.score,
-        "title": hit.title,
-        "snippet": hit.snippet.text,
-        "matches": [list(span) for span in hit.snippet.matches],
-    }
-    return found | ({"reasons": [reason._asdict() for reason in reasons]} if reasons else {})
+    return hit.to_json() | ({"reasons": [reason._asdict() for reason in reasons]} if reasons else {})
 
 
 def _show(hits: list[Hit], reasons: list[list[Reason]], out: TextIO) -> None:

@@ -1,4 +1,4 @@
-"""Feature lists in the LETOR (SVMlight) form, and the folds that come with them.
+"""Feature lists in the LETOR (SVMlight) form.
 
 A row is `grade qid:ID index:value ... #docid = ID rest of the comment`, fields apart by blanks:
 
@@ -20,9 +20,6 @@ import numpy as np
 
 from tacit.core import Lists, TacitError, check_number
 from tacit.data.files import FilePath, display_name, open_output, read_blocks
-from tacit.data.letor.folds import Fold, read_folds
-
-__all__ = ["Fold", "read_folds", "read_letor", "write_letor"]
 
 MOST_FEATURES = 1_000_000
 TEXT_BYTES = 1 << 20  # large enough to make the cost of a call nothing, small enough for the cache

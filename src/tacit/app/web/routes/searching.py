@@ -63,15 +63,4 @@ def add(app: FastAPI, workspace: Workspace, counters: Counters) -> None:
 
 
 def _answers(version: str, query: str, hits: Sequence[Hit]) -> dict[str, Any]:
-    return {"model": version, "query": query, "hits": [_hit(hit) for hit in hits]}
-
-
-def _hit(hit: Hit) -> dict[str, Any]:
-    return {
-        "rank": hit.rank,
-        "id": hit.id,
-        "score": hit.score,
-        "title": hit.title,
-        "snippet": hit.snippet.text,
-        "matches": [list(span) for span in hit.snippet.matches],
-    }
+    return {"model": version, "query": query, "hits": [hit.to_json() for hit in hits]}

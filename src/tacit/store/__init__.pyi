@@ -1,0 +1,16 @@
+from tacit.store.estimators import check_storable as check_storable
+from tacit.store.estimators import pack_estimator as pack_estimator
+from tacit.store.estimators import unpack_estimator as unpack_estimator
+from tacit.store.files import blame as blame
+from tacit.store.load import load_model as load_model
+from tacit.store.parts import take_array as take_array
+from tacit.store.parts import with_prefix as with_prefix
+from tacit.store.parts import without_prefix as without_prefix
+from tacit.store.save import check_destination as check_destination
+from tacit.store.save import save_model as save_model
+from tacit.store.sparse import pack_csr as pack_csr
+from tacit.store.sparse import unpack_csr as unpack_csr
+from tacit.store.stored import Stored as Stored
+from tacit.store.strings import StringTable as StringTable
+from tacit.store.strings import pack_strings as pack_strings
+from tacit.store.strings import unpack_strings as unpack_strings
