@@ -19,7 +19,7 @@ MODULES = {
 
 
 GUARDED_BY_HAND = {"sudachipy"}  # its function asks `find_spec` first
-SERVICE = {"fastapi", "pydantic", "uvicorn"}  # `tacit serve` asks for them before it imports `app.web`
+SERVICE = {"fastapi", "pydantic", "starlette", "uvicorn"}  # `tacit serve` asks for them before it imports `app.web`
 
 
 def core_modules():
