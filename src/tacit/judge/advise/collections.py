@@ -100,7 +100,8 @@ class CollectionTask:
 class CollectionCandidate:
     """A method with its parameters, on a task.
 
-    `learns` False: the method is fitted without judgments, once; with `links`, on these.
+    `learns` False: the method is fitted without judgments, once; with `links`, on these. `like` is a candidate of the
+    same method that does not learn, whose fitted members are taken over.
     """
 
     name: str
@@ -110,16 +111,33 @@ class CollectionCandidate:
     stem: bool = True
     links: Links | None = None
     params: dict[str, Any] = field(default_factory=dict)
+    like: CollectionCandidate | None = None
     _fitted: Any = None
 
     def values(self, train: np.ndarray, test: np.ndarray) -> dict[str, np.ndarray]:
         """Fit on the judgments of some queries, measure on others."""
-        ranker = get_method(self.method).offer(**{"seed": self.task.seed, "threads": self.task.threads} | self.params)
-        queries, items = self.task.rows(self.stem, ranker.features)
-        titles = {"titles": self.task.rows(self.stem, "titles")[1]} if ranker.reads_titles else {}
-        if not self.learns:
-            if self._fitted is None:
-                self._fitted = ranker.fit(None, items, self.links, **titles)
-            return self.task.measure(self._fitted, queries, test)
-        ranker.fit(queries, items, self.task.pairs(train), queries_are_items=False, **titles)
+        ranker = self.fitted(train) if self.learns else self.fitted_once()
+        queries, _ = self.task.rows(self.stem, ranker.features)
         return self.task.measure(ranker, queries, test)
+
+    def fitted_once(self) -> Any:
+        """The ranker, fitted without judgments."""
+        if self._fitted is None:
+            ranker = self._unfitted()
+            _, items = self.task.rows(self.stem, ranker.features)
+            self._fitted = ranker.fit(None, items, self.links, **self._titles(ranker))
+        return self._fitted
+
+    def fitted(self, train: np.ndarray) -> Any:
+        """A ranker, fitted on the judgments of some queries."""
+        ranker = self._unfitted()
+        queries, items = self.task.rows(self.stem, ranker.features)
+        further = {} if self.like is None else {"members": self.like.fitted_once()}
+        pairs = self.task.pairs(train)
+        return ranker.fit(queries, items, pairs, queries_are_items=False, **self._titles(ranker), **further)
+
+    def _unfitted(self) -> Any:
+        return get_method(self.method).offer(**{"seed": self.task.seed, "threads": self.task.threads} | self.params)
+
+    def _titles(self, ranker: Any) -> dict[str, Any]:
+        return {"titles": self.task.rows(self.stem, "titles")[1]} if ranker.reads_titles else {}

@@ -108,7 +108,7 @@ def _advise_collection(
     task: CollectionTask, measure: str, groups: Sequence[object] | None, sequential: bool, clock: Clock
 ) -> Advice:
     label_free = CollectionCandidate(BLEND, task, BLEND)
-    learned = CollectionCandidate(LEARNED, task, BLEND, learns=True)
+    learned = CollectionCandidate(LEARNED, task, BLEND, learns=True, like=label_free)
     candidates = [CollectionCandidate(BASELINE, task, BASELINE), label_free, learned]
     if task.links is not None:
         candidates.append(CollectionCandidate("htr-residual+links", task, "htr-residual", links=task.links))

@@ -139,6 +139,7 @@ class BlendRanker(CollectionRanker):
         *,
         queries_are_items: bool | None = None,
         titles: Features | None = None,
+        members: Self | None = None,
     ) -> Self:
         """Learn from counts of the items' words and, for the weights, from (query, relevant item) pairs.
 
@@ -156,13 +157,16 @@ class BlendRanker(CollectionRanker):
             See `CollectionRanker.fit`.
         titles : csr_array of shape (n_items, n_features) or None, default=None
             Counts of the words of the titles alone.
+        members : BlendRanker or None, default=None
+            A blend fitted with the same parameters on the same items: its members that learn from no pair are taken
+            over, so that only the weights are learned. The result is the same as without.
         """
         self._check_params()
-        self._titles = self._check_titles(titles, items)
+        self._titles, self._members = self._check_titles(titles, items), members
         try:
             return super().fit(queries, items, pairs, validation, queries_are_items=queries_are_items)
         finally:
-            del self._titles
+            del self._titles, self._members
 
     def _check_params(self) -> None:
         for name in ("latent", "feedback", "half_length"):
@@ -191,7 +195,8 @@ class BlendRanker(CollectionRanker):
         self.strength_: float | None = None
         rows = weigh(counts, self.idf_, "log")
         if rows.nnz and (self.latent or learns):
-            self.latent_ = LearnedConcepts(self.dim, seed=self.seed).fit(None, rows)
+            known = None if self._members is None else self._members.latent_
+            self.latent_ = known or LearnedConcepts(self.dim, seed=self.seed).fit(None, rows)
         if learns and self._titles is not None:
             self.title_ = Bm25Ranker(b=TITLE_B).fit(None, self._titles)
         prior = [1.0, self.latent if self.latent_ is not None else 0.0, self.feedback, 0.0, 0.0]
