@@ -10,6 +10,8 @@ import scipy.sparse as sp
 
 from tacit.core import Lists, TacitError
 from tacit.rerank import METHODS
+from tacit.rerank.base import ListRanker
+from tacit.rerank.list_columns import fill_missing
 from tacit.rerank.rows import group_rows
 from tacit.search import load, save
 from tacit.store import check_storable
@@ -90,6 +92,34 @@ def test_the_way_in_which_unjudged_is_written_changes_nothing(name):
     X, y, qid = world()
     by_nan, by_number = (fitted(name, X, grades, qid).predict(X, qid) for grades in (y, np.nan_to_num(y, nan=-1)))
     assert np.array_equal(by_nan, by_number)
+
+
+@every_system
+def test_missing_values_are_filled_by_their_lists_and_saved_models_keep_it(name, tmp_path):
+    X, y, qid = world(n_lists=10)
+    rng = np.random.default_rng(2)
+    X[rng.random(X.shape) < 0.35] = np.nan
+    X[qid == 0, 2] = np.nan  # a list that knows nothing of a feature
+    ranker = fitted(name, X, y, qid)
+    scores = ranker.predict(X, qid)
+    assert np.isfinite(scores).all()
+    if not ranker._allow_nan:
+        complete = fill_missing(X, qid, np.nanmean(X, axis=0))
+        np.testing.assert_array_equal(ranker.predict(complete, qid), scores)
+    save(ranker, tmp_path / "model")
+    assert np.array_equal(load(tmp_path / "model", ListRanker).predict(X, qid), scores)
+
+
+def test_missing_values_need_the_means_of_training():
+    X, y, qid = world()
+    ranker = fitted("standing", X, y, qid)
+    del ranker.feature_means_  # as in models of earlier versions
+    X[0, 0] = np.nan
+    with pytest.raises(TacitError, match="X holds NaN"):
+        ranker.predict(X, qid)
+    huge = np.where(np.arange(X.size).reshape(X.shape) == 7, 1e300, X)
+    with pytest.raises(TacitError, match="1e\\+300"):
+        fitted("standing", huge, y, qid)
 
 
 @pytest.mark.parametrize("name", [name for name in SUPERVISED if name in METHODS])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from inspect import Parameter, Signature, signature
 from typing import Any, ClassVar, Self
 
@@ -27,10 +28,11 @@ from tacit.rerank.input_checks import (
     check_size,
     numeric_errors_in_one_line,
 )
+from tacit.rerank.list_columns import fill_missing, known_means
 from tacit.rerank.rows import Rows, group_rows
 
 # What every ranker stores, beside the attributes that its class names.
-COMMON_ATTRIBUTES = {"several_lists_": "?", "feature_names_in_": "?strings"}
+COMMON_ATTRIBUTES = {"several_lists_": "?", "feature_names_in_": "?strings", "feature_means_": "?features"}
 
 
 class ListNotFittedError(NotFittedError, SklearnNotFittedError):
@@ -52,11 +54,14 @@ class ListRanker(Estimator, BaseEstimator, ABC):
         Names of the features, where `fit` was given a data frame.
     several_lists_ : bool
         Whether `fit` was given more than one list.
+    feature_means_ : ndarray of shape (n_features,), float64
+        Mean of the known values of each feature. A missing value (NaN) is the mean of the known values of its list,
+        or this one where the list has none; RankBoost and LightGBM have ways of their own with missing values.
     """
 
     _n_features_attribute: ClassVar[str | None] = "n_features_in_"
     _array_dtypes: ClassVar[tuple[str, ...]] = ("float64", "float32", "int64", "uint8")
-    # Whether NaN in X is a missing value.
+    # Whether the ranker has its own way with missing values (NaN); for the others they are filled in.
     _allow_nan: ClassVar[bool] = False
     # Whether only the order of a feature's values counts, so that they may be of any size.
     _any_size: ClassVar[bool] = False
@@ -146,8 +151,9 @@ class ListRanker(Estimator, BaseEstimator, ABC):
                 "and it was fitted on more than one"
             )
         table = self._checked(X, reset=False)
+        lists = check_qid(qid, len(table))
         with numeric_errors_in_one_line(type(self).__name__, table.shape):
-            scores = self._predict(table, check_qid(qid, len(table)))
+            scores = self._predict(self._filled(table, lists), lists)
         if not np.isfinite(scores).all():
             raise DivergedError(f"scores are not finite, first in row {int(np.argmin(np.isfinite(scores)))}")
         return scores
@@ -194,13 +200,26 @@ class ListRanker(Estimator, BaseEstimator, ABC):
         table = self._checked(X, reset=True)
         if y is None:
             raise TacitError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        return group_rows(table, check_grades(y, len(table)), check_qid(qid, len(table)), pairs, weights)
+        grades, lists = check_grades(y, len(table)), check_qid(qid, len(table))
+        self.feature_means_ = known_means(table)
+        return group_rows(self._filled(table, lists), grades, lists, pairs, weights)
+
+    def _filled(self, table: np.ndarray, lists: np.ndarray) -> np.ndarray:
+        """The table with missing values filled in, unless the ranker has its own way with them."""
+        if self._allow_nan or not np.isnan(table).any():
+            return table
+        if not hasattr(self, "feature_means_"):
+            raise TacitError(
+                f"X holds NaN, and this {type(self).__name__} was saved by a version that does not fill in missing "
+                "values: want it fitted again, or finite X"
+            )
+        return fill_missing(table, lists, self.feature_means_)
 
     def _checked_validation(self, lists: Lists) -> Rows:
         if not isinstance(lists, Lists):
             raise TacitError(f"validation is a {type(lists).__name__}, want Lists")
         self._check_width("validation lists have", lists)
-        self._checked(lists.X, reset=False, names=False)
+        lists = replace(lists, X=self._filled(self._checked(lists.X, reset=False, names=False), lists.qid))
         if not (lists.y >= 0).any():
             raise TacitError(
                 f"validation lists have no judged row ({len(lists.y)} rows in {len(lists)} lists): nothing to choose "
@@ -217,10 +236,9 @@ class ListRanker(Estimator, BaseEstimator, ABC):
             )
 
     def _checked(self, X: Any, reset: bool, names: bool = True) -> np.ndarray:
-        finite = "allow-nan" if self._allow_nan else True
         if sp.issparse(X):
             check_memory("X as a dense table", X.shape[0] * X.shape[1] * 8)
-        options: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": finite, "accept_sparse": "csr"}
+        options: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": "allow-nan", "accept_sparse": "csr"}
         try:
             if names:
                 found = validate_data(self, X, reset=reset, **options)
@@ -237,7 +255,7 @@ class ListRanker(Estimator, BaseEstimator, ABC):
     def __sklearn_tags__(self) -> Tags:
         """What scikit-learn's tools should know."""
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = self._allow_nan
+        tags.input_tags.allow_nan = True
         tags.input_tags.sparse = True
         tags.target_tags.required = True
         return tags

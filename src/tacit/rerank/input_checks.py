@@ -68,8 +68,8 @@ def _kind(value: Any) -> str:
 
 def check_size(X: np.ndarray) -> None:
     """Raise where a value is so large that sums of squares overflow."""
-    if X.size and max(float(X.max()), -float(X.min())) > LARGEST_VALUE:
-        row, feature = np.unravel_index(int(np.argmax(np.abs(X))), X.shape)
+    if X.size and max(float(np.fmax.reduce(X, axis=None)), -float(np.fmin.reduce(X, axis=None))) > LARGEST_VALUE:
+        row, feature = np.unravel_index(int(np.nanargmax(np.abs(X))), X.shape)
         raise TacitError(
             f"X holds {X[row, feature]:g} in row {row}, feature {feature}; want values of at most {LARGEST_VALUE:g} "
             "in size, squares of larger ones overflow"

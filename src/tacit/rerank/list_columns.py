@@ -37,6 +37,28 @@ def centre_lists(X: np.ndarray, lists: np.ndarray) -> np.ndarray:
     return X - (mean / counts[:, None])[code]
 
 
+def known_means(X: np.ndarray) -> np.ndarray:
+    """Mean of the values of each feature that are not NaN; 0 where there are none."""
+    known = ~np.isnan(X)
+    return np.where(known, X, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+
+
+def fill_missing(X: np.ndarray, lists: np.ndarray, means: np.ndarray) -> np.ndarray:
+    """X with the mean of the list's known values for NaN, or `means` (n_features,) where a list has none.
+
+    >>> X = np.array([[1.0, np.nan], [np.nan, np.nan], [3.0, 5.0]])
+    >>> fill_missing(X, np.array([0, 0, 1]), np.array([2.0, 4.0])).tolist()
+    [[1.0, 4.0], [1.0, 4.0], [3.0, 5.0]]
+    """
+    _, code = np.unique(lists, return_inverse=True)
+    known = ~np.isnan(X)
+    sums, counts = np.zeros((2, int(code.max(initial=0)) + 1, X.shape[1]))
+    np.add.at(sums, code, np.where(known, X, 0.0))
+    np.add.at(counts, code, known)
+    filling = np.where(counts > 0, sums / np.maximum(counts, 1), means)
+    return np.where(known, X, filling[code])
+
+
 def scale_lists(X: np.ndarray, lists: np.ndarray) -> np.ndarray:
     """X with mean 0 and standard deviation 1 within each list.
 
