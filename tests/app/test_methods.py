@@ -82,7 +82,7 @@ def test_fit_sets_parameters(folder, tacit):
         ),
         (("fit", "docs.jsonl", "-o", "m", "--set", "k1"), "want NAME=VALUE"),
         (("fit", "docs.jsonl", "-o", "m", "--set", "k1=1", "--set", "k1=2"), "k1 is set twice"),
-        (("rank", "lists.txt", "lists.txt", "--set", "rounds=5"), "method 'rankboost' has no parameter 'rounds'"),
+        (("rank", "lists.txt", "lists.txt", "--set", "rounds=5"), "method 'standing' has no parameter 'rounds'"),
         (("rank", "--model", "m", "lists.txt", "--set", "n_rounds=5"), "--model and --set exclude each other"),
         (("learning-curve", "lists.txt", "--set", "rounds=5"), "has no parameter 'rounds'"),
     ],
@@ -95,7 +95,8 @@ def test_wrong_parameters_are_named_with_the_right_ones(folder, tacit, words, pr
 
 
 def test_rank_and_learning_curve_set_parameters(folder, tacit):
-    assert tacit("rank", "lists.txt", "lists.txt", "--set", "n_rounds=3", "--save", "model", "-o", "my.run")[0] == 0
+    words = ("--method", "rankboost", "--set", "n_rounds=3", "--save", "model", "-o", "my.run")
+    assert tacit("rank", "lists.txt", "lists.txt", *words)[0] == 0
     assert rerank_params("model")["n_rounds"] == 3
     words = ("learning-curve", "lists.txt", "--share", 1, "--seeds", 1, "--json")
     both = tacit(*words, "--method", "rankboost", "--against", "linear", "--set", "n_rounds=1")

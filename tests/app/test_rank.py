@@ -34,14 +34,37 @@ def test_rank_writes_a_run_and_counts_what_teaches_nothing(folder, tacit):
         ["8", "Q0", "x", "2"],
         ["9", "Q0", "9-1", "1"],
     ]
-    assert out.splitlines()[0].endswith(" rankboost")
+    assert out.splitlines()[0].endswith(" standing")
     assert "1 of 3 lists have no two judged rows" in err
-    assert "rankboost fitted on 3 lists, 6 rows (5 judged)" in err
+    assert "standing fitted on 3 lists, 6 rows (5 judged)" in err
     assert "2 lists ranked, 3 lines" in err
 
 
+def test_positive_judgments_alone_rank_the_unjudged_lower(folder, tacit, caplog):
+    rows = [f"{1 if n == 0 else -1} qid:{q} 1:{n} #docid = {q}{n}" for q in (1, 2, 3) for n in range(6)]
+    (folder / "positive.txt").write_text("\n".join(rows) + "\n")
+    code, out, _ = tacit("rank", "positive.txt", "positive.txt")
+    assert code == 0
+    assert [line.split()[2] for line in out.splitlines() if line.split()[3] == "1"] == ["10", "20", "30"]
+    assert (
+        "3 judged rows are all relevant: unjudged rows of their lists are taken as probably worse, weight 0.2"
+        in caplog.text
+    )
+    code, _, err = tacit("rank", "positive.txt", "positive.txt", "--method", "guarded")
+    assert (code, err.splitlines()[-1][:44]) == (1, "tacit: GuardedRanker learns from grades, not")
+
+
+def test_a_prior_at_a_feature_is_set_on_the_command_line(folder, tacit):
+    start = ("--set", "start=0", "--set", "start_weight=-5", "--set", "score_spread=0.01")
+    code, out, _ = tacit("rank", "train.txt", "test.txt", *start)
+    assert code == 0
+    assert [line.split()[2] for line in out.splitlines()][:2] == ["x", "y"]  # without a prior y is first
+    assert tacit("rank", "train.txt", "test.txt", "--set", "start=9")[0] == 1
+
+
 def test_a_saved_model_ranks_again_and_is_exported(folder, tacit):
-    assert tacit("rank", "train.txt", "test.txt", "--save", "model", "-o", "first.run")[0] == 0
+    words = ("--method", "rankboost", "--save", "model", "-o", "first.run")
+    assert tacit("rank", "train.txt", "test.txt", *words)[0] == 0
     code, out, _ = tacit("rank", "--model", "model", "test.txt")
     assert (code, out) == (0, (folder / "first.run").read_text())
     assert tacit("export", "model", "--to", "ranklib", "-o", "ranklib.txt")[0] == 0
@@ -81,7 +104,7 @@ def test_folds_rank_every_test_list(folder, tacit):
     (folder / "folds.json").write_text(json.dumps({"one": fold, "two": other}))
     code, out, err = tacit("rank", "data.txt", "--folds", "folds.json", "-o", "all.run")
     assert (code, out) == (0, "")
-    assert "rankboost on 2 folds" in err
+    assert "standing on 2 folds" in err
     assert {query: len(docs) for query, docs in read_run("all.run").to_dict().items()} == {"4": 3, "1": 3, "3": 1}
     (folder / "folds.json").write_text(json.dumps({"one": fold, "two": fold}))
     code, _, err = tacit("rank", "data.txt", "--folds", "folds.json")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
+
+import numpy as np
 
 from tacit.core import Lists, Run, TacitError, UsageError, track
 from tacit.data import ClickEstimates, Preferences
@@ -12,6 +15,10 @@ from tacit.data.letor.folds import Fold
 from tacit.metrics import parse_measure
 from tacit.rerank.base import ListRanker
 from tacit.rerank.registry import get_method
+
+logger = logging.getLogger("tacit")
+UNJUDGED_WEIGHT = 0.2  # of a pair of a relevant and an unjudged row, where there are positive judgments only
+MAX_UNJUDGED = 50  # rows of a list in such pairs
 
 
 @dataclass(frozen=True)
@@ -52,6 +59,14 @@ def fit_lists(task: RankingTask, train: Lists, validation: Lists | None = None) 
     pairs, weights = None, None
     if task.preferences is not None:
         pairs, weights = task.preferences.rows(train, skip_unknown=task.skip_unknown)
+    elif is_positive_only(train):
+        pairs = positive_pairs(train)
+        weights = np.full(len(pairs), UNJUDGED_WEIGHT)
+        logger.warning(
+            "%d judged rows are all relevant: unjudged rows of their lists are taken as probably worse, weight %g",
+            int((train.y > 0).sum()),
+            UNJUDGED_WEIGHT,
+        )
     ranker.method_ = task.method
     return ranker.fit(train, pairs=pairs, pair_weights=weights, validation=validation)
 
@@ -76,6 +91,29 @@ def count_idle_lists(lists: Lists) -> int:
         judged = grades[grades >= 0]  # NaN is not
         count += not len(judged) or judged.min() == judged.max()
     return count
+
+
+def is_positive_only(lists: Lists) -> bool:
+    """Whether all judged rows are relevant and no list has two grades, so that grades alone teach nothing."""
+    judged = lists.y[lists.y >= 0]
+    return bool(len(judged)) and judged.min() > 0 and count_idle_lists(lists) == len(lists)
+
+
+def positive_pairs(lists: Lists) -> np.ndarray:
+    """(judged row, unjudged row) of one list, int64 (n, 2), with up to MAX_UNJUDGED rows spread over each list.
+
+    >>> lists = Lists(np.zeros((3, 1)), np.array([1, np.nan, np.nan]), np.array([0, 3]), ["q"], list("abc"))
+    >>> positive_pairs(lists).tolist()
+    [[0, 1], [0, 2]]
+    """
+    pairs = [np.empty((0, 2), np.int64)]
+    for start, stop in zip(lists.starts[:-1].tolist(), lists.starts[1:].tolist(), strict=True):
+        judged = lists.y[start:stop] >= 0
+        better, worse = np.flatnonzero(judged) + start, np.flatnonzero(~judged) + start
+        if len(better) and len(worse):
+            picks = np.unique(np.linspace(0, len(worse) - 1, MAX_UNJUDGED).round().astype(np.int64))
+            pairs.append(np.stack(np.meshgrid(better, worse[picks], indexing="ij"), axis=-1).reshape(-1, 2))
+    return np.concatenate(pairs)
 
 
 def join_runs(runs: list[Run], name: str) -> Run:

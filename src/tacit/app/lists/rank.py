@@ -24,7 +24,7 @@ EXAMPLES = """examples:
   tacit rank train.txt test.txt --save ranker.model -o my.run
   tacit rank --model ranker.model more.txt -o more.run"""
 
-DEFAULT_METHOD = "rankboost"
+DEFAULT_METHOD = "standing"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
