@@ -139,6 +139,9 @@ def test_rows_of_another_width_are_refused_unless_zeros_are_meant(folder, tacit)
     assert tacit("rank", "train.txt", "narrow.txt", "--features", 2)[0] == 0
     code, _, err = tacit("rank", "train.txt", "test.txt", "--vali", "narrow.txt")
     assert "validation lists have 1 features" in err
+    (folder / "wide.txt").write_text("0 qid:8 1:0 3:1 #docid = x\n1 qid:8 1:9 #docid = y\n")
+    err = tacit("rank", "train.txt", "wide.txt")[2]  # no number of features makes these narrower
+    assert err.splitlines()[-1] == "tacit: the lists to rank have 3 features, the training lists have 2"
     code, _, err = tacit("rank", "train.txt", "test.txt", "--features", 1)
     assert code == 1
     assert "train.txt" in err

@@ -73,3 +73,10 @@ def test_a_group_that_a_query_lacks_is_told(queries, capsys):
     arguments = [str(queries / "queries.jsonl"), "--qrels", str(queries / "qrels.txt"), "--group", "topic"]
     assert main(["split", *arguments, "--out", str(queries / "parts")]) == 2
     assert "query 'q30' has no field 'topic'" in capsys.readouterr().err
+
+
+def test_an_empty_part_is_refused(queries, capsys):
+    arguments = [str(queries / "queries.jsonl"), "--qrels", str(queries / "qrels.txt"), "--out", str(queries / "parts")]
+    assert main(["split", *arguments, "--test", "1"]) == 1
+    assert "--test 1 of 30 queries leaves the training part empty" in capsys.readouterr().err
+    assert not list((queries / "parts").glob("*"))

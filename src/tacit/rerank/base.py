@@ -230,9 +230,9 @@ class ListRanker(Estimator, BaseEstimator, ABC):
     def _check_width(self, what: str, lists: Lists) -> None:
         found, wanted = lists.X.shape[1], int(self.n_features_in_)
         if found != wanted:
+            hint = f"; where absent features are zeros, say how many there are (--features {wanted})"
             raise TacitError(
-                f"{what} {found} features, the training lists have {wanted}; "
-                f"where absent features are zeros, say how many there are (--features {max(found, wanted)})"
+                f"{what} {found} features, the training lists have {wanted}" + (hint if found < wanted else "")
             )
 
     def _checked(self, X: Any, reset: bool, names: bool = True) -> np.ndarray:

@@ -63,6 +63,8 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
     if marked and (args.queries or args.explain):
         raise UsageError("--like and --dislike re-rank one QUERY; they go with neither --queries nor --explain")
     if args.run is not None:
+        if args.explain or args.json:
+            raise UsageError(f"--{'explain' if args.explain else 'json'} goes with one QUERY, not with --run")
         check_output(args.run)
     searcher = Searcher.load(args.model)
     if args.queries is not None:

@@ -31,7 +31,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--qrels", metavar="F", help="judgments of the queries: TREC or BEIR form")
     parser.add_argument("--links", metavar="F", help="links between documents: source<TAB>target[<TAB>weight]")
     parser.add_argument("--measure", default="nDCG@10", metavar="M", help="measure to compare by (default nDCG@10)")
-    parser.add_argument("--minutes", type=float, default=15.0, metavar="M", help="time limit in minutes (default 15)")
+    parser.add_argument(
+        "--minutes",
+        type=float,
+        default=15.0,
+        metavar="M",
+        help="minutes after which no further system is tried; two always are (default 15)",
+    )
     parser.add_argument("--language", default="en", help="language of documents and queries (default en)")
     parser.add_argument(
         "--group", metavar="FIELD", help="field of the queries that names their group; a group is kept in one fold"
@@ -84,10 +90,14 @@ def _check_use(args: argparse.Namespace) -> None:
 
 
 def _read(args: argparse.Namespace) -> dict[str, Any]:
+    from tacit.core import DataError
     from tacit.data import check_known, read_collection, read_letor, read_links, read_qrels, read_queries
 
     if args.queries is None:
-        return {"data": read_letor(args.corpus)}
+        try:
+            return {"data": read_letor(args.corpus)}
+        except DataError as error:
+            raise DataError(f"{error}; a collection needs --queries and --qrels, feature lists do not") from None
     documents = read_collection(args.corpus)
     queries = read_queries(args.queries, extras=[args.group] if args.group else [])
     qrels = check_known(read_qrels(args.qrels), queries, documents, skip_unknown=args.skip_unknown, path=args.qrels)

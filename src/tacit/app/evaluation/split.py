@@ -78,6 +78,8 @@ def _is_test(names: Sequence[str], args: argparse.Namespace, groups: Sequence[ob
     """Which of the names are in the test part: whole groups in random order, until the share is reached."""
     import numpy as np
 
+    from tacit.core import TacitError
+
     keys = list(names) if groups is None else list(groups)
     order = np.random.default_rng(args.seed).permutation(len(set(map(str, keys)))).tolist()
     distinct = sorted(set(map(str, keys)))
@@ -88,7 +90,11 @@ def _is_test(names: Sequence[str], args: argparse.Namespace, groups: Sequence[ob
             break
         chosen.add(distinct[number])
         n_chosen += sizes[distinct[number]]
-    return np.array([str(key) in chosen for key in keys])
+    is_test = np.array([str(key) in chosen for key in keys])
+    if is_test.all() or not is_test.any():
+        empty = "training" if is_test.all() else "test"
+        raise TacitError(f"--test {args.test:g} of {len(keys)} queries leaves the {empty} part empty")
+    return is_test
 
 
 def _split_queries(args: argparse.Namespace, folder: Path) -> dict[str, int]:
