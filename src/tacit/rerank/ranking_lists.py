@@ -1,4 +1,4 @@
-"""From feature lists to a run: fit a named system on some lists, rank others, or do so fold by fold."""
+"""From feature lists to a run: fit a named method on some lists and rank others, or cross-validate by folds."""
 
 from __future__ import annotations
 

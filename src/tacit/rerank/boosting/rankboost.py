@@ -1,11 +1,11 @@
-"""RankBoost: a sum of stumps, each chosen against the pairs that the ones before it order wrongly.
+"""RankBoost: a weighted sum of decision stumps, fitted to pairs by boosting.
 
 F(d) = sum_t theta_t [x_f(d) > threshold_t], and after each stump D *= exp(-theta (h(better) - h(worse))), normalised
-(Freund, Iyer, Schapire and Singer 2003; `rankboost_stumps` has the choice of h and theta). Any prefix of the rounds
+(Freund, Iyer, Schapire and Singer 2003; `stumps` has the choice of h and theta). Any prefix of the rounds
 is a ranker. A missing value (NaN) fires no stump.
 
-Who fits often on the same rows goes through `prepare` and `fit_prepared`: the features are binned once, further
-columns join them, and pairs may be weighted anew.
+For repeated fits on the same rows, `prepare` bins the features once, and `fit_prepared` fits with further columns and
+weights of pairs.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Semi-supervised RankBoost (Amini, Truong and Goutte 2008): unjudged rows learn their grade from a judged neighbour.
+"""Semi-supervised RankBoost (Amini, Truong and Goutte 2008): unjudged rows take the grade of the nearest judged row.
 
-Each unjudged row takes over the grade of the nearest judged row of its list (features scaled over all rows). RankBoost
-then starts from the pairs of judged rows, which share weight 1, and the pairs of such guesses, which share weight
-`unjudged`. The original works on a single list; here lists without a judged row just have no guesses, and the stumps
-rank new lists as well.
+Each unjudged row takes the grade of the nearest judged row of its list (features scaled over all rows). The initial
+distribution of RankBoost gives the pairs of judged rows total weight 1, and the pairs of inferred grades total weight
+`unjudged`. The original method works on a single list; here lists without a judged row have no inferred grades, and the
+stumps rank new lists as well.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Rounds of boosting: stumps chosen one after the other against a distribution over pairs.
+"""Rounds of boosting: in each, the best stump for the current distribution over pairs.
 
 A round takes the stump h of the largest |r| and gives it the weight theta:
 
     r = sum over pairs of D (h(better) - h(worse)),   theta = 0.5 ln((1 + r) / (1 - r)),   which may be below 0.
 
-Rounds end early where a stump orders every pair rightly (it would be chosen for ever) and where none is better
-than chance.
+Rounds end early if a stump orders every pair correctly (it would be chosen in all further rounds) or if r is 0 for all
+stumps.
 """
 
 from __future__ import annotations

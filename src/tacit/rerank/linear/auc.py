@@ -1,4 +1,4 @@
-"""`auc-logistic` and `auc-semi`: linear scores that put relevant rows above the others, from few labels.
+"""`auc-logistic` and `auc-semi`: linear rankers by an exponential AUC loss, supervised and semi-supervised.
 
 `auc-logistic` minimises the exponential pair loss of `auc_loss` plus l2 / 2 |beta|^2. `auc-semi` (Truong, Amini and
 Gallinari) repeats until nothing changes: take the n best-scored unjudged rows of a list, order them by manifold

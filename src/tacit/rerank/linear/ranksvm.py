@@ -1,4 +1,4 @@
-"""Ranking SVM: a linear classifier of differences of rows, x_better - x_worse on the good side (Joachims 2002).
+"""Ranking SVM: a linear classifier of differences of rows, x_better - x_worse (Joachims 2002).
 
 min over w of |w|^2 / 2 + C mean over pairs of max(0, 1 - w . (x_better - x_worse))^2, by liblinear's trust-region
 Newton method in the primal: a few passes over the pairs, whatever their number.

@@ -1,4 +1,4 @@
-"""Ridge regression on differences within lists: a linear ranker that is fitted in closed form, so in milliseconds.
+"""Ridge regression on differences within lists: a linear ranker in closed form.
 
     minimise  sum over lists of (1 / n) sum over pairs i, j of ((s_i - s_j) - (y_i - y_j))^2  +  penalty |w|^2,
 
@@ -6,7 +6,7 @@ s = w.x, n judged rows of the list. The sum over pairs is n times the sum of squ
 so this is regression on list-centred features and grades: one product of features, solved for every penalty at
 once (RankRLS, Pahikkala et al. 2009). Features are first scaled to deviation 1 within lists.
 
-Per-list training wants such a base: what joins for a list are some columns, so only their products are new.
+It is a fast base for per-list training: for each list only the products with its additional columns are computed.
 """
 
 from __future__ import annotations

@@ -2,12 +2,12 @@
 
 With x scaled within the list, m+ the mean of the n_top best rows and m- the mean of the rest:
 
-    prf       feedback(x) = cosine of x and m+            only the top is believed
-    prf-neg   feedback(x) = cosine of x and m+ - m-       the rest is believed to be irrelevant (Rocchio)
+    prf       feedback(x) = cosine of x and m+            positive feedback only
+    prf-neg   feedback(x) = cosine of x and m+ - m-       the rest counts as irrelevant (Rocchio)
 
 score = (1 - mix) first + mix feedback, both with mean 0 and standard deviation 1 in the list. The first ranker is one
-column of the features, or the linear Bradley-Terry model of the judged rows. Each list is re-ranked by itself when it
-is asked for, so there is no model of new rows apart from their list: give `predict` whole lists with their `qid`.
+column of the features, or the linear Bradley-Terry model of the judged rows. Each list is reranked
+separately, so `predict` needs whole lists with their `qid`.
 """
 
 from __future__ import annotations

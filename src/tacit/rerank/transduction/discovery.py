@@ -1,4 +1,4 @@
-"""Discovered features without training for each list: the two controls of feature generation.
+"""Kernel PCA features with one ranker for all lists: two controls of feature generation.
 
 "own" (KPCA on train in Duh and Kirchhoff 2011): every list, training or test, has its own directions, and one ranker
 learns from all of them; what component 3 means changes from list to list. "pooled": directions of the training

@@ -1,13 +1,13 @@
-"""Do no harm: a score between the supervised and the transductive one, as far as validation lists bear it out.
+"""Mixture of a supervised and a transductive score, with weights chosen on validation lists.
 
 For a list of n documents, with both scores brought to mean 0 and deviation 1 over the list,
 
     score = (1 - s) supervised + s transductive,      s = share * n / (n + size),
 
-share in 0 to 1 and size >= 0 are chosen on validation lists: a large size keeps short lists, which say little about
-themselves, near the supervised score. A choice is taken by the mean gain over the supervised score less `caution`
-standard errors of that gain; where nothing is gained the share is 0. Where a ranker has stages (rounds of boosting,
-penalties), its score is the mean over all of them: to choose one on few lists costs more than it brings.
+share in 0 to 1 and size >= 0 are chosen on validation lists: a large size keeps short lists near the supervised
+score. The criterion is the mean gain over the supervised score minus `caution` standard errors of that gain; the share
+is 0 if it is not positive. The score of a ranker with stages (rounds of boosting, penalties) is the mean over all
+stages instead of one that is chosen on few lists.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ LEAST_LISTS, HOLD_OUT_EVERY = 10, 5
 
 @dataclass(frozen=True)
 class Guard:
-    """How far to trust the transductive score of a list.
+    """Weight of the transductive score of a list.
 
     >>> supervised, transductive = np.array([1.0, 0.0]), np.array([0.0, 4.0])
     >>> Guard(share=1.0, size=10.0).blend(supervised, transductive, starts=np.array([0, 2])).round(2).tolist()
@@ -219,7 +219,7 @@ class GuardedRanker(ListRanker):
         self.share_, self.size_ = guard.share, guard.size
 
     def _learn(self, rows: Rows, validation: Rows) -> Guard:
-        """The guard that rankers trained on some rows earn on others."""
+        """The guard chosen on validation rows, for rankers trained on other rows."""
         self._train(rows, validation)
         supervised, transductive = (self._validation_scores(ranker, validation) for ranker in self.rankers_)
         return learn_guard(supervised, transductive, validation, self.measure, self.caution)
