@@ -80,7 +80,7 @@ def test_the_full_point_is_what_the_method_gives():
 
 def test_labels_that_teach_nothing_are_told():
     lists = world()
-    flat = Lists(lists.X, np.ones(len(lists.y)), lists.starts, lists.query_ids, lists.doc_ids)
+    flat = Lists(lists.X, np.zeros(len(lists.y)), lists.starts, lists.query_ids, lists.doc_ids)
     with pytest.raises(TacitError, match="no list with two different grades"):
         learning_curve(fold_parts(flat, draw_folds(flat)), ["linear"], shares=(0.5,))
     with pytest.raises(TacitError, match="none of 20 lists"):
