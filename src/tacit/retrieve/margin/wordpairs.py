@@ -41,7 +41,7 @@ class WordPairRanker(SgdRanker):
         Weight of earlier epochs in the running average of the parameters; 0 means no average. Less than for vectors,
         since weights of pairs of words converge in a few epochs, and these are slow.
     dropout : float, default=0.0
-        Share of a query's words that each visit leaves out; it was measured not to help pairs of words.
+        Share of a query's words that each visit leaves out.
     **training
         Further training parameters of `MarginRanker`.
     """
