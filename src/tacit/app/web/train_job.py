@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from tacit.search import Searcher
 
 MEASURE = "nDCG@10"
 NICENESS = 10
+LEARNS = "blend"  # what is trained where the version that answers cannot learn
 OWN_PARAMS = ("method", "words", "language", "stem", "query_language", "seed", "threads")
 
 
@@ -54,7 +56,7 @@ def train(job: dict[str, Any]) -> None:
     options = {"language": running.language, "words": running.words, "threads": 1}
     task = CollectionTask.of(running.documents_, known, judgments, measures, **options)
     say(message=f"training on {len(task.queries)} judged queries")
-    method = job["method"] or running.method
+    method = job["method"] or (running.method if running.ranker_.learns_from_pairs else LEARNS)
     searcher = Searcher(
         method, words=running.words, language=running.language, stem=running.vectorizer_.stem, **job["params"]
     )
@@ -82,9 +84,13 @@ def compare(task: CollectionTask, running: Searcher, trained: Searcher, name: st
 
 
 def _candidate(name: str, task: CollectionTask, searcher: Searcher, *, learns: bool) -> CollectionCandidate:
+    """A version as a system that can be fitted again; what it learns without judgments is fitted once."""
     params = {key: value for key, value in searcher.params.items() if key not in OWN_PARAMS}
+    stem = searcher.vectorizer_.stem
+    like = CollectionCandidate(name, task, searcher.method, stem=stem, params=params)
+    shares = learns and "members" in signature(type(searcher.ranker_).fit).parameters
     return CollectionCandidate(
-        name, task, searcher.method, learns=learns, stem=searcher.vectorizer_.stem, params=params
+        name, task, searcher.method, learns=learns, stem=stem, params=params, like=like if shares else None
     )
 
 
