@@ -36,12 +36,16 @@ class Demo:
 
 
 def run_demo(documents: Collection, links: Links, *, quick: bool = False, seed: int = 0) -> Demo:
-    """Compare the methods of `DEMO_METHODS` on held-out links, and keep the fitted ones."""
+    """Compare the methods of `DEMO_METHODS` on held-out links, and keep the fitted ones.
+
+    Questions are also answered by the default method, which learns from no link and comes first.
+    """
     corpus = count_words(documents, links)
     split = split_links(links, "queries", seed)
     rows = split.test_queries(200 if quick else 1000, seed)
     task = LinkTask(corpus.features, corpus.features, split, rows, None)
-    table, searchers = [], {}
+    default = Searcher().fit(documents)
+    table, searchers = [], {default.method: default}
     for method in map(get_method, DEMO_METHODS):
         start = time.perf_counter()
         ranker = task.fit(method, 50 if quick else None, seed)
