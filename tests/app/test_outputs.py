@@ -60,7 +60,7 @@ def test_a_folder_without_permission_is_reported_first(folder, tacit):
 def test_a_parameter_that_cannot_be_saved_is_reported_before_reading(folder, tacit):
     code, _, err = tacit("fit", "absent.jsonl", "-o", "m", "--set", 'strength={"a": 1}')
     assert (code, "cannot be saved" in err, "absent" in err) == (1, True, False)
-    code, _, err = tacit("rank", "absent.txt", "x", "--save", "m", "--set", 'n_rounds={"a": 1}')
+    code, _, err = tacit("rank", "absent.txt", "x", "--save", "m", "--set", 'list_spread={"a": 1}')
     assert (code, "cannot be saved" in err, "absent" in err) == (1, True, False)
 
 
