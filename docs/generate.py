@@ -50,12 +50,6 @@ def shorten(transcript: str) -> str:
     return f"{first}\n\n{others[0]}\n  ..."
 
 
-def shortened(transcript: str) -> str:
-    """The transcript up to the answers to the first question."""
-    questions = [match.start() for match in re.finditer(r"^  \S.*\?$", transcript, re.MULTILINE)]
-    return transcript[: questions[1]].rstrip() + "\n  ..."
-
-
 if __name__ == "__main__":
     if "--print" in sys.argv[1:]:
         sys.stdout.write(command_line_page())
