@@ -26,7 +26,7 @@ TWO_FILES = ["arrays.safetensors", "model.json"]
 # Reads "FOLDER FIRST" lines, forks a child that saves the two models in turn for ever, answers with its number.
 # A child that is forked from a started Python is ready to be killed within milliseconds.
 SAVER = """
-import os, sys
+import os, sys, tempfile
 import numpy as np
 import safetensors.numpy
 from tacit.store import Stored, save_model
@@ -35,6 +35,8 @@ models = [
     Stored("Old", {"name": "old"}, {"x": np.arange(20_000, dtype=np.float32), "same": np.ones(3)}),
     Stored("New", {"name": "new"}, {"x": np.arange(30_000, dtype=np.float64), "same": np.ones(3)}),
 ]
+with tempfile.TemporaryDirectory() as folder:
+    save_model(folder, models[0])  # what is imported on first use is imported before children are forked
 for line in sys.stdin:
     folder, first = line.split()
     child = os.fork()

@@ -212,8 +212,8 @@ def estimate_clicks(sessions: Iterable[Session], name: str = "clicks") -> ClickE
     >>> for times in (1.0, 100.0):
     ...     found = estimate_clicks([Session("q", shown, frozenset("c"), times, 1)])
     ...     [found.docs[row] for row in np.argsort(-found.relevance)]
-    ['a', 'b', 'c']
-    ['c', 'a', 'b']
+    ['a', 'c', 'b']
+    ['c', 'b', 'a']
     """
     views = _Views.of(sessions)
     chance, slope = _position_effects(views)

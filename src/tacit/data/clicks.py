@@ -69,7 +69,7 @@ class ClickLog:
     >>> log = ClickLog([Session("q", shown, frozenset("c"), 90.0, 1), Session("q", shown, frozenset("a"), 10.0, 2)])
     >>> found = log.estimates().preferences()
     >>> list(zip(found.better, found.worse, found.weights.round(1).tolist()))
-    [('c', 'a', 1.0), ('a', 'b', 0.9), ('c', 'b', 1.0)]
+    [('a', 'b', 1.0), ('c', 'a', 1.0), ('c', 'b', 1.0)]
     """
 
     sessions: Sequence[Session]

@@ -90,8 +90,9 @@ def _dense(rows: Features, number: int) -> np.ndarray:
 def mix_terms(*parts: tuple[float, list[Term]]) -> list[Term]:
     """Terms of a weighted sum of models, given as (weight, terms); those of the same words are added up.
 
-    >>> mix_terms((1.0, [Term("word", 1, 1, 0.5)]), (0.5, [Term("word", 1, 1, 0.5), Term("pair", 1, 2, 2.0)]))
-    [Term(kind='word', query_word=1, item_word=1, value=0.75), Term(kind='pair', query_word=1, item_word=2, value=1.0)]
+    >>> first, second = [Term("word", 1, 1, 0.5)], [Term("word", 1, 1, 0.5), Term("pair", 1, 2, 2.0)]
+    >>> [(term.kind, term.value) for term in mix_terms((1.0, first), (0.5, second))]
+    [('word', 0.75), ('pair', 1.0)]
     """
     found: dict[tuple[str, int, int], Term] = {}
     for weight, term in ((weight, term) for weight, terms in parts for term in terms):

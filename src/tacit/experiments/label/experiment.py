@@ -73,6 +73,7 @@ def run(request: Request) -> Report:
     """Measure the strategies on one collection; `quick`: one seed and two folds; `full`: 20 seeds."""
     corpus = request.corpus_of((*LISTS, *TEXTS))
     systems = request.systems_of(STRATEGIES[::-1], STRATEGIES)
+    request.check_params(dict.fromkeys(systems))
     n_seeds = 1 if request.quick else 20 if request.full else 4
     parts = list(_parts(request.data_folder, corpus))[: 2 if request.quick else None]
     budgets = [n for n in BUDGETS if n <= min(len(part.pool) for part in parts)]

@@ -36,7 +36,7 @@ def fit_weights(differences: np.ndarray, importance: np.ndarray, prior: np.ndarr
     --------
     >>> good_and_noise = np.array([[1.0, 1.0], [1.0, -1.0]] * 20)
     >>> fit_weights(good_and_noise, np.full(40, 1.0), np.ones(2), 3.0).round(2)
-    array([1.67, 0.33])
+    array([1.66, 0.34])
     """
     from scipy.optimize import minimize
 
