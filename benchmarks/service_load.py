@@ -66,7 +66,7 @@ async def worker(queue: Any, latencies: Times, failures: Times, port: int) -> No
     writer.close()
 
 
-async def drive(port: int, queries: list[str], rate: float, seconds: float) -> tuple[Times, Times]:
+async def drive(port: int, queries: list[str], document: str, rate: float, seconds: float) -> tuple[Times, Times]:
     """Searches at a fixed rate, a judgment after every tenth; latency counts from when a request was due."""
     queue: asyncio.Queue[Any] = asyncio.Queue()
     latencies, failures = Times(), Times()
@@ -78,7 +78,7 @@ async def drive(port: int, queries: list[str], rate: float, seconds: float) -> t
         query = queries[number % len(queries)]
         queue.put_nowait((due, f"/search?k=10&q={urllib.request.quote(query)}", b""))
         if number % 10 == 0:
-            body = {"query": query, "document": "foldoc:x", "grade": number % 3, "judge": "load"}
+            body = {"query": query, "document": document, "grade": number % 3, "judge": "load"}
             queue.put_nowait((due, "/judgments", json.dumps(body).encode()))
     for _ in workers:
         queue.put_nowait(None)
@@ -139,7 +139,7 @@ def main() -> None:
             port = int(service.stderr.readline().split(" at http://")[1].split("/ ")[0].rsplit(":", 1)[1])
             host = f"127.0.0.1:{port}"
             before = resident(service.pid)
-            latencies, failures = asyncio.run(drive(port, titles, args.rate, args.seconds))
+            latencies, failures = asyncio.run(drive(port, titles, documents.ids[0], args.rate, args.seconds))
             show("served", latencies, args.seconds)
             print(f"failures: {len(failures)}")
             for title in titles[:20]:
@@ -149,7 +149,7 @@ def main() -> None:
                 urllib.request.urlopen(request).read()
             request = urllib.request.Request(f"http://{host}/train", b"{}", {"content-type": "application/json"})
             urllib.request.urlopen(request).read()
-            latencies, failures = asyncio.run(drive(port, titles, args.rate, args.seconds))
+            latencies, failures = asyncio.run(drive(port, titles, documents.ids[0], args.rate, args.seconds))
             show("served, while a version is trained", latencies, args.seconds)
             print(f"failures: {len(failures)}")
             abuse(port)
