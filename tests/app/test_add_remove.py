@@ -28,11 +28,11 @@ def contents(folder):
 def test_documents_are_added_and_removed(folder, tacit):
     code, out, err = tacit("add", "model", "new.jsonl")
     assert (code, out) == (0, "")
-    assert err == "2 documents added, 5 in model (2 added since it was fitted)\n"
+    assert err == "documents added: 2, now in model: 5 (2 added since it was fitted)\n"
     found = json.loads(tacit("search", "model", "zebra", "--json")[1])["hits"]
     assert {hit["id"] for hit in found[:2]} == {"d", "e"}
     code, _, err = tacit("remove", "model", "d", "a")
-    assert (code, err) == (0, "2 documents removed, 3 in model\n")
+    assert (code, err) == (0, "documents removed: 2, left in model: 3\n")
     assert list(Searcher.load("model").documents_.ids) == ["b", "c", "e"]
 
 

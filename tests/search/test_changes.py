@@ -148,3 +148,14 @@ def test_a_searcher_across_languages_takes_new_documents():
     width = searcher.ranker_.n_features_
     assert [hit.id for hit in searcher.add(NEW).search("Inverse", 10)].count("svd") == 1
     assert searcher.ranker_.n_features_ == width
+
+
+def test_blend_shows_no_document_that_speaks_against_the_query():
+    topics = ["cats purr and sleep", "dogs bark at cats", "ships sail the sea", "the sea has ships"]
+    docs = Collection([str(n) for n in range(12)], [""] * 12, [topics[n % 4] for n in range(12)])
+    searcher = Searcher("blend").fit(docs)
+    scores = searcher.ranker_.scores(searcher.features(["ships"]))[0]
+    assert scores.min() < 0  # so there is something to leave out
+    found = searcher.search("ships", k=12)
+    assert {int(hit.id) % 4 for hit in found[:6]} == {2, 3}
+    assert all(hit.score > 0 for hit in found)

@@ -122,10 +122,10 @@ def words(text: str) -> int | None:
 
 
 class whole_number:
-    """A whole number of at least `low`, as an argparse type."""
+    """A whole number of at least `low`, and at most `high` if that is given, as an argparse type."""
 
-    def __init__(self, low: int) -> None:
-        self.low = low
+    def __init__(self, low: int, high: int | None = None) -> None:
+        self.low, self.high = low, high
 
     def __call__(self, text: str) -> int:
         """The number, or an error that names what is wanted."""
@@ -133,8 +133,9 @@ class whole_number:
             number = int(text)
         except ValueError:
             number = self.low - 1
-        if number < self.low:
-            raise argparse.ArgumentTypeError(f"got {text!r}, want a whole number >= {self.low}")
+        if number < self.low or (self.high is not None and number > self.high):
+            most = "" if self.high is None else f" and <= {self.high}"
+            raise argparse.ArgumentTypeError(f"got {text!r}, want a whole number >= {self.low}{most}")
         return number
 
 

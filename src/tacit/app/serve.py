@@ -30,7 +30,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `tacit serve`."""
     parser.add_argument("model", nargs="?", help="folder that `tacit fit` wrote (default: the embedded corpus)")
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default 127.0.0.1)")
-    parser.add_argument("--port", type=whole_number(0), default=8000, help="port (default 8000; 0: any free one)")
+    parser.add_argument(
+        "--port", type=whole_number(0, 65535), default=8000, help="port (default 8000; 0: any free one)"
+    )
     parser.add_argument("--judgments", metavar="STORE", help="file of the judgments (default: MODEL.judgments)")
     parser.add_argument("--ranker", metavar="MODEL", help="model of `tacit rank --save`, for POST /rank")
     parser.add_argument("--token", help=f"what requests must carry (default ${TOKEN_VARIABLE})")

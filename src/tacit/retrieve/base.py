@@ -61,6 +61,7 @@ class CollectionRanker(Estimator, ABC):
     prefers_stems: ClassVar[bool] = False  # words are stemmed unless the user decides otherwise
     reads_titles: ClassVar[bool] = False  # `fit` and `add_items` take counts of titles beside those of items
     by_words: ClassVar[bool] = False  # a score of 0 means that query and item share no word
+    answers_above: ClassVar[float | None] = None  # a search shows items that score more; None: all that do not score 0
     two_dictionaries: ClassVar[bool] = False  # query words and item words are counted apart
     by_word_pairs: ClassVar[bool] = False  # a weight for each pair of words: cost grows with the square of a text
 

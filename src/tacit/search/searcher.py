@@ -241,7 +241,9 @@ class Searcher(Estimator):
         """The best k documents for a query, best first; documents of score 0 are left out."""
         self._check_query(query, k)
         items, scores = self.ranker_.rank(self.features([query]), k).of(0)
-        return make_hits(self, query, items[scores != 0], scores[scores != 0])
+        above = self.ranker_.answers_above
+        shown = scores != 0 if above is None else scores > above
+        return make_hits(self, query, items[shown], scores[shown])
 
     def feedback(self, query: str, liked: Sequence[str] = (), disliked: Sequence[str] = (), k: int = 10) -> list[Hit]:
         """The answers of a query, ranked again by ids of liked and disliked documents (see `search.feedback`)."""

@@ -189,3 +189,10 @@ def test_other_addresses_need_a_token(model, capsys, monkeypatch):
     monkeypatch.delenv("TACIT_TOKEN", raising=False)
     assert main(["serve", str(model), "--host", "0.0.0.0"]) == 2
     assert "set --token or $TACIT_TOKEN" in capsys.readouterr().err
+
+
+def test_a_port_that_cannot_be_is_told(model, capsys):
+    from tacit.app.main import main
+
+    assert main(["serve", str(model), "--port", "99999999"]) == 2
+    assert "want a whole number >= 0 and <= 65535" in capsys.readouterr().err

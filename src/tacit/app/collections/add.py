@@ -30,7 +30,7 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
     documents = read_collection(args.documents)
     searcher.add(documents).save(args.model)
     sys.stderr.write(
-        f"{len(documents):,} documents added, {len(searcher.documents_):,} in {args.model} "
+        f"documents added: {len(documents):,}, now in {args.model}: {len(searcher.documents_):,} "
         f"({searcher.ranker_.n_added_:,} added since it was fitted)\n"
     )
     return 0

@@ -28,5 +28,5 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
     before = len(searcher.documents_)
     searcher.remove(args.ids).save(args.model)
     after = len(searcher.documents_)
-    sys.stderr.write(f"{before - after:,} documents removed, {after:,} in {args.model}\n")
+    sys.stderr.write(f"documents removed: {before - after:,}, left in {args.model}: {after:,}\n")
     return 0

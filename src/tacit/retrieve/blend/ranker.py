@@ -108,6 +108,7 @@ class BlendRanker(CollectionRanker):
     }
     _counted: ClassVar = (*CollectionRanker._counted, "residual_length_")
     features = "counts"
+    answers_above: ClassVar[float | None] = 0.0  # below it speak only concepts that point away from the query
     prefers_stems: ClassVar[bool] = True
     reads_titles: ClassVar[bool] = True
 
