@@ -238,7 +238,7 @@ class Searcher(Estimator):
         return self
 
     def search(self, query: str, k: int = 10) -> list[Hit]:
-        """The best k documents for a query, best first; documents of score 0 are left out."""
+        """The best k documents for a query, best first; without those of score 0, for `blend` also those below it."""
         self._check_query(query, k)
         items, scores = self.ranker_.rank(self.features([query]), k).of(0)
         above = self.ranker_.answers_above
