@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup demo test lint kernels plain check bench docs clean
+.PHONY: setup demo test lint kernels plain integrations check bench docs clean
 
 setup: $(STAMP)
 
@@ -35,6 +35,10 @@ kernels: setup
 plain:
 	PYTHON=$(PYTHON) .ci/plain-install
 
+# Tests of tacit.integrations against the real libraries, in an environment of their own; CI leaves out those of torch.
+integrations:
+	PYTHON=$(PYTHON) .ci/integrations torch
+
 check: lint test kernels plain
 
 bench: setup
@@ -46,5 +50,5 @@ docs: setup
 	$(BIN)/python docs/generate.py
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
+	rm -rf $(VENV) .venv-* .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
 	find src tests benchmarks -name __pycache__ -prune -exec rm -rf {} +

@@ -44,7 +44,8 @@ ABOVE = {
 BELOW["search"] = (*BELOW["rerank"], "rerank")
 BELOW["judge"] = (*BELOW["search"], "search")
 BELOW["experiments"] = (*BELOW["judge"], "judge")
-BELOW["app"] = (*BELOW["experiments"], "experiments")
+BELOW["integrations"] = (*BELOW["search"], "search")
+BELOW["app"] = (*BELOW["experiments"], "experiments", "integrations")
 
 
 def imported_modules(file):
