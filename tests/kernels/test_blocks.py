@@ -127,7 +127,7 @@ def test_scores_are_products_of_vectors(seed, dim):
     assert (gradients[[0, 5]] == 99).all()
 
 
-def gradients_by_sorting(found, queries, queries_are_items, scores, n_hardest, margin):
+def gradients_by_sorting(found, queries, queries_are_items, scores, n_hardest, margin, weigh_ranks=True):
     """The rule of `mine_gradients` in words and lists, float64: (gradients, losses)."""
     gradients, losses = np.zeros(scores.shape), np.zeros(len(queries))
     indptr, known = found.known
@@ -141,21 +141,23 @@ def gradients_by_sorting(found, queries, queries_are_items, scores, n_hardest, m
             rank = sum(scores[other, b] > floor for other in drawn) / found.n_drawn * found.n_items
             pulling = [other for other in hardest if scores[other, b] > floor]
             for other in pulling:
-                pull = weight / np.sqrt(n_positives) * np.log(1 + rank) / np.log(1 + found.n_items) / len(pulling)
+                by_rank = np.log(1 + rank) / np.log(1 + found.n_items) if weigh_ranks else 1.0
+                pull = weight / np.sqrt(n_positives) * by_rank / len(pulling)
                 gradients[slot, b] += pull
                 gradients[other, b] -= pull
                 losses[b] += pull * (margin - scores[slot, b] + scores[other, b])
     return gradients, losses
 
 
-def mined(found, queries, queries_are_items, scores, n_hardest, margin, cuts=()):
+def mined(found, queries, queries_are_items, scores, n_hardest, margin, weigh_ranks=True, cuts=()):
     """What `mine_gradients` says, run in pieces."""
     gradients, losses = np.zeros(scores.shape, np.float32), np.zeros(len(queries))
     borders = [0, *cuts, len(queries)]
     for start, stop in itertools.pairwise(borders):
         blocks.mine_gradients(
             queries, start, stop, *found.known, queries_are_items, found.slot_of, found.n_drawn, found.chosen,
-            found.n_chosen, found.weights, found.n_items, n_hardest, np.float32(margin), scores, gradients, losses,
+            found.n_chosen, found.weights, found.n_items, n_hardest, weigh_ranks, np.float32(margin), scores, gradients,
+            losses,
         )  # fmt: skip
     return gradients, losses
 
@@ -168,20 +170,24 @@ def mined(found, queries, queries_are_items, scores, n_hardest, margin, cuts=())
     n_values=st.sampled_from([1, 3, 40]),
     share=st.sampled_from([0.1, 0.5, 0.9]),
     queries_are_items=st.booleans(),
+    weigh_ranks=st.booleans(),
 )
 @settings(max_examples=80, deadline=None)
-def test_mining_does_what_sorting_does(seed, n_items, n_draws, n_hardest, n_values, share, queries_are_items):
+def test_mining_does_what_sorting_does(
+    seed, n_items, n_draws, n_hardest, n_values, share, queries_are_items, weigh_ranks
+):
     """Scores and margin are multiples of 1/8: equal scores and gaps of exactly the margin are frequent."""
     rng = np.random.default_rng(seed)
     pairs = random_pairs(rng, 5, n_items, share)
     queries = rng.permutation(5)[:4]
     found = Pool(pairs, queries, rng.integers(0, n_items, n_draws), rng.random(4), max_positives=3)
     scores = (rng.integers(-n_values, n_values + 1, (found.size, 4)) / 8).astype(np.float32)
-    expected, expected_losses = gradients_by_sorting(found, queries, queries_are_items, scores, n_hardest, 0.25)
-    gradients, losses = mined(found, queries, queries_are_items, scores, n_hardest, 0.25)
+    how = queries_are_items, scores, n_hardest, 0.25, weigh_ranks
+    expected, expected_losses = gradients_by_sorting(found, queries, *how)
+    gradients, losses = mined(found, queries, *how)
     np.testing.assert_allclose(gradients, expected, atol=1e-5)
     np.testing.assert_allclose(losses, expected_losses, atol=1e-5)
-    in_pieces = mined(found, queries, queries_are_items, scores, n_hardest, 0.25, cuts=(1, 3))
+    in_pieces = mined(found, queries, *how, cuts=(1, 3))
     assert np.array_equal(in_pieces[0], gradients)
     assert np.array_equal(in_pieces[1], losses)
 

@@ -101,14 +101,14 @@ def score_pool(query_columns, item_vectors, start, stop, scores, gradients):
 @njit(cache=True, nogil=True)
 def mine_gradients(
     queries, start, stop, known_indptr, known, queries_are_items, slot_of, n_drawn, chosen, n_chosen, weights,
-    n_items, n_hardest, margin, scores, gradients, losses,
+    n_items, n_hardest, weigh_ranks, margin, scores, gradients, losses,
 ):  # fmt: skip
     """Gradients of the queries from start to stop, against the hardest drawn items that are no known answers.
 
     For a positive p: the drawn items within the margin of it are counted; that share of the pool, carried
     over to all items, estimates its rank r. Its step log(1 + r) / log(1 + n_items) is shared by those of
-    the n_hardest best-scored drawn items that are within the margin. A query with P positives gradients with
-    P^-1/2 for each. gradients is 0 everywhere before.
+    the n_hardest best-scored drawn items that are within the margin; without weigh_ranks the step is 1. A query
+    with P positives has P^-1/2 of it for each. gradients is 0 everywhere before.
     """
     full = np.log(1.0 + n_items)
     hardest, reached = np.empty(n_hardest, np.int64), np.empty(n_hardest, np.float32)
@@ -129,8 +129,11 @@ def mine_gradients(
             n_violating = count_above(reached[:n_kept], floor)
             if n_violating == 0:
                 continue
-            rank = count_above(column, floor) * (n_items / n_drawn)
-            step = np.float32(weights[b, j] * share * np.log(1.0 + rank) / full / n_violating)
+            if weigh_ranks:
+                rank = count_above(column, floor) * (n_items / n_drawn)
+                step = np.float32(weights[b, j] * share * np.log(1.0 + rank) / full / n_violating)
+            else:
+                step = np.float32(weights[b, j] * share / n_violating)
             for h in range(n_violating):  # the best come first
                 gradients[slot, b] += step
                 lowered[h] += step

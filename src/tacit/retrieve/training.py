@@ -53,18 +53,21 @@ class Schedule:
     rate : float
         First learning rate.
     n_epochs : int or None, default=None
-        With a number, so many epochs are run and the rate falls linearly to 0. With None the rate is constant and
-        training ends after `patience` epochs without a better one (`epoch_score`).
+        With a number, so many epochs are run and, unless `constant`, the rate falls linearly to 0. With None the rate is
+        constant and training ends after `patience` epochs without a better one (`epoch_score`).
     max_epochs : int, default=60
         Most epochs that are run where `n_epochs` is None.
     patience : int, default=8
         Epochs without a better one that end the training.
+    constant : bool, default=False
+        Whether the rate is constant with a number of epochs too.
     """
 
     rate: float
     n_epochs: int | None = None
     max_epochs: int = 60
     patience: int = 8
+    constant: bool = False
 
     def shares(self, number: int) -> tuple[float, float]:
         """Rates at the start and at the end of an epoch (from 1), in units of the first rate.
@@ -72,7 +75,7 @@ class Schedule:
         >>> Schedule(0.1, n_epochs=4).shares(2), Schedule(0.1).shares(2)
         ((0.75, 0.5), (1.0, 1.0))
         """
-        if self.n_epochs is None:
+        if self.n_epochs is None or self.constant:
             return 1.0, 1.0
         return 1 - (number - 1) / self.n_epochs, 1 - number / self.n_epochs
 

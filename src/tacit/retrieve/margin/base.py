@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.core import DivergedError, Features, Links, check_number
+from tacit.core import DivergedError, Features, Links, UsageError, check_choice, check_number
 from tacit.retrieve.base import CollectionRanker
 from tacit.retrieve.margin.block_sgd import BlockTrainer
 from tacit.retrieve.margin.tasks import TrainingTask, make_task
@@ -23,9 +23,12 @@ TUNING_EPOCHS = 3  # of each setting that `tune` tries, where no number of epoch
 TUNED_FACTORS = (0.5, 1.0, 2.0)  # of rate and margin, tried by `tune`
 
 
+PRINTED_FACTORS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)  # of the rate, with the printed recipe: what suits depends on `start`
+RECIPES, NEGATIVES = ("mined", "printed"), ("mined", "uniform")
+
 TRAINING_PARAMS = (
-    "rate", "margin", "n_epochs", "max_epochs", "patience", "average", "dropout", "tune",
-    "n_drawn", "n_hardest", "max_positives", "seed", "threads",
+    "rate", "margin", "n_epochs", "max_epochs", "patience", "average", "dropout", "tune", "recipe",
+    "negatives", "n_drawn", "n_hardest", "weigh_ranks", "max_positives", "seed", "threads",
 )  # fmt: skip
 
 
@@ -52,11 +55,21 @@ class MarginRanker(CollectionRanker):
     dropout : float, default=0.3
         Share of a query's words that each visit leaves out.
     tune : bool, default=False
-        Choose rate and margin on validation, from half, once and twice the given values.
+        Choose rate and margin on validation, from half, once and twice the given values. With the printed recipe the
+        rate alone, from 0.01 to 3 times the given one.
+    recipe : {"mined", "printed"}, default="mined"
+        "printed" trains as the papers say: negatives="uniform", margin 1, a constant rate whatever `n_epochs` is, and no
+        average, dropout or decay. These parameters then have the recipe's values unless given, and no others.
+    negatives : {"mined", "uniform"}, default="mined"
+        "mined": blocks of queries against the best-scored of the drawn items. "uniform": one step for one triple, a
+        training pair and one item drawn from all others; an epoch has as many steps as there are pairs.
     n_drawn : int or None, default=None
         Items drawn for a block of queries; None means a tenth of the items, at least 100 and at most 1,000.
     n_hardest : int, default=20
         Of the drawn items, as many of the best-scored are the negatives of a query.
+    weigh_ranks : bool, default=True
+        Weight a relevant item by log(1 + rank) / log(1 + n_items), with its rank estimated from the drawn items; False
+        weights all alike.
     max_positives : int, default=20
         Relevant items of a query that one visit uses.
     seed : int, default=0
@@ -66,6 +79,13 @@ class MarginRanker(CollectionRanker):
     """
 
     needs_pairs: ClassVar[bool] = True
+    # Values of the printed recipe: the first where none is given, and the others that it permits.
+    _printed: ClassVar[Mapping[str, tuple[Any, ...]]] = {
+        "negatives": ("uniform",),
+        "margin": (1.0,),
+        "average": (0.0,),
+        "dropout": (0.0,),
+    }
 
     def __init__(
         self,
@@ -78,14 +98,18 @@ class MarginRanker(CollectionRanker):
         average: float = 0.9,
         dropout: float = 0.3,
         tune: bool = False,
+        recipe: str = "mined",
+        negatives: str = "mined",
         n_drawn: int | None = None,
         n_hardest: int = 20,
+        weigh_ranks: bool = True,
         max_positives: int = 20,
         seed: int = 0,
         threads: int | None = None,
     ) -> None:
         self.rate, self.margin, self.n_epochs, self.tune = rate, margin, n_epochs, tune
         self.max_epochs, self.patience, self.average, self.dropout = max_epochs, patience, average, dropout
+        self.recipe, self.negatives, self.weigh_ranks = recipe, negatives, weigh_ranks
         self.n_drawn, self.n_hardest, self.max_positives = n_drawn, n_hardest, max_positives
         self.seed, self.threads = seed, threads
 
@@ -96,6 +120,9 @@ class MarginRanker(CollectionRanker):
     def _check_params(self, queries: Features, items: Features) -> None:
         """Raise unless the parameters are possible and fit the data."""
         check_number("seed", self.seed, low=0, whole=True)
+        check_choice("recipe", self.recipe, RECIPES)
+        check_choice("negatives", self.negatives, NEGATIVES)
+        self._check_printed()
         for name in ("rate", "margin"):
             check_number(name, getattr(self, name), low=0, open_low=True)
         for name in ("n_epochs", "n_drawn"):
@@ -105,6 +132,25 @@ class MarginRanker(CollectionRanker):
             check_number(name, getattr(self, name), low=1, whole=True)
         for name in ("average", "dropout"):
             check_number(name, getattr(self, name), low=0, high=0.99)
+
+    def _check_printed(self) -> None:
+        """Raise if a parameter contradicts the printed recipe."""
+        for name in self._printed if self.recipe == "printed" else ():
+            permitted = self._printed[name]
+            if self._used(name) not in permitted:
+                wanted = " or ".join(map(repr, permitted))
+                raise UsageError(
+                    f"{name} is {getattr(self, name)!r} with recipe='printed', want {wanted}; "
+                    "negatives='uniform' without a recipe takes any"
+                )
+
+    def _used(self, name: str) -> Any:
+        """The value of a parameter, or that of the recipe where the parameter has its default."""
+        value, printed = getattr(self, name), self._printed.get(name)
+        if self.recipe == "mined" or printed is None:
+            return value
+        default = next(parameter.default for parameter in self._parameters() if parameter.name == name)
+        return printed[0] if value == default else value
 
 
 class SgdRanker(MarginRanker):
@@ -130,10 +176,11 @@ class SgdRanker(MarginRanker):
         task = make_task(pairs, validation, queries, items, self._queries_are_items, self.seed)
         self.items_ = sp.csr_array(items)
         data = self._training_data(queries, items)
-        self.rate_, self.margin_, self.best_epoch_ = float(self.rate), float(self.margin), 0
+        self.rate_, self.margin_, self.best_epoch_ = float(self.rate), float(self._used("margin")), 0
         if self.tune:
             self.rate_, self.margin_ = self._tune(data, task)
-        self._train(data, task, Schedule(self.rate_, self.n_epochs, self.max_epochs, self.patience))
+        constant = self.recipe == "printed"
+        self._train(data, task, Schedule(self.rate_, self.n_epochs, self.max_epochs, self.patience, constant))
 
     @abstractmethod
     def _training_data(self, queries: Features, items: Features) -> Any:
@@ -173,27 +220,32 @@ class SgdRanker(MarginRanker):
         return 1 if self.n_epochs else passes_for(task.n_visits)
 
     def _tune(self, data: Any, task: TrainingTask) -> tuple[float, float]:
-        """The best rate at the given margin, then the best margin at that rate: five short trainings."""
+        """The best rate at the given margin, then, unless printed, the best margin at that rate, by short trainings."""
+        printed, margin = self.recipe == "printed", self.margin_
 
         def value(rate: float, margin: float) -> float:
             self.rate_, self.margin_ = rate, margin
-            self._train(data, task, Schedule(rate, n_epochs))
+            self._train(data, task, Schedule(rate, n_epochs, constant=printed))
             return max(epoch[task.target] for epoch in self.epochs_)
 
         n_epochs = TUNING_EPOCHS if self.n_epochs is None else max(2, self.n_epochs // 3)
-        rates, margins = ([factor * given for factor in TUNED_FACTORS] for given in (self.rate, self.margin))
-        return choose_rate_and_margin(value, rates, margins, self.margin)
+        rates = [factor * self.rate for factor in (PRINTED_FACTORS if printed else TUNED_FACTORS)]
+        margins = [] if printed else [factor * margin for factor in TUNED_FACTORS]
+        return choose_rate_and_margin(value, rates, margins, margin)
 
     def _block_settings(self, task: TrainingTask, schedule: Schedule, largest: int = LARGEST_BLOCK) -> dict[str, Any]:
         """Size of a block and negative sampling, for `block_sgd.BlockSettings`."""
+        uniform = self._used("negatives") == "uniform"
         return {
-            "block": block_for(task.n_visits, largest),
-            "n_drawn": self.n_drawn or n_drawn_for(self.items_.shape[0]),
+            "block": 1 if uniform else block_for(task.n_visits, largest),
+            "n_drawn": 1 if uniform else self.n_drawn or n_drawn_for(self.items_.shape[0]),
             "n_hardest": self.n_hardest,
             "max_positives": self.max_positives,
+            "weigh_ranks": self.weigh_ranks,
+            "uniform": uniform,
             "margin": self.margin_,
-            "dropout": self.dropout,
-            "average": self.average if schedule.n_epochs is None else 0.0,
+            "dropout": self._used("dropout"),
+            "average": self._used("average") if schedule.n_epochs is None else 0.0,
         }
 
 

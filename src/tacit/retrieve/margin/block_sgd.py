@@ -5,6 +5,9 @@ touched row of a table is changed once at its end, by one owner: the same seed g
 any number of threads. The negatives of a query are the best-scored of the drawn items (`kernels.blocks`),
 since after the first epoch a random item hardly ever violates the margin.
 
+With `uniform` negatives training is as printed in the papers instead: one triple a step, a training pair and one item
+drawn from all others (`kernels.single_triples`). Sequential, so the number of threads changes nothing.
+
 Subclasses define the score and its update in `_step`.
 """
 
@@ -25,6 +28,9 @@ from tacit.kernels import blocks, rows
 from tacit.retrieve.margin.workers import WorkerPool
 
 
+MOST_REDRAWS = 100  # of a negative that is none
+
+
 @dataclass(frozen=True)
 class BlockSettings:
     """Size of a block, negative sampling, dropout and average; see `base.MarginRanker` for the parameters."""
@@ -33,6 +39,8 @@ class BlockSettings:
     n_drawn: int = 1000
     n_hardest: int = 20
     max_positives: int = 20
+    weigh_ranks: bool = True
+    uniform: bool = False
     margin: float = 0.2
     dropout: float = 0.0
     average: float = 0.0
@@ -107,8 +115,11 @@ class BlockTrainer(ABC):
     def epoch_on_pairs(self, pairs: sp.csr_array, rng: np.random.Generator, rates: tuple[float, float]) -> float:
         """Visit every query that has pairs (CSR of weights, queries by items) once; return the mean loss.
 
-        The rate falls in a straight line from the first of `rates` to the second.
+        With uniform negatives, take as many steps as there are pairs. The rate falls in a straight line from the first
+        of `rates` to the second.
         """
+        if self.settings.uniform:
+            return self._visit(*draw_triples(pairs, self.queries_are_items, rng), rng, rates)
         visits = rng.permutation(np.flatnonzero(np.diff(pairs.indptr)))
         known = (pairs.indptr.astype(np.int64), pairs.indices.astype(np.int64))
         size, total = self.settings.block, 0.0
@@ -132,15 +143,21 @@ class BlockTrainer(ABC):
         self, triples: np.ndarray, weights: np.ndarray, rng: np.random.Generator, rates: tuple[float, float]
     ) -> float:
         """Visit every (query, better, worse) once; return the mean loss."""
-        order, size, total = rng.permutation(len(triples)), self.settings.block, 0.0
-        weights = weights.astype(np.float32, copy=False)
-        for start in range(0, len(order), size):
-            picked = order[start : start + size]
-            self._drop_words(triples[picked, 0], rng)
+        order = rng.permutation(len(triples))
+        return self._visit(triples[order], weights[order].astype(np.float32, copy=False), rng, rates)
+
+    def _visit(
+        self, triples: np.ndarray, weights: np.ndarray, rng: np.random.Generator, rates: tuple[float, float]
+    ) -> float:
+        """Visit triples in their order, block by block, or one by one with uniform negatives; return the mean loss."""
+        size, total = self.settings.block, 0.0
+        for start in range(0, len(triples), size):
+            some = triples[start : start + size]
+            self._drop_words(some[:, 0], rng)
             self._losses[:] = 0
-            self._step_on_triples(triples[picked], weights[picked], _between(rates, start / len(order)))
-            total += float(self._losses[: len(picked)].sum())
-        return total / max(1, len(order))
+            self._step_on_triples(some, weights[start : start + size], _between(rates, start / len(triples)))
+            total += float(self._losses[: len(some)].sum())
+        return total / max(1, len(triples))
 
     def _step_on_triples(self, given: np.ndarray, weights: np.ndarray, rate: float) -> None:
         """One block of triples, as a pool of their items."""
@@ -163,7 +180,7 @@ class BlockTrainer(ABC):
         """Gradients of some queries with the hardest of the drawn items as negatives."""
         (chosen, n_chosen, weights), settings = positives, self.settings
         pool = (self.queries_are_items, self._slot_of, n_drawn, chosen, n_chosen, weights * np.float32(scale))
-        how = (self._n_items, settings.n_hardest, np.float32(settings.margin))
+        how = (self._n_items, settings.n_hardest, settings.weigh_ranks, np.float32(settings.margin))
         blocks.mine_gradients(
             queries, start, stop, *known, *pool, *how, comparison.scores, comparison.gradients, self._losses
         )
@@ -186,6 +203,37 @@ class BlockTrainer(ABC):
         """Run work(start, stop) over ranges that cover n; by default as many as threads."""
         n_ranges = n_parts or self.n_threads
         self._workers.run(lambda part: work(n * part // n_ranges, n * (part + 1) // n_ranges), n_ranges)
+
+
+def draw_triples(
+    pairs: sp.csr_array, queries_are_items: bool, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """As many (query, better, worse) triples as there are pairs (CSR of weights), with the weights of their pairs.
+
+    Pairs are drawn with replacement, `worse` from all items that are not the query's. A query to which all items belong
+    gets no triple.
+
+    >>> pairs = sp.csr_array([[0, 1, 0], [1, 0, 1]])
+    >>> np.unique(draw_triples(pairs, False, np.random.default_rng(0))[0][:, [0, 2]], axis=0).tolist()
+    [[0, 0], [0, 2], [1, 1]]
+    """
+    n_queries, n_items = pairs.shape
+    query_of = np.repeat(np.arange(n_queries), np.diff(pairs.indptr))
+    barred = query_of * n_items + pairs.indices
+    if queries_are_items:
+        barred = np.concatenate([barred, np.arange(min(n_queries, n_items)) * (n_items + 1)])
+    barred = np.unique(barred)
+    picked = rng.integers(0, pairs.nnz, pairs.nnz)
+    triples = np.stack([query_of[picked], pairs.indices[picked], rng.integers(0, n_items, pairs.nnz)], axis=1)
+    for _ in range(MOST_REDRAWS):
+        codes = triples[:, 0] * n_items + triples[:, 2]
+        places = np.minimum(np.searchsorted(barred, codes), len(barred) - 1)
+        wrong = np.flatnonzero(barred[places] == codes)
+        if not len(wrong):
+            break
+        triples[wrong, 2] = rng.integers(0, n_items, len(wrong))
+    kept = np.setdiff1d(np.arange(len(triples)), wrong)
+    return triples[kept], pairs.data[picked[kept]].astype(np.float32, copy=False)
 
 
 def _between(rates: tuple[float, float], share: float) -> float:

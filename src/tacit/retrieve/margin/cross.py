@@ -20,7 +20,7 @@ import numpy as np
 
 from tacit.core import Features, Links, UsageError, check_choice, check_number
 from tacit.retrieve.margin.cross_tasks import SHARES, AlternatingTasks, SecondTask
-from tacit.retrieve.margin.embedding import START, EmbeddingRanker
+from tacit.retrieve.margin.embedding import EmbeddingRanker
 from tacit.retrieve.margin.embedding_sgd import EmbeddingTrainer, Tables, TrainingRows
 from tacit.retrieve.margin.tasks import TrainingTask
 from tacit.retrieve.training import TrainableState
@@ -97,8 +97,8 @@ class CrossRanker(EmbeddingRanker):
 
     def _first_tables(self, data: TrainingRows, rng: np.random.Generator) -> Tables:
         tables = super()._first_tables(data, rng)
-        if self.share == "both":  # V'V has no slope at V = 0
-            tables.mapped[:] = rng.normal(0, START, tables.mapped.shape)
+        if self.share == "both" and self._used("start") == "small":  # V'V has no slope at V = 0
+            tables.mapped[:] = rng.normal(0, self._start_scale, tables.mapped.shape)
         return tables
 
     def _state_and_task(
@@ -111,7 +111,7 @@ class CrossRanker(EmbeddingRanker):
         if self.share == "none" or self._links is None:
             return trainer, task
         pairs = self._links.take(self._links.sources != self._links.targets).to_csr()
-        second = SecondTask(self.share, data.item_rows, pairs, trainer, rng)
+        second = SecondTask(self.share, data.item_rows, pairs, trainer, rng, self._start_scale)
         return second, AlternatingTasks(task, second, self._second_share(task))
 
     def _second_share(self, task: TrainingTask) -> float:

@@ -27,11 +27,17 @@ class SecondTask:
     """The task of links between the items, on the items' table of a first trainer; the `TrainableState` of both."""
 
     def __init__(
-        self, share: str, items: sp.csr_array, pairs: sp.csr_array, first: EmbeddingTrainer, rng: np.random.Generator
+        self,
+        share: str,
+        items: sp.csr_array,
+        pairs: sp.csr_array,
+        first: EmbeddingTrainer,
+        rng: np.random.Generator,
+        scale: float = START,
     ) -> None:
         self.first, self.pairs, self._ties = first, pairs, share == "both"
         n_words, dim = first.tables.mapped.shape
-        own = np.empty((0, dim)) if self._ties else rng.normal(0, START, (n_words, dim))
+        own = np.empty((0, dim)) if self._ties else rng.normal(0, scale, (n_words, dim))
         self._own = self._before = self._best = own.astype(np.float32)
         settings = first.settings.__class__(
             **vars(first.settings) | {"block": block_for(int(np.count_nonzero(np.diff(pairs.indptr))))}

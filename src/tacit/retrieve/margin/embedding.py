@@ -31,7 +31,8 @@ from tacit.retrieve.training import Schedule, TrainableState
 
 ITEM_FORMS = ("mapped", "tied", "free", "residual")
 IDENTITIES = ("none", "fixed", "learned")
-START = 0.01  # scale of the first vectors: small, so that a model starts at what its words alone say
+STARTS = ("small", "normal", "scaled")
+START = 0.01  # scale of small first vectors: a model then starts at what its words alone say
 
 
 class EmbeddingRanker(SgdRanker):
@@ -54,6 +55,10 @@ class EmbeddingRanker(SgdRanker):
         Learning rate of free and residual vectors, in units of `rate`.
     decay : float, default=0.03
         Share by which the vectors of words shrink after an epoch at the first rate; less as the rate falls.
+    start : {"small", "normal", "scaled"}, default="small"
+        First vectors: standard deviation 0.01 for query words and free vectors and 0 for item words; or, of all vectors
+        but residuals, standard deviation 1 as printed, or variance 1 / dim. The printed recipe has "normal", or "scaled"
+        if given.
     **training
         Training parameters of `MarginRanker`.
 
@@ -84,6 +89,8 @@ class EmbeddingRanker(SgdRanker):
         "margin_": "",
     }
 
+    _printed: ClassVar = SgdRanker._printed | {"decay": (0.0,), "start": ("normal", "scaled")}
+
     def __init__(
         self,
         dim: int = 100,
@@ -94,16 +101,18 @@ class EmbeddingRanker(SgdRanker):
         n_words: int | None = None,
         item_rate: float = 1.0,
         decay: float = 0.03,
+        start: str = "small",
         **training: Any,
     ) -> None:
         super().__init__(**training)
         self.dim, self.items, self.identity, self.gamma, self.n_words = dim, items, identity, gamma, n_words
-        self.item_rate, self.decay = item_rate, decay
+        self.item_rate, self.decay, self.start = item_rate, decay, start
 
     def _check_params(self, queries: Features, items: Features) -> None:
         super()._check_params(queries, items)
         check_choice("items", self.items, ITEM_FORMS)
         check_choice("identity", self.identity, IDENTITIES)
+        check_choice("start", self.start, STARTS)
         check_number("dim", self.dim, low=0, whole=True)
         check_number("gamma", self.gamma, low=0)
         check_number("item_rate", self.item_rate, low=0)
@@ -130,22 +139,28 @@ class EmbeddingRanker(SgdRanker):
 
     def _first_tables(self, data: TrainingRows, rng: np.random.Generator) -> Tables:
         def drawn(n_rows: int) -> np.ndarray:
-            return rng.normal(0, START, (n_rows, self.dim)).astype(np.float32)
+            return rng.normal(0, self._start_scale, (n_rows, self.dim)).astype(np.float32)
 
         def zeros(n_rows: int) -> np.ndarray:
             return np.zeros((n_rows, self.dim), np.float32)
 
         n_items, n_item_words = data.item_rows.shape
         query_table = drawn(data.query_rows.shape[1])
-        # Item words start at zero: one that training never touches stays silent instead of adding noise.
+        # A small start has item words at zero: one that training never touches stays silent instead of adding noise.
+        words = zeros if self._used("start") == "small" else drawn
         mapped = {"tied": query_table, "free": zeros(0)}.get(self.items)
         items = {"free": drawn, "residual": zeros}.get(self.items)
         return Tables(
             query_table,
-            zeros(n_item_words) if mapped is None else mapped,
+            words(n_item_words) if mapped is None else mapped,
             zeros(0) if items is None else items(n_items),
             np.ones(data.item_words.shape[1], np.float32),
         )
+
+    @property
+    def _start_scale(self) -> float:
+        """Standard deviation of the first vectors."""
+        return {"small": START, "normal": 1.0, "scaled": max(1, self.dim) ** -0.5}[self._used("start")]
 
     def _train(self, data: TrainingRows, task: TrainingTask, schedule: Schedule) -> None:
         rng = np.random.default_rng(self.seed)
@@ -180,7 +195,7 @@ class EmbeddingRanker(SgdRanker):
             **self._block_settings(task, schedule, largest),
             gamma=self.gamma,
             item_rate=self.item_rate,
-            decay=self.decay,
+            decay=self._used("decay"),
             use_diagonal=self.identity != "none",
             learn_diagonal=self.identity == "learned",
         )

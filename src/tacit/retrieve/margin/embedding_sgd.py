@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.kernels import blocks, rows, shared_words, triples
+from tacit.kernels import blocks, rows, shared_words, single_triples, triples
 from tacit.retrieve.margin.block_sgd import BlockSettings, BlockTrainer, Comparison, FindGradients, move_to
 
 OWNERS_PER_THREAD = 4  # rare words cost more than frequent ones, so shares are small and a free thread takes the next
@@ -176,6 +176,21 @@ class EmbeddingTrainer(BlockTrainer):
         for view, scale in zip(self._views, (1.0, self.settings.gamma), strict=False):
             find_gradients(view, scale, start, stop)
             blocks.query_steps(view.gradients, view.vectors, n_pool, start, stop, self._query_steps)
+
+    def _visit(
+        self, given: np.ndarray, weights: np.ndarray, rng: np.random.Generator, rates: tuple[float, float]
+    ) -> float:
+        """One compiled loop where triples are visited one by one and whole."""
+        settings, tables = self.settings, self.tables
+        if not settings.uniform or settings.dropout:
+            return super()._visit(given, weights, rng, rates)
+        total = single_triples.visit_vectors(
+            (self._query_rows.csr, self._item_rows.csr), (self._query_words.csr, self._item_words.csr),
+            given, weights, rates, np.float32(settings.margin), np.float32(settings.gamma),
+            np.float32(settings.item_rate), settings.use_diagonal, settings.learn_diagonal,
+            tables.queries, tables.mapped, tables.items, tables.diagonal,
+        )  # fmt: skip
+        return total / max(1, len(given))
 
     def _step_on_triples(self, given: np.ndarray, weights: np.ndarray, rate: float) -> None:
         """A triple needs the scores of its own two items only: slots 2 b and 2 b + 1."""

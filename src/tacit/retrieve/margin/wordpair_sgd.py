@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from tacit.core import cut, map_blocks
-from tacit.kernels import blocks, wordpairs
+from tacit.kernels import blocks, single_triples, wordpairs
 from tacit.retrieve.margin.block_sgd import BlockSettings, BlockTrainer, Comparison, FindGradients, move_to
 
 LARGEST = 1e6  # normal weights stay below 100; NaN fails the comparison too
@@ -189,6 +189,20 @@ class WordPairTrainer(BlockTrainer):
         if self.settings.bar_diagonal:
             self._clear_diagonal(queries)
         blocks.clear_index(rows.indptr, rows.indices, queries, *self._index[:2])
+
+    def _visit(
+        self, given: np.ndarray, weights: np.ndarray, rng: np.random.Generator, rates: tuple[float, float]
+    ) -> float:
+        """One compiled loop where triples are visited one by one and whole, and W is one array."""
+        settings, W = self.settings, self.weights
+        if not settings.uniform or settings.dropout or not isinstance(W, Segments):
+            return super()._visit(given, weights, rng, rates)
+        ones = np.ones(self.items.shape[1] if self.alpha or settings.learn_alpha else 0, np.float32)
+        total, self.alpha = single_triples.visit_pairs(
+            csr_arrays(self.queries), csr_arrays(self.items), given, weights, rates, np.float32(settings.margin),
+            settings.learn_alpha, settings.bar_diagonal, W.numbers, W.stride, float(self.alpha), ones,
+        )  # fmt: skip
+        return total / max(1, len(given))
 
     def _add_identity(self, queries: np.ndarray, start: int, stop: int) -> None:
         if self.alpha:
