@@ -1,7 +1,9 @@
 """One row for each system in a default run; a full run changes one thing at a time around it."""
 
-from tacit.experiments.links.plan import plan_links
+from tacit.experiments.links.plan import plan_links, printed_params
 from tacit.experiments.request import Request
+
+RECIPES = [("mined", None), ("printed", "normal"), ("printed", "scaled")]
 
 
 def cells(systems, **asked):
@@ -42,3 +44,16 @@ def test_a_full_run_is_a_star():
     assert {cell.get("gamma") for cell in around} == {None, 0.0, 0.1, 0.3, 3.0}
     assert {cell.get("share") for cell in around} == {None, 0.01, 0.03, 0.1, 0.3}
     assert all((cell["seed"], cell["split"]) == (0, "queries") for cell in around)
+
+
+def test_the_papers_systems_have_printed_rows_beside_the_mined_one():
+    found = cells(["tfidf", "ssi-uv", "htr", "htr-residual", "hash-1m"], as_printed=True)
+    assert [(cell["system"], cell.get("recipe"), cell.get("start")) for cell in found] == [
+        ("tfidf", None, None),
+        *((name, *how) for name in ("ssi-uv", "htr") for how in RECIPES),
+        ("htr-residual", "mined", None),
+        ("hash-1m", "mined", None),
+        ("hash-1m", "printed", None),
+    ]
+    assert printed_params(found[1]) == {}
+    assert printed_params(found[2]) == {"n_epochs": 60, "tune": True}

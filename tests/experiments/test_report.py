@@ -36,6 +36,13 @@ def test_the_better_system_is_named_by_the_direction_of_the_metric(report):
     assert tests["MAP"]["p"] < 0.001
 
 
+def test_printed_rows_are_compared_by_names_of_their_own():
+    mined, printed = row("htr", 0.1, recipe="mined"), row("htr", 0.3, seed=1, recipe="printed", start="normal")
+    test = Report("links", "toy", 0, [mined, printed]).tests()[0]
+    assert (test["better"], test["worse"]) == ("htr printed normal", "htr")
+    assert "htr printed normal" in to_markdown(Report("links", "toy", 0, [mined, printed]))
+
+
 def test_rows_of_different_settings_are_not_compared():
     apart = Report("links", "toy", 0, [row("tfidf", 0.1), row("lsi", 0.3, words="all")])
     assert apart.tests() == []

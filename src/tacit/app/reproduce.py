@@ -32,6 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_words(parser)
     parser.add_argument("--labels", choices=("random", "top"), help="which labels are kept: random (default) or top")
     parser.add_argument("--systems", metavar="a,b,…", help="systems (default: those of the experiment)")
+    parser.add_argument("--as-printed", action="store_true", help="also rows trained by the papers' own recipe")
     add_set(parser)
     length = parser.add_mutually_exclusive_group()
     length.add_argument("--quick", action="store_true", help="less than a minute: fewer queries, smaller models")
@@ -68,6 +69,7 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
         cells=(args.out or Path("out")) / "cells",
         threads=args.threads,
         params=args.params,
+        as_printed=args.as_printed,
     )
     if args.out:
         args.out.mkdir(parents=True, exist_ok=True)

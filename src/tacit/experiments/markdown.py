@@ -90,9 +90,9 @@ def neighbours(report: Report) -> Iterator[dict[str, Any]]:
         for metric in group[0].values:
             ordered = sorted(group, key=lambda row: row.metrics[metric], reverse=not is_loss(metric))
             for above, below in pairwise(ordered):
-                test = {"better": above.system, "worse": below.system, "metric": metric} | setting
+                test = {"better": above.name, "worse": below.name, "metric": metric} | setting
                 # Of two equal means either may be named as the better one.
-                yield found.get(_key(test)) or found[_key(test | {"better": below.system, "worse": above.system})]
+                yield found.get(_key(test)) or found[_key(test | {"better": below.name, "worse": above.name})]
 
 
 def _key(test: dict[str, Any]) -> tuple[tuple[str, str], ...]:

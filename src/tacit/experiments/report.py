@@ -15,7 +15,8 @@ import numpy as np
 from tacit.experiments.figures import Draw
 from tacit.metrics import compare_systems, standard_error
 
-OF_THE_SYSTEM = {"dim", "gamma", "frequent", "stem"}  # settings that are parameters of one system, not of the task
+# Settings that are parameters of one system, not of the task.
+OF_THE_SYSTEM = {"dim", "gamma", "frequent", "stem", "recipe", "start"}
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,12 @@ class Row:
     setting: Mapping[str, Any] = field(default_factory=dict)
     chosen: Mapping[str, Any] = field(default_factory=dict)
     epochs: Sequence[Mapping[str, float]] = ()
+
+    @property
+    def name(self) -> str:
+        """The system as tests and figures name it: with its recipe and start where that is the printed one."""
+        printed = self.setting.get("recipe") == "printed"
+        return " ".join([self.system, "printed", self.setting.get("start", "")]).strip() if printed else self.system
 
     @property
     def metrics(self) -> dict[str, float]:
@@ -114,7 +121,7 @@ class Report:
         found = []
         for group in self.comparable().values():
             for metric in group[0].values:
-                values = {row.system: row.values[metric] for row in group}
+                values = {row.name: row.values[metric] for row in group}
                 found += [
                     {"better": c.better, "worse": c.worse, "metric": metric, "p": c.p, **protocol(group[0])}
                     for c in compare_systems(values, metric, test=self.test)
@@ -139,7 +146,7 @@ class Report:
         for row in self.rows:
             key = tuple(sorted((name, str(value)) for name, value in protocol(row).items()))
             group = groups.setdefault(key, [])
-            if all(other.system != row.system for other in group):
+            if all(other.name != row.name for other in group):
                 group.append(row)
         return groups
 

@@ -42,6 +42,8 @@ class Request:
         Number of threads; None uses all cores. Results do not depend on it.
     params : mapping of str to object, default={}
         Parameters for every system that has them (`--set NAME=VALUE`).
+    as_printed : bool, default=False
+        Also rows of systems trained by the recipe of their paper.
     """
 
     data: Path | None = None
@@ -56,6 +58,7 @@ class Request:
     cells: Path | None = None
     threads: int | None = None
     params: Mapping[str, Any] = field(default_factory=dict)
+    as_printed: bool = False
 
     @property
     def data_folder(self) -> Path:

@@ -1,9 +1,9 @@
 """SGD on the margin ranking loss as the papers print it: one (query, better, worse) triple a step.
 
-Each step sees the parameters that the one before has left (Bai et al. 2009, section 2.3; 2010, section 2.3), so the loop
-is sequential. `blocks` and `triples` hold the parallel forms. Rows are CSR triples (indptr, indices, data) with rising
-words, all numbers float32. The rate goes in a straight line from the first of `rates` to the second. No checks, no
-random draws.
+Each step sees the parameters that the one before has left (Bai et al. 2009, section 2.3; 2010, section 2.3), so the
+loop is sequential. `blocks` and `triples` hold the parallel forms. Rows are CSR triples (indptr, indices, data) with
+rising words, all numbers float32. The rate goes in a straight line from the first of `rates` to the second. No checks,
+no random draws.
 """
 
 import numpy as np

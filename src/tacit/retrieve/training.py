@@ -53,8 +53,8 @@ class Schedule:
     rate : float
         First learning rate.
     n_epochs : int or None, default=None
-        With a number, so many epochs are run and, unless `constant`, the rate falls linearly to 0. With None the rate is
-        constant and training ends after `patience` epochs without a better one (`epoch_score`).
+        With a number, so many epochs are run and, unless `constant`, the rate falls linearly to 0. With None the rate
+        is constant and training ends after `patience` epochs without a better one (`epoch_score`).
     max_epochs : int, default=60
         Most epochs that are run where `n_epochs` is None.
     patience : int, default=8

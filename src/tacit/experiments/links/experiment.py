@@ -15,7 +15,7 @@ from tacit.core import UsageError, track
 from tacit.experiments.cells import CellCache
 from tacit.experiments.links.dice_tables import dice_sections
 from tacit.experiments.links.figures import link_figures
-from tacit.experiments.links.plan import PARAMETERS, SETTINGS, Cell, plan_links
+from tacit.experiments.links.plan import PARAMETERS, PRINTED_EPOCHS, SETTINGS, Cell, plan_links, printed_params
 from tacit.experiments.links.splits import split_links
 from tacit.experiments.links.task import CORPORA, LinkedCorpus, LinkTask, read_linked_corpus
 from tacit.experiments.report import Report, Row
@@ -82,8 +82,8 @@ def _measure_cell(cell: Cell, task_of: TaskOf, request: Request) -> Row:
     """Fit and measure one system under one setting."""
     task, method = task_of(cell), get_method(cell["system"])
     start = time.perf_counter()
-    params = {parameter: cell[name] for name, parameter in PARAMETERS.items() if name in cell} | dict(request.params)
-    ranker = task.fit(method, cell["dim"], cell["seed"], **params)
+    params = {parameter: cell[name] for name, parameter in PARAMETERS.items() if name in cell}
+    ranker = task.fit(method, cell["dim"], cell["seed"], **params | printed_params(cell) | dict(request.params))
     values = task.measure(ranker)
     seconds = time.perf_counter() - start
     setting = request.shown({name: cell[name] for name in SETTINGS if cell.get(name) is not None})
@@ -96,6 +96,13 @@ def _notes(corpus: LinkedCorpus, request: Request) -> list[str]:
         f"at most {request.n_queries} test queries; candidates: every other document except known links",
         "seconds: choosing, fitting and ranking all test queries, without reading and counting words",
     ]
+    if request.as_printed:
+        n_epochs = request.params.get("n_epochs", PRINTED_EPOCHS)
+        notes.append(
+            f"recipe printed: {n_epochs} epochs of as many steps as there are training links, rate by validation, the "
+            "epoch with the best validation kept; first vectors of standard deviation 1 (normal) or of variance 1/dim "
+            "(scaled)"
+        )
     if corpus.max_words is not None:
         notes.append(f"rankers of word pairs (full, sparse, hashed W) see the {corpus.max_words} best words of a page")
     return notes

@@ -22,7 +22,7 @@ def link_figures(report: Report) -> dict[str, Draw]:
         best = max(group, key=lambda row: row.metrics["MAP"])
         for base in (row for row in group if row.system in BASELINES and row is not best):
             name = "-".join(str(value) for value in protocol(best).values())
-            figures[f"ap-{best.system}-{base.system}-{name}"] = partial(_scatter, base, best)
+            figures[f"ap-{best.name.replace(' ', '-')}-{base.system}-{name}"] = partial(_scatter, base, best)
     trained = [row for row in table if row.epochs and "MAP" in row.epochs[0]]
     if trained:
         figures["learning-curves"] = partial(_learning_curves, trained)
@@ -37,8 +37,8 @@ def _learning_curves(rows: Sequence[Row], path: Path) -> None:
     shown = shown_systems(rows, "MAP")
     for row in (row for row in rows if row.system in shown):
         epochs = [epoch["epoch"] for epoch in row.epochs]
-        left.plot(epochs, [epoch["loss"] / row.epochs[0]["loss"] for epoch in row.epochs], label=row.system)
-        right.plot(epochs, [epoch["MAP"] for epoch in row.epochs], label=row.system)
+        left.plot(epochs, [epoch["loss"] / row.epochs[0]["loss"] for epoch in row.epochs], label=row.name)
+        right.plot(epochs, [epoch["MAP"] for epoch in row.epochs], label=row.name)
     left.set(xlabel="epoch", ylabel="training loss, first epoch = 1")
     right.set(xlabel="epoch", ylabel="MAP on validation links")
     right.legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
@@ -81,8 +81,8 @@ def _scatter(base: Row, other: Row, path: Path) -> None:
     axes.plot([0, 1], [0, 1], color="#999999", linewidth=1)
     axes.scatter(base.values["MAP"], other.values["MAP"], s=8, alpha=0.5, color="#4c78a8")
     above = float(np.mean(other.values["MAP"] > base.values["MAP"]))
-    axes.set(xlabel=f"average precision of {base.system}", ylabel=f"average precision of {other.system}")
-    axes.set_title(f"{other.system} is better on {above:.0%} of the queries")
+    axes.set(xlabel=f"average precision of {base.system}", ylabel=f"average precision of {other.name}")
+    axes.set_title(f"{other.name} is better on {above:.0%} of the queries")
     save(figure, path)
 
 

@@ -3,6 +3,9 @@
 A full run has all splits with default parameters, three seeds of the main systems and one of the others, and one
 ablation at a time on the first split and seed: dimension, gamma, number of frequent words, share of the training
 links. Its default systems include those with a full W only on the corpora where that takes minutes.
+
+With `as_printed`, every system of the papers also has rows trained by their recipe, from both starts, with the rate
+chosen on validation and the same number of steps for all.
 """
 
 from __future__ import annotations
@@ -13,9 +16,14 @@ from typing import Any
 from tacit.experiments.links.splits import SPLITS
 from tacit.experiments.links.task import CORPORA
 from tacit.experiments.request import Request
+from tacit.retrieve import get_method
 
-SETTINGS = ("split", "words", "seed", "k", "dim", "gamma", "share", "frequent")
-PARAMETERS = {"gamma": "gamma", "frequent": "n_words"}  # setting of a cell -> parameter of the system
+SETTINGS = ("split", "words", "seed", "k", "recipe", "start", "dim", "gamma", "share", "frequent")
+# Setting of a cell -> parameter of the system.
+PARAMETERS = {"gamma": "gamma", "frequent": "n_words", "recipe": "recipe", "start": "start"}
+OF_THE_PAPERS = ("perceptron", "hash-", "ssi-", "htr", "htr-gamma0", "htr-identity")
+PRINTED_STARTS = ("normal", "scaled")
+PRINTED_EPOCHS = 60  # of as many steps as there are training pairs; validation is flat by then
 DIMS, GAMMAS, SHARES = (100, 200, 500), (0.0, 0.1, 0.3, 3.0), (0.01, 0.03, 0.1, 0.3)
 FREQUENT = (5000, 2000, 10_000)  # the default first: significance tests compare the first row of a system
 LEARN_VECTORS = ("lsi", "ssi-u", "htr")
@@ -61,7 +69,29 @@ def plan_links(request: Request, systems: Sequence[str]) -> list[Cell]:
         if request.systems or not request.full or _is_affordable(system, request)
         for frequent in _numbers_of_words(system, request)
     ]
-    return main + ([*_ablations(request, systems)] if request.full else [])
+    cells = main + ([*_ablations(request, systems)] if request.full else [])
+    return with_printed(cells) if request.as_printed else cells
+
+
+def with_printed(cells: Sequence[Cell]) -> list[Cell]:
+    """The cells, those of the papers' systems marked as mined and followed by the printed forms."""
+    found: list[Cell] = []
+    for cell in cells:
+        params = get_method(cell["system"]).estimator._get_param_names()
+        found.append(cell | {"recipe": "mined"} if "recipe" in params else cell)
+        if "recipe" in params and _is_printed(cell["system"]):
+            starts = [{"start": start} for start in PRINTED_STARTS] if "start" in params else [{}]
+            found += [cell | {"recipe": "printed"} | start for start in starts]
+    return found
+
+
+def _is_printed(system: str) -> bool:
+    return any(system == name or (name.endswith("-") and system.startswith(name)) for name in OF_THE_PAPERS)
+
+
+def printed_params(cell: Cell) -> dict[str, Any]:
+    """Parameters beside the recipe that a printed cell has."""
+    return {"n_epochs": PRINTED_EPOCHS, "tune": True} if cell.get("recipe") == "printed" else {}
 
 
 def _is_affordable(system: str, request: Request) -> bool:

@@ -23,7 +23,14 @@ TUNING_EPOCHS = 3  # of each setting that `tune` tries, where no number of epoch
 TUNED_FACTORS = (0.5, 1.0, 2.0)  # of rate and margin, tried by `tune`
 
 
-PRINTED_FACTORS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)  # of the rate, with the printed recipe: what suits depends on `start`
+PRINTED_FACTORS = (
+    0.01,
+    0.03,
+    0.1,
+    0.3,
+    1.0,
+    3.0,
+)  # of the rate, with the printed recipe: what suits depends on `start`
 RECIPES, NEGATIVES = ("mined", "printed"), ("mined", "uniform")
 
 TRAINING_PARAMS = (
@@ -58,8 +65,9 @@ class MarginRanker(CollectionRanker):
         Choose rate and margin on validation, from half, once and twice the given values. With the printed recipe the
         rate alone, from 0.01 to 3 times the given one.
     recipe : {"mined", "printed"}, default="mined"
-        "printed" trains as the papers say: negatives="uniform", margin 1, a constant rate whatever `n_epochs` is, and no
-        average, dropout or decay. These parameters then have the recipe's values unless given, and no others.
+        "printed" trains as the papers say: negatives="uniform", margin 1, a constant rate whatever `n_epochs` is, no
+        average, dropout or decay. Where these parameters are not given, they have the recipe's values; others are
+        refused.
     negatives : {"mined", "uniform"}, default="mined"
         "mined": blocks of queries against the best-scored of the drawn items. "uniform": one step for one triple, a
         training pair and one item drawn from all others; an epoch has as many steps as there are pairs.
@@ -80,7 +88,7 @@ class MarginRanker(CollectionRanker):
 
     needs_pairs: ClassVar[bool] = True
     # Values of the printed recipe: the first where none is given, and the others that it permits.
-    _printed: ClassVar[Mapping[str, tuple[Any, ...]]] = {
+    _printed: ClassVar[dict[str, tuple[Any, ...]]] = {
         "negatives": ("uniform",),
         "margin": (1.0,),
         "average": (0.0,),
@@ -228,7 +236,7 @@ class SgdRanker(MarginRanker):
             self._train(data, task, Schedule(rate, n_epochs, constant=printed))
             return max(epoch[task.target] for epoch in self.epochs_)
 
-        n_epochs = TUNING_EPOCHS if self.n_epochs is None else max(2, self.n_epochs // 3)
+        n_epochs = TUNING_EPOCHS if self.n_epochs is None else max(2, self.n_epochs // (10 if printed else 3))
         rates = [factor * self.rate for factor in (PRINTED_FACTORS if printed else TUNED_FACTORS)]
         margins = [] if printed else [factor * margin for factor in TUNED_FACTORS]
         return choose_rate_and_margin(value, rates, margins, margin)

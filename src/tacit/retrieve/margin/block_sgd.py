@@ -27,7 +27,6 @@ from tacit.core import count_threads, cut
 from tacit.kernels import blocks, rows
 from tacit.retrieve.margin.workers import WorkerPool
 
-
 MOST_REDRAWS = 100  # of a negative that is none
 
 

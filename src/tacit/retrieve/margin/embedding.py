@@ -56,9 +56,9 @@ class EmbeddingRanker(SgdRanker):
     decay : float, default=0.03
         Share by which the vectors of words shrink after an epoch at the first rate; less as the rate falls.
     start : {"small", "normal", "scaled"}, default="small"
-        First vectors: standard deviation 0.01 for query words and free vectors and 0 for item words; or, of all vectors
-        but residuals, standard deviation 1 as printed, or variance 1 / dim. The printed recipe has "normal", or "scaled"
-        if given.
+        First vectors: standard deviation 0.01 for query words and free vectors and 0 for item words; or, of all
+        vectors but residuals, standard deviation 1 as printed, or variance 1 / dim. The printed recipe has "normal", or
+        "scaled" if given.
     **training
         Training parameters of `MarginRanker`.
 
