@@ -1,55 +1,171 @@
 """`tacit export`: write a model in a form that other tools read
 
-ranklib: the text of a RankBoost model, for learning-to-rank plugins of search engines. npy: a folder with each dense
-array of the model (vectors of items, tables of words, weights of features) and the names of its rows.
+Rankers of lists: opensearch and elasticsearch are the files of their learning-to-rank plugins; xgboost-json is a model
+that XGBoost loads; vespa is the dump of its trees; linear is weights with normalizers; ranklib is RankLib's text of a
+RankBoost model. Any model: npy is a folder with each dense array and the names of its rows.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 from tacit.app.options import check_output
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from tacit.rerank import ListRanker
+
 EXAMPLES = """examples:
-  tacit export ranker.model --to ranklib -o ranklib.txt
+  tacit export ranker.model --to opensearch --names names.txt -o ltr
+  tacit export ranker.model --to xgboost-json -o model.json
   tacit export my.model --to npy -o vectors"""
 
-FORMS = ("ranklib", "npy")
+FORMS = ("opensearch", "elasticsearch", "xgboost-json", "vespa", "linear", "ranklib", "npy")
+FOLDERS = {"opensearch", "elasticsearch", "npy"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `tacit export`."""
     parser.add_argument("model", help="folder of a model of `tacit fit` or `tacit rank --save`")
-    parser.add_argument("--to", choices=FORMS, required=True, help="ranklib: text; npy: a folder of arrays")
+    parser.add_argument("--to", choices=FORMS, required=True, help="form to write")
     parser.add_argument(
-        "-o", "--output", default="-", metavar="OUT", help="file (default stdout), for npy a new folder"
+        "-o",
+        "--output",
+        default="-",
+        metavar="OUT",
+        help=f"file (default stdout); for {', '.join(sorted(FOLDERS))} a new folder",
+    )
+    parser.add_argument(
+        "--names", metavar="F", help="names of the columns, one a line, as `tacit features --names` writes them"
+    )
+    parser.add_argument("--train", metavar="F", help="lists that the ranker learned from, to train an alternative on")
+    parser.add_argument(
+        "--vali", metavar="F", help="lists on which a ranker that cannot be exported is compared with the alternative"
     )
 
 
 def run(args: argparse.Namespace, out: TextIO) -> int:
     """Load, write."""
     from tacit.core import UsageError
-    from tacit.rerank import ListRanker, write_ranklib
-    from tacit.search import load
 
-    if args.to == "ranklib":
+    if (args.train is None) != (args.vali is None):
+        raise UsageError("--train and --vali go together: an alternative is trained on one and measured on the other")
+    if args.to in FOLDERS:
+        if args.output == "-":
+            raise UsageError(f"{args.to} is a folder of files, want its name: -o FOLDER")
+        if Path(args.output).exists():
+            raise UsageError(f"{args.output} exists, want the name of a new folder")
+    else:
         check_output(args.output)
-        write_ranklib(load(args.model, ListRanker), args.output)
-        return 0
-    if args.output == "-":
-        raise UsageError("npy is a folder of files, want its name: -o FOLDER")
+    if args.to == "npy":
+        _export_arrays(args)
+    else:
+        _export_ranker(args)
+    return 0
+
+
+def _export_arrays(args: argparse.Namespace) -> None:
     arrays, names = read_arrays(args.model)
     write_arrays(args.output, arrays, names)
     shapes = ", ".join(f"{name} {' x '.join(map(str, array.shape))}" for name, array in arrays.items())
     sys.stderr.write(f"{args.output}: {shapes}\n")
-    return 0
+
+
+def _export_ranker(args: argparse.Namespace) -> None:
+    from tacit.rerank import ListRanker, write_ranklib
+    from tacit.search import load
+
+    ranker = load(args.model, ListRanker)
+    if args.to == "ranklib":
+        write_ranklib(ranker, args.output)
+        return
+    columns = _column_names(args, ranker)
+    _check_exportable(args, ranker)
+    if args.to in FOLDERS:
+        _write_engine(args, ranker, columns)
+    else:
+        _write_json(args.output, _as_json(args.to, ranker, columns))
+
+
+def _as_json(form: str, ranker: ListRanker, columns: Sequence[str]) -> Any:
+    from tacit.integrations.exportable import to_linear
+    from tacit.integrations.opensearch import linear_model
+    from tacit.integrations.xgboost import dump_json, make_trees, model_json
+
+    if form == "linear":
+        return linear_model(to_linear(ranker), columns)
+    write = model_json if form == "xgboost-json" else dump_json
+    return write(make_trees(ranker, zero_if_missing=form == "vespa"), columns)
+
+
+def _check_exportable(args: argparse.Namespace, ranker: ListRanker) -> None:
+    """Raise, with the nearest alternative, unless the ranker can be written in this form."""
+    from tacit.core import UsageError
+    from tacit.integrations.exportable import has_trees, to_linear
+
+    linear = to_linear(ranker) is not None
+    if not linear and not has_trees(ranker):
+        _refuse(args, ranker)
+    name = type(ranker).__name__
+    if args.to == "linear" and not linear:
+        raise UsageError(f"{args.model}: {name} is a sum of trees, want --to xgboost-json, vespa or an engine")
+    if args.to in ("xgboost-json", "vespa") and linear:
+        raise UsageError(f"{args.model}: {name} is linear and has no trees, want --to linear or an engine")
+
+
+def _refuse(args: argparse.Namespace, ranker: ListRanker) -> NoReturn:
+    from tacit.core import UsageError
+    from tacit.data import read_letor
+    from tacit.integrations.exportable import cost, nearest, why_not
+
+    alternative = nearest(ranker)
+    found = f"{args.model}: {why_not(ranker)}; the nearest that can be exported is tacit rank {alternative.options}"
+    if args.vali is None:
+        raise UsageError(f"{found} (--train and --vali tell what it costs)")
+    width = int(ranker.n_features_in_)
+    train, vali = (read_letor(path, n_features=width) for path in (args.train, args.vali))
+    ours, theirs = cost(ranker, alternative.ranker, train, vali)
+    raise UsageError(f"{found}: nDCG-letor@10 {theirs:.4f} instead of {ours:.4f} on {args.vali}")
+
+
+def _column_names(args: argparse.Namespace, ranker: ListRanker) -> list[str]:
+    """Names of the ranker's columns: given, known from a data frame, or f1, f2, ..."""
+    from tacit.core import DataError
+    from tacit.data import read_lines
+
+    width = int(ranker.n_features_in_)
+    if args.names is None:
+        return list(getattr(ranker, "feature_names_in_", None) or (f"f{number + 1}" for number in range(width)))
+    names = [line.strip() for _, line in read_lines(args.names) if line.strip()]
+    if len(names) != width or len(set(names)) != width:
+        raise DataError(f"{len(set(names))} different names, the model has {width} columns", path=args.names)
+    return names
+
+
+def _write_engine(args: argparse.Namespace, ranker: ListRanker, columns: Sequence[str]) -> None:
+    from tacit.data import staged
+    from tacit.integrations.opensearch import can_compute, engine_files
+
+    files = engine_files(ranker, columns, Path(args.model).stem)
+    with staged(args.output, folder=True) as stage:
+        for name, content in files.items():
+            Path(stage, name).write_text(json.dumps(content, indent=1) + "\n", "utf-8")
+    foreign = [column for column in columns if not can_compute(column)]
+    told = f"; no feature set: {len(foreign)} columns have no query, the first is {foreign[0]}" if foreign else ""
+    sys.stderr.write(f"{args.output}: {', '.join(files)}{told}\n")
+
+
+def _write_json(path: str, content: Any) -> None:
+    from tacit.data import open_output
+
+    with open_output(path) as out:
+        out.write(json.dumps(content) + "\n")
 
 
 def read_arrays(model: str | Path) -> tuple[dict[str, np.ndarray], dict[str, Sequence[str]]]:
@@ -77,11 +193,8 @@ def write_arrays(folder: str | Path, arrays: Mapping[str, np.ndarray], names: Ma
     """Write NAME.npy for each array and NAME.txt, one name a line; the folder appears whole or not at all."""
     import numpy as np
 
-    from tacit.core import UsageError
     from tacit.data import staged
 
-    if Path(folder).exists():
-        raise UsageError(f"{folder} exists, want the name of a new folder")
     with staged(folder, folder=True) as stage:
         for name, array in arrays.items():
             np.save(Path(stage, f"{name}.npy"), array)

@@ -7,12 +7,17 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import TextIO
+from dataclasses import replace
+from typing import TYPE_CHECKING, TextIO
 
 from tacit.app.options import add_threads, check_output, whole_number
 
+if TYPE_CHECKING:
+    from tacit.search.text_lists import TextLists
+
 EXAMPLES = """examples:
   tacit features docs.jsonl --queries queries.jsonl --qrels qrels.txt -o lists.txt
+  tacit features docs.jsonl --queries queries.tsv --qrels qrels.txt --engine --names names.txt -o lists.txt
   tacit features docs.jsonl --queries queries.tsv --model ssi.model --model htr.model -o lists.txt.gz"""
 
 
@@ -28,7 +33,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--model", action="append", default=[], metavar="MODEL", help="add the score of a fitted model; repeatable"
     )
+    parser.add_argument(
+        "--engine", action="store_true", help="only columns that OpenSearch and Elasticsearch compute (`tacit export`)"
+    )
     parser.add_argument("-o", "--output", default="-", metavar="OUT", help="LETOR file (default stdout)")
+    parser.add_argument("--names", metavar="OUT", help="file for the names of the columns, one a line")
     parser.add_argument("--language", default="en", help="language of the documents (default en)")
     parser.add_argument("--stem", action="store_true", help="reduce words to their stems (Snowball)")
     parser.add_argument("--skip-unknown", action="store_true", help="ignore judgments of unknown ids")
@@ -38,13 +47,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, out: TextIO) -> int:
     """Read, describe, write."""
     from tacit.core import UsageError
-    from tacit.data import check_known, read_collection, read_qrels, read_queries, write_letor
+    from tacit.data import check_known, open_output, read_collection, read_qrels, read_queries, write_letor
     from tacit.search import Searcher
     from tacit.search.text_lists import make_text_lists
 
     if args.complete and not args.qrels:
         raise UsageError("--complete is about judgments: give --qrels")
-    check_output(args.output)
+    for path in (args.output, args.names or "-"):
+        check_output(path)
     documents, queries = read_collection(args.corpus), read_queries(args.queries)
     judgments = None
     if args.qrels:
@@ -61,7 +71,12 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
         stem=args.stem,
         threads=args.threads,
     )
+    if args.engine:
+        made = _keep_engine_columns(made)
     write_letor(made.lists, args.output)
+    if args.names:
+        with open_output(args.names) as names:
+            names.writelines(f"{name}\n" for name in made.names)
     n_judged = int((made.lists.y >= 0).sum())
     sys.stderr.write(
         f"{len(made.lists):,} lists, {len(made.lists.y):,} rows ({n_judged:,} judged), {len(made.names)} features: "
@@ -70,3 +85,12 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
     if made.unanswered:
         sys.stderr.write(f"{len(made.unanswered)} queries have no word in common with the documents: no list\n")
     return 0
+
+
+def _keep_engine_columns(made: TextLists) -> TextLists:
+    """The lists with only those columns that a search engine can compute."""
+    from tacit.integrations.opensearch import can_compute
+
+    kept = [column for column, name in enumerate(made.names) if can_compute(name)]
+    lists = replace(made.lists, X=made.lists.X[:, kept])
+    return made._replace(lists=lists, names=[made.names[column] for column in kept])

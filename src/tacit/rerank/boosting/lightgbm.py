@@ -91,12 +91,16 @@ class LightGbmRanker(ListRanker):
         }  # fmt: skip
 
     def _predict(self, X: np.ndarray, qid: np.ndarray) -> np.ndarray:
-        lightgbm = import_lightgbm()
-        try:
-            booster = lightgbm.Booster(model_str=self.model_.tobytes().decode())
-        except (lightgbm.basic.LightGBMError, UnicodeDecodeError) as error:
-            raise StoreError(f"model_ is no model that LightGBM reads: {error}") from None
-        return np.asarray(booster.predict(X, raw_score=True, num_threads=1), np.float64)
+        return np.asarray(load_booster(self).predict(X, raw_score=True, num_threads=1), np.float64)
+
+
+def load_booster(ranker: LightGbmRanker) -> Any:
+    """The fitted trees as an object of LightGBM."""
+    lightgbm = import_lightgbm()
+    try:
+        return lightgbm.Booster(model_str=ranker.model_.tobytes().decode())
+    except (lightgbm.basic.LightGBMError, UnicodeDecodeError) as error:
+        raise StoreError(f"model_ is no model that LightGBM reads: {error}") from None
 
 
 def best_number(booster: Any, held_out: ValidationPairs) -> int:
