@@ -32,13 +32,13 @@ FAMILIES = {
         "boosting": ("gradient",),
         "transduction": ("boosting", "linear"),
     },
-    "data": {"letor": (), "pydocs": ()},
+    "data": {"letor": (), "pydocs": (), "wiki": ()},
     "features": {"text": ()},
 }
 ABOVE = {
     "retrieve": {"registry", "state", "mixture", "__init__"},
     "rerank": {"registry", "state", "ranking_lists", "learning_curve", "__init__"},
-    "data": {"__init__", "trec", "training"},
+    "data": {"__init__", "collections", "trec", "training"},
     "features": {"__init__", "cfh", "query_document"},
 }
 BELOW["search"] = (*BELOW["rerank"], "rerank")

@@ -41,6 +41,23 @@ def test_fit_search_evaluate(folder, tacit):
     assert found["compare"] == []
 
 
+def test_fit_learns_from_the_links_of_a_dump(folder, tacit):
+    pages = "".join(
+        f"<page><title>{title}</title><ns>0</ns><id>{number}</id><revision><text>{text}</text></revision></page>"
+        for number, (title, text) in enumerate(
+            [("Cat", "a [[dog]] runs"), ("Dog", "[[cat]] barks"), ("Bird", "a [[cat]]")]
+        )
+    )
+    (folder / "dump").write_text(f"<mediawiki>{pages}</mediawiki>")
+    code, _, err = tacit("fit", "dump", "-o", "model", "--method", "ssi-d")
+    assert code == 0
+    assert "training data: 3 links between the documents of dump\nssi-d fitted on 3 documents and 3 pairs" in err
+    code, _, err = tacit("fit", "dump", "-o", "model", "--method", "bm25")
+    assert (code, "training data" in err) == (0, False)
+    (folder / "cut").write_text(f"<mediawiki>{pages}")
+    assert tacit("fit", "cut", "-o", "other")[2] == "tacit: cut:1: the dump is cut short, 3 whole pages were read\n"
+
+
 def test_search_prints_json(folder, tacit):
     tacit("fit", "docs.jsonl", "-o", "model", "--method", "tfidf")
     found = json.loads(tacit("search", "model", "scattered points", "--json")[1])

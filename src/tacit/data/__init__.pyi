@@ -3,6 +3,7 @@ from tacit.data.clicks import ClickLog as ClickLog
 from tacit.data.clicks import Session as Session
 from tacit.data.clicks import read_click_log as read_click_log
 from tacit.data.collections import read_collection as read_collection
+from tacit.data.collections import read_linked_collection as read_linked_collection
 from tacit.data.collections import read_queries as read_queries
 from tacit.data.collections import write_collection as write_collection
 from tacit.data.edict import has_edict as has_edict

@@ -1,26 +1,38 @@
-"""Collections of documents and queries: JSON lines, tab-separated text, and folders of them.
+"""Collections of documents and queries: JSON lines, tab-separated text, folders of them, and MediaWiki dumps.
 
 JSON lines: one object a line with `id` (or `_id`), and `title` and `text` where there are any. TSV:
 `id<TAB>text` or `id<TAB>title<TAB>text`, the same width in every line, nothing quoted; a first line of
 just these names is a header and sets their order. A folder is read by its `corpus.jsonl` (BEIR) or
 `docs.jsonl`, its queries by `queries.jsonl`, compressed or not.
 
-The format follows from the suffix, or from the first line where there is no known suffix, as on standard input.
+A dump (`tacit.data.wiki`) is XML, recognised by its first bytes whatever its name; it has links as well. For the others
+the format follows from the suffix, or from the first line where there is no known suffix, as on standard input.
 """
 
 from __future__ import annotations
 
+import codecs
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
-from tacit.core import Collection, DataError, UsageError
+from tacit.core import Collection, DataError, Links, UsageError
 from tacit.data.columns import is_header, logger, split_tabs
-from tacit.data.compression import COMPRESSIONS
-from tacit.data.files import FilePath, display_name, open_output, read_lines, split_suffix
+from tacit.data.compression import COMPRESSIONS, DamagedError
+from tacit.data.files import (
+    FilePath,
+    damaged_at,
+    display_name,
+    open_output,
+    peek,
+    read_bytes,
+    read_lines,
+    split_suffix,
+)
 from tacit.data.ids import check_ids, id_problem
 from tacit.data.jsonlines import dump_object, forbidden_character, kind_of, parse_object
+from tacit.data.wiki.dump import DumpReader
 
 
 class _Wanted(NamedTuple):
@@ -46,7 +58,7 @@ def read_collection(path: FilePath, *, extras: Sequence[str] = (), name: str = "
     Parameters
     ----------
     path : path
-        JSON lines, TSV, or a folder with `corpus.jsonl` or `docs.jsonl`; `-` is standard input.
+        JSON lines, TSV, a MediaWiki dump, or a folder with `corpus.jsonl` or `docs.jsonl`; `-` is standard input.
     extras : sequence of str, default=()
         Further JSON fields to keep; None where a row has no such field.
     name : str, default=""
@@ -67,7 +79,25 @@ def read_collection(path: FilePath, *, extras: Sequence[str] = (), name: str = "
     (Document(id='a', title='Cats', text='they purr'), {'year': [1999]})
     """
     wanted = _Wanted("documents", ("title", "text"), False, tuple(extras))
-    return _read(_file_of(path, ("corpus.jsonl", "docs.jsonl")), wanted, name)
+    return _read(_file_of(path, ("corpus.jsonl", "docs.jsonl")), wanted, name)[0]
+
+
+def read_linked_collection(path: FilePath) -> tuple[Collection, Links | None]:
+    """Read documents and the links between them that the file itself has.
+
+    Parameters
+    ----------
+    path : path
+        What `read_collection` reads.
+
+    Returns
+    -------
+    documents : Collection
+    links : Links or None
+        Links between articles of a MediaWiki dump; None for other files, and for a dump without such links.
+    """
+    wanted = _Wanted("documents", ("title", "text"), False, ())
+    return _read(_file_of(path, ("corpus.jsonl", "docs.jsonl")), wanted, "")
 
 
 def read_queries(path: FilePath, *, extras: Sequence[str] = (), name: str = "") -> Collection:
@@ -87,7 +117,7 @@ def read_queries(path: FilePath, *, extras: Sequence[str] = (), name: str = "") 
     Collection
     """
     wanted = _Wanted("queries", ("text",), True, tuple(extras))
-    return _read(_file_of(path, ("queries.jsonl",)), wanted, name)
+    return _read(_file_of(path, ("queries.jsonl",)), wanted, name)[0]
 
 
 def write_collection(collection: Collection, path: FilePath) -> None:
@@ -125,10 +155,21 @@ def _file_of(path: FilePath, names: tuple[str, ...]) -> FilePath:
     return found[0]
 
 
-def _read(path: FilePath, wanted: _Wanted, name: str) -> Collection:
+def _read(path: FilePath, wanted: _Wanted, name: str) -> tuple[Collection, Links | None]:
+    try:
+        start, chunks = peek(read_bytes(path), _N_HEAD)
+    except DamagedError as damage:
+        raise damaged_at(path, damage) from None
+    if _is_xml(start) or split_suffix(path)[0] == ".xml":
+        dump = DumpReader(chunks, display_name(path))
+        return _collect(path, _dump_rows(dump, wanted, display_name(path)), wanted, name), dump.links()
+    return _collect(path, _rows(path, chunks, wanted), wanted, name), None
+
+
+def _collect(path: FilePath, all_rows: Iterable[_Row], wanted: _Wanted, name: str) -> Collection:
     place, line_of = display_name(path), dict[str, int]()
     rows = []
-    for row in _rows(path, wanted):
+    for row in all_rows:
         problem = id_problem(row.id)
         if line_of.setdefault(row.id, row.line) != row.line:
             problem = f"{row.id!r} stands in line {line_of[row.id]} already, want it once"
@@ -144,9 +185,26 @@ def _read(path: FilePath, wanted: _Wanted, name: str) -> Collection:
     return Collection(list(line_of), [row.title for row in rows], [row.text for row in rows], extras, name)
 
 
-def _rows(path: FilePath, wanted: _Wanted) -> Iterator[_Row]:
+def _is_xml(start: bytes) -> bool:
+    """Whether a file begins as XML does, in UTF-8 or UTF-16.
+
+    >>> _is_xml(b"\\xff\\xfe<\\0m\\0e\\0d\\0i\\0a\\0w\\0i\\0k\\0i\\0 \\0"), _is_xml(b'{"id": "<?xml"}')
+    (True, False)
+    """
+    for mark in (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        start = start.removeprefix(mark)
+    return start.replace(b"\0", b"").lstrip().startswith((b"<?xml", b"<mediawiki"))
+
+
+def _dump_rows(dump: DumpReader, wanted: _Wanted, place: str) -> Iterator[_Row]:
+    if wanted.extras:
+        raise DataError(f"MediaWiki dumps have no field {wanted.extras[0]!r}, want JSON lines", path=place)
+    return (_Row(*article) for article in dump.articles())
+
+
+def _rows(path: FilePath, chunks: Iterable[bytes], wanted: _Wanted) -> Iterator[_Row]:
     place = display_name(path)
-    lines = ((number, line) for number, line in read_lines(path) if line and not line.isspace())
+    lines = ((number, line) for number, line in read_lines(path, chunks) if line and not line.isspace())
     first = next(lines, None)
     if first is None:
         return iter(())
@@ -235,6 +293,7 @@ def _tsv_header(first: str, others: list[str]) -> Sequence[str]:
     return ()
 
 
+_N_HEAD = 256  # bytes that tell XML from lines of text
 _FORM_OF_SUFFIX = {".jsonl": "jsonl", ".ndjson": "jsonl", ".tsv": "tsv"}
 _ROWS_OF_FORM: dict[str, Callable[[Iterable[tuple[int, str]], _Wanted, str], Iterator[_Row]]] = {
     "jsonl": _json_rows,

@@ -1,4 +1,4 @@
-"""The four compressions that input and output files may have, told by the last suffix of the name.
+"""The four compressions that files may have: input is told by its first bytes, output by the last suffix of the name.
 
 Decompression is by chunk with each library's own incremental object, which is faster than the file
 classes around them and lets all four share one loop: a file may hold several streams, one after the
@@ -14,6 +14,14 @@ from typing import IO, Any, NamedTuple
 from tacit.core import MissingExtraError
 
 COMPRESSIONS = (".gz", ".xz", ".bz2", ".zst")
+# No UTF-8 and no UTF-16 text begins with these bytes.
+_FIRST_BYTES = {
+    b"\x1f\x8b\x08": ".gz",
+    b"\xfd7zXZ\0": ".xz",
+    b"\x28\xb5\x2f\xfd": ".zst",
+    **{b"BZh%d%s" % (level, block): ".bz2" for level in range(1, 10) for block in (b"1AY&SY", b"\x17rE8P\x90")},
+}
+N_FIRST_BYTES = max(map(len, _FIRST_BYTES))
 XZ_MEMORY = 1 << 30  # a damaged header may ask for a dictionary of any size
 ZSTD_WINDOW = 1 << 31  # dumps packed with `zstd --long=31` need the whole of it
 
@@ -28,6 +36,15 @@ class Codec(NamedTuple):
     name: str
     new: Callable[[], Any]
     errors: tuple[type[Exception], ...]
+
+
+def find_compression(start: bytes) -> str:
+    """The suffix of the compression that data with this start has, or an empty string.
+
+    >>> find_compression(b"\\x1f\\x8b\\x08\\0"), find_compression(b"{}")
+    ('.gz', '')
+    """
+    return next((suffix for first, suffix in _FIRST_BYTES.items() if start.startswith(first)), "")
 
 
 def decompress(chunks: Iterable[bytes], suffix: str) -> Iterator[bytes]:

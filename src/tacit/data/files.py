@@ -1,7 +1,7 @@
-"""Files by their suffix: lines of text in, and outputs that appear whole or not at all.
+"""Files: lines of text in, and outputs that appear whole or not at all.
 
-A name ends in `.gz`, `.xz`, `.bz2` or `.zst` when the file is compressed; `-` is standard input or
-output, always plain. Bytes flow in chunks
+Input may be compressed (gzip, xz, bzip2, zstd) whatever its name; an output is compressed if its name ends in `.gz`,
+`.xz`, `.bz2` or `.zst`. `-` is standard input or output. Bytes flow in chunks
 
     file -> decompressor -> blocks that end at a line break -> UTF-8 -> lines
 
@@ -17,10 +17,11 @@ import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from itertools import chain
 from typing import IO, TextIO, TypeAlias, cast
 
 from tacit.core import DataError, progress_bar
-from tacit.data.compression import COMPRESSIONS, DamagedError, compressor, decompress
+from tacit.data.compression import COMPRESSIONS, N_FIRST_BYTES, DamagedError, compressor, decompress, find_compression
 from tacit.data.staging import staged
 
 FilePath: TypeAlias = "str | os.PathLike[str]"
@@ -46,31 +47,57 @@ def display_name(path: FilePath) -> str:
     return "<stdin>" if os.fspath(path) == "-" else os.fspath(path)
 
 
-def read_lines(path: FilePath) -> Iterator[tuple[int, str]]:
+def read_lines(path: FilePath, chunks: Iterable[bytes] | None = None) -> Iterator[tuple[int, str]]:
     """Yield (line number from 1, text without its line break) from a plain or compressed UTF-8 file.
 
     Lines end in "\\n" or "\\r\\n"; a byte order mark at the very start is dropped. Whatever keeps the
-    file from being read to its end is a `DataError` that names the file and the line reached.
+    file from being read to its end is a `DataError` that names the file and the line reached. `chunks` are the plain
+    bytes, if they were opened before.
     """
     place = display_name(path)
-    for first, block in read_blocks(path):
+    for first, block in read_blocks(path, chunks):
         yield from enumerate(_decode(block, place, first), first)
 
 
-def read_blocks(path: FilePath) -> Iterator[tuple[int, bytes]]:
+def read_blocks(path: FilePath, chunks: Iterable[bytes] | None = None) -> Iterator[tuple[int, bytes]]:
     """Yield (number of the first line, bytes of whole lines); only the last block may lack a line break.
 
     The bytes are plain and without a byte order mark, but not yet checked to be UTF-8.
     """
-    compression, done = split_suffix(path)[1], 0
+    done = 0
     try:
-        chunks = _raw_bytes(path)
-        for block in _whole_lines(decompress(chunks, compression) if compression else chunks):
+        for block in _whole_lines(read_bytes(path) if chunks is None else chunks):
             yield done + 1, block if done else block.removeprefix(codecs.BOM_UTF8)
             done += block.count(b"\n")
     except DamagedError as damage:
-        where = "after this line" if done else f"or the suffix {compression} is wrong"
-        raise DataError(f"{damage} {where}", path=display_name(path), line=done or None) from None
+        raise damaged_at(path, damage, done) from None
+
+
+def damaged_at(path: FilePath, damage: DamagedError, line: int = 0) -> DataError:
+    """The error for compressed data that could be read up to a line."""
+    suffix = split_suffix(path)[1]
+    where = " after this line" if line else f" or the suffix {suffix} is wrong" if suffix else ""
+    return DataError(f"{damage}{where}", path=display_name(path), line=line or None)
+
+
+def read_bytes(path: FilePath) -> Iterator[bytes]:
+    """Yield the plain bytes of a file in chunks; damaged compression is a `DamagedError`."""
+    start, chunks = peek(_raw_bytes(path), N_FIRST_BYTES)
+    compression = find_compression(start) or split_suffix(path)[1]
+    return decompress(chunks, compression) if compression else chunks
+
+
+def peek(chunks: Iterable[bytes], n_bytes: int) -> tuple[bytes, Iterator[bytes]]:
+    """The first bytes, as many as asked for unless there are fewer, and all chunks.
+
+    >>> start, chunks = peek([b"a", b"bc", b"de"], 2)
+    >>> start, list(chunks)
+    (b'abc', [b'a', b'bc', b'de'])
+    """
+    rest, taken = iter(chunks), list[bytes]()
+    while sum(map(len, taken)) < n_bytes and (chunk := next(rest, None)) is not None:
+        taken.append(chunk)
+    return b"".join(taken), chain(taken, rest)
 
 
 @contextmanager

@@ -23,7 +23,7 @@ EXAMPLES = """examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `tacit features`."""
-    parser.add_argument("corpus", help="jsonl or TSV, also .gz .xz .bz2 .zst; BEIR folder; - is stdin")
+    parser.add_argument("corpus", help="jsonl, TSV, MediaWiki dump, also compressed; BEIR folder; - is stdin")
     parser.add_argument("--queries", required=True, metavar="F", help="queries: jsonl or TSV")
     parser.add_argument("--qrels", metavar="F", help="judgments; documents that are not in it are unjudged (-1)")
     parser.add_argument(

@@ -1,6 +1,7 @@
 """`tacit fit`: make a searchable model of a collection
 
-Training data is optional: links between documents, judged queries, pairs or clicks.
+Training data is optional: links between documents, judged queries, pairs or clicks. A MediaWiki dump and `pydocs` have
+links of their own, which are used if nothing else is given and the method learns from links.
 """
 
 from __future__ import annotations
@@ -21,12 +22,13 @@ EXAMPLES = """examples:
   tacit fit docs.jsonl --links links.tsv --method htr-residual --set tune=true -o my.model
   tacit fit beir-folder --queries queries.jsonl --qrels qrels.txt --method qe -o my.model
   tacit fit pydocs -o pydocs.model
+  tacit fit simplewiki-latest-pages-articles.xml.bz2 -o wiki.model
   tacit fit docs.jsonl --query-corpus docs.ja.jsonl --pairs mates.tsv --query-language ja -o ja-en.model"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `tacit fit`."""
-    parser.add_argument("corpus", help="jsonl or TSV, also .gz .xz .bz2 .zst; BEIR folder; `pydocs`; - is stdin")
+    parser.add_argument("corpus", help="jsonl, TSV, MediaWiki dump, also compressed; BEIR folder; `pydocs`; - is stdin")
     parser.add_argument("-o", "--output", required=True, metavar="MODEL", help="folder of the model")
     parser.add_argument("--method", metavar="M", help="ranker (default blend); `tacit methods` lists them")
     parser.add_argument("--links", metavar="F", help="links between documents: source<TAB>target[<TAB>weight]")
@@ -126,15 +128,13 @@ def _check_sources(args: argparse.Namespace) -> None:
 
 def _read(args: argparse.Namespace, searcher: Searcher) -> tuple[Collection, dict[str, Any]]:
     """Documents, and the sources of training pairs by the names that `Searcher.fit` has for them."""
-    from tacit.data import read_collection, read_pydocs
+    from tacit.data import read_linked_collection, read_pydocs
     from tacit.retrieve import get_method
 
-    if args.corpus != "pydocs":
-        documents = read_collection(args.corpus)
-        return documents, _read_sources(args, documents)
-    documents, links = read_pydocs()
+    documents, links = read_pydocs() if args.corpus == "pydocs" else read_linked_collection(args.corpus)
     sources = _read_sources(args, documents)
-    if not sources and get_method(searcher.method).make(**searcher.params).learns_from_pairs:
+    if links is not None and not sources and get_method(searcher.method).make(**searcher.params).learns_from_pairs:
+        sys.stderr.write(f"training data: {len(links):,} links between the documents of {args.corpus}\n")
         sources = {"links": links}
     return documents, sources
 

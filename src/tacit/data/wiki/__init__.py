@@ -1,0 +1,1 @@
+"""MediaWiki XML dumps: articles as plain text, and the links between them."""

@@ -1,0 +1,150 @@
+"""Pages of a MediaWiki XML dump, one at a time, in the memory of one page.
+
+The form is that of Special:Export and of the dumps of Wikimedia: `mediawiki` holds `siteinfo` and many `page`, each
+with `title`, `ns`, `id`, `redirect` and one or more `revision`, of which the last counts. expat reads UTF-8, UTF-16 and
+what the XML declaration names. A document type is refused: no dump has one, and entities could be declared there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+from xml.parsers import expat
+
+from tacit.core import DataError
+from tacit.data.compression import DamagedError
+from tacit.data.wiki.titles import Site
+
+_REDIRECT = re.compile(r"\s*#redirect\s*:?\s*\[\[([^\[\]{}|\n]+)", re.IGNORECASE)
+# Where a text is read from: its own name and that of the element around it.
+_FIELDS = {("title", "page"), ("ns", "page"), ("id", "page"), ("text", "revision"), ("model", "revision")}
+
+
+class Page(NamedTuple):
+    """A page as the dump has it; fields that it lacks are None, `line` is where it begins."""
+
+    line: int
+    id: str | None
+    title: str | None
+    namespace: str | None
+    model: str | None
+    text: str | None
+    redirect: str | None
+
+
+class DumpPages:
+    """Reads the pages of a dump.
+
+    Parameters
+    ----------
+    chunks : iterable of bytes
+        Plain bytes of the dump.
+    place : str
+        Name of the file for messages.
+
+    Attributes
+    ----------
+    site : Site
+        Namespaces of the wiki, as far as they were read.
+    """
+
+    def __init__(self, chunks: Iterable[bytes], place: str) -> None:
+        self._chunks, self._place = chunks, place
+        self._namespaces: dict[str, int] = {}
+        self._first_letter, self.site = True, Site()
+        self._path: list[str] = []
+        self._pieces: list[str] = []
+        self._page: dict[str, Any] = {}
+        self._done: list[Page] = []
+        self._n_pages = 0
+
+    def __iter__(self) -> Iterator[Page]:
+        parser = self._parser = expat.ParserCreate()
+        parser.buffer_text, parser.buffer_size = True, 1 << 20
+        parser.StartElementHandler, parser.EndElementHandler = self._start, self._end
+        parser.StartDoctypeDeclHandler = self._refuse_doctype
+        try:
+            for chunk in self._chunks:
+                parser.Parse(chunk, False)
+                yield from self._take()
+            parser.Parse(b"", True)
+            yield from self._take()
+        except expat.ExpatError as error:
+            raise self._problem(self._explain(error), error.lineno) from None
+        except DamagedError as damage:
+            raise self._problem(f"{damage} after this line, {self._read_so_far()}", parser.CurrentLineNumber) from None
+        finally:
+            parser.StartElementHandler = parser.EndElementHandler = parser.CharacterDataHandler = None
+
+    def _take(self) -> list[Page]:
+        done, self._done = self._done, []
+        return done
+
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
+        if not self._path and name != "mediawiki":
+            raise self._problem(f"no MediaWiki dump: its root is <{name[:40]}>, want <mediawiki>")
+        parent = self._path[-1] if self._path else ""
+        self._path.append(name)
+        if name == "page":
+            self._page = {"line": self._parser.CurrentLineNumber}
+        elif name == "redirect" and parent == "page":
+            self._page["redirect"] = attributes.get("title")
+        elif name == "namespace":
+            self._page["key"] = attributes.get("key", "")
+        if (name, parent) in _FIELDS or name in ("namespace", "case"):
+            self._pieces = []
+            self._parser.CharacterDataHandler = self._pieces.append
+
+    def _end(self, name: str) -> None:
+        self._path.pop()
+        parent = self._path[-1] if self._path else ""
+        text, self._pieces = "".join(self._pieces), []
+        if (name, parent) in _FIELDS:
+            self._page[name] = text or None
+        elif name == "namespace" and re.fullmatch("-?[0-9]{1,9}", self._page.get("key", "")):
+            self._namespaces[text] = int(self._page["key"])
+        elif name == "case":
+            self._first_letter = text != "case-sensitive"
+        elif name == "siteinfo":
+            self.site = Site(self._namespaces, self._first_letter)
+        elif name == "page":
+            self._finish_page()
+        self._parser.CharacterDataHandler = None
+
+    def _finish_page(self) -> None:
+        fields, text = self._page, self._page.get("text")
+        redirect = fields.get("redirect")
+        if redirect is None and text and (match := _REDIRECT.match(text)):
+            redirect = match[1]
+        id_, title, namespace, model = (fields.get(name) for name in ("id", "title", "ns", "model"))
+        self._done.append(Page(fields["line"], id_, title, namespace, model, text, redirect))
+        self._n_pages += 1
+        self._page = {}
+
+    def _refuse_doctype(self, *declaration: object) -> None:
+        raise self._problem("no MediaWiki dump: it declares a document type, which dumps do not have")
+
+    def _explain(self, error: expat.ExpatError) -> str:
+        if not self._path and not self._n_pages:
+            return f"not XML: {expat.ErrorString(error.code)}, want a MediaWiki dump"
+        if error.code == expat.errors.codes[expat.errors.XML_ERROR_NO_ELEMENTS] or self._is_at_end(error):
+            return f"the dump is cut short, {self._read_so_far()}"
+        return f"not XML: {expat.ErrorString(error.code)} in column {error.offset + 1}, {self._read_so_far()}"
+
+    def _is_at_end(self, error: expat.ExpatError) -> bool:
+        return error.code in {
+            expat.errors.codes[kind]
+            for kind in (
+                expat.errors.XML_ERROR_UNCLOSED_TOKEN,
+                expat.errors.XML_ERROR_PARTIAL_CHAR,
+                expat.errors.XML_ERROR_UNCLOSED_CDATA_SECTION,
+            )
+        }
+
+    def _read_so_far(self) -> str:
+        where = f"within the page {self._page['title']!r}, " if self._page.get("title") else ""
+        return f"{where}{self._n_pages:,} whole pages were read"
+
+    def _problem(self, problem: str, line: int | None = None) -> DataError:
+        return DataError(problem, path=self._place, line=line or self._parser.CurrentLineNumber)
