@@ -74,22 +74,24 @@ class Reason(NamedTuple):
     member: str = ""
 
 
-def make_hits(searcher: Searcher, query: str, items: np.ndarray, scores: np.ndarray) -> list[Hit]:
-    """Hits for rows of documents and their scores, best first; snippets show the words that match the query."""
-    rows = searcher.features([query])
-    wanted = set() if searcher.is_across else _rare_words(searcher, query)
+def make_hits(searcher: Searcher, query: str, row: sp.csr_array, items: np.ndarray, scores: np.ndarray) -> list[Hit]:
+    """Hits for rows of documents and their scores, best first; snippets show the words that match the query.
+
+    `row` is what the ranker reads of the query.
+    """
+    wanted = set() if searcher.is_across else _rare_words(searcher, query, row)
     hits = []
     for rank, (item, score) in enumerate(zip(items.tolist(), scores.tolist(), strict=True), start=1):
         document = searcher.documents_[item]
-        matched = _joined_words(searcher, rows, item) if searcher.is_across else wanted
+        matched = _joined_words(searcher, row, item) if searcher.is_across else wanted
         snippet = make_snippet(document.text, matched, searcher.vectorizer_.tokenizer_)
         hits.append(Hit(rank, document.id, score, document.title, snippet))
     return hits
 
 
-def _rare_words(searcher: Searcher, query: str) -> set[str]:
+def _rare_words(searcher: Searcher, query: str, row: sp.csr_array) -> set[str]:
     """The words of a query without those that most documents have, unless there are no others."""
-    vectorizer, columns = searcher.vectorizer_, searcher.features([query]).indices
+    vectorizer, columns = searcher.vectorizer_, row.indices
     rare = {vectorizer.vocabulary_[column] for column in columns if vectorizer.idf_[column] > COMMON_IDF}
     return rare or set(vectorizer.tokenizer_(query))
 

@@ -240,10 +240,11 @@ class Searcher(Estimator):
     def search(self, query: str, k: int = 10) -> list[Hit]:
         """The best k documents for a query, best first; without those of score 0, for `blend` also those below it."""
         self._check_query(query, k)
-        items, scores = self.ranker_.rank(self.features([query]), k).of(0)
+        row = self.features([query])
+        items, scores = self.ranker_.rank(row, k).of(0)
         above = self.ranker_.answers_above
         shown = scores != 0 if above is None else scores > above
-        return make_hits(self, query, items[shown], scores[shown])
+        return make_hits(self, query, row, items[shown], scores[shown])
 
     def feedback(self, query: str, liked: Sequence[str] = (), disliked: Sequence[str] = (), k: int = 10) -> list[Hit]:
         """The answers of a query, ranked again by ids of liked and disliked documents (see `search.feedback`)."""
@@ -251,7 +252,7 @@ class Searcher(Estimator):
 
         self._check_query(query, k)
         items, scores = rerank(self, query, liked, disliked)
-        return make_hits(self, query, items[:k], scores[:k])
+        return make_hits(self, query, self.features([query]), items[:k], scores[:k])
 
     def explain(self, query: str, document_id: str, other_id: str | None = None) -> list[Reason]:
         """The terms that sum to a document's score, or to its difference from another's; largest first."""

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Collection as AnyOf
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tacit.features import Tokenizer
+from tacit.features.text.words import Span
 
-MAX_TOKENS = 4000  # bounds the time that a book-length document takes
+MAX_CHARACTERS = 24_000  # bounds the time that a book-length document takes
 
 
 @dataclass(frozen=True)
@@ -41,8 +44,7 @@ class Snippet:
 
 def make_snippet(text: str, wanted: AnyOf[str], tokenizer: Tokenizer, width: int = 160) -> Snippet:
     """The window of about `width` characters with the most distinct wanted words; ties by the number of matches."""
-    spans = tokenizer.spans(text[: MAX_TOKENS * 12])[:MAX_TOKENS]
-    hits = [(start, end, token) for start, end, token in spans if token in wanted]
+    hits = tokenizer.spans(text[:MAX_CHARACTERS], wanted)
     if not hits:
         return Snippet(_flat(text[:width].rsplit(" ", 1)[0] if len(text) > width else text))
     start, stop = _best_window(hits, width)
@@ -55,11 +57,19 @@ def make_snippet(text: str, wanted: AnyOf[str], tokenizer: Tokenizer, width: int
     return Snippet(_flat(text[left:right]), matches)
 
 
-def _best_window(hits: list[tuple[int, int, str]], width: int) -> tuple[int, int]:
+def _best_window(hits: Sequence[Span], width: int) -> tuple[int, int]:
+    """Start and end of the best run of hits; a hit that is longer than the window is a run of its own."""
+
     def windows() -> Iterator[tuple[int, int, int, int]]:
-        for first, (start, _, _) in enumerate(hits):
-            inside = [hit for hit in hits[first:] if hit[1] - start <= width] or [hits[first]]
-            yield len({token for _, _, token in inside}), len(inside), -start, inside[-1][1]
+        tokens, last = Counter[str](), 0  # of hits[first:last]
+        for first, (start, _, token) in enumerate(hits):
+            while last < len(hits) and (last <= first or hits[last].end - start <= width):
+                tokens[hits[last].token] += 1
+                last += 1
+            yield len(tokens), last - first, -start, hits[last - 1].end
+            tokens[token] -= 1
+            if not tokens[token]:
+                del tokens[token]
 
     _, _, negative_start, stop = max(windows())
     return -negative_start, stop
@@ -67,4 +77,4 @@ def _best_window(hits: list[tuple[int, int, str]], width: int) -> tuple[int, int
 
 def _flat(text: str) -> str:
     """Replace each line break or tab by one space, so that spans stay valid."""
-    return "".join(" " if character.isspace() else character for character in text)
+    return re.sub(r"\s", " ", text)

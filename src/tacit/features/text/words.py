@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from functools import lru_cache
 from itertools import chain, pairwise
 from typing import NamedTuple
@@ -50,8 +50,8 @@ class Segmenter(ABC):
         """All words in order."""
 
     @abstractmethod
-    def spans(self, text: str) -> list[Span]:
-        """The same words with their places in the text as it was given."""
+    def spans(self, text: str, wanted: Container[str] | None = None) -> list[Span]:
+        """The same words, or only the wanted ones, with their places in the text as it was given."""
 
     def joined(self, text: str) -> bytes:
         """The same words as UTF-8 with spaces around them: what the counting loops read."""
@@ -79,13 +79,20 @@ class UnicodeWords(Segmenter):
             text = _fold_where_needed(text)
         return text.encode("utf-8").translate(_ASCII_FOLD)
 
-    def spans(self, text: str) -> list[Span]:
-        """The same words with their places in the text as it was given.
+    def spans(self, text: str, wanted: Container[str] | None = None) -> list[Span]:
+        """The same words, or only the wanted ones, with their places in the text as it was given.
 
         >>> UnicodeWords().spans("(ﬁne) Ｃafés")
         [Span(start=1, end=4, token='fine'), Span(start=6, end=11, token='cafés')]
         """
-        return place_words(text, lambda folded: ((m.start(), m.end(), m[0]) for m in word_matches(folded)))
+        spans, done = list[Span](), 0
+        for start, end in [*_not_ascii(text), (len(text), len(text))]:
+            spans += _word_places(text[done:start].lower(), wanted, done)
+            if start < end:
+                found = place_words(text[start:end], lambda folded: _word_places(folded, wanted))
+                spans += (Span(start + s, start + e, word) for s, e, word in found)
+            done = end
+        return spans
 
 
 def place_words(text: str, find: Callable[[str], Iterable[tuple[int, int, str]]]) -> list[Span]:
@@ -97,6 +104,12 @@ def place_words(text: str, find: Callable[[str], Iterable[tuple[int, int, str]]]
     return [
         Span(starts[segment[start]], starts[segment[end - 1] + 1], word) for start, end, word in find("".join(pieces))
     ]
+
+
+def _word_places(folded: str, wanted: Container[str] | None, offset: int = 0) -> list[Span]:
+    """Words of folded text, all or the wanted ones, with places that are counted from an offset."""
+    found = word_matches(folded)
+    return [Span(offset + m.start(), offset + m.end(), m[0]) for m in found if wanted is None or m[0] in wanted]
 
 
 def word_matches(folded: str) -> Iterator[re.Match[str]]:
@@ -113,21 +126,27 @@ def fold(text: str) -> str:
 
 
 def _fold_where_needed(text: str) -> str:
-    """Put the folded words in the place of each stretch that is not ASCII, cut at the spaces around it.
+    """Put the folded words in the place of each stretch that is not ASCII."""
+    pieces, done = list[str](), 0
+    for start, end in _not_ascii(text):
+        pieces += text[done:start], *_word_pattern().findall(fold(text[start:end]))
+        done = end
+    return " ".join([*pieces, text[done:]])
+
+
+def _not_ascii(text: str) -> Iterator[tuple[int, int]]:
+    """Start and end of each stretch that is not ASCII, cut at the spaces around it.
 
     A space never joins what follows or precedes it, so the words come out as from the whole text.
     """
-    pieces: list[str] = []
     done = 0
     for match in _NOT_ASCII.finditer(text):
         if match.end() <= done:
             continue
         start = text.rfind(" ", done, match.start()) + 1 or done
         end = text.find(" ", match.end())
-        end = len(text) if end < 0 else end
-        pieces += text[done:start], *_word_pattern().findall(fold(text[start:end]))
-        done = end
-    return " ".join([*pieces, text[done:]])
+        done = len(text) if end < 0 else end
+        yield start, done
 
 
 @lru_cache(maxsize=1)

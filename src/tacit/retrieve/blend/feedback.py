@@ -50,8 +50,8 @@ def expand_queries(
     items = np.where(found, best, 0)
     shares = np.where(found, shares / np.maximum(norms[items], 1e-30), 0.0)
     borders = np.arange(0, best.size + 1, best.shape[1])
-    picked = sp.csr_array((shares.ravel(), items.ravel(), borders), shape=(len(best), weights.shape[0]))
-    return largest_words(sp.csr_array(picked @ weights), n_words)
+    picked = sp.csr_array((shares.ravel(), np.arange(best.size), borders), shape=(len(best), best.size))
+    return largest_words(sp.csr_array(picked @ weights[items.ravel()]), n_words)  # only these rows become float64
 
 
 def largest_words(rows: sp.csr_array, n_words: int) -> sp.csr_array:

@@ -99,7 +99,8 @@ def _shown_pair(offer: Offer, workspace: Workspace, tickets: Tickets) -> dict[st
     searcher, ticket = workspace.active.searcher, offer.ticket
     row = searcher.documents_.row_of[ticket.document]
     document = searcher.documents_[row]
-    snippet = make_hits(searcher, offer.text, np.array([row]), np.zeros(1))[0].snippet
+    asked = searcher.features([offer.text])
+    snippet = make_hits(searcher, offer.text, asked, np.array([row]), np.zeros(1))[0].snippet
     return {
         "finished": False,
         "ticket": tickets.sign(ticket),
