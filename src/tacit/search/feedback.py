@@ -121,6 +121,6 @@ def _marked_rows(documents: Collection, liked: Sequence[str], disliked: Sequence
         raise UsageError(f"document {both[0]!r} is both liked and disliked, want one of them")
     unknown = [doc_id for doc_id in (*liked, *disliked) if doc_id not in documents.row_of]
     if unknown:
-        raise TacitError(f"no document has the id {unknown[0]!r}")
+        raise TacitError(f"no document has the id {unknown[0]!r}, want one that the model has")
     good, bad = (np.array([documents.row_of[doc_id] for doc_id in ids], np.int64) for ids in (liked, disliked))
     return good, bad

@@ -300,7 +300,7 @@ class Searcher(Estimator):
     def _row(self, document_id: str) -> int:
         row = self.documents_.row_of.get(document_id)
         if row is None:
-            raise TacitError(f"no document has the id {document_id!r}")
+            raise TacitError(f"no document has the id {document_id!r}, want one that the model has")
         return row
 
     def _check_query(self, query: str, k: int) -> None:

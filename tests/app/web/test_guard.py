@@ -99,3 +99,23 @@ def test_only_so_many_requests_wait():
         return sorted(await asyncio.gather(*calls))
 
     assert asyncio.run(main()) == [200, 200, 200, 503, 503]
+
+
+def test_who_does_not_read_keeps_nobody_out():
+    async def main():
+        guard = Guard(answer_at_once, ["h"], limits=Limits(at_once=1))
+        scope = {"type": "http", "method": "GET", "path": "/x", "query_string": b"", "headers": [(b"host", b"h")]}
+
+        async def receive():
+            return {"type": "http.request", "body": b"", "more_body": False}
+
+        async def send(message):
+            await asyncio.sleep(60)
+
+        slow = asyncio.create_task(guard(scope, receive, send))
+        await asyncio.sleep(0.01)
+        status = await asyncio.wait_for(call(guard), 5)
+        slow.cancel()
+        return status
+
+    assert asyncio.run(main()) == 200

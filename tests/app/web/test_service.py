@@ -37,24 +37,37 @@ def test_feedback_ranks_again(client):
 @pytest.mark.parametrize(
     ("call", "status", "problem"),
     [
-        (("GET", "/search", None), 422, "q: Field required"),
-        (("GET", "/search?q=a&k=0", None), 422, "greater than or equal to 1"),
+        (("GET", "/search", None), 422, "q is missing, want a value"),
+        (("GET", "/search?q=a&k=0", None), 422, 'k is "0", want a number greater than or equal to 1'),
         (("GET", "/search?q=%20", None), 400, "the query is empty"),
         (("GET", "/search?q=cat&model=7", None), 400, "there is no version '7'"),
         (("GET", "/explain?q=cat&id=nobody", None), 400, "no document has the id 'nobody'"),
         (("GET", "/documents/nobody", None), 404, "no document has the id 'nobody'"),
         (("DELETE", "/documents/nobody", None), 404, "no document has the id 'nobody'"),
-        (("POST", "/judgments", {"query": "q"}), 422, "Field required"),
-        (("POST", "/judgments", {"query": "q", "document": "d", "grade": -1, "judge": "ann"}), 422, "grade"),
+        (("POST", "/judgments", {"query": "q"}), 422, "body.document is missing"),
+        (("POST", "/judgments", [1]), 422, "body is [1], want a JSON object"),
+        (("POST", "/judgments", {"query": "q" * 20_001, "document": "d", "grade": 1, "judge": "ann"}), 422,
+         "body.query is a text of 20001 characters, want at most 20000 characters"),
+        (("POST", "/judgments", {"query": "q", "document": "d", "grade": 1, "judge": "ann", "rank": 1}), 422,
+         "body.rank is not known, want one of the names that /docs lists"),
+        (("POST", "/judgments/withdraw", {"query": "q", "document": "cats-0", "judge": "ann"}), 400,
+         "judge 'ann' has not judged document 'cats-0'"),
+        (("POST", "/documents", {"id": "new"}), 422, "body[0].text is missing"),
+        (("POST", "/queries", {"text": "one"}), 422, 'body is {"text": "one"}, want a valid list'),
+        (("POST", "/train", {"method": "nope"}), 400, "method is 'nope', want one of blend"),
+        (("POST", "/train", {"params": {"dimm": 3}}), 400, "dimm"),
+        (("POST", "/judgments", {"query": "q", "document": "d", "grade": -1, "judge": "ann"}), 422,
+         "body.grade is -1, want a number greater than or equal to 0"),
         (("POST", "/judgments", {"query": "q", "document": "d", "grade": 1, "judge": "ann", "ticket": "x.y"}), 400,
          "the ticket was not issued here"),
-        (("POST", "/judgments", {"query": "q", "document": "d", "grade": "two", "judge": "ann"}), 422, "grade"),
+        (("POST", "/judgments", {"query": "q", "document": "d", "grade": "two", "judge": "ann"}), 422,
+         'body.grade is "two", want a valid number'),
         (("POST", "/documents", {"id": "cats-0", "text": "again"}), 400, "'cats-0' already"),
         (("POST", "/versions", {"version": "9"}), 400, "there is no version '9'"),
         (("POST", "/train", {}), 202, None),
         (("POST", "/train", None), 202, None),
-        (("GET", "/nowhere", None), 404, "GET /nowhere: not found; /docs lists the routes"),
-        (("PUT", "/search", None), 405, "PUT /search: method not allowed"),
+        (("GET", "/nowhere", None), 404, "there is no route GET /nowhere, want one of those that /docs"),
+        (("PUT", "/search", None), 405, "there is no route PUT /search"),
         (("POST", "/rank", {"features": [[1.0]]}), 400, "has no ranker of lists"),
         (("POST", "/judgments", {"query": "q", "document": "nobody", "grade": 1, "judge": "ann"}), 400,
          "no document has the id 'nobody'"),
@@ -67,6 +80,20 @@ def test_mistakes_are_one_line(client, call, status, problem):
     if problem is not None:
         assert problem in answer.json()["error"]
         assert "\n" not in answer.json()["error"]
+
+
+@pytest.mark.parametrize(
+    ("content", "kind", "problem"),
+    [
+        (b"{bad", "application/json", "the body is no JSON: expecting property name"),
+        (b"query=q", "application/x-www-form-urlencoded", "body is not sent as application/json"),
+        (b"\xff\xfe{", "application/json", "error parsing the body"),
+    ],
+)
+def test_a_body_that_is_no_json_is_one_line(client, content, kind, problem):
+    answer = client.post("/judgments", content=content, headers={"content-type": kind})
+    assert 400 <= answer.status_code < 500
+    assert problem in answer.json()["error"]
 
 
 def test_a_judgment_is_on_disk_when_it_is_answered(client, store):

@@ -1,6 +1,8 @@
 """Training in the background: a new version, its verdict, and switching to it and back."""
 
 import json
+import subprocess
+import sys
 import time
 
 import pytest
@@ -9,6 +11,14 @@ from fastapi.testclient import TestClient
 from tacit.app.web.service import create_app
 from tacit.app.web.workspace import Workspace
 from tacit.search import Searcher
+
+# The job with a training that takes a minute.
+SLOW_JOB = """
+import time
+from tacit.app.web import train_job
+train_job.train = lambda job: (print("training", flush=True), time.sleep(60))
+train_job.main()
+"""
 
 
 def judge_all(client, documents, n_queries=12):
@@ -55,6 +65,17 @@ def test_a_version_is_trained_compared_switched_to_and_left_again(client, worksp
     found = {entry["version"]: entry["verdict"] for entry in client.get("/versions").json()["versions"]}
     assert found["1"] is None
     assert found["2"]["text"] == verdict["text"]
+
+
+def test_a_training_ends_with_the_service(model, store):
+    job = {"model": str(model), "store": str(store.path), "out": str(model) + ".2", "method": "bm25", "judge": None}
+    command = [sys.executable, "-c", SLOW_JOB]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        process.stdin.write(json.dumps(job) + "\n")
+        process.stdin.flush()
+        assert process.stdout.readline() == "training\n"
+        process.stdin.close()
+        assert process.wait(10) == 1
 
 
 def test_events_tell_of_the_training_until_its_end(client, documents):

@@ -104,7 +104,7 @@ class Guard:
         if scope["method"] not in ("GET", "HEAD") and origin is not None and urlsplit(origin).netloc.lower() != host:
             return 403, f"origin is {origin!r}, want a page of this service"
         if self.token is not None and scope["path"] != "/health" and not self._has_token(scope, headers):
-            return 401, "the token is missing or wrong; open /?token=… or send Authorization: Bearer …"
+            return 401, "the token is missing or is another one; open /?token=… or send Authorization: Bearer …"
         length = headers.get("content-length", "0")
         if not length.isdecimal() or int(length) > self._largest(scope):
             return 413, f"the body has {length[:20]} bytes, want at most {self._largest(scope)}"
@@ -128,31 +128,48 @@ class Guard:
         return self.limits.upload_bytes if brings_documents else self.limits.body_bytes
 
     async def _take_turn(self, scope: Scope, receive: Any, send: Any, headers: dict[str, str]) -> None:
+        send = _with_headers(send)
         if headers.get("accept", "").startswith("text/event-stream"):  # lasts as long as a training
-            await self.app(scope, receive, _with_headers(send))
+            await self.app(scope, receive, send)
             return
         try:
-            body = await asyncio.wait_for(self._read(receive, self._largest(scope)), self.limits.body_seconds)
+            async with asyncio.timeout(self.limits.body_seconds):
+                body = await self._read(receive, self._largest(scope))
         except TimeoutError:
-            await refuse(send, 408, f"the body did not arrive within {self.limits.body_seconds:g} seconds")
+            await refuse(
+                send, 408, f"the body did not arrive within {self.limits.body_seconds:g} seconds, want it faster"
+            )
             return
         if body is None:
-            await refuse(send, 413, f"the body is too long, want at most {self._largest(scope)} bytes")
+            await refuse(send, 413, f"the body is longer than {self._largest(scope)} bytes, want at most that many")
             return
         if self._n_waiting >= self.limits.waiting:
-            await refuse(send, 503, "too many requests are waiting; send this one again later")
+            await refuse(send, 503, f"{self._n_waiting} requests are waiting; send this one again later")
             return
         self._n_waiting += 1
         try:
             await self._turn.acquire()
         finally:
             self._n_waiting -= 1
+        for message in await self._answer(scope, body):  # after its turn, for who reads slowly must not keep others out
+            await send(message)
+
+    async def _answer(self, scope: Scope, body: bytes) -> list[dict[str, Any]]:
+        """Messages of the answer; gives the turn back."""
+        messages = list[dict[str, Any]]()
+
+        async def collect(message: dict[str, Any]) -> None:
+            messages.append(message)
+
         try:
-            await asyncio.wait_for(self.app(scope, _replay(body), _with_headers(send)), self.limits.answer_seconds)
+            async with asyncio.timeout(self.limits.answer_seconds):
+                await self.app(scope, _replay(body), collect)
         except TimeoutError:
-            await refuse(send, 503, f"no answer within {self.limits.answer_seconds:g} seconds")
+            messages.clear()
+            await refuse(collect, 503, f"there is no answer after {self.limits.answer_seconds:g} seconds")
         finally:
             self._turn.release()
+        return messages
 
     async def _read(self, receive: Any, largest: int) -> bytes | None:
         """The whole body; None if it is longer than permitted."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from tacit.app.web.service import create_app
 from tacit.app.web.workspace import Workspace
@@ -18,7 +19,38 @@ from tacit.judge import JudgmentStore
 from tacit.search import Searcher
 
 BACKLOG = 2048
-SECONDS_IDLE = 30  # a connection without a request
+MAX_CONNECTIONS = 4096
+SECONDS_IDLE = 30  # without a request, or without reading the answer
+
+
+class Connection(H11Protocol):
+    """A connection that is closed where nothing happens on it for once to twice `SECONDS_IDLE`.
+
+    uvicorn itself waits without end for the header of a request, and for a client that does not read.
+    """
+
+    def connection_made(self, transport: Any) -> None:
+        """Begin to watch."""
+        super().connection_made(transport)
+        self._timer: Any = None
+        if len(self.connections) > MAX_CONNECTIONS:
+            transport.abort()
+        else:
+            self._watch(None)
+
+    def connection_lost(self, error: Exception | None) -> None:
+        """End to watch."""
+        super().connection_lost(error)
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _watch(self, before: tuple[Any, int] | None) -> None:
+        now = self.cycle, self.transport.get_write_buffer_size()
+        between_requests = self.cycle is None or self.cycle.response_complete
+        if now == before and (between_requests or now[1]):
+            self.transport.abort()
+        else:
+            self._timer = self.loop.call_later(SECONDS_IDLE, self._watch, now)
 
 
 def serve(
@@ -46,7 +78,9 @@ def serve(
         shown = f"[{host}]" if ":" in host else host
         sys.stderr.write(f"serving {len(searcher.documents_):,} documents at http://{shown}:{port}/ (Ctrl-C ends it)\n")
         sys.stderr.flush()
-        config = uvicorn.Config(app, log_level="warning", timeout_keep_alive=SECONDS_IDLE, access_log=False)
+        config = uvicorn.Config(
+            app, http=Connection, ws="none", timeout_keep_alive=SECONDS_IDLE, log_level="error", access_log=False
+        )
         uvicorn.Server(config).run(sockets=[listening])
     return 0
 

@@ -13,6 +13,7 @@ from starlette.exceptions import HTTPException
 from tacit import __version__
 from tacit.app.web.counters import Counters
 from tacit.app.web.guard import Guard, Limits
+from tacit.app.web.mistakes import describe_mistake
 from tacit.app.web.routes import documents, judging, lists, page, searching, state, training, versions
 from tacit.app.web.workspace import Workspace
 from tacit.core import TacitError
@@ -60,11 +61,11 @@ def _add_errors(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     async def no_such_route(request: Request, error: HTTPException) -> Response:
-        reason = f"{request.method} {request.url.path}: {error.detail.lower()}; /docs lists the routes"
+        reason = f"there is no route {request.method} {request.url.path}, want one of those that /docs lists"
+        if error.status_code not in (404, 405):
+            reason = error.detail
         return JSONResponse({"error": reason}, error.status_code, error.headers)
 
     @app.exception_handler(RequestValidationError)
-    async def wrong_body(request: Request, error: RequestValidationError) -> Response:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
-        return JSONResponse({"error": f"{place}: {first['msg']}"}, 422)
+    async def wrong_request(request: Request, error: RequestValidationError) -> Response:
+        return JSONResponse({"error": describe_mistake(error.errors()[0])}, 422)

@@ -1,8 +1,9 @@
 """One training: fit a new version on the judgments, and compare it with the one that answers.
 
-Run as a process by `trainer`. It reads its job as JSON from standard input, and writes messages to standard output, one
-JSON object a line. The comparison is that of `advise`: cross-validation over the judged queries, in which a version
-that has learned from judgments is fitted again without those it is measured on.
+Run as a process by `trainer`. It reads its job as one line of JSON from standard input, and writes messages to standard
+output, one JSON object a line. It ends when standard input does, since nobody reads its result then. The comparison is
+that of `advise`: cross-validation over the judged queries, in which a version that has learned from judgments is fitted
+again without those it is measured on.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import threading
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -23,19 +25,25 @@ from tacit.search import Searcher
 
 MEASURE = "nDCG@10"
 NICENESS = 10
-LEARNS = "blend"  # what is trained where the version that answers cannot learn
 OWN_PARAMS = ("method", "words", "language", "stem", "query_language", "seed", "threads")
 
 
 def main() -> int:
     """Do the job that standard input describes."""
     os.nice(NICENESS)
+    job = json.loads(sys.stdin.readline())
+    threading.Thread(target=_end_with_the_service, daemon=True).start()
     try:
-        train(json.load(sys.stdin))
+        train(job)
     except TacitError as error:
         say(problem=" ".join(str(error).split()))
         return 1
     return 0
+
+
+def _end_with_the_service() -> None:
+    os.read(sys.stdin.fileno(), 1)  # nothing comes, until the other end is closed
+    os._exit(1)
 
 
 def say(**what: Any) -> None:
@@ -56,10 +64,8 @@ def train(job: dict[str, Any]) -> None:
     options = {"language": running.language, "words": running.words, "threads": 1}
     task = CollectionTask.of(running.documents_, known, judgments, measures, **options)
     say(message=f"training on {len(task.queries)} judged queries")
-    method = job["method"] or (running.method if running.ranker_.learns_from_pairs else LEARNS)
-    searcher = Searcher(
-        method, words=running.words, language=running.language, stem=running.vectorizer_.stem, **job["params"]
-    )
+    shared = {"words": running.words, "language": running.language, "stem": running.vectorizer_.stem}
+    searcher = Searcher(job["method"], **shared | job["params"])
     searcher.fit(running.documents_, queries=task.queries, qrels=task.judgments)
     searcher.save(job["out"])
     say(message="comparing it with the version that answers")

@@ -14,7 +14,9 @@ from typing import Any
 
 from tacit.app.web.workspace import Workspace
 from tacit.core import TacitError
+from tacit.search import Searcher
 
+LEARNS = "blend"  # what is trained where the version that answers cannot learn
 IDLE: dict[str, Any] = {"state": "idle", "message": "", "version": None, "verdict": None}
 ONE_THREAD = dict.fromkeys(("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
@@ -26,7 +28,6 @@ class Trainer:
         self.workspace = workspace
         self._changed = threading.Condition()
         self._state, self._turn = dict(IDLE), 0
-        self._process: subprocess.Popen[str] | None = None
 
     @property
     def state(self) -> dict[str, Any]:
@@ -35,10 +36,13 @@ class Trainer:
             return dict(self._state)
 
     def start(self, method: str | None, judge: str | None, params: dict[str, Any]) -> dict[str, Any]:
-        """Begin a training on the current judgments."""
+        """Begin a training on the current judgments; by default of the method that answers, if it learns."""
+        running = self.workspace.active.searcher
+        method = method or (running.method if running.ranker_.learns_from_pairs else LEARNS)
+        Searcher(method, **params)  # a wrong name is reported here
         with self._changed:
             if self._state["state"] == "running":
-                raise TacitError("a training is running already; wait for its end")
+                raise TacitError("a training is running already, want one at a time; wait for its end")
             name, folder = self.workspace.new_version()
             job = {
                 "model": str(self.workspace.path(self.workspace.active.name)),
@@ -58,11 +62,6 @@ class Trainer:
             self._changed.wait_for(lambda: self._turn != seen, seconds)
             return self._turn, dict(self._state)
 
-    def stop(self) -> None:
-        """End a running training; nothing of it is kept."""
-        if self._process is not None and self._process.poll() is None:
-            self._process.terminate()
-
     def _set(self, **changes: Any) -> None:
         with self._changed:
             self._state |= changes
@@ -77,9 +76,8 @@ class Trainer:
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         verdict, problem = None, "the training ended without a word"
         with subprocess.Popen(command, text=True, env=os.environ | ONE_THREAD, **pipes) as process:  # type: ignore[call-overload]
-            self._process = process
-            process.stdin.write(json.dumps(job))
-            process.stdin.close()
+            process.stdin.write(json.dumps(job) + "\n")
+            process.stdin.flush()
             for line in process.stdout:
                 said = json.loads(line)
                 verdict, problem = said.get("verdict", verdict), said.get("problem", problem)

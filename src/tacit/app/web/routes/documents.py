@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 from fastapi import FastAPI
 from fastapi.responses import JSONResponse
+from pydantic import BeforeValidator
 
 from tacit.app.web.bodies import DocumentBody
 from tacit.app.web.counters import Counters
 from tacit.app.web.workspace import Workspace
 from tacit.core import Collection
+
+OneOrMore = Annotated[list[DocumentBody], BeforeValidator(lambda body: body if isinstance(body, list) else [body])]
 
 
 def add(app: FastAPI, workspace: Workspace, counters: Counters) -> None:
@@ -18,14 +21,13 @@ def add(app: FastAPI, workspace: Workspace, counters: Counters) -> None:
 
     @app.post("/documents", summary="Add documents; they can be found at once")
     @counters.count("/documents")
-    def add(body: DocumentBody | list[DocumentBody]) -> Any:
-        new = body if isinstance(body, list) else [body]
-        ids, titles, texts = ([getattr(document, name) for document in new] for name in ("id", "title", "text"))
-        return {"added": len(new), "documents": workspace.add(Collection(ids, titles, texts))}
+    def add(body: OneOrMore) -> Any:
+        ids, titles, texts = ([getattr(document, name) for document in body] for name in ("id", "title", "text"))
+        return {"added": len(body), "documents": workspace.add(Collection(ids, titles, texts))}
 
     @app.delete("/documents/{document:path}", summary="Remove a document")
     @counters.count("/documents")
     def remove(document: str) -> Any:
         if document not in workspace.active.searcher.documents_.row_of:
-            return JSONResponse({"error": f"no document has the id {document!r}"}, 404)
+            return JSONResponse({"error": f"no document has the id {document!r}, want one that the model has"}, 404)
         return {"removed": document, "documents": workspace.remove(document)}

@@ -30,7 +30,7 @@ def add(app: FastAPI, workspace: Workspace, counters: Counters) -> None:
     def judge(body: JudgmentBody) -> Any:
         shown = _shown(tickets, body)
         if body.document not in workspace.active.searcher.documents_.row_of:
-            raise TacitError(f"no document has the id {body.document!r}")
+            raise TacitError(f"no document has the id {body.document!r}, want one that the model has")
         record = store.record(body.query, body.document, body.grade, body.judge, **shown)
         offers.note(body.judge, record.query, record.document)
         return {"query": record.query, "document": record.document, "grade": record.grade, "time": record.time}
@@ -38,6 +38,9 @@ def add(app: FastAPI, workspace: Workspace, counters: Counters) -> None:
     @app.post("/judgments/withdraw", summary="Take a judgment back")
     @counters.count("/judgments")
     def withdraw(body: WithdrawalBody) -> Any:
+        if (store.query_id(body.query), body.document) not in store.judged(body.judge):
+            found = f"judge {body.judge!r} has not judged document {body.document!r} for this query"
+            raise TacitError(f"{found}, want a judgment to take back")
         record = store.withdraw(body.query, body.document, body.judge)
         offers.note(body.judge, record.query, record.document, withdrawn=True)
         return {"query": record.query, "document": record.document, "time": record.time}
@@ -123,7 +126,9 @@ def _shown(tickets: Tickets, body: JudgmentBody) -> dict[str, Any]:
         return {}
     ticket = tickets.read(body.ticket)
     if ticket.document != body.document:
-        raise TacitError(f"the ticket is for document {ticket.document!r}, the judgment for {body.document!r}")
+        raise TacitError(
+            f"the ticket is for document {ticket.document!r}, the judgment for {body.document!r}; want one and the same"
+        )
     return {name: getattr(ticket, name) for name in ("rank", "model", "probability", "display")}
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 
 from fastapi import FastAPI, Query
-from fastapi.responses import JSONResponse
+from fastapi.responses import JSONResponse, Response
 
 from tacit.app.web.bodies import FeedbackBody
 from tacit.app.web.counters import Counters
@@ -26,7 +26,7 @@ def add(app: FastAPI, workspace: Workspace, counters: Counters) -> None:
 
     @app.get("/search", summary="The best documents for a query")
     @counters.count("/search")
-    def search(q: Text, k: Annotated[int, Query(ge=1, le=MAX_ANSWERS)] = 10, model: VersionName = None) -> Any:
+    def search(q: Text, k: Annotated[int, Query(ge=1, le=MAX_ANSWERS)] = 10, model: VersionName = None) -> Response:
         version = workspace.find(model)
         return _answers(version.name, q, version.searcher.search(q, k))
 
@@ -46,7 +46,7 @@ def add(app: FastAPI, workspace: Workspace, counters: Counters) -> None:
 
     @app.post("/feedback", summary="Rank the answers of a query again by liked and disliked ones")
     @counters.count("/feedback")
-    def feedback(body: FeedbackBody) -> Any:
+    def feedback(body: FeedbackBody) -> Response:
         version = workspace.active
         hits = version.searcher.feedback(body.query, body.liked, body.disliked, body.k)
         return _answers(version.name, body.query, hits)
@@ -57,10 +57,11 @@ def add(app: FastAPI, workspace: Workspace, counters: Counters) -> None:
         documents = workspace.active.searcher.documents_
         row = documents.row_of.get(document)
         if row is None:
-            return JSONResponse({"error": f"no document has the id {document!r}"}, 404)
+            return JSONResponse({"error": f"no document has the id {document!r}, want one that the model has"}, 404)
         found = documents[row]
         return {"id": found.id, "title": found.title, "text": found.text}
 
 
-def _answers(version: str, query: str, hits: Sequence[Hit]) -> dict[str, Any]:
-    return {"model": version, "query": query, "hits": [hit.to_json() for hit in hits]}
+def _answers(version: str, query: str, hits: Sequence[Hit]) -> Response:
+    """The answer as it is sent: FastAPI would copy and check every number and text again."""
+    return JSONResponse({"model": version, "query": query, "hits": [hit.to_json() for hit in hits]})

@@ -1,0 +1,51 @@
+"""What is wrong with a parameter or body, in one line: its place, what was found, what is wanted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+SHOWN = 60  # characters of what was found
+
+
+def describe_mistake(error: Mapping[str, Any]) -> str:
+    """One error of pydantic's validation as a line.
+
+    >>> describe_mistake({"type": "missing", "loc": ("query", "q"), "msg": "Field required", "input": None})
+    'q is missing, want a value'
+    >>> error = {"type": "x", "loc": ("body", 0, "grade"), "msg": "Input should be a valid number", "input": "two"}
+    >>> describe_mistake(error)
+    'body[0].grade is "two", want a valid number'
+    """
+    where, *rest = error["loc"]
+    if error["type"] == "json_invalid":
+        return f"the body is no JSON: {error['ctx']['error'].lower()} at character {rest[0] + 1}"
+    place = "" if where in ("query", "path") else str(where)
+    place += "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in rest)
+    place = place.removeprefix(".")
+    if error["type"] == "missing":
+        return f"{place} is missing, want a value"
+    if error["type"] == "extra_forbidden":
+        return f"{place} is not known, want one of the names that /docs lists"
+    return f"{place} is {_found(error['input'])}, want {_wanted(error['msg'])}"
+
+
+def _wanted(message: str) -> str:
+    """What pydantic wants, without its words around it."""
+    for start in ("Input should be ", "String should have ", "List should have "):
+        message = message.removeprefix(start)
+    message = message.split(", unable")[0].split(" after validation")[0]
+    if message.startswith("a valid dictionary"):
+        return "a JSON object"
+    return f"a number {message}" if message.startswith(("greater", "less")) else message
+
+
+def _found(value: Any) -> str:
+    if isinstance(value, bytes):
+        return "not sent as application/json"
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    if len(text) <= SHOWN:
+        return text
+    sizes: dict[type, str] = {str: "a text of {} characters", list: "a list of {}", dict: "an object with {} names"}
+    return sizes[type(value)].format(len(value)) if type(value) in sizes else text[:SHOWN] + "…"
