@@ -2,7 +2,8 @@
 
 Rankers of lists: opensearch and elasticsearch are the files of their learning-to-rank plugins; xgboost-json is a model
 that XGBoost loads; vespa is the dump of its trees; linear is weights with normalizers; ranklib is RankLib's text of a
-RankBoost model. Any model: npy is a folder with each dense array and the names of its rows.
+RankBoost model. Models of `tacit fit`: static-embedding is a folder that sentence-transformers and model2vec load. Any
+model: npy is a folder with each dense array and the names of its rows.
 """
 
 from __future__ import annotations
@@ -24,10 +25,11 @@ if TYPE_CHECKING:
 EXAMPLES = """examples:
   tacit export ranker.model --to opensearch --names names.txt -o ltr
   tacit export ranker.model --to xgboost-json -o model.json
+  tacit export my.model --to static-embedding -o static
   tacit export my.model --to npy -o vectors"""
 
-FORMS = ("opensearch", "elasticsearch", "xgboost-json", "vespa", "linear", "ranklib", "npy")
-FOLDERS = {"opensearch", "elasticsearch", "npy"}
+FORMS = ("opensearch", "elasticsearch", "xgboost-json", "vespa", "linear", "ranklib", "static-embedding", "npy")
+FOLDERS = {"opensearch", "elasticsearch", "static-embedding", "npy"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -65,6 +67,8 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
         check_output(args.output)
     if args.to == "npy":
         _export_arrays(args)
+    elif args.to == "static-embedding":
+        _export_static_embedding(args)
     else:
         _export_ranker(args)
     return 0
@@ -75,6 +79,15 @@ def _export_arrays(args: argparse.Namespace) -> None:
     write_arrays(args.output, arrays, names)
     shapes = ", ".join(f"{name} {' x '.join(map(str, array.shape))}" for name, array in arrays.items())
     sys.stderr.write(f"{args.output}: {shapes}\n")
+
+
+def _export_static_embedding(args: argparse.Namespace) -> None:
+    from tacit.integrations.sentence_transformers import export_static_embedding
+    from tacit.search import Searcher
+
+    left_out = export_static_embedding(Searcher.load(args.model), args.output)
+    told = f", without {', '.join(left_out)}" if left_out else ""
+    sys.stderr.write(f"{args.output}: vectors of words{told}\n")
 
 
 def _export_ranker(args: argparse.Namespace) -> None:
