@@ -1,3 +1,4 @@
+from tacit.retrieve.approximate import NeighborGraph as NeighborGraph
 from tacit.retrieve.base import CollectionRanker as CollectionRanker
 from tacit.retrieve.blend.ranker import BlendRanker as BlendRanker
 from tacit.retrieve.graph.embedding import GraphEmbedding as GraphEmbedding

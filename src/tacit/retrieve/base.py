@@ -7,6 +7,7 @@ once.
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
@@ -29,8 +30,10 @@ from tacit.core import (
     map_blocks,
 )
 from tacit.kernels.topk import top_k_rows
+from tacit.retrieve import approximate
 from tacit.retrieve.explanation import Explanation, Term, strongest_first
-from tacit.retrieve.factors import ItemFactors, widened
+from tacit.retrieve.factors import DenseFactors, ItemFactors, widened
+from tacit.retrieve.neighbor_graph import NeighborGraph
 
 BLOCK_BYTES = 32 << 20  # scores of one block of queries; small enough for a few threads at once
 
@@ -52,7 +55,11 @@ class CollectionRanker(Estimator, ABC):
         Number of items that are ranked.
     n_added_, n_removed_ : int
         Items added and removed since `fit`.
+    graph_ : NeighborGraph or None
+        Index for approximate search (`build_graph`).
     """
+
+    graph_: NeighborGraph | None = None
 
     _n_features_attribute: ClassVar[str | None] = "n_features_"
     # What a ranker needs of its user; a form that depends on parameters overrides with a property.
@@ -69,9 +76,9 @@ class CollectionRanker(Estimator, ABC):
     _counted: ClassVar[tuple[str, ...]] = ("n_added_", "n_removed_", "n_words_", "n_item_words_", "mean_length_")
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Every ranker stores how many items were added and removed since `fit`."""
+        """Every ranker stores how many items were added and removed since `fit`, and the graph if it has one."""
         super().__init_subclass__(**kwargs)
-        cls._fitted = {**cls._fitted, "n_added_": "", "n_removed_": ""}
+        cls._fitted = {**cls._fitted, "n_added_": "", "n_removed_": "", "graph_": "?estimator"}
 
     @property
     def features(self) -> FeatureKind:
@@ -119,6 +126,7 @@ class CollectionRanker(Estimator, ABC):
             )
         self.n_features_ = int(queries_checked.shape[1])
         self.n_added_ = self.n_removed_ = 0
+        self.graph_ = None
         self._forget_factors()
         self._fit(queries_checked, items_checked, pairs, validation)
         return self
@@ -190,11 +198,45 @@ class CollectionRanker(Estimator, ABC):
         skip = _skips(exclude, (rows.shape[0], self.n_items_))
 
         def rank_block(block: slice) -> None:
+            if self.graphs:
+                approximate.rank_by_graphs(self, rows[block], skip[block], items[block], scores[block])
+                return
             borders = skip.indptr[block.start : block.stop + 1]
             top_k_rows(self._scores(rows[block], skip[block]), borders, skip.indices, items[block], scores[block])
 
         map_blocks(rank_block, self._blocks(rows), threads)
         return Ranking(items, scores)
+
+    def build_graph(self, queries: Features, **params: Any) -> Self:
+        """Build an index, so that `rank` no longer compares a query with every vector; its answers are approximate.
+
+        Parameters
+        ----------
+        queries : array or sparse matrix of shape (n_queries, n_features)
+            Queries on which the share of the exact 10 best items that is still found is measured (`graph_.recall_`).
+        **params
+            Parameters of `NeighborGraph`.
+        """
+        self._check_fitted()
+        approximate.build_graphs(self, check_features("queries", queries, n_columns=self.n_features_), params)
+        return self
+
+    @cached_property
+    def graphs(self) -> list[NeighborGraph]:
+        """The indexes that `rank` uses."""
+        return approximate.checked_graphs(self)
+
+    def _rankers_by_vectors(self) -> list[CollectionRanker]:
+        """The ranker itself, where one term of its score is a product with a vector of the item; a blend: members."""
+        n_dense = sum(isinstance(factors, DenseFactors) for factors in self._item_factors)
+        return [self] if n_dense == 1 and type(self)._scores is CollectionRanker._scores else []
+
+    def _score_candidates(self, row: Features, skip: sp.csr_array, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """Items that may be among the k best of one query, and their scores."""
+        terms = approximate.query_terms(self, row)
+        n_best = max(k, *(graph.breadth for graph in self.graphs))
+        candidates = approximate.find_candidates(self, terms, n_best)
+        return candidates, approximate.score_items(self, terms, candidates)
 
     def add_items(self, items: Features) -> Self:
         """Make new items rankable without training.
@@ -244,6 +286,9 @@ class CollectionRanker(Estimator, ABC):
                     nested.remove_items(removed)
             if value is not None and spec.lstrip("?+").split()[:1] == ["items"]:
                 setattr(self, name, value[kept])
+        if self.graph_ is not None:
+            self.graph_ = copy.copy(self.graph_)
+            self.graph_.remove(kept)
         self.n_removed_ += len(removed)
         self._forget_factors()
         return self
@@ -275,7 +320,8 @@ class CollectionRanker(Estimator, ABC):
         return n_known == width or (self.n_added_ > 0 and n_known < width)
 
     def _forget_factors(self) -> None:
-        self.__dict__.pop("_item_factors", None)
+        for name in ("_item_factors", "graphs"):
+            self.__dict__.pop(name, None)
 
     def chosen(self) -> dict[str, float]:
         """The numbers that fitting settled on, such as the weight of a mixture."""

@@ -25,6 +25,7 @@ import scipy.sparse as sp
 
 from tacit.core import Features, Links, TacitError, check_features, check_number
 from tacit.features.text.weighting import weigh
+from tacit.retrieve.approximate import QueryTerms, find_candidates, query_terms, score_items
 from tacit.retrieve.base import CollectionRanker
 from tacit.retrieve.blend.feedback import expand_queries
 from tacit.retrieve.blend.members import MEMBERS, N_CANDIDATES, MemberScores, best_items, scaled
@@ -250,19 +251,23 @@ class BlendRanker(CollectionRanker):
         """Scores of the named members, each with its factors, bm25 first; all scores exist for one block at a time."""
         first, n_words = self.bm25_._scores(rows), np.diff(rows.indptr).astype(np.float64)
         candidates, best = best_items(first, skip, max(N_CANDIDATES, self.n_feedback))
-        candidates, n_best = candidates[:, :N_CANDIDATES], self.n_feedback
         for name in names:
-            half_length = {"bm25": 0.0, "title": 0.0, "residual": self.residual_length_}.get(name, self.half_length)
             if name == "bm25":
                 scores = first
             elif name == "feedback":
-                words = expand_queries(
-                    self.bm25_.weights_, self._norms, candidates[:, :n_best], best[:, :n_best], self.n_expansion
-                )
-                scores = factor_scores(self.bm25_._item_factors[0], words)
+                scores = self._feedback_scores(candidates, best)
             else:
                 scores = getattr(self, f"{name}_")._scores(self._member_rows(name, rows))
-            yield scaled(name, scores, candidates, n_words, half_length)
+            yield scaled(name, scores, candidates[:, :N_CANDIDATES], n_words, self._half_length(name))
+
+    def _half_length(self, name: str) -> float:
+        return {"bm25": 0.0, "title": 0.0, "residual": self.residual_length_}.get(name, self.half_length)
+
+    def _feedback_scores(self, best: np.ndarray, scores: np.ndarray) -> np.ndarray:
+        """Scores by the words of the best items."""
+        n_best = self.n_feedback
+        words = expand_queries(self.bm25_.weights_, self._norms, best[:, :n_best], scores[:, :n_best], self.n_expansion)
+        return factor_scores(self.bm25_._item_factors[0], words)
 
     def _member_rows(self, name: str, rows: sp.csr_array) -> sp.csr_array:
         """Queries as a member reads them: counts, logarithmic tf-idf (latent) or tf-idf (residual)."""
@@ -286,6 +291,33 @@ class BlendRanker(CollectionRanker):
             total = scores if total is None else np.add(total, scores, out=total)
         assert total is not None  # a blend without any weight is refused
         return total
+
+    def _rankers_by_vectors(self) -> list[CollectionRanker]:
+        return [getattr(self, f"{name}_") for name in ("latent", "residual") if name in self._used]
+
+    def _score_candidates(self, row: Features, skip: sp.csr_array, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """Items that some member finds, and their weighted sums."""
+        rows, n_best = sp.csr_array(row), max(N_CANDIDATES, k)
+        first, n_words = self.bm25_._scores(rows), np.diff(rows.indptr).astype(np.float64)
+        best, best_scores = best_items(first, skip, max(N_CANDIDATES, self.n_feedback))
+        terms, found = dict[str, QueryTerms](), [best[best >= 0]]
+        for name in self._used:
+            member: CollectionRanker = getattr(self, f"{name}_", self.bm25_)
+            if name == "bm25":
+                terms[name] = QueryTerms(first, None)
+            elif name == "feedback":
+                terms[name] = QueryTerms(self._feedback_scores(best, best_scores), None)
+            else:
+                terms[name] = query_terms(member, self._member_rows(name, rows))
+            found.append(find_candidates(member, terms[name], n_best))
+        candidates = np.unique(np.concatenate(found))
+        places = np.searchsorted(candidates, best[best >= 0][:N_CANDIDATES])[None]
+        totals = np.zeros(len(candidates), np.float32)
+        for name in self._used:
+            scores = score_items(getattr(self, f"{name}_", self.bm25_), terms[name], candidates)
+            factors = scaled(name, scores[None], places, n_words, self._half_length(name)).factors
+            totals += scores * self.weights_[MEMBERS.index(name)] * factors[0]
+        return candidates, totals
 
     def _make_item_factors(self) -> Sequence[ItemFactors]:
         return self.bm25_._item_factors

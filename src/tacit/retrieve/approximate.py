@@ -1,0 +1,121 @@
+"""Ranking without comparing a query with the vector of every item: candidates from a graph, and from words.
+
+The graph finds items with large inner products. Items with the best scores by words are found in full, which costs
+little. All of these candidates are scored as in exact search, so that only a missing one can make a difference.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from tacit.core import Features, StoreError, UsageError
+from tacit.kernels.topk import top_k_rows
+from tacit.retrieve.factors import DenseFactors, factor_scores
+from tacit.retrieve.neighbor_graph import NeighborGraph
+
+if TYPE_CHECKING:
+    from tacit.retrieve.base import CollectionRanker
+
+
+class QueryTerms(NamedTuple):
+    """What is known of one query before any vector of an item is read.
+
+    Attributes
+    ----------
+    by_words : ndarray of shape (1, n_items), float32
+        The part of all scores that comes from words.
+    vector : ndarray of shape (1, dim), float32, or None
+        Vector of the query.
+    """
+
+    by_words: np.ndarray
+    vector: np.ndarray | None
+
+
+def build_graphs(ranker: CollectionRanker, queries: Features, params: dict[str, Any]) -> None:
+    """Build a graph for each ranker by vectors, and measure on the queries what ranking by them still finds."""
+    rankers = ranker._rankers_by_vectors()
+    if not rankers:
+        raise UsageError(f"{type(ranker).__name__} does not score by one vector for each item; want exact search")
+    graphs = [NeighborGraph(**params).fit(item_vectors(member)) for member in rankers]
+    found = list[np.ndarray]()
+    for in_use in ([None] * len(graphs), graphs):
+        for member, graph in zip(rankers, in_use, strict=True):
+            member.graph_ = graph
+        ranker.__dict__.pop("graphs", None)
+        found.append(ranker.rank(queries, 10).items)
+    for graph in graphs:
+        graph.measure(found[1], found[0])
+
+
+def checked_graphs(ranker: CollectionRanker) -> list[NeighborGraph]:
+    """The graphs of a ranker, each known to fit its vectors: compiled loops rely on it."""
+    found = list[NeighborGraph]()
+    for member in ranker._rankers_by_vectors():
+        if isinstance(member.graph_, NeighborGraph):
+            member.graph_.check_rows(member.n_items_)
+            found.append(member.graph_)
+        elif member.graph_ is not None:
+            raise StoreError(f"graph_ is a {type(member.graph_).__name__}, want a NeighborGraph")
+    return found
+
+
+def rank_by_graphs(
+    ranker: CollectionRanker, rows: Features, skip: sp.csr_array, items: np.ndarray, scores: np.ndarray
+) -> None:
+    """Fill items and scores with the best candidates of each query."""
+    for row in range(rows.shape[0]):
+        left_out = skip[row : row + 1]
+        candidates, totals = ranker._score_candidates(rows[row : row + 1], left_out, items.shape[1])
+        wanted = ~np.isin(candidates, left_out.indices)
+        candidates, totals = candidates[wanted], totals[wanted]
+        order = np.lexsort((candidates, -totals))[: items.shape[1]]
+        items[row], scores[row] = -1, 0
+        items[row, : len(order)], scores[row, : len(order)] = candidates[order], totals[order]
+
+
+def query_terms(ranker: CollectionRanker, row: Features) -> QueryTerms:
+    """Scores by words of one query, and its vector."""
+    by_words, vector = np.zeros((1, ranker.n_items_), np.float32), None
+    for factors, of_query in zip(ranker._item_factors, ranker._query_factors(row), strict=True):
+        if isinstance(factors, DenseFactors):
+            vector = np.ascontiguousarray(of_query, np.float32)
+        else:
+            factors.add_scores(of_query, by_words)
+    return QueryTerms(by_words, vector)
+
+
+def find_candidates(ranker: CollectionRanker, terms: QueryTerms, n_best: int) -> np.ndarray:
+    """Items with the best scores by words, and those that the graph finds."""
+    found = best_by_words(terms.by_words, n_best)
+    if ranker.graph_ is None or terms.vector is None:
+        return found
+    return np.union1d(found, ranker.graph_.search(item_vectors(ranker), terms.vector[0], n_best))
+
+
+def score_items(ranker: CollectionRanker, terms: QueryTerms, items: np.ndarray) -> np.ndarray:
+    """Scores of some items for one query, float32."""
+    scores: np.ndarray = terms.by_words[0, items]
+    if terms.vector is not None:
+        scores = scores + factor_scores(DenseFactors(item_vectors(ranker)[items]), terms.vector)[0]
+    return scores
+
+
+def item_vectors(ranker: CollectionRanker) -> np.ndarray:
+    """The vectors of the items of a ranker that has one term with vectors."""
+    return next(factors.items for factors in ranker._item_factors if isinstance(factors, DenseFactors))
+
+
+def best_by_words(scores: np.ndarray, n_best: int) -> np.ndarray:
+    """Items with the best scores above 0 of one query.
+
+    >>> best_by_words(np.array([[0.0, 2.0, 3.0]], np.float32), 2)
+    array([2, 1])
+    """
+    n_best = min(n_best, scores.shape[1])
+    items, found = np.empty((1, n_best), np.int64), np.empty((1, n_best), np.float32)
+    top_k_rows(scores, np.zeros(2, np.int32), np.empty(0, np.int32), items, found)
+    return items[found > 0]

@@ -1,0 +1,154 @@
+"""Approximate search in dense vectors of items: a graph of neighbours (HNSW), built by faiss, searched by tacit.
+
+The graph is built with one thread, so that it has the same bits for the same vectors, and is stored as plain arrays of
+integers. Searching it needs no faiss. Items added later are compared one by one until the next build; removed items
+are still passed through on the way, but never found.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from tacit.core import Estimator, MissingExtraError, TacitError, check_number
+from tacit.kernels.graph_search import search_graph
+
+
+class NeighborGraph(Estimator):
+    """Finds item vectors with large inner products without comparing all of them.
+
+    Parameters
+    ----------
+    n_links : int, default=32
+        Neighbours of a vector on the higher levels of the graph; twice as many on the lowest.
+    build_breadth : int, default=100
+        Candidates for the neighbours of a new vector.
+    breadth : int, default=64
+        Vectors that a search keeps on its way; more find more and take longer.
+
+    Attributes
+    ----------
+    neighbors_ : ndarray of int32
+        Neighbours of all nodes, level by level; -1 ends a list.
+    offsets_ : ndarray of shape (n_nodes + 1,), int64
+        Where the neighbours of each node start.
+    row_of_node_ : ndarray of shape (n_nodes,), int64
+        Row of the node's vector by now; -1 for a removed item.
+    entry_ : int
+        Node where a search starts.
+    recall_ : float
+        Share of the 10 best items that approximate search found when the graph was built.
+    n_measured_ : int
+        Number of queries that `recall_` was measured on.
+    """
+
+    _fitted: ClassVar = {
+        "neighbors_": "places",
+        "offsets_": "offsets",
+        "row_of_node_": "nodes",
+        "entry_": "",
+        "recall_": "",
+        "n_measured_": "",
+    }
+    _array_dtypes: ClassVar = ("int32", "int64")
+
+    def __init__(self, n_links: int = 32, build_breadth: int = 100, breadth: int = 64) -> None:
+        self.n_links, self.build_breadth, self.breadth = n_links, build_breadth, breadth
+
+    def fit(self, vectors: np.ndarray) -> Self:
+        """Build the graph.
+
+        Parameters
+        ----------
+        vectors : ndarray of shape (n_items, dim), float32
+            Vectors of the items.
+        """
+        for name in ("n_links", "build_breadth", "breadth"):
+            check_number(name, getattr(self, name), low=2, whole=True)
+        try:
+            import faiss
+        except ImportError as error:
+            raise MissingExtraError("an index for approximate search", "faiss-cpu", "ann") from error
+        index: Any = faiss.IndexHNSWFlat(vectors.shape[1], self.n_links, faiss.METRIC_INNER_PRODUCT)
+        index.hnsw.efConstruction = self.build_breadth
+        before = faiss.omp_get_max_threads()
+        faiss.omp_set_num_threads(1)  # with more, the graph depends on which thread is first
+        try:
+            index.add(np.ascontiguousarray(vectors, np.float32))
+        finally:
+            faiss.omp_set_num_threads(before)
+        self.neighbors_ = faiss.vector_to_array(index.hnsw.neighbors)
+        self.offsets_ = faiss.vector_to_array(index.hnsw.offsets).astype(np.int64)
+        self.row_of_node_ = np.arange(len(vectors))
+        self.entry_ = int(index.hnsw.entry_point)
+        self.recall_, self.n_measured_ = 0.0, 0
+        return self
+
+    def search(self, vectors: np.ndarray, query: np.ndarray, n_best: int) -> np.ndarray:
+        """Rows of vectors with large inner products with the query, best first; then the rows added since `fit`.
+
+        Parameters
+        ----------
+        vectors : ndarray of shape (n_items, dim), float32
+            Vectors of the items by now.
+        query : ndarray of shape (dim,), float32
+            Vector of the query.
+        n_best : int
+            Number of rows to find in the graph.
+        """
+        rows = np.empty(n_best, np.int64)
+        breadth = max(self.breadth, n_best)
+        graph = self.row_of_node_, self.neighbors_, self.offsets_, self.n_links, int(self.entry_)
+        search_graph(vectors, *graph, query, breadth, rows)
+        return np.concatenate([rows[rows >= 0], np.arange(self._n_known, len(vectors))])
+
+    @property
+    def _n_known(self) -> int:
+        """Rows of the items that are in the graph: they stand before all that were added."""
+        return int(np.count_nonzero(self.row_of_node_ >= 0))
+
+    def remove(self, kept: np.ndarray) -> None:
+        """Forget the items that are not among the kept rows; the others move up."""
+        n_known, found = self._n_known, self.row_of_node_ >= 0
+        moved = np.full(n_known, -1, np.int64)
+        kept = kept[kept < n_known]
+        moved[kept] = np.arange(len(kept))
+        rows = self.row_of_node_.copy()
+        rows[found] = moved[rows[found]]
+        self.row_of_node_ = rows
+
+    def measure(self, found: np.ndarray, exact: np.ndarray) -> None:
+        """Store the mean share of the exact answers that were found."""
+        shares = [len(np.intersect1d(a, b)) / max(1, len(b)) for a, b in zip(found, exact, strict=True)]
+        self.recall_, self.n_measured_ = float(np.mean(shares)), len(shares)
+
+    def check_rows(self, n_items: int) -> None:
+        """Raise unless the graph fits so many items."""
+        known = self.row_of_node_[self.row_of_node_ >= 0]
+        if len(known) > n_items or not np.array_equal(np.sort(known), np.arange(len(known))):
+            raise TacitError(f"the index of approximate search does not fit the {n_items} items")
+
+    def _check_loaded(self) -> None:
+        n_nodes, n_places = len(self.row_of_node_), len(self.neighbors_)
+        if self.neighbors_.dtype != np.int32 or self.offsets_.dtype != np.int64 or self.row_of_node_.dtype != np.int64:
+            raise TacitError("the index of approximate search has arrays of wrong types")
+        sizes = np.diff(self.offsets_)
+        check_number("n_links", self.n_links, low=2, whole=True)
+        whole = len(self.offsets_) == n_nodes + 1 > 1 and (self.offsets_[0], self.offsets_[-1]) == (0, n_places)
+        if not whole or (sizes < 2 * self.n_links).any() or (sizes % self.n_links).any():
+            raise TacitError("the index of approximate search has wrong offsets")
+        if not 0 <= self.entry_ < n_nodes or int(self.entry_) != self.entry_:
+            raise TacitError(f"the index of approximate search starts at node {self.entry_}, want 0 to {n_nodes - 1}")
+        if n_places and not -1 <= self.neighbors_.min() <= self.neighbors_.max() < n_nodes:
+            raise TacitError("the index of approximate search names a node that it does not have")
+        self._check_levels(sizes)
+
+    def _check_levels(self, sizes: np.ndarray) -> None:
+        """A neighbour on a higher level has that level too, or a loop would read past its list."""
+        for level in range(1, int(sizes.max()) // self.n_links - 1):
+            nodes = np.flatnonzero(sizes >= (level + 2) * self.n_links)
+            first = self.offsets_[nodes] + (level + 1) * self.n_links
+            named = self.neighbors_[first[:, None] + np.arange(self.n_links)]
+            if (sizes[named[named >= 0]] < (level + 2) * self.n_links).any():
+                raise TacitError("the index of approximate search links nodes across levels")
