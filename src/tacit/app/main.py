@@ -16,7 +16,7 @@ from typing import NoReturn
 from tacit import __version__
 from tacit.app import demo, export, methods, reproduce, serve
 from tacit.app.collections import add, features, fit, remove, search
-from tacit.app.evaluation import advise, evaluate, judgments, label, split
+from tacit.app.evaluation import advise, beir, evaluate, judgments, label, split
 from tacit.app.lists import learning_curve, rank
 
 COMMANDS = {
@@ -31,6 +31,7 @@ COMMANDS = {
     "learning-curve": learning_curve,
     "export": export,
     "evaluate": evaluate,
+    "beir": beir,
     "serve": serve,
     "judgments": judgments,
     "label": label,

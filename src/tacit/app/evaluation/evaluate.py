@@ -69,9 +69,9 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
         out.write(json.dumps(_as_json(found, pairs, args.seed)) + "\n")
         return 0
     if len(found) == 1:
-        _show_measures(found[paths[0]], args.seed, out)
+        show_measures(found[paths[0]], args.seed, out)
     else:
-        _show_systems(found, args, out)
+        show_systems(found, args, out)
     _show_counts(found, out)
     if pairs:
         out.write("\nAll pairs of runs:\n\n")
@@ -123,7 +123,7 @@ def _measures_json(evaluation: Evaluation, seed: int) -> dict[str, Any]:
     }
 
 
-def _show_measures(evaluation: Evaluation, seed: int, out: TextIO) -> None:
+def show_measures(evaluation: Evaluation, seed: int, out: TextIO) -> None:
     """One run: a row for each measure."""
     means, errors, ends = evaluation.means(), evaluation.standard_errors(), evaluation.intervals(seed=seed)
     shown = {m: "-" if math.isnan(error) else f"{error:.4f}" for m, error in errors.items()}
@@ -131,7 +131,7 @@ def _show_measures(evaluation: Evaluation, seed: int, out: TextIO) -> None:
     print_table(["measure", "mean", "std err", "95 % interval"], rows, out)
 
 
-def _show_systems(found: dict[str, Evaluation], args: argparse.Namespace, out: TextIO) -> None:
+def show_systems(found: dict[str, Evaluation], args: argparse.Namespace, out: TextIO) -> None:
     """Several runs: a row for each, a column for each measure."""
     from tacit.metrics import comparison_table
 
