@@ -29,7 +29,7 @@ from tacit.core import (
     one_blas_thread,
     progress_bar,
 )
-from tacit.kernels.graph import nearest_by_sum, pair_squares
+from tacit.kernels.graph.distances import nearest_by_sum, pair_squares
 from tacit.kernels.topk import top_k_rows
 
 METRICS = ("euclidean", "cosine")

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from tacit.core import Estimator, MissingExtraError, TacitError, check_number
-from tacit.kernels.graph_search import search_graph
+from tacit.kernels.graph.search import search_graph
 
 
 class NeighborGraph(Estimator):

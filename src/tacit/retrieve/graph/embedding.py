@@ -31,7 +31,7 @@ from tacit.core import (
     track,
 )
 from tacit.features.knn import knn_graph, nearest_of
-from tacit.kernels.graph_sgd import find_images, graph_epoch
+from tacit.kernels.graph.sgd import find_images, graph_epoch
 from tacit.retrieve.graph.features import KINDS, SIZES, LinearMap, RbfMap, make_map
 from tacit.retrieve.graph.pairs import PairDraws, check_adjacency, edge_length
 from tacit.retrieve.training import diverged

@@ -19,7 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from tacit.core import Estimator, Features, TacitError, check_choice, check_number, cut, map_blocks
-from tacit.kernels.graph import gaussians, minus_squares
+from tacit.kernels.graph.distances import gaussians, minus_squares
 from tacit.kernels.topk import top_k_rows
 
 KINDS = ("linear", "rbf", "given")

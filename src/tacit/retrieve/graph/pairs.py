@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from tacit.core import Features, TacitError
 from tacit.features.knn import component_sizes
-from tacit.kernels.graph import edge_squares
+from tacit.kernels.graph.distances import edge_squares
 
 MOST_REDRAWS = 20
 SIZES_NAMED = 5

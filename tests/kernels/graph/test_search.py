@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit.kernels.graph_search import search_graph
+from tacit.kernels.graph.search import search_graph
 
 N_LINKS = 2
 

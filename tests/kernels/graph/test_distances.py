@@ -3,7 +3,7 @@
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.kernels.graph import edge_squares, gaussians, minus_squares, nearest_by_sum, pair_squares
+from tacit.kernels.graph.distances import edge_squares, gaussians, minus_squares, nearest_by_sum, pair_squares
 
 rng = np.random.default_rng(0)
 TABLE = rng.normal(size=(7, 5))

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit.kernels.graph_sgd import find_images, graph_epoch
+from tacit.kernels.graph.sgd import find_images, graph_epoch
 
 
 def distance(a, b, squared):

@@ -1,0 +1,1 @@
+"""Loops over graphs of nearest neighbours: distances, training, search."""
