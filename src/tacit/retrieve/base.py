@@ -7,9 +7,9 @@ once.
 
 from __future__ import annotations
 
-import copy
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from functools import cached_property
 from typing import Any, ClassVar, Literal, Self
 
@@ -278,20 +278,27 @@ class CollectionRanker(Estimator, ABC):
             raise TacitError(f"there is no item {bad} to remove, want row numbers from 0 to {self.n_items_ - 1}")
         if len(removed) == self.n_items_:
             raise TacitError(f"all {self.n_items_} items are to be removed, want at least one to remain")
-        kept = np.setdiff1d(np.arange(self.n_items_), removed)
-        for name, spec in self._fitted.items():
-            value = getattr(self, name, None)
-            for nested in value if isinstance(value, list) else [value]:
-                if isinstance(nested, CollectionRanker):
-                    nested.remove_items(removed)
-            if value is not None and spec.lstrip("?+").split()[:1] == ["items"]:
-                setattr(self, name, value[kept])
-        if self.graph_ is not None:
-            self.graph_ = copy.copy(self.graph_)
-            self.graph_.remove(kept)
-        self.n_removed_ += len(removed)
+        vars(self).update(vars(self._only(np.setdiff1d(np.arange(self.n_items_), removed))))
         self._forget_factors()
         return self
+
+    def _only(self, rows: np.ndarray) -> Self:
+        """A copy that ranks some of the items."""
+        made = copy(self)
+        made.n_removed_ += self.n_items_ - len(rows)
+        made._forget_factors()
+        for name, spec in self._fitted.items():
+            value = getattr(self, name, None)
+            if isinstance(value, CollectionRanker):
+                setattr(made, name, value._only(rows))
+            elif isinstance(value, list):
+                setattr(made, name, [v._only(rows) if isinstance(v, CollectionRanker) else v for v in value])
+            elif value is not None and spec.lstrip("?+").split()[:1] == ["items"]:
+                setattr(made, name, value[rows])
+        if self.graph_ is not None:
+            made.graph_ = copy(self.graph_)
+            made.graph_.remove(rows)
+        return made
 
     def check_new_items(self) -> None:
         """Raise unless this form can take new items, fitted or not."""

@@ -64,6 +64,14 @@ def make_factors(items: Features) -> ItemFactors:
     return DenseFactors(items) if isinstance(items, np.ndarray) else SparseFactors(items.tocsc())
 
 
+def scale_columns(postings: sp.csc_array, weights: np.ndarray) -> sp.csc_array:
+    """Postings with the values of each word multiplied by its weight; the same object where all weights are 1."""
+    if (weights == 1).all():
+        return postings
+    data = postings.data * np.repeat(weights, np.diff(postings.indptr))
+    return sp.csc_array((data, postings.indices, postings.indptr), shape=postings.shape)
+
+
 def append_rows(items: Features, more: Features) -> Features:
     """Old and new items under one another, in the form of the old."""
     if isinstance(items, np.ndarray):

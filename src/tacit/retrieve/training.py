@@ -103,7 +103,7 @@ def epoch_score(measures: Mapping[str, float], target: str) -> float:
 def run_epochs(
     state: TrainableState,
     epoch: Callable[[tuple[float, float]], float],
-    measure: Callable[[], Mapping[str, float]],
+    measure: Callable[[int], Mapping[str, float]],
     target: str,
     schedule: Schedule,
 ) -> TrainingHistory:
@@ -118,7 +118,7 @@ def run_epochs(
     epoch : callable
         Runs one epoch, given its first and last rate; returns the mean loss.
     measure : callable
-        Validation measures of the present state.
+        Validation measures of the present state, given how many epochs are measured with it.
     target : str
         The measure that decides; higher is better.
     schedule : Schedule
@@ -137,7 +137,7 @@ def run_epochs(
             state.go_back()
             rate, halved = rate / 2, True
             continue
-        found = measure()
+        found = measure(len(epochs) + 1)
         epochs.append({"epoch": number, "loss": loss, "rate": rate * start, **found})
         if epoch_score(found, target) > best:
             best, best_epoch = epoch_score(found, target), number

@@ -23,6 +23,10 @@ class HeldOut(NamedTuple):
     relevant: sp.csr_array
     excluded: sp.csr_array
 
+    def among(self, items: np.ndarray) -> HeldOut:
+        """The same with some of the items as candidates; these come in the given order."""
+        return HeldOut(self.queries, sp.csr_array(self.relevant[:, items]), sp.csr_array(self.excluded[:, items]))
+
     def blocks(self, size: int = 64) -> Iterator[HeldOut]:
         """The same in pieces of a few queries, so that score rows stay small."""
         for start in range(0, self.relevant.shape[0], size):
@@ -56,7 +60,9 @@ def held_out_queries(
     rows = np.unique(relevant.sources)
     if len(rows) > max_queries:
         rows = np.sort(np.random.default_rng(seed).choice(rows, max_queries, replace=False))
-    excluded = known.to_csr()[rows] if known is not None else sp.csr_array((len(rows), relevant.n_targets))
+    excluded = sp.csr_array((len(rows), relevant.n_targets))
+    if known is not None:
+        excluded = known.take(np.isin(known.sources, rows)).to_csr()[rows]
     if queries_are_items:
         selves = sp.csr_array((np.ones(len(rows)), (np.arange(len(rows)), rows)), shape=excluded.shape)
         excluded = sp.csr_array(excluded + selves)

@@ -8,6 +8,7 @@ from tacit.core import DivergedError, Links, TacitError
 from tacit.retrieve import CosineRanker, ReconstructionRanker
 from tacit.retrieve.latent.reconstruction import HalvesTask
 from tacit.retrieve.latent.reconstruction_sgd import ReconstructionSettings, ReconstructionTrainer, leave_out_words
+from tacit.retrieve.snapshots import Snapshots
 from tacit.retrieve.training import diverged
 from tacit.search.models import find_class
 from tacit.store import pack_estimator, unpack_estimator
@@ -120,14 +121,14 @@ def test_dense_rows_are_as_good_as_sparse_ones(fitted, rows):
 
 
 def test_numbers_that_run_away_halve_the_rate_once_and_then_stop(rows, monkeypatch):
-    calm = ReconstructionTrainer.is_sound
+    calm = Snapshots.is_sound
     looks = []
 
     def unsound_at_first(trainer):
         looks.append(trainer)
         return len(looks) > 1 and calm(trainer)
 
-    monkeypatch.setattr(ReconstructionTrainer, "is_sound", unsound_at_first)
+    monkeypatch.setattr(Snapshots, "is_sound", unsound_at_first)
     ranker = ReconstructionRanker(dim=4, n_epochs=3, rate=0.2).fit(None, rows)
     assert ranker.rate_ == 0.1
     assert [epoch["epoch"] for epoch in ranker.epochs_] == [2, 3]
@@ -140,10 +141,10 @@ def test_going_back_undoes_an_epoch(rows):
     concepts = np.eye(rows.shape[1], 4, dtype=np.float32)
     trainer, rng = ReconstructionTrainer(rows, concepts, ReconstructionSettings()), np.random.default_rng(0)
     before = trainer.query_table.copy(), trainer.vectors.copy()
-    trainer.start_epoch()
+    trainer.state.start_epoch()
     trainer.epoch(rng, (0.5, 0.4))
     assert not np.array_equal(trainer.query_table, before[0])
-    trainer.go_back()
+    trainer.state.go_back()
     assert np.array_equal(trainer.query_table, before[0])
     assert np.array_equal(trainer.vectors, before[1])
 
@@ -160,7 +161,7 @@ def test_halves_share_no_word_and_perfect_images_are_found(rows):
     task = HalvesTask(rows[:30], np.random.default_rng(0))
     assert not task.asking.multiply(task.sought).data.any()
     trainer = ReconstructionTrainer(rows[30:], np.ones((rows.shape[1], 1), np.float32), ReconstructionSettings())
-    assert task.measure(trainer) == {"found": 1.0}  # all images are equal, so no rival stands above
+    assert task.measure(trainer, 1) == {"found": 1.0}  # all images are equal, so no rival stands above
 
 
 @pytest.mark.parametrize(

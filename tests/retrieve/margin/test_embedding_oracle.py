@@ -409,15 +409,16 @@ def test_a_fixed_diagonal_and_still_items_do_not_move():
 
 def test_tied_tables_stay_tied_in_a_copy():
     trainer = World(FORMS["uu"]).trainer()
-    copy = trainer.tables.copy()
+    trainer.state.keep_best()
+    copy = Tables.of(trainer.state.copies["best"])
     assert copy.mapped is copy.queries
     assert copy.queries is not trainer.tables.queries
 
 
-@pytest.mark.parametrize("bad", [np.nan, np.inf, 1e7])
+@pytest.mark.parametrize("bad", [np.nan, np.inf, 1e7, -1e7])
 @pytest.mark.parametrize("name", ["queries", "mapped", "items", "diagonal"])
 def test_tables_are_sound_until_a_number_is_not(name, bad):
-    tables = World(FORMS["residual+d"]).trainer().tables
-    assert tables.is_sound()
-    getattr(tables, name).flat[-1] = bad
-    assert not tables.is_sound()
+    trainer = World(FORMS["residual+d"]).trainer()
+    assert trainer.state.is_sound()
+    getattr(trainer.tables, name).flat[-1] = bad
+    assert not trainer.state.is_sound()

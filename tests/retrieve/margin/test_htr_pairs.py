@@ -47,7 +47,7 @@ def test_without_pairs_of_words_it_is_the_residual_form(world):
 class Told:
     """A task that says of each weight what a test wants."""
 
-    target = "MAP"
+    target, candidates = "MAP", None
 
     def __init__(self, means, losses, spread):
         self.means, self.losses, self.spread = means, losses, spread

@@ -39,7 +39,7 @@ class Script:
 
 def run(values, rate=0.8):
     script = Script(values)
-    history = run_epochs(script, script.epoch, lambda: {"MAP": script.state}, "MAP", Schedule(rate, len(values)))
+    history = run_epochs(script, script.epoch, lambda number: {"MAP": script.state}, "MAP", Schedule(rate, len(values)))
     return script, history
 
 
@@ -85,7 +85,7 @@ def test_small_training_sets_have_small_blocks_and_are_visited_often_in_an_epoch
 def test_without_a_number_of_epochs_the_rate_is_constant_and_training_ends_after_patience():
     script = Script([0.1, 0.3, 0.5, 0.5, 0.4, 0.5, 0.9, 0.9])
     schedule = Schedule(0.8, max_epochs=8, patience=3)
-    history = run_epochs(script, script.epoch, lambda: {"MAP": script.state}, "MAP", schedule)
+    history = run_epochs(script, script.epoch, lambda number: {"MAP": script.state}, "MAP", schedule)
     assert [epoch["MAP"] for epoch in history.epochs] == [0.1, 0.3, 0.5, 0.5, 0.4, 0.5]  # 3 epochs after the last rise
     assert script.rates == [(0.8, 0.8)] * 6
     assert (script.state, history.best_epoch) == (0.5, 3)
@@ -93,13 +93,13 @@ def test_without_a_number_of_epochs_the_rate_is_constant_and_training_ends_after
 
 def test_max_epochs_bounds_a_training_that_keeps_rising():
     script = Script([0.1, 0.2, 0.3, 0.4])
-    history = run_epochs(script, script.epoch, lambda: {"MAP": script.state}, "MAP", Schedule(0.8, None, 3, 2))
+    history = run_epochs(script, script.epoch, lambda number: {"MAP": script.state}, "MAP", Schedule(0.8, None, 3, 2))
     assert (script.state, history.best_epoch, len(history.epochs)) == (0.3, 3, 3)
 
 
 def test_a_divergence_halves_the_constant_rate():
     script = Script([0.1, np.nan, 0.2, 0.15, 0.1])
-    history = run_epochs(script, script.epoch, lambda: {"MAP": script.state}, "MAP", Schedule(0.8, None, 5, 2))
+    history = run_epochs(script, script.epoch, lambda number: {"MAP": script.state}, "MAP", Schedule(0.8, None, 5, 2))
     assert script.rates == [(0.8, 0.8)] * 2 + [(0.4, 0.4)] * 3
     assert [epoch["rate"] for epoch in history.epochs] == [0.8, 0.4, 0.4, 0.4]
     assert history.best_epoch == 3
@@ -122,7 +122,7 @@ def test_the_kept_epoch_is_the_best_by_mean_average_precision_and_rank_loss():
         history = run_epochs(
             script,
             script.epoch,
-            lambda script=script, losses=losses: {"MAP": script.state, "rank_loss": next(losses)},
+            lambda number, script=script, losses=losses: {"MAP": script.state, "rank_loss": next(losses)},
             "MAP",
             Schedule(0.8, max_epochs=number, patience=9),
         )

@@ -1,5 +1,7 @@
 """Explicit features of all word pairs in float64 are the oracle; a world of synonyms has one right answer."""
 
+from copy import deepcopy
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -65,7 +67,7 @@ class Case:
         self.queries, self.items = random_rows(rng, 5), random_rows(rng, 7)
         weights, self.projection = stored_weights(rng, form)
         how = PairSettings(block=5, n_drawn=7, learn_alpha=True, **settings)
-        self.trainer = WordPairTrainer(lambda: weights, 0.7, self.queries, self.items, False, how, threads)
+        self.trainer = WordPairTrainer(lambda: deepcopy(weights), 0.7, self.queries, self.items, False, how, threads)
         self.before, self.rng = weights.numbers.ravel().astype(np.float64), rng
         self.x, self.y = self.queries.toarray().astype(np.float64), self.items.toarray().astype(np.float64)
 
@@ -133,28 +135,32 @@ def test_thinning_keeps_the_largest_of_each_row():
     assert Pattern.largest_of(matrix, 99).columns.shape == (40, 30)
 
 
-def test_the_best_state_comes_back_and_memory_is_reused():
+def test_divergence_goes_back_to_the_best_state_or_to_the_first():
     case = Case(0, "hashed")
-    trainer = case.trainer
-    trainer.start_epoch()
-    assert trainer._aside is None  # the first state is made anew, not copied
-    trainer.weights.numbers[0], trainer.alpha = 5, 2.0
-    trainer.keep_best()
-    trainer.start_epoch()
-    memory = trainer._aside[0]
-    trainer.weights.numbers[0], trainer.alpha = np.nan, 3.0
-    assert not trainer.is_sound()
-    trainer.go_back()
-    assert trainer.is_sound()
+    trainer, state = case.trainer, case.trainer.state
+    first = case.numbers().copy(), trainer.alpha
+    state.start_epoch()
+    assert not state.copies  # the first state is made anew, not copied
+    trainer.weights.numbers[0], trainer._alpha[0] = np.nan, 9.0
+    assert not state.is_sound()
+    state.go_back()
+    assert np.array_equal(case.numbers(), first[0])
+    assert trainer.alpha == first[1]
+    trainer.weights.numbers[0], trainer._alpha[0] = 5, 2.0
+    state.keep_best()
+    memory = state.copies["best"]["numbers"]
+    trainer.weights.numbers[0], trainer._alpha[0] = -np.inf, 3.0
+    assert not state.is_sound()
+    state.go_back()
+    assert state.is_sound()
     assert (trainer.weights.numbers[0], trainer.alpha) == (5, 2.0)
     trainer.weights.numbers[0] = 6
-    trainer.keep_best()
-    trainer.start_epoch()
-    assert trainer._aside[0] is memory
-    trainer.weights.numbers[0] = -np.inf
-    assert not trainer.is_sound()
-    trainer.take_best()
+    state.keep_best()
+    assert state.copies["best"]["numbers"] is memory
+    trainer.weights.numbers[0] = 7
+    state.take_best()
     assert trainer.weights.numbers[0] == 6
+    assert not state.copies
 
 
 @pytest.fixture(scope="module")

@@ -26,6 +26,7 @@ from tacit.core import Features, Links, check_number, check_numbers
 from tacit.retrieve.factors import DenseFactors, factor_scores, project
 from tacit.retrieve.latent.lsi import LsiRanker, LsiTfidfRanker, unit_rows
 from tacit.retrieve.latent.reconstruction_sgd import ReconstructionSettings, ReconstructionTrainer, scaled_part
+from tacit.retrieve.snapshots import row_blocks
 from tacit.retrieve.training import Schedule, run_epochs
 
 HELD_SHARE, MOST_HELD, FEWEST_DOCS = 0.05, 300, 40  # documents held out for validation
@@ -112,12 +113,12 @@ class LearnedConcepts(LsiRanker):
         n_wanted = round(FEWEST_STEPS / trainer.rows.shape[0])
         n_epochs = self.n_epochs or min(MOST_EPOCHS, max(FEWEST_EPOCHS, n_wanted))
 
-        def measure() -> dict[str, float]:
-            return trainer.losses | task.measure(trainer)
+        def measure(number: int) -> dict[str, float]:
+            return trainer.losses | task.measure(trainer, number)
 
         epoch = partial(trainer.epoch, rng)
         self.rate_, self.best_epoch_, self.epochs_ = run_epochs(
-            trainer, epoch, measure, "found", Schedule(self.rate, n_epochs)
+            trainer.state, epoch, measure, "found", Schedule(self.rate, n_epochs)
         )
 
 
@@ -157,17 +158,17 @@ class HalvesTask:
     def __init__(self, rows: sp.csr_array, rng: np.random.Generator) -> None:
         first = rng.random(rows.nnz) < 0.5
         self.asking, self.sought = scaled_part(rows, first), scaled_part(rows, ~first)
-        self._n_measured = 0
 
-    def measure(self, trainer: ReconstructionTrainer) -> dict[str, float]:
-        """The mean reciprocal rank of the halves that are sought."""
-        self._n_measured += 1
+    def measure(self, trainer: ReconstructionTrainer, number: int) -> dict[str, float]:
+        """The mean reciprocal rank of the halves that are sought, after the `number`-th epoch."""
         if not self.asking.shape[0]:
-            return {"found": float(self._n_measured)}
+            return {"found": float(number)}
         asking, sought = (unit_rows(project(rows, trainer.query_table)) for rows in (self.asking, self.sought))
-        others = factor_scores(DenseFactors(unit_rows(trainer.vectors)), asking)
-        own = np.einsum("ij,ij->i", asking, sought)
-        return {"found": float(np.mean(1 / (1 + np.count_nonzero(others > own[:, None], axis=1))))}
+        own, n_above = np.einsum("ij,ij->i", asking, sought), np.zeros(len(asking), np.int64)
+        for part in row_blocks(trainer.vectors):
+            others = factor_scores(DenseFactors(unit_rows(trainer.vectors[part])), asking)
+            n_above += np.count_nonzero(others > own[:, None], axis=1)
+        return {"found": float(np.mean(1 / (1 + n_above)))}
 
 
 def _hold_out(n_docs: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:

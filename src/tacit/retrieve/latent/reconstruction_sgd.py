@@ -15,9 +15,10 @@ import scipy.sparse as sp
 from tacit.core import one_blas_thread
 from tacit.kernels.reconstruction import train_documents
 from tacit.retrieve.factors import project
+from tacit.retrieve.snapshots import Snapshots
 
 FOLD_FROM = 1e4  # |M| |M^-1|: float32 rows of B carry three good digits in the weakest direction
-LARGEST = 1e4  # longer vectors have diverged: rows have unit length
+LARGEST = 1e4  # larger numbers have diverged: rows have unit length
 
 
 @dataclass(frozen=True)
@@ -42,8 +43,8 @@ class ReconstructionTrainer:
         self.query_table, self.basis = concepts.copy(), concepts.copy()
         self.vectors = np.ascontiguousarray(project(rows, concepts), dtype=np.float32)
         self.losses = dict[str, float]()
-        self._best = self._before = self._state()
-        self._unfold()
+        tables = {"query_table": self.query_table, "vectors": self.vectors, "basis": self.basis}
+        self.state = Snapshots(tables, largest=LARGEST)
 
     def _unfold(self) -> None:
         """M = N = I and the Gram matrix of the basis as it is now."""
@@ -55,7 +56,7 @@ class ReconstructionTrainer:
     def fold(self) -> None:
         """basis <- basis @ M, so that V stays and M is easy to invert again."""
         with one_blas_thread():
-            self.basis = self.basis @ self._mixing.astype(np.float32)
+            self.basis[:] = self.basis @ self._mixing.astype(np.float32)
         self._unfold()
 
     def epoch(self, rng: np.random.Generator, rates: tuple[float, float]) -> float:
@@ -70,6 +71,7 @@ class ReconstructionTrainer:
         asked = leave_out_words(rows, settings.keep, rng).data
         falling = np.linspace(*rates, n_docs, endpoint=False)
         losses, at = np.zeros(2), 0
+        self._unfold()
         while at < n_docs:
             at = train_documents(
                 rows.indptr, rows.indices, rows.data, asked, order, drawn, at, falling,
@@ -80,34 +82,6 @@ class ReconstructionTrainer:
         reconstruction, margin = (losses / n_docs).tolist()
         self.losses = {"reconstruction": reconstruction, "margin": margin}
         return float(settings.gamma * reconstruction + margin)
-
-    def _state(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        return self.query_table.copy(), self.vectors.copy(), self.basis.copy()
-
-    def _set(self, state: tuple[np.ndarray, np.ndarray, np.ndarray]) -> None:
-        self.query_table, self.vectors, self.basis = (table.copy() for table in state)
-        self._unfold()
-
-    def start_epoch(self) -> None:
-        """Remember the state to restore after a divergence."""
-        self._before = self._state()
-
-    def go_back(self) -> None:
-        """Undo the epoch."""
-        self._set(self._before)
-
-    def keep_best(self) -> None:
-        """The present state is the best so far."""
-        self._best = self._state()
-
-    def take_best(self) -> None:
-        """Return to the best state."""
-        self._set(self._best)
-
-    def is_sound(self) -> bool:
-        """Whether every number is finite and of a plausible size."""
-        # A comparison with NaN is False, so one test covers both.
-        return all(bool((np.abs(table) < LARGEST).all()) for table in (self.query_table, self.vectors, self.basis))
 
 
 def leave_out_words(rows: sp.csr_array, keep: float, rng: np.random.Generator) -> sp.csr_array:

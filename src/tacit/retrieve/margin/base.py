@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar
+from copy import copy
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,7 +15,7 @@ from tacit.core import DivergedError, Features, Links, UsageError, check_choice,
 from tacit.retrieve.base import CollectionRanker
 from tacit.retrieve.margin.block_sgd import BlockTrainer
 from tacit.retrieve.margin.tasks import TrainingTask, make_task
-from tacit.retrieve.training import Schedule, TrainableState, TrainingHistory, run_epochs
+from tacit.retrieve.training import Schedule, TrainingHistory, run_epochs
 
 LARGEST_BLOCK, LARGEST_TRIPLE_BLOCK = 64, 256  # a triple has two items, where a query has a pool of them
 MOST_DRAWN, FEWEST_DRAWN, DRAWN_SHARE = 1000, 100, 0.1
@@ -172,6 +173,8 @@ class SgdRanker(MarginRanker):
         Number of the best epoch, from 1: by mean average precision and rank loss (`retrieve.training.epoch_score`).
     rate_, margin_ : float
         Rate and margin that were used.
+    validation_items_ : int or None
+        Number of items that validation ranked, where it was a sample (of more than 200,000 items); None means all.
     """
 
     items_: sp.csr_array
@@ -183,12 +186,21 @@ class SgdRanker(MarginRanker):
         self._check_params(queries, items)
         task = make_task(pairs, validation, queries, items, self._queries_are_items, self.seed)
         self.items_ = sp.csr_array(items)
+        self.validation_items_ = None if task.candidates is None else len(task.candidates)
         data = self._training_data(queries, items)
         self.rate_, self.margin_, self.best_epoch_ = float(self.rate), float(self._used("margin")), 0
         if self.tune:
             self.rate_, self.margin_ = self._tune(data, task)
         constant = self.recipe == "printed"
         self._train(data, task, Schedule(self.rate_, self.n_epochs, self.max_epochs, self.patience, constant))
+
+    def _measured(self, task: TrainingTask) -> Self:
+        """The ranker that validation measures: this one, or a copy for a sample of the items."""
+        if task.candidates is None:
+            return self
+        made = copy(self)
+        made.items_ = sp.csr_array(self.items_[task.candidates])
+        return made
 
     @abstractmethod
     def _training_data(self, queries: Features, items: Features) -> Any:
@@ -201,7 +213,6 @@ class SgdRanker(MarginRanker):
     def _run_epochs(
         self,
         trainer: BlockTrainer,
-        state: TrainableState,
         task: TrainingTask,
         measure: Callable[[], Mapping[str, np.ndarray | float]],
         rng: np.random.Generator,
@@ -216,12 +227,12 @@ class SgdRanker(MarginRanker):
             trainer.decay(rates[0] / schedule.rate)
             return float(np.mean(losses))
 
-        def average_and_measure() -> dict[str, float]:
-            trainer.average()
+        def average_and_measure(number: int) -> dict[str, float]:
+            trainer.average(number)
             return {name: float(np.mean(found)) for name, found in measure().items()}
 
         with trainer.running():
-            return run_epochs(state, epoch, average_and_measure, task.target, schedule)
+            return run_epochs(trainer.state, epoch, average_and_measure, task.target, schedule)
 
     def _n_passes(self, task: TrainingTask) -> int:
         """Visits to every training query in an epoch."""

@@ -23,9 +23,10 @@ from typing import Self
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.core import count_threads, cut
+from tacit.core import count_threads
 from tacit.kernels import blocks, rows
 from tacit.retrieve.margin.workers import WorkerPool
+from tacit.retrieve.snapshots import Snapshots
 
 MOST_REDRAWS = 100  # of a negative that is none
 
@@ -60,7 +61,9 @@ FindGradients = Callable[[Comparison, float, int, int], None]  # (scores and gra
 
 
 class BlockTrainer(ABC):
-    """Visits pairs or triples block by block; every buffer is allocated once."""
+    """Visits pairs or triples block by block; every buffer is allocated once. `state` has the parameters."""
+
+    state: Snapshots
 
     def __init__(
         self, n_items: int, queries_are_items: bool, settings: BlockSettings, threads: int | None = None
@@ -69,7 +72,7 @@ class BlockTrainer(ABC):
         self._n_items, self._workers = n_items, WorkerPool(self.n_threads)
         self._pool, self._slot_of = np.empty(settings.pool_size(n_items), np.int64), np.full(n_items, -1, np.int64)
         self._losses = np.empty(settings.block, np.float64)
-        self._n_averaged, self._droppable = 0, list[tuple[np.ndarray, ...]]()
+        self._droppable = list[tuple[np.ndarray, ...]]()
 
     @abstractmethod
     def _step(self, queries: np.ndarray, n_pool: int, find_gradients: FindGradients, rate: float) -> None:
@@ -92,18 +95,17 @@ class BlockTrainer(ABC):
         for matrix in self._droppable:
             rows.drop_words(queries, widths, draws, share, *matrix)
 
-    @abstractmethod
-    def average(self) -> None:
-        """Take the present parameters into their average over epochs."""
+    def average(self, number: int) -> None:
+        """Take the present parameters into their average over epochs, as the `number`-th (from 1).
+
+        Their weight is that of a mean at first, then a constant.
+        """
+        if self.settings.average:
+            self.state.average(max(1 / number, 1 - self.settings.average))
 
     @abstractmethod
     def decay(self, share: float) -> None:
         """Let parameters decay after an epoch whose rate was `share` of the first one."""
-
-    def _average_weight(self) -> float:
-        """Weight of the present epoch in the running average: that of a mean at first, then a constant."""
-        self._n_averaged += 1
-        return max(1 / self._n_averaged, 1 - self.settings.average)
 
     @contextmanager
     def running(self) -> Iterator[Self]:
@@ -237,10 +239,3 @@ def draw_triples(
 
 def _between(rates: tuple[float, float], share: float) -> float:
     return rates[0] + (rates[1] - rates[0]) * share
-
-
-def move_to(average: np.ndarray, present: np.ndarray, weight: float) -> None:
-    """average = (1 - weight) * average + weight * present, in place and without a copy of either."""
-    for part in cut(len(average), max(1, (1 << 20) // max(1, average[:1].size))):
-        average[part] *= np.float32(1 - weight)
-        average[part] += np.float32(weight) * present[part]

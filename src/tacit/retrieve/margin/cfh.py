@@ -163,9 +163,11 @@ class CfhRanker(MarginRanker):
     def _choose_mu(self, task: TrainingTask) -> float:
         """The weight with the best validation measure; of equally good ones the smallest."""
 
+        measured = self if task.candidates is None else self._only(task.candidates)
+
         def values(mu: float) -> dict[str, np.ndarray]:
-            self.mu_ = mu
-            return task.values(self)
+            measured.mu_ = mu
+            return task.values(measured)
 
         return best_weight(WEIGHTS if self.map_.nnz else WEIGHTS[:1], values, task.target)
 

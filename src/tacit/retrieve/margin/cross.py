@@ -23,7 +23,6 @@ from tacit.retrieve.margin.cross_tasks import SHARES, AlternatingTasks, SecondTa
 from tacit.retrieve.margin.embedding import EmbeddingRanker
 from tacit.retrieve.margin.embedding_sgd import EmbeddingTrainer, Tables, TrainingRows
 from tacit.retrieve.margin.tasks import TrainingTask
-from tacit.retrieve.training import TrainableState
 
 FEWEST_EPOCHS = 8  # with more of them, each visits a part of the second task
 
@@ -101,18 +100,14 @@ class CrossRanker(EmbeddingRanker):
             tables.mapped[:] = rng.normal(0, self._start_scale, tables.mapped.shape)
         return tables
 
-    def _state_and_task(
-        self,
-        trainer: EmbeddingTrainer,
-        data: TrainingRows,
-        task: TrainingTask,
-        rng: np.random.Generator,
-    ) -> tuple[TrainableState, TrainingTask]:
+    def _trained_on(
+        self, trainer: EmbeddingTrainer, data: TrainingRows, task: TrainingTask, rng: np.random.Generator
+    ) -> TrainingTask:
         if self.share == "none" or self._links is None:
-            return trainer, task
+            return task
         pairs = self._links.take(self._links.sources != self._links.targets).to_csr()
         second = SecondTask(self.share, data.item_rows, pairs, trainer, rng, self._start_scale)
-        return second, AlternatingTasks(task, second, self._second_share(task))
+        return AlternatingTasks(task, second, self._second_share(task))
 
     def _second_share(self, task: TrainingTask) -> float:
         """Share of the second task that a visit to all queries of the first takes, where those are few."""

@@ -24,7 +24,7 @@ N_ROUNDS = 16
 
 
 class SecondTask:
-    """The task of links between the items, on the items' table of a first trainer; the `TrainableState` of both."""
+    """The task of links between the items, on the items' table of a first trainer, whose state has its table too."""
 
     def __init__(
         self,
@@ -35,49 +35,21 @@ class SecondTask:
         rng: np.random.Generator,
         scale: float = START,
     ) -> None:
-        self.first, self.pairs, self._ties = first, pairs, share == "both"
-        n_words, dim = first.tables.mapped.shape
-        own = np.empty((0, dim)) if self._ties else rng.normal(0, scale, (n_words, dim))
-        self._own = self._before = self._best = own.astype(np.float32)
+        self.pairs, tables = pairs, first.tables
+        if share == "both":
+            own = tables.mapped
+        else:
+            own = first.state.live["second"] = rng.normal(0, scale, tables.mapped.shape).astype(np.float32)
         settings = first.settings.__class__(
             **vars(first.settings) | {"block": block_for(int(np.count_nonzero(np.diff(pairs.indptr))))}
         )
         data = TrainingRows(items, items, items, items, queries_are_items=True)
-        self.trainer = EmbeddingTrainer(self._tables(), data, settings, first.n_threads)
-
-    def _tables(self) -> Tables:
-        tables = self.first.tables
-        queries = tables.mapped if self._ties else self._own
-        return Tables(queries, tables.mapped, tables.items[:0], tables.diagonal)
+        both = Tables(own, tables.mapped, tables.items[:0], tables.diagonal)
+        self.trainer = EmbeddingTrainer(both, data, settings, first.n_threads)
 
     def visit(self, rows: np.ndarray, rng: np.random.Generator, rates: tuple[float, float]) -> None:
         """Train on the links of some items."""
-        self.trainer.tables = self._tables()  # the first trainer may have restored older ones
         self.trainer.epoch_on_pairs(only_rows(self.pairs, rows), rng, rates)
-
-    def start_epoch(self) -> None:
-        """Remember the tables, to go back to them."""
-        self.first.start_epoch()
-        self._before = self._own.copy()
-
-    def go_back(self) -> None:
-        """Return to the tables that the epoch began with."""
-        self.first.go_back()
-        self._own = self._before
-
-    def keep_best(self) -> None:
-        """Remember the tables as the best so far."""
-        self.first.keep_best()
-        self._best = self._own.copy()
-
-    def take_best(self) -> None:
-        """Return to the best tables."""
-        self.first.take_best()
-        self._own = self._best
-
-    def is_sound(self) -> bool:
-        """Whether every number of either task is finite and of a sensible size."""
-        return self.first.is_sound() and self._tables().is_sound()
 
 
 @dataclass(frozen=True)
@@ -93,6 +65,11 @@ class AlternatingTasks:
     def n_visits(self) -> int:
         """Queries of the first task."""
         return self.task.n_visits
+
+    @property
+    def candidates(self) -> np.ndarray | None:
+        """Of the first task."""
+        return self.task.candidates
 
     def epoch(self, trainer: BlockTrainer, rng: np.random.Generator, rates: tuple[float, float]) -> float:
         """Visit every query of the first task once, and items of the second in between; mean loss of the first."""

@@ -16,6 +16,8 @@ trained on the margin ranking loss by `block_sgd`. A new item needs no training 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,11 +25,20 @@ import scipy.sparse as sp
 
 from tacit.core import Features, TacitError, UsageError, check_choice, check_features, check_number
 from tacit.retrieve.explanation import Term, difference, item_terms, pair_terms, sparse_row, word_terms
-from tacit.retrieve.factors import DenseFactors, ItemFactors, append_rows, make_factors, project, widened
+from tacit.retrieve.factors import (
+    DenseFactors,
+    ItemFactors,
+    SparseFactors,
+    append_rows,
+    project,
+    scale_columns,
+    widened,
+)
 from tacit.retrieve.margin.base import LARGEST_BLOCK, LARGEST_TRIPLE_BLOCK, SgdRanker
 from tacit.retrieve.margin.embedding_sgd import EmbeddingSettings, EmbeddingTrainer, Tables, TrainingRows
 from tacit.retrieve.margin.tasks import TrainingTask, TripleTask
-from tacit.retrieve.training import Schedule, TrainableState
+from tacit.retrieve.snapshots import allocate, row_blocks
+from tacit.retrieve.training import Schedule
 
 ITEM_FORMS = ("mapped", "tied", "free", "residual")
 IDENTITIES = ("none", "fixed", "learned")
@@ -87,6 +98,7 @@ class EmbeddingRanker(SgdRanker):
         "best_epoch_": "",
         "rate_": "",
         "margin_": "",
+        "validation_items_": "?",
     }
 
     _printed: ClassVar = SgdRanker._printed | {"decay": (0.0,), "start": ("normal", "scaled")}
@@ -138,11 +150,14 @@ class EmbeddingRanker(SgdRanker):
         return TrainingRows(low_queries, low_items, query_words, item_words, self._queries_are_items)
 
     def _first_tables(self, data: TrainingRows, rng: np.random.Generator) -> Tables:
-        def drawn(n_rows: int) -> np.ndarray:
-            return rng.normal(0, self._start_scale, (n_rows, self.dim)).astype(np.float32)
-
         def zeros(n_rows: int) -> np.ndarray:
-            return np.zeros((n_rows, self.dim), np.float32)
+            return allocate((n_rows, self.dim))
+
+        def drawn(n_rows: int) -> np.ndarray:
+            table = zeros(n_rows)
+            for part in row_blocks(table):
+                table[part] = rng.normal(0, self._start_scale, table[part].shape)
+            return table
 
         n_items, n_item_words = data.item_rows.shape
         query_table = drawn(data.query_rows.shape[1])
@@ -165,25 +180,24 @@ class EmbeddingRanker(SgdRanker):
     def _train(self, data: TrainingRows, task: TrainingTask, schedule: Schedule) -> None:
         rng = np.random.default_rng(self.seed)
         trainer = EmbeddingTrainer(self._first_tables(data, rng), data, self._settings(task, schedule), self.threads)
-        state, trained_on = self._state_and_task(trainer, data, task, rng)
+        trained_on = self._trained_on(trainer, data, task, rng)
+
+        measured, chosen = self._measured(task), task.candidates
+        shown = data if chosen is None else replace(data, item_rows=sp.csr_array(data.item_rows[chosen]))
 
         def measure() -> Mapping[str, np.ndarray | float]:
-            self._keep(trainer.averaged, data)
-            return self._measure(task)
+            measured._keep(trainer.averaged if chosen is None else trainer.averaged.take(chosen), shown)
+            return measured._measure(task)
 
-        history = self._run_epochs(trainer, state, trained_on, measure, rng, schedule)
+        history = self._run_epochs(trainer, trained_on, measure, rng, schedule)
         self.rate_, self.best_epoch_, self.epochs_ = history
         self._keep(trainer.tables, data)
 
-    def _state_and_task(
-        self,
-        trainer: EmbeddingTrainer,
-        data: TrainingRows,
-        task: TrainingTask,
-        rng: np.random.Generator,
-    ) -> tuple[TrainableState, TrainingTask]:
-        """What is put aside and restored, and what an epoch visits."""
-        return trainer, task
+    def _trained_on(
+        self, trainer: EmbeddingTrainer, data: TrainingRows, task: TrainingTask, rng: np.random.Generator
+    ) -> TrainingTask:
+        """What an epoch visits."""
+        return task
 
     def _measure(self, task: TrainingTask) -> Mapping[str, np.ndarray | float]:
         """Validation values of the present state."""
@@ -203,21 +217,31 @@ class EmbeddingRanker(SgdRanker):
     def _keep(self, tables: Tables, data: TrainingRows) -> None:
         """Make the ranker that these tables mean."""
         self.__dict__.pop("_item_factors", None)
+        self.__dict__.pop("item_vectors_", None)  # before others are made
         self.query_table_ = tables.queries
         self.item_table_ = tables.mapped
         self.diagonal_ = tables.diagonal if self.identity != "none" else np.zeros_like(tables.diagonal)
-        vectors = (
-            tables.items.copy() if len(tables.items) else np.zeros((data.item_rows.shape[0], self.dim), np.float32)
-        )
-        if len(tables.mapped):
-            vectors += project(data.item_rows, tables.mapped)
-        self.item_vectors_ = vectors
+        self.item_vectors_ = allocate((data.item_rows.shape[0], self.dim))
+        for part in row_blocks(self.item_vectors_):
+            if len(tables.items):
+                self.item_vectors_[part] = tables.items[part]
+            if len(tables.mapped):
+                self.item_vectors_[part] += project(data.item_rows[part], tables.mapped)
 
     def _make_item_factors(self) -> Sequence[ItemFactors]:
         parts: list[ItemFactors] = [DenseFactors(self.item_vectors_)]
         if self.identity != "none":
-            parts.append(make_factors(sp.csr_array(self.items_.multiply(self.diagonal_[None, :]), dtype=np.float32)))
+            parts.append(SparseFactors(scale_columns(self._postings, self.diagonal_)))
         return parts
+
+    @cached_property
+    def _postings(self) -> sp.csc_array:
+        """The items by words; the epochs of a training share them."""
+        return self.items_.tocsc()
+
+    def _forget_factors(self) -> None:
+        super()._forget_factors()
+        self.__dict__.pop("_postings", None)
 
     def _query_factors(self, queries: Features) -> Sequence[Features]:
         return [self.embed_queries(queries), queries][: len(self._item_factors)]

@@ -9,10 +9,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from tacit.kernels import blocks, rows, shared_words, single_triples, triples
-from tacit.retrieve.margin.block_sgd import BlockSettings, BlockTrainer, Comparison, FindGradients, move_to
+from tacit.retrieve.margin.block_sgd import BlockSettings, BlockTrainer, Comparison, FindGradients
+from tacit.retrieve.snapshots import Arrays, Snapshots
 
 OWNERS_PER_THREAD = 4  # rare words cost more than frequent ones, so shares are small and a free thread takes the next
-LARGEST = 1e6  # normal tables stay below 10; NaN fails the comparison too
+LARGEST = 1e6  # normal tables stay below 10
 
 
 @dataclass
@@ -28,24 +29,19 @@ class Tables:
     items: np.ndarray
     diagonal: np.ndarray
 
-    def copy(self) -> Tables:
-        """The same values in arrays of their own, still tied where they were."""
-        queries = self.queries.copy()
-        mapped = queries if self.mapped is self.queries else self.mapped.copy()
-        return Tables(queries, mapped, self.items.copy(), self.diagonal.copy())
+    def arrays(self) -> dict[str, np.ndarray]:
+        """The tables by name, each array once."""
+        return {name: table for name, table in vars(self).items() if name != "mapped" or table is not self.queries}
 
-    def move_to(self, other: Tables, weight: float) -> None:
-        """Become (1 - weight) * self + weight * other."""
-        move_to(self.queries, other.queries, weight)
-        move_to(self.items, other.items, weight)
-        move_to(self.diagonal, other.diagonal, weight)
-        if self.mapped is not self.queries:
-            move_to(self.mapped, other.mapped, weight)
+    def take(self, items: np.ndarray) -> Tables:
+        """The same for some of the items."""
+        return Tables(self.queries, self.mapped, self.items[items] if len(self.items) else self.items, self.diagonal)
 
-    def is_sound(self) -> bool:
-        """Whether every number is finite, and so small that scores made of it are finite too."""
-        tables = (self.queries, self.mapped, self.items, self.diagonal)
-        return all(bool(np.abs(table).max(initial=0) < LARGEST) for table in tables)
+    @classmethod
+    def of(cls, arrays: Arrays) -> Tables:
+        """Tables made of `arrays()`, or of a copy of them."""
+        names = ("queries", "mapped" if "mapped" in arrays else "queries", "items", "diagonal")
+        return cls(*(arrays[name] for name in names))
 
 
 @dataclass(frozen=True)
@@ -103,7 +99,7 @@ class _Shares:
 
 
 class EmbeddingTrainer(BlockTrainer):
-    """Updates tables in place; it is its own `TrainableState`."""
+    """Updates tables in place."""
 
     settings: EmbeddingSettings
 
@@ -111,9 +107,7 @@ class EmbeddingTrainer(BlockTrainer):
         self, tables: Tables, data: TrainingRows, settings: EmbeddingSettings, threads: int | None = None
     ) -> None:
         super().__init__(data.item_rows.shape[0], data.queries_are_items, settings, threads)
-        self.tables = tables
-        self._before = self._best = tables
-        self._average: Tables | None = None
+        self.tables, self.state = tables, Snapshots(tables.arrays(), largest=LARGEST)
         self._n_owners = 1 if self.n_threads == 1 else OWNERS_PER_THREAD * self.n_threads
         query_words = query_rows = self._with_dropout(data.query_words)
         if data.query_rows is not data.query_words:
@@ -241,28 +235,10 @@ class EmbeddingTrainer(BlockTrainer):
             own = (self._n_items * part // self._n_owners for part in (owner, owner + 1))
             rows.add_to_rows(items, views[0].moving, views[0].steps, item_rate, tables.items, *own)
 
-    def start_epoch(self) -> None:
-        """Remember the tables, to go back to them."""
-        self._before = self.tables.copy()
-
-    def go_back(self) -> None:
-        """Return to the tables that the epoch began with."""
-        self.tables = self._before
-
     @property
     def averaged(self) -> Tables:
-        """The tables to rank with: their average over epochs, or the present ones where there is none."""
-        return self.tables if self._average is None else self._average
-
-    def average(self) -> None:
-        """Take the present tables into the average over epochs."""
-        if not self.settings.average:
-            return
-        weight = self._average_weight()
-        if self._average is None:
-            self._average = self.tables.copy()
-        else:
-            self._average.move_to(self.tables, weight)
+        """The tables to rank with."""
+        return Tables.of(self.state.averaged)
 
     def decay(self, share: float) -> None:
         """Shrink the vectors of words."""
@@ -271,18 +247,6 @@ class EmbeddingTrainer(BlockTrainer):
             tables.queries *= factor
             if tables.mapped is not tables.queries:
                 tables.mapped *= factor
-
-    def keep_best(self) -> None:
-        """Remember the averaged tables as the best so far."""
-        self._best = self.averaged.copy()
-
-    def take_best(self) -> None:
-        """Return to the best tables."""
-        self.tables, self._average = self._best, None
-
-    def is_sound(self) -> bool:
-        """Whether every number is finite and of a plausible size."""
-        return self.tables.is_sound()
 
 
 def _share(queries: sp.csr_array, items: sp.csr_array, n_owners: int) -> tuple[_Shares, _Shares]:

@@ -119,9 +119,11 @@ class HtrPairsRanker(MarginRanker):
         would be paid for with any rank loss. Given triples have no rank loss: there the best is taken.
         """
 
+        measured = self if task.candidates is None else self._only(task.candidates)
+
         def values(mu: float) -> dict[str, np.ndarray]:
-            self.mu_ = mu
-            return task.values(self)
+            measured.mu_ = mu
+            return task.values(measured)
 
         return best_weight(WEIGHTS, values, task.target, least="rank_loss")
 

@@ -18,11 +18,18 @@ from tacit.retrieve.validation import HeldOut, held_out_queries, hold_out, measu
 if TYPE_CHECKING:
     from tacit.retrieve.base import CollectionRanker
 
+MOST_ITEMS, SAMPLED_ITEMS = 200_000, 100_000  # from so many items on, validation ranks a sample of them
+
 
 class TrainingTask(Protocol):
     """Training and validation data of one form; `target` is the validation measure that decides, higher is better."""
 
     target: ClassVar[str]
+
+    @property
+    def candidates(self) -> np.ndarray | None:
+        """Rows of the items that validation ranks; None for all."""
+        ...
 
     @property
     def n_visits(self) -> int:
@@ -44,6 +51,7 @@ class PairTask:
 
     pairs: sp.csr_array
     held: HeldOut
+    candidates: np.ndarray | None = None
     target: ClassVar[str] = "MAP"
 
     @property
@@ -69,6 +77,7 @@ class TripleTask:
     held: np.ndarray
     queries: Features
     target: ClassVar[str] = "accuracy"
+    candidates: ClassVar[None] = None
 
     @property
     def n_visits(self) -> int:
@@ -108,7 +117,12 @@ def make_task(
         train, held = hold_out(train, seed=seed)
     else:
         held = _checked_pairs("validation", validation, queries, items, queries_are_items)
-    return PairTask(train.to_csr(), held_out_queries(queries, held, train, queries_are_items))
+    asked = held_out_queries(queries, held, train, queries_are_items)
+    if items.shape[0] <= MOST_ITEMS:
+        return PairTask(train.to_csr(), asked)
+    sample = np.random.default_rng([seed, 3]).choice(items.shape[0], SAMPLED_ITEMS, replace=False)
+    candidates = np.union1d(sample, asked.relevant.indices)
+    return PairTask(train.to_csr(), asked.among(candidates), candidates)
 
 
 def _checked_pairs(name: str, pairs: object, queries: Features, items: Features, queries_are_items: bool) -> Links:

@@ -56,6 +56,7 @@ class FullPairRanker(WordPairRanker):
         "best_epoch_": "",
         "rate_": "",
         "margin_": "",
+        "validation_items_": "?",
     }
 
     def _check_params(self, queries: Features, items: Features) -> None:
@@ -131,6 +132,7 @@ class HashedPairRanker(WordPairRanker):
         "best_epoch_": "",
         "rate_": "",
         "margin_": "",
+        "validation_items_": "?",
     }
     _renamed: ClassVar = {"n_places": "n_buckets", "places_": "buckets_"}
 

@@ -1,7 +1,7 @@
 """Weights for pairs of words, and one block of SGD on them (forms and formula in `wordpairs`).
 
 Three copies of the weights exist at most, since a full matrix takes gigabytes: the one in training, its average over
-epochs if there is one, and the best so far, to which divergence goes back too.
+epochs if there is one, and the best so far, to which divergence goes back too (`retrieve.snapshots`).
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ import scipy.sparse as sp
 
 from tacit.core import cut, map_blocks
 from tacit.kernels import blocks, single_triples, wordpairs
-from tacit.retrieve.margin.block_sgd import BlockSettings, BlockTrainer, Comparison, FindGradients, move_to
+from tacit.retrieve.margin.block_sgd import BlockSettings, BlockTrainer, Comparison, FindGradients
+from tacit.retrieve.snapshots import Snapshots
 
-LARGEST = 1e6  # normal weights stay below 100; NaN fails the comparison too
 HASHED_RUN = 1 << 14  # consecutive buckets of one owner
 # A prime far beyond any dictionary: the rows of a hashed table then start all over it, whatever its size.
 PRIME = 2_038_074_743
@@ -145,7 +145,7 @@ class PairSettings(BlockSettings):
 
 
 class WordPairTrainer(BlockTrainer):
-    """Changes weights and alpha in place, starting from `first()`; it is its own `TrainableState`."""
+    """Changes weights and alpha in place, starting from `first()`."""
 
     settings: PairSettings
 
@@ -160,8 +160,12 @@ class WordPairTrainer(BlockTrainer):
         threads: int | None = None,
     ) -> None:
         super().__init__(items.shape[0], queries_are_items, settings, threads)
-        self.weights, self.alpha, self.queries, self.items = first(), alpha, self._with_dropout(queries), items
-        self._first = first, alpha
+        self.weights, self.queries, self.items = first(), self._with_dropout(queries), items
+        self._alpha = np.array([alpha])
+        self.state = Snapshots(
+            {"numbers": self.weights.numbers, "alpha": self._alpha},
+            first=lambda: {"numbers": first().numbers, "alpha": np.array([alpha])},
+        )
         self._comparison = Comparison(len(self._pool), settings.block)
         shape = settings.block, items.shape[1]
         self._vectors, self._steps = (np.empty(shape, np.float32) for _ in range(2))
@@ -169,9 +173,11 @@ class WordPairTrainer(BlockTrainer):
         n_words, longest = queries.shape[1], int(np.diff(queries.indptr).max(initial=0))
         places, posts = (np.zeros(n_words, np.int64) for _ in range(2)), settings.block * longest
         self._index = (*places, np.empty(posts, np.int64), np.empty(posts, np.float32))
-        self._average: tuple[np.ndarray, float] | None = None
-        self._aside: tuple[np.ndarray, float] | None = None
-        self._is_best = False  # whether the present average is the best so far and not yet put aside
+
+    @property
+    def alpha(self) -> float:
+        """Weight of the identity beside W."""
+        return float(self._alpha[0])
 
     def _step(self, queries: np.ndarray, n_pool: int, find_gradients: FindGradients, rate: float) -> None:
         """Project, score, find gradients, update the weights."""
@@ -185,7 +191,7 @@ class WordPairTrainer(BlockTrainer):
         update = BlockUpdate(rows, queries, self._index, self._steps, self._touched, self._n_touched)
         self._each_owner(lambda owner: self.weights.learn(update, rate, owner, self.n_threads))
         if self.settings.learn_alpha:
-            self.alpha += rate * self._alpha_step(queries)
+            self._alpha += rate * self._alpha_step(queries)
         if self.settings.bar_diagonal:
             self._clear_diagonal(queries)
         blocks.clear_index(rows.indptr, rows.indices, queries, *self._index[:2])
@@ -198,9 +204,9 @@ class WordPairTrainer(BlockTrainer):
         if not settings.uniform or settings.dropout or not isinstance(W, Segments):
             return super()._visit(given, weights, rng, rates)
         ones = np.ones(self.items.shape[1] if self.alpha or settings.learn_alpha else 0, np.float32)
-        total, self.alpha = single_triples.visit_pairs(
+        total, self._alpha[0] = single_triples.visit_pairs(
             csr_arrays(self.queries), csr_arrays(self.items), given, weights, rates, np.float32(settings.margin),
-            settings.learn_alpha, settings.bar_diagonal, W.numbers, W.stride, float(self.alpha), ones,
+            settings.learn_alpha, settings.bar_diagonal, W.numbers, W.stride, self.alpha, ones,
         )  # fmt: skip
         return total / max(1, len(given))
 
@@ -230,63 +236,13 @@ class WordPairTrainer(BlockTrainer):
 
     @property
     def averaged(self) -> tuple[PairWeights, float]:
-        """Weights and alpha to rank with: their average over epochs, or the present ones where there is none."""
-        if self._average is None:
-            return self.weights, self.alpha
-        weights = copy(self.weights)
-        weights.numbers, alpha = self._average
-        return weights, alpha
-
-    def average(self) -> None:
-        """Take the present state into the average over epochs."""
-        if not self.settings.average:
-            return
-        weight = self._average_weight()
-        if self._average is None:
-            self._average = self.weights.numbers.copy(), self.alpha
-        else:
-            numbers, alpha = self._average
-            move_to(numbers, self.weights.numbers, weight)
-            self._average = numbers, (1 - weight) * alpha + weight * self.alpha
+        """Weights and alpha to rank with."""
+        weights, arrays = copy(self.weights), self.state.averaged
+        weights.numbers = arrays["numbers"]
+        return weights, float(arrays["alpha"][0])
 
     def decay(self, share: float) -> None:
         """Weights of pairs of words do not decay."""
-
-    def start_epoch(self) -> None:
-        """Put the average aside if it is the best, into the same memory every time."""
-        if self._is_best:
-            weights, alpha = self.averaged
-            aside = np.empty_like(weights.numbers) if self._aside is None else self._aside[0]
-            np.copyto(aside, weights.numbers)
-            self._aside, self._is_best = (aside, alpha), False
-
-    def go_back(self) -> None:
-        """Return to the best state so far, or to the first."""
-        if self._aside is not None:
-            np.copyto(self.weights.numbers, self._aside[0])
-            self.alpha = self._aside[1]
-        else:
-            del self.weights  # before a second one is made
-            self.weights, self.alpha = self._first[0](), self._first[1]
-
-    def keep_best(self) -> None:
-        """The present average is the best; it is put aside when the next epoch begins, if there is one."""
-        self._is_best = True
-
-    def take_best(self) -> None:
-        """Return to the best state, and release the memory of the others."""
-        if self._is_best:
-            self.weights, self.alpha = self.averaged
-        else:
-            self.go_back()
-        self._aside = self._average = None
-
-    def is_sound(self) -> bool:
-        """Whether all weights are finite and small; without a copy of them."""
-        numbers = self.weights.numbers  # a NaN among them is their maximum, and fails the comparison
-        return bool(
-            numbers.max(initial=0) < LARGEST and numbers.min(initial=0) > -LARGEST and abs(self.alpha) < LARGEST
-        )
 
 
 def csr_arrays(matrix: sp.csr_array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

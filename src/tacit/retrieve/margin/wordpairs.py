@@ -97,12 +97,14 @@ class WordPairRanker(SgdRanker):
         alpha = 1.0 if self.identity == "learned" else 0.0
         trainer = WordPairTrainer(first, alpha, rows, self.items_, self._queries_are_items, settings, self.threads)
 
+        measured = self._measured(task)
+
         def measure() -> dict[str, np.ndarray]:
-            self._keep(*trainer.averaged)
-            return task.values(self)
+            measured._keep(*trainer.averaged)
+            return task.values(measured)
 
         n_before = len(self.epochs_)
-        history = self._run_epochs(trainer, trainer, task, measure, rng, schedule)
+        history = self._run_epochs(trainer, task, measure, rng, schedule)
         self.epochs_ += [epoch | {"epoch": n_before + epoch["epoch"]} for epoch in history.epochs]
         self.best_epoch_ = n_before + history.best_epoch
         self._keep(trainer.weights, trainer.alpha)

@@ -1,0 +1,164 @@
+"""Copies of parameters in training: at the start of an epoch, averaged over epochs, at the best epoch.
+
+Parameters are changed in place. Copies are made and read by blocks. An array of more than `MAPPED_BYTES` is a
+memory-mapped file without a name in the folder for temporary files (`TMPDIR`): copies are then on disk, and only the
+parameters themselves need memory. Where the disk has no room for a file, memory is used.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+
+import numpy as np
+
+from tacit.core import cut
+
+MAPPED_BYTES = 64 << 20  # of one array; 160,000 vectors of width 100
+BLOCK_BYTES = 4 << 20
+
+Arrays = Mapping[str, np.ndarray]
+
+
+def allocate(shape: tuple[int, ...], dtype: np.dtype | type = np.float32) -> np.ndarray:
+    """An array of zeros, in memory or, above `MAPPED_BYTES`, in a mapped file that ends with the array.
+
+    >>> allocate((2, 3)).tolist()
+    [[0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
+    """
+    n_bytes = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
+    if n_bytes <= MAPPED_BYTES or not hasattr(os, "posix_fallocate"):
+        return np.zeros(shape, dtype)
+    try:
+        with tempfile.TemporaryFile(prefix="tacit-") as file:
+            os.posix_fallocate(file.fileno(), 0, n_bytes)  # a full disk is an error here, not a crash on writing
+            return np.frombuffer(mmap.mmap(file.fileno(), n_bytes), dtype).reshape(shape)
+    except OSError:
+        return np.zeros(shape, dtype)
+
+
+def release(array: np.ndarray) -> None:
+    """Take the pages of a mapped array out of memory; its file keeps them. Other arrays stay as they are."""
+    base: object = array
+    while isinstance(base, np.ndarray):
+        base = base.base
+    if isinstance(base, mmap.mmap):
+        base.madvise(mmap.MADV_DONTNEED)
+
+
+def row_blocks(array: np.ndarray) -> Iterator[slice]:
+    """Rows of an array in pieces of a few megabytes; of a mapped array only a few pieces are in memory at a time."""
+    for number, part in enumerate(cut(len(array), max(1, BLOCK_BYTES // max(1, array[:1].nbytes)))):
+        yield part
+        if number % 16 == 15:
+            release(array)
+    release(array)
+
+
+def copy_into(target: np.ndarray, source: np.ndarray) -> None:
+    """Copy by blocks."""
+    for part, _ in zip(row_blocks(target), row_blocks(source), strict=True):
+        target[part] = source[part]
+
+
+class Snapshots:
+    """Parameters in training with the copies that `run_epochs` needs.
+
+    Parameters
+    ----------
+    live : mapping of str to ndarray
+        The parameters; they are changed in place and keep their arrays.
+    first : callable or None, default=None
+        Makes the first parameters again. Given where a copy at the start of each epoch would be too much: a divergence
+        then goes back to the best epoch, or to these.
+    largest : float, default=1e6
+        Numbers of this size have diverged.
+
+    Attributes
+    ----------
+    copies : dict of str to dict of str to ndarray
+        The copies that exist: "before", "average" and "best".
+
+    Examples
+    --------
+    >>> numbers = np.array([1.0, 2.0])
+    >>> state = Snapshots({"numbers": numbers})
+    >>> state.start_epoch()
+    >>> numbers[:] = np.inf
+    >>> state.is_sound()
+    False
+    >>> state.go_back()
+    >>> numbers.tolist()
+    [1.0, 2.0]
+    """
+
+    def __init__(self, live: Arrays, *, first: Callable[[], Arrays] | None = None, largest: float = 1e6) -> None:
+        self.live, self._first, self._largest = dict(live), first, largest
+        self.copies = dict[str, dict[str, np.ndarray]]()
+
+    def room(self, name: str) -> dict[str, np.ndarray]:
+        """Arrays for a copy of this name, allocated once."""
+        if name not in self.copies:
+            self.copies[name] = {key: allocate(array.shape, array.dtype) for key, array in self.live.items()}
+        return self.copies[name]
+
+    def start_epoch(self) -> None:
+        """Remember the parameters, to go back to them."""
+        if self._first is None:
+            self._store("before", self.live)
+
+    def go_back(self) -> None:
+        """Undo the epoch."""
+        if self._first is None:
+            self._restore(self.copies["before"])
+        else:
+            self._restore(self.copies["best"] if "best" in self.copies else self._first())
+
+    def average(self, weight: float) -> None:
+        """Average over epochs = (1 - weight) * average + weight * parameters."""
+        if "average" not in self.copies:
+            self._store("average", self.live)
+            return
+        for name, array in self.copies["average"].items():
+            move_to(array, self.live[name], weight)
+
+    @property
+    def averaged(self) -> Arrays:
+        """The parameters to rank with: their average over epochs, or the present ones where there is none."""
+        return self.copies.get("average", self.live)
+
+    def keep_best(self) -> None:
+        """Remember the averaged parameters as the best so far."""
+        self._store("best", self.averaged)
+
+    def take_best(self) -> None:
+        """Return to the best parameters and end all copies."""
+        if "best" in self.copies:
+            self._restore(self.copies["best"])
+        self.copies.clear()
+
+    def is_sound(self) -> bool:
+        """Whether every number is finite and of a plausible size; without a copy of them."""
+        return all(
+            # A NaN among numbers is their maximum, and fails the comparison.
+            bool(array.max(initial=0) < self._largest and array.min(initial=0) > -self._largest)
+            for array in self.live.values()
+        )
+
+    def _store(self, name: str, arrays: Arrays) -> None:
+        for key, target in self.room(name).items():
+            copy_into(target, arrays[key])
+
+    def _restore(self, arrays: Arrays) -> None:
+        for name, target in self.live.items():
+            copy_into(target, arrays[name])
+
+
+def move_to(average: np.ndarray, present: np.ndarray, weight: float) -> None:
+    """average = (1 - weight) * average + weight * present, in place and without a copy of either."""
+    kind = average.dtype.type
+    for part in row_blocks(average):
+        average[part] *= kind(1 - weight)
+        average[part] += kind(weight) * present[part]
