@@ -42,8 +42,8 @@ def allocate(shape: tuple[int, ...], dtype: np.dtype | type = np.float32) -> np.
 def release(array: np.ndarray) -> None:
     """Take the pages of a mapped array out of memory; its file keeps them. Other arrays stay as they are."""
     base: object = array
-    while isinstance(base, np.ndarray):
-        base = base.base
+    while isinstance(base, np.ndarray | memoryview):
+        base = base.base if isinstance(base, np.ndarray) else base.obj
     if isinstance(base, mmap.mmap):
         base.madvise(mmap.MADV_DONTNEED)
 

@@ -1,6 +1,8 @@
 """What changes for large collections: mapped copies, which must not change a bit, and sampled validation."""
 
+import mmap
 import tempfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -31,9 +33,14 @@ def corpus():
 
 
 def is_mapped(array):
-    while isinstance(array, np.ndarray):
-        array = array.base
-    return array is not None
+    while isinstance(array, np.ndarray | memoryview):
+        array = array.base if isinstance(array, np.ndarray) else array.obj
+    return isinstance(array, mmap.mmap)
+
+
+def resident():
+    """Bytes of memory that this process has."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * mmap.PAGESIZE
 
 
 @pytest.mark.parametrize("form", RANKERS)
@@ -49,11 +56,18 @@ def test_mapped_copies_change_no_bit(form, monkeypatch):
     assert np.array_equal(mapped.scores(rows), usual.scores(rows))
 
 
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs Linux")
 def test_a_mapped_array_keeps_its_numbers_when_its_pages_leave_memory(monkeypatch):
     monkeypatch.setattr(snapshots, "MAPPED_BYTES", 0)
     array = allocate((5000, 3))
     array[:] = np.arange(15000).reshape(5000, 3)
+    large = allocate((1 << 20, 16))
+    large[:] = 1
+    held = resident()
+    release(large)
     release(array)
+    assert held - resident() > 50 << 20  # of 64 MiB
+    assert (large == 1).all()
     other = allocate((5000, 3))
     copy_into(other, array)
     assert is_mapped(array)
