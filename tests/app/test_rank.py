@@ -43,8 +43,9 @@ def test_rank_writes_a_run_and_counts_what_teaches_nothing(folder, tacit):
 def test_positive_judgments_alone_rank_the_unjudged_lower(folder, tacit, caplog):
     rows = [f"{1 if n == 0 else -1} qid:{q} 1:{n} #docid = {q}{n}" for q in (1, 2, 3) for n in range(6)]
     (folder / "positive.txt").write_text("\n".join(rows) + "\n")
-    code, out, _ = tacit("rank", "positive.txt", "positive.txt")
+    code, out, err = tacit("rank", "positive.txt", "positive.txt")
     assert code == 0
+    assert "no pair to learn from" not in err
     assert [line.split()[2] for line in out.splitlines() if line.split()[3] == "1"] == ["10", "20", "30"]
     assert (
         "3 judged rows are all relevant: unjudged rows of their lists are taken as probably worse, weight 0.2"
@@ -136,6 +137,7 @@ def test_rows_of_another_width_are_refused_unless_zeros_are_meant(folder, tacit)
     assert err.splitlines()[-1].startswith(
         "tacit: the lists to rank have 1 features, the training lists have 2; where absent features are zeros, say"
     )
+    assert "fitted" not in err
     assert tacit("rank", "train.txt", "narrow.txt", "--features", 2)[0] == 0
     code, _, err = tacit("rank", "train.txt", "test.txt", "--vali", "narrow.txt")
     assert "validation lists have 1 features" in err

@@ -169,7 +169,7 @@ class ListRanker(Estimator, BaseEstimator, ABC):
             Name of the run; by default the method's name, or that of the class.
         """
         self._check_fitted()
-        self._check_width("the lists to rank have", lists)
+        check_width("the lists to rank have", lists, self.n_features_in_)
         return lists.to_run(self.predict(lists), name or getattr(self, "method_", "") or type(self).__name__)
 
     def score(self, X: Any, y: Any = None, qid: Any = None) -> float:
@@ -218,7 +218,7 @@ class ListRanker(Estimator, BaseEstimator, ABC):
     def _checked_validation(self, lists: Lists) -> Rows:
         if not isinstance(lists, Lists):
             raise TacitError(f"validation is a {type(lists).__name__}, want Lists")
-        self._check_width("validation lists have", lists)
+        check_width("validation lists have", lists, self.n_features_in_)
         lists = replace(lists, X=self._filled(self._checked(lists.X, reset=False, names=False), lists.qid))
         if not (lists.y >= 0).any():
             raise TacitError(
@@ -226,14 +226,6 @@ class ListRanker(Estimator, BaseEstimator, ABC):
                 "by; want some grades, or no validation lists"
             )
         return Rows.of(lists)
-
-    def _check_width(self, what: str, lists: Lists) -> None:
-        found, wanted = lists.X.shape[1], int(self.n_features_in_)
-        if found != wanted:
-            hint = f"; where absent features are zeros, say how many there are (--features {wanted})"
-            raise TacitError(
-                f"{what} {found} features, the training lists have {wanted}" + (hint if found < wanted else "")
-            )
 
     def _checked(self, X: Any, reset: bool, names: bool = True) -> np.ndarray:
         if sp.issparse(X):
@@ -268,3 +260,13 @@ def _unpack(X: Any, y: Any, qid: Any) -> tuple[Any, Any, Any]:
     if y is not None or qid is not None:
         raise TacitError("X is Lists, which hold y and qid: want neither beside them")
     return X.X, X.y, X.qid
+
+
+def check_width(what: str, lists: Lists, wanted: int) -> None:
+    """Raise unless lists have as many features as the training lists."""
+    found = lists.X.shape[1]
+    if found != wanted:
+        hint = f"; where absent features are zeros, say how many there are (--features {wanted})"
+        raise TacitError(
+            f"{what} {found} features, the training lists have {wanted}" + (hint if found < wanted else "")
+        )

@@ -108,12 +108,14 @@ def _task(args: argparse.Namespace) -> RankingTask:
 
 def _rank_file(args: argparse.Namespace) -> Run:
     from tacit.data import read_letor
+    from tacit.rerank.base import check_width
     from tacit.rerank.ranking_lists import fit_lists
     from tacit.search import save
 
     task = _task(args)
     train, test = (read_letor(path, n_features=args.features) for path in args.files)
     validation = read_letor(args.vali, n_features=args.features) if args.vali else None
+    check_width("the lists to rank have", test, train.X.shape[1])  # before a long training
     _say_what_is_idle(train)
     shared = len(set(train.query_ids) & set(test.query_ids))
     if shared:
@@ -153,7 +155,7 @@ def _say_what_is_idle(lists: Lists) -> None:
     from tacit.rerank.ranking_lists import count_idle_lists
 
     idle = count_idle_lists(lists)
-    if idle:
+    if 0 < idle < len(lists):  # where all are, either unjudged rows teach, which is reported, or it is an error
         sys.stderr.write(
             f"{idle} of {len(lists)} lists have no two judged rows of different grades: no pair to learn from\n"
         )
