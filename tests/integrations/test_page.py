@@ -10,6 +10,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "integrations.md"
 SECTIONS = dict(re.findall(r"^## (.*?)\n(.*?)(?=^## |\Z)", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL))
 
 
+@pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame")  # PyTerrier's
 @pytest.mark.parametrize("title", SECTIONS)
 def test_section_runs(title, need, tmp_path, monkeypatch):
     text = SECTIONS[title]
