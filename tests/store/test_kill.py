@@ -11,10 +11,9 @@ import time
 
 import numpy as np
 import pytest
-import safetensors.numpy
 
 from tacit.core import StoreError
-from tacit.store import Stored, load_model, lock, save_model
+from tacit.store import Stored, load_model, lock, save, save_model
 
 MODELS = [
     Stored("Old", {"name": "old"}, {"x": np.arange(20_000, dtype=np.float32), "same": np.ones(3)}),
@@ -28,7 +27,6 @@ TWO_FILES = ["arrays.safetensors", "model.json"]
 SAVER = """
 import os, sys, tempfile
 import numpy as np
-import safetensors.numpy
 from tacit.store import Stored, save_model
 os.fsync = lambda descriptor: None
 models = [
@@ -196,20 +194,20 @@ class Fuse:
         self.calls, self.blow_at, self.error, self.dead = 0, blow_at, error, dead
         for name in ("open", "mkdir", "replace", "fsync", "chmod", "unlink", "rmdir"):
             monkeypatch.setattr(os, name, self._guarded(getattr(os, name)))
-        real = safetensors.numpy.save_file
+        real = save.write_arrays
 
-        def save_half(arrays, path, metadata):
-            """Fails with half a file written, as a kill within the library would."""
+        def write_half(path, arrays, arrays_id):
+            """Fails with half a file written, as a full disk or a kill would."""
             try:
                 self._count()
             except BaseException:
-                real(arrays, path, metadata)
+                real(path, arrays, arrays_id)
                 with path.open("r+b") as file:
                     file.truncate(path.stat().st_size // 2)
                 raise
-            real(arrays, path, metadata)
+            real(path, arrays, arrays_id)
 
-        monkeypatch.setattr(safetensors.numpy, "save_file", save_half)
+        monkeypatch.setattr(save, "write_arrays", write_half)
 
     def _guarded(self, real):
         def call(*args, **kwargs):

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from tacit.core import StoreError
-from tacit.store import Stored, check_destination, load_model, save_model
+from tacit.store import Stored, check_destination, load_model, save, save_model
 
 SMALL = Stored("LsiRanker", {"dim": 2}, {})
 
@@ -146,14 +146,12 @@ def test_permission_errors_are_told(tmp_path, monkeypatch):
     refused_by_all(tmp_path / "new" / "n", "cannot be written: no permission")
 
 
-def test_a_library_that_cannot_write_is_told(tmp_path, monkeypatch):
-    import safetensors.numpy
-
+def test_a_disk_that_is_full_is_told(tmp_path, monkeypatch):
     def fail(*args, **kwargs):
-        raise safetensors.SafetensorError("I/O error:\n disk full")
+        raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(safetensors.numpy, "save_file", fail)
-    with pytest.raises(StoreError, match=r"cannot be written: I/O error: disk full"):
+    monkeypatch.setattr(save, "write_arrays", fail)
+    with pytest.raises(StoreError, match=r"m: cannot be written: No space left on device"):
         save_model(tmp_path / "m", SMALL)
     assert os.listdir(tmp_path) == []
 

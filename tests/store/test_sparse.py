@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from tacit.core import StoreError, TacitError
-from tacit.store import Stored, load_model, pack_csr, save_model, unpack_csr
+from tacit.store import Stored, load_model, pack_csr, save_model, sparse, unpack_csr
 
 SHAPES = hnp.array_shapes(min_dims=2, max_dims=2, min_side=0, max_side=5)
 
@@ -55,7 +55,26 @@ def test_a_mapped_matrix_multiplies(tmp_path):
     save_model(tmp_path, Stored("R", {}, pack_csr("m", sp.csr_array(dense))))
     matrix = unpack_csr("m", load_model(tmp_path, mmap=True).arrays)
     np.testing.assert_allclose(matrix @ np.ones(4), dense.sum(axis=1))
-    assert not matrix.data.flags.writeable
+    assert not matrix.data.flags.owndata
+
+
+@pytest.mark.parametrize("block", [1, 2, 3, 5, 1 << 20])
+def test_checks_by_blocks_find_what_one_look_finds(monkeypatch, block):
+    monkeypatch.setattr(sparse, "BLOCK", block)
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        matrix = sp.random_array((5, 4), density=0.5, rng=rng, format="csr", dtype=np.float64)
+        arrays = {name: array.copy() for name, array in pack_csr("m", matrix).items()}
+        assert (unpack_csr("m", arrays) != matrix).nnz == 0
+        place = rng.integers(len(arrays["m/indices"]))
+        arrays["m/indices"][place] = rng.integers(-1, 6)
+        row = np.searchsorted(arrays["m/indptr"], place, side="right") - 1
+        columns = arrays["m/indices"][arrays["m/indptr"][row] : arrays["m/indptr"][row + 1]]
+        if (np.diff(columns) > 0).all() and columns.min() >= 0 and columns.max() < 4:
+            unpack_csr("m", arrays)
+        else:
+            with pytest.raises(StoreError, match="columns"):
+                unpack_csr("m", arrays)
 
 
 @pytest.mark.parametrize("bad", [np.eye(2), None, "m", sp.coo_array(np.ones(3))])

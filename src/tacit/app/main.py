@@ -15,7 +15,7 @@ from typing import NoReturn
 
 from tacit import __version__
 from tacit.app import demo, export, methods, reproduce, serve
-from tacit.app.collections import add, features, fit, remove, search
+from tacit.app.collections import add, features, fit, remove, search, verify
 from tacit.app.evaluation import advise, beir, evaluate, judgments, label, split
 from tacit.app.lists import learning_curve, rank
 
@@ -25,6 +25,7 @@ COMMANDS = {
     "search": search,
     "add": add,
     "remove": remove,
+    "verify": verify,
     "advise": advise,
     "features": features,
     "rank": rank,

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tacit.core.errors import TacitError
+from tacit.core.texts import LazyTexts, take_texts
 
 
 class Document(NamedTuple):
@@ -55,14 +56,17 @@ class Collection:
         for label, column in columns.items():
             if len(column) != len(self.ids):
                 raise TacitError(f"{label} has {len(column)} rows, ids has {len(self.ids)}; want the same number")
-        if len(self.row_of) != len(self.ids):
-            twice = next(doc_id for row, doc_id in enumerate(self.ids) if self.row_of[doc_id] != row)
-            raise TacitError(f"id {twice!r} stands more than once in the collection; want unique ids")
+        if not isinstance(self.ids, LazyTexts):  # those of a stored model are looked at when they are needed
+            self.row_of  # noqa: B018 - raises if an id repeats
 
     @cached_property
     def row_of(self) -> dict[str, int]:
         """Row number by id."""
-        return {doc_id: row for row, doc_id in enumerate(self.ids)}
+        rows = {doc_id: row for row, doc_id in enumerate(self.ids)}
+        if len(rows) != len(self.ids):
+            twice = next(doc_id for row, doc_id in enumerate(self.ids) if rows[doc_id] != row)
+            raise TacitError(f"id {twice!r} stands more than once in the collection; want unique ids")
+        return rows
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -89,4 +93,4 @@ class Collection:
             return [column[row] for row in rows]
 
         extras = {label: pick(column) for label, column in self.extras.items()}
-        return Collection(pick(self.ids), pick(self.titles), pick(self.texts), extras, self.name)
+        return Collection(pick(self.ids), pick(self.titles), take_texts(self.texts, rows), extras, self.name)

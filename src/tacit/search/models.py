@@ -1,10 +1,13 @@
 """Models on disk: one pair of functions saves and loads every estimator, searchers included.
 
-A folder holds one estimator (`store.estimators`), a searcher also its documents. Folders of version 1 are read too.
+A folder holds one estimator (`store.estimators`), a searcher also its documents. Arrays are mapped, not read: what is
+opened is checked for sizes, shapes and values that compiled loops rely on; `store.verify_model` checks every byte.
+Folders of versions 1 and 2 are read too.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,16 +25,17 @@ from tacit.store import (
     load_model,
     pack_estimator,
     pack_strings,
+    pack_texts,
     save_model,
     take_array,
     unpack_estimator,
     unpack_strings,
+    unpack_texts,
     with_prefix,
     without_prefix,
 )
 
 PACKAGES = (tacit.retrieve, tacit.rerank, tacit.features)
-COLUMNS = ("ids", "titles", "texts")
 
 
 def find_class(name: str) -> type[Estimator]:
@@ -58,8 +62,9 @@ def save(model: Any, path: str | Path) -> None:
     header, arrays = pack_estimator(model)
     if isinstance(model, Searcher):
         header["name"] = model.documents_.name
-        for column in COLUMNS:
-            arrays |= pack_strings(f"documents/{column}", getattr(model.documents_, column))
+        arrays |= pack_strings("documents/ids", model.documents_.ids)
+        arrays |= pack_strings("documents/titles", model.documents_.titles)
+        arrays |= pack_texts("documents/texts", model.documents_.texts)
     else:
         header["method"] = getattr(model, "method_", "")
     save_model(path, Stored(type(model).__name__, header, arrays))
@@ -75,7 +80,7 @@ def load(path: str | Path, kind: type = object) -> Any:
     kind : type, default=object
         Class that the model must have; any other is refused.
     """
-    stored = load_model(path)
+    stored = load_model(path, mmap=True, verify=False)
     with blame(path):
         header, arrays = {"class": stored.kind} | stored.params, stored.arrays
         if stored.kind == "Searcher" and "estimators" not in header:
@@ -84,12 +89,18 @@ def load(path: str | Path, kind: type = object) -> Any:
         if not issubclass(type(model), kind):
             raise StoreError(f"holds a {type(model).__name__}, want a {kind.__name__}")
         if isinstance(model, Searcher):
-            ids, titles, texts = (unpack_strings(f"documents/{column}", arrays) for column in COLUMNS)
-            model.documents_ = Collection(ids, titles, texts, name=str(header.get("name", "")))
+            model.documents_ = _documents(arrays, str(header.get("name", "")))
             model._check_sizes()
         else:
             model.method_ = str(header.get("method", ""))
         return model
+
+
+def _documents(arrays: Mapping[str, np.ndarray], name: str) -> Collection:
+    """Documents, of which nothing is read before it is asked for; versions 1 and 2 had plain texts."""
+    ids, titles = (unpack_strings(f"documents/{column}", arrays) for column in ("ids", "titles"))
+    unpack = unpack_strings if "documents/texts/bytes" in arrays else unpack_texts
+    return Collection(ids, titles, unpack("documents/texts", arrays), name=name)
 
 
 def _searcher_of_version_1(stored: Stored) -> tuple[dict[str, Any], dict[str, np.ndarray]]:

@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from tacit.core import Collection, Estimator, Judgments, Links, Ranking, Run, TacitError, check_number, track
+from tacit.core.texts import join_texts
 from tacit.features import TextVectorizer, WordGramVectorizer, language_code
 from tacit.features.text.tokenizers import SNOWBALL
 from tacit.retrieve import CollectionRanker, get_method
@@ -398,8 +399,8 @@ def _spread(n_rows: int, n_most: int) -> np.ndarray:
 
 
 def _join(first: Collection, second: Collection) -> Collection:
-    ids, titles, texts = ([*getattr(first, name), *getattr(second, name)] for name in ("ids", "titles", "texts"))
-    return Collection(ids, titles, texts, name=first.name)
+    ids, titles = ([*getattr(first, name), *getattr(second, name)] for name in ("ids", "titles"))
+    return Collection(ids, titles, join_texts(first.texts, second.texts), name=first.name)
 
 
 def _same_ids(queries: Collection, documents: Collection) -> sp.csr_array:

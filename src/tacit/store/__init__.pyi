@@ -14,3 +14,6 @@ from tacit.store.stored import Stored as Stored
 from tacit.store.strings import StringTable as StringTable
 from tacit.store.strings import pack_strings as pack_strings
 from tacit.store.strings import unpack_strings as unpack_strings
+from tacit.store.texts import pack_texts as pack_texts
+from tacit.store.texts import unpack_texts as unpack_texts
+from tacit.store.verify import verify_model as verify_model

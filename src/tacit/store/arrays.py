@@ -1,14 +1,16 @@
-"""`arrays.safetensors`: written by the safetensors library, read through one open file.
+"""`arrays.safetensors`: written array by array, read or mapped through one open file.
 
 The form: 8 bytes with the length of the header (little-endian), the header in JSON (name -> dtype, shape,
-data_offsets, and `__metadata__`), then the numbers of all arrays end to end. Reading is ours, because the
-file must be checked before anything is allocated, and because check and reading must see the same file even
-when another process replaces it in between: an open file stays what it was.
+data_offsets, and `__metadata__`), then the numbers of all arrays end to end. Writing is ours, because the safetensors
+library copies all arrays before it writes the first. Reading is ours, because the file must be
+checked before anything is allocated, and because check and reading must see the same file even when another process
+replaces it in between: an open file stays what it was.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -34,14 +36,20 @@ def describe_array(array: np.ndarray) -> ArrayEntry:
 
 def write_arrays(path: Path, arrays: Mapping[str, np.ndarray], arrays_id: str) -> None:
     """Write the file; the caller syncs it."""
-    from safetensors import SafetensorError
-    from safetensors.numpy import save_file
-
-    try:
-        # One entry of metadata only: the library writes several in random order.
-        save_file(dict(arrays), path, metadata={_ID_KEY: arrays_id})
-    except SafetensorError as error:
-        raise refusal(path, f"cannot be written: {' '.join(str(error).split())}") from error
+    order = sorted(arrays, key=lambda name: (-arrays[name].itemsize, name))  # so that every array is aligned
+    tensors: dict[str, Any] = {"__metadata__": {_ID_KEY: arrays_id}}
+    start = 0
+    for name in order:
+        array = arrays[name]
+        offsets = [start, start + array.nbytes]
+        tensors[name] = {"dtype": DTYPES[array.dtype.name][1], "shape": list(array.shape), "data_offsets": offsets}
+        start += array.nbytes
+    text = json.dumps(tensors, separators=(",", ":"), ensure_ascii=False).encode()
+    text += b" " * (-len(text) % 8)
+    with open(path, "xb") as file:
+        file.write(len(text).to_bytes(8, "little") + text)
+        for name in order:
+            file.write(_raw_bytes(arrays[name]))
 
 
 def read_arrays_id(path: Path) -> str | None:
@@ -67,8 +75,9 @@ class ArraysFile:
         return {name: self._read_one(name, entry, verify) for name, entry in self.entries.items()}
 
     def map(self, *, verify: bool) -> dict[str, np.ndarray]:
-        """All arrays as read-only windows on the file."""
-        whole = np.asarray(np.memmap(self.file, dtype=np.uint8, mode="r"))
+        """All arrays as windows on the file; what is written to them stays in memory."""
+        # Not read-only: numba would compile every loop once more for such arrays.
+        whole = np.asarray(np.memmap(self.file, dtype=np.uint8, mode="c"))
         arrays = {}
         for name, entry in self.entries.items():
             start = self.starts[name]
@@ -78,6 +87,17 @@ class ArraysFile:
             arrays[name] = window.view(entry.layout).reshape(entry.shape)
             self._check_bools(name, arrays[name])
         return arrays
+
+    def damaged(self) -> list[str]:
+        """Names of the arrays that do not have their checksums."""
+        return [name for name, entry in self.entries.items() if self._digest(name, entry) != entry.sha256]
+
+    def _digest(self, name: str, entry: ArrayEntry) -> str:
+        digest = hashlib.sha256()
+        self.file.seek(self.starts[name])
+        for begin in range(0, entry.n_bytes, _CHUNK):
+            digest.update(self.file.read(min(_CHUNK, entry.n_bytes - begin)))
+        return digest.hexdigest()
 
     def _read_one(self, name: str, entry: ArrayEntry, verify: bool) -> np.ndarray:
         try:

@@ -22,7 +22,7 @@ from tacit.store.stored import DTYPES, is_array_name, is_kind
 from tacit.store.strict_json import digest_json, parse_json
 
 FORMAT = "tacit-model"
-FORMAT_VERSION = 2  # nested estimators; version 1 is read, never written
+FORMAT_VERSION = 3  # 2: nested estimators; 3: texts in compressed blocks; older versions are read, never written
 MAX_JSON_BYTES = 16 * 2**20
 _KEYS = {
     "format",

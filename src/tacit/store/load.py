@@ -1,4 +1,4 @@
-"""Read a model folder: check all of it, then hand it on."""
+"""Open a model folder: header, sizes and shapes always, checksums of the arrays if asked."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def load_model(
     kinds : collection of str, default=None
         Permitted classes; None for any.
     mmap : bool, default=False
-        Map arrays read-only instead of copying them.
+        Map arrays instead of copying them; changes to them do not reach the file.
     verify : bool, default=True
         Check the checksums of arrays; names, dtypes, shapes and sizes are always checked.
 
@@ -49,8 +49,7 @@ def load_model(
     """
     folder = Path(path)
     with os_errors(folder, "cannot be read"):
-        _check_folder(folder)
-        header, arrays_file = _open(folder, kinds)
+        header, arrays_file = open_model(folder, kinds)
         with arrays_file.file:
             arrays = arrays_file.map(verify=verify) if mmap else arrays_file.read(verify=verify)
     return Stored(header.kind, header.params, arrays)
@@ -66,8 +65,9 @@ def _check_folder(folder: Path) -> None:
         raise refusal(folder, f"holds no {MODEL_FILE}, {reason}")
 
 
-def _open(folder: Path, kinds: Collection[str] | None) -> tuple[Header, ArraysFile]:
-    """Header and arrays of one and the same save."""
+def open_model(folder: Path, kinds: Collection[str] | None = None) -> tuple[Header, ArraysFile]:
+    """Header and open arrays of one and the same save."""
+    _check_folder(folder)
     problem: StoreError | None = None
     for _ in range(_ATTEMPTS):
         header = read_header(folder / MODEL_FILE)

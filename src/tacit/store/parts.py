@@ -8,6 +8,8 @@ import numpy as np
 
 from tacit.core import StoreError
 
+BLOCK = 1 << 20  # numbers that are checked at once
+
 
 def with_prefix(prefix: str, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """The arrays of an inner model under names of their own.
@@ -53,6 +55,14 @@ def take_array(
             f"array {name!r} is {array.dtype.name} of shape {array.shape}, "
             f"want {' or '.join(dtypes)} of shape ({wanted}{',' if len(shape) == 1 else ''})"
         )
-    if finite and array.dtype.kind == "f" and not np.isfinite(array).all():
+    if finite and not is_finite(array):
         raise StoreError(f"array {name!r} holds NaN or infinity")
     return array
+
+
+def is_finite(array: np.ndarray) -> bool:
+    """Whether no number is NaN or infinity, in the memory of a block."""
+    if array.dtype.kind != "f":
+        return True
+    flat = array.reshape(-1)
+    return all(bool(np.isfinite(flat[first : first + BLOCK]).all()) for first in range(0, len(flat), BLOCK))

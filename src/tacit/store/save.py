@@ -144,7 +144,7 @@ def _stage(folder: Path, stored: Stored, arrays_id: str, text: bytes) -> None:
 
 
 def _share_mode(folder: Path, stage: Path) -> None:
-    """Permissions of the model that is replaced, else the usual ones: safetensors writes for its owner only."""
+    """Permissions of the model that is replaced, else the usual ones."""
     old = folder / MODEL_FILE
     mode = (old if old.exists() else stage / MODEL_FILE).stat().st_mode & 0o777
     for name in (MODEL_FILE, _UNFINISHED):

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from tacit.core import StoreError, TacitError
-from tacit.store.parts import take_array, with_prefix
+from tacit.store.parts import BLOCK, is_finite, take_array, with_prefix
 from tacit.store.stored import DTYPES
 
 
@@ -79,17 +79,24 @@ def _csr_fault(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, shape:
         return f"{len(indptr)} row limits, want {n_rows + 1}"
     if indptr[0] != 0 or indptr[-1] != len(indices) or (indptr[1:] < indptr[:-1]).any():
         return f"row limits do not rise from 0 to {len(indices)}"
-    if len(indices) and (indices.min() < 0 or indices.max() >= n_columns):
-        return f"columns from {indices.min()} to {indices.max()}, want 0 to {n_columns - 1}"
+    for first in range(0, len(indices), BLOCK):
+        block = indices[first : first + BLOCK]
+        if block.min() < 0 or block.max() >= n_columns:
+            return f"columns from {block.min()} to {block.max()}, want 0 to {n_columns - 1}"
     if not _rise_within_rows(indices, indptr):
         return "columns do not rise within a row"
-    if data.dtype.kind == "f" and not np.isfinite(data).all():
-        return "it holds NaN or infinity"
-    return None
+    return None if is_finite(data) else "it holds NaN or infinity"
 
 
 def _rise_within_rows(indices: np.ndarray, indptr: np.ndarray) -> bool:
-    rises = indices[1:] > indices[:-1]
-    inner = indptr[(indptr > 0) & (indptr < len(indices))]
-    rises[inner - 1] = True  # from the end of one row to the start of the next it may fall
-    return bool(rises.all())
+    """Whether columns rise, except from the end of one row to the start of the next."""
+    for first in range(0, len(indices) - 1, BLOCK):
+        block = indices[first : first + BLOCK + 1]
+        rises = block[1:] > block[:-1]
+        if rises.all():
+            continue
+        low, high = np.searchsorted(indptr, (first + 1, first + len(block)))
+        rises[indptr[low:high] - first - 1] = True
+        if not rises.all():
+            return False
+    return True

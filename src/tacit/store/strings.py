@@ -5,19 +5,18 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from operator import index
-from typing import overload
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
 from tacit.core import StoreError, TacitError
+from tacit.core.texts import LazyTexts
 from tacit.store.parts import take_array, with_prefix
 
 _CHUNK = 2**20
 
 
-class StringTable(Sequence[str]):
+class StringTable(LazyTexts):
     """A sequence of strings that decodes each one when it is read.
 
     bytes: uint8; offsets: int64 (n_strings + 1). Equal to any sequence of the same strings.
@@ -27,37 +26,20 @@ class StringTable(Sequence[str]):
     ('日本', 3, ['a', ''], True)
     """
 
-    __hash__ = None  # type: ignore[assignment]
-
     def __init__(self, data: np.ndarray, offsets: np.ndarray) -> None:
         self.bytes, self.offsets = data, offsets
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    @overload
-    def __getitem__(self, place: int) -> str: ...
-    @overload
-    def __getitem__(self, place: slice) -> Sequence[str]: ...
-    def __getitem__(self, place: int | slice) -> str | Sequence[str]:
-        if isinstance(place, slice):
-            return [self[i] for i in range(*place.indices(len(self)))]
-        i = index(place)
-        i += len(self) if i < 0 else 0
-        if not 0 <= i < len(self):
-            raise IndexError(f"string {place} of {len(self)}")
-        return str(self.bytes[self.offsets[i] : self.offsets[i + 1]].data, "utf-8")
+    def _text(self, row: int) -> str:
+        return str(self.bytes[self.offsets[row] : self.offsets[row + 1]].data, "utf-8")
 
     def __iter__(self) -> Iterator[str]:
         data, start = self.bytes.data, 0
         for end in map(int, self.offsets[1:]):
             yield str(data[start:end], "utf-8")
             start = end
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Sequence) or isinstance(other, str):
-            return NotImplemented
-        return len(self) == len(other) and all(a == b for a, b in zip(self, other, strict=True))
 
     def __repr__(self) -> str:
         return f"StringTable({len(self)} strings, {self.bytes.size} bytes)"
