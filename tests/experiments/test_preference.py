@@ -7,9 +7,11 @@ import pytest
 
 from tacit.core import Lists, UsageError
 from tacit.data.letor.files import write_letor
+from tacit.experiments.judged_texts import read_text_corpus
 from tacit.experiments.letor_task import read_letor_corpus
-from tacit.experiments.preference.experiment import EFFECT_BETA, SHARES, Task, keep_top, measure_cell, run
+from tacit.experiments.preference.experiment import EFFECT_BETA, SHARES, Task, _make, keep_top, measure_cell, run
 from tacit.experiments.request import Request
+from tacit.rerank import METHODS
 
 N_LISTS, N_ROWS = 15, 12
 
@@ -60,7 +62,7 @@ def test_report_has_a_row_for_each_share_and_curves(data, labels, key, tmp_path)
     assert {"better", "worse", "metric", "p", key} <= set(found["tests"][0])
     for name, draw in report.figures.items():
         draw(tmp_path / f"{name}.png")
-    assert set(report.figures) == {"curve-nDCG-letor-10", "curve-MAP"}
+    assert set(report.figures) == {"curve-nDCG-letor-10", "curve-nDCG-exp-10", "curve-MAP"}
 
 
 def test_settings_of_a_cell_reach_the_ranker(data):
@@ -76,7 +78,7 @@ def test_settings_of_a_cell_reach_the_ranker(data):
         measure_cell(task, {"system": system, "seed": 0, "share": 0.5} | extra, Request(threads=1))
         .values["MAP"]
         .tolist()
-        for system, extra in (("standing-beta0", {}), ("standing", {"view": "features"}), ("standing", {}))
+        for system, extra in (("standing-judged", {}), ("standing", {"view": "features"}), ("standing", {}))
     ]
     assert views[0] == views[1] != views[2]
 
@@ -95,3 +97,41 @@ def test_wrong_names_are_told_first(data):
     ):  # fmt: skip
         with pytest.raises(UsageError, match="want one of"):
             run(request)
+
+
+def test_where_the_top_is_judged_no_ranker_uses_expected_pairs(data):
+    task = Task(read_letor_corpus(data, "MQ2008"), "top")
+    cell = {"system": "ssbt", "seed": 0, "k": 5}
+    assert measure_cell(task, cell, Request(threads=1)).chosen["expected"] == 0
+    assert _make("sslambdamart", 0, "top", Request()).expected == 0
+    assert _make("sslambdamart", 0, "random", Request()).expected == 0.5
+
+
+def test_rows_without_neighbours_differ_in_beta_alone():
+    for name in ("ssbt", "sslambdarank", "ssbt-printed", "sslambdarank-printed"):
+        with_, without = (_make(system, 0, "random", Request()).get_params() for system in (name, f"{name}-beta0"))
+        assert {key for key in with_ if with_[key] != without[key]} == {"beta"}
+        assert without["beta"] == 0
+    for name in ("bt-printed", "lambdarank-printed"):  # the same by a name of their own
+        twin = _make(f"ss{name}-beta0", 0, "random", Request())
+        assert repr(twin) == repr(METHODS[name].make(seed=0))
+
+
+def test_content_neighbours_are_the_nearest_texts(data_folder):
+    corpus = read_text_corpus(data_folder, "cacm")
+    fold = corpus.fold("Fold2")
+    table = corpus.similarities(fold.train)
+    assert table.shape == (len(fold.train.y),) * 2
+    first = corpus.content[int(fold.train.query_ids[1])].toarray()
+    start, stop = fold.train.starts[1:3]
+    np.testing.assert_allclose(table[start:stop, start:stop].toarray(), first @ first.T, atol=1e-6)
+    assert table[start:stop].nnz == table[start:stop, start:stop].nnz  # nothing across lists
+    rows = fold.train.rows(1)
+    assert fold.train.X[rows].min() == 0
+    assert fold.train.X[rows].max() == 1
+    assert sorted(fold.train.query_ids + fold.vali.query_ids + fold.test.query_ids) == sorted(corpus.lists.query_ids)
+
+
+def test_a_corpus_without_texts_has_no_content_rows(data):
+    with pytest.raises(UsageError, match="ssbt-printed-content needs texts, which MQ2008 has not; want one of cran"):
+        run(Request(data=data, systems=("ssbt-printed-content",)))

@@ -11,11 +11,13 @@ from tacit.metrics import evaluate_rows
 from tacit.rerank.boosting.lambdamart import LambdaMartRanker, derivatives
 from tacit.rerank.boosting.lightgbm import LightGbmRanker
 from tacit.rerank.boosting.rankboost import RankBoostRanker
-from tacit.rerank.boosting.semi import SemiRankBoostRanker
+from tacit.rerank.boosting.semi import SemiRankBoostRanker, guess_grades
+from tacit.rerank.gradient.bradley_terry import BradleyTerryRanker
 from tacit.rerank.gradient.losses import PairLoss
 from tacit.rerank.linear.ranksvm import RankSvmRanker
 from tacit.rerank.linear.tsvm import TransductiveSvmRanker
 from tacit.rerank.propagation.prf import FeedbackRanker
+from tacit.rerank.propagation.retraining import PseudoLabelRanker
 from tacit.rerank.rows import Rows, group_rows
 
 
@@ -110,3 +112,43 @@ def test_too_few_rows_for_a_leaf_are_told():
 
     with pytest.raises(TacitError, match="no feature splits the 3 rows into leaves of 20"):
         LambdaMartRanker().fit(np.eye(3), [0, 1, 2])
+
+
+def test_semi_rankboost_guesses_the_k_nearest_rows_of_each_list():
+    X, y, qid, _ = world(n_lists=3, n=12, share=0.3)
+    y[0:2], y[12:14], y[24:26] = [0, 2], [1, 0], [2, 1]
+    rows = group_rows(X, y, qid)
+    scaled = X / X.std(axis=0)
+    for k in (1, 4, None):
+        found = guess_grades(rows, k)
+        for span in rows.spans:
+            judged, others = (np.flatnonzero(known) + span.start for known in (y[span] >= 0, np.isnan(y[span])))
+            nearest = {row: min((np.sum((scaled[row] - scaled[j]) ** 2), j) for j in judged) for row in others}
+            kept = sorted(others, key=lambda row: nearest[row])[:k]
+            wanted = {row: y[nearest[row][1]] for row in kept} | {j: y[j] for j in judged}
+            assert {row: found[row] for row in range(span.start, span.stop) if np.isfinite(found[row])} == wanted
+    with pytest.raises(TacitError, match="k is 0"):
+        SemiRankBoostRanker(k=0).fit(X, y, qid)
+    models = [SemiRankBoostRanker(k=k, n_rounds=5).fit(X, y, qid).predict(X).tolist() for k in (1, None)]
+    assert models[0] != models[1]
+
+
+@pytest.mark.parametrize("negatives", [False, True])
+def test_retraining_is_the_ranker_of_judged_rows_and_pseudo_labels(negatives):
+    X, y, qid, _ = world(n_lists=4, n=10, share=0.4)
+    base = BradleyTerryRanker(n_hidden=0, n_epochs=5)
+    first = base.clone().fit(X, y, qid).predict(X)
+    labels = y.copy()
+    for query in range(4):
+        unjudged = np.flatnonzero((qid == query) & np.isnan(y))
+        order = unjudged[np.argsort(-first[unjudged])]
+        labels[order[:2]] = 1
+        if negatives:
+            labels[order[2:]] = 0
+    wanted = base.clone().fit(X, labels, qid).predict(X)
+    ranker = PseudoLabelRanker(base, n_top=2, negatives=negatives).fit(X, y, qid)
+    np.testing.assert_allclose(ranker.predict(X), wanted)
+    by_column = PseudoLabelRanker(base, feature=1, n_top=2, negatives=True).fit(X, np.full(len(y), -1), qid)
+    assert np.corrcoef(by_column.predict(X), X[:, 1])[0, 1] > 0.5  # without a single judgment
+    with pytest.raises(TacitError, match="feature is 3"):
+        PseudoLabelRanker(feature=3).fit(X, y, qid)

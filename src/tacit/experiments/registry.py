@@ -91,8 +91,8 @@ EXPERIMENTS = {
         Experiment("spiral", "one preference between the ends of a spiral (PREF figures 2-4)", "nothing"),
         Experiment(
             "preference",
-            "few labels of LETOR lists, with and without the unjudged rows (PREF figures 5 and 7)",
-            LETOR_NEEDS,
+            "few labels of feature lists, with and without the unjudged rows (PREF figures 5 and 7)",
+            f"{LETOR_NEEDS}, or text/ (cranfield, cacm, cisi)",
         ),
         Experiment(
             "label",

@@ -16,6 +16,7 @@ from tacit.rerank.linear.standing import StandingRanker as StandingRanker
 from tacit.rerank.linear.tsvm import TransductiveSvmRanker as TransductiveSvmRanker
 from tacit.rerank.propagation.manifold import ManifoldRanker as ManifoldRanker
 from tacit.rerank.propagation.prf import FeedbackRanker as FeedbackRanker
+from tacit.rerank.propagation.retraining import PseudoLabelRanker as PseudoLabelRanker
 from tacit.rerank.ranking_lists import RankingTask as RankingTask
 from tacit.rerank.ranking_lists import fit_lists as fit_lists
 from tacit.rerank.ranking_lists import rank_folds as rank_folds

@@ -24,6 +24,8 @@ SEMI_SUPERVISED = {
     "scale": "quantiles",
     "decorrelate": 0.5,
 }
+# PREF as printed: sums, no penalty, three hidden units, beta and epoch by nDCG; without validation lists beta is 1.
+PRINTED = {"beta": (1.0, 0.1, 0.3, 2.0, 5.0), "l2": 0.0, "sums": True, "select": "nDCG-exp-judged@10"}
 # Parameters of per-list training: features found, importance weights, a bank of rankers trained before.
 FG, IW, BANK = {"discover": "kernel-pca"}, {"adapt": "kliep"}, {"mode": "precomputed"}
 
@@ -54,11 +56,22 @@ _FAMILIES: dict[str, list[tuple[Any, ...]]] = {
         ),
         ("lambdarank", "LambdaRankRanker", "Pairs weighted by the change of nDCG when they are swapped"),
         ("sslambdarank", "LambdaRankRanker", "Linear lambdarank with the terms of ssbt", SEMI_SUPERVISED),
+        ("bt-printed", "BradleyTerryRanker", "ssbt-printed with beta 0", PRINTED | {"beta": 0.0}),
+        ("ssbt-printed", "BradleyTerryRanker", "Bradley-Terry with the preference regularizer, as in PREF", PRINTED),
+        ("lambdarank-printed", "LambdaRankRanker", "sslambdarank-printed with beta 0", PRINTED | {"beta": 0.0}),
+        ("sslambdarank-printed", "LambdaRankRanker", "LambdaRank with the preference regularizer, as in PREF", PRINTED),
     ],
     "propagation": [
         ("manifold", "ManifoldRanker", "Relevance spreads to neighbours; reads the labels of its own lists only"),
         ("prf", "FeedbackRanker", "Similarity to the top of the list (relevance feedback); reads its own lists only"),
         ("prf-neg", "FeedbackRanker", "prf, away from the rest of the list", {"negatives": True}),
+        ("prf-retrained", "PseudoLabelRanker", "A ranker trained again, the best unjudged rows taken as relevant"),
+        (
+            "prf-retrained-neg",
+            "PseudoLabelRanker",
+            "prf-retrained, the other unjudged rows taken as irrelevant",
+            {"negatives": True},
+        ),
     ],
     "per-list training": [
         ("fg", "TransductiveRanker", "A ranker for each list, on features that kernel PCA finds in the list", FG),

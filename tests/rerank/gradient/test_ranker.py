@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 from tacit.core import DivergedError, Lists, TacitError, UsageError
 from tacit.kernels.lambdas import add_pair_gradients
 from tacit.metrics import evaluate_rows
+from tacit.rerank import METHODS
+from tacit.rerank.gradient import training
 from tacit.rerank.gradient.bradley_terry import BradleyTerryRanker
 from tacit.rerank.gradient.expected_pairs import expected_pairs
 from tacit.rerank.gradient.lambdarank import LambdaRankRanker
@@ -244,3 +246,78 @@ def test_a_pair_weight_counts_that_often():
     gradient = np.zeros(2)
     PairLoss(pairs).add(np.zeros(2), gradient)
     assert gradient.tolist() == [-0.25, 0.25]
+
+
+def printed_gradient(rows, scores, neighbours, beta, rank_sensitive):
+    """-dC/ds of PREF's equations 7 and 8, or 16 and 17 with `rank_sensitive`, as double sums over rows."""
+    gradient = np.zeros(len(scores))
+    for start, stop in zip(rows.starts[:-1], rows.starts[1:], strict=True):
+        rank = np.argsort(np.argsort(-scores[start:stop], kind="stable"), kind="stable") + 1
+        R, L = 1 / np.log2(1 + rank), 2.0 ** rows.y[start:stop] - 1
+        best = np.sort(np.nan_to_num(L))[::-1] @ (1 / np.log2(1 + np.arange(1, stop - start + 1)))
+        for i in range(stop - start):
+            for j in range(stop - start):
+                a, b = start + i, start + j
+                P = 1 / (1 + np.exp(-(scores[a] - scores[b])))
+                if abs(rows.y[a] - rows.y[b]) > 0:  # both judged, of different grades
+                    swap = abs(L[i] * R[i] + L[j] * R[j] - L[i] * R[j] - L[j] * R[i]) / best if rank_sensitive else 1
+                    gradient[a] -= swap * (float(rows.y[a] > rows.y[b]) - P)
+                if j in neighbours[a] or i in neighbours[b]:
+                    gradient[a] -= beta * (abs(R[i] - R[j]) if rank_sensitive else 1) / 5 * (0.5 - P)
+    return gradient
+
+
+@pytest.mark.parametrize("name", ["ssbt-printed", "sslambdarank-printed", "bt-printed", "lambdarank-printed"])
+def test_one_step_of_the_printed_recipes_is_that_of_the_equations(name):
+    rows = random_rows(4, n=24)
+    ranker = METHODS[name].make(n_epochs=1, rate=0.02, seed=3)
+    beta = max(ranker.beta) if isinstance(ranker.beta, tuple) else 0.0
+    ranker.set_params(beta=beta).fit(rows.X, rows.y, rows.list_of)
+    X = (rows.X - rows.X.mean(axis=0)) / rows.X.std(axis=0)
+    neighbours = []
+    for start, stop in zip(rows.starts[:-1], rows.starts[1:], strict=True):
+        for row in range(start, stop):
+            distance = ((X[start:stop] - X[row]) ** 2).sum(axis=1)
+            distance[row - start] = np.inf
+            neighbours.append(set(np.argsort(distance, kind="stable")[:5].tolist()))
+    scorer = make_scorer(4, 3)
+    theta = scorer.start(np.random.default_rng(3))
+    gradient = printed_gradient(rows, scorer.scores(theta, X), neighbours, beta, "lambda" in name)
+    step = scorer.backward(theta, X, gradient)
+    moved = theta - 0.02 * step / (np.abs(step) + 1e-8)  # Adam's first step
+    np.testing.assert_allclose(ranker.theta_, moved, atol=1e-9)
+
+
+def test_sums_give_beta_the_meaning_of_the_paper():
+    """With twice the lists, both sums double; the same gradient up to this factor, whatever the number of pairs."""
+    rows = random_rows(1)
+    near = find_neighbours(rows.starts, 3, vectors=rows.X)
+    scores = np.linspace(0, 1, len(rows.y))
+    summed, meant = np.zeros(len(scores)), np.zeros(len(scores))
+    NeighbourRegularizer(near, rows.starts, 2.0, mean=False).add(scores, summed)
+    NeighbourRegularizer(near, rows.starts, 2.0).add(scores, meant)
+    np.testing.assert_allclose(summed, meant * near.strength.sum())
+    assert PairLoss(rows.pairs, mean=False).weight.sum() == len(rows.pairs)
+
+
+def test_settings_are_chosen_by_the_measure_of_select():
+    """Feature 1 puts the one row of grade 2 on top, feature 0 orders most pairs; neighbours speak for feature 0."""
+    X, y, _ = two_clusters()
+    table = np.array([[0.0, 6.0], *[[1.0, 0.0]] * 5, *[[0.0, 4.0]] * 5])
+    lists = Lists(table, np.repeat([2.0, 1.0, 0.0], [1, 5, 5]), np.array([0, 11]), ["1"], [""] * 11)
+    options = {"n_hidden": 0, "beta": (30.0, 0.0), "l2": 0.001, "n_neighbours": 4}
+    for select, beta in (("pairs", 30.0), ("nDCG-exp-judged@1", 0.0)):
+        assert BradleyTerryRanker(**options, select=select).fit(X, y, validation=lists).beta_ == beta
+    for wrong, problem in (("rank_loss", "a loss"), ("nothing", "measure")):
+        with pytest.raises(UsageError, match=problem):
+            BradleyTerryRanker(select=wrong).fit(X, y)
+
+
+@pytest.mark.parametrize("expected", [0.0, 0.5])
+def test_expected_pairs_count_on_validation_lists_only_where_they_are_learned_from(expected, monkeypatch):
+    X, y, _ = two_clusters()
+    lists = Lists(X, np.where(y < 0, np.nan, y), np.array([0, len(X)]), ["1"], [""] * len(X))
+    seen = []
+    monkeypatch.setattr(training, "expected_pairs", lambda rows: seen.append(rows) or expected_pairs(rows))
+    BradleyTerryRanker(n_hidden=0, beta=1.0, expected=expected, n_epochs=2).fit(X, y, validation=lists)
+    assert bool(seen) == bool(expected)

@@ -14,36 +14,39 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
-from tacit.core import TacitError, check_choice, track
-from tacit.data import read_collection, read_qrels, read_queries
+from tacit.core import TacitError, track
 from tacit.experiments.cells import CellCache
 from tacit.experiments.feedback.figures import feedback_figures
+from tacit.experiments.judged_texts import BM25, N_CANDIDATES, TEXT_CORPORA, JudgedList, read_judged_lists
 from tacit.experiments.report import Report, Row
 from tacit.experiments.request import Request, with_params
-from tacit.features.query_document import MEASURES as COLUMNS
 from tacit.metrics import evaluate_rows
 from tacit.rerank import METHODS
 from tacit.search.feedback import feedback_scores
-from tacit.search.text_lists import FIELDS, FieldIndex
 
-CORPORA = ("cranfield", "cacm", "cisi")
-N_CANDIDATES, N_CONTENT_WORDS = 200, 50
+N_CONTENT_WORDS = 50
 N_JUDGED = (2, 3, 5, 10, 15)
 N_TO_CHOOSE = 5
 MEASURES = {"nDCG@10": "nDCG@10", "MAP": "AP"}
-BM25 = [f"{field}.{measure}" for field in FIELDS for measure in COLUMNS].index("both.bm25")
 
 # Three settings for each system that has parameters. `near`: neighbours by the ranking features (default), or by the
-# words of the judged documents.
-BETAS: Sequence[dict[str, Any]] = ({"beta": 1.0}, {"beta": 20.0}, {"beta": 1.0, "near": "content"})
+# words of the judged documents. The judged documents are the top of their list, so expected pairs are off.
+BETAS: Sequence[dict[str, Any]] = tuple(
+    {"expected": 0.0} | more for more in ({"beta": 1.0}, {"beta": 20.0}, {"beta": 1.0, "near": "content"})
+)
+# As in PREF, beta and the epoch of its own systems are chosen.
+EPOCHS: Sequence[dict[str, Any]] = ({"n_epochs": 100}, {"n_epochs": 30}, {"n_epochs": 10})
+PRINTED_BETAS: Sequence[dict[str, Any]] = tuple(
+    epochs | {"beta": beta} for beta in (0.1, 1.0, 5.0) for epochs in EPOCHS
+)
+CONTENT_BETAS: Sequence[dict[str, Any]] = tuple(setting | {"near": "content"} for setting in PRINTED_BETAS)
+N_TOP: Sequence[dict[str, Any]] = tuple({"feature": BM25, "n_top": n} for n in (10, 5, 20))
 SETTINGS: Mapping[str, Sequence[dict[str, Any]]] = {
     "bm25": ({},),
     "linear": ({"l2": 0.1}, {"l2": 0.01}, {"l2": 1.0}),
@@ -51,60 +54,34 @@ SETTINGS: Mapping[str, Sequence[dict[str, Any]]] = {
     "standing": tuple({"start": BM25, "score_spread": spread} for spread in (0.35, 0.18, 0.7)),
     "lambdarank": ({"l2": 0.1}, {"l2": 0.01}, {"l2": 1.0}),
     "sslambdarank": BETAS,
-    "rankboost-semi": ({"unjudged": 0.5}, {"unjudged": 0.1}, {"unjudged": 1.0}),
+    "bt-printed": EPOCHS,
+    "ssbt-printed": PRINTED_BETAS,
+    "ssbt-printed-content": CONTENT_BETAS,
+    "lambdarank-printed": EPOCHS,
+    "sslambdarank-printed": PRINTED_BETAS,
+    "sslambdarank-printed-content": CONTENT_BETAS,
+    "rankboost": ({"n_rounds": 300}, {"n_rounds": 30}, {"n_rounds": 100}),
+    "rankboost-semi": ({"unjudged": 0.5, "k": 10}, {"unjudged": 0.5, "k": 50}, {"unjudged": 0.1, "k": 10}),
+    "ranksvm": ({"C": 1.0}, {"C": 0.1}, {"C": 10.0}),
     "tsvm": ({"weight": 0.5}, {"weight": 0.1}, {"weight": 1.0}),
     "prf": ({"feature": BM25, "mix": 0.3}, {"feature": BM25, "mix": 0.1}, {"feature": BM25, "mix": 0.6}),
     "prf-neg": ({"feature": BM25, "mix": 0.3}, {"feature": BM25, "mix": 0.1}, {"feature": BM25, "mix": 0.6}),
+    "prf-retrained": N_TOP,
+    "prf-retrained-neg": N_TOP,
     "manifold": ({"alpha": 0.99}, {"alpha": 0.9}, {"alpha": 0.5}),
     "auc-semi": ({"l2": 1.0}, {"l2": 10.0}, {"l2": 100.0}),
     "searcher": ({},),
 }
+CONTENT = "-content"  # neighbours by words, whatever is chosen
 NOT_LEARNED = ("bm25", "searcher")  # systems that are no rankers of lists
-
-
-@dataclass(frozen=True)
-class JudgedList:
-    """Candidates of a query, BM25's best first.
-
-    X: (n, 33) features from text; bm25: (n,); grades: (n,); content: CSR (n, n_words), tf-idf.
-    """
-
-    X: np.ndarray
-    bm25: np.ndarray
-    grades: np.ndarray
-    content: sp.csr_array
-
-    def known(self, m: int) -> np.ndarray:
-        """Grades of the first m, NaN for the rest."""
-        return np.where(np.arange(len(self.grades)) < m, self.grades, np.nan)
-
-    def remains(self, m: int) -> bool:
-        """Whether a relevant document is left below the first m."""
-        return bool((self.grades[m:] >= 1).any())
-
-
-def read_judged_lists(data: Path, corpus: str) -> list[JudgedList]:
-    """The lists of all queries that have a relevant document among their candidates."""
-    folder = data / "text" / check_choice("corpus", corpus, CORPORA)
-    documents, queries = read_collection(folder / "docs.jsonl.gz"), read_queries(folder / "queries.jsonl")
-    relevant = read_qrels(folder / "qrels.txt").to_dict()
-    index = FieldIndex(documents)
-    words = index.vectorizer.tfidf(index.features.fields["both"].counts)
-    counts = index.vectorizer.counts(queries.full_texts())
-    lists = []
-    for number, rows in enumerate(index.candidates(counts, N_CANDIDATES)):
-        known = relevant.get(queries.ids[number], {})
-        grades = np.array([known.get(documents.ids[row], 0.0) for row in rows.tolist()])
-        if (grades >= 1).any():
-            X = index.features.of(counts[[number]], rows)
-            lists.append(JudgedList(X, X[:, BM25], grades, words[rows]))
-    return lists
 
 
 def run(request: Request) -> Report:
     """Measure the systems for every number of judged documents; `quick` takes 5 only, and fewer queries."""
-    corpus, systems = request.corpus_of(CORPORA), request.systems_of(tuple(SETTINGS), SETTINGS)
-    request.check_params({name: None if name in NOT_LEARNED else METHODS[name].make() for name in systems})
+    corpus, systems = request.corpus_of(TEXT_CORPORA), request.systems_of(tuple(SETTINGS), SETTINGS)
+    request.check_params(
+        {name: None if name in NOT_LEARNED else METHODS[name.removesuffix(CONTENT)].make() for name in systems}
+    )
     lists = read_judged_lists(request.data_folder, corpus)
     if request.quick:
         lists = lists[:30]
@@ -124,7 +101,8 @@ def run(request: Request) -> Report:
         f"them to choose settings, {len(test)} reported",
         f"k documents judged; queries with a relevant document left below them: {left}",
         "nDCG and MAP of the remaining candidates",
-        "three settings for each ranker; searcher was chosen from about forty on the same queries, and uses words",
+        "three settings for each ranker, nine for ssbt-printed and sslambdarank-printed; searcher was chosen from "
+        "about forty on the same queries, and uses words",
         "prf and prf-neg are equal here: features are centred in a list, so means of top and rest are opposite",
     ]
     report = Report("feedback", corpus, request.seed, rows, notes, test="wilcoxon")
@@ -170,7 +148,7 @@ def score_list(system: str, setting: Mapping[str, Any], item: JudgedList, m: int
         return feedback_scores(item.bm25, item.content, known >= 1, known < 1)
     given = dict(setting)
     extra = {"content": _content(item, m)} if given.pop("near", "") == "content" else {}
-    ranker = with_params(METHODS[system].make(), given)
+    ranker = with_params(METHODS[system.removesuffix(CONTENT)].make(), given)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # warnings of constant short lists, thousands of them

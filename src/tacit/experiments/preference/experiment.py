@@ -1,10 +1,17 @@
 """Experiment `preference`: rankers of LETOR lists of which few rows are judged (PREF, figures 5 and 7).
 
 Labels are kept for a share of each query's documents, drawn at random or the top m by BM25 (`--labels top`), and
-validation labels are cut alike; test lists are whole. Semi-supervised rankers use the unjudged rows, the others do not.
-Rows named `-beta0` are the same rankers without all terms from unjudged rows (neighbours, expected pairs, columns made
-from whole lists, decorrelation) and otherwise unchanged; as in `linear`, features are scaled over all rows.
-`upper-bound` is `linear` with all labels of training and validation.
+validation labels are cut alike; test lists are whole (novel queries). Semi-supervised rankers use the unjudged rows,
+the others do not.
+
+    -beta0     the same ranker with beta = 0, nothing else changed: no regularizer over neighbours
+    -judged    the same ranker without all terms from unjudged rows (neighbours, expected pairs, columns made from whole
+               lists, decorrelation); as in `linear`, features are scaled over all rows
+    -printed   PREF's own recipe: sums, three hidden units, K = 5, beta and epoch by nDCG on validation lists
+    -content   neighbours by the cosine of texts, where the corpus has texts, instead of by features
+
+`upper-bound` is `linear` with all labels of training and validation. Where the top is judged, expected pairs are off:
+they take the judged rows for a random sample of their list.
 """
 
 from __future__ import annotations
@@ -17,8 +24,9 @@ from typing import Any
 
 import numpy as np
 
-from tacit.core import Lists, check_choice, track
+from tacit.core import Lists, UsageError, check_choice, track
 from tacit.experiments.cells import CellCache
+from tacit.experiments.judged_texts import BM25, TEXT_CORPORA, TextCorpus, read_text_corpus
 from tacit.experiments.letor_task import (
     LETOR_SETS,
     FoldLists,
@@ -36,10 +44,17 @@ from tacit.rerank.linear.standing import BY_EVIDENCE
 from tacit.rerank.registry import get_method
 from tacit.rerank.rows import graded_pairs
 
-CORPORA = ("MQ2008", *LETOR_SETS[:2])  # the default first
+CORPORA = ("MQ2008", *LETOR_SETS[:2], *TEXT_CORPORA)  # the default first
+PRINTED = ("ssbt-printed-beta0", "ssbt-printed", "sslambdarank-printed-beta0", "sslambdarank-printed")
 SYSTEMS = (
-    "linear", "bt", "ssbt-beta0", "ssbt", "standing-beta0", "standing", "lambdarank", "sslambdarank-beta0",
-    "sslambdarank", "sslambdamart", "lightgbm", "rankboost", "ranksvm", "upper-bound",
+    "linear", "bt", "ssbt-judged", "ssbt-beta0", "ssbt", "standing-judged", "standing", "lambdarank",
+    "sslambdarank-judged", "sslambdarank-beta0", "sslambdarank", *PRINTED, "sslambdamart", "lightgbm", "rankboost",
+    "ranksvm", "upper-bound",
+)  # fmt: skip
+CONTENT = "-content"
+TEXT_SYSTEMS = (
+    "linear", "standing-judged", "standing", "lambdarank", *PRINTED, f"ssbt-printed{CONTENT}",
+    f"sslambdarank-printed{CONTENT}", "rankboost", "ranksvm", "upper-bound",
 )  # fmt: skip
 # Terms of ssbt and sslambdarank that use unjudged rows, and the parameters that switch them off.
 PARTS: dict[str, dict[str, Any]] = {
@@ -51,17 +66,22 @@ PARTS: dict[str, dict[str, Any]] = {
 NOTHING_UNJUDGED = {name: value for part in PARTS.values() for name, value in part.items()}
 # Rows that are another system under other parameters.
 VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
-    "ssbt-beta0": ("ssbt", NOTHING_UNJUDGED),
-    "sslambdarank-beta0": ("sslambdarank", NOTHING_UNJUDGED),
-    "standing-beta0": ("standing", {"view": "features"}),
+    f"{name}-beta0": (name, {"beta": 0.0}) for name in ("ssbt", "sslambdarank", "ssbt-printed", "sslambdarank-printed")
+} | {
+    "ssbt-judged": ("ssbt", NOTHING_UNJUDGED),
+    "sslambdarank-judged": ("sslambdarank", NOTHING_UNJUDGED),
+    "standing-judged": ("standing", {"view": "features"}),
     "upper-bound": ("linear", {}),
 }
 QUICK_SYSTEMS = ("linear", "ssbt", "standing", "upper-bound")
 SHARES, TOPS = (0.05, 0.1, 0.2, 0.5, 1.0), (2, 3, 5, 10, 15)
-MEASURES = {"nDCG-letor@10": "nDCG-letor@10", "MAP": "AP"}
+MEASURES = {"nDCG-letor@10": "nDCG-letor@10", "nDCG-exp@10": "nDCG-exp@10", "MAP": "AP"}  # the second is PREF's
 # Number, from 0, of BM25 of the whole document in each set.
-BM25_COLUMN = {"MQ2008": 24, "OHSUMED-letor3-QueryLevelNorm": 40, "OHSUMED-letor2": 20}
-EFFECTS = {"n_neighbours": (2, 5, 10, 20), "beta": (0.0, 0.1, 1.0, 10.0, 100.0)}
+BM25_COLUMN = {"MQ2008": 24, "OHSUMED-letor3-QueryLevelNorm": 40, "OHSUMED-letor2": 20} | dict.fromkeys(
+    TEXT_CORPORA, BM25
+)
+EFFECT_SYSTEM = "sslambdarank-printed"
+EFFECTS = {"n_neighbours": (2, 5, 10, 20), "beta": (0.0, 0.1, 0.5, 1.0, 2.0, 5.0)}
 EFFECT_BETA = 1.0  # while the number of neighbours changes
 EFFECT_SHARE = 0.1
 
@@ -106,10 +126,15 @@ def keep_top(lists: Lists, m: int, ranks: np.ndarray) -> Lists:
 
 def run(request: Request) -> Report:
     """Measure the systems for each share of labels; `full` adds seeds and the effects of K and beta."""
-    name, labels = request.corpus_of(CORPORA), check_choice("labels", request.labels or "random", ("random", "top"))
-    systems = request.systems_of(QUICK_SYSTEMS if request.quick else SYSTEMS)
-    request.check_params({system: _make(system, 0, request) for system in systems})
-    task = Task(read_letor_corpus(request.data_folder, name), labels)
+    name = request.corpus_of(CORPORA)
+    has_texts = name in TEXT_CORPORA
+    labels = check_choice("labels", request.labels or ("top" if has_texts else "random"), ("random", "top"))
+    systems = request.systems_of(QUICK_SYSTEMS if request.quick else TEXT_SYSTEMS if has_texts else SYSTEMS)
+    request.check_params({system: _make(system, 0, labels, request) for system in systems})
+    for system in systems:
+        if system.endswith(CONTENT) and not has_texts:
+            raise UsageError(f"{system} needs texts, which {name} has not; want one of {', '.join(TEXT_CORPORA)}")
+    task = Task((read_text_corpus if has_texts else read_letor_corpus)(request.data_folder, name), labels)
     cells = list(_cells(request, task, systems))
     cache = CellCache(request)
     rows: list[Row] = []
@@ -136,7 +161,7 @@ def _cells(request: Request, task: Task, systems: Sequence[str]) -> Iterator[Cel
     if request.full and task.labels == "random":
         for parameter, options in EFFECTS.items():
             for option in options:
-                yield base | {"system": "ssbt", "seed": request.seed, "share": EFFECT_SHARE, parameter: option}
+                yield base | {"system": EFFECT_SYSTEM, "seed": request.seed, "share": EFFECT_SHARE, parameter: option}
         for seed in request.seeds:
             for part in PARTS:
                 yield base | {"system": "ssbt", "seed": seed, "share": EFFECT_SHARE, "without": part}
@@ -144,11 +169,11 @@ def _cells(request: Request, task: Task, systems: Sequence[str]) -> Iterator[Cel
                 yield base | {"system": "standing", "seed": seed, "share": EFFECT_SHARE, "view": view}
 
 
-def _make(system: str, seed: int, request: Request, **changed: Any) -> ListRanker:
+def _make(system: str, seed: int, labels: str, request: Request, **changed: Any) -> ListRanker:
     """An unfitted ranker by its name in this experiment."""
-    name, variant = VARIANTS.get(system, (system, {}))
+    name, variant = VARIANTS.get(system, (system.removesuffix(CONTENT), {}))
     ranker = get_method(name).offer(seed=seed, threads=request.threads).set_params(**variant | changed)
-    return with_params(ranker, request.params)
+    return with_params(ranker, ({"expected": 0.0} if labels == "top" else {}) | dict(request.params))
 
 
 def measure_cell(task: Task, cell: Cell, request: Request) -> Row:
@@ -160,8 +185,12 @@ def measure_cell(task: Task, cell: Cell, request: Request) -> Row:
     begin = time.perf_counter()
 
     def score(fold: FoldLists) -> np.ndarray:
-        ranker = _make(cell["system"], cell["seed"], request, **changed)
-        ranker.fit(fold.train.X, fold.train.y, fold.train.qid, validation=fold.vali)
+        ranker = _make(cell["system"], cell["seed"], task.labels, request, **changed)
+        near = {}
+        if cell["system"].endswith(CONTENT):
+            assert isinstance(task.corpus, TextCorpus)  # checked by `run`
+            near = {"similarities": task.corpus.similarities(fold.train)}
+        ranker.fit(fold.train.X, fold.train.y, fold.train.qid, validation=fold.vali, **near)
         chosen.append(ranker.chosen())
         return ranker.predict(fold.test.X, fold.test.qid)
 
@@ -191,7 +220,8 @@ def labelled_pairs(task: Task, cells: Sequence[Cell]) -> dict[float, float]:
 
 def _notes(task: Task, request: Request) -> list[str]:
     kept = "max(2, round(share n)) random rows" if task.labels == "random" else "the k best rows by BM25"
-    budget = "; ".join(f"{name} {dict(get_method(name).params)}" for name in ("linear", "ssbt", "sslambdarank"))
+    methods = ("linear", "ssbt", "sslambdarank", "ssbt-printed", "sslambdarank-printed")
+    budget = "; ".join(f"{name} {dict(get_method(name).params)}" for name in methods)
     spreads = get_method("standing").make().get_params()["score_spread"]
     return [
         task.corpus.summary,
@@ -199,8 +229,9 @@ def _notes(task: Task, request: Request) -> list[str]:
         f"{len(request.seeds)} seed(s)",
         f"chosen on each fold's validation lists: {budget}; standing one of the spreads of scores {spreads}; bt and "
         "lambdarank the epoch only",
-        "rows named -beta0 are the same rankers without all terms from unjudged rows; upper-bound is linear with "
-        "all labels",
-        "tables over seeds: values averaged over seeds for each query; Wilcoxon signed-rank tests over queries, "
-        "Holm-corrected over the columns of a line; the best row is chosen by the same values",
+        "rows named -beta0 have no regularizer over neighbours, rows named -judged no term from unjudged rows at all, "
+        "and nothing else changed; -content: neighbours by the cosine of texts; upper-bound is linear with all labels"
+        + ("; expected pairs are off" if task.labels == "top" else ""),
+        "tables over seeds: values averaged over seeds for each query; p of Wilcoxon's signed-rank test over queries, "
+        "before / after Holm's correction over the columns of a line; the best row is chosen by the same values",
     ]

@@ -1,7 +1,8 @@
 """Tables of `preference` over all seeds: means by share of labels, and the main comparisons.
 
 Seeds say which labels are kept, queries are what is tested: values are averaged over seeds query by query first, and
-Wilcoxon's signed-rank test is over queries. p-values are two-sided and Holm-corrected over the shares of one line.
+Wilcoxon's signed-rank test is over queries. p-values are two-sided, uncorrected (as in PREF) and Holm-corrected over
+the shares of one line.
 """
 
 from __future__ import annotations
@@ -13,8 +14,11 @@ import numpy as np
 from tacit.experiments.report import Row, Section
 from tacit.metrics import compare, holm, standard_error
 
-SEMI = ("ssbt", "standing", "sslambdarank", "sslambdamart")
-WITHOUT_UNJUDGED = {"sslambdamart": "lightgbm"}  # of all others the row named -beta0
+SEMI = (
+    "ssbt", "standing", "sslambdarank", "sslambdamart", "ssbt-printed", "sslambdarank-printed", "ssbt-printed-content",
+    "sslambdarank-printed-content",
+)  # fmt: skip
+ABLATED = ("ssbt-beta0", "sslambdarank-beta0")  # without neighbours, but with other terms from unjudged rows
 UPPER_BOUND = "upper-bound"
 EXTRA_SETTINGS = ("n_neighbours", "beta", "without", "view")  # of rows that only `full` has; not in these tables
 
@@ -53,10 +57,10 @@ def _mean(values: np.ndarray | None) -> str:
 
 
 def _comparisons(values: Values, shares: Sequence[float]) -> list[list[str]]:
-    """The best supervised row against semi-supervised ones and all labels; each ranker against its -beta0 form."""
+    """The best supervised row against semi-supervised ones and all labels; each ranker against its reduced forms."""
     systems = set(dict.fromkeys(system for system, _ in values))
     semi = systems & set(SEMI)
-    supervised = systems - set(SEMI) - {UPPER_BOUND}
+    supervised = systems - {*SEMI, *ABLATED, UPPER_BOUND}
     lines = []
     if semi and supervised:
         best = [tuple(_best(values, names, share) for names in (semi, supervised)) for share in shares]
@@ -67,15 +71,16 @@ def _comparisons(values: Values, shares: Sequence[float]) -> list[list[str]]:
         if UPPER_BOUND in systems:  # the gain if all labels of the unjudged rows were known
             pairs = [(UPPER_BOUND, above) for _, above in best]
             lines.append([f"{UPPER_BOUND}, best supervised", *_line(values, shares, pairs)])
-    known = [
-        (name, other)
-        for name in sorted(semi)
-        for other in (WITHOUT_UNJUDGED.get(name, f"{name}-beta0"), "linear")
-        if other in supervised
-    ]
+    known = [(name, other) for name in sorted(semi) for other in _without_terms(name) if other in systems]
     return lines + [
         [f"{name}, {other}", *_line(values, shares, [(name, other)] * len(shares))] for name, other in known
     ]
+
+
+def _without_terms(name: str) -> list[str]:
+    """Rows that a semi-supervised one is compared with: itself without neighbours, without unjudged rows; linear."""
+    plain = name.removesuffix("-content")
+    return [f"{plain}-beta0", "lightgbm" if name == "sslambdamart" else f"{plain}-judged", "linear"]
 
 
 def _best(values: Values, systems: set[str], share: float) -> str:
@@ -87,6 +92,6 @@ def _line(values: Values, shares: Sequence[float], pairs: Sequence[tuple[str, ..
     corrected = holm(test.wilcoxon for test in tests)
     named = len(set(pairs)) > 1
     return [
-        (f"{a} − {b} " if named else "") + f"{test.difference:+.3f}, p {p:.2g}"
+        (f"{a} − {b} " if named else "") + f"{test.difference:+.3f}, p {test.wilcoxon:.2g} / {p:.2g}"
         for (a, b), test, p in zip(pairs, tests, corrected.tolist(), strict=True)
     ]

@@ -1,9 +1,9 @@
 """Semi-supervised RankBoost (Amini, Truong and Goutte 2008): unjudged rows take the grade of the nearest judged row.
 
-Each unjudged row takes the grade of the nearest judged row of its list (features scaled over all rows). The initial
-distribution of RankBoost gives the pairs of judged rows total weight 1, and the pairs of inferred grades total weight
-`unjudged`. The original method works on a single list; here lists without a judged row have no inferred grades, and the
-stumps rank new lists as well.
+The k unjudged rows of a list that are nearest to a judged row of it take the grade of that row (features scaled over
+all rows); the others stay unjudged. The initial distribution of RankBoost gives the pairs of judged rows total weight
+1, and the pairs of inferred grades total weight `unjudged`. The original method works on a single list; here lists
+without a judged row have no inferred grades, and the stumps rank new lists as well.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from tacit.core import check_number
+from tacit.core import check_number, check_numbers
 from tacit.rerank.boosting.rankboost import RankBoostRanker
 from tacit.rerank.gradient.ranker import Choice, center_and_spread, values_of
 from tacit.rerank.gradient.training import ValidationPairs
@@ -28,6 +28,8 @@ class SemiRankBoostRanker(RankBoostRanker):
     ----------
     unjudged : float or sequence of float, default=(0.5, 0.1, 1.0)
         Weight of the pairs of guessed grades; of several values, the best on validation lists is used.
+    k : int, default=10
+        Number of unjudged rows of each list whose grades are guessed; None guesses all.
     n_bins : int, default=256
         Number of bins of about equal size from which thresholds of a feature come; None uses every value.
     **params
@@ -42,16 +44,19 @@ class SemiRankBoostRanker(RankBoostRanker):
 
     _any_size: ClassVar[bool] = False
 
-    def __init__(self, unjudged: Choice = (0.5, 0.1, 1.0), n_bins: int | None = 256, **params: Any) -> None:
+    def __init__(
+        self, unjudged: Choice = (0.5, 0.1, 1.0), k: int | None = 10, n_bins: int | None = 256, **params: Any
+    ) -> None:
         super().__init__(n_bins=n_bins, **params)
-        self.unjudged = unjudged
+        self.unjudged, self.k = unjudged, k
 
     def _fit(self, rows: Rows, validation: Rows | None) -> None:
         shares = values_of("unjudged", self.unjudged, low=0)
         check_number("n_rounds", self.n_rounds, low=1, whole=True)
+        check_numbers(self, "k", optional=True, low=1, whole=True)
         rows.check_has_pairs()
         judged = ~np.isnan(rows.y)
-        guessed = replace(rows, y=np.where(judged, rows.y, guess_grades(rows)))
+        guessed = replace(rows, y=guess_grades(rows, self.k))
         prepared = self.prepare(guessed)
         held_out = None if validation is None else ValidationPairs.of(validation.X, validation, unjudged=True)
         best, kept = -np.inf, None
@@ -65,22 +70,26 @@ class SemiRankBoostRanker(RankBoostRanker):
         self.stump_features_, self.stump_thresholds_, self.stump_weights_ = kept
 
 
-def guess_grades(rows: Rows) -> np.ndarray:
-    """Grade of the nearest judged row of the list, float64 (n_rows,); NaN where a list has no judged row.
+def guess_grades(rows: Rows, k: int | None = None) -> np.ndarray:
+    """Grades of all rows, float64 (n_rows,): the k unjudged rows of a list nearest to a judged one take its grade.
 
-    >>> rows = Rows(np.array([[0.0], [1], [9]]), np.array([0, np.nan, 2]), np.array([0, 3]), np.arange(3))
-    >>> guess_grades(rows).tolist()
-    [0.0, 0.0, 2.0]
+    NaN for the other unjudged rows, and where a list has no judged row.
+
+    >>> rows = Rows(np.array([[0.0], [1], [9], [6]]), np.array([0, np.nan, 2, np.nan]), np.array([0, 4]), np.arange(4))
+    >>> guess_grades(rows).tolist(), guess_grades(rows, k=1).tolist()
+    ([0.0, 0.0, 2.0, 2.0], [0.0, 0.0, 2.0, nan])
     """
     table = np.nan_to_num(rows.X)  # RankBoost takes missing values, distances do not
-    X, guesses = table / center_and_spread(table)[1], np.full(len(rows.y), np.nan)
-    for start, stop in zip(rows.starts[:-1].tolist(), rows.starts[1:].tolist(), strict=True):
-        judged = np.flatnonzero(~np.isnan(rows.y[start:stop])) + start
-        judged = judged[np.lexsort((rows.y[judged], *X[judged].T))]  # equally near: the same row for any order
-        if len(judged):
-            nearest = cdist(X[start:stop], X[judged], "sqeuclidean").argmin(axis=1)
-            guesses[start:stop] = rows.y[judged[nearest]]
-    return guesses
+    X, grades = table / center_and_spread(table)[1], rows.y.copy()
+    for span in rows.spans:
+        unjudged = np.isnan(rows.y[span])
+        judged, others = np.flatnonzero(~unjudged) + span.start, np.flatnonzero(unjudged) + span.start
+        if len(judged) and len(others):
+            judged = judged[np.lexsort((rows.y[judged], *X[judged].T))]  # equally near: the same row for any order
+            distances = cdist(X[others], X[judged], "sqeuclidean")
+            near = np.lexsort((*X[others].T, distances.min(axis=1)))[:k]
+            grades[others[near]] = rows.y[judged[distances.argmin(axis=1)[near]]]
+    return grades
 
 
 def _pair_weights(pairs: Pairs, judged: np.ndarray, n_given: int, share: float) -> np.ndarray:

@@ -41,7 +41,7 @@ class LambdaRankRanker(GradientRanker):
         super()._fit(rows.canonical(), validation)  # equal scores are ordered by row
 
     def _loss(self, rows: Rows) -> GradientTerm:
-        return SwapLoss(rows, self.measure)
+        return SwapLoss(rows, self.measure, mean=not self.sums)
 
     def _discounts(self, rows: Rows) -> np.ndarray:
         return discount_table(parse_swap_measure(self.measure), int(np.diff(rows.starts).max()))

@@ -3,7 +3,8 @@
     Bradley-Terry   mean over pairs of c log(1 + exp(-(s_better - s_worse)))
     swap-weighted   the same with c times |change of a measure when the two are swapped|: the gradients of LambdaRank
 
-Losses are means, so that the learning rate and the weights of regularizers do not depend on the number of pairs.
+Losses are means, so that the learning rate and the weights of regularizers do not depend on the number of pairs; with
+`mean=False` they are sums, as PREF prints them (equations 7 and 14).
 Positions, and the swap weights that follow from them, are computed at each call and held fixed in the gradient; the
 loss is discontinuous where positions change. For nDCG, positions are those in the whole list: the change depends on the
 gains and discounts of the two rows only. AP and RR depend on the grades of all rows in between, so positions are those
@@ -35,9 +36,9 @@ SWAP_MEASURES = (*GAIN_MEASURES, "AP", "RR")
 class PairLoss:
     """The Bradley-Terry likelihood of the known pairs."""
 
-    def __init__(self, pairs: Pairs) -> None:
+    def __init__(self, pairs: Pairs, *, mean: bool = True) -> None:
         self.pairs = pairs
-        self.weight = pairs.weight / pairs.weight.sum()
+        self.weight = pairs.weight / pairs.weight.sum() if mean else pairs.weight
 
     def add(self, scores: np.ndarray, gradient: np.ndarray) -> float:
         """gradient += dLoss/ds; the loss."""
@@ -51,7 +52,7 @@ class PairLoss:
 class SwapLoss:
     """Pairs weighted by the change of a measure when they are swapped, at the current positions."""
 
-    def __init__(self, rows: Rows, measure: str) -> None:
+    def __init__(self, rows: Rows, measure: str, *, mean: bool = True) -> None:
         self.measure = parse_swap_measure(measure)
         self.rows = rows
         self.graded = graded_pairs(rows.y, rows.starts)  # list by list
@@ -66,7 +67,7 @@ class SwapLoss:
         self.first_pair = np.searchsorted(list_of_pair, np.arange(rows.n_lists + 1))
         self.gain = (gains[self.graded.better] - gains[self.graded.worse]) / self._best_gains(gains)[list_of_pair]
         # A measure is a mean over lists; those without a pair have nothing to change.
-        self.n_lists = len(np.unique(rows.list_of[rows.pairs.better]))
+        self.n_lists = len(np.unique(rows.list_of[rows.pairs.better])) if mean else 1
 
     def _best_gains(self, gains: np.ndarray) -> np.ndarray:
         """DCG of the best order of each list's judged rows; 1 where it is 0."""

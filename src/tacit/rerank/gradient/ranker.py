@@ -3,6 +3,9 @@
 What is minimised: (1 - expected) loss + expected (expected pairs) + beta (neighbours) + (l2 / 2) |theta|^2, with the
 parts from `losses`, `expected_pairs` and `regularizer`, and the scorer from `scorers`. A setting given as
 several values is chosen on validation lists (every combination is trained once); without them the first value counts.
+
+The recipe that PREF prints is `sums=True` (so that beta has its meaning there), no L2 penalty, K = 5, three hidden
+units, and beta and the epoch chosen by nDCG on validation lists: `select="nDCG-exp-judged@10"`.
 """
 
 from __future__ import annotations
@@ -15,15 +18,24 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.core import Lists, StoreError, TacitError, check_choice, check_number, one_blas_thread
+from tacit.core import Lists, StoreError, TacitError, UsageError, check_choice, check_number, one_blas_thread
 from tacit.features.scaling import spreads
+from tacit.metrics import is_loss, parse_measure
 from tacit.rerank.base import ListRanker
 from tacit.rerank.gradient.expected_pairs import expected_pairs
 from tacit.rerank.gradient.losses import PairLoss
 from tacit.rerank.gradient.neighbours import NeighbourPairs, find_neighbours
 from tacit.rerank.gradient.regularizer import NeighbourRegularizer
 from tacit.rerank.gradient.scorers import Scorer, make_scorer
-from tacit.rerank.gradient.training import GradientTerm, Trained, ValidationPairs, is_ahead, train
+from tacit.rerank.gradient.training import (
+    GradientTerm,
+    Trained,
+    Validation,
+    ValidationMeasure,
+    ValidationPairs,
+    is_ahead,
+    train,
+)
 from tacit.rerank.list_columns import Scale, decorrelation, to_columns
 from tacit.rerank.rows import Pairs, Rows
 
@@ -76,6 +88,11 @@ class GradientRanker(ListRanker):
         Scaling of features: over all rows, within each list, or both features and their quantiles in the list.
     decorrelate : float, default=0.0
         Power of the covariance in the L2 penalty, from 0 to 1 (see `list_columns`).
+    sums : bool, default=False
+        Sum the loss and the regularizer over pairs, as PREF prints them, instead of taking means.
+    select : str, default="pairs"
+        What settings and epochs are chosen by on validation lists: "pairs" is the share of pairs in the right order,
+        with a margin of one standard error between settings; otherwise the name of a measure, whose best value wins.
     seed : int, default=0
         Random seed.
 
@@ -93,6 +110,7 @@ class GradientRanker(ListRanker):
         "theta_": "parameters", "center_": "features", "spread_": "+features",
         "epoch_": "", "beta_": "", "expected_": "", "l2_": "", "rate_": "",
     }  # fmt: skip
+    _near: tuple[Any, Any] = (None, None)  # content vectors and similarities, while fitting
 
     def __init__(
         self,
@@ -108,12 +126,14 @@ class GradientRanker(ListRanker):
         penalty: str = "preference",
         scale: str = "global",
         decorrelate: float = 0.0,
+        sums: bool = False,
+        select: str = "pairs",
         seed: int = 0,
     ) -> None:
         self.n_hidden, self.beta, self.expected, self.l2 = n_hidden, beta, expected, l2
         self.rate, self.n_epochs, self.n_neighbours = rate, n_epochs, n_neighbours
         self.weighting, self.sigma, self.penalty, self.scale = weighting, sigma, penalty, scale
-        self.decorrelate, self.seed = decorrelate, seed
+        self.decorrelate, self.sums, self.select, self.seed = decorrelate, sums, select, seed
 
     def fit(
         self,
@@ -136,7 +156,7 @@ class GradientRanker(ListRanker):
         try:
             return super().fit(X, y, qid, pairs, pair_weights, validation)
         finally:
-            del self._near
+            self._near = (None, None)
 
     def _fit(self, rows: Rows, validation: Rows | None) -> None:
         settings = self._settings()
@@ -145,9 +165,7 @@ class GradientRanker(ListRanker):
         with one_blas_thread():
             columns = self._columns(rows.X, rows.list_of)
             turn = decorrelation(columns, rows.list_of, self.decorrelate) if self.decorrelate else None
-            held_out = self._validation_pairs(
-                validation, turn, any(setting.beta or setting.expected for setting in settings)
-            )
+            held_out = self._validation(validation, turn, any(setting.expected for setting in settings))
             settings = settings if held_out is not None else settings[:1]
             near = self._neighbours(rows, columns) if any(setting.beta for setting in settings) else None
             scorer = make_scorer(columns.shape[1], self.n_hidden)
@@ -163,7 +181,7 @@ class GradientRanker(ListRanker):
         scorer: Scorer,
         settings: Sequence[Setting],
         near: NeighbourPairs | None,
-        held_out: ValidationPairs | None,
+        held_out: Validation | None,
     ) -> tuple[Trained, Setting]:
         """Train every setting, keep the best."""
         likely = expected_pairs(rows) if any(setting.expected for setting in settings) else None
@@ -181,7 +199,7 @@ class GradientRanker(ListRanker):
                 held_out=held_out,
                 stop_early=self.n_hidden > 0,
             )
-            if best is None or is_ahead(found.parts, best[0].parts):
+            if best is None or self._is_ahead(found.parts, best[0].parts):
                 best = found, setting
         assert best is not None  # there is always a setting
         return best
@@ -195,16 +213,17 @@ class GradientRanker(ListRanker):
             terms.append(Scaled(self._loss(rows), 1 - share))
         if share:
             assert likely is not None
-            terms.append(Scaled(PairLoss(likely), share))
+            terms.append(Scaled(PairLoss(likely, mean=not self.sums), share))
         if near is not None and setting.beta:
-            discounts = self._discounts(rows)
-            terms.append(
-                NeighbourRegularizer(near, rows.starts, setting.beta, penalty=self.penalty, discounts=discounts)
-            )
+            options: dict[str, Any] = {"discounts": self._discounts(rows), "mean": not self.sums}
+            terms.append(NeighbourRegularizer(near, rows.starts, setting.beta, penalty=self.penalty, **options))
         return terms
 
+    def _is_ahead(self, parts: np.ndarray, other: np.ndarray) -> bool:
+        return is_ahead(parts, other) if self.select == "pairs" else bool(parts.sum() > other.sum())
+
     def _loss(self, rows: Rows) -> GradientTerm:
-        return PairLoss(rows.pairs)
+        return PairLoss(rows.pairs, mean=not self.sums)
 
     def _discounts(self, rows: Rows) -> np.ndarray | None:
         """R by position for the rank-sensitive form; None: all neighbours count alike."""
@@ -229,12 +248,13 @@ class GradientRanker(ListRanker):
     def _columns(self, X: np.ndarray, lists: np.ndarray) -> np.ndarray:
         return to_columns((X - self.center_) / self.spread_, lists, SCALES[self.scale])
 
-    def _validation_pairs(
-        self, validation: Rows | None, turn: np.ndarray | None, unjudged: bool
-    ) -> ValidationPairs | None:
+    def _validation(self, validation: Rows | None, turn: np.ndarray | None, unjudged: bool) -> Validation | None:
         if validation is None:
             return None
-        return ValidationPairs.of(_turned(self._columns(validation.X, validation.list_of), turn), validation, unjudged)
+        X = _turned(self._columns(validation.X, validation.list_of), turn)
+        if self.select == "pairs":
+            return ValidationPairs.of(X, validation, unjudged)
+        return ValidationMeasure(X, validation, parse_measure(self.select))
 
     def _neighbours(self, rows: Rows, X: np.ndarray) -> NeighbourPairs:
         content, similarities = self._near
@@ -256,6 +276,8 @@ class GradientRanker(ListRanker):
         check_number("n_epochs", self.n_epochs, low=1, whole=True)
         check_choice("scale", self.scale, SCALES)
         check_number("decorrelate", self.decorrelate, low=0, high=1)
+        if self.select != "pairs" and is_loss(str(parse_measure(self.select))):
+            raise UsageError(f"select is {self.select!r}, a loss; want 'pairs' or a measure that is better when larger")
         limits = {"beta": {"low": 0}, "expected": {"low": 0, "high": 1}, "l2": {"low": 0},
                   "rate": {"low": 0, "open_low": True}}  # fmt: skip
         choices = [values_of(name, getattr(self, name), **limits[name]) for name in Setting._fields]

@@ -3,7 +3,8 @@
     preference  -(beta / 2) mean of q_ij log(P_ij (1 - P_ij)):  linear in large differences of scores
     quadratic    (beta / 8) mean of q_ij (s_i - s_j)^2:         equation 3 of PREF
 
-Both are means over unordered pairs of neighbours, normalised by the sum of q. The rank-sensitive form multiplies q_ij
+Both are means over unordered pairs of neighbours, normalised by the sum of q; with `mean=False` they are sums, whose
+gradient for s_i is PREF's equation 17. The rank-sensitive form multiplies q_ij
 by |R(position_i) - R(position_j)|, with positions in the whole list, computed at each call and held fixed in the
 gradient.
 """
@@ -32,12 +33,13 @@ class NeighbourRegularizer:
         *,
         penalty: str = "preference",
         discounts: np.ndarray | None = None,
+        mean: bool = True,
     ) -> None:
         self.beta = float(check_number("beta", beta, low=0))
         self._penalty = PENALTIES[check_choice("penalty", penalty, PENALTIES)]
         self.left, self.right, self.starts, self.discounts = pairs.left, pairs.right, starts, discounts
         total = pairs.strength.sum()
-        self.strength = pairs.strength / total if total > 0 else pairs.strength
+        self.strength = pairs.strength / total if mean and total > 0 else pairs.strength
 
     def strengths(self, scores: np.ndarray) -> np.ndarray:
         """Strength of each pair at these scores."""

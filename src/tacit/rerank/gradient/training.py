@@ -3,11 +3,12 @@
 An epoch sums dLoss/ds over all terms (a loss, regularizers), lets the scorer convert the sum to dLoss/dtheta, adds
 l2 theta, and takes one step of Adam over all rows. Only the initialisation of the scorer is random.
 
-The validation measure is the share of judged pairs in the right order; ties count half. With few labels it has less
-variance than measures of the top of lists, and unlike a likelihood it does not depend on the scale of the scores, which
-regularizers change. For rankers that learn from unjudged rows, the expected pairs of the validation lists are added,
-weighted by their probabilities. Settings are tried in order, and a later one replaces an earlier one only if it is
-better by more than the standard error of the difference over lists. Of equal epochs the earliest is kept. For convex
+The validation measure (`ValidationPairs`) is the share of judged pairs in the right order; ties count half. With few
+labels it has less variance than measures of the top of lists, and unlike a likelihood it does not depend on the scale
+of the scores, which regularizers change. For rankers that learn from expected pairs, those of the validation lists are
+added, weighted by their probabilities. Settings are tried in order, and a later one replaces an earlier one only if it
+is better by more than the standard error of the difference over lists. PREF chooses by nDCG (`ValidationMeasure`), the
+best value wins. Of equal epochs the earliest is kept. For convex
 losses (`stop_early` false) all epochs are run: the first steps of Adam have the same size for all parameters, and few
 validation pairs would often stop there.
 """
@@ -21,6 +22,7 @@ from typing import Protocol
 import numpy as np
 
 from tacit.core import DivergedError
+from tacit.metrics import Measure, evaluate_rows
 from tacit.rerank.gradient.expected_pairs import expected_pairs
 from tacit.rerank.gradient.scorers import Scorer
 from tacit.rerank.rows import Pairs, Rows
@@ -36,6 +38,31 @@ class GradientTerm(Protocol):
 
     def add_curvature(self, scores: np.ndarray, curvature: np.ndarray) -> None:
         """Add the diagonal of d2Loss/ds2, which boosted trees use."""
+
+
+class Validation(Protocol):
+    """Interface of a validation measure: rows to score, and the contribution of each list to the value."""
+
+    @property
+    def X(self) -> np.ndarray:
+        """Validation rows, scaled like the training rows."""
+
+    def parts(self, scores: np.ndarray) -> np.ndarray:
+        """Contribution of each list to the value, which is their sum."""
+
+
+@dataclass(frozen=True)
+class ValidationMeasure:
+    """Mean of a measure over validation lists."""
+
+    X: np.ndarray
+    rows: Rows
+    measure: Measure
+
+    def parts(self, scores: np.ndarray) -> np.ndarray:
+        """Contribution of each list to the mean."""
+        found = evaluate_rows(self.rows.y, scores, self.rows.list_of, self.measure).values[str(self.measure)]
+        return found / self.rows.n_lists
 
 
 @dataclass(frozen=True)
@@ -78,7 +105,7 @@ def is_ahead(parts: np.ndarray, other: np.ndarray) -> bool:
 
 @dataclass(frozen=True)
 class Trained:
-    """Parameters, their epoch, the value of each validation list (`ValidationPairs.parts`) and all losses."""
+    """Parameters, their epoch, the contributions of the validation lists (`Validation.parts`) and all losses."""
 
     theta: np.ndarray
     epoch: int
@@ -127,10 +154,10 @@ def train(
     rate: float,
     n_epochs: int,
     seed: int,
-    held_out: ValidationPairs | None = None,
+    held_out: Validation | None = None,
     stop_early: bool = True,
 ) -> Trained:
-    """Train for n_epochs; with `held_out` pairs, return the best epoch, or the last with its value."""
+    """Train for n_epochs; with `held_out` lists, return the best epoch, or the last with its value."""
     theta = scorer.start(np.random.default_rng(seed))
     adam = Adam(rate, np.zeros_like(theta))
     losses: list[float] = []

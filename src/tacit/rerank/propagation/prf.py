@@ -62,9 +62,7 @@ class FeedbackRanker(ListRanker):
             check_number("feature", self.feature, low=0, high=n_features - 1, whole=True)
             self.coef_ = np.eye(n_features)[self.feature]
             return
-        first = BradleyTerryRanker(n_hidden=0)
-        first._near = (None, None)
-        first._fit(rows, validation)
+        first = BradleyTerryRanker(n_hidden=0)._fit_rows(rows, validation)
         self.coef_ = first.theta_ / first.spread_
 
     def _check_loaded(self) -> None:
