@@ -54,7 +54,12 @@ _FAMILIES: dict[str, list[tuple[Any, ...]]] = {
             "Linear: preference regularizer, expected pairs, list quantiles",
             SEMI_SUPERVISED,
         ),
-        ("lambdarank", "LambdaRankRanker", "Pairs weighted by the change of nDCG when they are swapped"),
+        (
+            "lambdarank",
+            "LambdaRankRanker",
+            "Pairs weighted by the change of nDCG when they are swapped",
+            {"stop_early": False},  # the best of 100 epochs by few validation labels is worse than the last
+        ),
         ("sslambdarank", "LambdaRankRanker", "Linear lambdarank with the terms of ssbt", SEMI_SUPERVISED),
         ("bt-printed", "BradleyTerryRanker", "ssbt-printed with beta 0", PRINTED | {"beta": 0.0}),
         ("ssbt-printed", "BradleyTerryRanker", "Bradley-Terry with the preference regularizer, as in PREF", PRINTED),

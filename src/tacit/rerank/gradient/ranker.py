@@ -75,7 +75,9 @@ class GradientRanker(ListRanker):
     rate : float or sequence of float, default=0.03
         Learning rate.
     n_epochs : int, default=100
-        Number of epochs; with a hidden layer and validation lists, the best epoch is kept.
+        Number of epochs.
+    stop_early : bool, default=True
+        Keep the best epoch on validation lists, if there is a hidden layer; else the last one is kept.
     n_neighbours : int, default=5
         Neighbours of each row in the regularizer.
     weighting : {"union", "there-and-back"}, default="union"
@@ -120,6 +122,7 @@ class GradientRanker(ListRanker):
         l2: Choice = 0.1,
         rate: Choice = 0.03,
         n_epochs: int = 100,
+        stop_early: bool = True,
         n_neighbours: int = 5,
         weighting: str = "union",
         sigma: float = np.inf,
@@ -131,7 +134,7 @@ class GradientRanker(ListRanker):
         seed: int = 0,
     ) -> None:
         self.n_hidden, self.beta, self.expected, self.l2 = n_hidden, beta, expected, l2
-        self.rate, self.n_epochs, self.n_neighbours = rate, n_epochs, n_neighbours
+        self.rate, self.n_epochs, self.stop_early, self.n_neighbours = rate, n_epochs, stop_early, n_neighbours
         self.weighting, self.sigma, self.penalty, self.scale = weighting, sigma, penalty, scale
         self.decorrelate, self.sums, self.select, self.seed = decorrelate, sums, select, seed
 
@@ -197,7 +200,7 @@ class GradientRanker(ListRanker):
                 n_epochs=self.n_epochs,
                 seed=self.seed,
                 held_out=held_out,
-                stop_early=self.n_hidden > 0,
+                stop_early=self.stop_early and self.n_hidden > 0,
             )
             if best is None or self._is_ahead(found.parts, best[0].parts):
                 best = found, setting

@@ -1,10 +1,13 @@
-"""`auc-logistic` and `auc-semi`: linear rankers by an exponential AUC loss, supervised and semi-supervised.
+"""`auc-logistic` and `auc-semi`: linear rankers by an AUC loss of pairs, supervised and semi-supervised.
 
-`auc-logistic` minimises the exponential pair loss of `auc_loss` plus l2 / 2 |beta|^2. `auc-semi` (Truong, Amini and
-Gallinari) repeats until nothing changes: take the n best-scored unjudged rows of a list, order them by manifold
-ranking (phi), and refit
+`auc-logistic` minimises the exponential (or binomial) pair loss of `auc_loss` plus l2 / 2 |beta|^2. `auc-semi` (Truong,
+Amini and Gallinari) repeats until nothing changes: take the n best-scored unjudged rows of a list, order them by
+manifold ranking (phi), and refit
 
-    sum of pairs e^(h(worse) - h(better)) + lambda sum_{j < n} e^(h(x_phi(j+1)) - h(x_phi(j))) + l2 / 2 |beta|^2
+    w (sum of pairs e^(h(worse) - h(better)) + lambda sum_{j < n} e^(h(x_phi(j+1)) - h(x_phi(j)))) + l2 / 2 |beta|^2
+
+with the w of `auc_loss` for each list: 1 / (number of its pairs), or 1 with `mean=False`, which is how the paper prints
+this step. Both terms have the same w, so that lambda weighs them as printed and lambda = 0 is `auc-logistic`.
 
 One positive row in many dimensions can always be separated, so the L2 term is what keeps beta finite; it is small,
 fixed, and shown by `chosen()`.
@@ -13,22 +16,25 @@ fixed, and shown by `chosen()`.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 
-from tacit.core import DivergedError, TacitError, check_number, check_numbers
+from tacit.core import DivergedError, TacitError, check_choice, check_number, check_numbers
 from tacit.features.scaling import deviations
 from tacit.rerank.base import ListRanker
+from tacit.rerank.gradient.ranker import Choice, values_of
+from tacit.rerank.gradient.training import ValidationPairs
 from tacit.rerank.linear.auc_loss import AucLoss
 from tacit.rerank.propagation.manifold import propagate, smooth_graph
 from tacit.rerank.rows import Pairs, Rows
 
-L2 = 0.1
+L2, LOSSES = 0.1, ("exponential", "binomial")
 
 
 class AucRanker(ListRanker):
-    """Linear ranker that minimises the exponential pair loss in time linear in the rows.
+    """Linear ranker that minimises a loss of pairs of positive and negative rows.
 
     Parameters
     ----------
@@ -38,6 +44,10 @@ class AucRanker(ListRanker):
         Weight of the L2 penalty.
     scale : bool, default=True
         Divide features by their standard deviation before fitting.
+    loss : {"exponential", "binomial"}, default="exponential"
+        Loss of a pair; the exponential one takes time linear in the rows, the binomial one in the pairs.
+    mean : bool, default=True
+        Divide the loss of each list by the number of its pairs.
 
     Attributes
     ----------
@@ -55,19 +65,23 @@ class AucRanker(ListRanker):
 
     _fitted: ClassVar[dict[str, str]] = {"weights_": "features", "l2_": ""}
 
-    def __init__(self, relevant: float = 1.0, l2: float = L2, scale: bool = True) -> None:
-        self.relevant, self.l2, self.scale = relevant, l2, scale
+    def __init__(
+        self, relevant: float = 1.0, l2: float = L2, scale: bool = True, loss: str = "exponential", mean: bool = True
+    ) -> None:
+        self.relevant, self.l2, self.scale, self.loss, self.mean = relevant, l2, scale, loss, mean
 
     def _fit(self, rows: Rows, validation: Rows | None) -> None:
         check_number("relevant", self.relevant, low=0, open_low=True)
+        check_choice("loss", self.loss, LOSSES)
         self.l2_ = float(check_number("l2", self.l2, low=0, open_low=True))
         deviation = deviations(rows.X) if self.scale else np.zeros(1)
         spread = np.where(deviation > 0, deviation, 1.0)
-        self.weights_ = self._learn(rows, rows.X / spread if self.scale else rows.X) / spread
-
-    def _learn(self, rows: Rows, X: np.ndarray) -> np.ndarray:
-        loss = AucLoss.of(rows, self.relevant)
+        held_out = None if validation is None else ValidationPairs.of(validation.X / spread, validation)
+        loss = AucLoss.of(rows, self.relevant, mean=self.mean, binomial=self.loss == "binomial")
         _check_not_empty(loss, rows, self.relevant)
+        self.weights_ = self._learn(rows, rows.X / spread if self.scale else rows.X, loss, held_out) / spread
+
+    def _learn(self, rows: Rows, X: np.ndarray, loss: AucLoss, held_out: ValidationPairs | None) -> np.ndarray:
         return minimise(loss, X, self.l2_)
 
     def _predict(self, X: np.ndarray, qid: np.ndarray) -> np.ndarray:
@@ -80,13 +94,14 @@ class SemiAucRanker(AucRanker):
     Parameters
     ----------
     lam : float, default=1.0
-        Weight of that order.
+        Weight of that order; 0 is `AucRanker`.
     n_top : int, default=10
         Number of unjudged rows of each list that are ordered.
     k : int, default=5
         Neighbours of each row in the graph.
-    alpha : float, default=0.99
-        How far relevance spreads in the graph, from 0 to 1.
+    alpha : float or sequence of float, default=(0.99, 0.9, 0.5)
+        How far relevance spreads in the graph, from 0 to 1; of several values, the best on validation lists, without
+        them the first.
     max_rounds : int, default=20
         Largest number of refits.
     **params
@@ -96,43 +111,64 @@ class SemiAucRanker(AucRanker):
     ----------
     n_rounds_ : int
         Number of refits.
+    alpha_ : float
+        The value used.
     """
 
-    _fitted: ClassVar[dict[str, str]] = {"weights_": "features", "l2_": "", "n_rounds_": ""}
+    _fitted: ClassVar[dict[str, str]] = {"weights_": "features", "l2_": "", "n_rounds_": "", "alpha_": "?"}
 
     def __init__(
-        self, lam: float = 1.0, n_top: int = 10, k: int = 5, alpha: float = 0.99, max_rounds: int = 20, **params: Any
+        self,
+        lam: float = 1.0,
+        n_top: int = 10,
+        k: int = 5,
+        alpha: Choice = (0.99, 0.9, 0.5),
+        max_rounds: int = 20,
+        **params: Any,
     ) -> None:
         super().__init__(**params)
         self.lam, self.n_top, self.k, self.alpha, self.max_rounds = lam, n_top, k, alpha, max_rounds
 
-    def _learn(self, rows: Rows, X: np.ndarray) -> np.ndarray:
-        self._check()
-        beta = super()._learn(rows, X)
-        smooth = self._manifold(rows, X)
-        loss, seen = AucLoss.of(rows, self.relevant, mean=False), set()
-        for n_rounds in range(self.max_rounds):
+    def _learn(self, rows: Rows, X: np.ndarray, loss: AucLoss, held_out: ValidationPairs | None) -> np.ndarray:
+        alphas = self._checked_alphas()
+        first = super()._learn(rows, X, loss, held_out)
+        best, kept = -np.inf, first
+        for alpha in alphas if held_out is not None else alphas[:1]:
+            beta, n_rounds = self._refit(rows, X, loss, first, alpha)
+            value = 0.0 if held_out is None else held_out.value(held_out.X @ beta)
+            if value > best:
+                best, kept, self.n_rounds_, self.alpha_ = value, beta, n_rounds, alpha
+        return kept
+
+    def _refit(
+        self, rows: Rows, X: np.ndarray, loss: AucLoss, beta: np.ndarray, alpha: float
+    ) -> tuple[np.ndarray, int]:
+        """Refit from the supervised weights until an order comes again: weights and number of refits."""
+        if not self.lam:
+            return beta, 0
+        smooth, seen = self._manifold(rows, X, alpha), set[bytes]()
+        while len(seen) < self.max_rounds:
             order = np.concatenate([*self._orders(rows, X @ beta, smooth), np.empty((0, 2), np.int64)])
             if order.tobytes() in seen:
                 break
             seen.add(order.tobytes())
-            self.n_rounds_ = n_rounds + 1
-            beta = minimise(_with_order(loss, order, self.lam), X, self.l2_, start=beta)
-        return beta
+            weight = self.lam * loss.weight[rows.list_of[order[:, 0]]]
+            beta = minimise(loss.join(order[:, 0], order[:, 1], weight), X, self.l2_, start=beta)
+        return beta, len(seen)
 
-    def _check(self) -> None:
+    def _checked_alphas(self) -> list[float]:
         check_number("lam", self.lam, low=0)
         check_number("n_top", self.n_top, low=2, whole=True)
         check_numbers(self, "k", "max_rounds", low=1, whole=True)
-        check_number("alpha", self.alpha, low=0, high=1 - 1e-6)
+        return values_of("alpha", self.alpha, low=0, high=1 - 1e-6)
 
-    def _manifold(self, rows: Rows, X: np.ndarray) -> np.ndarray:
+    def _manifold(self, rows: Rows, X: np.ndarray, alpha: float) -> np.ndarray:
         """Manifold scores of all rows, each list on a graph of its own."""
         scores = np.zeros(len(rows.y))
         for start, stop in zip(rows.starts[:-1].tolist(), rows.starts[1:].tolist(), strict=True):
             seeds = (rows.y[start:stop] >= self.relevant).astype(np.float64)
             if seeds.any():
-                scores[start:stop] = propagate(smooth_graph(X[start:stop], self.k), seeds, self.alpha)
+                scores[start:stop] = propagate(smooth_graph(X[start:stop], self.k), seeds, alpha)
         return scores
 
     def _orders(self, rows: Rows, h: np.ndarray, smooth: np.ndarray) -> Iterator[np.ndarray]:
@@ -172,23 +208,7 @@ def _only_used(loss: AucLoss, n_rows: int) -> tuple[np.ndarray, AucLoss]:
     position = np.full(n_rows, -1, np.int64)
     position[used] = np.arange(len(used))
     pairs = Pairs(position[loss.pairs.better], position[loss.pairs.worse], loss.pairs.weight)
-    small = AucLoss(
-        position[loss.positive], position[loss.negative], loss.positive_list, loss.negative_list, loss.weight, pairs
-    )
-    return used, small
-
-
-def _with_order(loss: AucLoss, order: np.ndarray, lam: float) -> AucLoss:
-    """The loss, and lam for each (better, worse) of the order."""
-    if lam == 0:
-        return loss
-    given = loss.pairs
-    pairs = Pairs(
-        np.concatenate([given.better, order[:, 0]]),
-        np.concatenate([given.worse, order[:, 1]]),
-        np.concatenate([given.weight, np.full(len(order), lam)]),
-    )
-    return AucLoss(loss.positive, loss.negative, loss.positive_list, loss.negative_list, loss.weight, pairs)
+    return used, replace(loss, positive=position[loss.positive], negative=position[loss.negative], pairs=pairs)
 
 
 def _check_not_empty(loss: AucLoss, rows: Rows, relevant: float) -> None:

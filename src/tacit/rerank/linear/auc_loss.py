@@ -1,19 +1,22 @@
-"""The exponential loss of pairs, in time linear in the rows (Truong, Amini and Gallinari, equation 4).
+"""Losses of pairs of a positive and a negative row (Truong, Amini and Gallinari, equations 3 and 4).
 
-Every positive row of a list is to stand above every negative one. Scores h; the double sum is a product of two sums:
+Every positive row of a list is to stand above every negative one. Scores h, w = 1 / (n_pos n_neg) or 1 for each list:
 
-    L(h) = sum over lists of  w * sum_pos e^-h(x) * sum_neg e^h(x'),   w = 1 / (n_pos n_neg) or 1
+    exponential   L(h) = sum over lists of  w * sum_pos e^-h(x) * sum_neg e^h(x')       in time linear in the rows
+    binomial      L(h) = sum over lists of  w * sum over pairs of log(1 + e^(h(x') - h(x)))
 
-Single pairs (better, worse, weight) add weight * e^(h(worse) - h(better)) each.
+Single pairs (better, worse, weight) add weight * e^(h(worse) - h(better)) each, or the binomial form of it. The
+binomial loss does not factor, so there all pairs are single ones.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from tacit.rerank.rows import Pairs, Rows, no_pairs
+from tacit.kernels.lambdas import add_pair_gradients
+from tacit.rerank.rows import Pairs, Rows, graded_pairs, no_pairs
 
 HIGHEST = 300.0  # e^300 squared is still finite: a line search may try steps that are far too long
 
@@ -28,26 +31,38 @@ class AucLoss:
     negative_list: np.ndarray
     weight: np.ndarray
     pairs: Pairs = field(default_factory=no_pairs)
+    binomial: bool = False
 
     @classmethod
-    def of(cls, rows: Rows, relevant: float = 1.0, *, mean: bool = True) -> AucLoss:
+    def of(cls, rows: Rows, relevant: float = 1.0, *, mean: bool = True, binomial: bool = False) -> AucLoss:
         """The loss over judged rows; `mean` divides each list's sum by its number of pairs."""
         positive, negative = np.flatnonzero(rows.y >= relevant), np.flatnonzero(rows.y < relevant)
         lists = rows.list_of
         n_pairs = np.bincount(lists[positive], minlength=rows.n_lists) * np.bincount(
             lists[negative], minlength=rows.n_lists
         )
-        weight = np.where(n_pairs > 0, 1 / np.maximum(n_pairs, 1) if mean else 1.0, 0.0)
-        return cls(positive, negative, lists[positive], lists[negative], weight, rows.given)
+        weight = 1 / np.maximum(n_pairs, 1) if mean else np.ones(rows.n_lists)
+        found = cls(positive, negative, lists[positive], lists[negative], weight, rows.given, binomial)
+        if not binomial:
+            return found
+        pairs = graded_pairs(np.where(np.isnan(rows.y), np.nan, rows.y >= relevant), rows.starts)
+        return found.join(pairs.better, pairs.worse, pairs.weight * weight[lists[pairs.better]])
+
+    def join(self, better: np.ndarray, worse: np.ndarray, weight: np.ndarray) -> AucLoss:
+        """The loss with further single pairs."""
+        columns = zip(self.pairs, (better, worse, weight), strict=True)
+        return replace(self, pairs=Pairs(*(np.concatenate(column) for column in columns)))
 
     @property
     def is_empty(self) -> bool:
         """Whether there is no pair to learn from."""
-        return not self.weight.any() and not len(self.pairs)
+        return not np.intersect1d(self.positive_list, self.negative_list).size and not len(self.pairs)
 
     def value_and_gradient(self, h: np.ndarray) -> tuple[float, np.ndarray]:
         """L(h), and dL/dh as float64 (n_rows,)."""
         gradient = np.zeros(len(h))
+        if self.binomial:
+            return float(add_pair_gradients(h, *self.pairs, gradient)), gradient
         value = self._add_products(h, gradient) + self._add_pairs(h, gradient)
         return value, gradient
 
