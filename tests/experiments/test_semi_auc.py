@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from tacit.core import UsageError
 from tacit.experiments.request import Request
-from tacit.experiments.semi_auc.experiment import PAPER, Abstracts, draw_split, run
+from tacit.experiments.semi_auc import experiment as semi_auc
+from tacit.experiments.semi_auc.experiment import PAPER, Abstracts, draw_split
 
 
 @settings(deadline=None, max_examples=25)
@@ -39,20 +40,30 @@ def test_relevant_documents_without_a_query_word_take_no_part(data_folder):
     assert len(kept) == len(corpus.documents) - (relevant - truth.sum())
 
 
-def test_a_quick_run_has_a_row_for_each_query_and_system(data_folder):
-    report = run(Request(data=data_folder, quick=True))
-    assert [(row.system, row.setting["query"]) for row in report.rows] == [
-        (system, query) for query in ("7", "10", "11") for system in ("auc-logistic", "auc-semi", "auc-semi-wide")
+def test_a_quick_run_has_a_row_for_each_query_system_and_kind_of_vectors(data_folder, monkeypatch):
+    monkeypatch.setattr(semi_auc, "L2_CHOICES", (1.0, 10.0))
+    monkeypatch.setattr(semi_auc, "ALPHA_CHOICES", (0.9,))
+    monkeypatch.setattr(semi_auc, "HELD_OUT", ("59",))
+    monkeypatch.setattr(semi_auc, "PAPER", {query: PAPER[query] for query in ("7", "11")})
+    systems = ("auc-logistic", "auc-binomial", "auc-semi-lambda0")
+    report = semi_auc.run(Request(data=data_folder, quick=True, systems=systems))
+    assert [(row.system, row.setting["query"], row.setting["vectors"]) for row in report.rows] == [
+        (system, query, form) for form in ("words", "lsi") for query in ("7", "11") for system in systems
     ]
     for row in report.to_json()["rows"]:
         assert set(row["metrics"]) == {"AUC", "AP"}
         assert 0.5 < row["metrics"]["AUC"] <= 1
-    beside = {(row[0], row[1]): row[3] for row in report.sections[0].rows}
-    assert beside["7", "auc-semi"] == "90.8"
-    assert beside["7", "auc-semi-wide"] == ""
-    assert [section.title.split(",")[0] for section in report.sections] == [
-        "Compared with the paper",
-        "Means over the queries",
-    ]
+    by_name = {(row.system, row.setting["query"], row.setting["vectors"]): row.metrics for row in report.rows}
+    for query, form in (("7", "words"), ("11", "lsi")):  # the same loss, the same penalty
+        assert by_name["auc-semi-lambda0", query, form] == by_name["auc-logistic", query, form]
+    means, beside = report.sections
+    assert {tuple(row[:2]) for row in beside.rows} == {(q, form) for q in ("7", "11") for form in ("words", "lsi")}
+    assert {row[4] for row in beside.rows if row[0] == "7" and row[2] == "auc-logistic"} == {"81.4"}
+    assert {row[4] for row in beside.rows if row[2] == "auc-binomial"} == {""}
+    assert [row[4:6] for row in means.rows if row[2] == "auc-semi-lambda0"] == [["0 of 2", "1"]] * 4
     with pytest.raises(UsageError, match="tfidf"):
-        run(Request(data=data_folder, systems=("tfidf",)))
+        semi_auc.run(Request(data=data_folder, systems=("tfidf",)))
+
+
+def test_no_query_of_the_paper_is_chosen_on():
+    assert not set(semi_auc.HELD_OUT) & set(PAPER)
