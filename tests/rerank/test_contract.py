@@ -216,10 +216,10 @@ def test_rankers_by_list_ask_for_the_lists(name):
     if name in BY_LIST:
         with pytest.raises(TacitError, match="qid is None, want the list of each row"):
             ranker.predict(X)
-        with pytest.raises(TacitError, match="qid is None, want the list of each row"):
-            ranker.score(X, y)
     else:
         assert ranker.predict(X).shape == y.shape
+    with pytest.raises(TacitError, match="qid is None, want the list of each row"):
+        ranker.score(X, y)  # a mean over lists
     one = qid == qid[0]
     alone = make(name).fit(X[one], y[one])
     assert alone.predict(X[one]).shape == (one.sum(),)  # fitted on one list, so one list is asked about

@@ -5,6 +5,8 @@ import pytest
 import sklearn
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tacit.core import TacitError
@@ -88,10 +90,11 @@ def test_without_routing_a_ranker_by_list_asks_for_its_lists():
         search.fit(X, y, groups=qid, qid=qid)
 
 
-def test_parameters_of_base_classes_can_be_searched():
+def test_parameters_of_base_classes_can_be_searched(routing):
     X, y, qid = world()
-    search = GridSearchCV(LambdaRankRanker(n_hidden=0, n_epochs=5), {"rate": [0.01, 0.3], "measure": ["MAP"]}, cv=2)
-    search.fit(X, y, qid=qid)
+    ranker = LambdaRankRanker(n_hidden=0, n_epochs=5).set_fit_request(qid=True).set_score_request(qid=True)
+    search = GridSearchCV(ranker, {"rate": [0.01, 0.3], "measure": ["MAP"]}, cv=GroupKFold(2))
+    search.fit(X, y, qid=qid, groups=qid)
     assert set(search.best_params_) == {"rate", "measure"}
     assert clone(LambdaRankRanker("MAP", rate=0.5)).get_params()["rate"] == 0.5
     with pytest.raises(TypeError, match="n_epoch"):
@@ -104,3 +107,41 @@ def test_cross_validation_routes_the_lists(routing):
     scores = cross_val_score(ranker, X, y, params={"qid": qid, "groups": qid}, cv=GroupKFold(3))
     assert scores.shape == (3,)
     assert (scores > 0.5).all()
+
+
+def test_grid_search_over_a_pipeline(routing):
+    X, y, qid = world()
+    ranker = StandingRanker().set_fit_request(qid=True).set_score_request(qid=True).set_predict_request(qid=True)
+    pipeline = Pipeline([("scale", StandardScaler()), ("rank", ranker)])
+    grid = {"rank__list_spread": [0.5, 1.5], "scale__with_mean": [True, False]}
+    search = GridSearchCV(pipeline, grid, cv=GroupKFold(3), error_score="raise").fit(X, y, qid=qid, groups=qid)
+    assert set(search.best_params_) == set(grid)
+    assert search.best_score_ > 0.5
+    assert search.best_estimator_.predict(X, qid=qid).shape == y.shape
+
+
+def test_score_weights_lists_by_the_mean_of_their_rows():
+    X, y, qid = world()
+    ranker = StandingRanker().fit(X, y, qid)
+    values = evaluate_rows(y, ranker.predict(X, qid), qid).values["nDCG-letor@10"]
+    weights = np.random.default_rng(1).random(len(y))
+    means = [weights[qid == number].mean() for number in np.unique(qid)]
+    assert ranker.score(X, y, qid, sample_weight=weights) == pytest.approx(np.average(values, weights=means))
+    assert ranker.score(X, y, qid, sample_weight=np.full(len(y), 0.3)) == pytest.approx(ranker.score(X, y, qid))
+    for bad in (weights[1:], -weights, np.zeros(len(y)), weights * np.nan):
+        with pytest.raises(TacitError, match="sample_weight wants 96 finite numbers >= 0"):
+            ranker.score(X, y, qid, sample_weight=bad)
+
+
+def test_weights_are_routed_to_the_score(routing):
+    X, y, qid = world()
+    ranker = RankBoostRanker(n_rounds=3).set_fit_request(qid=True).set_score_request(qid=True, sample_weight=True)
+    weights = np.where(qid < 6, 1.0, 0.1)
+    scores = cross_val_score(
+        ranker, X, y, params={"qid": qid, "groups": qid, "sample_weight": weights}, cv=GroupKFold(3)
+    )
+    by_hand = [
+        clone(ranker).fit(X[train], y[train], qid[train]).score(X[test], y[test], qid[test], weights[test])
+        for train, test in GroupKFold(3).split(X, y, qid)
+    ]
+    assert scores == pytest.approx(by_hand)

@@ -1,6 +1,7 @@
 """Packages whose names are imported on first use, so that importing the package costs next to nothing.
 
-The stub `__init__.pyi` of a package lists its names, for type checkers, editors and this module, one on each line:
+Sub-packages are imported on first use too. The stub `__init__.pyi` of a package lists its names, for type checkers,
+editors and this module, one on each line:
 
     from tacit.core.checks import check_number as check_number
 """
@@ -10,6 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from importlib import import_module
+from pkgutil import iter_modules
 from typing import Any
 
 
@@ -26,10 +28,16 @@ def lazy_names(package: dict[str, Any]) -> tuple[Callable[[str], Any], Callable[
     homes = {words[3]: words[1] for words in map(str.split, lines) if words[:1] == ["from"]}
 
     def find(name: str) -> Any:
-        if name not in homes:
+        if name in homes:
+            package[name] = getattr(import_module(homes[name]), name)  # so that this function is asked once for each
+        elif name.startswith("_") or name not in sub_packages():
             raise AttributeError(f"module {package['__name__']!r} has no attribute {name!r}")
-        package[name] = getattr(import_module(homes[name]), name)  # so that this function is asked once for each name
+        else:
+            package[name] = import_module(f"{package['__name__']}.{name}")
         return package[name]
 
+    def sub_packages() -> list[str]:
+        return [module.name for module in iter_modules(package["__path__"]) if module.ispkg]
+
     names = sorted(homes)
-    return find, lambda: sorted({*package, *names}), names
+    return find, lambda: sorted({*package, *names, *sub_packages()}), names

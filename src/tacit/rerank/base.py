@@ -26,6 +26,7 @@ from tacit.rerank.input_checks import (
     check_memory,
     check_qid,
     check_size,
+    list_weights,
     numeric_errors_in_one_line,
 )
 from tacit.rerank.list_columns import fill_missing, known_means
@@ -172,12 +173,27 @@ class ListRanker(Estimator, BaseEstimator, ABC):
         check_width("the lists to rank have", lists, self.n_features_in_)
         return lists.to_run(self.predict(lists), name or getattr(self, "method_", "") or type(self).__name__)
 
-    def score(self, X: Any, y: Any = None, qid: Any = None) -> float:
-        """Mean nDCG-letor@10 over lists; the parameters are those of `fit`."""
+    def score(self, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None) -> float:
+        """Mean nDCG-letor@10 over lists.
+
+        Parameters
+        ----------
+        X, y, qid
+            As for `fit`. A ranker that was fitted on more than one list requires `qid`.
+        sample_weight : array-like of shape (n_rows,), default=None
+            Weights of rows; a list has the mean weight of its rows.
+        """
         self._check_fitted()
         X, y, qid = _unpack(X, y, qid)
+        if qid is None and getattr(self, "several_lists_", False):
+            raise TacitError("qid is None, want the list of each row: the score is a mean over lists, and the ranker "
+                             "was fitted on more than one")  # fmt: skip
         scores = self.predict(X, qid)
-        return evaluate_rows(check_grades(y, len(scores)), scores, qid).means()["nDCG-letor@10"]
+        found = evaluate_rows(check_grades(y, len(scores)), scores, qid)
+        if sample_weight is None:
+            return found.means()["nDCG-letor@10"]
+        weights = list_weights(sample_weight, check_qid(qid, len(scores)))
+        return float(np.average(found.values["nDCG-letor@10"], weights=weights))
 
     def _needs_lists(self) -> bool:
         """Whether the scores of this fitted ranker depend on the whole list."""

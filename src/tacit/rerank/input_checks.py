@@ -58,6 +58,19 @@ def check_qid(qid: Any, n_rows: int) -> np.ndarray:
     return np.array(array.tolist())
 
 
+def list_weights(sample_weight: Any, qid: np.ndarray) -> np.ndarray:
+    """Mean of the rows' weights for each list, in the order of `np.unique(qid)`.
+
+    >>> list_weights([1, 3, 5], np.array([7, 7, 2])).tolist()
+    [5.0, 2.0]
+    """
+    weights = np.asarray(sample_weight, np.float64)
+    if weights.shape != qid.shape or not (np.isfinite(weights) & (weights >= 0)).all() or not weights.any():
+        raise TacitError(f"sample_weight wants {len(qid)} finite numbers >= 0, one for each row, and one above 0")
+    _, code, counts = np.unique(qid, return_inverse=True, return_counts=True)
+    return np.bincount(code, weights) / counts
+
+
 def _kind(value: Any) -> str:
     """ "number" or "text"; nothing where a list cannot be named so, as by NaN and None."""
     if isinstance(value, str):
