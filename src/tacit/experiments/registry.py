@@ -51,6 +51,11 @@ EXPERIMENTS = {
             "rank the documents that a document links to (HTR tables 2-3, SSI tables 1-4)",
             LINKED,
         ),
+        Experiment(
+            "htr-over-ssi",
+            "when free vectors of items are better than their words: by known links, dimension, gamma, recipe",
+            f"{LINKED}; nothing with --corpus generated",
+        ),
         Experiment("keywords", "the same for queries of 5, 10 and 20 words (SSI tables 5-6)", LINKED),
         Experiment(
             "questions",

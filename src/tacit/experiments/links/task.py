@@ -128,12 +128,11 @@ class LinkTask:
     threads: int | None
 
     def fit(self, method: Method, dim: int | None, seed: int, **params: Any) -> CollectionRanker:
-        """A fitted ranker of the candidates, with those of `params` that it has.
+        """A fitted ranker of the candidates, with those of `params` that it has."""
+        return self.fit_ranker(with_params(method.offer(dim=dim, seed=seed, threads=self.threads), params))
 
-        A system that learns from pairs does not see test documents as items during training.
-        """
-        ranker: CollectionRanker = method.offer(dim=dim, seed=seed, threads=self.threads)
-        with_params(ranker, params)
+    def fit_ranker(self, ranker: CollectionRanker) -> CollectionRanker:
+        """Fit a ranker of the candidates; one that learns from pairs does not see test documents as items."""
         if ranker.features == "words+grams":
             ranker.set_params(grams_from=self.items["tfidf"].shape[1])
         split, items, queries = self.split, self.items[_kind(ranker)], self.queries[_kind(ranker)]

@@ -1,0 +1,182 @@
+"""Experiment `htr-over-ssi`: when are free vectors of items (HTR) better than vectors of their words (SSI)?
+
+On linked documents, split by links: the share of the links that is known, in-links of the single item, the dimension,
+gamma, the number of epochs (training histories), mined and printed training. With `--corpus generated`, on documents of
+a known rule (`world`), by the number of known links of an item.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from tacit.core import track
+from tacit.experiments.htr_over_ssi.by_in_links import LinkRanks, bin_names, crossing, link_ranks
+from tacit.experiments.htr_over_ssi.figures import corpus_figure, world_figure
+from tacit.experiments.htr_over_ssi.world import World, generate
+from tacit.experiments.links.plan import PRINTED_EPOCHS, PRINTED_STARTS
+from tacit.experiments.links.splits import split_links
+from tacit.experiments.links.task import CORPORA, MEASURES, LinkTask, read_linked_corpus
+from tacit.experiments.report import Report, Row, Section
+from tacit.experiments.request import Request, with_params
+from tacit.metrics import full_ranking_measures
+from tacit.retrieve import CollectionRanker, get_method
+
+LINKED = ("foldoc", *(name for name in CORPORA if name != "foldoc"))
+SYSTEMS = ("tfidf", "ssi-uv", "htr", "htr-residual")
+PAIR = ("ssi-uv", "htr")
+SHARES, DIMS, GAMMAS, DIM = (0.1, 0.3, 1.0), (50, 200), (0.0, 0.3, 3.0), 100
+KNOWN, HIDDEN, N_ITEMS, WORLD_DIM = (1, 2, 4, 8, 16, 32), (1.0, 0.0), 1000, 50
+
+Cell = dict[str, Any]
+PARAMETERS = ("dim", "gamma", "recipe", "start", "n_epochs", "tune")
+
+
+def run(request: Request) -> Report:
+    """Measure the systems on a linked corpus, or on generated documents with `--corpus generated`."""
+    systems = request.systems_of(SYSTEMS)
+    request.check_params({name: get_method(name).make() for name in systems})
+    name = request.corpus_of((*LINKED, "generated"))
+    return _on_world(request, systems) if name == "generated" else _on_corpus(request, systems, name)
+
+
+def plan_corpus(request: Request, systems: Sequence[str]) -> list[Cell]:
+    """All systems by share of the known links; dimension, gamma and recipe one at a time at all links, for the pair."""
+    usual = {"split": request.split or "links", "share": 1.0, "dim": 50 if request.quick else DIM}
+    cells = [usual | {"system": system, "share": share} for share in SHARES[::-1] for system in systems]
+    if not request.quick:
+        cells += [usual | {"system": system} | change for change in _changes() for system in _changed(systems, change)]
+    return cells
+
+
+def _changes() -> Iterator[Cell]:
+    yield from ({"recipe": "printed", "start": start} for start in PRINTED_STARTS)
+    yield from ({"dim": dim} for dim in DIMS)
+    yield from ({"gamma": gamma} for gamma in GAMMAS)
+
+
+def _changed(systems: Sequence[str], change: Cell) -> list[str]:
+    return [name for name in systems if name in (PAIR[1:] if "gamma" in change else PAIR)]
+
+
+def _made(cell: Cell, request: Request) -> CollectionRanker:
+    """The unfitted ranker of a cell."""
+    params = {name: cell[name] for name in PARAMETERS if name in cell}
+    if cell.get("recipe") == "printed":
+        params = {"n_epochs": PRINTED_EPOCHS, "tune": True} | params
+    ranker: CollectionRanker = get_method(cell["system"]).offer(seed=request.seed, threads=request.threads)
+    return with_params(ranker, params | dict(request.params))
+
+
+def _on_corpus(request: Request, systems: Sequence[str], name: str) -> Report:
+    corpus = read_linked_corpus(request.data_folder, name, request.words)
+
+    @lru_cache(maxsize=1)  # cells of one share are consecutive
+    def task(split: str, share: float) -> LinkTask:
+        parts = split_links(corpus.links, split, request.seed).thinned(share, request.seed)
+        rows = parts.test_queries(request.n_queries, request.seed)
+        return LinkTask(corpus.features, corpus.features, parts, rows, request.threads)
+
+    rows, ranks = [], dict[str, LinkRanks]()
+    for cell in track(plan_corpus(request, systems), f"htr-over-ssi on {name}"):
+        here, start = task(cell["split"], cell["share"]), time.perf_counter()
+        ranker = here.fit_ranker(_made(cell, request))
+        values, seconds = here.measure(ranker), time.perf_counter() - start
+        known = len(here.split.train) / len(corpus.documents)
+        setting = _shown(cell, request) | {"known": round(known, 2)}
+        row = Row(cell["system"], values, seconds, setting, ranker.chosen(), getattr(ranker, "epochs_", ()))
+        rows.append(row)
+        if cell["share"] == 1 and row.name not in ranks:
+            ranks[row.name] = _ranks(ranker, here)
+    notes = [corpus.summary, "known: training links for each document, on average", *_corpus_notes(rows)]
+    figures = {f"htr-over-ssi-{name}": corpus_figure(rows, {key: found.means() for key, found in ranks.items()})}
+    return Report("htr-over-ssi", name, request.seed, rows, notes, [_by_in_links(ranks)], figures)
+
+
+def _ranks(ranker: CollectionRanker, task: LinkTask) -> LinkRanks:
+    """Ranks of the single test links."""
+    in_links = np.bincount(task.split.train.targets, minlength=task.split.train.n_targets)
+    queries = task.queries[ranker.features][task.rows]
+    return link_ranks(ranker.scores, queries, task.split.relevant(task.rows), task.split.excluded(task.rows), in_links)
+
+
+def _by_in_links(ranks: dict[str, LinkRanks]) -> Section:
+    counts = next(iter(ranks.values())).counts()
+    rows = [[name, *(f"{mean:.3f}" for mean in found.means())] for name, found in ranks.items()]
+    title = "Mean reciprocal rank of a test link, by training links to its target"
+    return Section(title, ["system", *bin_names()], [["test links", *map(str, counts)], *rows])
+
+
+def _corpus_notes(rows: Sequence[Row]) -> list[str]:
+    """Where HTR passes SSI as more links are known."""
+    by_known = sorted({row.setting["known"] for row in rows})
+    usual = {(row.system, row.setting["known"]): row.metrics["MAP"] for row in reversed(rows)}
+    if any((system, known) not in usual for system in PAIR for known in by_known):
+        return []
+    return [_passes("all documents", by_known, *([usual[system, known] for known in by_known] for system in PAIR))]
+
+
+def _passes(what: str, places: Sequence[float], ssi: Sequence[float], htr: Sequence[float]) -> str:
+    found = crossing(places, ssi, htr)
+    reach = f"from {places[0]:g} to {places[-1]:g} known links for an item"
+    if found is None:
+        return f"{what}: htr has a lower MAP than ssi-uv {reach}"
+    return f"{what}: htr has a higher MAP than ssi-uv from about {found:.1f} known links for an item on ({reach} tried)"
+
+
+def _on_world(request: Request, systems: Sequence[str]) -> Report:
+    rows = []
+    known = KNOWN[::2] if request.quick else KNOWN
+    cells = [
+        {"system": system, "hidden": hidden, "known": n_known, "dim": WORLD_DIM} | how
+        for hidden in HIDDEN
+        for n_known in known
+        for how in ({"recipe": "mined"}, {"recipe": "printed", "start": "scaled"})
+        for system in systems
+        if how["recipe"] == "mined" or system in PAIR
+    ]
+    for cell in track(cells, "htr-over-ssi on generated documents"):
+        world = generate(300 if request.quick else N_ITEMS, cell["known"], cell["hidden"], request.seed)
+        start = time.perf_counter()
+        ranker = _made(cell, request).fit(world.queries, world.items, world.train, world.validation)
+        values, seconds = _measure(ranker, world), time.perf_counter() - start
+        rows.append(Row(cell["system"], values, seconds, _shown(cell, request), ranker.chosen()))
+    notes = [
+        f"{N_ITEMS} items; relevant: the same topic and group; hidden: share of items without words of their group",
+        "known: training links for each item, on average",
+        *(note for hidden in HIDDEN for recipe in ("mined", "printed") for note in _world_notes(rows, hidden, recipe)),
+    ]
+    figures = {"htr-over-ssi-generated": world_figure(rows)}
+    return Report("htr-over-ssi", "generated", request.seed, rows, notes, figures=figures)
+
+
+def _measure(ranker: CollectionRanker, world: World) -> dict[str, np.ndarray]:
+    asked = np.unique(world.test.sources)
+    relevant = world.test.to_csr()[asked] > 0
+    found = full_ranking_measures(ranker.scores(world.queries[asked]), relevant, relevant < relevant)
+    return {mean: found[name] for name, mean in MEASURES.items()}
+
+
+def _world_notes(rows: Sequence[Row], hidden: float, recipe: str) -> list[str]:
+    curves = []
+    for system in PAIR:
+        mine = [row for row in rows if row.system == system and row.setting["hidden"] == hidden]
+        mine = [row for row in mine if row.setting["recipe"] == recipe]
+        curves.append({row.setting["known"]: row.metrics["MAP"] for row in mine})
+    if not curves[0] or curves[0].keys() != curves[1].keys():
+        return []
+    return [_passes(f"hidden {hidden:g}, {recipe}", list(curves[0]), *(list(curve.values()) for curve in curves))]
+
+
+def _shown(cell: Cell, request: Request) -> dict[str, Any]:
+    """The row's setting: what differs between cells."""
+    setting = {"recipe": "mined", "seed": request.seed} | {k: v for k, v in cell.items() if k != "system"}
+    return request.shown(setting if get_method(cell["system"]).estimator.needs_pairs else _without_training(setting))
+
+
+def _without_training(setting: Cell) -> Cell:
+    return {name: value for name, value in setting.items() if name not in ("recipe", "dim")}

@@ -1,0 +1,61 @@
+"""Figures of `htr-over-ssi`: measures against the number of known links, for the item and for the collection."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+from tacit.experiments.figures import Draw, new_figure, save
+from tacit.experiments.htr_over_ssi.by_in_links import bin_names
+from tacit.experiments.report import Row
+
+
+def corpus_figure(rows: Sequence[Row], by_in_links: Mapping[str, Sequence[float]]) -> Draw:
+    """Reciprocal rank of a link by in-links of its target; MAP by known links; MAP over the epochs."""
+    return partial(_draw_corpus, rows, by_in_links)
+
+
+def _draw_corpus(rows: Sequence[Row], by_in_links: Mapping[str, Sequence[float]], path: Path) -> None:
+    figure, (left, middle, right) = new_figure(15, 4.5, n_columns=3)
+    for name, means in by_in_links.items():
+        left.plot(range(len(means)), means, marker="o", label=name)
+    left.set_xticks(range(len(bin_names())), bin_names(), fontsize="small")
+    left.set(xlabel="training links to the item", ylabel="mean reciprocal rank of a test link")
+    usual = [row for row in rows if row.setting.get("gamma") is None and row.setting.get("recipe") != "printed"]
+    first_dim = next((row.setting["dim"] for row in usual if "dim" in row.setting), None)
+    usual = [row for row in usual if row.setting.get("dim") in (None, first_dim)]
+    for system in dict.fromkeys(row.system for row in usual):
+        mine = sorted((row for row in usual if row.system == system), key=lambda row: row.setting["known"])
+        known, means = [row.setting["known"] for row in mine], [row.metrics["MAP"] for row in mine]
+        middle.errorbar(known, means, [1.96 * row.standard_errors["MAP"] for row in mine], marker="o", label=system)
+    middle.set(xscale="log", xlabel="known links for each document", ylabel="MAP with 95 % interval")
+    for row in (row for row in rows if row.setting["share"] == 1 and row.epochs and row.setting.get("gamma") is None):
+        if row.setting.get("dim") == first_dim:
+            right.plot([e["epoch"] for e in row.epochs], [e["MAP"] for e in row.epochs], label=row.name)
+    right.set(xlabel="epoch", ylabel="MAP on validation links")
+    for axes in (left, middle, right):
+        axes.legend(fontsize="small")
+    save(figure, path)
+
+
+def world_figure(rows: Sequence[Row]) -> Draw:
+    """MAP by known links of an item, one panel for each share of items with hidden groups."""
+    return partial(_draw_world, rows)
+
+
+def _draw_world(rows: Sequence[Row], path: Path) -> None:
+    shares = list(dict.fromkeys(row.setting["hidden"] for row in rows))
+    figure, panels = new_figure(5.5 * len(shares), 4.5, n_columns=len(shares))
+    for hidden, axes in zip(shares, panels if len(shares) > 1 else [panels], strict=True):
+        some = [row for row in rows if row.setting["hidden"] == hidden]
+        for name in dict.fromkeys(row.name for row in some):
+            mine = [row for row in some if row.name == name]
+            known, means = [row.setting["known"] for row in mine], [row.metrics["MAP"] for row in mine]
+            axes.plot(known, means, "--" if "printed" in name else "-", marker="o", label=name)
+        title = (
+            "words do not name the group" if hidden == 1 else f"words of {1 - hidden:.0%} of the items name the group"
+        )
+        axes.set(xscale="log", xlabel="known links for each item", ylabel="MAP", ylim=(0, 1), title=title)
+        axes.legend(fontsize="small")
+    save(figure, path)
