@@ -131,7 +131,7 @@ def _passes(what: str, places: Sequence[float], ssi: Sequence[float], htr: Seque
 def _on_world(request: Request, systems: Sequence[str]) -> Report:
     rows = []
     known = KNOWN[::2] if request.quick else KNOWN
-    cells = [
+    cells: list[Cell] = [
         {"system": system, "hidden": hidden, "known": n_known, "dim": WORLD_DIM} | how
         for hidden in HIDDEN
         for n_known in known

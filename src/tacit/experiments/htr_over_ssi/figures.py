@@ -53,9 +53,7 @@ def _draw_world(rows: Sequence[Row], path: Path) -> None:
             mine = [row for row in some if row.name == name]
             known, means = [row.setting["known"] for row in mine], [row.metrics["MAP"] for row in mine]
             axes.plot(known, means, "--" if "printed" in name else "-", marker="o", label=name)
-        title = (
-            "words do not name the group" if hidden == 1 else f"words of {1 - hidden:.0%} of the items name the group"
-        )
+        title = f"{1 - hidden:.0%} of the items have words of their group"
         axes.set(xscale="log", xlabel="known links for each item", ylabel="MAP", ylim=(0, 1), title=title)
         axes.legend(fontsize="small")
     save(figure, path)

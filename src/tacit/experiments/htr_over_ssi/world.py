@@ -8,6 +8,7 @@ words of its group, so words alone find the topic only; with `hidden` = 0 all it
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import scipy.sparse as sp
@@ -49,10 +50,10 @@ def generate(n_items: int, known: float, hidden: float, seed: int, n_test: int =
     kinds = topics * N_GROUPS + groups
     relevant = kinds[wanted][:, None] == kinds[None, :]
     ends = np.cumsum([0, n_train, n_held, n_test])
-    parts = [_links(relevant, start, stop, rng) for start, stop in zip(ends[:2], ends[1:3], strict=True)]
+    train, validation = (_links(relevant, start, stop, rng) for start, stop in pairwise(ends[:3].tolist()))
     sources, targets = np.nonzero(relevant[ends[2] :])
     test = Links(sources + ends[2], targets, n_queries, n_items)
-    return World(sp.csr_array(rows[:n_queries]), sp.csr_array(rows[n_queries:]), *parts, test)
+    return World(sp.csr_array(rows[:n_queries]), sp.csr_array(rows[n_queries:]), train, validation, test)
 
 
 def _texts(topics: np.ndarray, groups: np.ndarray, tells: np.ndarray, rng: np.random.Generator) -> sp.csr_array:

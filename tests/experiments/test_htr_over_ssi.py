@@ -1,0 +1,76 @@
+"""Generated documents follow their rule; links are ranked as a loop would rank them; where two curves cross."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from tacit.experiments.htr_over_ssi import experiment
+from tacit.experiments.htr_over_ssi.by_in_links import BORDERS, LinkRanks, crossing, link_ranks
+from tacit.experiments.htr_over_ssi.world import N_GROUPS, N_TOPICS, WORDS_OF_EACH, generate
+from tacit.experiments.request import Request
+
+
+@pytest.mark.parametrize("hidden", [0.0, 1.0])
+def test_a_group_is_named_by_queries_and_by_items_that_tell(hidden):
+    world = generate(1000, known=4, hidden=hidden, seed=0)
+    of_group = slice(N_TOPICS * WORDS_OF_EACH, (N_TOPICS + N_GROUPS) * WORDS_OF_EACH)
+    assert (np.diff(sp.csr_array(world.queries[:, of_group]).indptr) == 6).all()
+    assert (np.diff(sp.csr_array(world.items[:, of_group]).indptr) == (0 if hidden else 6)).all()
+    parts = [np.unique(part.sources) for part in (world.train, world.validation, world.test)]
+    assert len(np.unique(np.concatenate(parts))) == sum(map(len, parts))
+    assert len(world.train) == pytest.approx(4 * 1000, rel=0.05)  # a rare kind has fewer than four items to link to
+
+
+def test_links_join_texts_of_one_topic_and_the_same_group():
+    world = generate(200, known=4, hidden=0.0, seed=1)
+    kind_of_word = np.arange(world.items.shape[1]) // WORDS_OF_EACH
+
+    def kinds(row):
+        words = kind_of_word[row.indices]
+        return set(words[words < N_TOPICS + N_GROUPS].tolist())
+
+    for part in (world.train, world.validation, world.test):
+        for query, item in list(zip(part.sources, part.targets, strict=True))[:40]:
+            assert kinds(world.queries[[query]]) == kinds(world.items[[item]])
+            assert len(kinds(world.items[[item]])) == 2
+
+
+def test_ranks_of_links_count_what_is_not_relevant():
+    scores = np.array([[0.9, 0.5, 0.5, 0.1, 0.7]], np.float32)
+    relevant, excluded = (sp.csr_array(np.array([row])) for row in ([0, 1, 0, 1, 0], [0, 0, 0, 0, 1]))
+    found = link_ranks(lambda rows: scores, sp.csr_array((1, 3)), relevant, excluded, np.array([9, 0, 9, 5, 9]))
+    assert found.in_links.tolist() == [0, 5]
+    assert found.reciprocal.tolist() == [1 / 2.5, 1 / 3]  # item 0 is above and item 2 level; items 0 and 2 are above
+    assert found.counts() == [1, 0, 0, 1, 0, 0, 0]
+    assert found.means()[3] == pytest.approx(1 / 3)
+
+
+def test_the_last_bin_is_open():
+    ranks = LinkRanks(np.array([BORDERS[-1], 10_000]), np.array([1.0, 0.5]))
+    assert ranks.means()[-1] == 0.75
+    assert np.isnan(ranks.means()[0])
+
+
+def test_where_a_curve_passes_another():
+    assert crossing([1, 2, 4], [3, 3, 3], [4, 5, 6]) == 1
+    assert crossing([1, 2, 4], [3, 3, 3], [4, 5, 2]) is None
+    assert 2 < crossing([1, 2, 4], [3, 3, 3], [9, 2, 4]) < 4  # the first lead does not last
+
+
+def test_the_plan_changes_one_thing_at_a_time_at_all_links():
+    cells = experiment.plan_corpus(Request(), experiment.SYSTEMS)
+    around = [cell for cell in cells if (cell["share"] == 1 and len(cell) > 4) or cell["dim"] != 100]
+    assert {cell["system"] for cell in around} == {"ssi-uv", "htr"}
+    assert {cell.get("gamma") for cell in around if cell["system"] == "htr"} == {None, 0.0, 0.3, 3.0}
+    assert all("gamma" not in cell for cell in around if cell["system"] == "ssi-uv")
+    assert {cell["share"] for cell in cells} == {0.1, 0.3, 1.0}
+
+
+def test_free_vectors_win_where_words_do_not_tell(monkeypatch):
+    monkeypatch.setattr(experiment, "KNOWN", (6,))
+    request = Request(quick=True, corpus="generated", systems=("ssi-uv", "htr"), params={"n_epochs": 8})
+    report = experiment.run(request)
+    found = {(row.name, row.setting["hidden"]): row.metrics["MAP"] for row in report.rows}
+    assert found["htr", 1.0] > found["ssi-uv", 1.0]
+    assert {row.setting["recipe"] for row in report.rows} == {"mined", "printed"}
+    assert any("hidden 1, mined: htr has a higher MAP" in note for note in report.notes)
