@@ -2,7 +2,7 @@
 
 Two ways to hold the weights W, all float32:
   segments: one array of places; (s, t) stands at (s * stride + t) mod n_buckets, so that row s of W is one run of
-            n_item_words places, wrapped around the end at most once (n_buckets >= n_item_words). A full matrix
+            n_item_words places, wrapped around the end (more than once if n_buckets < n_item_words). A full matrix
             is the case stride = n_item_words, n_buckets = n_query_words * n_item_words: no two pairs meet.
   pattern:  columns, values (n_query_words, per_row): row s is values[s] at the columns[s], and 0 elsewhere.
 
@@ -26,13 +26,13 @@ def add_segments(indptr, indices, data, rows, first, last, weights, stride, out)
         for r in range(len(rows)):
             vector = out[r, low : low + width]
             for e in range(indptr[rows[r]], indptr[rows[r] + 1]):
-                value, start = data[e], (np.int64(indices[e]) * stride + low) % n_buckets
-                n_straight = min(width, n_buckets - start)
-                straight = weights[start : start + n_straight]
-                for k in range(n_straight):
-                    vector[k] += value * straight[k]
-                for k in range(n_straight, width):
-                    vector[k] += value * weights[start + k - n_buckets]
+                value, start, first = data[e], (np.int64(indices[e]) * stride + low) % n_buckets, 0
+                while first < width:  # once or twice, but for a table shorter than a row
+                    n_straight = min(width - first, n_buckets - start)
+                    straight, part = weights[start : start + n_straight], vector[first : first + n_straight]
+                    for k in range(n_straight):
+                        part[k] += value * straight[k]
+                    first, start = first + n_straight, 0
 
 
 @njit(cache=True, nogil=True)

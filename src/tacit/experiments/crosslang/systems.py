@@ -21,7 +21,7 @@ from tacit.retrieve.validation import ScoreRows
 
 DICTIONARY = {"tfidf-dict": "tfidf", "lsi-dict": "lsi", "ssi-dict": "ssi-uv"}
 CL_LSI_DIMS = (200, 400, 800, 1200)  # validation on MDN improves little beyond the last
-FOR_MATES = {"rate": 0.5, "margin": 0.3, "n_epochs": 24}  # one relevant item for each query; chosen on validation mates
+FOR_MATES = {"rate": 0.5, "margin": 0.3}  # one relevant item for each query; chosen on validation mates
 N_WATCHED = 200  # queries of training and of test that a curve is drawn from
 
 
@@ -90,7 +90,7 @@ class SystemBench:
         if name == "cl-lsi":
             return self._cl_lsi(setting, start)
         is_mates = setting.task == "mates"
-        given = FOR_MATES if is_mates else {"n_epochs": setting.n_epochs}
+        given = {"n_epochs": setting.n_epochs} | (FOR_MATES if is_mates else {})
         ranker = self._make(name, setting.dim, given)
         assert isinstance(ranker, CrossRanker)
         pairs = self.split.train_mates if is_mates else self.split.thinned(setting.share, self.seed)

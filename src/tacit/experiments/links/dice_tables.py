@@ -1,4 +1,7 @@
-"""Tables 7 and 8 of SSI: words and 2-grams with the words of the highest DICE coefficient."""
+"""Tables 7 and 8 of SSI: words and 2-grams that CFH hashes, with the words of the highest DICE coefficient.
+
+`cfh-1gram` hashes the words beyond the 5,000 most frequent ones, which have vectors of their own.
+"""
 
 from __future__ import annotations
 
@@ -10,16 +13,17 @@ from tacit.experiments.links.task import LinkedCorpus
 from tacit.experiments.report import Section
 from tacit.features import TextVectorizer
 from tacit.features.cfh import Correlated, correlated_words, dice_table, informative_terms
+from tacit.retrieve.registry import N_FREQUENT
 
-N_ROWS, N_FREQUENT, MOST_GRAMS = 10, 5000, 50_000
-SMALL_WORDS, SMALL_GRAMS = 200, 2000  # the most frequent terms, which are left out
+N_ROWS, MOST_GRAMS = 10, 50_000
+SMALL_GRAMS = 2000  # the most frequent 2-grams, which are left out
 
 
 def dice_sections(corpus: LinkedCorpus) -> list[Section]:
     """Both tables, for the terms with the largest sums of tf-idf weights."""
     counts, words = corpus.counts, corpus.vectorizer.vocabulary_
-    found = correlated_words(counts, N_FREQUENT, first=SMALL_WORDS)
-    chosen = informative_terms(corpus.features["tfidf"], N_ROWS, first=SMALL_WORDS)
+    found = correlated_words(counts, N_FREQUENT, first=N_FREQUENT)
+    chosen = informative_terms(corpus.features["tfidf"], N_ROWS, first=N_FREQUENT)
     single = Section("Words and their DICE neighbours", ["word", "best words"], _rows(found, words, words, chosen))
     grams = TextVectorizer(MOST_GRAMS, (2, 2))
     rows = grams.fit_transform(corpus.documents.full_texts())

@@ -31,7 +31,11 @@ FULL_SYSTEMS = (
     "ssi-sparse-1000", "ssi-sparse-100", "ssi-sparse-10", "ssi-uv-n", "cfh-1gram",
 )  # fmt: skip
 ALL_WORDS_SYSTEMS = (
-    "tfidf", "lsi+tfidf", "ssi-uv", "ssi-uv-n", "cfh-1gram", "cfh-2gram", "cfh-1+2gram", "htr-residual",
+    "tfidf", "lsi+tfidf", "ssi-uv", "ssi-uv-n", "cfh-1gram", "cfh-2gram", "cfh-1+2gram", "htr", "htr-residual",
+)  # fmt: skip
+FULL_ALL_WORDS_SYSTEMS = (
+    *ALL_WORDS_SYSTEMS, "bm25", "qe", "ssi-uu", "hash-1m", "hash-3m", "hash-6m", "hash-1m-i", "hash-3m-i", "hash-6m-i",
+    "htr-gamma0", "htr-identity",
 )  # fmt: skip
 QUICK_SYSTEMS = ("tfidf", "bm25", "lsi", "lsi+tfidf", "ssi-uv", "htr-residual")
 
@@ -40,7 +44,8 @@ TaskOf = Callable[[Cell], LinkTask]
 
 def run(request: Request) -> Report:
     """Measure six systems; `full` adds all others, all splits, three seeds of the main systems, and the ablations."""
-    usual = ALL_WORDS_SYSTEMS if request.words is None else FULL_SYSTEMS if request.full else SYSTEMS
+    some, most = (SYSTEMS, FULL_SYSTEMS) if request.words else (ALL_WORDS_SYSTEMS, FULL_ALL_WORDS_SYSTEMS)
+    usual = most if request.full else some
     systems = request.systems_of(QUICK_SYSTEMS if request.quick else usual)
     check_systems(request, systems)
     corpus = read_linked_corpus(request.data_folder, request.corpus_of(CORPORA), request.words)

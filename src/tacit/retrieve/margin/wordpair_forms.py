@@ -100,7 +100,7 @@ class HashedPairRanker(WordPairRanker):
     Parameters
     ----------
     n_buckets : int, default=6_000_000
-        Length of the array of weights.
+        Length of the array of weights; it may be shorter than the dictionary.
     identity : {"learned", "none"}, default="learned"
         "learned" adds alpha I beside the array, so that equal words do not depend on collisions.
     rate : float, default=0.3
@@ -150,8 +150,7 @@ class HashedPairRanker(WordPairRanker):
 
     def _check_params(self, queries: Features, items: Features) -> None:
         super()._check_params(queries, items)
-        # With fewer buckets than item words, a row of W would share buckets with itself.
-        check_number("n_buckets", self.n_buckets, low=max(1, items.shape[1]), whole=True)
+        check_number("n_buckets", self.n_buckets, low=1, whole=True)
 
     def _first_weights(self) -> PairWeights:
         return Segments.hashed(np.zeros(self.n_buckets, np.float32))
@@ -177,9 +176,8 @@ class HashedPairRanker(WordPairRanker):
 
     def _check_loaded(self) -> None:
         super()._check_loaded()
-        if len(self.buckets_) != self.n_buckets or self.n_buckets < self.n_item_words_:
-            found, n_words = len(self.buckets_), self.n_item_words_
-            raise StoreError(f"the table has {found} buckets, want {self.n_buckets}, for {n_words} item words")
+        if len(self.buckets_) != self.n_buckets or not self.n_buckets:
+            raise StoreError(f"the table has {len(self.buckets_)} buckets, want {max(1, self.n_buckets)}")
 
     @classmethod
     def _from_version_1(
