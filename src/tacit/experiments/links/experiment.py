@@ -92,6 +92,8 @@ def _measure_cell(cell: Cell, task_of: TaskOf, request: Request) -> Row:
     values = task.measure(ranker)
     seconds = time.perf_counter() - start
     setting = request.shown({name: cell[name] for name in SETTINGS if cell.get(name) is not None})
+    if isinstance(cell["dim"], list):  # chosen among several
+        setting["dim"] = ranker.get_params()["dim"]
     return Row(cell["system"], values, seconds, setting, ranker.chosen(), getattr(ranker, "epochs_", ()))
 
 

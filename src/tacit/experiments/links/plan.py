@@ -2,7 +2,7 @@
 
 A full run has all splits with default parameters, three seeds of the main systems and one of the others, and one
 ablation at a time on the first split and seed: dimension, gamma, number of frequent words, share of the training
-links. Its default systems include those with a full W only on the corpora where that takes minutes.
+links; LSI has its dimension chosen on validation. Its default systems include those with a full W only on the corpora where that takes minutes.
 
 With `as_printed`, every system of the papers also has rows trained by their recipe, from both starts, with the rate
 chosen on validation and the same number of steps for all.
@@ -24,6 +24,7 @@ PARAMETERS = {"gamma": "gamma", "frequent": "n_words", "recipe": "recipe", "star
 OF_THE_PAPERS = ("perceptron", "hash-", "ssi-", "htr", "htr-gamma0", "htr-identity")
 PRINTED_STARTS = ("normal", "scaled")
 PRINTED_EPOCHS = 60  # of as many steps as there are training pairs; validation is flat by then
+LSI_DIMS = (50, 100, 200, 500, 750, 1000)  # a full run chooses among these on validation, as SSI does
 DIMS, GAMMAS, SHARES = (100, 200, 500), (0.0, 0.1, 0.3, 3.0), (0.01, 0.03, 0.1, 0.3)
 FREQUENT = (5000, 2000, 10_000)  # the default first: significance tests compare the first row of a system
 LEARN_VECTORS = ("lsi", "ssi-u", "htr")
@@ -50,10 +51,12 @@ def make_cell(request: Request, experiment: str, system: str, seed: int, **setti
     } | setting
 
 
-def usual_dim(system: str, request: Request) -> int | None:
-    """The default dimension of a system's vectors; None where it learns none."""
+def usual_dim(system: str, request: Request) -> int | list[int] | None:
+    """The default dimension of a system's vectors, or those to choose from; None where it learns none."""
     if not system.startswith(LEARN_VECTORS):
         return None
+    if system.startswith("lsi") and request.full:
+        return list(LSI_DIMS)
     return 50 if request.quick else 200 if system.startswith("lsi") else 100
 
 
@@ -111,7 +114,7 @@ def _numbers_of_words(system: str, request: Request) -> list[dict[str, int]]:
 def _ablations(request: Request, systems: Sequence[str]) -> Iterator[Cell]:
     for system in systems:
         changed: list[dict[str, Any]] = []
-        if system.startswith(LEARN_VECTORS):
+        if system.startswith(LEARN_VECTORS) and not system.startswith("lsi"):
             changed += [{"dim": dim} for dim in DIMS if dim != usual_dim(system, request)]
         if system in WITH_GAMMA:
             changed += [{"gamma": gamma} for gamma in GAMMAS]

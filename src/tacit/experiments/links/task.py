@@ -5,7 +5,7 @@ Candidates of a query are all documents except itself and its known links; all c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -22,6 +22,7 @@ from tacit.features import TextVectorizer, WordGramVectorizer
 from tacit.features.text.weighting import best_words
 from tacit.metrics import full_ranking_measures
 from tacit.retrieve import CollectionRanker
+from tacit.retrieve.validation import held_out_queries, measure
 
 CORPORA = ("mdn_ja_en", "wikispeedia", "debian_ja_en", "foldoc")
 MAX_WORDS = {"wikispeedia": 200}  # words of a long page that rankers of word pairs see
@@ -127,9 +128,21 @@ class LinkTask:
     rows: np.ndarray
     threads: int | None
 
-    def fit(self, method: Method, dim: int | None, seed: int, **params: Any) -> CollectionRanker:
-        """A fitted ranker of the candidates, with those of `params` that it has."""
-        return self.fit_ranker(with_params(method.offer(dim=dim, seed=seed, threads=self.threads), params))
+    def fit(self, method: Method, dim: int | Sequence[int] | None, seed: int, **params: Any) -> CollectionRanker:
+        """A fitted ranker of the candidates, with those of `params` that it has; the best of several dimensions."""
+
+        def fitted(dim: int | None) -> CollectionRanker:
+            return self.fit_ranker(with_params(method.offer(dim=dim, seed=seed, threads=self.threads), params))
+
+        if dim is None or isinstance(dim, int):
+            return fitted(dim)
+        return max((fitted(number) for number in dim), key=self._validation_value)
+
+    def _validation_value(self, ranker: CollectionRanker) -> float:
+        """MAP of a ranker on the validation links."""
+        queries, split = self.queries[_kind(ranker)], self.split
+        held = held_out_queries(queries, split.validation, split.train, queries_are_items=True)
+        return float(np.mean(measure(ranker._scores, held)["AP"]))
 
     def fit_ranker(self, ranker: CollectionRanker) -> CollectionRanker:
         """Fit a ranker of the candidates; one that learns from pairs does not see test documents as items."""

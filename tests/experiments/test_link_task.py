@@ -1,0 +1,33 @@
+"""Of several dimensions the one with the best validation MAP is fitted, by the same candidates as in training."""
+
+import numpy as np
+import scipy.sparse as sp
+
+from tacit.core import Links
+from tacit.experiments.links.plan import LSI_DIMS, plan_links
+from tacit.experiments.links.splits import split_links
+from tacit.experiments.links.task import LinkTask
+from tacit.experiments.request import Request
+from tacit.retrieve import get_method
+
+
+def test_the_dimension_is_chosen_on_validation_links():
+    rng = np.random.default_rng(0)
+    topic = np.arange(120) % 6
+    words = (rng.random((120, 60)) < np.where(topic[:, None] == np.arange(60) // 10, 0.5, 0.02)).astype(np.float32)
+    words[:, 0] += 0.1  # no empty row
+    rows = sp.csr_array(words / np.linalg.norm(words, axis=1, keepdims=True))
+    sources, targets = np.nonzero((topic[:, None] == topic) & (rng.random((120, 120)) < 0.5))
+    parts = split_links(Links(sources, targets, 120, 120), "queries", 0)
+    features = {"tfidf": rows, "pairs": rows}
+    task = LinkTask(features, features, parts, parts.test_queries(50, 0), 1)
+    chosen = task.fit(get_method("lsi"), [1, 6], 0)
+    assert chosen.dim == 6
+    alone = {dim: task._validation_value(task.fit(get_method("lsi"), dim, 0)) for dim in (1, 6)}
+    assert alone[6] > alone[1]
+
+
+def test_a_full_run_chooses_the_dimension_of_lsi():
+    found = plan_links(Request(full=True), ["lsi", "ssi-uu"])
+    assert {tuple(cell["dim"]) for cell in found if cell["system"] == "lsi"} == {LSI_DIMS}
+    assert {cell["dim"] for cell in found if cell["system"] == "ssi-uu"} == {100, 200, 500}
