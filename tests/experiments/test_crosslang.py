@@ -53,7 +53,8 @@ def assert_nothing_leaks(corpus, seed):
     split = split_mates(corpus, seed)
     test, held = split.test_mates.sources, split.validation_mates.sources
     hidden = np.concatenate([test, held])
-    for task in (split.pairs, split.links, split.train_mates):
+    assert np.isin(split.query_links.targets, corpus.mates).all()
+    for task in (split.pairs, split.links, split.query_links, split.train_mates):
         assert len(task)
         assert not np.isin(task.sources, hidden).any()
     assert not np.isin(split.validation.sources, test).any()
@@ -146,7 +147,10 @@ def test_the_mate_is_no_candidate_unless_it_is_sought(corpus):
 ACROSS = sorted(name for name, method in METHODS.items() if method.estimator.two_dictionaries)
 
 
-@pytest.mark.parametrize("name", [*ACROSS, "tfidf-dict", "ssi-dict", "ssi-cross+tfidf-dict"])
+OTHERS = ["tfidf-dict", "ssi-dict", "ssi-cross+tfidf-dict", "lsi-mate+tfidf-mate", "ssi-cross-multitask-ja"]
+
+
+@pytest.mark.parametrize("name", [*ACROSS, *OTHERS])
 def test_every_system_beats_chance_on_a_small_world(corpus, name):
     glosses = np.zeros((len(corpus.japanese.vocabulary_), len(corpus.english.vectorizer.vocabulary_)), np.float32)
     for japanese, english in zip(" ".join(TOPICS).split(), " ".join(ENGLISH).split(), strict=True):

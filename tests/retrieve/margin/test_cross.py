@@ -123,6 +123,24 @@ def test_links_between_items_help_where_pairs_are_few(share):
     assert gap(both) > gap(alone)
 
 
+def test_links_between_queries_teach_the_words_of_queries():
+    queries, items, links, _ = world()
+    _, _, few, _ = world(n_pairs=6)
+    fits = [
+        CrossRanker(8, share="both", n_epochs=4).fit(
+            queries, items, few, queries_are_items=True, links=links, query_links=more
+        )
+        for more in (None, links)
+    ]
+    sizes = [np.linalg.norm(ranker.query_table_) for ranker in fits]
+    assert sizes[1] > 1.5 * sizes[0]  # six pairs alone teach little
+    wrong = Links(np.array([0]), np.array([1]), 3, 3)
+    with pytest.raises(UsageError, match="share='none' learns from no links"):
+        CrossRanker(4).fit(queries, items, few, queries_are_items=True, query_links=links)
+    with pytest.raises(UsageError, match="query_links join 3 to 3 rows"):
+        CrossRanker(4, share="both").fit(queries, items, few, links=links, query_links=wrong)
+
+
 def test_what_is_watched_stands_beside_the_epochs_and_decides_nothing():
     queries, items, pairs, _ = world()
     plain = CrossRanker(4, n_epochs=3).fit(queries, items, pairs, queries_are_items=True)

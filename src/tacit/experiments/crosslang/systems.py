@@ -1,7 +1,9 @@
 """Systems of the experiment `crosslang` by name, fitted on a split: functions from query rows to scores.
 
 A name is a cross-language method of `METHODS`, NAME-dict (a monolingual method with queries translated word by word),
-or a mixture A+B. A system that is part of several rows is fitted once.
+NAME-mate (the same with the English mate as the query: a translation of the whole document, by people), or a mixture
+A+B. `ssi-cross-multitask-ja` also learns from links between the Japanese documents. A system that is part of several
+rows is fitted once.
 """
 
 from __future__ import annotations
@@ -19,7 +21,10 @@ from tacit.experiments.request import with_params
 from tacit.retrieve import METHODS, CollectionRanker, CrossRanker, get_method, mix
 from tacit.retrieve.validation import ScoreRows
 
-DICTIONARY = {"tfidf-dict": "tfidf", "lsi-dict": "lsi", "ssi-dict": "ssi-uv"}
+MONOLINGUAL = {"tfidf": "tfidf", "lsi": "lsi", "ssi": "ssi-uv"}
+DICTIONARY = {f"{name}-dict": method for name, method in MONOLINGUAL.items()}
+MATES = {f"{name}-mate": method for name, method in MONOLINGUAL.items()}
+WITH_QUERY_LINKS = {"ssi-cross-multitask-ja": "ssi-cross-multitask"}
 CL_LSI_DIMS = (200, 400, 800, 1200)  # validation on MDN improves little beyond the last
 FOR_MATES = {"rate": 0.5, "margin": 0.3}  # one relevant item for each query; chosen on validation mates
 N_WATCHED = 200  # queries of training and of test that a curve is drawn from
@@ -81,7 +86,8 @@ class SystemBench:
         if name == "cl-lsi":  # alone or in a mixture, it reads all mates and learns no vectors
             setting = Setting(setting.task, concepts=setting.concepts)
         if (name, setting) not in self._fitted:
-            fit = self._mixture if "+" in name else self._translated if name in DICTIONARY else self._across
+            translated = name in DICTIONARY or name in MATES
+            fit = self._mixture if "+" in name else self._translated if translated else self._across
             self._fitted[name, setting] = fit(name, setting)
         return self._fitted[name, setting]
 
@@ -101,6 +107,7 @@ class SystemBench:
             self.split.validation_mates if is_mates else self.split.validation,
             queries_are_items=not is_mates,
             links=self.split.links,
+            query_links=self.split.query_links if name in WITH_QUERY_LINKS else None,
             monitor=None if is_mates or name != "ssi-cross" else self._monitor(pairs),
         )
         return Fitted(self._asking(ranker.scores), time.perf_counter() - start, ranker.chosen(), ranker.epochs_)
@@ -119,12 +126,13 @@ class SystemBench:
 
     def _translated(self, name: str, setting: Setting) -> Fitted:
         """A monolingual system trained on English links, with translated queries."""
-        assert self._translation is not None
         start = time.perf_counter()
-        ranker = self._make(name, setting.dim if name == "ssi-dict" else None, {"n_epochs": setting.n_epochs})
+        ranker = self._make(name, setting.dim if "ssi" in name else None, {"n_epochs": setting.n_epochs})
         ranker.fit(self._items, self._items, self.split.links, self.split.validation, queries_are_items=True)
-        counts = sp.csr_array(self.corpus.query_counts @ self._translation)
-        queries = self.corpus.english.vectorizer.tfidf(counts)
+        queries = self._items
+        if name in DICTIONARY:
+            assert self._translation is not None
+            queries = self.corpus.english.vectorizer.tfidf(sp.csr_array(self.corpus.query_counts @ self._translation))
         return Fitted(lambda rows: ranker.scores(queries[rows]), time.perf_counter() - start, ranker.chosen())
 
     def _make(self, name: str, dim: int | None, given: Mapping[str, Any] | None = None) -> CollectionRanker:
@@ -165,8 +173,9 @@ class SystemBench:
 def make_part(name: str, dim: int | None = None) -> CollectionRanker:
     """An unfitted ranker by its name in this experiment, a mixture excluded."""
     across = [name for name, method in METHODS.items() if method.estimator.two_dictionaries]
-    check_choice("system", name, [*across, *DICTIONARY])
-    return get_method(DICTIONARY.get(name, name)).offer(dim=dim)
+    others = DICTIONARY | MATES | WITH_QUERY_LINKS
+    check_choice("system", name, [*across, *others])
+    return get_method(others.get(name, name)).offer(dim=dim)
 
 
 def needs_dictionary(name: str) -> bool:

@@ -52,11 +52,13 @@ class CrossSplit:
     """Training, validation and test data of all systems; sources are rows of mates.
 
     No training task holds an out-link of a test mate or of a validation mate: neither `pairs`, which joins
-    Japanese queries to English documents, nor `links`, which joins English documents to one another.
+    Japanese queries to English documents, nor `links`, which joins English documents to one another, nor `query_links`,
+    which joins Japanese documents.
     """
 
     pairs: Links
     links: Links
+    query_links: Links
     validation: Links
     test: Links
     train_mates: Links
@@ -119,8 +121,10 @@ def split_mates(corpus: CrossCorpus, seed: int) -> CrossSplit:
     test, held, train = order[:n_test], order[n_test : n_test + n_held], order[n_test + n_held :]
     links = corpus.english.links.take(corpus.english.links.sources != corpus.english.links.targets)
     own = corpus.own_links.take(corpus.own_links.sources != corpus.own_links.targets)
+    pairs = _union(_from(links, train), _from(own, train))
     return CrossSplit(
-        pairs=_union(_from(links, train), _from(own, train)),
+        pairs=pairs,
+        query_links=pairs.take(np.isin(pairs.targets, corpus.mates)),
         links=links.take(~np.isin(links.sources, order[: n_test + n_held])),
         validation=_from(links, held),
         test=_from(links, test),

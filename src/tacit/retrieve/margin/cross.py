@@ -8,6 +8,8 @@ Where pairs across the languages are few and links between the items are many, b
     share="both"     f(q, d) = q_E' V_E' V_E d_E    the second task has no table of its own
     share="target"   f(q, d) = q_E' U_E' V_E d_E    its queries have a table U_E, which is dropped in the end
 
+Links between the documents that ask, if given, are a third task, f(q, d) = q_F' U_F' U_F d_F.
+
 items="residual" adds to V_E d_E a vector that each item learns by itself, as in HTR.
 """
 
@@ -17,6 +19,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import scipy.sparse as sp
 
 from tacit.core import Features, Links, UsageError, check_choice, check_number
 from tacit.retrieve.margin.cross_tasks import SHARES, AlternatingTasks, SecondTask
@@ -68,18 +71,19 @@ class CrossRanker(EmbeddingRanker):
         *,
         queries_are_items: bool | None = None,
         links: Links | None = None,
+        query_links: Links | None = None,
         monitor: Monitor | None = None,
     ) -> Self:
-        """Learn from pairs and, with `share`, from links between the items.
+        """Learn from pairs and, with `share`, from links between the items and, if given, between the queries.
 
         `queries_are_items` says that query row i and item row i are mates. `monitor` gives further measures of the
         ranker after each epoch, which go to `epochs_` and decide nothing.
         """
-        self._links, self._monitor = links, monitor
+        self._links, self._query_links, self._monitor = links, query_links, monitor
         try:
             return super().fit(queries, items, pairs, validation, queries_are_items=queries_are_items)
         finally:
-            del self._links, self._monitor
+            del self._links, self._query_links, self._monitor
 
     def _check_params(self, queries: Features, items: Features) -> None:
         check_choice("items", self.items, ("mapped", "residual"))
@@ -89,10 +93,15 @@ class CrossRanker(EmbeddingRanker):
         super()._check_params(queries, items)
         if self.share != "none" and (self._links is None or not len(self._links)):
             raise UsageError(f"share={self.share!r} learns from links between the items as well, and there are none")
-        n_items = items.shape[0]
-        if self._links is not None and (self._links.n_sources, self._links.n_targets) != (n_items, n_items):
-            found = f"{self._links.n_sources} to {self._links.n_targets}"
-            raise UsageError(f"links join {found} rows, want {n_items} items")
+        if self.share == "none" and self._query_links is not None:
+            raise UsageError("share='none' learns from no links, and query_links are given; want share='both'")
+        for name, given, what, rows in (
+            ("links", self._links, "items", items),
+            ("query_links", self._query_links, "queries", queries),
+        ):
+            if given is not None and (given.n_sources, given.n_targets) != (rows.shape[0], rows.shape[0]):
+                found = f"{given.n_sources} to {given.n_targets}"
+                raise UsageError(f"{name} join {found} rows, want {rows.shape[0]} {what}")
 
     def _first_tables(self, data: TrainingRows, rng: np.random.Generator) -> Tables:
         tables = super()._first_tables(data, rng)
@@ -105,9 +114,11 @@ class CrossRanker(EmbeddingRanker):
     ) -> TrainingTask:
         if self.share == "none" or self._links is None:
             return task
-        pairs = self._links.take(self._links.sources != self._links.targets).to_csr()
-        second = SecondTask(self.share, data.item_rows, pairs, trainer, rng, self._start_scale)
-        return AlternatingTasks(task, second, self._second_share(task))
+        others = [SecondTask(self.share, data.item_rows, _without_loops(self._links), trainer, rng, self._start_scale)]
+        if self._query_links is not None:
+            pairs = _without_loops(self._query_links)
+            others.append(SecondTask(self.share, data.query_rows, pairs, trainer, rng, of_queries=True))
+        return AlternatingTasks(task, others, self._second_share(task))
 
     def _second_share(self, task: TrainingTask) -> float:
         """Share of the second task that a visit to all queries of the first takes, where those are few."""
@@ -115,3 +126,8 @@ class CrossRanker(EmbeddingRanker):
 
     def _measure(self, task: TrainingTask) -> Mapping[str, np.ndarray | float]:
         return {**super()._measure(task), **({} if self._monitor is None else self._monitor(self))}
+
+
+def _without_loops(links: Links) -> sp.csr_array:
+    """Weights of the links, without those of a row to itself."""
+    return links.take(links.sources != links.targets).to_csr()

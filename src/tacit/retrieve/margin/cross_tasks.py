@@ -1,11 +1,14 @@
-"""Two tasks trained in turn that share one table: queries of another language, and links between the items.
+"""Tasks trained in turn that share tables: queries of another language, links between the items, and between the
+documents that ask.
 
-An epoch is cut into rounds: some queries of the first task, then some of the second. Where the first task is so
-small that it is visited in many epochs, each of them takes only a part of the second.
+An epoch is cut into rounds: some queries of the first task, then some of each further one. Where the first task is so
+small that it is visited in many epochs, each of them takes only a part of the others.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -24,28 +27,32 @@ N_ROUNDS = 16
 
 
 class SecondTask:
-    """The task of links between the items, on the items' table of a first trainer, whose state has its table too."""
+    """Links between the items (or between queries, `of_queries`), on the table that a first trainer has for them.
+
+    A table of its own is part of the state of that trainer.
+    """
 
     def __init__(
         self,
         share: str,
-        items: sp.csr_array,
+        rows: sp.csr_array,
         pairs: sp.csr_array,
         first: EmbeddingTrainer,
         rng: np.random.Generator,
         scale: float = START,
+        of_queries: bool = False,
     ) -> None:
         self.pairs, tables = pairs, first.tables
-        if share == "both":
-            own = tables.mapped
-        else:
-            own = first.state.live["second"] = rng.normal(0, scale, tables.mapped.shape).astype(np.float32)
+        own = words = tables.queries if of_queries else tables.mapped
+        if share != "both" and not of_queries:
+            own = first.state.live["second"] = rng.normal(0, scale, words.shape).astype(np.float32)
         settings = first.settings.__class__(
             **vars(first.settings) | {"block": block_for(int(np.count_nonzero(np.diff(pairs.indptr))))}
         )
-        data = TrainingRows(items, items, items, items, queries_are_items=True)
-        both = Tables(own, tables.mapped, tables.items[:0], tables.diagonal)
-        self.trainer = EmbeddingTrainer(both, data, settings, first.n_threads)
+        data = TrainingRows(rows, rows, rows, rows, queries_are_items=True)
+        self.trainer = EmbeddingTrainer(
+            Tables(own, words, tables.items[:0], tables.diagonal), data, settings, first.n_threads
+        )
 
     def visit(self, rows: np.ndarray, rng: np.random.Generator, rates: tuple[float, float]) -> None:
         """Train on the links of some items."""
@@ -54,11 +61,11 @@ class SecondTask:
 
 @dataclass(frozen=True)
 class AlternatingTasks:
-    """A task on pairs whose epochs also visit a second task; validation uses the first alone."""
+    """A task on pairs whose epochs also visit others; validation uses the first alone."""
 
     task: TrainingTask
-    second: SecondTask
-    second_share: float
+    others: Sequence[SecondTask]
+    share: float
     target: ClassVar[str] = PairTask.target
 
     @property
@@ -72,20 +79,23 @@ class AlternatingTasks:
         return self.task.candidates
 
     def epoch(self, trainer: BlockTrainer, rng: np.random.Generator, rates: tuple[float, float]) -> float:
-        """Visit every query of the first task once, and items of the second in between; mean loss of the first."""
+        """Visit every query of the first task once, and rows of the others in between; mean loss of the first."""
         assert isinstance(self.task, PairTask)
         first = rng.permutation(filled_rows(self.task.pairs))
-        second = rng.permutation(filled_rows(self.second.pairs))
-        second = second[: round(len(second) * self.second_share)]
         n_rounds = max(1, min(N_ROUNDS, len(first) // trainer.settings.block))
+        parts = [np.array_split(first, n_rounds)]
+        for other in self.others:
+            rows = rng.permutation(filled_rows(other.pairs))
+            parts.append(np.array_split(rows[: round(len(rows) * self.share)], n_rounds))
         total, (start, stop) = 0.0, rates
-        with self.second.trainer.running():
-            for number, (some, others) in enumerate(
-                zip(np.array_split(first, n_rounds), np.array_split(second, n_rounds), strict=True)
-            ):
+        with ExitStack() as running:
+            for other in self.others:
+                running.enter_context(other.trainer.running())
+            for number, (some, *rest) in enumerate(zip(*parts, strict=True)):
                 low, high = (start + (stop - start) * place / n_rounds for place in (number, number + 1))
                 total += len(some) * trainer.epoch_on_pairs(only_rows(self.task.pairs, some), rng, (low, high))
-                self.second.visit(others, rng, (low, high))
+                for other, rows in zip(self.others, rest, strict=True):
+                    other.visit(rows, rng, (low, high))
         return total / max(1, len(first))
 
     def values(self, ranker: CollectionRanker) -> dict[str, np.ndarray]:
