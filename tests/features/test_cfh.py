@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit.core import NotFittedError, TacitError
+from tacit.core import NotFittedError, TacitError, UsageError
 from tacit.features.cfh import (
     Correlated,
     CorrelatedHashing,
@@ -48,6 +48,19 @@ def test_words_and_dice_are_those_of_the_formula(seed, n_frequent, k):
         assert [word for word in found.words[term] if word >= 0] == order
         assert found.dice[term, : len(order)].tolist() == row[order].tolist()
         assert not found.dice[term, len(order) :].any()
+
+
+def test_occurrences_count_in_the_denominator_where_asked():
+    """occur is 8, 2, 1 and 2 instead of 4, 2, 1 and 1; what is counted together stays a number of documents."""
+    counts = np.array([[1, 1, 1, 0], [1, 1, 0, 0], [1, 0, 0, 2], [5, 0, 0, 0]])
+    hashing = CorrelatedHashing(2, 2, occur="occurrences").fit(counts)
+    assert hashing.correlated_.words.tolist() == [[0, 1], [1, 0], [1, 0], [0, -1]]
+    expected = [[2 * 4 / 16, 2 * 2 / 10], [1, 2 * 2 / 10], [2 / 3, 2 / 9], [2 / 10, 0]]
+    assert hashing.correlated_.dice.tolist() == expected
+    with pytest.raises(UsageError, match="occur is 'words'"):
+        CorrelatedHashing(2, occur="words").fit(counts)
+    with pytest.raises(TacitError, match="occurrences are of 1 words and 4 terms"):
+        correlated_words(counts, 2, 2, occurrences=(np.ones(1), np.ones(4)))
 
 
 def test_dice_by_hand():

@@ -27,7 +27,9 @@ def run(terms, words, k, start=0, stop=None):
     best, dice = np.full((terms.shape[1], k), -7), np.full((terms.shape[1], k), -7.0)
     occur = np.asarray(words.sum(axis=0)).astype(np.int64)
     span = (start, terms.shape[1] if stop is None else stop)
-    most_correlated(posts.indptr, posts.indices, docs.indptr, docs.indices, occur, *span, best, dice)
+    most_correlated(
+        posts.indptr, posts.indices, docs.indptr, docs.indices, occur, np.diff(posts.indptr), *span, best, dice
+    )
     return best, dice
 
 

@@ -4,10 +4,13 @@ Words are numbered by frequency. Word i has k best words S_1(i) ... S_k(i) among
 
     DICE(i, j) = 2 * cooccur(i, j) / (occur(i) + occur(j))
 
-counted in documents, on texts without labels. A row over all words becomes a row over F words: each word is
-replaced by its k best, at 1/k of its weight. That is the product with a map M (n_terms, F) which holds 1/k at
-(i, S_p(i)). So a frequent word keeps 1/k for itself (DICE(i, i) = 1) and gives the rest away. A term that
-shares a document with fewer than k of the F words gets those, still at 1/k each; one with none gets nothing.
+counted in documents, on texts without labels; with occur="occurrences" occur(i) counts every occurrence of the word, as
+the paper says, while cooccur stays a number of documents, so that DICE(i, i) may be less than 1.
+
+A row over all words becomes a row over F words: each word is replaced by its k best, at 1/k of its weight. That is the
+product with a map M (n_terms, F) which holds 1/k at (i, S_p(i)). So a frequent word keeps 1/k for itself, as long as
+DICE(i, i) is among its best, and gives the rest away. A term that shares a document with fewer than k of the F words
+gets those, still at 1/k each; one with none gets nothing.
 
 2-grams are mapped in the same way to the words that share documents with them.
 """
@@ -20,8 +23,9 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.core import Features, TacitError, check_features, check_fitted, check_number, cut, map_blocks
+from tacit.core import Features, TacitError, check_choice, check_features, check_fitted, check_number, cut, map_blocks
 
+OCCUR = ("documents", "occurrences")
 TERMS_IN_BLOCK = 64  # the first terms are by far the most frequent: large blocks would leave threads idle
 
 
@@ -40,6 +44,7 @@ def correlated_words(
     terms: Features | None = None,
     first: int = 0,
     threads: int | None = None,
+    occurrences: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> Correlated:
     """For each term, its k most DICE-correlated words among the frequent ones; ties go to the smaller column.
 
@@ -57,6 +62,8 @@ def correlated_words(
         Terms before this one are skipped; the most frequent ones take most of the time.
     threads : int, default=None
         Number of threads; None for all cores.
+    occurrences : (ndarray of shape (n_words,), ndarray of shape (n_terms,)), default=None
+        How often words and terms occur (`occur`); None counts the documents that have them.
 
     Returns
     -------
@@ -78,14 +85,21 @@ def correlated_words(
     if looked_up.shape[0] != words.shape[0]:
         raise TacitError(f"terms has {looked_up.shape[0]} rows and counts {words.shape[0]}, want the same documents")
     frequent = sp.csr_array(words[:, : min(n_frequent, words.shape[1])])
-    occur = np.bincount(frequent.indices, minlength=frequent.shape[1])
     postings = looked_up.tocsc()
+    if occurrences is None:
+        occurrences = np.bincount(frequent.indices, minlength=frequent.shape[1]), np.diff(postings.indptr)
+    occur, term_occur = (np.asarray(numbers, np.float64) for numbers in occurrences)
+    if len(occur) < frequent.shape[1] or len(term_occur) != postings.shape[1]:
+        raise TacitError(
+            f"occurrences are of {len(occur)} words and {len(term_occur)} terms, "
+            f"want {words.shape[1]} and {postings.shape[1]}"
+        )
     shape = (postings.shape[1], k)
     found = Correlated(np.full(shape, -1, np.int64), np.zeros(shape))
 
     def look_up(block: slice) -> None:
         docs = (postings.indptr, postings.indices, frequent.indptr, frequent.indices)
-        most_correlated(*docs, occur, first + block.start, first + block.stop, *found)
+        most_correlated(*docs, occur, term_occur, first + block.start, first + block.stop, *found)
 
     map_blocks(look_up, cut(shape[0] - first, TERMS_IN_BLOCK), threads)
     return found
@@ -104,6 +118,8 @@ class CorrelatedHashing:
         Number of leading terms to leave out, for a model that has them already.
     threads : int, default=None
         Number of threads; None for all cores.
+    occur : {"documents", "occurrences"}, default="documents"
+        What occur(i) counts: documents that have the word, or every occurrence.
 
     Attributes
     ----------
@@ -120,15 +136,30 @@ class CorrelatedHashing:
     """
 
     def __init__(
-        self, n_frequent: int = 30_000, k: int = 5, *, skip_first: int = 0, threads: int | None = None
+        self,
+        n_frequent: int = 30_000,
+        k: int = 5,
+        *,
+        skip_first: int = 0,
+        threads: int | None = None,
+        occur: str = "documents",
     ) -> None:
         self.n_frequent, self.k, self.skip_first, self.threads = n_frequent, k, skip_first, threads
+        self.occur = occur
 
     def fit(self, counts: Features, terms: Features | None = None) -> CorrelatedHashing:
         """Find the best words of each term, from texts without labels (see `correlated_words`); return self."""
         check_number("skip_first", self.skip_first, low=0, whole=True)
+        check_choice("occur", self.occur, OCCUR)
+        sums = [np.asarray(sp.csr_array(rows).sum(axis=0)) for rows in (counts, counts if terms is None else terms)]
         self.correlated_ = correlated_words(
-            counts, self.n_frequent, self.k, terms=terms, first=self.skip_first, threads=self.threads
+            counts,
+            self.n_frequent,
+            self.k,
+            terms=terms,
+            first=self.skip_first,
+            threads=self.threads,
+            occurrences=None if self.occur == "documents" else (sums[0], sums[1]),
         )
         self.map_ = hash_map(self.correlated_.words, min(self.n_frequent, counts.shape[1]))
         return self

@@ -66,6 +66,7 @@ class CollectionRanker(Estimator, ABC):
     learns_from_pairs: ClassVar[bool] = True  # pairs train it, or at least choose a weight
     needs_pairs: ClassVar[bool] = False
     prefers_stems: ClassVar[bool] = False  # words are stemmed unless the user decides otherwise
+    reads_occurrences: bool = False  # `fit` takes the number of occurrences of each column of the items (`occurrences`)
     reads_titles: ClassVar[bool] = False  # `fit` and `add_items` take counts of titles beside those of items
     by_words: ClassVar[bool] = False  # a score of 0 means that query and item share no word
     answers_above: ClassVar[float | None] = None  # a search shows items that score more; None: all that do not score 0

@@ -181,6 +181,8 @@ class Searcher(Estimator):
         elif training.queries is not None:
             rows = _rows(ranker, vectorizer, training.queries.full_texts())
         further |= _titles(ranker, vectorizer, documents)
+        if ranker.reads_occurrences:
+            further["occurrences"] = np.asarray(vectorizer.counts(documents.full_texts()).sum(axis=0))
         ranker.fit(rows, items, training.pairs, queries_are_items=training.queries is None, **further)
         self.n_pairs_ = 0 if training.pairs is None else len(training.pairs)
         self._keep(documents, vectorizer, query_vectorizer, ranker)

@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from tacit.core import Links, StoreError, TacitError, UsageError
+from tacit.core import Collection, Links, StoreError, TacitError, UsageError
 from tacit.features import WordGramVectorizer
-from tacit.features.cfh import correlated_words
+from tacit.features.cfh import correlated_words, hash_map
 from tacit.retrieve import METHODS, CfhRanker, EmbeddingRanker, get_method
 from tacit.retrieve.margin.cfh import WEIGHTS
 from tacit.retrieve.margin.tasks import make_task
+from tacit.search import Searcher
 from tacit.search.models import find_class
 from tacit.store import pack_estimator, unpack_estimator
 
@@ -250,3 +251,24 @@ def test_refuses_two_dictionaries_and_negative_features(world):
         CfhRanker().fit(rows[:, :5], rows, links)
     with pytest.raises(TacitError, match="none below 0"):
         CfhRanker(4, n_words=5, n_epochs=1).fit(-rows, -rows, links)
+
+
+def test_occurrences_of_terms_reach_the_map_and_are_asked_for(world):
+    rows, links = world["rows"], world["links"]
+    ranker = CfhRanker(4, n_words=world["n"], k=2, n_epochs=1, occur="occurrences")
+    numbers = np.random.default_rng(1).integers(1, 50, rows.shape[1])
+    found = ranker.fit(rows, rows, links, occurrences=numbers).map_
+    best = correlated_words(rows, world["n"], 2, first=world["n"], occurrences=(numbers, numbers)).words
+    assert np.array_equal(found.toarray(), hash_map(best, world["n"]).toarray())
+    by_documents = correlated_words(rows, world["n"], 2, first=world["n"]).words
+    assert not np.array_equal(best, by_documents)
+    with pytest.raises(UsageError, match="occurrences given to fit: none, want one number for each of"):
+        ranker.clone().fit(rows, rows, links)
+
+
+def test_a_searcher_counts_the_occurrences():
+    texts = ["red red red fox", "red dog", "blue fox fox", "blue dog wolf"] * 3
+    documents = Collection([str(row) for row in range(12)], [""] * 12, texts)
+    links = Links(np.arange(11), np.arange(1, 12), 12, 12)
+    searcher = Searcher("cfh-1gram", occur="occurrences", n_words=2, dim=2, n_epochs=1).fit(documents, links=links)
+    assert searcher.ranker_.occur == "occurrences"

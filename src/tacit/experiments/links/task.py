@@ -150,12 +150,18 @@ class LinkTask:
             ranker.set_params(grams_from=self.items["tfidf"].shape[1])
         split, items, queries = self.split, self.items[_kind(ranker)], self.queries[_kind(ranker)]
         if split.candidates is None or not ranker.needs_pairs:
-            return ranker.fit(queries, items, split.train, split.validation, queries_are_items=True)
+            further = self._occurrences(ranker, slice(None))
+            return ranker.fit(queries, items, split.train, split.validation, queries_are_items=True, **further)
         ranker.check_new_items()
         seen = np.setdiff1d(np.arange(items.shape[0]), split.candidates)
         train, validation = (_renumber(part, seen) for part in (split.train, split.validation))
-        ranker.fit(queries[seen], items[seen], train, validation, queries_are_items=True)
+        further = self._occurrences(ranker, seen)
+        ranker.fit(queries[seen], items[seen], train, validation, queries_are_items=True, **further)
         return ranker.add_items(items[split.candidates])
+
+    def _occurrences(self, ranker: CollectionRanker, rows: slice | np.ndarray) -> dict[str, np.ndarray]:
+        """Occurrences of each word in some items, for rankers that read them."""
+        return {"occurrences": np.asarray(self.items["counts"][rows].sum(axis=0))} if ranker.reads_occurrences else {}
 
     def measure(self, ranker: CollectionRanker) -> dict[str, np.ndarray]:
         """Values per test query, all candidates ranked."""

@@ -14,13 +14,13 @@ a second block of columns, 2-grams; those can be hashed in the place of rare wor
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
 
 from tacit.core import Features, Links, TacitError, UsageError, check_choice, check_features, check_number
-from tacit.features.cfh import correlated_words, hash_map, hashed_rows
+from tacit.features.cfh import OCCUR, correlated_words, hash_map, hashed_rows
 from tacit.features.text.weighting import weigh
 from tacit.retrieve.base import FeatureKind
 from tacit.retrieve.explanation import Term, difference, mix_terms, pair_terms, sparse_row
@@ -54,6 +54,9 @@ class CfhRanker(MarginRanker):
         First column of 2-grams (`features.WordGramVectorizer`); None means that all columns are words.
     mu : float or None, default=None
         Weight of the second model; None means chosen on validation.
+    occur : {"documents", "occurrences"}, default="documents"
+        What DICE counts for a term: the documents that have it, or every occurrence, as the paper says; `fit` then
+        takes these counts.
     **training
         Training parameters of `MarginRanker`, for both models.
 
@@ -89,16 +92,39 @@ class CfhRanker(MarginRanker):
         k: int = 5,
         grams_from: int | None = None,
         mu: float | None = None,
+        occur: str = "documents",
         **training: Any,
     ) -> None:
         super().__init__(**training)
         self.dim, self.n_words, self.hashed, self.n_frequent, self.k = dim, n_words, hashed, n_frequent, k
-        self.grams_from, self.mu = grams_from, mu
+        self.grams_from, self.mu, self.occur = grams_from, mu, occur
 
     @property
     def features(self) -> FeatureKind:
         """Words alone, or words and 2-grams where 2-grams are hashed."""
         return "words+grams" if "grams" in self.hashed else "tfidf"
+
+    @property
+    def reads_occurrences(self) -> bool:  # type: ignore[override]
+        """Only where DICE counts occurrences."""
+        return self.occur == "occurrences"
+
+    def fit(
+        self,
+        queries: Features | None,
+        items: Features,
+        pairs: Links | None = None,
+        validation: Links | None = None,
+        *,
+        queries_are_items: bool | None = None,
+        occurrences: np.ndarray | None = None,
+    ) -> Self:
+        """Learn from pairs; `occurrences` (n_features,) says how often the term of each column occurs in the items."""
+        self._occurrences = occurrences
+        try:
+            return super().fit(queries, items, pairs, validation, queries_are_items=queries_are_items)
+        finally:
+            del self._occurrences
 
     def _fit(self, queries: Features, items: Features, pairs: Links | None, validation: Links | None) -> None:
         self._check_params(queries, items)
@@ -126,6 +152,10 @@ class CfhRanker(MarginRanker):
     def _check_params(self, queries: Features, items: Features) -> None:
         super()._check_params(queries, items)
         check_choice("hashed", self.hashed, HASHED)
+        check_choice("occur", self.occur, OCCUR)
+        if self.reads_occurrences and (self._occurrences is None or len(self._occurrences) != items.shape[1]):
+            found = "none" if self._occurrences is None else len(self._occurrences)
+            raise UsageError(f"occurrences given to fit: {found}, want one number for each of {items.shape[1]} columns")
         for name, low in (("dim", 1), ("n_words", 1), ("k", 1)):
             check_number(name, getattr(self, name), low=low, whole=True)
         if self.n_frequent is not None:
@@ -153,11 +183,17 @@ class CfhRanker(MarginRanker):
         n_frequent = min(self.n_frequent or self.n_words, words.shape[1])
         parts = [sp.csr_array((part.shape[1], n_frequent), dtype=np.float32) for part in (words, grams)]
         look_up = {"n_frequent": n_frequent, "k": self.k, "threads": self.threads}
+        of_words, of_grams = None, None
+        if self._occurrences is not None and self.reads_occurrences:
+            counts = np.split(self._occurrences, [words.shape[1]])
+            of_words, of_grams = (counts[0], counts[0]), (counts[0], counts[1])
         if "words" in self.hashed:
             first = min(self.n_words, words.shape[1])
-            parts[0] = hash_map(correlated_words(words, first=first, **look_up).words, n_frequent)
+            found = correlated_words(words, first=first, occurrences=of_words, **look_up)
+            parts[0] = hash_map(found.words, n_frequent)
         if "grams" in self.hashed:
-            parts[1] = hash_map(correlated_words(words, terms=grams, **look_up).words, n_frequent)
+            found = correlated_words(words, terms=grams, occurrences=of_grams, **look_up)
+            parts[1] = hash_map(found.words, n_frequent)
         return sp.csr_array(sp.vstack(parts, format="csr"))
 
     def _choose_mu(self, task: TrainingTask) -> float:
