@@ -6,7 +6,7 @@ any number of threads. The negatives of a query are the best-scored of the drawn
 since after the first epoch a random item hardly ever violates the margin.
 
 With `uniform` negatives training is as printed in the papers instead: one triple a step, a training pair and one item
-drawn from all others (`kernels.single_triples`). Sequential, so the number of threads changes nothing.
+drawn from all others (`kernels.triples`). Sequential, so the number of threads changes nothing.
 
 Subclasses define the score and its update in `_step`.
 """

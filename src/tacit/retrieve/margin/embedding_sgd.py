@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.kernels import blocks, rows, shared_words, single_triples, triples
+from tacit.kernels import blocks, rows, shared_words, triples
 from tacit.retrieve.margin.block_sgd import BlockSettings, BlockTrainer, Comparison, FindGradients
 from tacit.retrieve.snapshots import Arrays, Snapshots
 
@@ -178,7 +178,7 @@ class EmbeddingTrainer(BlockTrainer):
         settings, tables = self.settings, self.tables
         if not settings.uniform or settings.dropout:
             return super()._visit(given, weights, rng, rates)
-        total = single_triples.visit_vectors(
+        total = triples.visit_vectors(
             (self._query_rows.csr, self._item_rows.csr), (self._query_words.csr, self._item_words.csr),
             given, weights, rates, np.float32(settings.margin), np.float32(settings.gamma),
             np.float32(settings.item_rate), settings.use_diagonal, settings.learn_diagonal,

@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from tacit.core import cut, map_blocks
-from tacit.kernels import blocks, single_triples, wordpairs
+from tacit.kernels import blocks, triples, wordpairs
 from tacit.retrieve.margin.block_sgd import BlockSettings, BlockTrainer, Comparison, FindGradients
 from tacit.retrieve.snapshots import Snapshots
 
@@ -204,7 +204,7 @@ class WordPairTrainer(BlockTrainer):
         if not settings.uniform or settings.dropout or not isinstance(W, Segments):
             return super()._visit(given, weights, rng, rates)
         ones = np.ones(self.items.shape[1] if self.alpha or settings.learn_alpha else 0, np.float32)
-        total, self._alpha[0] = single_triples.visit_pairs(
+        total, self._alpha[0] = triples.visit_pairs(
             csr_arrays(self.queries), csr_arrays(self.items), given, weights, rates, np.float32(settings.margin),
             settings.learn_alpha, settings.bar_diagonal, W.numbers, W.stride, self.alpha, ones,
         )  # fmt: skip
