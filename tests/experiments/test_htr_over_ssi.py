@@ -53,12 +53,14 @@ def test_the_last_bin_is_open():
 
 def test_where_a_curve_passes_another():
     assert crossing([1, 2, 4], [3, 3, 3], [4, 5, 6]) == 1
+    assert crossing([1, 2, 4], [0.9, 1, 1], [0.8, 1.001, 1.004]) is None  # no lead to speak of
     assert crossing([1, 2, 4], [3, 3, 3], [4, 5, 2]) is None
     assert 2 < crossing([1, 2, 4], [3, 3, 3], [9, 2, 4]) < 4  # the first lead does not last
 
 
 def test_the_plan_changes_one_thing_at_a_time_at_all_links():
-    cells = experiment.plan_corpus(Request(), experiment.SYSTEMS)
+    assert len(experiment.plan_corpus(Request(), experiment.SYSTEMS)) == 3 * 4 + 2 * 2
+    cells = experiment.plan_corpus(Request(full=True), experiment.SYSTEMS)
     around = [cell for cell in cells if (cell["share"] == 1 and len(cell) > 4) or cell["dim"] != 100]
     assert {cell["system"] for cell in around} == {"ssi-uv", "htr"}
     assert {cell.get("gamma") for cell in around if cell["system"] == "htr"} == {None, 0.0, 0.3, 3.0}

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from tacit.core import Features, cut
 
+LEAST_LEAD = 0.005
 BORDERS = (0, 1, 2, 4, 8, 16, 32)  # least number of in-links of each bin
 
 
@@ -67,10 +68,12 @@ def link_ranks(
 def crossing(places: Sequence[float], first: Sequence[float], second: Sequence[float]) -> float | None:
     """Where the second curve passes the first and stays above, between two places on a logarithmic axis; None: nowhere.
 
-    >>> crossing([1, 2, 4, 8], [5, 5, 5, 5], [1, 3, 6, 9])
-    3.1748021039363987
+    A lead of less than 0.005 counts as none.
+
+    >>> round(crossing([1, 2, 4, 8], [0.5, 0.5, 0.5, 0.5], [0.1, 0.3, 0.6, 0.9]), 2)
+    3.21
     """
-    ahead = np.asarray(second) - np.asarray(first)
+    ahead = np.asarray(second) - np.asarray(first) - LEAST_LEAD
     behind = np.flatnonzero(ahead <= 0)
     if not len(behind):
         return float(places[0])

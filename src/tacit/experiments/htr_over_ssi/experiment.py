@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 
 from tacit.core import track
+from tacit.experiments.cells import CellCache
 from tacit.experiments.htr_over_ssi.by_in_links import LinkRanks, bin_names, crossing, link_ranks
 from tacit.experiments.htr_over_ssi.figures import corpus_figure, world_figure
 from tacit.experiments.htr_over_ssi.world import World, generate
@@ -45,18 +46,20 @@ def run(request: Request) -> Report:
 
 
 def plan_corpus(request: Request, systems: Sequence[str]) -> list[Cell]:
-    """All systems by share of the known links; dimension, gamma and recipe one at a time at all links, for the pair."""
+    """All systems by share of the known links, both recipes at all links; `full` adds dimensions and gammas."""
     usual = {"split": request.split or "links", "share": 1.0, "dim": 50 if request.quick else DIM}
     cells = [usual | {"system": system, "share": share} for share in SHARES[::-1] for system in systems]
     if not request.quick:
-        cells += [usual | {"system": system} | change for change in _changes() for system in _changed(systems, change)]
+        changes = _changes(request.full)
+        cells += [usual | {"system": system} | change for change in changes for system in _changed(systems, change)]
     return cells
 
 
-def _changes() -> Iterator[Cell]:
+def _changes(full: bool) -> Iterator[Cell]:
     yield from ({"recipe": "printed", "start": start} for start in PRINTED_STARTS)
-    yield from ({"dim": dim} for dim in DIMS)
-    yield from ({"gamma": gamma} for gamma in GAMMAS)
+    if full:
+        yield from ({"dim": dim} for dim in DIMS)
+        yield from ({"gamma": gamma} for gamma in GAMMAS)
 
 
 def _changed(systems: Sequence[str], change: Cell) -> list[str]:
@@ -81,20 +84,29 @@ def _on_corpus(request: Request, systems: Sequence[str], name: str) -> Report:
         rows = parts.test_queries(request.n_queries, request.seed)
         return LinkTask(corpus.features, corpus.features, parts, rows, request.threads)
 
-    rows, ranks = [], dict[str, LinkRanks]()
-    for cell in track(plan_corpus(request, systems), f"htr-over-ssi on {name}"):
+    cache, ranks = CellCache(request), dict[str, LinkRanks]()
+
+    def compute(cell: Cell) -> Row:
         here, start = task(cell["split"], cell["share"]), time.perf_counter()
         ranker = here.fit_ranker(_made(cell, request))
         values, seconds = here.measure(ranker), time.perf_counter() - start
-        known = len(here.split.train) / len(corpus.documents)
-        setting = _shown(cell, request) | {"known": round(known, 2)}
+        setting = _shown(cell, request) | {"known": round(len(here.split.train) / len(corpus.documents), 2)}
         row = Row(cell["system"], values, seconds, setting, ranker.chosen(), getattr(ranker, "epochs_", ()))
-        rows.append(row)
         if cell["share"] == 1 and row.name not in ranks:
             ranks[row.name] = _ranks(ranker, here)
+        return row
+
+    key = {"experiment": "htr-over-ssi", "corpus": name, "words": request.words_label, "seed": request.seed}
+    cells = track(plan_corpus(request, systems), f"htr-over-ssi on {name}")
+    # Ranks of single links are not cached, so the cells that have them are measured again.
+    rows = [compute(cell) if _has_ranks(cell) else cache.row(key | cell, partial(compute, cell)) for cell in cells]
     notes = [corpus.summary, "known: training links for each document, on average", *_corpus_notes(rows)]
     figures = {f"htr-over-ssi-{name}": corpus_figure(rows, {key: found.means() for key, found in ranks.items()})}
     return Report("htr-over-ssi", name, request.seed, rows, notes, [_by_in_links(ranks)], figures)
+
+
+def _has_ranks(cell: Cell) -> bool:
+    return bool(cell["share"] == 1 and cell["dim"] not in DIMS and "gamma" not in cell)
 
 
 def _ranks(ranker: CollectionRanker, task: LinkTask) -> LinkRanks:
