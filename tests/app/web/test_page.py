@@ -88,6 +88,40 @@ def test_searching_explaining_and_marking(page):
     page.wait_for_function("title => document.querySelector('.hit h3').textContent.includes(title)", arg=liked)
 
 
+def test_searching_by_keys(page):
+    search(page, "inverse matrix")
+    page.locator("h1").click()  # out of the search box
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    second = page.locator(".hit").nth(1)
+    assert second.evaluate("node => node === document.activeElement")
+    page.keyboard.press("w")
+    page.wait_for_selector(".hit:nth-child(2) .why table")
+    page.keyboard.press("o")
+    page.wait_for_selector(".hit:nth-child(2) .whole:not([hidden])")
+    page.keyboard.press("l")
+    page.wait_for_selector(".hit:first-child [data-action=like][aria-pressed=true]")
+    page.keyboard.press("?")
+    page.wait_for_selector("#help[open]")
+    page.keyboard.press("Escape")
+    page.keyboard.press("/")
+    assert page.locator("#q").evaluate("node => node === document.activeElement")
+
+
+def test_views_without_anything_say_what_to_do(page):
+    assert "Type a query" in page.inner_text("#view-search")
+    assert page.locator("#compare").is_hidden()
+    page.click("nav a[data-view=judge]")
+    assert "One document at a time" in page.inner_text("#view-judge")
+    page.click("nav a[data-view=learn]")
+    page.wait_for_selector("#judged:has-text('Nothing is judged yet')")
+    assert page.locator("#train").is_hidden()
+    page.click("nav a[data-view=queries]")
+    page.wait_for_selector("#query-list:has-text('There are no queries yet')")
+    page.click("#queries-form button[type=submit]")
+    page.wait_for_selector("#queries-state.error:has-text('no query to add')")
+
+
 def test_a_hostile_document_is_only_text(page):
     search(page, "quotes right to left matrix")
     first = page.locator(".hit", has_text="<script>alert(1)</script>").first
@@ -180,6 +214,15 @@ def test_a_killed_service_loses_nothing_and_judging_goes_on(browser, model):
     again.kill()
 
 
+def test_a_document_that_could_not_be_asked_for_ahead_is_asked_for_again(page):
+    add_queries(page, "inverse matrix", "onion soup")
+    page.route("**/next?*after=*", lambda route: route.abort())
+    start_judging(page)
+    for n_judged in (1, 2):
+        page.keyboard.press("2")
+        page.wait_for_selector(f"#judge-state:has-text('{n_judged} judged by you')")
+
+
 def test_training_and_switching(page, service):
     topics = {"cats": "kitten fur", "maths": "inverse rank", "soup": "onion salt"}
     for number, asked in enumerate(list(topics) * 4):
@@ -194,9 +237,9 @@ def test_training_and_switching(page, service):
     page.click("#train")
     page.wait_for_selector("#verdict:not([hidden])", timeout=120_000)
     assert "judged queries" in page.inner_text("#verdict")
-    page.get_by_text("Let it answer").click()
+    page.get_by_role("button", name="Let it answer").click()
     page.wait_for_selector("#served:has-text('version 2')")
-    page.get_by_text("Roll back to it").click()
+    page.get_by_role("button", name="Roll back to it").click()
     page.wait_for_selector("#served:has-text('version 1')")
 
 

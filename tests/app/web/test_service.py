@@ -192,9 +192,12 @@ def test_health_metrics_and_reference(client):
 def test_the_page_needs_nothing_from_elsewhere(client):
     page = client.get("/")
     assert page.status_code == 200
-    parts = ["/page/style.css", "/page/page.js", "/page/icon.svg"]
-    texts = [page.text, *(client.get(part).text for part in parts)]
-    assert all(part in page.text for part in parts)
+    assert all(part in page.text for part in ("/page/style.css", "/page/page.js", "/page/icon.svg"))
+    views = ("common", "search", "judge", "learn", "queries")
+    assert all(f'"./{view}.js"' in client.get("/page/page.js").text for view in views)
+    parts = [client.get(f"/page/{name}") for name in ("style.css", "page.js", *(f"{view}.js" for view in views))]
+    assert all(part.status_code == 200 for part in parts)
+    texts = [page.text, *(part.text for part in parts)]
     assert not any("//" in text.replace("http://www.w3.org/2000/svg", "").replace("// ", "") for text in texts)
     assert "default-src 'none'" in page.headers["content-security-policy"]
     assert client.get("/page/../service.py").status_code == 404

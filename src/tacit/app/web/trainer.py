@@ -87,6 +87,6 @@ class Trainer:
             code = process.wait()
         if code == 0 and verdict is not None:
             self.workspace.keep_verdict(name, verdict)
-            self._set(state="done", message=f"version {name} is trained", verdict=verdict)
+            self._set(state="done", message=f"Version {name} is trained.", verdict=verdict)
         else:
             self._set(state="failed", message=errors[-1] if code and errors else problem)

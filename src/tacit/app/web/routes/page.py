@@ -8,6 +8,8 @@ from fastapi import FastAPI
 from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, Response
 
 PAGE = Path(__file__).parent.parent / "page"
+KINDS = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+PARTS = sorted(path.name for path in PAGE.iterdir() if path.suffix in KINDS)
 
 
 def add(app: FastAPI) -> None:
@@ -19,10 +21,9 @@ def add(app: FastAPI) -> None:
 
     @app.get("/page/{name}", include_in_schema=False)
     def part(name: str) -> Response:
-        kinds = {"style.css": "text/css", "page.js": "text/javascript", "icon.svg": "image/svg+xml"}
-        if name not in kinds:
-            return JSONResponse({"error": f"there is no page {name!r}"}, 404)
-        return FileResponse(PAGE / name, media_type=f"{kinds[name]}; charset=utf-8")
+        if name not in PARTS:
+            return JSONResponse({"error": f"there is no part {name!r}, want one of {', '.join(PARTS)}"}, 404)
+        return FileResponse(PAGE / name, media_type=f"{KINDS[Path(name).suffix]}; charset=utf-8")
 
     @app.get("/docs", include_in_schema=False)
     def docs() -> Response:
