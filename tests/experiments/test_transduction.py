@@ -4,21 +4,25 @@ import numpy as np
 import pytest
 
 from tacit.core import UsageError
+from tacit.experiments.letor_task import read_letor_corpus
+from tacit.experiments.report import Row
 from tacit.experiments.request import Request
 from tacit.experiments.transduction import experiment as transduction
-from tacit.experiments.transduction.analysis import weight_statistics
+from tacit.experiments.transduction.analysis import improved_lists, weight_statistics
 
 
 def test_a_quick_run_measures_and_draws(data_folder, tmp_path, monkeypatch):
     pytest.importorskip("matplotlib")
     monkeypatch.setattr(transduction, "QUICK_LISTS", 2)
-    systems = ("rankboost", "fg", "guarded")
+    systems = ("rankboost", "fg", "iw-printed-footnote", "guarded")
     report = transduction.run(Request(data=data_folder, corpus="MQ2008", systems=systems, quick=True, threads=1))
     assert [row.system for row in report.rows] == list(systems)
     assert {"MAP", "nDCG-letor@1", "nDCG-letor@14"} <= set(report.rows[0].values)
     assert all(len(row.values["MAP"]) == 2 for row in report.rows)
     titles = [section.title for section in report.sections]
     assert any("against rankboost" in title for title in titles)
+    assert any("test lists whose AP is more than 20% above rankboost" in title for title in titles)
+    assert report.sections[0].header[-2:] == ["p", "corrected p"]
     assert any("220 queries have no relevant document and count 0" in note for note in report.notes)
     for name, draw in report.figures.items():
         draw(tmp_path / f"{name}.png")
@@ -51,3 +55,19 @@ def test_statistics_of_equal_and_of_spread_weights():
     spread = weight_statistics([np.array([0.0, 0, 0, 12])])
     assert spread["mode"] == 0.5
     assert spread["entropy"] == pytest.approx(-(0.75 * np.log(0.75) + 0.25 * np.log(0.25)))
+
+
+def test_table_4_is_of_the_lists_that_improve_by_a_fifth(data_folder):
+    folds = transduction._quick_folds(read_letor_corpus(data_folder, "OHSUMED-letor2"))
+    before, after = np.array([0.5, 0.5, 0.1, 0.0, 0.4]), np.array([0.61, 0.59, 0.11, 0.1, 0.4])
+    section = improved_lists(folds, Row("fg", {"MAP": after}, 1.0), Row("rankboost", {"MAP": before}, 1.0))
+    assert sum(int(count) for _, count in section.rows) == 2  # +22 % and from 0; +18 % and +10 % are too little
+    assert "2 test lists" in section.title
+
+
+def test_all_boosted_rankers_have_the_same_number_of_rounds():
+    for system in ("rankboost", "fg", "iw", "fg+iw", "fg-printed", "iw-printed", "iw-printed-clipped"):
+        ranker = transduction._make(system, Request())
+        assert getattr(ranker, "n_rounds", None) == 300, system
+    assert transduction._make("iw-printed-footnote", Request()).base.n_rounds == 300
+    assert transduction._make("iw-printed-clipped", Request()).adapt.clip == 0.95

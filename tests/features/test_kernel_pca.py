@@ -123,3 +123,22 @@ def test_wrong_use_is_told():
         KernelPca((Kernel("gausian", 3),)).fit(LIST)
     with pytest.raises(TacitError, match="tau is 0"):
         DiffusionKernel(LIST, tau=0)
+
+
+@pytest.mark.parametrize("degree", [2, 3])
+def test_printed_polynomial_kernel_is_of_raw_features(degree):
+    """k(x, y) = <x, y>^p of features as they are; only the kernel matrix is centred."""
+    raw = LIST + 3.0
+    pca = KernelPca((Kernel("polynomial", 4, degree=degree),), scale=False, center=False).fit(raw)
+    K = (raw @ raw.T) ** degree
+    centring = np.eye(len(raw)) - 1 / len(raw)
+    values, vectors = np.linalg.eigh(centring @ K @ centring)
+    wanted = (vectors * np.sqrt(np.maximum(values, 0)))[:, ::-1][:, :4]
+    same_but_for_signs(pca.transform(raw), wanted)
+
+
+def test_width_is_a_multiple_of_the_median_distance():
+    median, twice = (KernelPca((Kernel("gaussian", 3, width=width),)).fit(LIST).kernels_[0].sigma_ for width in (1, 2))
+    assert twice == 2 * median
+    with pytest.raises(TacitError, match="width is 0"):
+        KernelPca((Kernel("gaussian", 3, width=0),)).fit(LIST)

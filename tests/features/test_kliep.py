@@ -118,3 +118,12 @@ def test_groups_are_held_out_together_and_few_samples_have_no_folds():
 def test_bad_samples_are_told(train, test, problem):
     with pytest.raises(TacitError, match=problem):
         fit_kliep(train, test)
+
+
+def test_without_caution_the_bandwidth_is_that_of_the_highest_likelihood():
+    train, test = samples(0, n=80, d=2)
+    sigmas = [2.0, 1.5, 1.1, 0.8, 0.6, 0.45]
+    best, wide = (fit_kliep(train, test, sigmas=sigmas, cautious=cautious) for cautious in (False, True))
+    assert best.sigma == max(best.scores, key=best.scores.get)
+    assert wide.scores == best.scores
+    assert wide.sigma > best.sigma

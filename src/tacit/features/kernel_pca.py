@@ -5,7 +5,8 @@ lambda a a^T, and a point x has the components  sum_i a_i k~(x, x_i) / sqrt(lamb
 x.y, polynomial (x.y)^p, Gaussian exp(-|x - y|^2 / (2 sigma^2)), diffusion. (Sources: Schoelkopf et al. 1998; Duh and
 Kirchhoff 2011, section 4.1, whose Gaussian is printed without squares.)
 
-Features are first scaled to mean 0 and variance 1 over the list, because they have different units. The sign of a
+Features are first scaled to mean 0 and variance 1 over the list, because they have different units; the paper's kernels
+are those of raw features (`scale=False, center=False`), where the polynomial kernel has its printed form. The sign of a
 direction is such that its largest coefficient is positive. All kernels but the diffusion are functions of one product
 X @ list.T; a kernel's components of all rows are one matrix product.
 """
@@ -40,7 +41,9 @@ class Kernel(Estimator):
     degree : int, default=2
         Degree of the polynomial kernel.
     sigma : float, default=None
-        Width of the Gaussian kernel; None takes the median distance between documents of the list.
+        Width of the Gaussian kernel; None takes `width` times the median distance between documents of the list.
+    width : float, default=1.0
+        Multiple of the median distance.
     n_neighbors : int, default=5
         Neighbours of each document in the diffusion kernel.
     tau : float, default=3
@@ -72,16 +75,17 @@ class Kernel(Estimator):
         sigma: float | None = None,
         n_neighbors: int = 5,
         tau: float = 3,
+        width: float = 1.0,
     ) -> None:
         self.kind, self.n_components, self.degree, self.sigma = kind, n_components, degree, sigma
-        self.n_neighbors, self.tau = n_neighbors, tau
+        self.n_neighbors, self.tau, self.width = n_neighbors, tau, width
 
     def fit(self, points: np.ndarray, squared: np.ndarray) -> Self:
         """Find the leading directions of points (m, n_features) whose squared distances are known."""
         self.check_params()
         self.sigma_, self.floor_ = 1.0, 0.0
         if self.kind == "gaussian":
-            self.sigma_ = float(self.sigma or _median_distance(squared))
+            self.sigma_ = float(self.sigma or self.width * _median_distance(squared))
         if self.kind == "linear":  # the same directions, found among the features
             self.weights_, self.shift_ = _linear_basis(points, self.n_components)
         elif self.kind == "diffusion":
@@ -112,7 +116,7 @@ class Kernel(Estimator):
         check_choice("kernel", self.kind, KINDS)
         check_number("n_components", self.n_components, low=0, whole=True)
         check_numbers(self, "degree", "n_neighbors", low=1, whole=True)
-        check_number("tau", self.tau, low=0, open_low=True)
+        check_numbers(self, "tau", "width", low=0, open_low=True)
         check_numbers(self, "sigma", optional=True, low=0, open_low=True)
 
     def _check_loaded(self) -> None:
@@ -126,6 +130,25 @@ class Kernel(Estimator):
 DEFAULT_KERNELS = (Kernel("linear", 7), Kernel("polynomial", 6), Kernel("gaussian", 6), Kernel("diffusion", 6))
 
 
+# Kernels of Duh and Kirchhoff to choose from on validation lists: one parameter at a time.
+PRINTED_KERNELS = tuple(
+    (
+        Kernel("linear", n_linear),
+        Kernel("polynomial", n_linear - 1, degree=degree),
+        Kernel("gaussian", n_linear - 1, width=width),
+        Kernel("diffusion", n_linear - 1, tau=tau),
+    )
+    for n_linear, degree, width, tau in (
+        (7, 2, 1, 3),
+        (7, 3, 1, 3),
+        (7, 2, 0.5, 3),
+        (7, 2, 2, 3),
+        (7, 2, 1, 10),
+        (4, 2, 1, 3),
+    )
+)
+
+
 class KernelPca(Estimator, TransformerMixin, BaseEstimator):
     """Components of several kernels side by side.
 
@@ -134,7 +157,9 @@ class KernelPca(Estimator, TransformerMixin, BaseEstimator):
     kernels : sequence of Kernel, default=DEFAULT_KERNELS
         The kernels: 7 linear components and 6 each of a polynomial, a Gaussian and a diffusion kernel.
     scale : bool, default=True
-        Scale features to mean 0 and standard deviation 1 over the list.
+        Divide features by their standard deviation over the list.
+    center : bool, default=True
+        Subtract the means of features over the list first; components are centred in any case.
     clip : float, default=None
         Clip components to this quantile and its counterpart (0.01: the first and the last percent) of the list's own.
         Linear rankers need it, because documents of other lists may lie far outside.
@@ -167,16 +192,20 @@ class KernelPca(Estimator, TransformerMixin, BaseEstimator):
     _array_dtypes: ClassVar[tuple[str, ...]] = ("float64",)
 
     def __init__(
-        self, kernels: Sequence[Kernel] = DEFAULT_KERNELS, scale: bool = True, clip: float | None = None
+        self,
+        kernels: Sequence[Kernel] = DEFAULT_KERNELS,
+        scale: bool = True,
+        clip: float | None = None,
+        center: bool = True,
     ) -> None:
-        self.kernels, self.scale, self.clip = kernels, scale, clip
+        self.kernels, self.scale, self.clip, self.center = kernels, scale, clip, center
 
     def fit(self, X: np.ndarray, y: Any = None) -> Self:
         """Find the directions of the rows of a list, (m, n_features) with m >= 2."""
         if len(X) < 2:
             raise TacitError(f"a list of {len(X)} document varies in no direction, want at least 2 documents")
         self.n_features_in_ = X.shape[1]
-        self.mean_ = X.mean(axis=0)
+        self.mean_ = X.mean(axis=0) if self.center else np.zeros(X.shape[1])
         self.deviation_ = deviations(X) if self.scale else np.ones(X.shape[1])
         self.points_ = standardize(X, self.mean_, self.deviation_)
         squared = squared_distances(self.points_, self.points_)

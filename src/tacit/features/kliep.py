@@ -11,9 +11,10 @@ is at most log max_b g_b for the gradient g at gamma, which is the stopping crit
 of held-out test samples.
 
 Of two bandwidths the wider one is chosen unless the narrower one is better by more than a standard error; the widest
-makes all weights 1, so samples of one distribution get weights near 1. Bandwidths are at least a quarter of the median
-distance between test and training samples, and centres far from all training samples are left out: otherwise the
-likelihood is unbounded where there are no training samples. If -x is a sample wherever x is, in both sets, `mirrored`
+makes all weights 1, so samples of one distribution get weights near 1. The original procedure takes the bandwidth of
+the highest likelihood (`cautious=False`). Bandwidths are at least a quarter of the median distance between test and
+training samples, and centres far from all training samples are left out: otherwise the likelihood is unbounded where
+there are no training samples. If -x is a sample wherever x is, in both sets, `mirrored`
 bases (psi(x) + psi(-x)) / 2 give the same ratio at half the cost.
 """
 
@@ -81,6 +82,7 @@ def fit_kliep(
     groups: np.ndarray | None = None,
     mirrored: bool = False,
     centres: np.ndarray | None = None,
+    cautious: bool = True,
     seed: int = 0,
 ) -> Kliep:
     """Fit the density ratio of test to training samples.
@@ -104,6 +106,8 @@ def fit_kliep(
         Whether -x is a sample wherever x is.
     centres : ndarray of shape (n_bases, n_features), default=None
         Centres of the bases; None draws test samples.
+    cautious : bool, default=True
+        Take the widest bandwidth within one standard error of the best, instead of the best.
     seed : int, default=0
         Random seed.
 
@@ -129,7 +133,7 @@ def fit_kliep(
     table = _Distances(train, test, centres, mirrored)
     widths = [float(s) for s in sigmas] if sigmas is not None else [table.median * width for width in WIDTHS]
     folds = _folds(groups if groups is not None else np.arange(len(test))[:, None], n_folds, rng)
-    sigma, scores = _choose_sigma(table, sorted(widths, reverse=True), folds)
+    sigma, scores = _choose_sigma(table, sorted(widths, reverse=True), folds, cautious)
     A, reach, used = table.design(sigma)
     beta = np.zeros(len(centres))
     beta[used] = maximise_likelihood(A) / reach
@@ -205,9 +209,9 @@ class _Distances:
 
 
 def _choose_sigma(
-    table: _Distances, widths: Sequence[float], folds: Sequence[tuple[np.ndarray, np.ndarray]]
+    table: _Distances, widths: Sequence[float], folds: Sequence[tuple[np.ndarray, np.ndarray]], cautious: bool
 ) -> tuple[float, dict[float, float]]:
-    """The widest bandwidth whose held-out likelihood is within one standard error of the best."""
+    """The widest bandwidth whose held-out likelihood is the best, or within one standard error of it."""
     if len(widths) == 1 or not folds:
         return widths[0], {}
     held_out = np.array([_held_out(table, sigma, folds) for sigma in widths])
@@ -215,7 +219,7 @@ def _choose_sigma(
     best = int(np.argmax(means))
     for width, values in zip(widths, held_out, strict=True):
         behind = held_out[best] - values
-        if behind.mean() <= behind.std(ddof=1) / np.sqrt(len(behind)):
+        if behind.mean() <= (behind.std(ddof=1) / np.sqrt(len(behind)) if cautious else 0.0):
             return width, dict(zip(widths, means.tolist(), strict=True))
     raise AssertionError("the best bandwidth is within an error of itself")
 

@@ -28,6 +28,10 @@ SEMI_SUPERVISED = {
 PRINTED = {"beta": (1.0, 0.1, 0.3, 2.0, 5.0), "l2": 0.0, "sums": True, "select": "nDCG-exp-judged@10"}
 # Parameters of per-list training: features found, importance weights, a bank of rankers trained before.
 FG, IW, BANK = {"discover": "kernel-pca"}, {"adapt": "kliep"}, {"mode": "precomputed"}
+# As printed in TRANS: kernels of raw features chosen on validation lists, the bandwidth of the highest likelihood, and
+# as many rounds as the supervised baseline has.
+FG_PRINTED = {"discover": "kernel-pca-printed", "n_rounds": 300}
+IW_PRINTED = {"adapt": "kliep-printed", "n_rounds": 300}
 
 # Methods by family: name, class, summary and, where they differ from the defaults of the class, parameters.
 _FAMILIES: dict[str, list[tuple[Any, ...]]] = {
@@ -82,6 +86,9 @@ _FAMILIES: dict[str, list[tuple[Any, ...]]] = {
         ("fg", "TransductiveRanker", "A ranker for each list, on features that kernel PCA finds in the list", FG),
         ("iw", "TransductiveRanker", "A ranker for each list; training pairs weighted by similarity to its own", IW),
         ("fg+iw", "TransductiveRanker", "fg and iw together; the weights are computed on the features found", FG | IW),
+        ("fg-printed", "TransductiveRanker", "fg on kernels of raw features, chosen on validation lists", FG_PRINTED),
+        ("iw-printed", "TransductiveRanker", "iw with KLIEP's own choice of the bandwidth", IW_PRINTED),
+        ("fg+iw-printed", "TransductiveRanker", "fg-printed and iw-printed together", FG_PRINTED | IW_PRINTED),
         ("kpca-train", "DiscoveredFeaturesRanker", "One ranker for all lists; kernel PCA of each list"),
         (
             "kpca-pooled",

@@ -89,6 +89,10 @@ def test_given_pairs_with_weights_and_costs(seed):
     scaled = (weights - weights.min()) / np.ptp(weights) if len(weights) > 1 else np.zeros(1)
     wanted = oracle(X, pairs, 20, importance=scaled)
     np.testing.assert_allclose(differences(found, pairs), differences(wanted, pairs), atol=1e-9)
+    # Footnote 7: c = 0.5 w~ + 0.5 for a pair in the right order, and -0.5 w~ + 0.5 for one in the wrong order.
+    found = AdaCostRanker(n_rounds=20, n_bins=None, footnote=True).fit(X, unjudged, qid, **parts).predict(X)
+    wanted = oracle(X, pairs, 20, importance=-scaled)
+    np.testing.assert_allclose(differences(found, pairs), differences(wanted, pairs), atol=1e-9)
 
 
 def test_one_round_by_hand():

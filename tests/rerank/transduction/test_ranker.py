@@ -7,12 +7,15 @@ from sklearn.decomposition import PCA
 
 from tacit.core import Lists, TacitError, UsageError
 from tacit.features.kernel_pca import Kernel, KernelPca
+from tacit.metrics import evaluate_rows
+from tacit.rerank import METHODS
 from tacit.rerank.boosting.adacost import AdaCostRanker
 from tacit.rerank.boosting.rankboost import RankBoostRanker
 from tacit.rerank.rows import Rows, group_rows
 from tacit.rerank.transduction.discovery import DiscoveredFeaturesRanker
 from tacit.rerank.transduction.importance import LEVELS, KliepAdaptation, convert_weights
 from tacit.rerank.transduction.ranker import TransductiveRanker, best_stage
+from tacit.search import load, save
 
 KERNELS = (Kernel("linear", 2), Kernel("gaussian", 2), Kernel("diffusion", 2))
 FEW = RankBoostRanker(n_rounds=12, n_bins=16)
@@ -225,3 +228,47 @@ def test_controls_learn_once_from_own_or_pooled_directions(source):
     found = KernelPca(KERNELS).fit(NEW[rows]) if source == "own" else ranker.pooled_
     wanted = ranker.ranker_.stumps_.score(np.hstack([NEW[rows], found.transform(NEW[rows])]))
     np.testing.assert_allclose(scores[rows], wanted)
+
+
+def test_one_of_several_transformers_is_chosen_on_validation_lists(tmp_path):
+    validation = lists_of(NEW, NEW_Y, NEW_QID)
+    kernels = (Kernel("gaussian", 2, width=0.1),), (Kernel("linear", 2),), (Kernel("diffusion", 2, tau=9),)
+    several = tuple(KernelPca(k, scale=False) for k in kernels)
+    ranker = TransductiveRanker(FEW, several, threads=1).fit(X, Y, QID, validation=validation)
+    alone = [TransductiveRanker(FEW, one, threads=1).fit(X, Y, QID, validation=validation) for one in several]
+    values = [evaluate_rows(NEW_Y, one.validation_scores_, NEW_QID, "AP").means()["AP"] for one in alone]
+    assert ranker.choice_ == int(np.argmax(values))
+    assert np.array_equal(ranker.predict(NEW, NEW_QID), alone[ranker.choice_].predict(NEW, NEW_QID))
+    save(ranker, tmp_path / "model")
+    assert np.array_equal(load(tmp_path / "model").predict(NEW, NEW_QID), ranker.predict(NEW, NEW_QID))
+    first = TransductiveRanker(FEW, several, threads=1).fit(X, Y, QID)
+    assert first.choice_ == 0
+    with pytest.raises(UsageError, match="discover is a int, want an object with 'transform'"):
+        TransductiveRanker(FEW, (KernelPca(KERNELS), 3)).fit(X, Y, QID)
+
+
+def test_printed_forms_are_kernels_of_raw_features_and_the_likeliest_bandwidth():
+    fg, iw = (METHODS[name].make() for name in ("fg-printed", "iw-printed"))
+    assert all(not pca.scale and not pca.center for pca in fg._transformers())
+    varied = {
+        (kernel.kind, kernel.n_components, kernel.degree, kernel.width, kernel.tau)
+        for pca in fg._transformers()
+        for kernel in pca.kernels
+    }
+    assert len({degree for kind, _, degree, _, _ in varied if kind == "polynomial"}) > 1
+    assert len({width for kind, _, _, width, _ in varied if kind == "gaussian"}) > 1
+    assert len({tau for kind, _, _, _, tau in varied if kind == "diffusion"}) > 1
+    assert len({n for _, n, _, _, _ in varied}) > 2
+    assert not iw._adapt().cautious
+    assert fg._base().n_rounds == iw._base().n_rounds == METHODS["rankboost"].make().n_rounds
+
+
+def test_clipped_weights_have_no_tail():
+    rows = group_rows(X, Y, QID)
+    plain, clipped = (KliepAdaptation(clip=clip).weights(rows, X, NEW[NEW_QID == 0]) for clip in (None, 0.8))
+    assert clipped.mean() == pytest.approx(1)
+    assert (clipped == clipped.max()).sum() >= 0.2 * len(clipped)
+    kept = plain < np.quantile(plain, 0.8)
+    np.testing.assert_allclose(clipped[kept] / clipped[kept].sum(), plain[kept] / plain[kept].sum())
+    with pytest.raises(TacitError, match="clip is 2"):
+        KliepAdaptation(clip=2).weights(rows, X, NEW)

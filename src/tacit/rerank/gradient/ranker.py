@@ -257,7 +257,9 @@ class GradientRanker(ListRanker):
         X = _turned(self._columns(validation.X, validation.list_of), turn)
         if self.select == "pairs":
             return ValidationPairs.of(X, validation, unjudged)
-        return ValidationMeasure(X, validation, parse_measure(self.select))
+        measure = parse_measure(self.select)
+        counted = np.isfinite(validation.y) if measure.judged_only else np.ones(len(X), bool)
+        return ValidationMeasure(X[counted], validation.y[counted], validation.list_of[counted], measure)
 
     def _neighbours(self, rows: Rows, X: np.ndarray) -> NeighbourPairs:
         content, similarities = self._near

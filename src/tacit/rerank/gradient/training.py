@@ -56,13 +56,14 @@ class ValidationMeasure:
     """Mean of a measure over validation lists."""
 
     X: np.ndarray
-    rows: Rows
+    y: np.ndarray
+    lists: np.ndarray  # number of each row's list
     measure: Measure
 
     def parts(self, scores: np.ndarray) -> np.ndarray:
         """Contribution of each list to the mean."""
-        found = evaluate_rows(self.rows.y, scores, self.rows.list_of, self.measure).values[str(self.measure)]
-        return found / self.rows.n_lists
+        found = evaluate_rows(self.y, scores, self.lists, self.measure).values[str(self.measure)]
+        return found / len(found)
 
 
 @dataclass(frozen=True)

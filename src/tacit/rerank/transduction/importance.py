@@ -57,6 +57,11 @@ class KliepAdaptation(Estimator):
     sigmas : sequence of float, default=None
         Bandwidths to choose from, in standard deviations of training features; None takes multiples of the median
         distance.
+    cautious : bool, default=True
+        Take the widest bandwidth within one standard error of the best, instead of the best as KLIEP does.
+    clip : float, default=None
+        Quantile, from 0 to 1, that larger weights are clipped to; None clips none. AdaCost scales weights by the
+        largest one, so a few very large weights make all others alike.
     seed : int, default=0
         Random seed.
 
@@ -77,14 +82,17 @@ class KliepAdaptation(Estimator):
         n_test: int = 1000,
         n_folds: int = 3,
         sigmas: tuple[float, ...] | None = None,
+        cautious: bool = True,
+        clip: float | None = None,
         seed: int = 0,
     ) -> None:
         self.n_bases, self.n_train, self.n_test, self.n_folds = n_bases, n_train, n_test, n_folds
-        self.sigmas, self.seed = sigmas, seed
+        self.sigmas, self.cautious, self.clip, self.seed = sigmas, cautious, clip, seed
 
     def weights(self, rows: Rows, X: np.ndarray, target: np.ndarray) -> np.ndarray:
         """Weights of `rows.pairs`, mean 1; all 1 where the list has no pair or no feature varies."""
         check_numbers(self, "n_bases", "n_train", "n_test", low=1, whole=True)
+        check_numbers(self, "clip", optional=True, low=0, high=1)
         deviation = deviations(X)
         varies = deviation > 0
         if len(target) < 2 or not varies.any():
@@ -100,9 +108,11 @@ class KliepAdaptation(Estimator):
             n_folds=self.n_folds,
             groups=test.rows,
             mirrored=True,
+            cautious=self.cautious,
             seed=self.seed,
         )
-        return weigh_pairs(ratio, scaled, rows.pairs)
+        weights = weigh_pairs(ratio, scaled, rows.pairs)
+        return weights if self.clip is None else _to_mean_one(np.minimum(weights, np.quantile(weights, self.clip)))
 
     def _train_samples(self, X: np.ndarray, pairs: Pairs, rng: np.random.Generator) -> _Samples:
         drawn = np.sort(rng.choice(len(pairs), min(self.n_train, len(pairs)), replace=False))

@@ -34,7 +34,7 @@ from tacit.core import (
     one_blas_thread,
     track,
 )
-from tacit.features.kernel_pca import KernelPca
+from tacit.features.kernel_pca import PRINTED_KERNELS, KernelPca
 from tacit.metrics import evaluate_rows, is_loss, parse_measure
 from tacit.rerank.base import ListRanker
 from tacit.rerank.rows import Rows, group_rows
@@ -46,6 +46,9 @@ MODES = ("train", "precomputed")
 
 # Rounds of the default base: for a single list more of them bring nothing, and someone waits.
 N_ROUNDS = 150
+
+# Validation lists on which one of several transformers is chosen, at most.
+N_CHOICE = 10
 
 
 class ListResult(NamedTuple):
@@ -62,12 +65,16 @@ class TransductiveRanker(ListRanker):
     ----------
     base : estimator, default=None
         Estimator to train; None is RankBoost, or AdaCost where there are weights.
-    discover : transformer or "kernel-pca", default=None
-        Finds features in the list, by `fit(X)` and `transform(X)`.
-    adapt : KliepAdaptation or "kliep", default=None
-        Weights training pairs by their similarity to the list.
+    discover : transformer, sequence of transformers, "kernel-pca" or "kernel-pca-printed", default=None
+        Finds features in the list, by `fit(X)` and `transform(X)`. Of several, the best on validation lists is used,
+        without them the first. "kernel-pca-printed" are kernels of raw features with several degrees, widths, times of
+        diffusion and numbers of components to choose from.
+    adapt : KliepAdaptation, "kliep" or "kliep-printed", default=None
+        Weights training pairs by their similarity to the list; "kliep-printed" takes the most likely bandwidth.
     mode : {"train", "precomputed"}, default="train"
         Train for each list, or mix rankers that were trained in `fit`.
+    n_rounds : int, default=150
+        Largest number of rounds of the default base.
     average : bool, default=False
         Score by the mean over all numbers of rounds, and choose none.
     measure : str, default="AP"
@@ -85,6 +92,8 @@ class TransductiveRanker(ListRanker):
     ----------
     n_rounds_ : int or None
         Number of rounds; None is all.
+    choice_ : int
+        Number from 0 of the transformer that is used, of several.
     bank_ : BasisBank or WeightingBank
         The rankers of mode precomputed.
     train_X_, train_grades_, train_starts_, train_pairs_, train_pair_weights_ : ndarray
@@ -101,6 +110,7 @@ class TransductiveRanker(ListRanker):
 
     _fitted: ClassVar[dict[str, str]] = {
         "n_rounds_": "?",
+        "choice_": "?",
         "bank_": "?estimator",
         "train_X_": "?rows features",
         "train_grades_": "?rows",
@@ -117,6 +127,7 @@ class TransductiveRanker(ListRanker):
         discover: Any = None,
         adapt: Adaptation | str | None = None,
         mode: str = "train",
+        n_rounds: int = N_ROUNDS,
         average: bool = False,
         measure: str = "AP",
         n_validation: int | None = None,
@@ -124,7 +135,7 @@ class TransductiveRanker(ListRanker):
         seed: int = 0,
         threads: int | None = None,
     ) -> None:
-        self.base, self.discover, self.adapt, self.mode = base, discover, adapt, mode
+        self.base, self.discover, self.adapt, self.mode, self.n_rounds = base, discover, adapt, mode, n_rounds
         self.average, self.measure, self.n_validation = average, measure, n_validation
         self.n_precomputed, self.seed, self.threads = n_precomputed, seed, threads
 
@@ -136,12 +147,15 @@ class TransductiveRanker(ListRanker):
         if self.adapt is not None and self._learner.level is None:
             raise UsageError(f"base is {type(self._base()).__name__}, which takes no weights; want adapt=None with it")
         self.bank_: Bank | None = None
+        self.choice_ = 0
         if self.mode == "precomputed":
             self.bank_ = self._make_bank().fit(self._learner, rows)
         self._keep_rows(rows if self.bank_ is None else None)
         self.n_rounds_: int | None = None
         self.validation_scores_: np.ndarray | None = None
         if validation is not None and self._learner.staged:
+            if self.bank_ is None and len(self._transformers()) > 1:
+                self.choice_ = self._best_transformer(validation)
             self._look_at(validation)
 
     def _predict(self, X: np.ndarray, qid: np.ndarray) -> np.ndarray:
@@ -150,11 +164,20 @@ class TransductiveRanker(ListRanker):
         warn_of_cut([result.n_cut for result in results])
         return grouped.in_input_order(np.concatenate([result.scores[0] for result in results]))
 
+    def _best_transformer(self, validation: Rows) -> int:
+        """Number of the transformer whose best stage is best over some validation lists."""
+        spans = spread_spans(validation, min(self.n_validation or N_CHOICE, N_CHOICE))
+        lists, grades = [validation.X[span] for span in spans], [validation.y[span] for span in spans]
+        values = []
+        for number in range(len(self._transformers())):
+            self.choice_ = number
+            staged = [result.scores for result in self._results(lists, all_stages=True)]
+            values.append(stage_means(staged, grades, self.measure)[best_stage(staged, grades, self.measure) - 1])
+        return int(np.argmin(values) if is_loss(self.measure) else np.argmax(values))
+
     def _look_at(self, validation: Rows) -> None:
         """Train for validation lists too: choose the number of rounds, and keep the scores."""
-        n_wanted = min(self.n_validation or validation.n_lists, validation.n_lists)
-        numbers = np.unique(np.linspace(0, validation.n_lists - 1, n_wanted).round().astype(np.int64))
-        spans = [validation.spans[n] for n in numbers]
+        spans = spread_spans(validation, self.n_validation or validation.n_lists)
         staged = [result.scores for result in self._results([validation.X[span] for span in spans], all_stages=True)]
         if not self.average:
             grades = [validation.y[span] for span in spans]
@@ -226,16 +249,26 @@ class TransductiveRanker(ListRanker):
     def _check_loaded(self) -> None:
         self._check_params()
         check_numbers(self, "n_rounds_", optional=True, low=1, whole=True)
+        check_number("choice_", getattr(self, "choice_", 0) or 0, low=0, high=len(self._transformers()) - 1, whole=True)
         if self.mode == "train":
             self._kept_rows().check_has_pairs()
         elif not isinstance(self.bank_, Bank) or self.bank_.n_features_in_ != self.n_features_in_:
             raise TacitError("the bank of rankers is missing or was made for other features")
 
     def _discover(self) -> Any:
-        return KernelPca() if isinstance(self.discover, str) else self.discover
+        return self._transformers()[getattr(self, "choice_", 0) or 0]
+
+    def _transformers(self) -> Sequence[Any]:
+        if self.discover == "kernel-pca-printed":
+            return [KernelPca(kernels, scale=False, center=False) for kernels in PRINTED_KERNELS]
+        if isinstance(self.discover, str):
+            return [KernelPca()]
+        return self.discover if isinstance(self.discover, list | tuple) else [self.discover]
 
     def _adapt(self) -> Any:
-        return KliepAdaptation(seed=self.seed) if isinstance(self.adapt, str) else self.adapt
+        if isinstance(self.adapt, str):
+            return KliepAdaptation(cautious=self.adapt == "kliep", seed=self.seed)
+        return self.adapt
 
     def _base(self) -> Any:
         if self.base is not None:
@@ -243,7 +276,7 @@ class TransductiveRanker(ListRanker):
         from tacit.rerank.boosting.adacost import AdaCostRanker
         from tacit.rerank.boosting.rankboost import RankBoostRanker
 
-        return (RankBoostRanker if self.adapt is None else AdaCostRanker)(n_rounds=N_ROUNDS)
+        return (RankBoostRanker if self.adapt is None else AdaCostRanker)(n_rounds=self.n_rounds)
 
     def _check_params(self) -> None:
         if self.discover is None and self.adapt is None:
@@ -251,16 +284,16 @@ class TransductiveRanker(ListRanker):
         check_choice("mode", self.mode, MODES)
         for name, known in (("discover", "kernel-pca"), ("adapt", "kliep")):
             if isinstance(getattr(self, name), str):
-                check_choice(name, getattr(self, name), (known,))
+                check_choice(name, getattr(self, name), (known, f"{known}-printed"))
         for name, wanted in (("discover", "transform"), ("adapt", "weights"), ("base", "fit")):
-            value = getattr(self, name)
-            if value is not None and not isinstance(value, str) and not hasattr(value, wanted):
-                raise UsageError(f"{name} is a {type(value).__name__}, want an object with {wanted!r}")
+            for value in self._transformers() if name == "discover" else [getattr(self, name)]:
+                if value is not None and not isinstance(value, str) and not hasattr(value, wanted):
+                    raise UsageError(f"{name} is a {type(value).__name__}, want an object with {wanted!r}")
         if self.mode == "precomputed" and self.discover is not None and self.adapt is not None:
             raise UsageError(
                 "mode is 'precomputed' with discover and adapt, want one of them: each has a bank of its own"
             )
-        check_number("n_precomputed", self.n_precomputed, low=1, whole=True)
+        check_numbers(self, "n_rounds", "n_precomputed", low=1, whole=True)
         check_numbers(self, "n_validation", optional=True, low=1, whole=True)
         parse_measure(self.measure)
 
@@ -294,14 +327,26 @@ def _rank_list(
     return ListResult(scores if all_stages else ranker._final(scores)[None], n_cut)
 
 
+def spread_spans(rows: Rows, n_lists: int) -> list[slice]:
+    """Rows of so many lists, evenly spread over all."""
+    last = rows.n_lists - 1
+    return [rows.spans[n] for n in np.unique(np.linspace(0, last, min(n_lists, last + 1)).round().astype(np.int64))]
+
+
 def best_stage(staged: Sequence[np.ndarray], grades: Sequence[np.ndarray], measure: str) -> int:
-    """The smallest number of stages with the best mean over lists; a list that ended early stays as it was."""
+    """The smallest number of stages with the best mean over lists."""
+    means = stage_means(staged, grades, measure)
+    return 1 + int(np.argmin(means) if is_loss(measure) else np.argmax(means))
+
+
+def stage_means(staged: Sequence[np.ndarray], grades: Sequence[np.ndarray], measure: str) -> np.ndarray:
+    """Mean of the measure over lists after each stage; a list that ended early stays as it was."""
     n_stages = max(len(table) for table in staged)
     total = np.zeros(n_stages)
     for table, y in zip(staged, grades, strict=True):
         values = _stage_values(y, table, measure)
         total += values[np.minimum(np.arange(n_stages), len(values) - 1)]
-    return 1 + int(np.argmin(total) if is_loss(measure) else np.argmax(total))
+    return total / len(staged)
 
 
 def _stage_values(y: np.ndarray, staged: np.ndarray, measure: str) -> np.ndarray:
