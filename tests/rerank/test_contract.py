@@ -16,7 +16,8 @@ from tacit.rerank.rows import group_rows
 from tacit.search import load, save
 from tacit.store import check_storable
 
-SMALL_BUDGETS = {"n_rounds": 12, "max_rounds": 2, "n_epochs": 4, "n_trees": 5, "n_leaf_rows": 1, "alpha": 0.5}
+SMALL_BUDGETS = {"n_rounds": 12, "max_rounds": 2, "n_epochs": 4, "n_trees": 5, "n_leaf_rows": 1, "alpha": 0.5,
+                 "n_validation": 1}  # fmt: skip
 
 # These look at judged rows alone; all others use the unjudged ones as well, if only to bring features to one scale.
 SUPERVISED = ("rankboost", "adacost", "lightgbm")
@@ -205,7 +206,8 @@ def test_lists_in_place_of_arrays(name):
         ranker.rank(replace(lists, X=lists.X[:, :2]))
 
 
-BY_LIST = ("standing", "ssbt", "sslambdarank", "tsvm", "prf", "prf-neg", "fg", "iw", "fg+iw", "kpca-train",
+BY_LIST = ("standing", "ssbt", "sslambdarank", "tsvm", "prf", "prf-neg", "fg", "iw", "fg+iw",
+           "fg-printed", "iw-printed", "fg+iw-printed", "kpca-train",
            "fg-precomputed", "iw-precomputed", "guarded")  # fmt: skip
 
 
