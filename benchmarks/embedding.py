@@ -187,7 +187,7 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=5, help="epochs of lightfm-next")
     parser.add_argument("--rounds", type=int, default=3, help="of which the best counts")
     args = parser.parse_args()
-    corpus = read_linked_corpus(Path(args.data), "mdn_ja_en")
+    corpus = read_linked_corpus(Path(args.data) / "linked" / "mdn_ja_en")
     rows = corpus.features["tfidf"]
     split = split_links(corpus.links, "queries", 0)
     words = rows.nnz / rows.shape[0]

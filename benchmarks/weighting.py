@@ -21,7 +21,7 @@ def main() -> None:
     data = Path(parser.parse_args().data)
     print(f"{'corpus':<12}{'tf':<6}{'idf':<8}{'rank loss %':>12}{'MAP':>8}{'P@10':>8}")
     for name in ("mdn_ja_en", "foldoc"):
-        corpus = read_linked_corpus(data, name)
+        corpus = read_linked_corpus(data / "linked" / name)
         split = split_links(corpus.links, "queries", 0)
         rows, method = split.test_queries(1000, 0), get_method("tfidf")
         for tf in ("raw", "log"):

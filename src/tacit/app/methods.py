@@ -14,6 +14,8 @@ from tacit.app.options import add_json
 from tacit.app.tables import print_table
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from tacit.core import Method
 
 EXAMPLES = """examples:
@@ -55,7 +57,7 @@ def _as_json(method: Method) -> dict[str, Any]:
     return {"name": method.name, "family": method.family, "summary": method.summary}
 
 
-def _show_all(groups: dict[str, dict[str, Method]], out: TextIO) -> None:
+def _show_all(groups: Mapping[str, Mapping[str, Method]], out: TextIO) -> None:
     titles = {
         "collections": "Methods for collections (tacit fit --method NAME):",
         "lists": "Methods for feature lists (tacit rank --method NAME):",

@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `tacit reproduce`."""
     parser.add_argument("name", nargs="?", help="experiment; without it all are listed")
     add_data(parser)
-    parser.add_argument("--corpus", metavar="C", help="name of the corpus")
+    parser.add_argument("--corpus", metavar="C", help="name of the corpus; for some, a path of your own")
     parser.add_argument("--split", metavar="S", help="split into training and test: queries, links or documents")
     add_words(parser)
     parser.add_argument("--labels", choices=("random", "top"), help="which labels are kept: random (default) or top")
@@ -45,11 +45,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, out: TextIO) -> int:
     """List the experiments, or run one and show its report."""
-    from tacit.experiments.registry import EXPERIMENTS, get_experiment
+    from tacit.experiments.registry import all_experiments, get_experiment
     from tacit.experiments.request import Request
 
     if args.name is None:
-        rows = [[e.name, e.summary, e.needs] for e in EXPERIMENTS.values()]
+        rows = [[e.name, e.summary, e.needs] for e in all_experiments().values()]
         if args.json:
             out.write(json.dumps([{"name": n, "summary": s, "needs": w} for n, s, w in rows]) + "\n")
         else:

@@ -20,7 +20,9 @@ from tacit.core.judgments import Run as Run
 from tacit.core.links import Links as Links
 from tacit.core.lists import Lists as Lists
 from tacit.core.methods import Method as Method
+from tacit.core.methods import MethodTable as MethodTable
 from tacit.core.methods import Parameter as Parameter
+from tacit.core.methods import load_plugins as load_plugins
 from tacit.core.progress import progress_bar as progress_bar
 from tacit.core.progress import track as track
 from tacit.core.ranking import Ranking as Ranking

@@ -1,20 +1,25 @@
 """Named methods: a class, the parameters that make the method, and a one-line summary.
 
 The two registries (`retrieve.registry`, `rerank.registry`) are tables of these. Classes are imported when a method is
-made, so that listing methods costs nothing.
+made, so that listing methods costs nothing. Other packages add methods by entry points of the group `tacit.methods`.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache, cached_property
 from importlib import import_module
+from importlib.metadata import entry_points
 from typing import Any, NamedTuple
 
 from tacit.core.errors import UsageError
 from tacit.core.estimator import Estimator
 from tacit.core.numpydoc import parameter_docs
+
+GROUP = "tacit.methods"  # of entry points
 
 
 class Parameter(NamedTuple):
@@ -80,3 +85,46 @@ class Method:
                       docs.get(p.name, ""))
             for p in self.estimator._parameters()
         ]  # fmt: skip
+
+
+class MethodTable(Mapping[str, Method]):
+    """Methods by name: those given, and those of installed packages whose class has the base "module:Class".
+
+    Packages are asked at the first look, since a module of theirs may import the table. Known names are not replaced.
+    """
+
+    def __init__(self, base: str, methods: Iterable[Method]) -> None:
+        self._base = base
+        self._own = {method.name: method for method in methods}
+
+    @cached_property
+    def _all(self) -> dict[str, Method]:
+        found = [plugin for plugin in load_plugins() if isinstance(plugin, Method)]
+        kind = Method("", "", self._base, "").estimator if found else object
+        return {method.name: method for method in found if issubclass(method.estimator, kind)} | self._own
+
+    def __getitem__(self, name: str) -> Method:
+        return self._all[name]
+
+    def __iter__(self) -> Iterator[str]:
+        own = self._own
+        return iter([*own, *(name for name in self._all if name not in own)])
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+
+@cache
+def load_plugins() -> tuple[Any, ...]:
+    """What installed packages register as entry points of the group `tacit.methods`; what fails is a warning."""
+    found = []
+    for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
+        try:
+            plugin = entry.load()
+            if isinstance(plugin, Method):
+                plugin.estimator._get_param_names()
+            found.append(plugin)
+        except Exception as error:
+            reason = f"{type(error).__name__}: {error}"
+            warnings.warn(f"entry point {entry.name} = {entry.value} of {GROUP} is not used: {reason}", stacklevel=2)
+    return tuple(found)

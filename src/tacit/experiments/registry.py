@@ -1,7 +1,8 @@
 """The experiments by name and what each needs.
 
 An experiment is a sub-package with a module `experiment` that has `run(request) -> Report`, and one entry here. Modules
-are imported when they run, so that listing the experiments is fast.
+are imported when they run, so that listing the experiments is fast. Other packages add experiments by entry points of
+the group `tacit.methods`.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from importlib import import_module
 
-from tacit.core import check_choice
+from tacit.core import check_choice, load_plugins
 from tacit.experiments.report import Report
 from tacit.experiments.request import Request
 
@@ -31,16 +32,20 @@ class Experiment:
         One line.
     needs : str
         The data and extras that it needs.
+    home : str, default=""
+        Module with `run`; "" for the one of that name in this package.
     """
 
     name: str
     summary: str
     needs: str
+    home: str = ""
 
     def run(self, request: Request) -> Report:
         """Measure what the request asks for."""
-        package = self.name.replace("-", "_")
-        return import_module(f"tacit.experiments.{package}.experiment").run(request)
+        home = self.home or f"tacit.experiments.{self.name.replace('-', '_')}.experiment"
+        report: Report = import_module(home).run(request)
+        return report
 
 
 EXPERIMENTS = {
@@ -108,6 +113,13 @@ EXPERIMENTS = {
 }
 
 
+def all_experiments() -> dict[str, Experiment]:
+    """The experiments by name, then those of installed packages."""
+    plugins = {plugin.name: plugin for plugin in load_plugins() if isinstance(plugin, Experiment)}
+    return EXPERIMENTS | {name: plugin for name, plugin in plugins.items() if name not in EXPERIMENTS}
+
+
 def get_experiment(name: str) -> Experiment:
     """The experiment of that name, or an error that lists the names."""
-    return EXPERIMENTS[check_choice("experiment", name, EXPERIMENTS)]
+    experiments = all_experiments()
+    return experiments[check_choice("experiment", name, experiments)]

@@ -82,9 +82,16 @@ class Request:
         """The size of the dictionary as rows of a report show it."""
         return "all" if self.words is None else self.words
 
-    def corpus_of(self, known: Sequence[str]) -> str:
-        """The corpus to use: one of the known names, by default the first."""
+    def corpus_of(self, known: Sequence[str], *, own: bool = False) -> str:
+        """The corpus to use: one of the known names, by default the first; with `own`, or a path that exists."""
+        if own and self.corpus and self.corpus not in known and Path(self.corpus).exists():
+            return self.corpus
         return check_choice("corpus", self.corpus or known[0], known)
+
+    def corpus_folder(self, kind: str, known: Sequence[str]) -> Path:
+        """The folder of a known corpus among the real collections of a kind, or the path that is given."""
+        name = self.corpus_of(known, own=True)
+        return self.data_folder / kind / name if name in known else Path(name)
 
     def systems_of(self, default: Sequence[str], known: Iterable[str] | None = None) -> tuple[str, ...]:
         """The systems to measure; with `known`, a name that is not among these is an error."""

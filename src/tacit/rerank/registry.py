@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tacit.core import Method, check_choice
+from tacit.core import Method, MethodTable, check_choice
 
 # L2 penalties of the linear baseline are chosen on validation lists; without any the first is taken.
 LINEAR = {"n_hidden": 0, "l2": (1.0, 0.1, 0.01)}
@@ -102,11 +102,14 @@ _FAMILIES: dict[str, list[tuple[Any, ...]]] = {
     ],
 }
 
-METHODS: dict[str, Method] = {
-    name: Method(name, family, f"tacit.rerank:{kind}", summary, *params)
-    for family, rows in _FAMILIES.items()
-    for name, kind, summary, *params in rows
-}
+METHODS = MethodTable(
+    "tacit.rerank.base:ListRanker",
+    (
+        Method(name, family, f"tacit.rerank:{kind}", summary, *params)
+        for family, rows in _FAMILIES.items()
+        for name, kind, summary, *params in rows
+    ),
+)
 
 
 def get_method(name: str) -> Method:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tacit.core import Method, check_choice
+from tacit.core import Method, MethodTable, check_choice
 
 BLEND, WORDS, LATENT, SSI = "blend", "words", "latent factors", "supervised semantic indexing"
 WORD_PAIRS, HTR, CROSS = "word pairs", "half-transductive", "cross-language"
@@ -47,9 +47,9 @@ def _cross(name: str, summary: str, **params: Any) -> Method:
     return Method(name, CROSS, "tacit.retrieve.margin.cross:CrossRanker", summary, params)
 
 
-METHODS: dict[str, Method] = {
-    method.name: method
-    for method in (
+METHODS = MethodTable(
+    "tacit.retrieve.base:CollectionRanker",
+    (
         Method(
             "blend",
             BLEND,
@@ -112,8 +112,8 @@ METHODS: dict[str, Method] = {
             "the same, with a separate table for queries in the items' language",
             share="target",
         ),
-    )
-}
+    ),
+)
 
 
 def get_method(name: str) -> Method:

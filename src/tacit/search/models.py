@@ -16,7 +16,7 @@ import numpy as np
 import tacit.features
 import tacit.rerank
 import tacit.retrieve
-from tacit.core import Collection, Estimator, StoreError
+from tacit.core import Collection, Estimator, Method, StoreError, load_plugins
 from tacit.features import TextVectorizer, WordGramVectorizer
 from tacit.search.searcher import Searcher
 from tacit.store import (
@@ -39,13 +39,19 @@ PACKAGES = (tacit.retrieve, tacit.rerank, tacit.features)
 
 
 def find_class(name: str) -> type[Estimator]:
-    """The estimator of that name among those that the packages export; a folder can name no other class."""
+    """The estimator of that name among those that the packages export or an installed package registers.
+
+    A folder can name no other class.
+    """
     if name == "Searcher":
         return Searcher
     for package in PACKAGES:
         found = getattr(package, name) if name in package.__all__ else None
         if isinstance(found, type) and issubclass(found, Estimator):
             return found
+    for plugin in load_plugins():  # those of installed packages
+        if isinstance(plugin, Method) and plugin.estimator.__name__ == name:
+            return plugin.estimator
     raise StoreError(f"{name!r} is no estimator that this version knows")
 
 

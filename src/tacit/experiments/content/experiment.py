@@ -54,7 +54,7 @@ def run(request: Request) -> Report:
         raise UsageError("content has dictionaries of 10,000, 20,000 and 30,000 words; leave out --words")
     request = replace(request, split="queries")
     check_systems(request, request.systems_of(SYSTEMS))
-    corpus = read_linked_corpus(request.data_folder, request.corpus_of(CORPORA), max(DICTIONARIES))
+    corpus = read_linked_corpus(request.corpus_folder("linked", CORPORA), max(DICTIONARIES))
 
     @lru_cache(maxsize=1)  # cells of one dictionary are consecutive
     def texts(words: int) -> ContentTexts:

@@ -76,7 +76,7 @@ def _made(cell: Cell, request: Request) -> CollectionRanker:
 
 
 def _on_corpus(request: Request, systems: Sequence[str], name: str) -> Report:
-    corpus = read_linked_corpus(request.data_folder, name, request.words)
+    corpus = read_linked_corpus(request.data_folder / "linked" / name, request.words)
 
     @lru_cache(maxsize=1)  # cells of one share are consecutive
     def task(split: str, share: float) -> LinkTask:

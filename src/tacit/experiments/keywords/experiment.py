@@ -26,7 +26,7 @@ def run(request: Request) -> Report:
     """Measure the systems for queries of 5, 10 and 20 words; `quick` takes 10 only."""
     systems, split = request.systems_of(SYSTEMS), request.split or SPLITS[0]
     check_systems(request, systems)
-    corpus = read_linked_corpus(request.data_folder, request.corpus_of(CORPORA), request.words)
+    corpus = read_linked_corpus(request.corpus_folder("linked", CORPORA), request.words)
 
     @lru_cache(maxsize=1)
     def task(k: int, seed: int) -> LinkTask:

@@ -48,7 +48,7 @@ def run(request: Request) -> Report:
     usual = most if request.full else some
     systems = request.systems_of(QUICK_SYSTEMS if request.quick else usual)
     check_systems(request, systems)
-    corpus = read_linked_corpus(request.data_folder, request.corpus_of(CORPORA), request.words)
+    corpus = read_linked_corpus(request.corpus_folder("linked", CORPORA), request.words)
 
     @lru_cache(maxsize=1)  # cells of one split are consecutive
     def task(split: str, seed: int, share: float) -> LinkTask:
@@ -72,7 +72,7 @@ def run_cells(
     experiment: str, request: Request, corpus: LinkedCorpus, cells: Sequence[Cell], task_of: TaskOf
 ) -> Report:
     """Measure cell by cell; a system that cannot run under a setting is named in the notes."""
-    cache, name = CellCache(request), request.corpus_of(CORPORA)
+    cache, name = CellCache(request), corpus.documents.name
     rows, notes = [], _notes(corpus, request)
     for cell in track(cells, f"{experiment} on {name}"):
         try:

@@ -42,7 +42,7 @@ def make_cell(request: Request, experiment: str, system: str, seed: int, **setti
     """One system under one setting, on a linked corpus."""
     return {
         "experiment": experiment,
-        "corpus": request.corpus_of(CORPORA),
+        "corpus": request.corpus_of(CORPORA, own=True),
         "words": request.words_label,
         "n_queries": request.n_queries,
         "seed": seed,
@@ -99,7 +99,7 @@ def printed_params(cell: Cell) -> dict[str, Any]:
 
 
 def _is_affordable(system: str, request: Request) -> bool:
-    return not system.startswith(FULL_W) or request.corpus_of(CORPORA) in CORPORA_FOR_FULL_W
+    return not system.startswith(FULL_W) or request.corpus_of(CORPORA, own=True) in CORPORA_FOR_FULL_W
 
 
 def _numbers_of_words(system: str, request: Request) -> list[dict[str, int]]:

@@ -6,7 +6,7 @@ Candidates of a query are all documents except itself and its known links; all c
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.core import Collection, Features, Links, Method, check_choice, cut, map_blocks, track
-from tacit.data import read_collection, read_links
+from tacit.core import Collection, DataError, Features, Links, Method, cut, map_blocks, track
+from tacit.data import read_linked_collection, read_links
 from tacit.experiments.links.splits import LinkSplit
 from tacit.experiments.request import with_params
 from tacit.features import TextVectorizer, WordGramVectorizer
@@ -94,11 +94,19 @@ class LazyFeatures(Mapping[str, Features]):
         return len(self._makers)
 
 
-def read_linked_corpus(data: Path, name: str, words: int | None = 30_000) -> LinkedCorpus:
-    """One of the corpora by name, without links that are known to be notes of origin."""
-    folder = data / "linked" / check_choice("corpus", name, CORPORA)
-    documents = read_collection(folder / "docs.jsonl.gz", name=name)
-    links = read_links(folder / "links.tsv.gz", documents)
+def read_linked_corpus(place: Path, words: int | None = 30_000) -> LinkedCorpus:
+    """A folder with docs.jsonl and links.tsv, plain or compressed, or a MediaWiki dump.
+
+    Links of foldoc that are known to be notes of origin are left out.
+    """
+    name = place.name.split(".")[0]
+    documents, links = read_linked_collection(place)
+    documents = replace(documents, name=name)
+    files = sorted(place.glob("links.tsv*"))
+    if files:
+        links = read_links(files[0], documents)
+    if links is None:
+        raise DataError("there are no links.tsv, want links between the documents", path=place)
     if name == "foldoc":
         # A note of origin in many entries, not a reference.
         jargon = [row for row, title in enumerate(documents.titles) if title == "Jargon File"]
