@@ -42,7 +42,8 @@ def small(name):
     return ranker.set_params(**{key: value for key, value in SMALL_BUDGETS.items() if key in known})
 
 
-RANKERS = {name: small(name) for name in METHODS}
+# The printed forms are of classes that are checked already.
+RANKERS = {name: small(name) for name in METHODS if not name.endswith("-printed")}
 
 
 def expected_failures(ranker):
