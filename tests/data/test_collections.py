@@ -9,7 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.core import Collection, DataError, TacitError, UsageError
+from tacit.core import texts as core_texts
 from tacit.data import open_output, read_collection, read_queries, write_collection
+from tacit.search import Searcher
 
 
 @pytest.fixture
@@ -242,3 +244,18 @@ def test_what_could_not_be_read_is_not_written(tmp_path, docs, message):
 def test_only_json_lines_are_written(tmp_path):
     with pytest.raises(UsageError, match=r"docs\.tsv\.gz: collections are written as JSON lines"):
         write_collection(Collection(["a"], [""], [""]), tmp_path / "docs.tsv.gz")
+
+
+def test_texts_of_a_large_collection_are_kept_in_a_file_and_give_the_same_model(stored, monkeypatch, tmp_path):
+    path = stored("".join(f"{n}\tt{n}\tword{n} and word{n % 7}\n" for n in range(300)), "docs.tsv")
+    small = read_collection(path)
+    monkeypatch.setattr(core_texts, "MEMORY_CHARACTERS", 100)
+    monkeypatch.setattr(core_texts, "BLOCK_BYTES", 500)
+    large = read_collection(path)
+    assert isinstance(large.texts, core_texts.TextBlocks)
+    assert isinstance(small.texts, list)
+    assert [*large] == [*small]
+    for name, docs in (("small", small), ("large", large)):
+        Searcher("bm25").fit(docs).save(tmp_path / name)
+    for file in ("model.json", "arrays.safetensors"):
+        assert (tmp_path / "small" / file).read_bytes() == (tmp_path / "large" / file).read_bytes()

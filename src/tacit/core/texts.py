@@ -27,7 +27,7 @@ from tacit.core.errors import StoreError, TacitError
 
 BLOCK_BYTES = 1 << 16
 MEMORY_CHARACTERS = 1 << 28  # a collection of more than these is kept in a temporary file
-_LEVEL = 4
+_LEVEL = 2  # 80 MB/s and 43 % of the size for Wikipedia; level 6: 22 MB/s and 39 %
 _MAX_RATIO = 1100  # zlib compresses no data further
 
 
@@ -166,18 +166,19 @@ class TextWriter:
 
     Parameters
     ----------
-    memory : int, default=MEMORY_CHARACTERS
-        Characters that may be kept as a list.
+    memory : int or None, default=None
+        Characters that may be kept as a list; None for MEMORY_CHARACTERS.
     """
 
-    def __init__(self, memory: int = MEMORY_CHARACTERS) -> None:
-        self._memory, self._texts, self._n_characters = memory, list[str](), 0
+    def __init__(self, memory: int | None = None) -> None:
+        self._memory = MEMORY_CHARACTERS if memory is None else memory
+        self._texts, self._n_characters = list[str](), 0
         self._file: IO[bytes] | None = None
         self._starts, self._rows, self._ends = array("q", [0]), array("q", [0]), array("q")
         self._pending, self._n_pending = list[bytes](), 0
 
     def __del__(self) -> None:
-        if self._file is not None:  # also where `finish` was never reached
+        if self._file is not None:  # `finish` was never reached
             self._file.close()
 
     def append(self, text: str) -> None:
@@ -198,7 +199,7 @@ class TextWriter:
         if self._n_pending >= BLOCK_BYTES:
             self._end_block()
 
-    def extend(self, texts: Sequence[str]) -> None:
+    def extend(self, texts: Iterable[str]) -> None:
         """Add many texts; whole blocks are copied as they are."""
         if isinstance(texts, TextRows):
             for column, rows in texts.runs():

@@ -18,6 +18,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from tacit.core import Collection, DataError, Links, UsageError
+from tacit.core.texts import TextWriter
 from tacit.data.columns import is_header, logger, split_tabs
 from tacit.data.compression import COMPRESSIONS, DamagedError
 from tacit.data.files import (
@@ -168,21 +169,24 @@ def _read(path: FilePath, wanted: _Wanted, name: str) -> tuple[Collection, Links
 
 def _collect(path: FilePath, all_rows: Iterable[_Row], wanted: _Wanted, name: str) -> Collection:
     place, line_of = display_name(path), dict[str, int]()
-    rows = []
+    titles, texts, extras = list[str](), TextWriter(), [list[Any]() for _ in wanted.extras]
     for row in all_rows:
         problem = id_problem(row.id)
         if line_of.setdefault(row.id, row.line) != row.line:
             problem = f"{row.id!r} stands in line {line_of[row.id]} already, want it once"
         if problem:
             raise DataError(f"id {problem}", path=place, line=row.line)
-        rows.append(row)
-    if not rows:
+        titles.append(row.title)
+        texts.append(row.text)
+        for column, value in zip(extras, row.extras, strict=True):
+            column.append(value)
+    if not titles:
         raise DataError(f"holds no {wanted.what}", path=place)
-    extras = {label: [row.extras[number] for row in rows] for number, label in enumerate(wanted.extras)}
-    for label, column in extras.items():
+    for label, column in zip(wanted.extras, extras, strict=True):
         if all(value is None for value in column):
-            raise DataError(f"none of the {len(rows)} {wanted.what} has a field {label!r}", path=place)
-    return Collection(list(line_of), [row.title for row in rows], [row.text for row in rows], extras, name)
+            raise DataError(f"none of the {len(titles)} {wanted.what} has a field {label!r}", path=place)
+    named = dict(zip(wanted.extras, extras, strict=True))
+    return Collection(list(line_of), titles, texts.finish(), named, name)
 
 
 def _is_xml(start: bytes) -> bool:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tacit.core import TacitError, UsageError
 from tacit.features import tokenizer_for
 from tacit.features.text import counting
-from tacit.features.text.counting import count_matrix, document_frequency, read_words
+from tacit.features.text.counting import WordNumbers, count_matrix, document_frequency, read_words, stack_rows
 
 TOKENIZER = tokenizer_for("en", stop_words=["stop"])
 TEXTS = st.lists(st.lists(st.sampled_from(["a", "bb", "Été", "stop", "x_y", "", "42"]), max_size=8).map(" ".join))
@@ -18,11 +18,12 @@ TEXTS = st.lists(st.lists(st.sampled_from(["a", "bb", "Été", "stop", "x_y", ""
 @given(texts=TEXTS, chunk=st.sampled_from([1, 10, 1 << 16]))
 @settings(max_examples=60, deadline=None)
 def test_a_stream_holds_the_terms_of_every_text_in_order(texts, chunk):
-    seen = {}
+    numbers = WordNumbers()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(counting, "_CHUNK", chunk)
-        stream = read_words(iter(texts), TOKENIZER, lambda term: seen.setdefault(term, len(seen)))
-    terms = list(seen)
+        patch.setattr(counting, "PART_WORDS", chunk)
+        stream = read_words(iter(texts), TOKENIZER, numbers.number)
+    terms = numbers.words()
     found = [[] for _ in texts]
     for word, row in zip(stream.words, stream.rows, strict=True):
         found[row].append(terms[word])
@@ -34,20 +35,20 @@ def test_many_new_words_make_the_tables_grow_and_each_is_asked_for_once():
     texts = [" ".join(f"w{n}" for n in range(start, start + 3000)) for start in range(0, 90000, 3000)]
     asked = []
 
-    def number_of(term):
-        asked.append(term)
-        return int(term[1:])
+    def number_terms(terms):
+        asked.extend(terms)
+        return np.array([int(term[1:]) for term in terms])
 
-    stream = read_words([*texts, *texts], TOKENIZER, number_of)
+    stream = read_words([*texts, *texts], TOKENIZER, number_terms)
     assert asked == [f"w{n}" for n in range(90000)]
     assert np.array_equal(stream.words, np.tile(np.arange(90000), 2))
 
 
 def test_texts_must_be_strings():
     with pytest.raises(UsageError, match="texts is one string"):
-        read_words("cat", TOKENIZER, len)
+        read_words("cat", TOKENIZER, WordNumbers().number)
     with pytest.raises(TacitError, match="text 1 is of type NoneType, want a string"):
-        read_words(["cat", None], TOKENIZER, len)
+        read_words(["cat", None], TOKENIZER, WordNumbers().number)
 
 
 @given(
@@ -73,3 +74,15 @@ def test_counts_are_the_sums_of_duplicates(drawn):
 def test_no_columns_give_an_empty_matrix():
     nothing = np.empty(0, np.int64)
     assert count_matrix(nothing, nothing, (3, 0)).shape == (3, 0)
+
+
+@given(st.lists(st.integers(0, 4), max_size=5), st.integers(0, 3))
+@settings(max_examples=40, deadline=None)
+def test_rows_are_stacked_as_scipy_does(lengths, n_columns):
+    rng = np.random.default_rng(0)
+    blocks = [sp.csr_array(rng.poisson(0.5, (length, n_columns)).astype(np.float32)) for length in lengths]
+    stacked = stack_rows(iter(blocks), n_columns)
+    wanted = sp.vstack([*blocks, sp.csr_array((0, n_columns), dtype=np.float32)], format="csr")
+    for name in ("data", "indices", "indptr"):
+        assert np.array_equal(getattr(stacked, name), getattr(wanted, name))
+    assert (stacked.shape, stacked.dtype, stacked.indices.dtype) == (wanted.shape, np.float32, np.int32)

@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit.features.text import grams
-from tacit.features.text.counting import WordStream, row_blocks
+from tacit.features import tokenizer_for
+from tacit.features.text import counting
+from tacit.features.text.counting import WordNumbers, WordStream, read_words, row_blocks, word_parts
 from tacit.features.text.grams import GramTable
-from tacit.features.text.vocabulary import choose_vocabulary
+from tacit.features.text.vocabulary import choose_vocabulary, count_words
 
 TERMS = ["b", "a", "ab", "c", "é"]
 TEXTS = st.lists(st.lists(st.integers(0, len(TERMS) - 1), max_size=9), max_size=7)
@@ -51,7 +52,7 @@ def test_a_table_counts_the_grams_of_other_texts(texts, others, ngrams, limit):
     vocabulary = vocabulary_by_hand(texts, ngrams, limit, 1)
     table = GramTable(vocabulary)
     numbered = [[table.word_number.get(TERMS[word], table.unknown) for word in text] for text in others]
-    counts = table.count(stream_of(numbered)).toarray()
+    counts = table.count([stream_of(numbered)]).toarray()
     assert counts.shape == (len(others), len(vocabulary))
     for row, text in enumerate(others):
         by_hand = grams_by_hand(text, ngrams)
@@ -63,10 +64,7 @@ def test_a_table_counts_the_grams_of_other_texts(texts, others, ngrams, limit):
 def test_counting_in_parts_counts_the_same(texts, n_words):
     table = GramTable(["b a", "b", "ab ab ab"])
     stream = stream_of([[min(word, table.unknown) for word in text] for text in texts])
-    at_once = table.count(stream)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(grams, "row_blocks", lambda stream: row_blocks(stream, n_words))
-        in_parts = table.count(stream)
+    at_once, in_parts = table.count([stream]), table.count(row_blocks(stream, n_words))
     for name in ("data", "indices", "indptr"):
         assert np.array_equal(getattr(at_once, name), getattr(in_parts, name))
         assert getattr(at_once, name).dtype == getattr(in_parts, name).dtype
@@ -83,3 +81,27 @@ def test_order_of_texts_does_not_matter(ngrams):
     assert choose_vocabulary(stream_of(texts), TERMS, ngrams) == choose_vocabulary(
         stream_of(texts[::-1]), TERMS, ngrams
     )
+
+
+@given(TEXTS, st.sampled_from([None, 1, 2, 4]), st.integers(1, 2), st.integers(1, 8), st.booleans())
+@settings(max_examples=80, deadline=None)
+def test_words_counted_while_they_are_read_are_those_of_the_whole_stream(texts, limit, min_df, part, stem):
+    tokenizer = tokenizer_for("en", stem=stem, stop_words=["ab"])
+    words = ["runs running run", "Ran", "ab", "b c d", ""]
+    texts = [" ".join(words[word] for word in text) for text in texts]
+    numbers = WordNumbers()
+    stream = read_words(texts, tokenizer, numbers.number)
+    wanted = choose_vocabulary(stream, numbers.words(), (1, 1), limit, min_df)
+    table = GramTable(wanted)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(counting, "_CHUNK", 1)
+        patch.setattr(counting, "PART_WORDS", part)
+        patch.setattr(counting, "LARGE_ENTRIES", 2 * part)
+        found, counts = count_words(iter(texts), tokenizer, limit, min_df)
+        again = table.count(word_parts(texts, tokenizer, table.number))
+    assert found == wanted
+    at_once = table.count([stream._replace(words=table.number(numbers.words())[stream.words])]) if wanted else again
+    for name in ("data", "indices", "indptr"):
+        assert np.array_equal(getattr(counts, name), getattr(at_once, name))
+        assert np.array_equal(getattr(again, name), getattr(at_once, name))
+    assert counts.shape == again.shape == (len(texts), len(wanted))

@@ -1,15 +1,16 @@
 """From a stream of texts to a stream of word numbers, and from places of columns to a count matrix.
 
-Texts are read once and forgotten: what stays of each is its words as 4-byte numbers. No Python
-object is made for a word that was met before. The counting is one sort of 8-byte keys (row, column),
-which gives the rows of the matrix already sorted.
+Texts are read once and forgotten, about a million words at a time. What stays of them is 8 bytes for each distinct word
+of a text, and about 40 for each distinct word of the collection; columns that are not wanted are dropped at the end. No
+Python object is made for a word that was met before. The counting is one sort of 8-byte keys (row, column), which gives
+the rows of the matrix already sorted.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,6 +21,10 @@ from tacit.features.text.tokenizers import Tokenizer
 _STOP_WORD = -1
 _END_OF_TEXT = b"\xff"  # stands in no UTF-8
 _CHUNK = 1 << 16  # bytes that are numbered at once: the tables of a chunk stay in the cache
+PART_WORDS = 1 << 20  # words that are counted at once
+LARGE_ENTRIES = 1 << 23  # 32 MiB of 4-byte numbers
+
+NumberTerms = Callable[[list[str]], np.ndarray]
 
 
 class WordStream(NamedTuple):
@@ -30,7 +35,7 @@ class WordStream(NamedTuple):
     n_rows: int
 
 
-class _WordNumbers:
+class WordNumbers:
     """Numbers distinct words from 0 as they first appear; the tables are those of `kernels.counting`."""
 
     def __init__(self) -> None:
@@ -51,10 +56,29 @@ class _WordNumbers:
         self._n_words, n_written = number_words(joined, *tables, self._n_words, numbers, ends)
         return numbers[:n_written].copy(), ends
 
-    def words(self) -> list[str]:
-        """The distinct words by number."""
-        spelled = self._spelled[: self._starts[self._n_words]].tobytes()
+    def number(self, terms: list[str]) -> np.ndarray:
+        """Numbers of terms, which hold no spaces; those not met before get the next ones.
+
+        >>> numbers = WordNumbers()
+        >>> numbers.number(["b", "a", "b"]).tolist(), numbers.number(["c", "a"]).tolist(), numbers.spell([2, 0])
+        ([0, 1, 0], [2, 1], ['c', 'b'])
+        """
+        return self.read([" ".join(terms).encode("utf-8", "surrogatepass")])[0]
+
+    def __len__(self) -> int:
+        return self._n_words
+
+    def words(self, first: int = 0) -> list[str]:
+        """The distinct words by number, from a number on."""
+        spelled = self._spelled[self._starts[first] : self._starts[self._n_words]].tobytes()
         return spelled.decode("utf-8", "surrogatepass").split(" ")[:-1]
+
+    def spell(self, numbers: Iterable[int]) -> list[str]:
+        """The words of some numbers."""
+        starts, spelled = self._starts, self._spelled
+        return [
+            spelled[starts[word] : starts[word + 1] - 1].tobytes().decode("utf-8", "surrogatepass") for word in numbers
+        ]
 
     def _reserve(self, n_bytes: int) -> None:
         """Space for the words of so many bytes if all are new: each takes a byte and a separator."""
@@ -69,25 +93,52 @@ class _WordNumbers:
             refill_slots(self._slots, self._hashes, self._n_words)
 
 
-def read_words(texts: Iterable[str], tokenizer: Tokenizer, number_of: Callable[[str], int]) -> WordStream:
-    """Number the terms of all texts; `number_of` is asked once for each distinct word.
-
-    >>> from tacit.features.text.tokenizers import tokenizer_for
-    >>> stream = read_words(["a b", "", "b"], tokenizer_for("en"), {"a": 7, "b": 8}.__getitem__)
-    >>> stream.words.tolist(), stream.rows.tolist(), stream.n_rows
-    ([7, 8, 8], [0, 0, 2], 3)
-    """
-    numbers = _WordNumbers()
-    words, lengths = [np.empty(0, np.int32)], [np.empty(0, np.int64)]
+def word_parts(texts: Iterable[str], tokenizer: Tokenizer, number_terms: NumberTerms) -> Iterator[WordStream]:
+    """Number the terms of all texts, some texts at a time; `number_terms` is asked once for each distinct word."""
+    numbers, term_of = WordNumbers(), np.empty(0, np.int32)
+    words, lengths = list[np.ndarray](), list[np.ndarray]()
     for chunk in _chunks(texts, tokenizer):
         found, ends = numbers.read(chunk)
         words.append(found)
         lengths.append(np.diff(ends, prepend=0))
-    n_rows = sum(map(len, lengths))
-    rows = np.repeat(np.arange(n_rows, dtype=np.int32), np.concatenate(lengths))
-    terms = map(tokenizer.term, numbers.words())
-    renumber = np.array([_STOP_WORD if term is None else number_of(term) for term in terms], np.int32)
-    return _without_stop_words(WordStream(renumber[np.concatenate(words)], rows, n_rows))
+        if sum(map(len, words)) >= PART_WORDS:
+            term_of = _renumbered(numbers, term_of, tokenizer, number_terms)
+            yield _part(words, lengths, term_of)
+            words, lengths = [], []
+    if words:
+        yield _part(words, lengths, _renumbered(numbers, term_of, tokenizer, number_terms))
+
+
+def _renumbered(
+    numbers: WordNumbers, term_of: np.ndarray, tokenizer: Tokenizer, number_terms: NumberTerms
+) -> np.ndarray:
+    """The table from words to terms, with the words that came after it was made."""
+    terms = [tokenizer.term(word) for word in numbers.words(len(term_of))]
+    new = np.full(len(terms), _STOP_WORD, np.int32)
+    new[[place for place, term in enumerate(terms) if term]] = number_terms([term for term in terms if term])
+    return np.concatenate([term_of, new])
+
+
+def _part(words: list[np.ndarray], lengths: list[np.ndarray], term_of: np.ndarray) -> WordStream:
+    length = np.concatenate(lengths)
+    rows = np.repeat(np.arange(len(length), dtype=np.int32), length)
+    return _without_stop_words(WordStream(term_of[np.concatenate(words)], rows, len(length)))
+
+
+def read_words(texts: Iterable[str], tokenizer: Tokenizer, number_terms: NumberTerms) -> WordStream:
+    """All of `word_parts` as one stream, 8 bytes for each word of each text.
+
+    >>> from tacit.features.text.tokenizers import tokenizer_for
+    >>> stream = read_words(["a b", "", "b"], tokenizer_for("en"), WordNumbers().number)
+    >>> stream.words.tolist(), stream.rows.tolist(), stream.n_rows
+    ([0, 1, 1], [0, 0, 2], 3)
+    """
+    words, rows, n_rows = [np.empty(0, np.int32)], [np.empty(0, np.int32)], 0
+    for part in word_parts(texts, tokenizer, number_terms):
+        words.append(part.words)
+        rows.append(part.rows + np.int32(n_rows))
+        n_rows += part.n_rows
+    return WordStream(np.concatenate(words), np.concatenate(rows), n_rows)
 
 
 def row_blocks(stream: WordStream, n_words: int = 1 << 20) -> Iterator[WordStream]:
@@ -127,6 +178,82 @@ def count_matrix(rows: np.ndarray, columns: np.ndarray, shape: tuple[int, int]) 
     return sp.csr_array((counts, indices, indptr.astype(index_type)), shape=shape)
 
 
+def stack_rows(blocks: Iterable[sp.csr_array], n_columns: int) -> sp.csr_array:
+    """Blocks of rows as one matrix; each block is released when it is copied, so that none is there twice.
+
+    >>> stack_rows([sp.csr_array(np.eye(2, dtype=np.float32))] * 2, 2).toarray()[:, 0].tolist()
+    [1.0, 0.0, 1.0, 0.0]
+    """
+    return _joined(list(large_blocks(blocks)), n_columns)
+
+
+def large_blocks(blocks: Iterable[sp.csr_array]) -> Iterator[sp.csr_array]:
+    """The same rows in blocks of at least LARGE_ENTRIES, except the last.
+
+    Arrays of that size are returned to the system when they are released; small ones would leave holes in the heap.
+    """
+    small, n_entries = list[sp.csr_array](), 0
+    for block in blocks:
+        small.append(block)
+        n_entries += block.nnz
+        if n_entries >= LARGE_ENTRIES:
+            yield _joined(small, block.shape[1])
+            small, n_entries = [], 0
+    if small:
+        yield _joined(small, small[-1].shape[1])
+
+
+def _joined(parts: list[Any], n_columns: int) -> sp.csr_array:
+    """The parts as one matrix; the list is emptied."""
+    n_entries, n_rows = sum(part.nnz for part in parts), sum(part.shape[0] for part in parts)
+    index_type = np.int32 if n_entries < 2**31 else np.int64
+    data, indices = np.empty(n_entries, np.float32), np.empty(n_entries, index_type)
+    indptr = np.zeros(n_rows + 1, index_type)
+    row = entry = 0
+    parts.reverse()
+    while parts:
+        part = parts.pop()
+        end = entry + part.nnz
+        data[entry:end], indices[entry:end] = part.data, part.indices
+        indptr[row + 1 : row + 1 + part.shape[0]] = part.indptr[1:] + index_type(entry)
+        row, entry = row + part.shape[0], end
+    return sp.csr_array((data, indices, indptr), shape=(n_rows, n_columns))
+
+
+def choose_columns(counts: sp.csr_array, column_of: np.ndarray, n_columns: int) -> sp.csr_array:
+    """Counts with the column c at column_of[c], without those of which that is negative.
+
+    >>> choose_columns(sp.csr_array(np.array([[1.0, 2, 3]])), np.array([1, -1, 0]), 2).toarray().tolist()
+    [[3.0, 1.0]]
+    """
+    columns = column_of[counts.indices]
+    kept = columns >= 0
+    indptr = np.concatenate([[0], np.cumsum(kept)])[counts.indptr].astype(counts.indptr.dtype)
+    chosen = sp.csr_array((counts.data[kept], columns[kept], indptr), shape=(counts.shape[0], n_columns))
+    chosen.sort_indices()
+    return chosen
+
+
+class WordTotals:
+    """How often each word occurs, and in how many rows, over all blocks of counts that were added."""
+
+    def __init__(self) -> None:
+        self._frequency = self._df = np.zeros(0, np.int64)
+
+    def add(self, counts: sp.csr_array) -> None:
+        """Add a block; its columns may be more than those before."""
+        missing = counts.shape[1] - len(self._df)
+        if missing > 0:
+            more = (0, missing + len(self._df))  # twice as many, so that few blocks copy the totals
+            self._frequency, self._df = np.pad(self._frequency, more), np.pad(self._df, more)
+        np.add.at(self._frequency, counts.indices, counts.data.astype(np.int64))
+        np.add.at(self._df, counts.indices, 1)
+
+    def of(self, n_words: int, min_df: int) -> np.ndarray:
+        """How often each word occurs, 0 for those in fewer than min_df rows."""
+        return np.where(self._df < min_df, 0, self._frequency)[:n_words]
+
+
 def document_frequency(numbers: np.ndarray, rows: np.ndarray, n_numbers: int) -> np.ndarray:
     """In how many rows each number stands, (n_numbers,)."""
     keys = rows.astype(np.int64) * n_numbers + numbers
@@ -138,7 +265,7 @@ def _chunks(texts: Iterable[str], tokenizer: Tokenizer) -> Iterator[list[bytes]]
     if isinstance(texts, str):
         raise UsageError("texts is one string, want a list or another iterable of strings")
     chunk, n_bytes = [], 0
-    for joined in tokenizer.segmenter.joined_many(_checked(texts)):
+    for joined in tokenizer.segmenter.joined_many(checked_texts(texts)):
         chunk.append(joined)
         n_bytes += len(joined)
         if n_bytes >= _CHUNK:
@@ -148,7 +275,8 @@ def _chunks(texts: Iterable[str], tokenizer: Tokenizer) -> Iterator[list[bytes]]
         yield chunk
 
 
-def _checked(texts: Iterable[str]) -> Iterator[str]:
+def checked_texts(texts: Iterable[str]) -> Iterator[str]:
+    """The texts; anything else among them is an error that names its row."""
     for row, text in enumerate(texts):
         if not isinstance(text, str):
             raise TacitError(f"text {row} is of type {type(text).__name__}, want a string")

@@ -7,12 +7,12 @@ the next.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.features.text.counting import WordStream, count_matrix, row_blocks
+from tacit.features.text.counting import WordStream, count_matrix, stack_rows
 
 
 def extend_grams(prefix: np.ndarray, stream: WordStream, size: int, n_words: int) -> tuple[np.ndarray, np.ndarray]:
@@ -36,8 +36,8 @@ class GramTable:
     prefix that is no gram of the vocabulary itself).
 
     >>> table = GramTable(["new york", "york"])
-    >>> words = [table.word_number.get(word, table.unknown) for word in "new york new jersey".split()]
-    >>> table.count(WordStream(np.array(words), np.zeros(4, np.int64), 1)).toarray().tolist()
+    >>> words = table.number("new york new jersey".split())
+    >>> table.count([WordStream(words, np.zeros(4, np.int64), 1)]).toarray().tolist()
     [[1.0, 1.0]]
     """
 
@@ -68,10 +68,13 @@ class GramTable:
             columns[prefix[whole]] = whole
             self._levels.append((keys, columns))
 
-    def count(self, stream: WordStream) -> sp.csr_array:
-        """Counts of the vocabulary in a stream whose words are numbered by this table."""
-        parts = [self._count_part(part) for part in row_blocks(stream)]
-        return sp.vstack(parts, format="csr") if parts else sp.csr_array((0, self.n_columns), dtype=np.float32)
+    def number(self, terms: list[str]) -> np.ndarray:
+        """Numbers of words in this table."""
+        return np.array([self.word_number.get(term, self.unknown) for term in terms], np.int32)
+
+    def count(self, parts: Iterable[WordStream]) -> sp.csr_array:
+        """Counts of the vocabulary in streams whose words are numbered by this table."""
+        return stack_rows(map(self._count_part, parts), self.n_columns)
 
     def _count_part(self, stream: WordStream) -> sp.csr_array:
         rows, columns = [], []

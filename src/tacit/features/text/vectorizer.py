@@ -14,11 +14,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from tacit.core import Estimator, TacitError, UsageError, check_choice, check_features, check_fitted, check_number
-from tacit.features.text.counting import WordStream, read_words
+from tacit.features.text.counting import WordNumbers, read_words, row_blocks, word_parts
 from tacit.features.text.grams import GramTable
 from tacit.features.text.stop_words import StopWords
 from tacit.features.text.tokenizers import Tokenizer, tokenizer_for
-from tacit.features.text.vocabulary import choose_vocabulary
+from tacit.features.text.vocabulary import choose_vocabulary, count_words
 from tacit.features.text.weighting import IDF_NAMES, TF_NAMES, inverse_document_frequency, weigh
 
 
@@ -95,15 +95,29 @@ class TextVectorizer(Estimator):
 
     def fit_counts(self, texts: Iterable[str]) -> sp.csr_array:
         """`fit`, and the counts of the same texts without reading them again."""
-        tokenizer, (low, high) = self._checked_tokenizer(), self.ngrams
-        stream, terms = _read_all_words(texts, tokenizer)
-        vocabulary = choose_vocabulary(stream, terms, (low, high), self.words, self.min_df)
+        tokenizer = self._checked_tokenizer()
+        vocabulary, counts = self._count_all(texts, tokenizer, self.words, self.min_df)
+        n_docs = counts.shape[0]
         if not vocabulary:
-            raise TacitError(f"{stream.n_rows} texts hold nothing to count, want words in at least {self.min_df}")
-        table, counts = _count_terms(vocabulary, stream, terms)
-        idf = inverse_document_frequency(_document_frequency(counts), stream.n_rows, self.idf)
-        self._keep(tokenizer, vocabulary, table, idf, stream.n_rows)
+            raise TacitError(f"{n_docs} texts hold nothing to count, want words in at least {self.min_df}")
+        idf = inverse_document_frequency(_document_frequency(counts), n_docs, self.idf)
+        self._keep(tokenizer, vocabulary, GramTable(vocabulary), idf, n_docs)
         return counts
+
+    def _count_all(
+        self, texts: Iterable[str], tokenizer: Tokenizer, limit: int | None = None, min_df: int = 1
+    ) -> tuple[list[str], sp.csr_array]:
+        """The most frequent columns of texts, and their counts."""
+        low, high = self.ngrams
+        if high == 1:
+            return count_words(texts, tokenizer, limit, min_df)
+        numbers = WordNumbers()
+        stream = read_words(texts, tokenizer, numbers.number)
+        terms = numbers.words()
+        vocabulary = choose_vocabulary(stream, terms, (low, high), limit, min_df)
+        table = GramTable(vocabulary)
+        words = table.number(terms)[stream.words]
+        return vocabulary, table.count(row_blocks(stream._replace(words=words)))
 
     def add_words(self, texts: Iterable[str]) -> int:
         """Append the unknown words (or n-grams) of new texts to the vocabulary, most frequent first.
@@ -133,23 +147,20 @@ class TextVectorizer(Estimator):
         check_fitted(self, "vocabulary_")
         if not self.can_add_words:
             raise UsageError(f"{type(self).__name__} cannot take new words: the order of its columns is fixed by fit")
-        low, high = self.ngrams
-        stream, terms = _read_all_words(texts, self.tokenizer_)
-        known, n_known = set(self.vocabulary_), len(self.vocabulary_)
-        new = [term for term in choose_vocabulary(stream, terms, (low, high)) if term not in known]
-        vocabulary, n_added = [*self.vocabulary_, *new], self.n_added_ + stream.n_rows
-        table, counts = _count_terms(vocabulary, stream, terms)
-        frequency = _document_frequency(counts)[n_known:]
-        idf = inverse_document_frequency(frequency, self.n_docs_ + n_added, self.idf)
-        self._keep(self.tokenizer_, vocabulary, table, np.concatenate([self.idf_, idf]), self.n_docs_, n_added)
+        found, counts = self._count_all(texts, self.tokenizer_)
+        known = set(self.vocabulary_)
+        new = [column for column, term in enumerate(found) if term not in known]
+        vocabulary, n_added = [*self.vocabulary_, *(found[column] for column in new)], self.n_added_ + counts.shape[0]
+        idf = inverse_document_frequency(_document_frequency(counts)[new], self.n_docs_ + n_added, self.idf)
+        idf = np.concatenate([self.idf_, idf])
+        self._keep(self.tokenizer_, vocabulary, GramTable(vocabulary), idf, self.n_docs_, n_added)
         return len(new)
 
     def counts(self, texts: Iterable[str]) -> sp.csr_array:
         """How often each column stands in each text: float32 (n, n_words); unknown words are left out."""
         check_fitted(self, "vocabulary_")
         table = self._table
-        stream = read_words(texts, self.tokenizer_, lambda term: table.word_number.get(term, table.unknown))
-        return table.count(stream)
+        return table.count(word_parts(texts, self.tokenizer_, table.number))
 
     def tfidf(self, counts: sp.csr_array) -> sp.csr_array:
         """Weigh counts (n, n_words) as `fit` learned: float32 rows of length 1, or 0 where nothing is known."""
@@ -164,7 +175,8 @@ class TextVectorizer(Estimator):
 
     def _weigh_columns(self, counts: sp.csr_array, first: int, end: int) -> sp.csr_array:
         """Some columns of checked counts as rows of length 1."""
-        return weigh(sp.csr_array(counts[:, first:end]), self.idf_[first:end], self.tf)
+        chosen = counts if (first, end) == (0, counts.shape[1]) else sp.csr_array(counts[:, first:end])
+        return weigh(chosen, self.idf_[first:end], self.tf)
 
     def transform(self, texts: Iterable[str]) -> sp.csr_array:
         """tf-idf rows of texts, float32 (n, n_words)."""
@@ -231,20 +243,6 @@ class TextVectorizer(Estimator):
     ) -> None:
         self.tokenizer_, self._table = tokenizer, table
         self.vocabulary_, self.idf_, self.n_docs_, self.n_added_ = vocabulary, idf, int(n_docs), int(n_added)
-
-
-def _read_all_words(texts: Iterable[str], tokenizer: Tokenizer) -> tuple[WordStream, list[str]]:
-    """Every word of the texts, numbered in order of appearance, and the words by number."""
-    number_of: dict[str, int] = {}
-    stream = read_words(texts, tokenizer, lambda term: number_of.setdefault(term, len(number_of)))
-    return stream, list(number_of)
-
-
-def _count_terms(vocabulary: list[str], stream: WordStream, terms: list[str]) -> tuple[GramTable, sp.csr_array]:
-    """The table of the vocabulary, and its counts in a stream whose word number w is terms[w]."""
-    table = GramTable(vocabulary)
-    renumber = np.array([table.word_number.get(term, table.unknown) for term in terms], np.int32)
-    return table, table.count(WordStream(renumber[stream.words], stream.rows, stream.n_rows))
 
 
 def _document_frequency(counts: sp.csr_array) -> np.ndarray:

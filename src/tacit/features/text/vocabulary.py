@@ -7,13 +7,25 @@ order give the same vocabulary.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
-from tacit.features.text.counting import WordStream, document_frequency
+from tacit.features.text.counting import (
+    WordNumbers,
+    WordStream,
+    WordTotals,
+    choose_columns,
+    count_matrix,
+    document_frequency,
+    large_blocks,
+    stack_rows,
+    word_parts,
+)
 from tacit.features.text.grams import extend_grams
+from tacit.features.text.tokenizers import Tokenizer
 
 
 class _Level(NamedTuple):
@@ -21,6 +33,37 @@ class _Level(NamedTuple):
 
     keys: np.ndarray
     frequency: np.ndarray
+
+
+def count_words(
+    texts: Iterable[str], tokenizer: Tokenizer, limit: int | None = None, min_df: int = 1
+) -> tuple[list[str], sp.csr_array]:
+    """The `limit` most frequent terms (all if None) that stand in at least min_df texts, and their counts.
+
+    Equal to `choose_vocabulary` for single words; texts are read once, and no more stays of them than their counts.
+
+    >>> from tacit.features.text.tokenizers import tokenizer_for
+    >>> words, counts = count_words(["to be or", "not to be", "be"], tokenizer_for("en"), limit=3)
+    >>> words, counts.toarray().tolist()
+    (['be', 'to', 'not'], [[1.0, 1.0, 0.0], [1.0, 1.0, 1.0], [1.0, 0.0, 0.0]])
+    """
+    terms, totals = WordNumbers(), WordTotals()
+
+    def counted() -> Iterator[sp.csr_array]:
+        for part in word_parts(texts, tokenizer, terms.number):
+            block = count_matrix(part.rows, part.words, (part.n_rows, len(terms)))
+            totals.add(block)
+            yield block
+
+    blocks = list(large_blocks(counted()))
+    frequency = totals.of(len(terms), min_df)
+    chosen = np.flatnonzero(frequency >= _floor(frequency, limit)).tolist()
+    ranked = sorted(zip((-frequency[chosen]).tolist(), terms.spell(chosen), chosen, strict=True))[:limit]
+    column_of = np.full(len(terms), -1, np.int32)
+    column_of[[number for _, _, number in ranked]] = np.arange(len(ranked))
+    blocks.reverse()
+    kept = (choose_columns(blocks.pop(), column_of, len(ranked)) for _ in range(len(blocks)))
+    return [term for _, term, _ in ranked], stack_rows(kept, len(ranked))
 
 
 def choose_vocabulary(
@@ -49,7 +92,8 @@ def choose_vocabulary(
         levels.append(_Level(keys, frequency))
         # A gram is no more frequent than its parts, and the floor only rises: what is below it now
         # cannot become part of a gram that is kept.
-        floor = _floor(levels[low - 1 :], limit)
+        counted = [level.frequency for level in levels[low - 1 :]]
+        floor = _floor(np.concatenate([np.empty(0, np.int64), *counted]), limit)
         if size < high:
             prefix = np.full(len(stream.words), -1, np.int32)
             prefix[places] = np.where(frequency >= floor, np.arange(len(keys)), -1)[numbers]
@@ -68,9 +112,8 @@ def _grams_of_size(
     return places, keys, numbers
 
 
-def _floor(levels: list[_Level], limit: int | None) -> int:
+def _floor(frequency: np.ndarray, limit: int | None) -> int:
     """The smallest frequency that may still be among the `limit` best; 0 marks what is out already."""
-    frequency = np.concatenate([level.frequency for level in levels] or [np.empty(0, np.int64)])
     if limit is None or len(frequency) <= limit:
         return 1
     return max(1, int(np.partition(frequency, -limit)[-limit]))

@@ -12,9 +12,14 @@ a row of zeros.
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import scipy.sparse as sp
 
+from tacit.features.text.counting import stack_rows
+
+_BLOCK_ENTRIES = 1 << 20
 TF_NAMES = ("raw", "log")
 IDF_NAMES = ("plain", "smooth")
 
@@ -32,6 +37,13 @@ def inverse_document_frequency(doc_frequency: np.ndarray, n_docs: int, kind: str
 
 def weigh(counts: sp.csr_array, idf: np.ndarray, tf: str = "raw") -> sp.csr_array:
     """tf-idf rows of unit length, float32, without stored zeros, from counts (n, n_words) >= 0."""
+    # Some rows at a time: weights are float64 until they are divided by the length.
+    cuts = np.unique(np.searchsorted(counts.indptr, np.arange(0, counts.nnz, _BLOCK_ENTRIES)))
+    cuts = np.unique([0, *cuts.tolist(), counts.shape[0]])
+    return stack_rows((_weigh_rows(counts[first:end], idf, tf) for first, end in pairwise(cuts)), counts.shape[1])
+
+
+def _weigh_rows(counts: sp.csr_array, idf: np.ndarray, tf: str) -> sp.csr_array:
     tf_part = counts.data.astype(np.float64)
     if tf == "log":
         # An entry of 0 is stored but no occurrence: it must not become 1 + ln 0.
@@ -41,7 +53,7 @@ def weigh(counts: sp.csr_array, idf: np.ndarray, tf: str = "raw") -> sp.csr_arra
     lengths[lengths == 0] = 1.0
     weights /= np.repeat(lengths, np.diff(counts.indptr))
     rows = sp.csr_array(
-        (weights.astype(np.float32), counts.indices.copy(), counts.indptr.copy()),
+        (weights.astype(np.float32), counts.indices.copy(), counts.indptr.copy()),  # a slice shares them
         shape=counts.shape,
     )
     rows.eliminate_zeros()

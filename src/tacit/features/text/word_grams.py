@@ -13,6 +13,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from tacit.core import check_fitted
+from tacit.core.texts import TextWriter
+from tacit.features.text.counting import checked_texts
 from tacit.features.text.grams import GramTable
 from tacit.features.text.stop_words import StopWords
 from tacit.features.text.vectorizer import TextVectorizer
@@ -73,7 +75,10 @@ class WordGramVectorizer(TextVectorizer):
 
     def fit_counts(self, texts: Iterable[str]) -> sp.csr_array:
         """Choose both vocabularies, and give the counts of the same texts."""
-        texts = texts if isinstance(texts, str) else list(texts)  # read twice, once for each block
+        if not isinstance(texts, str):
+            kept = TextWriter()  # read twice, once for each block
+            kept.extend(checked_texts(texts))
+            texts = kept.finish()
         words, grams = (
             TextVectorizer(most, (size, size), self.language, self.stem, self.stop_words)
             for most, size in ((self.words, 1), (self.grams, 2))
