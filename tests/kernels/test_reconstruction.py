@@ -6,7 +6,14 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit.kernels.reconstruction import frobenius, hardest, hinge_step, reconstruct_step, train_documents
+from tacit.kernels.reconstruction import (
+    frobenius,
+    hardest,
+    hinge_step,
+    reconstruct_step,
+    train_documents,
+    train_triplets,
+)
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -85,7 +92,7 @@ def test_margin_steps_follow_the_numerical_gradient(seed, margin):
     moved_W, moved, gradient, work = W.copy(), vectors.copy(), np.zeros(3), np.empty((3, 3))
     work[0] = x[k] @ W
     found = hinge_step(
-        rows.indptr, rows.indices, rows.data, k, other, rival, 1.0, margin, moved, moved_W, gradient, work
+        rows.indptr, rows.indices, rows.data, k, other, rival, True, 1.0, margin, moved, moved_W, gradient, work
     )
     moved[k] -= gradient
     assert found == pytest.approx(loss())
@@ -136,7 +143,7 @@ def test_an_epoch_equals_the_dense_one_however_often_it_is_folded(seed, n_candid
     losses, at, stops = np.zeros(2), 0, []
     while at < n_steps:
         at = train_documents(
-            rows.indptr, rows.indices, rows.data, queries, order, candidates, at, rates, 0.7, 0.3,
+            rows.indptr, rows.indices, rows.data, queries, order, candidates, True, at, rates, 0.7, 0.3,
             vectors, W, B, M, N, G, limit, losses,
         )  # fmt: skip
         stops.append(at)
@@ -147,10 +154,49 @@ def test_an_epoch_equals_the_dense_one_however_often_it_is_folded(seed, n_candid
         np.testing.assert_allclose(found, wanted, atol=1e-8)
 
 
+def printed_steps(y, triplets, rate, gamma, vectors, W, V):
+    """The four updates of HTR's section 2.1, dense: descent, and v_k in both conditions (slips of the print)."""
+    for i, k, other in triplets:
+        v, error = vectors[i].copy(), V @ vectors[i] - y[i]
+        V, vectors[i] = V - 2 * rate * gamma * np.outer(error, v), v - 2 * rate * gamma * V.T @ error
+        if 1 - vectors[k] @ W.T @ y[k] + vectors[k] @ W.T @ y[other] > 0:
+            step = np.outer(y[k] - y[other], vectors[k])
+            vectors[k] += rate * W.T @ (y[k] - y[other])
+            W = W + rate * step
+    return vectors, W, V
+
+
+@given(seed=SEEDS, limit=st.sampled_from([0.0, 1e6]))
+@settings(max_examples=15, deadline=None)
+def test_triplets_step_as_printed(seed, limit):
+    rng, rows, vectors, W, B = world(seed, n_docs=6)
+    triplets = np.array([[rng.integers(6), *rng.permutation(6)[:2]] for _ in range(50)])
+    expected = printed_steps(rows.toarray(), triplets, 0.02, 0.5, vectors.copy(), W.copy(), B.copy())
+    (M, N, G), losses, at = factors(B), np.zeros(2), 0
+    while at < len(triplets):
+        at = train_triplets(
+            rows.indptr, rows.indices, rows.data, triplets, at, 0.02, 0.5, 1.0, vectors, W, B, M, N, G, limit, losses
+        )
+        B = B @ M
+        M, N = np.eye(3), np.eye(3)
+    for found, wanted in zip((vectors, W, B), expected, strict=True):
+        np.testing.assert_allclose(found, wanted, atol=1e-8)
+    assert losses.all()
+
+
+def test_one_way_leaves_the_rival_alone():
+    _, rows, vectors, W, _ = world(2)
+    before, gradient, work = vectors.copy(), np.zeros(3), np.empty((3, 3))
+    work[0] = rows.toarray()[1] @ W
+    loss = hinge_step(rows.indptr, rows.indices, rows.data, 1, 3, 4, False, 0.1, 9.0, vectors, W, gradient, work)
+    assert np.array_equal(vectors, before)
+    assert loss > 0
+
+
 def test_without_gamma_nothing_is_reconstructed():
     _, rows, vectors, W, B = world(4)
     before, (M, N, G), losses = B.copy(), factors(B), np.zeros(2)
-    args = rows.indptr, rows.indices, rows.data, rows.data, np.array([0, 1]), np.array([[2], [3]]), 0
+    args = rows.indptr, rows.indices, rows.data, rows.data, np.array([0, 1]), np.array([[2], [3]]), True, 0
     train_documents(*args, np.full(2, 0.1), 0.0, 1.0, vectors, W, B, M, N, G, 1e4, losses)
     assert np.array_equal(B, before)
     assert losses[0] == 0 < losses[1]

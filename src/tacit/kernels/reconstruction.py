@@ -128,8 +128,8 @@ def dot(a, b):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def hinge_step(indptr, indices, queries, k, other, rival, rate, margin, vectors, W, gradient, work):
-    """One descent step of W and v_rival on both margin losses; return their sum before it.
+def hinge_step(indptr, indices, queries, k, other, rival, both_ways, rate, margin, vectors, W, gradient, work):
+    """One descent step of W and v_rival on the margin losses, the second only if `both_ways`; return their sum before.
 
     `other` is the document whose query should score less for v_k, `rival` the one whose vector should score
     less for the query of k. work[0] is W x_k. The gradient by v_k is added to `gradient`: v_k itself is left
@@ -139,7 +139,7 @@ def hinge_step(indptr, indices, queries, k, other, rival, rate, margin, vectors,
     project_row(indptr, indices, queries, other, W, theirs)
     own = dot(v, mine)
     first = margin - own + dot(v, theirs)
-    second = margin - own + dot(vectors[rival], mine)
+    second = margin - own + dot(vectors[rival], mine) if both_ways else 0.0
     step[:] = 0
     if first > 0:
         for j in range(len(v)):
@@ -171,7 +171,7 @@ def hardest(candidates, vectors, mine):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def train_documents(
-    indptr, indices, data, queries, order, candidates, start, rates, gamma, margin,
+    indptr, indices, data, queries, order, candidates, both_ways, start, rates, gamma, margin,
     vectors, W, B, M, N, G, limit, losses,
 ):  # fmt: skip
     """Visit the documents of `order` from `start` on; return where it stopped: at the end, or where to fold.
@@ -193,12 +193,42 @@ def train_documents(
             gradient[:] = 0
         project_row(indptr, indices, queries, k, W, work[0])
         other, rival = candidates[t, 0], hardest(candidates[t], vectors, work[0])
-        losses[1] += hinge_step(indptr, indices, queries, k, other, rival, rate, margin, vectors, W, gradient, work)
+        given = k, other, rival, both_ways, rate, margin
+        losses[1] += hinge_step(indptr, indices, queries, *given, vectors, W, gradient, work)
         for j in range(dim):
             v[j] -= rate * gradient[j]
         if t % CHECK_EVERY == CHECK_EVERY - 1 and frobenius(M) * frobenius(N) > limit:
             return t + 1
     return len(order)
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def train_triplets(
+    indptr, indices, data, triplets, start, rate, gamma, margin, vectors, W, B, M, N, G, limit, losses
+):  # fmt: skip
+    """As `train_documents`, but as printed: step t has documents (i, k, l) = triplets[t] at a constant rate.
+
+    v_i and V learn to reconstruct i; v_k and W that the words of k fit v_k better than those of l do.
+    """
+    dim = vectors.shape[1]
+    gradient, work = np.empty(dim), np.empty((3, dim))
+    for t in range(start, len(triplets)):
+        i, k, other = triplets[t]
+        if gamma > 0:
+            losses[0] += reconstruct_step(
+                indptr, indices, data, i, vectors[i], rate * gamma, B, M, N, G, gradient, work
+            )
+            for j in range(dim):
+                vectors[i, j] -= rate * gamma * gradient[j]
+        gradient[:] = 0
+        project_row(indptr, indices, data, k, W, work[0])
+        given = k, other, other, False, rate, margin
+        losses[1] += hinge_step(indptr, indices, data, *given, vectors, W, gradient, work)
+        for j in range(dim):
+            vectors[k, j] -= rate * gradient[j]
+        if t % CHECK_EVERY == CHECK_EVERY - 1 and frobenius(M) * frobenius(N) > limit:
+            return t + 1
+    return len(triplets)
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from tacit.core import DivergedError, Links, TacitError
+from tacit.core import DivergedError, Links, TacitError, UsageError
 from tacit.retrieve import CosineRanker, ReconstructionRanker
 from tacit.retrieve.latent.reconstruction import HalvesTask
 from tacit.retrieve.latent.reconstruction_sgd import ReconstructionSettings, ReconstructionTrainer, leave_out_words
@@ -176,3 +176,24 @@ def test_refuses_wrong_parameters(rows, name, value):
 def test_a_handful_of_documents_is_not_visited_thousands_of_times():
     few = topic_rows(n_docs=5)
     assert len(ReconstructionRanker(dim=2).fit(None, few).epochs_) == 100
+
+
+@pytest.mark.parametrize("start", ["normal", "scaled"])
+def test_the_printed_recipe_learns_and_is_stored(start):
+    rows, topic = topic_rows(), np.arange(N_DOCS) % N_TOPICS
+    ranker = ReconstructionRanker(6, recipe="printed", start=start, alpha=1.0, n_epochs=100, rate=0.03, gamma=0.3)
+    ranker.fit(None, rows)
+    assert ranker.epochs_[0]["rate"] == ranker.epochs_[-1]["rate"]
+    best = ranker.rank(rows, k=10).items
+    assert (topic[best] == topic[:, None]).mean() > {"normal": 0.35, "scaled": 0.55}[start]  # chance: 1 / 4
+    again = unpack_estimator(*pack_estimator(ranker), find_class)
+    assert np.array_equal(again.scores(rows), ranker.scores(rows))
+
+
+def test_the_printed_recipe_refuses_what_contradicts_it():
+    rows = sp.csr_array(np.eye(50, dtype=np.float32))
+    for given in ({"margin": 0.3}, {"keep": 0.7}, {"n_drawn": 3}):
+        with pytest.raises(UsageError, match=f"{next(iter(given))} is .* with recipe='printed'"):
+            ReconstructionRanker(4, recipe="printed", **given).fit(None, rows)
+    two_terms = ReconstructionRanker(4, both_ways=False, n_epochs=1).fit(None, rows)
+    assert two_terms.margin == 0.1

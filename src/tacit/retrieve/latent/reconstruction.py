@@ -22,18 +22,20 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.core import Features, Links, check_number, check_numbers
+from tacit.core import Features, Links, check_choice, check_number, check_numbers
 from tacit.retrieve.factors import DenseFactors, factor_scores, project
 from tacit.retrieve.latent.lsi import LsiRanker, LsiTfidfRanker, unit_rows
 from tacit.retrieve.latent.reconstruction_sgd import ReconstructionSettings, ReconstructionTrainer, scaled_part
+from tacit.retrieve.recipe import WithRecipe
 from tacit.retrieve.snapshots import row_blocks
 from tacit.retrieve.training import Schedule, run_epochs
 
+STARTS = ("lsi", "normal", "scaled")
 HELD_SHARE, MOST_HELD, FEWEST_DOCS = 0.05, 300, 40  # documents held out for validation
 FEWEST_EPOCHS, FEWEST_STEPS, MOST_EPOCHS = 8, 60_000, 100  # a small collection is visited more often
 
 
-class LearnedConcepts(LsiRanker):
+class LearnedConcepts(WithRecipe, LsiRanker):
     """HTR by reconstruction, scored by the cosine alone.
 
     Parameters
@@ -52,6 +54,14 @@ class LearnedConcepts(LsiRanker):
         Documents drawn for a step; the best-scored of them is the negative.
     n_epochs : int or None, default=None
         Visits to every document; None means 8, and more for small collections.
+    both_ways : bool, default=True
+        Whether the third term of the loss counts; False leaves the two terms of the paper.
+    start : {"lsi", "normal", "scaled"}, default="lsi"
+        First V, W and v: those of LSI, normal with standard deviation 1, or normal with variance 1 / dim.
+    recipe : {"mined", "printed"}, default="mined"
+        "printed" trains as the paper says: start="normal" (or "scaled" if given), both_ways=False, keep 1, n_drawn 1,
+        margin 1, a constant rate, steps on three independent documents, and the score v_i . W x. Rate and gamma are
+        0.01 and 0.001 unless given.
     **lsi
         Parameters of `LsiRanker`: n_iter, seed.
 
@@ -67,6 +77,15 @@ class LearnedConcepts(LsiRanker):
     """
 
     _fitted: ClassVar = LsiRanker._fitted | {"best_epoch_": "", "rate_": ""}
+    _printed: ClassVar = {
+        "start": ("normal", "scaled"),
+        "both_ways": (False,),
+        "keep": (1.0,),
+        "n_drawn": (1,),
+        "margin": (1.0,),
+        "rate": (0.01, ...),
+        "gamma": (0.001, ...),
+    }
 
     def __init__(
         self,
@@ -78,30 +97,55 @@ class LearnedConcepts(LsiRanker):
         keep: float = 0.5,
         n_drawn: int = 1,
         n_epochs: int | None = None,
+        both_ways: bool = True,
+        start: str = "lsi",
+        recipe: str = "mined",
         **lsi: Any,
     ) -> None:
         super().__init__(dim, **lsi)
         self.gamma, self.rate, self.margin, self.keep = gamma, rate, margin, keep
-        self.n_drawn, self.n_epochs = n_drawn, n_epochs
+        self.n_drawn, self.n_epochs, self.both_ways = n_drawn, n_epochs, both_ways
+        self.start, self.recipe = start, recipe
 
     def _fit(self, queries: Features, items: Features, pairs: Links | None, validation: Links | None) -> None:
         super()._fit(queries, items, pairs, validation)
         rows = sp.csr_array(items)
-        self.epochs_, self.best_epoch_, self.rate_ = list[dict[str, float]](), 0, float(self.rate)
+        self.epochs_, self.best_epoch_, self.rate_ = list[dict[str, float]](), 0, float(self._used("rate"))
         rng = np.random.default_rng(self.seed)
         known, held = _hold_out(rows.shape[0], rng)
         if len(known) < 2 or not self.concepts_.shape[1]:
             return  # nothing to compare with: LSI it stays
-        settings = ReconstructionSettings(self.gamma, self.margin, self.n_drawn, self.keep)
-        trainer = ReconstructionTrainer(sp.csr_array(rows[known]), self.concepts_, settings)
-        task = HalvesTask(sp.csr_array(rows[held]), rng)
+        if self.recipe == "printed":  # every item has a free vector
+            known = np.arange(rows.shape[0])
+        trainer = self._trainer(sp.csr_array(rows[known]), rng)
+        task = HalvesTask(sp.csr_array(rows[held]), rng, held if self.recipe == "printed" else None)
         self._train(trainer, task, rng)
         self.concepts_ = trainer.query_table
         self.item_vectors_ = self.embed_items(items)  # all that documents held out of training will have
-        self.item_vectors_[known] = unit_rows(self.item_vectors_[known] + unit_rows(trainer.vectors))
+        if self.recipe == "printed":  # one scale for all does not change their order
+            lengths = np.linalg.norm(trainer.vectors, axis=1)
+            self.item_vectors_[known] = trainer.vectors / np.float32(lengths.mean())
+        else:
+            self.item_vectors_[known] = unit_rows(self.item_vectors_[known] + unit_rows(trainer.vectors))
+
+    def _trainer(self, rows: sp.csr_array, rng: np.random.Generator) -> ReconstructionTrainer:
+        """A trainer at the start: LSI's concepts, or random tables."""
+        names = ("gamma", "margin", "n_drawn", "keep", "both_ways")
+        settings = ReconstructionSettings(
+            **{name: self._used(name) for name in names}, triplets=self.recipe == "printed"
+        )
+        if self._used("start") == "lsi":
+            return ReconstructionTrainer(rows, self.concepts_, settings)
+        scale, dim = 1.0 if self._used("start") == "normal" else self.dim**-0.5, self.dim
+        drawn = [
+            rng.normal(0, scale, (n, dim)).astype(np.float32) for n in (rows.shape[1], rows.shape[1], rows.shape[0])
+        ]
+        return ReconstructionTrainer(rows, drawn[0], settings, (drawn[1], drawn[2]))
 
     def _check_params(self) -> None:
         super()._check_params()
+        check_choice("start", self.start, STARTS)
+        self._check_recipe()
         check_number("seed", self.seed, low=0, whole=True)
         check_number("gamma", self.gamma, low=0)
         check_number("keep", self.keep, low=0, high=1, open_low=True)
@@ -118,7 +162,7 @@ class LearnedConcepts(LsiRanker):
 
         epoch = partial(trainer.epoch, rng)
         self.rate_, self.best_epoch_, self.epochs_ = run_epochs(
-            trainer.state, epoch, measure, "found", Schedule(self.rate, n_epochs)
+            trainer.state, epoch, measure, "found", Schedule(self.rate_, n_epochs, constant=self.recipe == "printed")
         )
 
 
@@ -132,7 +176,7 @@ class ReconstructionRanker(LsiTfidfRanker, LearnedConcepts):
     alpha : float or None, default=None
         Weight of the cosine, from 0 to 1; None means chosen on validation pairs, or 0.5 where there are none.
     **training
-        Parameters of the training: gamma, rate, margin, keep, n_drawn, n_epochs, n_iter, seed.
+        Parameters of the training (`LearnedConcepts`) and of `LsiRanker`: n_iter, seed.
 
     Examples
     --------
@@ -152,17 +196,22 @@ class HalvesTask:
     """Measures epochs without labels: one half of a held-out document's words is to find the other half.
 
     The other half gets the vector of a new item and is ranked among all trained ones. Where no document is held out,
-    the last epoch counts as the best.
+    the last epoch counts as the best. With `places`, the documents are trained ones: a half is to find the vector of
+    its whole document by the product v_i . W x.
     """
 
-    def __init__(self, rows: sp.csr_array, rng: np.random.Generator) -> None:
+    def __init__(self, rows: sp.csr_array, rng: np.random.Generator, places: np.ndarray | None = None) -> None:
         first = rng.random(rows.nnz) < 0.5
-        self.asking, self.sought = scaled_part(rows, first), scaled_part(rows, ~first)
+        self.asking, self.sought, self.places = scaled_part(rows, first), scaled_part(rows, ~first), places
 
     def measure(self, trainer: ReconstructionTrainer, number: int) -> dict[str, float]:
         """The mean reciprocal rank of the halves that are sought, after the `number`-th epoch."""
         if not self.asking.shape[0]:
             return {"found": float(number)}
+        if self.places is not None:
+            scores = factor_scores(DenseFactors(trainer.vectors), project(self.asking, trainer.query_table))
+            own = np.take_along_axis(scores, self.places[:, None], axis=1)
+            return {"found": float(np.mean(1 / (1 + np.count_nonzero(scores > own, axis=1))))}
         asking, sought = (unit_rows(project(rows, trainer.query_table)) for rows in (self.asking, self.sought))
         own, n_above = np.einsum("ij,ij->i", asking, sought), np.zeros(len(asking), np.int64)
         for part in row_blocks(trainer.vectors):

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from tacit.core import one_blas_thread
-from tacit.kernels.reconstruction import train_documents
+from tacit.kernels.reconstruction import train_documents, train_triplets
 from tacit.retrieve.factors import project
 from tacit.retrieve.snapshots import Snapshots
 
@@ -23,25 +23,37 @@ LARGEST = 1e4  # larger numbers have diverged: rows have unit length
 
 @dataclass(frozen=True)
 class ReconstructionSettings:
-    """gamma: weight of reconstruction; margin; n_drawn: rivals drawn for a step; keep: share of words that ask."""
+    """gamma: weight of reconstruction; margin; n_drawn: rivals drawn for a step; keep: share of words that ask.
+
+    both_ways: whether the third term counts; triplets: one step for three independent documents, as printed.
+    """
 
     gamma: float = 1.0
     margin: float = 0.1
     n_drawn: int = 1
     keep: float = 0.5
+    both_ways: bool = True
+    triplets: bool = False
 
 
 class ReconstructionTrainer:
     """Visits every document once in an epoch.
 
-    rows: CSR (n_docs, n_words), float32; concepts: float32 (n_words, dim).
+    rows: CSR (n_docs, n_words), float32; concepts: float32 (n_words, dim), the first W'; start: the first V and vectors
+    of the documents, None for those of the concepts.
     Changed: query_table (W', n_words by dim), vectors (n_docs, dim), basis and factors (V = basis @ M).
     """
 
-    def __init__(self, rows: sp.csr_array, concepts: np.ndarray, settings: ReconstructionSettings) -> None:
+    def __init__(
+        self,
+        rows: sp.csr_array,
+        concepts: np.ndarray,
+        settings: ReconstructionSettings,
+        start: tuple[np.ndarray, np.ndarray] | None = None,
+    ) -> None:
         self.rows, self.settings = rows, settings
-        self.query_table, self.basis = concepts.copy(), concepts.copy()
-        self.vectors = np.ascontiguousarray(project(rows, concepts), dtype=np.float32)
+        self.query_table = concepts.copy()
+        self.basis, self.vectors = start or (concepts.copy(), np.ascontiguousarray(project(rows, concepts), np.float32))
         self.losses = dict[str, float]()
         tables = {"query_table": self.query_table, "vectors": self.vectors, "basis": self.basis}
         self.state = Snapshots(tables, largest=LARGEST)
@@ -65,6 +77,8 @@ class ReconstructionTrainer:
         Its parts stand in `losses` afterwards.
         """
         rows, settings, n_docs = self.rows, self.settings, self.rows.shape[0]
+        if settings.triplets:
+            return self._epoch_of_triplets(rng, rates[0])
         order = rng.permutation(n_docs)
         drawn = rng.integers(0, n_docs - 1, (n_docs, settings.n_drawn))
         drawn += drawn >= order[:, None]  # never the document itself
@@ -74,14 +88,32 @@ class ReconstructionTrainer:
         self._unfold()
         while at < n_docs:
             at = train_documents(
-                rows.indptr, rows.indices, rows.data, asked, order, drawn, at, falling,
+                rows.indptr, rows.indices, rows.data, asked, order, drawn, settings.both_ways, at, falling,
                 settings.gamma, settings.margin, self.vectors, self.query_table,
                 self.basis, self._mixing, self._inverse, self._gram, FOLD_FROM, losses,
             )  # fmt: skip
             self.fold()
-        reconstruction, margin = (losses / n_docs).tolist()
+        return self._mean_loss(losses)
+
+    def _epoch_of_triplets(self, rng: np.random.Generator, rate: float) -> float:
+        """As many steps as documents; i and k are every document once, l is any other than k."""
+        rows, settings, n_docs = self.rows, self.settings, self.rows.shape[0]
+        first, second, third = rng.permutation(n_docs), rng.permutation(n_docs), rng.integers(0, n_docs - 1, n_docs)
+        triplets = np.stack([first, second, third + (third >= second)], axis=1)
+        losses, at = np.zeros(2), 0
+        self._unfold()
+        while at < n_docs:
+            at = train_triplets(
+                rows.indptr, rows.indices, rows.data, triplets, at, rate, settings.gamma, settings.margin, self.vectors,
+                self.query_table, self.basis, self._mixing, self._inverse, self._gram, FOLD_FROM, losses,
+            )  # fmt: skip
+            self.fold()
+        return self._mean_loss(losses)
+
+    def _mean_loss(self, losses: np.ndarray) -> float:
+        reconstruction, margin = (losses / self.rows.shape[0]).tolist()
         self.losses = {"reconstruction": reconstruction, "margin": margin}
-        return float(settings.gamma * reconstruction + margin)
+        return float(self.settings.gamma * reconstruction + margin)
 
 
 def leave_out_words(rows: sp.csr_array, keep: float, rng: np.random.Generator) -> sp.csr_array:

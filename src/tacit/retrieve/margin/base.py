@@ -11,10 +11,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.core import DivergedError, Features, Links, UsageError, check_choice, check_number
+from tacit.core import DivergedError, Features, Links, check_choice, check_number
 from tacit.retrieve.base import CollectionRanker
 from tacit.retrieve.margin.block_sgd import BlockTrainer
 from tacit.retrieve.margin.tasks import TrainingTask, make_task
+from tacit.retrieve.recipe import WithRecipe
 from tacit.retrieve.training import Schedule, TrainingHistory, run_epochs
 
 LARGEST_BLOCK, LARGEST_TRIPLE_BLOCK = 64, 256  # a triple has two items, where a query has a pool of them
@@ -32,7 +33,7 @@ PRINTED_FACTORS = (
     1.0,
     3.0,
 )  # of the rate, with the printed recipe: what suits depends on `start`
-RECIPES, NEGATIVES = ("mined", "printed"), ("mined", "uniform")
+NEGATIVES = ("mined", "uniform")
 
 TRAINING_PARAMS = (
     "rate", "margin", "n_epochs", "max_epochs", "patience", "average", "dropout", "tune", "recipe",
@@ -40,7 +41,7 @@ TRAINING_PARAMS = (
 )  # fmt: skip
 
 
-class MarginRanker(CollectionRanker):
+class MarginRanker(WithRecipe, CollectionRanker):
     """Base of rankers trained on pairs by SGD on the margin ranking loss (`block_sgd`).
 
     Parameters
@@ -88,7 +89,6 @@ class MarginRanker(CollectionRanker):
     """
 
     needs_pairs: ClassVar[bool] = True
-    # Values of the printed recipe: the first where none is given, and the others that it permits.
     _printed: ClassVar[dict[str, tuple[Any, ...]]] = {
         "negatives": ("uniform",),
         "margin": (1.0,),
@@ -129,9 +129,8 @@ class MarginRanker(CollectionRanker):
     def _check_params(self, queries: Features, items: Features) -> None:
         """Raise unless the parameters are possible and fit the data."""
         check_number("seed", self.seed, low=0, whole=True)
-        check_choice("recipe", self.recipe, RECIPES)
         check_choice("negatives", self.negatives, NEGATIVES)
-        self._check_printed()
+        self._check_recipe()
         for name in ("rate", "margin"):
             check_number(name, getattr(self, name), low=0, open_low=True)
         for name in ("n_epochs", "n_drawn"):
@@ -141,25 +140,6 @@ class MarginRanker(CollectionRanker):
             check_number(name, getattr(self, name), low=1, whole=True)
         for name in ("average", "dropout"):
             check_number(name, getattr(self, name), low=0, high=0.99)
-
-    def _check_printed(self) -> None:
-        """Raise if a parameter contradicts the printed recipe."""
-        for name in self._printed if self.recipe == "printed" else ():
-            permitted = self._printed[name]
-            if self._used(name) not in permitted:
-                wanted = " or ".join(map(repr, permitted))
-                raise UsageError(
-                    f"{name} is {getattr(self, name)!r} with recipe='printed', want {wanted}; "
-                    "negatives='uniform' without a recipe takes any"
-                )
-
-    def _used(self, name: str) -> Any:
-        """The value of a parameter, or that of the recipe where the parameter has its default."""
-        value, printed = getattr(self, name), self._printed.get(name)
-        if self.recipe == "mined" or printed is None:
-            return value
-        default = next(parameter.default for parameter in self._parameters() if parameter.name == name)
-        return printed[0] if value == default else value
 
 
 class SgdRanker(MarginRanker):
