@@ -6,7 +6,9 @@ import scipy.sparse as sp
 
 from tacit.experiments.htr_over_ssi import experiment
 from tacit.experiments.htr_over_ssi.by_in_links import BORDERS, LinkRanks, crossing, link_ranks
+from tacit.experiments.htr_over_ssi.figures import corpus_figure, world_figure
 from tacit.experiments.htr_over_ssi.world import N_GROUPS, N_TOPICS, WORDS_OF_EACH, generate
+from tacit.experiments.report import Row
 from tacit.experiments.request import Request
 
 
@@ -66,6 +68,21 @@ def test_the_plan_changes_one_thing_at_a_time_at_all_links():
     assert {cell.get("gamma") for cell in around if cell["system"] == "htr"} == {None, 0.0, 0.3, 3.0}
     assert all("gamma" not in cell for cell in around if cell["system"] == "ssi-uv")
     assert {cell["share"] for cell in cells} == {0.1, 0.3, 1.0}
+
+
+def test_figures_show_what_was_measured(tmp_path):
+    pytest.importorskip("matplotlib")
+
+    def row(system, known, **setting):
+        epochs = [{"epoch": 1, "MAP": 0.1}, {"epoch": 2, "MAP": 0.2}]
+        return Row(system, {"MAP": np.array([0.1, 0.3])}, 1.0, {"known": known, **setting}, epochs=epochs)
+
+    corpus = [row(name, share, share=share, dim=100) for name in ("ssi-uv", "htr") for share in (0.3, 1.0)]
+    corpus += [row("htr", 1.0, share=1.0, dim=100, recipe="printed", start="normal"), row("tfidf", 1.0, share=1.0)]
+    corpus_figure(corpus, {"htr": [0.1] * 7})(tmp_path / "corpus.png")
+    world = [row("htr", known, hidden=hidden, recipe="mined") for known in (1, 2) for hidden in (0.0, 1.0)]
+    world_figure(world)(tmp_path / "world.png")
+    assert all((tmp_path / name).stat().st_size > 5000 for name in ("corpus.png", "world.png"))
 
 
 def test_free_vectors_win_where_words_do_not_tell(monkeypatch):

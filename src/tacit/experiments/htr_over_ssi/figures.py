@@ -55,5 +55,8 @@ def _draw_world(rows: Sequence[Row], path: Path) -> None:
             axes.plot(known, means, "--" if "printed" in name else "-", marker="o", label=name)
         title = f"{1 - hidden:.0%} of the items have words of their group"
         axes.set(xscale="log", xlabel="known links for each item", ylabel="MAP", ylim=(0, 1), title=title)
+        places = sorted({row.setting["known"] for row in some})
+        axes.set_xticks(places, [f"{place:g}" for place in places])
+        axes.minorticks_off()
         axes.legend(fontsize="small")
     save(figure, path)
