@@ -13,7 +13,7 @@ N = 40
 
 def held():
     nothing = sp.csr_array((N, N), dtype=bool)
-    return HeldOut(np.arange(N), sp.csr_array(np.eye(N, dtype=bool)), nothing)
+    return HeldOut(np.arange(N), sp.csr_array(np.eye(N, dtype=bool)), nothing, nothing)
 
 
 @pytest.mark.parametrize("scale", [1.0, 1000.0])

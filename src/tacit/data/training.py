@@ -11,7 +11,13 @@ from tacit.data.trec import check_known
 
 
 def judged_pairs(
-    judgments: Judgments, queries: Collection, docs: Collection, *, skip_unknown: bool = False, path: object = None
+    judgments: Judgments,
+    queries: Collection,
+    docs: Collection,
+    *,
+    relevant: bool = True,
+    skip_unknown: bool = False,
+    path: object = None,
 ) -> Links:
     """Relevant pairs (grade >= 1) as links from query rows to document rows, weighted by grade.
 
@@ -23,6 +29,8 @@ def judged_pairs(
         Queries.
     docs : Collection
         Documents.
+    relevant : bool, default=True
+        False: the pairs that were judged not relevant instead, each with weight 1; there may be none.
     skip_unknown : bool, default=False
         Leave out what names an unknown id and log the number, instead of raising an error.
     path : path, default=None
@@ -35,11 +43,12 @@ def judged_pairs(
     known = check_known(judgments, queries, docs, skip_unknown=skip_unknown, path=path)
     query_rows = np.array([queries.row_of[query_id] for query_id in known.query_ids], np.int64)
     doc_rows = np.array([docs.row_of.get(doc_id, -1) for doc_id in known.doc_ids], np.int64)
-    relevant = known.grade >= 1
-    if not relevant.any():
+    kept = (known.grade >= 1) == relevant
+    if relevant and not kept.any():
         raise DataError(f"none of {len(known.grade)} judgments is relevant, want grades >= 1", path=path)
-    sources, targets = query_rows[known.query[relevant]], doc_rows[known.doc[relevant]]
-    return Links(sources, targets, len(queries), len(docs), known.grade[relevant].astype(np.float32))
+    sources, targets = query_rows[known.query[kept]], doc_rows[known.doc[kept]]
+    weights = known.grade[kept] if relevant else np.ones(len(sources))
+    return Links(sources, targets, len(queries), len(docs), weights.astype(np.float32))
 
 
 def read_clicks(

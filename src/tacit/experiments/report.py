@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from tacit.experiments.figures import Draw
+from tacit.judge.advise.verdict import t_interval
 from tacit.metrics import compare_systems, standard_error
 
 # Settings that are parameters of one system, not of the task.
@@ -152,14 +153,15 @@ class Report:
 
 
 def against_baseline(rows: Sequence[Row], baseline: str, metrics: Iterable[str], test: str = "t") -> list[list[str]]:
-    """Lines of metric, system, gain and p: each system against the baseline, Holm-corrected within a metric."""
+    """Lines of metric, system, gain, its 95 % interval and p: each system against the baseline, Holm-corrected."""
     lines = []
     for metric in metrics:
         values = {row.system: row.values[metric] for row in rows}
         for found in compare_systems(values, metric, test=test, baseline=baseline):
             other = found.worse if found.better == baseline else found.better
-            gain = float((values[other] - values[baseline]).mean())
-            lines.append([metric, other, f"{gain:+.4f}", f"{found.p:.3g}"])
+            gains = values[other] - values[baseline]
+            low, high = t_interval(gains)
+            lines.append([metric, other, f"{gains.mean():+.4f}", f"{low:+.4f} to {high:+.4f}", f"{found.p:.3g}"])
     return lines
 
 

@@ -68,6 +68,7 @@ class CollectionRanker(Estimator, ABC):
     prefers_stems: ClassVar[bool] = False  # words are stemmed unless the user decides otherwise
     reads_occurrences: bool = False  # `fit` takes the number of occurrences of each column of the items (`occurrences`)
     reads_titles: ClassVar[bool] = False  # `fit` and `add_items` take counts of titles beside those of items
+    reads_zeros: ClassVar[bool] = False  # `fit` takes items that were judged not relevant beside pairs
     by_words: ClassVar[bool] = False  # a score of 0 means that query and item share no word
     answers_above: ClassVar[float | None] = None  # a search shows items that score more; None: all that do not score 0
     two_dictionaries: ClassVar[bool] = False  # query words and item words are counted apart

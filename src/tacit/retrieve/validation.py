@@ -17,21 +17,22 @@ ScoreRows = Callable[[Features], np.ndarray]
 
 
 class HeldOut(NamedTuple):
-    """Validation queries: their rows, which items are relevant, and which are no candidates."""
+    """Validation queries: their rows, weights of relevant items, which items are no candidates, and judged zeros."""
 
     queries: Features
     relevant: sp.csr_array
     excluded: sp.csr_array
+    zeros: sp.csr_array
 
     def among(self, items: np.ndarray) -> HeldOut:
         """The same with some of the items as candidates; these come in the given order."""
-        return HeldOut(self.queries, sp.csr_array(self.relevant[:, items]), sp.csr_array(self.excluded[:, items]))
+        return HeldOut(self.queries, *(sp.csr_array(part[:, items]) for part in self[1:]))
 
     def blocks(self, size: int = 64) -> Iterator[HeldOut]:
         """The same in pieces of a few queries, so that score rows stay small."""
         for start in range(0, self.relevant.shape[0], size):
             piece = slice(start, start + size)
-            yield HeldOut(self.queries[piece], self.relevant[piece], self.excluded[piece])
+            yield HeldOut(*(part[piece] for part in self))
 
 
 def hold_out(pairs: Links, share: float = 0.05, seed: int = 0) -> tuple[Links, Links]:
@@ -52,21 +53,23 @@ def held_out_queries(
     queries_are_items: bool,
     max_queries: int = MAX_QUERIES,
     seed: int = 0,
+    zeros: Links | None = None,
 ) -> HeldOut:
     """Prepare the queries of `relevant` for measuring: a seeded sample of at most `max_queries`.
 
-    Candidates are all items but the query itself (with `queries_are_items`) and its known links.
+    Candidates are all items but the query itself (with `queries_are_items`) and its known links; `zeros` were judged
+    and are not relevant.
     """
     rows = np.unique(relevant.sources)
     if len(rows) > max_queries:
         rows = np.sort(np.random.default_rng(seed).choice(rows, max_queries, replace=False))
-    excluded = sp.csr_array((len(rows), relevant.n_targets))
-    if known is not None:
-        excluded = known.take(np.isin(known.sources, rows)).to_csr()[rows]
+    nothing = sp.csr_array((len(rows), relevant.n_targets))
+    excluded = nothing if known is None else known.take(np.isin(known.sources, rows)).to_csr()[rows]
     if queries_are_items:
         selves = sp.csr_array((np.ones(len(rows)), (np.arange(len(rows)), rows)), shape=excluded.shape)
         excluded = sp.csr_array(excluded + selves)
-    return HeldOut(queries[rows], relevant.to_csr()[rows] > 0, excluded > 0)
+    judged = nothing if zeros is None else zeros.to_csr()[rows]
+    return HeldOut(queries[rows], relevant.to_csr()[rows], excluded > 0, judged > 0)
 
 
 def measure(score_rows: ScoreRows, held: HeldOut, threads: int | None = None) -> dict[str, np.ndarray]:

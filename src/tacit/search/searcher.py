@@ -183,6 +183,7 @@ class Searcher(Estimator):
         further |= _titles(ranker, vectorizer, documents)
         if ranker.reads_occurrences:
             further["occurrences"] = np.asarray(vectorizer.counts(documents.full_texts()).sum(axis=0))
+        further |= {} if training.zeros is None else {"zeros": training.zeros}
         ranker.fit(rows, items, training.pairs, queries_are_items=training.queries is None, **further)
         self.n_pairs_ = 0 if training.pairs is None else len(training.pairs)
         self._keep(documents, vectorizer, query_vectorizer, ranker)

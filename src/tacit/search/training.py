@@ -21,11 +21,14 @@ class Training(NamedTuple):
         Texts of the queries; None: the documents themselves are the queries.
     links : Links or None
         Links between documents, beside `pairs`.
+    zeros : Links or None
+        Documents that were judged not relevant, where the ranker can use them.
     """
 
     pairs: Links | None = None
     queries: Collection | None = None
     links: Links | None = None
+    zeros: Links | None = None
 
 
 def choose_training(
@@ -46,17 +49,19 @@ def choose_training(
     if given and not ranker.learns_from_pairs:
         warnings.warn(f"{method} does not learn from {' or '.join(given)}: not used", stacklevel=3)
         return Training()
+    zeros = None
     if clicks is not None:
         queries, pairs = clicks
     elif qrels is not None and queries is not None:
         pairs = judged_pairs(qrels, queries, documents)
+        zeros = judged_pairs(qrels, queries, documents, relevant=False) if ranker.reads_zeros else None
     elif pairs is None:
         pairs, links = links, None
     if links is not None and pairs is not None and not ranker.needs_links:
         warnings.warn(f"{method} does not learn from links beside pairs: not used", stacklevel=3)
     _check_sizes("pairs", pairs, len(documents if queries is None else queries), len(documents))
     _check_sizes("links", links, len(documents), len(documents))
-    return Training(pairs, queries, links)
+    return Training(pairs, queries, links, zeros)
 
 
 def _check_sources(method: str, ranker: CollectionRanker, given: list[str], has_queries: bool) -> None:

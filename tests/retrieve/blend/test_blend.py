@@ -229,3 +229,20 @@ def test_links_train_a_member_that_counts_little_for_short_queries(world):
     assert ranker.residual_length_ == pytest.approx(np.median(np.diff(world["items"].indptr)), abs=1)
     best = ranker.rank(world["items"], k=5, exclude=sp.csr_array(np.eye(N_DOCS, dtype=bool))).items
     assert np.mean(world["topic"][best] == (world["topic"][:, None] + 1) % N_TOPICS) > 0.5  # without links 0
+
+
+def test_grades_and_judged_zeros_reach_the_weights(world):
+    """The same pairs with other weights, and with zeros beside them, give other weights of members."""
+    pairs = world["pairs"]
+    graded = Links(pairs.sources, pairs.targets, 40, N_DOCS, 1.0 + 7 * (pairs.targets // N_TOPICS % 3 == 0))
+    wrong = np.unique(pairs.sources)
+    zeros = Links(np.repeat(wrong, 20), np.tile(np.arange(20), len(wrong)), 40, N_DOCS)
+    kept = world["topic"][zeros.targets] != zeros.sources % N_TOPICS
+    found = [
+        BlendRanker(dim=8, residual=False, strength=0.1)
+        .fit(world["queries"], world["items"], given, titles=world["titles"], zeros=judged)
+        .weights_.tolist()
+        for given, judged in ((pairs, None), (graded, None), (pairs, zeros.take(kept)))
+    ]
+    assert found[0] != found[1]
+    assert found[0] != found[2]

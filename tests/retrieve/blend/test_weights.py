@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from tacit.retrieve.blend.training import TrainingQuery, choose_strength, learn_weights, preferences
+from tacit.retrieve.blend.training import TrainingQuery, choose_strength, learn_weights, preferences, weight_of_unjudged
 from tacit.retrieve.blend.weights import fit_weights, objective
 
 PRIOR = np.array([1.0, 1.0, 1.0, 0.0])
@@ -98,8 +98,32 @@ def test_queries_without_a_relevant_candidate_say_nothing():
     assert math.isinf(strength)
 
 
-def test_preferences_are_all_pairs_of_relevant_and_other_candidates():
+def test_preferences_are_all_pairs_of_a_larger_and_a_smaller_weight():
     query = TrainingQuery(np.array([[1.0], [2.0], [5.0]]), np.array([0.0, 3.0, 1.0]), 2)
     differences, importance = preferences(query)
-    assert differences.ravel().tolist() == [1.0, 4.0]
-    assert importance.tolist() == [0.75, 0.25]
+    assert differences.ravel().tolist() == [1.0, -3.0, 4.0]
+    assert importance == pytest.approx([0.5, 0.25, 0.25])  # ln 4, ln 4 - ln 2, ln 2
+
+
+def test_unjudged_candidates_count_by_the_share_of_zeros_among_the_judged():
+    query = TrainingQuery(np.arange(4.0)[:, None], np.array([2.0, 0.0, np.nan, 2.0]), 2)
+    assert weight_of_unjudged([query]) == pytest.approx(1 / 3)
+    differences, importance = preferences(query, 1 / 3)
+    assert differences.ravel().tolist() == [-1.0, -2.0, 2.0, 1.0]
+    assert importance == pytest.approx([3 / 8, 1 / 8, 3 / 8, 1 / 8])
+    assert weight_of_unjudged([query._replace(relevance=np.array([1.0, np.nan, np.nan, 1.0]))]) == 1.0
+
+
+def test_judged_zeros_outweigh_unjudged_candidates():
+    """A member that ranks judged zeros low is right, although relevant documents are among the unjudged."""
+    rng, queries = np.random.default_rng(7), []
+    for _ in range(60):
+        scores, relevance = rng.normal(size=(60, 4)), np.full(60, np.nan)
+        relevant = scores[:, 1] > 0.5
+        judged = np.concatenate([rng.permutation(np.flatnonzero(mask))[:6] for mask in (relevant, ~relevant)])
+        relevance[judged] = relevant[judged]
+        scores[:, 2] += 2.0 * ~np.isnan(relevance)  # finds what was judged, relevant or not
+        queries.append(TrainingQuery(scores, relevance, int(relevant.sum())))
+    blind = [query._replace(relevance=np.where(query.relevance > 0, 1.0, np.nan)) for query in queries]
+    with_zeros, without = (learn_weights(part, PRIOR, 1.0)[0] for part in (queries, blind))
+    assert with_zeros[1] / with_zeros[2] > 1.25 * without[1] / without[2]

@@ -3,7 +3,7 @@
 Five-fold cross-validation over queries, drawn by the seed; related queries are in one fold. A system learns from the
 judged queries of the training folds, and every query is measured once, over the whole collection. `bm25`, with
 stemmed words, is the baseline. Judged queries are cut to the first ones of a random order, so that a smaller number is
-part of a larger one.
+part of a larger one. Members of `blend` are also measured alone, as they are inside it without labels.
 """
 
 from __future__ import annotations
@@ -24,24 +24,30 @@ from tacit.experiments.questions.task import CORPORA, Fold, QuestionTask, read_q
 from tacit.experiments.report import Report, Row, Section, against_baseline
 from tacit.experiments.request import Request, with_params
 from tacit.retrieve import CollectionRanker, get_method
+from tacit.retrieve.blend.members import MEMBERS
 
-BASELINE = "bm25"
+BASELINE, BLEND = "bm25", "blend"
 NUMBERS: tuple[int | None, ...] = (0, 5, 10, 20, 40, None)  # of judged queries; None: all of the training folds
 QUICK_NUMBERS, QUICK_FOLDS, QUICK_DIM = (0, 20), 2, 50
 
 
 @dataclass(frozen=True)
 class System:
-    """A row of the experiment: a method of `retrieve`, and whether words are stemmed."""
+    """A row of the experiment: a method of `retrieve`, whether words are stemmed, and which member of it is alone."""
 
     method: str
     stem: bool = True
+    member: str = ""
 
     def make(self, request: Request) -> CollectionRanker:
         """An unfitted ranker."""
         dim = QUICK_DIM if request.quick else None
         ranker: CollectionRanker = get_method(self.method).offer(dim=dim, seed=request.seed, threads=request.threads)
         return with_params(ranker, request.params)
+
+    def learns(self, request: Request) -> bool:
+        """Whether judged queries change it."""
+        return not self.member and self.make(request).learns_from_pairs
 
 
 # To add a system, add one line.
@@ -52,6 +58,7 @@ SYSTEMS = {
     "htr-reconstruction": System("htr-reconstruction"),
     "htr-residual": System("htr-residual"),
     "blend": System("blend"),
+    **{f"blend-{member}": System("blend", member=member) for member in ("bm25", "latent", "feedback")},
 }
 
 Cell = dict[str, Any]
@@ -71,7 +78,7 @@ def run(request: Request) -> Report:
         else:
             rows.append(replace(same, setting=_setting(cell, request)))
     report = Report("questions", task.documents.name, request.seed, rows, _notes(task, request))
-    return replace(report, sections=[_means(report), *_gains(report)], figures=question_figures(report))
+    return replace(report, sections=[_means(report), *_gains(report), *_labels(report)], figures=question_figures(report))
 
 
 def _cells(request: Request, task: QuestionTask, names: Sequence[str]) -> Iterator[Cell]:
@@ -96,7 +103,7 @@ def _cells(request: Request, task: QuestionTask, names: Sequence[str]) -> Iterat
 
 def _is_same(row: Row, cell: Cell, request: Request) -> bool:
     """Whether a row holds the values of a cell: of one system and seed, for a method that learns from no pair."""
-    learns = SYSTEMS[cell["system"]].make(request).learns_from_pairs
+    learns = SYSTEMS[cell["system"]].learns(request)
     return not learns and row.system == cell["system"] and row.setting["seed"] == cell["seed"]
 
 
@@ -104,29 +111,39 @@ def _measure(task: QuestionTask, cell: Cell, request: Request) -> Row:
     """Fit one system on every fold and measure it on the fold's test queries."""
     start, system = time.perf_counter(), SYSTEMS[cell["system"]]
     folds = task.folds(cell["seed"])[: QUICK_FOLDS if request.quick else None]
-    if cell["cut"] == 0 or not system.make(request).learns_from_pairs:  # one ranker for all folds
+    if cell["cut"] == 0 or not system.learns(request):  # one ranker for all folds
         folds = [Fold(np.empty(0, np.int64), np.concatenate([fold.test for fold in folds]))]
     found, chosen = list[dict[str, np.ndarray]](), list[dict[str, float]]()
+    members: CollectionRanker | None = None
     for fold in folds:
-        ranker, queries = _fit(task, fold, cell, request)
+        ranker, queries = _fit(task, fold, cell, request, members)
+        members = ranker if ranker.reads_titles else None
         chosen.append(ranker.chosen())
         found.append(task.measure(ranker, queries, fold.test))
     values = {name: np.concatenate([part[name] for part in found]) for name in task.measures}
-    means = {name: float(np.mean([part[name] for part in chosen])) for name in chosen[0]}
+    means = {name: float(np.mean([part[name] for part in chosen if name in part])) for part in chosen for name in part}
     return Row(cell["system"], values, time.perf_counter() - start, _setting(cell, request), means)
 
 
-def _fit(task: QuestionTask, fold: Fold, cell: Cell, request: Request) -> tuple[CollectionRanker, Any]:
+def _fit(
+    task: QuestionTask, fold: Fold, cell: Cell, request: Request, members: CollectionRanker | None = None
+) -> tuple[CollectionRanker, Any]:
     """The ranker fitted on the judged queries of a fold, and the rows of all queries as it reads them."""
     system = SYSTEMS[cell["system"]]
     ranker = system.make(replace(request, seed=cell["seed"]))
     queries, items = task.features(ranker.features, system.stem)
-    rows = np.sort(fold.train[: cell["cut"]])
-    pairs = task.training_pairs(rows)
-    titles = dict[str, Any](titles=task.features("titles", system.stem)[1]) if ranker.reads_titles else {}
-    if not len(pairs):
-        return ranker.fit(None, items, **titles), queries
-    return ranker.fit(queries[rows], items, pairs, **titles), queries
+    further = dict[str, Any]()
+    if ranker.reads_titles:
+        further = {"titles": task.features("titles", system.stem)[1], "members": members}
+    if not len(fold.train) or not system.learns(request):
+        ranker.fit(None, items, **further)
+    else:
+        rows = np.sort(fold.train[: cell["cut"]])
+        further |= {"zeros": task.training_pairs(rows, relevant=False)} if ranker.reads_zeros else {}
+        ranker.fit(queries[rows], items, task.training_pairs(rows), **further)
+    if system.member:
+        ranker.weights_ = (np.array(MEMBERS) == system.member).astype(np.float32)
+    return ranker, queries
 
 
 def _setting(cell: Cell, request: Request) -> dict[str, Any]:
@@ -145,15 +162,40 @@ def _means(report: Report) -> Section:
 
 
 def _gains(report: Report) -> list[Section]:
-    """Each system against the baseline, by number of judged queries."""
-    lines = [
-        [str(group[0].setting["seed"]), str(group[0].setting["queries"]), *line]
-        for group in report.comparable().values()
-        if any(row.system == BASELINE for row in group)
-        for line in against_baseline(group, BASELINE, group[0].values, report.test)
-    ]
-    title = f"Each system against {BASELINE} (paired t-test, Holm-corrected within a metric and number)"
-    return [Section(title, ["seed", "queries", "metric", "system", "gain", "p"], lines)] if lines else []
+    """Each system against the baseline, and against `blend`, by number of judged queries."""
+    sections = []
+    for baseline in (BASELINE, BLEND):
+        lines = [
+            [str(group[0].setting["seed"]), str(group[0].setting["queries"]), *line]
+            for group in report.comparable().values()
+            if any(row.system == baseline for row in group)
+            for line in against_baseline(group, baseline, group[0].values, report.test)
+        ]
+        title = f"Each system against {baseline} (paired t-test, Holm-corrected within a metric and number)"
+        header = ["seed", "queries", "metric", "system", "gain", "95 % interval", "p"]
+        sections += [Section(title, header, lines)] if lines else []
+    return sections
+
+
+def _labels(report: Report) -> list[Section]:
+    """What judged queries add to the same system without any: gain by number, for systems that learn."""
+    lines = []
+    for row in report.rows:
+        first = next((r for r in _same(report, row) if r.setting["queries"] == 0), None)
+        if first is None or row.setting["queries"] == 0 or first.seconds == row.seconds:
+            continue
+        pair = [replace(first, system="no labels"), row]
+        lines += [
+            [str(row.setting["seed"]), str(row.setting["queries"]), *line]
+            for line in against_baseline(pair, "no labels", row.values, report.test)
+        ]
+    title = "What judged queries add to the same system without them (paired t-test)"
+    header = ["seed", "queries", "metric", "system", "gain", "95 % interval", "p"]
+    return [Section(title, header, lines)] if lines else []
+
+
+def _same(report: Report, row: Row) -> list[Row]:
+    return [other for other in report.rows if (other.system, other.setting["seed"]) == (row.system, row.setting["seed"])]
 
 
 def _first_seed(report: Report, system: str) -> list[Row]:

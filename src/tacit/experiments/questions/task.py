@@ -90,6 +90,11 @@ class QuestionTask:
         return judged_pairs(self.judgments, self.queries, self.documents)
 
     @cached_property
+    def zeros(self) -> Links:
+        """Pairs that were judged not relevant."""
+        return judged_pairs(self.judgments, self.queries, self.documents, relevant=False)
+
+    @cached_property
     def measures(self) -> tuple[str, ...]:
         """Names of the measures."""
         return MEASURES + (JUDGED_ONLY if (self.judgments.grade == 0).any() else ())
@@ -119,11 +124,12 @@ class QuestionTask:
             for fold in range(n_folds)
         ]
 
-    def training_pairs(self, rows: np.ndarray) -> Links:
-        """Relevant pairs of some queries, whose rows are numbered anew."""
+    def training_pairs(self, rows: np.ndarray, *, relevant: bool = True) -> Links:
+        """Relevant pairs of some queries, or those judged not relevant; their rows are numbered anew."""
         new = np.full(len(self.queries), -1)
         new[rows] = np.arange(len(rows))
-        kept = self.pairs.take(new[self.pairs.sources] >= 0)
+        pairs = self.pairs if relevant else self.zeros
+        kept = pairs.take(new[pairs.sources] >= 0)
         return Links(new[kept.sources], kept.targets, len(rows), kept.n_targets, kept.weights)
 
     def measure(self, ranker: CollectionRanker, queries: Features, rows: np.ndarray) -> dict[str, np.ndarray]:

@@ -145,8 +145,8 @@ def _baseline_tests(report: Report) -> list[Section]:
             title = f"Each system against {baseline} (paired t-test; p as it is, and Holm-corrected within a metric)"
             values = {row.system: row.values for row in rows}
             raw = [compare(values[baseline][metric], values[system][metric]).t for metric, system, *_ in lines]
-            table = [[*line[:3], f"{p:.3g}", line[3]] for line, p in zip(lines, raw, strict=True)]
-            sections.append(Section(title, ["metric", "system", "gain", "p", "corrected p"], table))
+            table = [[*line[:4], f"{p:.3g}", line[4]] for line, p in zip(lines, raw, strict=True)]
+            sections.append(Section(title, ["metric", "system", "gain", "95 % interval", "p", "corrected p"], table))
     return sections
 
 

@@ -82,9 +82,9 @@ class CollectionTask:
             self._rows[stem, "tfidf"] = vectorizer.tfidf(queries), vectorizer.tfidf(items)
         return self._rows[stem, features]
 
-    def pairs(self, train: np.ndarray) -> Links:
-        """Relevant pairs of some queries, by rows of all queries."""
-        every = judged_pairs(self.judgments, self.queries, self.documents, skip_unknown=True)
+    def pairs(self, train: np.ndarray, *, relevant: bool = True) -> Links:
+        """Relevant pairs of some queries, or those judged not relevant, by rows of all queries."""
+        every = judged_pairs(self.judgments, self.queries, self.documents, relevant=relevant, skip_unknown=True)
         return every.take(np.isin(every.sources, train))
 
     def measure(self, ranker: Any, queries: Any, test: np.ndarray) -> dict[str, np.ndarray]:
@@ -133,6 +133,7 @@ class CollectionCandidate:
         ranker = self._unfitted()
         queries, items = self.task.rows(self.stem, ranker.features)
         further = {} if self.like is None else {"members": self.like.fitted_once()}
+        further |= {"zeros": self.task.pairs(train, relevant=False)} if ranker.reads_zeros else {}
         pairs = self.task.pairs(train)
         return ranker.fit(queries, items, pairs, queries_are_items=False, **self._titles(ranker), **further)
 

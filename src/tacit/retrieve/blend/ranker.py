@@ -112,6 +112,7 @@ class BlendRanker(CollectionRanker):
     answers_above: ClassVar[float | None] = 0.0  # below it speak only concepts that point away from the query
     prefers_stems: ClassVar[bool] = True
     reads_titles: ClassVar[bool] = True
+    reads_zeros: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -141,6 +142,7 @@ class BlendRanker(CollectionRanker):
         *,
         queries_are_items: bool | None = None,
         titles: Features | None = None,
+        zeros: Links | None = None,
         members: Self | None = None,
     ) -> Self:
         """Learn from counts of the items' words and, for the weights, from (query, relevant item) pairs.
@@ -152,23 +154,26 @@ class BlendRanker(CollectionRanker):
         items : csr_array of shape (n_items, n_features)
             Counts of the words of the items, their titles included.
         pairs : Links or None, default=None
-            Relevant items of queries. Items that are not named count as probably worse.
+            Relevant items of queries, weighted by grade or confidence. Items that are not named count as probably
+            worse.
         validation : Links or None, default=None
             Pairs to learn the weights from, where `pairs` train the member `residual`.
         queries_are_items : bool or None, default=None
             See `CollectionRanker.fit`.
         titles : csr_array of shape (n_items, n_features) or None, default=None
             Counts of the words of the titles alone.
+        zeros : Links or None, default=None
+            Items that were judged not relevant, by the same queries as `pairs`.
         members : BlendRanker or None, default=None
             A blend fitted with the same parameters on the same items: its members that learn from no pair are taken
             over, so that only the weights are learned. The result is the same as without.
         """
         self._check_params()
-        self._titles, self._members = self._check_titles(titles, items), members
+        self._titles, self._zeros, self._members = self._check_titles(titles, items), zeros, members
         try:
             return super().fit(queries, items, pairs, validation, queries_are_items=queries_are_items)
         finally:
-            del self._titles, self._members
+            del self._titles, self._zeros, self._members
 
     def _check_params(self) -> None:
         for name in ("latent", "feedback", "half_length"):
@@ -224,7 +229,9 @@ class BlendRanker(CollectionRanker):
         if wanted and (validation is not None or len(np.unique(pairs.sources)) > 1):
             known, chosen = hold_out(pairs, HELD_SHARE, self.seed) if validation is None else (pairs, validation)
             self._fit_residual(queries, counts, known, chosen)
-        held = held_out_queries(queries, chosen, known, queries_are_items=self._queries_are_items, seed=self.seed)
+        held = held_out_queries(
+            queries, chosen, known, queries_are_items=self._queries_are_items, seed=self.seed, zeros=self._zeros
+        )
         names = [name for name in MEMBERS if self._has(name)]
         present = [MEMBERS.index(name) for name in names]
         examples = list[TrainingQuery]()

@@ -1,7 +1,10 @@
 """Learning the weights of a blend from queries with relevant items.
 
-Candidates of a query are the first items by the blend without labels and by every member. A relevant candidate should
-stand above every other one; that other candidates are worse is an assumption where judgments name relevant items only.
+Candidates of a query are the first items by the blend without labels and by every member. A candidate of larger weight
+(grade, confidence of a click) should stand above every candidate of smaller weight; the difference of ln(1 + weight) is
+the importance of the pair, and the pairs of a query sum to 1. Unjudged candidates stand with the judged zeros, but count less: by the
+share of zeros among the judged candidates of all queries. That they are worse at all is an assumption, the only one
+possible where judgments name relevant items alone; they then count in full.
 Relevant items that no member ranks high are left out: against them the high-ranked candidates would say that the
 members are wrong, whatever the weights.
 
@@ -35,7 +38,7 @@ class TrainingQuery(NamedTuple):
     scores : ndarray of shape (n_candidates, n_members), float64
         Scaled scores, so that the score of the blend is `scores @ weights`.
     relevance : ndarray of shape (n_candidates,)
-        Weight of each relevant candidate, 0 for all others.
+        Weight of each relevant candidate, 0 where it was judged not relevant, NaN where it is unjudged.
     n_relevant : int
         Number of relevant items of the query, candidates or not.
     """
@@ -53,16 +56,17 @@ def training_queries(members: Sequence[MemberScores], weights: np.ndarray, block
     for row in range(len(blend)):
         items = np.unique(np.concatenate([first[row] for first in firsts]))
         items = items[items >= 0]
-        relevant = block.relevant[[row]].toarray().ravel()
+        relevant, zeros = (part[[row]].toarray().ravel() for part in (block.relevant, block.zeros))
         candidates = np.stack([part[row, items].astype(np.float64) for part in scores], axis=1)
-        yield TrainingQuery(candidates, relevant[items].astype(np.float64), int(np.count_nonzero(relevant)))
+        relevance = np.where((relevant > 0) | zeros, relevant, np.nan)[items]
+        yield TrainingQuery(candidates, relevance, int(np.count_nonzero(relevant)))
 
 
 def learn_weights(
     queries: Sequence[TrainingQuery], prior: np.ndarray, strength: float | None = None
 ) -> tuple[np.ndarray, float]:
     """The weights and the strength of the prior that was used; `strength` None chooses it."""
-    usable = [query for query in queries if 0 < np.count_nonzero(query.relevance) < len(query.relevance)]
+    usable = [query for query in queries if 0 < np.count_nonzero(query.relevance > 0) < len(query.relevance)]
     if not usable:
         return prior.copy(), math.inf
     if strength is None:
@@ -89,19 +93,29 @@ def choose_strength(queries: Sequence[TrainingQuery], prior: np.ndarray) -> floa
 def _fit(queries: Sequence[TrainingQuery], prior: np.ndarray, strength: float) -> np.ndarray:
     if math.isinf(strength):
         return prior.copy()
-    pieces = [preferences(query) for query in queries]
+    unjudged = weight_of_unjudged(queries)
+    pieces = [preferences(query, unjudged) for query in queries]
     differences, importance = (np.concatenate([piece[part] for piece in pieces]) for part in (0, 1))
     return fit_weights(differences, importance, prior, strength)
 
 
-def preferences(query: TrainingQuery) -> tuple[np.ndarray, np.ndarray]:
-    """Differences of scores, relevant less other candidate, for all pairs; their importance sums to 1."""
-    better = np.argsort(-query.relevance, kind="stable")[: min(MAX_POSITIVES, np.count_nonzero(query.relevance))]
-    worse = np.flatnonzero(query.relevance == 0)
-    differences = query.scores[better][:, None, :] - query.scores[worse][None, :, :]
-    shares = query.relevance[better] / query.relevance[better].sum()
-    importance = np.repeat(shares / len(worse), len(worse))
-    return differences.reshape(-1, query.scores.shape[1]), importance
+def weight_of_unjudged(queries: Sequence[TrainingQuery]) -> float:
+    """Weight of an unjudged candidate as a worse one: the share of zeros among the judged, or 1 if there are none."""
+    n_zeros, n_relevant = (sum(int(np.count_nonzero(test)) for test in tests) for tests in (
+        [query.relevance == 0 for query in queries], [query.relevance > 0 for query in queries],
+    ))  # fmt: skip
+    return n_zeros / (n_zeros + n_relevant) if n_zeros else 1.0
+
+
+def preferences(query: TrainingQuery, unjudged: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
+    """Differences of scores, better less worse candidate, for all pairs; their importance sums to 1."""
+    known = np.log1p(np.nan_to_num(query.relevance))
+    trust = np.where(np.isnan(query.relevance), unjudged, 1.0)
+    better = np.argsort(-known, kind="stable")[: min(MAX_POSITIVES, np.count_nonzero(known))]
+    importance = np.maximum(known[better][:, None] - known[None, :], 0) * trust
+    rows, worse = np.nonzero(importance)
+    differences = query.scores[better[rows]] - query.scores[worse]
+    return differences, importance[rows, worse] / max(importance.sum(), 1e-300)
 
 
 def average_precision(query: TrainingQuery, weights: np.ndarray) -> float:
@@ -112,5 +126,5 @@ def average_precision(query: TrainingQuery, weights: np.ndarray) -> float:
     0.417
     """
     order = np.argsort(-(query.scores @ weights), kind="stable")
-    ranks = 1 + np.flatnonzero(query.relevance[order])
+    ranks = 1 + np.flatnonzero(query.relevance[order] > 0)
     return float((np.arange(1, len(ranks) + 1) / ranks).sum() / query.n_relevant)

@@ -1,0 +1,135 @@
+"""Settings of `blend` without labels, chosen on all collections but one and measured on that one.
+
+For every collection of the experiment `questions`: AP of every setting of a grid, over the candidates that a member
+ranks among its first 100 (all members alike, so that settings are compared on the same documents). The setting that is
+chosen for a collection has the highest mean, over the other collections, of the gain in AP over stemmed BM25.
+
+    python benchmarks/blend_settings.py --data DIR [--corpora cacm,cisi] [--cache DIR]
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import sys
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+
+from tacit.core import cut
+from tacit.experiments.questions.task import CORPORA, QuestionTask, read_questions
+from tacit.retrieve import Bm25Ranker
+from tacit.retrieve.blend.members import best_items
+from tacit.retrieve.blend.ranker import BlendRanker
+
+LATENT = FEEDBACK = (0.0, 1.0, 2.0, 3.0, 4.0)
+HALF_LENGTHS = (0.0, 6.0, 12.0, 18.0)
+EXPANSIONS = ((5, 25), (10, 50), (20, 100))  # items and words
+TITLE_WEIGHTS = (1, 3)
+GRID = list(itertools.product(LATENT, FEEDBACK, HALF_LENGTHS, EXPANSIONS, TITLE_WEIGHTS))
+DEFAULT = (2.0, 2.0, 12.0, (10, 50), 3)
+N_FIRST = 100
+
+
+def average_precision(scores: np.ndarray, relevant: np.ndarray, n_relevant: np.ndarray) -> np.ndarray:
+    """AP of each row; candidates that do not exist have the score -inf."""
+    order = np.argsort(-scores, axis=1, kind="stable")
+    found = np.take_along_axis(relevant, order, axis=1)
+    precision = np.cumsum(found, axis=1) / np.arange(1, found.shape[1] + 1)
+    return (precision * found).sum(axis=1) / np.maximum(n_relevant, 1)
+
+
+def measured(task: QuestionTask) -> np.ndarray:
+    """AP by setting and query; the last row is BM25."""
+    values = np.zeros((len(GRID) + 1, len(task.queries)))
+    queries, items = task.features("counts", stem=True)
+    titles = task.features("titles", stem=True)[1]
+    plain = Bm25Ranker().fit(None, items)
+    for title_weight in TITLE_WEIGHTS:
+        made = BlendRanker(title_weight=title_weight, threads=1).fit(None, items, titles=titles)
+        blends = {
+            size: BlendRanker(n_feedback=size[0], n_expansion=size[1], title_weight=title_weight, threads=1).fit(
+                None, items, titles=titles, members=made
+            )
+            for size in EXPANSIONS
+        }
+        for block in cut(len(task.queries), 50):
+            _measure_block(task, block, queries, plain, blends, title_weight, values)
+    return values
+
+
+def _measure_block(task, block, queries, plain, blends, title_weight, values) -> None:
+    rows = np.arange(len(task.queries))[block]
+    candidates, grades = task._candidates(rows), task._grades(rows)
+    skip = None if candidates is None else sp.csr_array(~candidates)
+    asked = sp.csr_array(queries[rows])
+    n_words = np.diff(asked.indptr)[:, None]
+    relevant = grades >= 1
+    parts = {("plain", None): plain._scores(asked)}
+    for size, blend in blends.items():
+        for name, scores, _ in blend._member_scores(asked, skip, ("bm25", "latent", "feedback")):
+            parts[name, size if name == "feedback" else None] = scores
+    first = [best_items(scores, skip, N_FIRST)[0] for scores in parts.values()]
+    chosen = np.zeros(grades.shape, bool)
+    np.put_along_axis(chosen, np.maximum(np.hstack(first), 0), np.hstack(first) >= 0, axis=1)
+    if skip is not None:
+        chosen &= candidates
+    n_most = int(chosen.sum(axis=1).max())
+    places = np.argsort(~chosen, axis=1, kind="stable")[:, :n_most]
+    known = np.take_along_axis(chosen, places, axis=1)
+    found = np.take_along_axis(relevant, places, axis=1) & known
+    n_relevant = (relevant if candidates is None else relevant & candidates).sum(axis=1)
+    base = best_items(parts["bm25", None], skip, N_FIRST)[0]
+    units = {key: _in_units(scores, base, places) for key, scores in parts.items()}
+    for number, (latent, feedback, half, size, weight) in enumerate(GRID):
+        if weight == title_weight:
+            trust = n_words / (n_words + half) if half else 1.0
+            total = units["bm25", None] + trust * (
+                latent * units["latent", None] + feedback * units["feedback", size]
+            )
+            values[number, block] = average_precision(np.where(known, total, -np.inf), found, n_relevant)
+    bm25 = np.where(known, np.take_along_axis(parts["plain", None], places, axis=1), -np.inf)
+    values[-1, block] = average_precision(bm25, found, n_relevant)
+
+
+def _in_units(scores: np.ndarray, base: np.ndarray, places: np.ndarray) -> np.ndarray:
+    from tacit.retrieve.blend.members import spreads
+
+    return np.take_along_axis(scores, places, axis=1) / spreads(scores, base)[:, None]
+
+
+def main() -> None:
+    """Measure the grid on each collection, then choose with each left out."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--corpora", default=",".join(CORPORA))
+    parser.add_argument("--cache", type=Path)
+    args = parser.parse_args()
+    names, values = args.corpora.split(","), {}
+    for name in names:
+        path = args.cache / f"{name}.npy" if args.cache else None
+        if path and path.exists():
+            values[name] = np.load(path)
+        else:
+            values[name] = measured(read_questions(args.data, name, threads=1))
+            if path:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                np.save(path, values[name])
+        sys.stderr.write(f"{name} done\n")
+    gains = np.array([values[name][:-1].mean(axis=1) - values[name][-1].mean() for name in names])
+    default = GRID.index(DEFAULT)
+    print("| left out | latent | feedback | half_length | items, words | title_weight | AP bm25 | AP chosen | AP default |")
+    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
+    for number, name in enumerate(names):
+        best = int(np.argmax(np.delete(gains, number, axis=0).mean(axis=0)))
+        means = [values[name][row].mean() for row in (-1, best, default)]
+        latent, feedback, half, size, weight = GRID[best]
+        setting = f"{latent:g} | {feedback:g} | {half:g} | {size[0]}, {size[1]} | {weight}"
+        print(f"| {name} | {setting} | " + " | ".join(f"{mean:.3f}" for mean in means) + " |")
+    best = int(np.argmax(gains.mean(axis=0)))
+    print(f"\nall collections: {GRID[best]}, mean gain {gains[:, best].mean():.4f}; default {gains[:, default].mean():.4f}")
+
+
+if __name__ == "__main__":
+    main()
