@@ -46,8 +46,10 @@ class RankingTask:
         return ranker
 
 
-def fit_lists(task: RankingTask, train: Lists, validation: Lists | None = None) -> ListRanker:
+def fit_lists(task: RankingTask, train: Lists, validation: Lists | None = None, *, warn: bool = True) -> ListRanker:
     """A ranker fitted on the lists of `train`, with choices made on those of `validation`.
+
+    Where all judged rows are relevant, unjudged rows count as probably worse; with `warn`, a message says so.
 
     >>> import numpy as np
     >>> train = Lists(np.array([[0.0], [1.0]]), np.array([0.0, 1.0]), np.array([0, 2]), ["q"], ["a", "b"])
@@ -62,7 +64,8 @@ def fit_lists(task: RankingTask, train: Lists, validation: Lists | None = None) 
     elif is_positive_only(train):
         pairs = positive_pairs(train)
         weights = np.full(len(pairs), UNJUDGED_WEIGHT)
-        logger.warning(
+        logger.log(
+            logging.WARNING if warn else logging.DEBUG,
             "%d judged rows are all relevant: unjudged rows of their lists are taken as probably worse, weight %g",
             int((train.y > 0).sum()),
             UNJUDGED_WEIGHT,

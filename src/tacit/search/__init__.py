@@ -4,5 +4,6 @@ from tacit.search.answers import Hit, Reason
 from tacit.search.models import load, save
 from tacit.search.searcher import Searcher
 from tacit.search.snippets import Snippet
+from tacit.search.two_stage import TwoStageRanker
 
-__all__ = ["Hit", "Reason", "Searcher", "Snippet", "load", "save"]
+__all__ = ["Hit", "Reason", "Searcher", "Snippet", "TwoStageRanker", "load", "save"]

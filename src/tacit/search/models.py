@@ -19,6 +19,7 @@ import tacit.retrieve
 from tacit.core import Collection, Estimator, Method, StoreError, load_plugins
 from tacit.features import TextVectorizer, WordGramVectorizer
 from tacit.search.searcher import Searcher
+from tacit.search.two_stage import TwoStageRanker
 from tacit.store import (
     Stored,
     blame,
@@ -43,8 +44,9 @@ def find_class(name: str) -> type[Estimator]:
 
     A folder can name no other class.
     """
-    if name == "Searcher":
-        return Searcher
+    own: dict[str, type[Estimator]] = {"Searcher": Searcher, "TwoStageRanker": TwoStageRanker}
+    if name in own:
+        return own[name]
     for package in PACKAGES:
         found = getattr(package, name) if name in package.__all__ else None
         if isinstance(found, type) and issubclass(found, Estimator):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import hashlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self, TypeVar
@@ -17,6 +18,7 @@ from tacit.features.text.tokenizers import SNOWBALL
 from tacit.retrieve import CollectionRanker, get_method
 from tacit.search.answers import Hit, Reason, make_hits
 from tacit.search.training import choose_training
+from tacit.search.two_stage import TwoStageRanker
 
 MAX_QUERY_CHARACTERS = 1_000_000  # a whole page is a valid query; a file of a gigabyte is a mistake
 
@@ -43,6 +45,9 @@ class Searcher(Estimator):
     ann : bool, default=False
         Build an index for approximate search in the vectors of the documents (needs `tacit[ann]`): faster where there
         are very many of them. `ranker_.graph_.recall_` tells which share of the 10 best answers it finds.
+    rerank : str or None, default=None
+        Method of a second stage, which ranks the first answers again (`TwoStageRanker`); `tacit.rerank.METHODS` lists
+        them. None means one stage.
     **params
         Parameters of the method, such as `dim`, `tune`, `seed` or `threads`; `tacit methods NAME` lists them.
 
@@ -58,6 +63,8 @@ class Searcher(Estimator):
         The fitted ranker.
     n_pairs_ : int
         Number of pairs that the ranker learned from.
+    trained_on_ : list of str
+        Hashes of the texts of the queries that the ranker learned from.
 
     Examples
     --------
@@ -82,6 +89,7 @@ class Searcher(Estimator):
         "query_vectorizer_": "?estimator",
         "ranker_": "estimator",
         "n_pairs_": "?",
+        "trained_on_": "?strings",
     }
 
     def __init__(
@@ -93,11 +101,12 @@ class Searcher(Estimator):
         stem: bool | None = None,
         query_language: str | None = None,
         ann: bool = False,
+        rerank: str | None = None,
         **params: Any,
     ) -> None:
         self.method, self.words, self.language, self.stem = method, words, language, stem
-        self.query_language, self.ann, self.params = query_language, ann, params
-        get_method(method).make(**params)  # a wrong name is reported here
+        self.query_language, self.ann, self.rerank, self.params = query_language, ann, rerank, params
+        self._unfitted()  # a wrong name is reported here
 
     @classmethod
     def from_parts(
@@ -164,15 +173,14 @@ class Searcher(Estimator):
         """
         if not len(documents):
             raise TacitError("the collection has no documents")
-        method = get_method(self.method)
-        unfitted = method.make(**self.params)
+        unfitted = self._unfitted()
         training = choose_training(
             self.method, unfitted, documents, links=links, queries=queries, qrels=qrels, pairs=pairs, clicks=clicks
         )
         kind = WordGramVectorizer if unfitted.features == "words+grams" else TextVectorizer
         vectorizer, items = self._vectorize(kind, documents, self.language, unfitted)
         columns = {"grams_from": vectorizer.grams_from_} if isinstance(vectorizer, WordGramVectorizer) else {}
-        ranker = method.make(**self.params | columns)
+        ranker = self._unfitted(**columns)
         query_vectorizer, rows, further = None, items, dict[str, Any]()
         if training.queries is not None and ranker.two_dictionaries:
             language = self.query_language or self.language
@@ -186,6 +194,7 @@ class Searcher(Estimator):
         further |= {} if training.zeros is None else {"zeros": training.zeros}
         ranker.fit(rows, items, training.pairs, queries_are_items=training.queries is None, **further)
         self.n_pairs_ = 0 if training.pairs is None else len(training.pairs)
+        self.trained_on_ = [] if training.pairs is None else _asked(training.queries, training.pairs)
         self._keep(documents, vectorizer, query_vectorizer, ranker)
         if self.ann:
             ranker.build_graph(self._sample_queries(rows))
@@ -198,6 +207,21 @@ class Searcher(Estimator):
             rows = self.features(titles)
         used = np.flatnonzero(np.diff(rows.indptr))
         return rows[used[_spread(len(used), N_SAMPLED)]]
+
+    def _unfitted(self, **columns: int) -> CollectionRanker:
+        """The ranker, or both stages, with all parameters."""
+        ranker: CollectionRanker = get_method(self.method).make(**self.params | columns)
+        if self.rerank is None:
+            return ranker
+        shared = {name: self.params[name] for name in ("seed", "threads") if name in self.params}
+        both = TwoStageRanker(ranker, self.rerank, **shared)
+        both.check_params()
+        return both
+
+    def learned_from(self, queries: Collection) -> list[str]:
+        """Ids of those queries whose text the ranker learned from."""
+        known = set(getattr(self, "trained_on_", None) or ())
+        return [name for row, name in enumerate(queries.ids) if known and _hash(queries.full_text(row)) in known]
 
     def _vectorize(
         self, kind: type[TextVectorizer], texts: Collection, language: str, ranker: CollectionRanker
@@ -350,7 +374,8 @@ class Searcher(Estimator):
             if not isinstance(getattr(self, name), kind):
                 raise TacitError(f"{name} is a {type(getattr(self, name)).__name__}, want a {kind.__name__}")
         defaults = _defaults(self.method)
-        given = self.ranker_.get_params(deep=False)
+        own = self.ranker_.first_ if isinstance(self.ranker_, TwoStageRanker) else self.ranker_
+        given = own.get_params(deep=False)
         self.params = {name: given[name] for name in defaults if given[name] != defaults[name]}
 
     def _check_sizes(self) -> None:
@@ -364,6 +389,16 @@ class Searcher(Estimator):
         items = getattr(self.ranker_, "items_", None)
         if items is not None and items.shape[1] != len(self.vectorizer_.vocabulary_):
             raise TacitError(f"the items have {items.shape[1]} words, want {len(self.vectorizer_.vocabulary_)}")
+
+
+def _hash(text: str) -> str:
+    """A short hash of a query, equal for texts that differ in spaces and case only."""
+    return hashlib.sha256(" ".join(text.casefold().split()).encode()).hexdigest()[:16]
+
+
+def _asked(queries: Collection | None, pairs: Links) -> list[str]:
+    """Hashes of the queries of pairs; none where the documents themselves are the queries."""
+    return [] if queries is None else sorted({_hash(queries.full_text(row)) for row in np.unique(pairs.sources)})
 
 
 def _defaults(method: str) -> dict[str, Any]:

@@ -80,7 +80,8 @@ def make_text_lists(
     k : int, default=200
         Documents per query.
     models : sequence of Searcher, default=()
-        Fitted searchers of the same documents; the score of each is a column.
+        Fitted searchers of the same documents; the score of each is a column. None may have learned from one of the
+        queries.
     complete : bool, default=False
         Whether all documents were judged: those that are not in the judgments of a query then have grade 0.
     language : str, default="en"
@@ -98,6 +99,7 @@ def make_text_lists(
     index = FieldIndex(documents, language=language, stem=stem)
     counts = index.vectorizer.counts(queries.full_texts())
     scored = [_ModelScores(model, documents) for model in models]
+    _check_unseen(models, queries)
     blocks: list[np.ndarray] = []
     rows_of: list[np.ndarray] = []
     answered: list[int] = []
@@ -121,6 +123,18 @@ def make_text_lists(
     )
     unanswered = [query_id for number, query_id in enumerate(queries.ids) if number not in set(answered)]
     return TextLists(lists, index.features.names + _model_names(models), unanswered)
+
+
+def _check_unseen(models: Sequence[Searcher], queries: Collection) -> None:
+    """Raise where a model learned from one of the queries: its scores would tell the judgments."""
+    for model in models:
+        seen = model.learned_from(queries)
+        if seen:
+            raise TacitError(
+                f"the model {model.method} learned from {len(seen)} of {len(queries)} queries, "
+                f"the first is {seen[0]!r}, and its scores tell their judgments; "
+                "want a model of other queries, or `tacit fit --rerank`"
+            )
 
 
 class _ModelScores:

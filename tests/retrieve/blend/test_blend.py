@@ -215,7 +215,7 @@ def test_few_judged_queries_leave_the_weights(world):
     queries, pairs = world["queries"][:4], world["pairs"].take(world["pairs"].sources < 4)
     pairs = Links(pairs.sources, pairs.targets, 4, N_DOCS)
     ranker = BlendRanker(dim=8, residual=False).fit(queries, world["items"], pairs)
-    assert ranker.weights_.tolist() == [1, 2, 2, 0, 0]
+    assert ranker.weights_.tolist() == [1, 4, 3, 0, 0]
     assert ranker.strength_ is None
 
 
@@ -246,3 +246,11 @@ def test_grades_and_judged_zeros_reach_the_weights(world):
     ]
     assert found[0] != found[1]
     assert found[0] != found[2]
+
+
+def test_scores_of_members_at_some_items(world, learned):
+    row, items = world["queries"][[3]], np.array([0, 5, 239])
+    found = learned.member_scores_at(row, items)
+    assert list(found) == [name for name in MEMBERS if learned._has(name)]
+    for name, scores, factors in learned._member_scores(row, None, list(found)):
+        assert found[name] == pytest.approx(factors[0] * scores[0, items], abs=1e-5)

@@ -21,6 +21,7 @@ EXAMPLES = """examples:
   tacit fit docs.jsonl.gz -o my.model
   tacit fit docs.jsonl --links links.tsv --method htr-residual --set tune=true -o my.model
   tacit fit beir-folder --queries queries.jsonl --qrels qrels.txt --method qe -o my.model
+  tacit fit docs.jsonl --queries queries.jsonl --qrels qrels.txt --rerank standing -o my.model
   tacit fit pydocs -o pydocs.model
   tacit fit simplewiki-latest-pages-articles.xml.bz2 -o wiki.model
   tacit fit docs.jsonl --query-corpus docs.ja.jsonl --pairs mates.tsv --query-language ja -o ja-en.model"""
@@ -40,6 +41,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--query-corpus", metavar="F", help="texts in the language of the queries, joined by --pairs")
     parser.add_argument("--query-language", metavar="L", help="language of --query-corpus and of later queries")
     parser.add_argument("--dim", type=whole_number(1), metavar="N", help="dimension of learned vectors")
+    parser.add_argument(
+        "--rerank",
+        metavar="M",
+        help="rank the first answers again by a method of `tacit rank`, fitted on the same pairs",
+    )
     add_set(parser)
     add_words(parser)
     parser.add_argument("--language", default="en", metavar="L", help="language of the documents (default en)")
@@ -68,6 +74,8 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
     searcher.fit(documents, **sources).save(args.output)
     pairs = f" and {searcher.n_pairs_:,} pairs" if searcher.n_pairs_ else ""
     chosen = "".join(f", {name} {value:g}" for name, value in searcher.ranker_.chosen().items())
+    if searcher.rerank and not searcher.ranker_.chosen()["share"]:
+        sys.stderr.write(f"second stage {searcher.rerank} did not gain in cross-validation: one stage is kept\n")
     sys.stderr.write(
         f"{searcher.method} fitted on {len(documents):,} documents{pairs}{chosen} "
         f"in {time.perf_counter() - start:.1f} s; saved in {args.output}\n"
@@ -99,7 +107,8 @@ def _unfitted(args: argparse.Namespace) -> Searcher:
         fitting = [name for name, other in METHODS.items() if other.family == get_method("ssi-cross").family]
         raise UsageError(f"{method.name} has one vocabulary; for --query-corpus want one of {', '.join(fitting)}")
     vocabulary = {"words": args.words, "language": args.language, "stem": args.stem}
-    return Searcher(method.name, query_language=args.query_language, ann=args.ann, **vocabulary, **params)
+    stages = {"ann": args.ann, "rerank": args.rerank}
+    return Searcher(method.name, query_language=args.query_language, **stages, **vocabulary, **params)
 
 
 def _check_query_corpus(args: argparse.Namespace) -> None:

@@ -8,6 +8,7 @@ part of a larger one. Members of `blend` are also measured alone, as they are in
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -25,6 +26,7 @@ from tacit.experiments.report import Report, Row, Section, against_baseline
 from tacit.experiments.request import Request, with_params
 from tacit.retrieve import CollectionRanker, get_method
 from tacit.retrieve.blend.members import MEMBERS
+from tacit.search import TwoStageRanker
 
 BASELINE, BLEND = "bm25", "blend"
 NUMBERS: tuple[int | None, ...] = (0, 5, 10, 20, 40, None)  # of judged queries; None: all of the training folds
@@ -33,17 +35,21 @@ QUICK_NUMBERS, QUICK_FOLDS, QUICK_DIM = (0, 20), 2, 50
 
 @dataclass(frozen=True)
 class System:
-    """A row of the experiment: a method of `retrieve`, whether words are stemmed, and which member of it is alone."""
+    """A row of the experiment: a method of `retrieve`, whether words are stemmed, a member alone, a second stage."""
 
     method: str
     stem: bool = True
     member: str = ""
+    rerank: str = ""
 
     def make(self, request: Request) -> CollectionRanker:
         """An unfitted ranker."""
         dim = QUICK_DIM if request.quick else None
         ranker: CollectionRanker = get_method(self.method).offer(dim=dim, seed=request.seed, threads=request.threads)
-        return with_params(ranker, request.params)
+        ranker = with_params(ranker, request.params)
+        if not self.rerank:
+            return ranker
+        return TwoStageRanker(ranker, self.rerank, seed=request.seed, threads=request.threads)
 
     def learns(self, request: Request) -> bool:
         """Whether judged queries change it."""
@@ -59,6 +65,7 @@ SYSTEMS = {
     "htr-residual": System("htr-residual"),
     "blend": System("blend"),
     **{f"blend-{member}": System("blend", member=member) for member in ("bm25", "latent", "feedback")},
+    "blend+standing": System("blend", rerank="standing"),
 }
 
 Cell = dict[str, Any]
@@ -78,7 +85,9 @@ def run(request: Request) -> Report:
         else:
             rows.append(replace(same, setting=_setting(cell, request)))
     report = Report("questions", task.documents.name, request.seed, rows, _notes(task, request))
-    return replace(report, sections=[_means(report), *_gains(report), *_labels(report)], figures=question_figures(report))
+    return replace(
+        report, sections=[_means(report), *_gains(report), *_labels(report)], figures=question_figures(report)
+    )
 
 
 def _cells(request: Request, task: QuestionTask, names: Sequence[str]) -> Iterator[Cell]:
@@ -114,10 +123,8 @@ def _measure(task: QuestionTask, cell: Cell, request: Request) -> Row:
     if cell["cut"] == 0 or not system.learns(request):  # one ranker for all folds
         folds = [Fold(np.empty(0, np.int64), np.concatenate([fold.test for fold in folds]))]
     found, chosen = list[dict[str, np.ndarray]](), list[dict[str, float]]()
-    members: CollectionRanker | None = None
     for fold in folds:
-        ranker, queries = _fit(task, fold, cell, request, members)
-        members = ranker if ranker.reads_titles else None
+        ranker, queries = _fit(task, fold, cell, request)
         chosen.append(ranker.chosen())
         found.append(task.measure(ranker, queries, fold.test))
     values = {name: np.concatenate([part[name] for part in found]) for name in task.measures}
@@ -125,24 +132,24 @@ def _measure(task: QuestionTask, cell: Cell, request: Request) -> Row:
     return Row(cell["system"], values, time.perf_counter() - start, _setting(cell, request), means)
 
 
-def _fit(
-    task: QuestionTask, fold: Fold, cell: Cell, request: Request, members: CollectionRanker | None = None
-) -> tuple[CollectionRanker, Any]:
+def _fit(task: QuestionTask, fold: Fold, cell: Cell, request: Request) -> tuple[CollectionRanker, Any]:
     """The ranker fitted on the judged queries of a fold, and the rows of all queries as it reads them."""
     system = SYSTEMS[cell["system"]]
     ranker = system.make(replace(request, seed=cell["seed"]))
     queries, items = task.features(ranker.features, system.stem)
     further = dict[str, Any]()
     if ranker.reads_titles:
-        further = {"titles": task.features("titles", system.stem)[1], "members": members}
+        further = {"titles": task.features("titles", system.stem)[1], "members": task.members.get(cell["seed"])}
     if not len(fold.train) or not system.learns(request):
         ranker.fit(None, items, **further)
+        task.members.update({cell["seed"]: ranker} if ranker.reads_titles and not system.rerank else {})
     else:
         rows = np.sort(fold.train[: cell["cut"]])
         further |= {"zeros": task.training_pairs(rows, relevant=False)} if ranker.reads_zeros else {}
         ranker.fit(queries[rows], items, task.training_pairs(rows), **further)
     if system.member:
-        ranker.weights_ = (np.array(MEMBERS) == system.member).astype(np.float32)
+        ranker = copy.copy(ranker)
+        vars(ranker)["weights_"] = (np.array(MEMBERS) == system.member).astype(np.float32)
     return ranker, queries
 
 
@@ -195,7 +202,9 @@ def _labels(report: Report) -> list[Section]:
 
 
 def _same(report: Report, row: Row) -> list[Row]:
-    return [other for other in report.rows if (other.system, other.setting["seed"]) == (row.system, row.setting["seed"])]
+    return [
+        other for other in report.rows if (other.system, other.setting["seed"]) == (row.system, row.setting["seed"])
+    ]
 
 
 def _first_seed(report: Report, system: str) -> list[Row]:

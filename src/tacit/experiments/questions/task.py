@@ -103,6 +103,11 @@ class QuestionTask:
     def _features(self) -> dict[bool, Mapping[str, tuple[Features, Features]]]:
         return {}
 
+    @cached_property
+    def members(self) -> dict[int, CollectionRanker]:
+        """Blends by seed, whose members that learn from no pair are taken over."""
+        return {}
+
     def features(self, kind: str, stem: bool) -> tuple[Features, Features]:
         """Rows of queries and of items: "counts", "tfidf", or "titles" (counts of the items' titles alone)."""
         if stem not in self._features:

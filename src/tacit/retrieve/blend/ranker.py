@@ -50,15 +50,15 @@ class BlendRanker(CollectionRanker):
     ----------
     dim : int, default=100
         Width of the latent vectors.
-    latent : float, default=2.0
+    latent : float, default=4.0
         Weight of the learned concepts without labels, for long queries; BM25 has weight 1.
-    feedback : float, default=2.0
+    feedback : float, default=3.0
         Weight of pseudo relevance feedback without labels, for long queries.
     half_length : float, default=12.0
         Number of words of a query for which these two weights count half.
-    n_feedback : int, default=10
+    n_feedback : int, default=20
         Best items that give words to the query.
-    n_expansion : int, default=50
+    n_expansion : int, default=100
         Number of words that they give.
     title_weight : int, default=3
         How often a word of a title is counted, where titles are given.
@@ -118,11 +118,11 @@ class BlendRanker(CollectionRanker):
         self,
         dim: int = 100,
         *,
-        latent: float = 2.0,
-        feedback: float = 2.0,
+        latent: float = 4.0,
+        feedback: float = 3.0,
         half_length: float = 12.0,
-        n_feedback: int = 10,
-        n_expansion: int = 50,
+        n_feedback: int = 20,
+        n_expansion: int = 100,
         title_weight: int = 3,
         strength: float | None = None,
         residual: bool | None = None,
@@ -309,14 +309,8 @@ class BlendRanker(CollectionRanker):
         best, best_scores = best_items(first, skip, max(N_CANDIDATES, self.n_feedback))
         terms, found = dict[str, QueryTerms](), [best[best >= 0]]
         for name in self._used:
-            member: CollectionRanker = getattr(self, f"{name}_", self.bm25_)
-            if name == "bm25":
-                terms[name] = QueryTerms(first, None)
-            elif name == "feedback":
-                terms[name] = QueryTerms(self._feedback_scores(best, best_scores), None)
-            else:
-                terms[name] = query_terms(member, self._member_rows(name, rows))
-            found.append(find_candidates(member, terms[name], n_best))
+            terms[name] = self._query_terms(name, rows, first, best, best_scores)
+            found.append(find_candidates(getattr(self, f"{name}_", self.bm25_), terms[name], n_best))
         candidates = np.unique(np.concatenate(found))
         places = np.searchsorted(candidates, best[best >= 0][:N_CANDIDATES])[None]
         totals = np.zeros(len(candidates), np.float32)
@@ -325,6 +319,31 @@ class BlendRanker(CollectionRanker):
             factors = scaled(name, scores[None], places, n_words, self._half_length(name)).factors
             totals += scores * self.weights_[MEMBERS.index(name)] * factors[0]
         return candidates, totals
+
+    def _query_terms(
+        self, name: str, rows: sp.csr_array, first: np.ndarray, best: np.ndarray, best_scores: np.ndarray
+    ) -> QueryTerms:
+        """What a member knows of one query: scores by words, and a vector."""
+        if name == "bm25":
+            return QueryTerms(first, None)
+        if name == "feedback":
+            return QueryTerms(self._feedback_scores(best, best_scores), None)
+        return query_terms(getattr(self, f"{name}_"), self._member_rows(name, rows))
+
+    def member_scores_at(
+        self, row: sp.csr_array, items: np.ndarray, names: Sequence[str] = MEMBERS
+    ) -> dict[str, np.ndarray]:
+        """Scores of the fitted members among `names` for one query and some items, in the common unit, float32."""
+        rows, found = sp.csr_array(row), {}
+        first, n_words = self.bm25_._scores(rows), np.diff(rows.indptr).astype(np.float64)
+        best, best_scores = best_items(first, None, max(N_CANDIDATES, self.n_feedback))
+        known = best[best >= 0][:N_CANDIDATES]
+        for name in filter(self._has, names):
+            terms = self._query_terms(name, rows, first, best, best_scores)
+            at = score_items(getattr(self, f"{name}_", self.bm25_), terms, np.concatenate([known, items]))
+            factors = scaled(name, at[None], np.arange(len(known))[None], n_words, self._half_length(name)).factors
+            found[name] = factors[0] * at[len(known) :]
+        return found
 
     def _make_item_factors(self) -> Sequence[ItemFactors]:
         return self.bm25_._item_factors

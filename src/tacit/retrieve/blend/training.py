@@ -2,9 +2,9 @@
 
 Candidates of a query are the first items by the blend without labels and by every member. A candidate of larger weight
 (grade, confidence of a click) should stand above every candidate of smaller weight; the difference of ln(1 + weight) is
-the importance of the pair, and the pairs of a query sum to 1. Unjudged candidates stand with the judged zeros, but count less: by the
-share of zeros among the judged candidates of all queries. That they are worse at all is an assumption, the only one
-possible where judgments name relevant items alone; they then count in full.
+the importance of the pair, and the pairs of a query sum to 1. Unjudged candidates stand with the judged zeros, but
+count less: by the share of zeros among the judged candidates of all queries. That they are worse at all is an
+assumption, the only one possible where judgments name relevant items alone; they then count in full.
 Relevant items that no member ranks high are left out: against them the high-ranked candidates would say that the
 members are wrong, whatever the weights.
 
@@ -28,6 +28,7 @@ STRENGTHS = (math.inf, 100.0, 10.0, 3.0)  # strongest first; infinity keeps the 
 N_FIRST = 50  # items by the blend and by each member that are candidates
 N_FOLDS = 5  # fewer queries than that leave the weights as they are
 MAX_POSITIVES = 20  # of a query; those of largest weight
+MAX_PAIRS = 500  # of a query, spread evenly over all
 
 
 class TrainingQuery(NamedTuple):
@@ -114,8 +115,11 @@ def preferences(query: TrainingQuery, unjudged: float = 1.0) -> tuple[np.ndarray
     better = np.argsort(-known, kind="stable")[: min(MAX_POSITIVES, np.count_nonzero(known))]
     importance = np.maximum(known[better][:, None] - known[None, :], 0) * trust
     rows, worse = np.nonzero(importance)
-    differences = query.scores[better[rows]] - query.scores[worse]
-    return differences, importance[rows, worse] / max(importance.sum(), 1e-300)
+    if len(rows) > MAX_PAIRS:
+        chosen = np.linspace(0, len(rows) - 1, MAX_PAIRS).round().astype(np.int64)
+        rows, worse = rows[chosen], worse[chosen]
+    differences, kept = query.scores[better[rows]] - query.scores[worse], importance[rows, worse]
+    return differences, kept / max(kept.sum(), 1e-300)
 
 
 def average_precision(query: TrainingQuery, weights: np.ndarray) -> float:

@@ -43,7 +43,7 @@ def fit_weights(differences: np.ndarray, importance: np.ndarray, prior: np.ndarr
     start = prior / max(prior.sum(), 1e-12)
     found = minimize(
         objective, start, (differences, importance, prior, strength), jac=True, method="L-BFGS-B",
-        bounds=[(0, None)] * len(prior), options={"maxiter": 200, "ftol": 1e-10, "gtol": 1e-7},
+        bounds=[(0, None)] * len(prior), options={"maxiter": 200, "ftol": 1e-9, "gtol": 1e-6},
     )  # fmt: skip
     total = found.x.sum()
     weights: np.ndarray = found.x * (prior.sum() / total) if total > 0 else prior.copy()

@@ -1,0 +1,347 @@
+"""Two stages in one ranker: the first answers of a ranker, ranked again by a ranker of lists.
+
+The rows of a list are the first items of the first stage. Their features are those of the query's words in the text
+(`features.query_document`), the score of the first stage, and of a `blend` the scores of its members. Both stages learn
+from the same judged queries, so they are cross-fitted: the list of a training query comes from a first stage that was
+fitted without the judgments of that query.
+
+With s the scores of the first stage and r those of the second, both over the items of the list,
+
+    score = s + share * sd(s) * (r - mean(r)) / sd(r)
+
+and all items of the list are moved up alike where others would stand above them. `share` is chosen by cross-validation
+over queries: the smallest whose average precision is at most one standard error below the best. Unless the best gains
+more than two standard errors over the first stage, share is 0, and the ranker is the first stage alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+import scipy.sparse as sp
+
+from tacit.core import Features, Links, Lists, TacitError, UsageError, check_features, check_number, track
+from tacit.features.query_document import QueryDocumentFeatures
+from tacit.rerank import ListRanker
+from tacit.rerank.ranking_lists import RankingTask, fit_lists
+from tacit.rerank.registry import get_method as get_list_method
+from tacit.retrieve import BlendRanker, CollectionRanker
+from tacit.retrieve.blend.members import best_items
+from tacit.retrieve.explanation import Term
+from tacit.retrieve.factors import ItemFactors, append_rows, widened
+
+SHARES = (0.0, 0.5, 1.0, 2.0, 4.0)
+SURE = 2.0  # standard errors that the second stage must gain
+N_FOLDS, FEWEST_QUERIES, MAX_QUERIES = 5, 10, 500
+MEMBER_COLUMNS = ("bm25", "latent", "feedback", "residual")
+
+
+class _List(NamedTuple):
+    """First answers of one query: items, scores of the first stage, features; in training also grades (NaN: none)."""
+
+    items: np.ndarray
+    scores: np.ndarray
+    X: np.ndarray
+    grades: np.ndarray = np.empty(0)
+    query: int = -1
+
+
+class TwoStageRanker(CollectionRanker):
+    """A ranker of a collection whose first answers are ranked again by a ranker of lists.
+
+    Parameters
+    ----------
+    first : CollectionRanker or None, default=None
+        The first stage, which reads counts; None means `blend`.
+    rerank : str, default="standing"
+        Method of the second stage; `tacit.rerank.METHODS` lists them.
+    depth : int, default=100
+        Number of first answers that are ranked again.
+    seed : int, default=0
+        Random seed.
+    threads : int or None, default=None
+        Number of threads; None means all cores. The result does not depend on it.
+
+    Attributes
+    ----------
+    first_ : CollectionRanker
+        The first stage, fitted on all pairs.
+    list_ranker_ : ListRanker or None
+        The second stage; None where it did not gain in cross-validation.
+    share_ : float
+        Weight of the second stage; 0 where there is none.
+    items_, titles_ : csr_array of shape (n_items, n_features), float32
+        Counts of the words of the items, titles included, and of the titles alone.
+    """
+
+    _fitted: ClassVar = {
+        "first_": "estimator",
+        "list_ranker_": "?estimator",
+        "share_": "",
+        "items_": "items features",
+        "titles_": "items features",
+    }
+    needs_pairs: ClassVar[bool] = True
+    prefers_stems: ClassVar[bool] = True
+    reads_titles: ClassVar[bool] = True
+    reads_zeros: ClassVar[bool] = True
+    features = "counts"
+
+    def __init__(
+        self,
+        first: CollectionRanker | None = None,
+        rerank: str = "standing",
+        *,
+        depth: int = 100,
+        seed: int = 0,
+        threads: int | None = None,
+    ) -> None:
+        self.first, self.rerank, self.depth, self.seed, self.threads = first, rerank, depth, seed, threads
+
+    def check_params(self) -> None:
+        """Raise unless the first stage reads counts and the second stage is known."""
+        if self._unfitted().features != "counts":
+            name = type(self._unfitted()).__name__
+            raise UsageError(f"a second stage reads counts of words, and {name} does not: want blend or bm25")
+        get_list_method(self.rerank)
+        check_number("depth", self.depth, low=2, whole=True)
+
+    def _unfitted(self) -> CollectionRanker:
+        return BlendRanker(seed=self.seed, threads=self.threads) if self.first is None else self.first.clone()
+
+    def fit(
+        self,
+        queries: Features | None,
+        items: Features,
+        pairs: Links | None = None,
+        validation: Links | None = None,
+        *,
+        queries_are_items: bool | None = None,
+        titles: Features | None = None,
+        zeros: Links | None = None,
+        members: BlendRanker | None = None,
+    ) -> Self:
+        """Fit both stages on (query, relevant item) pairs; the parameters are those of `BlendRanker.fit`."""
+        self.check_params()
+        if pairs is None or not len(pairs):
+            raise UsageError("a second stage learns from judged queries, pairs, clicks or links: give some")
+        self._titles = None if titles is None else sp.csr_array(check_features("titles", titles))
+        self._zeros, self._members = zeros, members
+        try:
+            return super().fit(queries, items, pairs, validation, queries_are_items=queries_are_items)
+        finally:
+            del self._titles, self._zeros, self._members
+
+    def _fit(self, queries: Features, items: Features, pairs: Links | None, validation: Links | None) -> None:
+        assert pairs is not None
+        self.items_ = sp.csr_array(items).astype(np.float32)
+        self.titles_ = self._titles if self._titles is not None else sp.csr_array(self.items_.shape, dtype=np.float32)
+        self.__dict__.pop("_text", None)
+        asking = sp.csr_array(queries)
+        plain, members = self._unfitted(), self._members
+        if members is None and isinstance(plain, BlendRanker):
+            members = plain.fit(None, self.items_, titles=self._titles)
+        self.first_ = self._fit_first(asking, np.unique(pairs.sources), pairs, members)
+        self.list_ranker_: ListRanker | None = None
+        self.share_ = 0.0
+        known = np.unique(pairs.sources)
+        if len(known) < FEWEST_QUERIES:
+            return
+        rng = np.random.default_rng(self.seed)
+        known = rng.permutation(known)[:MAX_QUERIES]
+        lists = self._cross_fitted(asking, known, pairs, members)
+        self.share_ = self._choose_share(lists, pairs.to_csr() > 0)
+        if self.share_:
+            self.list_ranker_ = self._learn([part for fold in lists for part in fold])
+
+    def _fit_first(
+        self, queries: sp.csr_array, kept: np.ndarray, pairs: Links, members: BlendRanker | None
+    ) -> CollectionRanker:
+        """The first stage, fitted on the judgments of some queries."""
+        ranker, further = self._unfitted(), dict[str, Any]()
+        if ranker.reads_titles:
+            further["titles"] = self._titles
+        if ranker.reads_zeros and self._zeros is not None:
+            further["zeros"] = self._zeros.take(np.isin(self._zeros.sources, kept))
+        if isinstance(ranker, BlendRanker):
+            further["members"] = members
+        chosen = pairs.take(np.isin(pairs.sources, kept))
+        return ranker.fit(queries, self.items_, chosen, queries_are_items=self._queries_are_items, **further)
+
+    def _cross_fitted(
+        self, queries: sp.csr_array, known: np.ndarray, pairs: Links, members: BlendRanker | None
+    ) -> list[list[_List]]:
+        """Lists of the queries of each fold, by a first stage that was fitted on the other folds."""
+        relevant = pairs.to_csr()
+        zeros = sp.csr_array(relevant.shape, dtype=bool) if self._zeros is None else self._zeros.to_csr() > 0
+        folds = []
+        for fold in track(range(N_FOLDS), "second stage", N_FOLDS):
+            test = known[fold::N_FOLDS]
+            first = self._fit_first(queries, np.setdiff1d(known, test), pairs, members)
+            made = []
+            for query in test.tolist():
+                own = [query] if self._queries_are_items else []
+                skip = sp.csr_array((np.ones(len(own), bool), ([0] * len(own), own)), shape=(1, relevant.shape[1]))
+                found = self._list_of(first, queries[[query]], skip)
+                if found is not None:
+                    grades = relevant[[query]].toarray().ravel()[found.items]
+                    judged = (grades > 0) | zeros[[query]].toarray().ravel()[found.items]
+                    made.append(found._replace(grades=np.where(judged, grades, np.nan), query=query))
+            folds.append(made)
+        return folds
+
+    def _list_of(self, first: CollectionRanker, row: sp.csr_array, skip: sp.csr_array | None) -> _List | None:
+        """The first items of a query with their features; None if there are fewer than two."""
+        items, scores = (part[0] for part in best_items(first._scores(row, skip), skip, self.depth))
+        items, scores = items[items >= 0], scores[items >= 0].astype(np.float64)
+        if not row.nnz or len(items) < 2:
+            return None
+        columns = [self._text.of(row, items), scores[:, None]]
+        if isinstance(first, BlendRanker):
+            found, empty = first.member_scores_at(row, items, MEMBER_COLUMNS), np.zeros(len(items))
+            columns.append(np.stack([found.get(name, empty) for name in MEMBER_COLUMNS], axis=1))
+        return _List(items, scores, np.hstack(columns))
+
+    @cached_property
+    def _text(self) -> QueryDocumentFeatures:
+        body = sp.csr_array(self.items_ - self.titles_)
+        body.data = np.maximum(body.data, 0)
+        body.eliminate_zeros()
+        return QueryDocumentFeatures({"body": body, "title": self.titles_, "both": self.items_})
+
+    def _learn(self, made: Sequence[_List]) -> ListRanker:
+        """The second stage, fitted on some lists; without judged zeros, on which items are relevant at all."""
+        grades = np.concatenate([part.grades for part in made])
+        lists = Lists(
+            X=np.vstack([part.X for part in made]),
+            y=grades if (grades == 0).any() else np.where(grades > 0, 1.0, np.nan),
+            starts=np.concatenate([[0], np.cumsum([len(part.items) for part in made])]),
+            query_ids=[str(part.query) for part in made],
+            doc_ids=[str(item) for part in made for item in part.items.tolist()],
+        )
+        return fit_lists(RankingTask(self.rerank, seed=self.seed, threads=self.threads), lists, warn=False)
+
+    def _choose_share(self, folds: Sequence[Sequence[_List]], relevant: sp.csr_array) -> float:
+        """The share by cross-validation over the lists."""
+        values = list[list[float]]()
+        for number, fold in enumerate(folds):
+            train = [part for other, parts in enumerate(folds) if other != number for part in parts]
+            if not any((part.grades > 0).any() for part in train):
+                return 0.0
+            ranker = self._learn(train)
+            for part in fold:
+                n_relevant = int(relevant[[part.query]].nnz)
+                second = _standardized(ranker.predict(part.X, np.zeros(len(part.X), np.int64)))
+                values.append(
+                    [
+                        _average_precision(_joined(part.scores, second, share), part.grades, n_relevant)
+                        for share in SHARES
+                    ]
+                )
+        return _sure_share(np.array(values)) if len(values) > 1 else 0.0
+
+    def _scores(self, rows: Features, skip: sp.csr_array | None = None) -> np.ndarray:
+        asked, total = sp.csr_array(rows), self.first_._scores(rows, skip)
+        if self.list_ranker_ is None:
+            return total
+        for number in range(len(total)):
+            own = None if skip is None else skip[[number]]
+            found = self._list_of(self.first_, asked[[number]], own)
+            if found is not None:
+                second = _standardized(self.list_ranker_.predict(found.X, np.zeros(len(found.X), np.int64)))
+                others = np.delete(total[number], found.items)
+                scores = _joined(found.scores, second, self.share_)
+                total[number, found.items] = scores + max(0.0, others.max(initial=-np.inf) - scores.min())
+        return total
+
+    def _make_item_factors(self) -> Sequence[ItemFactors]:
+        return self.first_._item_factors
+
+    def _query_factors(self, queries: Features) -> Sequence[Features]:
+        raise AssertionError("scores of two stages are no sum of fixed factors")
+
+    def _terms(self, query: Features, a: int, b: int | None) -> list[Term]:
+        """The terms of the first stage, and one term of the second."""
+        terms = [term if term.member else term._replace(member="first") for term in self.first_._terms(query, a, b)]
+        if self.list_ranker_ is None:
+            return terms
+        scores = self._scores(query)[0].astype(np.float64)
+        gap = scores[a] - (0.0 if b is None else scores[b]) - sum(term.value for term in terms)
+        return [*terms, Term("item", -1, -1, float(gap), self.rerank)]
+
+    def check_new_items(self) -> None:
+        """New items are welcome where the first stage takes them."""
+        if hasattr(self, "first_"):
+            self.first_.check_new_items()
+
+    def add_items(self, items: Features, *, titles: Features | None = None) -> Self:
+        """Make new items rankable; see `BlendRanker.add_items`."""
+        self._titles = None if titles is None else sp.csr_array(check_features("titles", titles))
+        try:
+            return super().add_items(items)
+        finally:
+            del self._titles
+
+    def _add_items(self, items: Features) -> None:
+        rows = sp.csr_array(items).astype(np.float32)
+        titles = sp.csr_array(rows.shape, dtype=np.float32) if self._titles is None else self._titles
+        further = {"titles": self._titles} if self.first_.reads_titles else {}
+        self.first_.add_items(rows, **further)
+        self.items_ = append_rows(self.items_, rows)
+        self.titles_ = append_rows(self.titles_, widened(titles, rows.shape[1]))
+
+    def _forget_factors(self) -> None:
+        super()._forget_factors()
+        self.__dict__.pop("_text", None)
+
+    def _check_loaded(self) -> None:
+        if not isinstance(self.first_, CollectionRanker):
+            raise TacitError(f"the first stage is a {type(self.first_).__name__}, want a ranker of collections")
+        if self.list_ranker_ is not None and not isinstance(self.list_ranker_, ListRanker):
+            raise TacitError(f"the second stage is a {type(self.list_ranker_).__name__}, want a ranker of lists")
+        found, wanted = (self.first_.n_features_, self.first_.n_items_), (self.n_features_, self.items_.shape[0])
+        if found != wanted:
+            raise TacitError(
+                f"the first stage is for {found[0]} words and {found[1]} items, want {wanted[0]} and {wanted[1]}"
+            )
+        width = self.list_ranker_ and int(self.list_ranker_.n_features_in_)
+        n_columns = len(self._text.names) + 1 + (len(MEMBER_COLUMNS) if isinstance(self.first_, BlendRanker) else 0)
+        if width is not None and width != n_columns:
+            raise TacitError(f"the second stage reads {width} features, want {n_columns}")
+        self.check_params()
+
+
+def _standardized(values: np.ndarray) -> np.ndarray:
+    """Values with mean 0 and standard deviation 1; zeros where all are equal."""
+    spread = float(values.std())
+    return (values - values.mean()) / spread if spread > 1e-12 * max(1.0, float(np.abs(values).max())) else 0 * values
+
+
+def _sure_share(values: np.ndarray) -> float:
+    """The share to take, from values by query and share: 0 unless the best is sure to gain.
+
+    >>> sure, unsure = np.arange(5.0) + np.arange(3.0)[:, None], np.array([[0.0, 0, 1, 0, 0], [0, 0, -0.9, 0, 0]])
+    >>> _sure_share(sure), _sure_share(unsure)
+    (4.0, 0.0)
+    """
+    best = int(np.argmax(values.mean(axis=0)))
+    gains, losses = values[:, best] - values[:, 0], values[:, [best]] - values
+    scale = np.sqrt(len(values))
+    if gains.mean() <= SURE * gains.std(ddof=1) / scale:
+        return 0.0
+    near = losses.mean(axis=0) <= losses.std(axis=0, ddof=1) / scale
+    return next(share for share, good in zip(SHARES[1:], near[1:], strict=True) if good)
+
+
+def _joined(first: np.ndarray, second: np.ndarray, share: float) -> np.ndarray:
+    joined: np.ndarray = first + share * first.std() * second
+    return joined
+
+
+def _average_precision(scores: np.ndarray, grades: np.ndarray, n_relevant: int) -> float:
+    """Average precision of a list; relevant items that are not in it count as not found."""
+    ranks = 1 + np.flatnonzero(grades[np.argsort(-scores, kind="stable")] > 0)
+    return float((np.arange(1, len(ranks) + 1) / ranks).sum() / max(n_relevant, 1))
