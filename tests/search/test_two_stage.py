@@ -140,7 +140,19 @@ def files(world, tmp_path_factory):
 def test_the_command_line_fits_saves_searches_and_adds(files, tmp_path, capsys):
     model = tmp_path / "m"
     given = ["--queries", f"{files}/queries.jsonl", "--qrels", f"{files}/qrels.txt"]
-    fit = ["fit", f"{files}/docs.jsonl", *given, "--rerank", "standing", "--dim", "4", "-o", str(model)]
+    fit = [
+        "fit",
+        f"{files}/docs.jsonl",
+        *given,
+        "--rerank",
+        "standing",
+        "--dim",
+        "4",
+        "--set",
+        "strength=10",
+        "-o",
+        str(model),
+    ]
     assert main(fit) == 0
     assert main(["search", str(model), "w2x w3x", "--explain", "-k", "3"]) == 0
     searcher = Searcher.load(model)

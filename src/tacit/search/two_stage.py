@@ -18,20 +18,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
 
 from tacit.core import Features, Links, Lists, TacitError, UsageError, check_features, check_number, track
 from tacit.features.query_document import QueryDocumentFeatures
-from tacit.rerank import ListRanker
-from tacit.rerank.ranking_lists import RankingTask, fit_lists
 from tacit.rerank.registry import get_method as get_list_method
 from tacit.retrieve import BlendRanker, CollectionRanker
 from tacit.retrieve.blend.members import best_items
 from tacit.retrieve.explanation import Term
 from tacit.retrieve.factors import ItemFactors, append_rows, widened
+
+if TYPE_CHECKING:
+    from tacit.rerank import ListRanker
 
 SHARES = (0.0, 0.5, 1.0, 2.0, 4.0)
 SURE = 2.0  # standard errors that the second stage must gain
@@ -214,6 +215,8 @@ class TwoStageRanker(CollectionRanker):
 
     def _learn(self, made: Sequence[_List]) -> ListRanker:
         """The second stage, fitted on some lists; without judged zeros, on which items are relevant at all."""
+        from tacit.rerank.ranking_lists import RankingTask, fit_lists  # imports scikit-learn
+
         grades = np.concatenate([part.grades for part in made])
         lists = Lists(
             X=np.vstack([part.X for part in made]),
@@ -298,6 +301,8 @@ class TwoStageRanker(CollectionRanker):
         self.__dict__.pop("_text", None)
 
     def _check_loaded(self) -> None:
+        from tacit.rerank import ListRanker
+
         if not isinstance(self.first_, CollectionRanker):
             raise TacitError(f"the first stage is a {type(self.first_).__name__}, want a ranker of collections")
         if self.list_ranker_ is not None and not isinstance(self.list_ranker_, ListRanker):
