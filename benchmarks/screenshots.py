@@ -2,7 +2,8 @@
 
     python benchmarks/screenshots.py [--out docs/pictures]
 
-Serves a model of the embedded corpus on this machine, and drives the system's Chromium by Playwright.
+Serves a model of the embedded corpus on this machine, and drives the system's Chromium by Playwright. The pictures are
+reduced to 64 colours.
 """
 
 from __future__ import annotations
@@ -16,17 +17,26 @@ import tempfile
 import urllib.request
 from pathlib import Path
 
+from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
 from tacit import Searcher, read_pydocs
 
-QUESTIONS = {
+QUESTIONS = {  # with a part of the names of good answers
     "pseudo inverse of a singular matrix": "pinv",
     "interpolate scattered points": "griddata",
     "cross validation that keeps groups together": "Group",
-    "two samples from the same distribution": "ks",
+    "two samples from the same distribution": "ks_",
     "remove noise without shifting it": "filtfilt",
+    "count how often each value occurs": "unique",
+    "smallest distance between two sets of points": "cdist",
+    "fit a line through noisy points": "polyfit",
+    "turn categories into numbers": "Encoder",
+    "fill in missing values": "Imputer",
+    "random numbers that can be repeated": "default_rng",
+    "solve a sparse system of equations": "spsolve",
 }
+N_COLOURS = 64
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
 
 
@@ -47,7 +57,8 @@ def main() -> None:
             for scheme in ("light", "dark"):
                 page = chromium.new_page(color_scheme=scheme, viewport={"width": 1100, "height": 760})
                 page.goto(address)
-                take_pictures(page, out, scheme)
+                for picture in take_pictures(page, out, scheme):
+                    reduce_colours(picture)
             chromium.close()
             service.terminate()
 
@@ -67,7 +78,7 @@ def judge_questions(address: str) -> None:
                 send(address, "/judgments", {"query": text, "document": hit["id"], "grade": grade, "judge": "example"})
 
 
-def take_pictures(page: Page, out: Path, scheme: str) -> None:
+def take_pictures(page: Page, out: Path, scheme: str) -> list[Path]:
     page.fill("#q", "pseudo inverse of a singular matrix")
     page.press("#q", "Enter")
     page.wait_for_selector(".hit")
@@ -83,8 +94,13 @@ def take_pictures(page: Page, out: Path, scheme: str) -> None:
     page.wait_for_selector("#judged table")
     if page.locator("#verdict").is_hidden():
         page.click("#train")
-        page.wait_for_selector("#verdict:not([hidden])", timeout=300_000)
+        page.wait_for_selector("#verdict:not([hidden])", timeout=600_000)
     page.screenshot(path=out / f"learn-{scheme}.png")
+    return [out / f"{view}-{scheme}.png" for view in ("search", "judge", "learn")]
+
+
+def reduce_colours(path: Path) -> None:
+    Image.open(path).convert("RGB").quantize(N_COLOURS).save(path, optimize=True)
 
 
 if __name__ == "__main__":
