@@ -35,7 +35,7 @@ from tacit import Collection, Searcher, read_collection
 
 CORPORA = ("debian_ja_en", "mdn_ja_en", "foldoc", "wikispeedia")
 CONNECTIONS = 16
-N_IDLE, N_SLOW = 1000, 50
+N_IDLE, N_SLOW, N_UNREAD = 1000, 100, 10
 MALFORMED = (
     b"\x00\xff" * 1000,
     b"GET / HTTP/9.9\r\n\r\n",
@@ -135,8 +135,8 @@ async def drive(service: Service, queries: list[str], document: str, rate: float
 
 async def drive_among_others(service: Service, *work: Any) -> tuple[Times, int]:
     """The same, while other connections misbehave."""
-    others = [await asyncio.open_connection("127.0.0.1", service.port) for _ in range(N_IDLE + 3 * N_SLOW)]
-    dripping, reading_nothing = others[: 2 * N_SLOW], others[2 * N_SLOW : 3 * N_SLOW]
+    others = [await asyncio.open_connection("127.0.0.1", service.port) for _ in range(N_IDLE + N_SLOW + N_UNREAD)]
+    dripping, reading_nothing = others[:N_SLOW], others[N_SLOW : N_SLOW + N_UNREAD]
     busy = [asyncio.create_task(drip(service, writer, n % 2)) for n, (_, writer) in enumerate(dripping)]
     busy.append(asyncio.create_task(send_nonsense(service)))
     for _, writer in reading_nothing:
@@ -157,6 +157,8 @@ async def drip(service: Service, writer: asyncio.StreamWriter, in_body: int) -> 
     sent = len(whole) - len(body) if in_body else 0
     writer.write(whole[:sent])
     for place in range(sent, len(whole)):
+        if writer.transport.is_closing():  # given up by the service
+            return
         writer.write(whole[place : place + 1])
         await asyncio.sleep(1)
 

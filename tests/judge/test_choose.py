@@ -36,16 +36,23 @@ def test_every_pair_is_suggested_once_and_none_that_is_judged(strategy):
     assert choose_pairs(pool, 5, judged=judged, strategy=strategy, seed=1) != chosen[:5]
 
 
-@pytest.mark.parametrize("strategy", ["gain", "strata"])
-def test_a_stated_share_is_random(strategy):
+@pytest.mark.parametrize(("strategy", "n_first"), [("gain", 20), ("strata", 0)])
+def test_the_first_pairs_of_gain_and_a_stated_share_are_random(strategy, n_first):
     pool = Pool.from_lists(make_lists(40))
-    shares = [
-        np.mean([pair.why == "random" for pair in choose_pairs(pool, 200, strategy=strategy, random_share=share)])
-        for share in (0, 0.2, 1)
-    ]
-    assert shares[0] == 0
-    assert shares[1] == pytest.approx(0.2, abs=0.09)
-    assert shares[2] == 1
+    for share, wanted in ((0, 0), (0.2, 0.2), (1, 1)):
+        chosen = choose_pairs(pool, 200, strategy=strategy, random_share=share)
+        by_chance = [pair.why == "random" for pair in chosen]
+        assert all(by_chance[:n_first])
+        assert np.mean(by_chance[n_first:]) == pytest.approx(wanted, abs=0.09 * (share == 0.2))
+    judged = {pair[:2] for pair in choose_pairs(pool, 20, strategy="random")}
+    assert choose_pairs(pool, 1, judged=judged, strategy=strategy, random_share=0)[0].why == strategy
+
+
+def test_gain_looks_at_the_top_of_lists_most():
+    pool = Pool.from_lists(make_lists())
+    weights = [1 / np.log2(1 + rank) for rank in pool.rank]
+    target = sum(weight * np.outer(z, z) for weight, z in zip(weights, pool.columns, strict=True)) / sum(weights)
+    np.testing.assert_allclose(_Gain(pool, np.empty(0, np.int64)).target, target)
 
 
 def test_strata_take_three_ranks_of_each_query_before_any_query_comes_again():

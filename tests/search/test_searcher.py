@@ -78,6 +78,11 @@ def test_bulk_answers_are_those_of_single_queries(searcher):
         assert {doc: score for doc, score in run[query_id].items() if score != 0} == single
 
 
+def test_searches_done_together_have_the_answers_of_single_ones(searcher):
+    queries = ["inverse of a matrix", "k folds", "scattered points", "nothing of this kind zzz"]
+    assert searcher.search_many(queries, 3) == [searcher.search(query, 3) for query in queries]
+
+
 def test_a_document_does_not_answer_itself_when_asked_not_to(searcher, library):
     run = searcher.run(library, k=5, exclude_self=True).to_dict()
     assert all(query_id not in answers for query_id, answers in run.items())

@@ -9,12 +9,13 @@ be linear in the quantiles of features in their list, with an effect of each lis
     score = w . z,   w ~ N(0, t^2 I),   one judgment is a measurement of w . z with variance v = 5 + s^2 / m,
 
 5 being the variance of one logistic answer at even odds less one list, s^2 the variance of lists' effects, m the number
-of judgments of the list. With A the posterior covariance of w and M the covariance of z over all pairs, judging z
-lowers the mean variance of scores by
+of judgments of the list. With A the posterior covariance of w and M the covariance of z over all pairs, weighted by
+1 / log2(1 + rank) as in DCG since the top of a list matters most, judging z lowers the mean variance of scores by
 
     z' A M A z / (v + z' A z)         (V-optimal design).
 
 The best of a few random pairs, not of all, keeps the sample close to a random one: the best of all are extreme rows.
+The first 20 pairs are random: with fewer labels what is learned can be worse than the order before any learning.
 
 `random`: every pair that is not judged is equally likely. In all strategies a stated share is drawn so.
 
@@ -23,6 +24,7 @@ Chaloner and Verdinelli, Bayesian experimental design: a review (1995).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection as Container
 
 import numpy as np
@@ -60,7 +62,7 @@ def choose_pairs(
     strategy : {"gain", "strata", "random"} or None, default=None
         None: `gain` if the pool has columns, else `strata`.
     random_share : float, default=0.2
-        Share of the pairs that is drawn at random.
+        Share of the pairs that is drawn at random; of `gain` also the first 20 pairs are.
     seed : int, default=0
         Random seed; with other judgments the same seed draws other pairs.
     """
@@ -76,7 +78,7 @@ def choose_pairs(
     propose = {"gain": _Gain, "strata": _Strata, "random": _Random}[strategy](pool, known)
     found: list[Suggestion] = []
     while len(found) < n and open_rows.any():
-        lucky = strategy == "random" or rng.random() < random_share
+        lucky = len(known) + len(found) < propose.n_random or rng.random() < random_share
         row = _any_row(open_rows, rng) if lucky else propose.row(open_rows, rng)
         open_rows[row] = False
         propose.add(row)
@@ -92,6 +94,8 @@ def _any_row(open_rows: np.ndarray, rng: np.random.Generator) -> int:
 class _Random:
     """Nothing is known, and nothing is learned."""
 
+    n_random: float = math.inf  # so many pairs are drawn at random before this one proposes any
+
     def __init__(self, pool: Pool, known: np.ndarray) -> None:
         self.pool = pool
 
@@ -105,11 +109,14 @@ class _Random:
 class _Gain(_Random):
     """Posterior covariance of the weights of a linear ranker, given which rows are judged."""
 
+    n_random = 20
+
     def __init__(self, pool: Pool, known: np.ndarray) -> None:
         assert pool.columns is not None
         self.pool, self.Z = pool, pool.columns
         self.n_judged = np.zeros(len(pool.query_ids))
-        self.target = self.Z.T @ self.Z / len(self.Z)
+        discount = 1 / np.log2(1 + pool.rank)
+        self.target = (self.Z * discount[:, None]).T @ self.Z / discount.sum()
         variance = SCORE_SPREAD**2 / max(float(np.trace(self.target)), 1e-12)
         self.covariance = np.eye(self.Z.shape[1]) * variance
         for row in known.tolist():
@@ -133,6 +140,8 @@ class _Gain(_Random):
 
 class _Strata(_Random):
     """Queries with the fewest judged documents first, of these the farthest from the ones before."""
+
+    n_random = 0
 
     def __init__(self, pool: Pool, known: np.ndarray) -> None:
         self.pool = pool

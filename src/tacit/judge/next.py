@@ -57,7 +57,7 @@ def what_to_judge(
     strategy : {"gain", "strata", "random"} or None, default=None
         Strategy for training; None: `gain` for lists, `strata` for searchers.
     random_share : float, default=0.2
-        Share of the pairs for training that is drawn at random.
+        Share of the pairs for training that is drawn at random; of `gain` also the first 20 pairs are.
     depth : int, default=50
         Number of documents of each query that a searcher's pool holds; lists are taken whole for training.
     seed : int, default=0

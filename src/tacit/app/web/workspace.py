@@ -25,7 +25,7 @@ MAX_LOADED = 2  # versions in memory: the one that answers, and one to compare i
 _NAME = re.compile(r"[1-9][0-9]{0,8}")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Version:
     """A model that can answer; `name` is its number in the order of training."""
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 from fastapi import FastAPI, Query
 from fastapi.responses import JSONResponse, Response
+from starlette.concurrency import run_in_threadpool
 
+from tacit.app.web.batches import Batches
 from tacit.app.web.bodies import FeedbackBody
 from tacit.app.web.counters import Counters
-from tacit.app.web.workspace import Workspace
+from tacit.app.web.workspace import Version, Workspace
 from tacit.search import Hit
 
 MAX_ANSWERS = 1_000
@@ -24,11 +26,16 @@ VersionName = Annotated[str | None, Query(max_length=20)]
 def add(app: FastAPI, workspace: Workspace, counters: Counters) -> None:
     """Add the routes."""
 
+    batches = Batches(_search)
+
     @app.get("/search", summary="The best documents for a query")
-    @counters.count("/search")
-    def search(q: Text, k: Annotated[int, Query(ge=1, le=MAX_ANSWERS)] = 10, model: VersionName = None) -> Response:
-        version = workspace.find(model)
-        return _answers(version.name, q, version.searcher.search(q, k))
+    async def search(
+        q: Text, k: Annotated[int, Query(ge=1, le=MAX_ANSWERS)] = 10, model: VersionName = None
+    ) -> Response:
+        with counters.timed("/search"):
+            version = workspace.active if model is None else await run_in_threadpool(workspace.find, model)
+            version.searcher.check_query(q, k)
+            return cast("Response", await batches.result((version, k), q))
 
     @app.get("/explain", summary="Why a document has its score, or stands above another")
     @counters.count("/explain")
@@ -60,6 +67,13 @@ def add(app: FastAPI, workspace: Workspace, counters: Counters) -> None:
             return JSONResponse({"error": f"no document has the id {document!r}, want one that the model has"}, 404)
         found = documents[row]
         return {"id": found.id, "title": found.title, "text": found.text}
+
+
+def _search(group: tuple[Version, int], queries: list[str]) -> list[Response]:
+    """Answers to queries that came together."""
+    version, k = group
+    found = zip(queries, version.searcher.search_many(queries, k), strict=True)
+    return [_answers(version.name, query, hits) for query, hits in found]
 
 
 def _answers(version: str, query: str, hits: Sequence[Hit]) -> Response:

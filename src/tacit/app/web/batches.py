@@ -1,0 +1,61 @@
+"""Work of many requests that is done together: what comes while a batch is worked on is in the next one.
+
+A batch of searches takes much less time than the searches one by one, since the vectors of all documents are read from
+memory once. The answers have the same bits.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Hashable
+from typing import Any, NamedTuple
+
+from starlette.concurrency import run_in_threadpool
+
+LARGEST = 16  # requests of one batch
+
+
+class _Request(NamedTuple):
+    group: Hashable
+    item: Any
+    answer: asyncio.Future[Any]
+
+
+class Batches:
+    """Runs a function on groups of requests, in a thread, one batch after the other.
+
+    Parameters
+    ----------
+    work : callable
+        Function of a group and a list of items, which returns a result for each item.
+    """
+
+    def __init__(self, work: Callable[[Any, list[Any]], list[Any]]) -> None:
+        self._work = work
+        self._waiting: list[_Request] = []
+        self._running: asyncio.Task[None] | None = None
+
+    async def result(self, group: Hashable, item: Any) -> Any:
+        """The result for one item, which is worked on together with others of its group."""
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[Any] = loop.create_future()
+        self._waiting.append(_Request(group, item, answer))
+        if self._running is None or self._running.done():
+            self._running = loop.create_task(self._run())
+        return await answer
+
+    async def _run(self) -> None:
+        while self._waiting:
+            group = self._waiting[0].group
+            batch = [request for request in self._waiting if request.group == group][:LARGEST]
+            self._waiting = [request for request in self._waiting if request not in batch]
+            try:
+                results = await run_in_threadpool(self._work, group, [request.item for request in batch])
+            except Exception as error:  # each request is told
+                for request in batch:
+                    if not request.answer.done():
+                        request.answer.set_exception(error)
+            else:
+                for request, result in zip(batch, results, strict=True):
+                    if not request.answer.done():  # who waited may have left
+                        request.answer.set_result(result)
