@@ -7,6 +7,7 @@ import scipy.sparse as sp
 from tacit.core import Links, TacitError
 from tacit.metrics import full_ranking_measures
 from tacit.retrieve import Bm25Ranker, CosineRanker, LsiRanker, LsiTfidfRanker, QueryExpansionRanker
+from tacit.retrieve.lexical import bm25
 from tacit.retrieve.validation import choose_mixture, held_out_queries, hold_out
 
 
@@ -107,6 +108,20 @@ def test_bm25_gives_the_scores_of_bm25s_itself():
     row = np.bincount([3, 5, 5, 9], minlength=12)[None].astype(np.float32)
     ours = Bm25Ranker(k1=1.2, b=0.6).fit(None, sp.csr_array(counts)).scores(row)[0]
     np.testing.assert_allclose(ours, direct.get_scores(query), rtol=1e-5)
+
+
+def test_bm25_gives_the_weights_of_bm25s_to_the_last_bit(monkeypatch):
+    import bm25s
+
+    monkeypatch.setattr(bm25, "_BLOCK_ROWS", 7)
+    rng = np.random.default_rng(8)
+    counts = rng.poisson(0.3, (50, 30)) * rng.integers(1, 30, (50, 30))
+    texts = [np.repeat(np.arange(30), row).tolist() for row in counts]
+    index = bm25s.BM25(k1=1.3, b=0.7).build_index_from_ids(list(range(30)), texts, show_progress=False)
+    wanted = sp.csc_array((index["data"], index["indices"], index["indptr"]), shape=counts.shape)
+    ours = Bm25Ranker(k1=1.3, b=0.7).fit(None, sp.csr_array(counts)).weights_
+    assert np.array_equal(ours.toarray(), wanted.toarray())
+    assert (ours.dtype, ours.indices.dtype) == (np.float32, np.int32)
 
 
 def test_bm25_weighs_new_items_as_bm25s_does_with_the_numbers_of_fit():

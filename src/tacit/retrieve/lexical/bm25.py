@@ -1,4 +1,4 @@
-"""`bm25`: Okapi BM25 through the library bm25s, which turns counts into a weight for each word of each item.
+"""`bm25`: Okapi BM25, a weight for each word of each item, with the bits that the library bm25s gives.
 
     weight = idf * tf / (tf + k1 (1 - b + b length / mean length)),   idf = ln(1 + (N - df + 1/2) / (df + 1/2))
 
@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import ClassVar, Self
 
 import numpy as np
@@ -20,6 +19,8 @@ from tacit.core import Features, Links, TacitError, UsageError, check_features, 
 from tacit.retrieve.base import CollectionRanker
 from tacit.retrieve.explanation import Term, difference, sparse_row, word_terms
 from tacit.retrieve.factors import ItemFactors, append_rows, make_factors, widened
+
+_BLOCK_ROWS = 10_000
 
 
 class Bm25Ranker(CollectionRanker):
@@ -59,9 +60,9 @@ class Bm25Ranker(CollectionRanker):
         counts = _check_counts(items)
         if not counts.nnz:
             raise TacitError("items hold no word at all; BM25 needs some text")
-        self.weights_ = _weigh(counts, self.k1, self.b)
         self.idf_ = _idf(counts, counts.shape[0])
         self.mean_length_ = float(counts.sum(axis=1, dtype=np.float64).mean())
+        self.weights_ = self._weigh(counts)
 
     def _make_item_factors(self) -> Sequence[ItemFactors]:
         return [make_factors(self.weights_)]
@@ -87,20 +88,26 @@ class Bm25Ranker(CollectionRanker):
         counts = _check_counts(items)
         n_items = int(self.weights_.shape[0]) + int(counts.shape[0]) + self.n_removed_
         self.idf_ = np.where(self.idf_ > 0, self.idf_, _idf(counts, n_items))
-        # The arithmetic of bm25s, in float64 until the end.
-        tf = counts.data.astype(np.float64)
+        self.weights_ = append_rows(self.weights_, self._weigh(counts))
+
+    def _weigh(self, counts: sp.csr_array) -> sp.csr_array:
+        """Counts to weights in their place, some rows at a time: float64 until the end, as in bm25s."""
         lengths = counts.sum(axis=1, dtype=np.float64)
-        penalty = np.repeat(self.k1 * ((1 - self.b) + self.b * lengths / self.mean_length_), np.diff(counts.indptr))
-        weights = (self.idf_[counts.indices] * (tf / (penalty + tf))).astype(np.float32)
-        added = sp.csr_array((weights, counts.indices, counts.indptr), shape=counts.shape)
-        self.weights_ = append_rows(self.weights_, added)
+        penalty = self.k1 * ((1 - self.b) + self.b * lengths / self.mean_length_)
+        for first in range(0, counts.shape[0], _BLOCK_ROWS):
+            limits = counts.indptr[first : first + _BLOCK_ROWS + 1]
+            part = slice(limits[0], limits[-1])
+            tf = counts.data[part].astype(np.float64)
+            each = np.repeat(penalty[first : first + _BLOCK_ROWS], np.diff(limits))
+            counts.data[part] = self.idf_[counts.indices[part]] * (tf / (each + tf))
+        return counts
 
     def _terms(self, query: Features, a: int, b: int | None) -> list[Term]:
         return word_terms(*sparse_row(query), difference(self.weights_, a, b))
 
 
 def _check_counts(items: Features) -> sp.csr_array:
-    """Rows of whole numbers >= 0, without stored zeros."""
+    """A copy of rows of whole numbers >= 0, without stored zeros."""
     counts = sp.csr_array(items, copy=True)
     if (counts.data < 0).any() or (counts.data != np.floor(counts.data)).any():
         raise TacitError("items must be word counts for BM25: whole numbers >= 0")
@@ -113,15 +120,3 @@ def _idf(counts: sp.csr_array, n_items: int) -> np.ndarray:
     """Lucene's idf of each word, float32; 0 for a word that no item has."""
     frequencies = np.bincount(counts.indices, minlength=counts.shape[1]).tolist()
     return np.array([math.log(1 + (n_items - df + 0.5) / (df + 0.5)) if df else 0.0 for df in frequencies], np.float32)
-
-
-def _weigh(counts: sp.csr_array, k1: float, b: float) -> sp.csr_array:
-    import bm25s  # here, because models that are only loaded do not need it
-
-    words = np.repeat(counts.indices, counts.data.astype(np.int64))
-    ends = np.cumsum(counts.data.astype(np.int64))
-    borders = np.concatenate([[0], ends])[counts.indptr]
-    rows = [words[start:stop].tolist() for start, stop in pairwise(borders)]
-    index = bm25s.BM25(k1=k1, b=b).build_index_from_ids(list(range(counts.shape[1])), rows, show_progress=False)
-    weights = sp.csc_array((index["data"], index["indices"], index["indptr"]), shape=counts.shape)
-    return sp.csr_array(weights)
