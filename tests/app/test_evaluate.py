@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from tacit.app.main import main
 from tacit.data import read_qrels, read_run
 from tacit.metrics import compare_systems, evaluate
 
@@ -90,3 +91,15 @@ def test_a_difference_of_zero_has_no_sign(folder, tacit):
     (folder / "graded.txt").write_text("".join(f"{q} 0 {d} 1\n" for q in range(N_QUERIES) for d in (0, 2, 3)))
     out = tacit("evaluate", "graded.txt", "noisy1.run", "noisy2.run", "-m", "AP", "--all-pairs")[1]
     assert "-0.0000" not in out
+
+
+def test_a_beir_folder_has_judgments(tmp_path, capsys):
+    (tmp_path / "b" / "qrels").mkdir(parents=True)
+    (tmp_path / "b" / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\n1\ta\t1\n")
+    (tmp_path / "b" / "qrels" / "train.tsv").write_text("query-id\tcorpus-id\tscore\n1\tb\t1\n")
+    (tmp_path / "a.run").write_text("1 Q0 a 1 2.0 x\n1 Q0 b 2 1.0 x\n")
+    assert main(["evaluate", str(tmp_path / "b"), str(tmp_path / "a.run"), "-m", "RR", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["measures"]["RR"] == 1.0
+    (tmp_path / "empty").mkdir()
+    assert main(["evaluate", str(tmp_path / "empty"), str(tmp_path / "a.run")]) == 1
+    assert "want qrels/test.tsv" in capsys.readouterr().err

@@ -9,7 +9,7 @@ from statistics import fmean, median, multimode
 
 import numpy as np
 
-from tacit.core import Judgments, Lists, TacitError, UsageError, check_choice
+from tacit.core import DataError, Judgments, Lists, TacitError, UsageError, check_choice
 from tacit.data import read_qrels
 from tacit.judge.records import Judgment
 from tacit.judge.store import JudgmentStore
@@ -85,13 +85,27 @@ def merged_judgments(store: JudgmentStore, judges: Sequence[str] = (), merge: st
 
 
 def read_judgments(path: str | Path, judges: Sequence[str] = (), merge: str | None = None) -> Judgments:
-    """Judgments of a store, or of a TREC, BEIR or LETOR file; judges and merge are for stores only."""
+    """Judgments of a store, of a TREC, BEIR or LETOR file, or of a folder with one; judges and merge are for stores."""
     if is_store(path):
         with JudgmentStore(path, read_only=True) as store:
             return merged_judgments(store, judges, merge)
     if judges or merge:
         raise UsageError(f"{path}: is no judgment store, so there are no judges to choose or merge")
-    return read_qrels(path)
+    return read_qrels(find_qrels(path))
+
+
+def find_qrels(path: str | Path) -> str | Path:
+    """The judgments of a folder: `qrels/test.tsv` as in BEIR, the only file of `qrels/`, or `qrels.txt`; or a file."""
+    folder = Path(path)
+    if not folder.is_dir():
+        return path
+    files = sorted(file for file in (folder / "qrels").glob("*") if file.is_file())
+    named = [file for file in files if file.name.startswith("test.")] or files
+    named = [*named, *sorted(folder.glob("qrels.*"))] if len(named) != 1 else named
+    if len(named) == 1:
+        return named[0]
+    found = ", ".join(str(file.relative_to(folder)) for file in named) or "neither"
+    raise DataError(f"the folder has {found}, want qrels/test.tsv, one file in qrels/, or one qrels.txt", path=folder)
 
 
 def graded_lists(lists: Lists, judgments: Judgments) -> Lists:

@@ -95,7 +95,7 @@ def _unfitted(args: argparse.Namespace) -> Searcher:
     from tacit.search import Searcher
     from tacit.store import check_storable
 
-    default = "blend" if not args.query_corpus else "ssi-cross-multitask" if args.links else "ssi-cross"
+    default = "blend" if not args.query_corpus else f"ssi-cross{'-multitask' if args.links else ''}+cl-lsi"
     method = get_method(args.method or default)
     offered = {"seed": args.seed, "threads": args.threads}
     known = [parameter.name for parameter in method.parameters()]

@@ -31,7 +31,7 @@ ALPHA = 0.05
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `tacit evaluate`."""
-    parser.add_argument("qrels", help="judgments: TREC, BEIR or LETOR file, or a judgment store")
+    parser.add_argument("qrels", help="judgments: TREC, BEIR or LETOR file, BEIR folder, or a judgment store")
     parser.add_argument("runs", nargs="+", metavar="RUN", help="TREC runs; the first is the baseline of all tests")
     parser.add_argument(
         "-m",

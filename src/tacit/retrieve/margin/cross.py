@@ -15,6 +15,7 @@ items="residual" adds to V_E d_E a vector that each item learns by itself, as in
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Self
 
@@ -26,6 +27,8 @@ from tacit.retrieve.margin.cross_tasks import SHARES, AlternatingTasks, SecondTa
 from tacit.retrieve.margin.embedding import EmbeddingRanker
 from tacit.retrieve.margin.embedding_sgd import EmbeddingTrainer, Tables, TrainingRows
 from tacit.retrieve.margin.tasks import TrainingTask
+
+logger = logging.getLogger("tacit")
 
 FEWEST_EPOCHS = 8  # with more of them, each visits a part of the second task
 
@@ -81,9 +84,16 @@ class CrossRanker(EmbeddingRanker):
         """
         self._links, self._query_links, self._monitor = links, query_links, monitor
         try:
-            return super().fit(queries, items, pairs, validation, queries_are_items=queries_are_items)
+            super().fit(queries, items, pairs, validation, queries_are_items=queries_are_items)
         finally:
             del self._links, self._query_links, self._monitor
+        if self.best_epoch_ == 1 and len(self.epochs_) > 1:
+            logger.warning(
+                "validation did not improve after the first of %d epochs: the learned vectors may be worth little; "
+                "compare with the method cl-lsi",
+                len(self.epochs_),
+            )
+        return self
 
     def _check_params(self, queries: Features, items: Features) -> None:
         check_choice("items", self.items, ("mapped", "residual"))
