@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup demo test lint kernels plain integrations check bench docs clean
+.PHONY: setup demo test lint kernels plain integrations site release check bench docs clean
 
 setup: $(STAMP)
 
@@ -39,6 +39,15 @@ plain:
 integrations:
 	PYTHON=$(PYTHON) .ci/integrations torch
 
+# The documentation as a site, in site/; warnings are errors.
+site: setup
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[site]'
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict --site-dir site
+
+# Wheel and sdist, installed and tried with every Python of 3.11 to 3.13 that is there.
+release:
+	PYTHON=$(PYTHON) .ci/release
+
 check: lint test kernels plain
 
 bench: setup
@@ -50,5 +59,5 @@ docs: setup
 	$(BIN)/python docs/generate.py
 
 clean:
-	rm -rf $(VENV) .venv-* .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
+	rm -rf $(VENV) .venv-* .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist site
 	find src tests benchmarks -name __pycache__ -prune -exec rm -rf {} +

@@ -19,3 +19,33 @@ def test_judging_learning_and_the_verdict():
     assert lines[0].endswith("judgments of 24 queries")
     assert lines[1].startswith("verdict: ")
     assert "unseen queries, nDCG@10" in lines[2]
+
+
+def run(name, *words):
+    done = subprocess.run([sys.executable, str(EXAMPLES / name), *words], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def test_few_judged_queries():
+    baseline, learned = run("few_judged_queries.py")
+    assert baseline.startswith("bm25: nDCG@10 0.")
+    assert learned.endswith("on 40 unseen queries")
+
+
+def test_lists_with_few_labels():
+    counted, linear, standing = run("lists_with_few_labels.py")
+    assert counted.endswith("of 600 rows are judged")
+    for line in (linear, standing):
+        assert float(line.split()[-1]) > 0.7  # about 0.3 for a random order
+
+
+def test_exports(tmp_path):
+    written, refused = run("export_to_engines.py", str(tmp_path))
+    assert "featureset.json, index.json, model.json, vespa.json, xgboost.json" in written
+    assert refused.endswith("nearest: --method standing --set view=features")
+
+
+def test_every_example_is_run():
+    tests = Path(__file__).read_text("utf-8")
+    assert [path.name for path in EXAMPLES.glob("*.py") if f'"{path.name}"' not in tests] == []
