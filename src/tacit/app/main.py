@@ -84,8 +84,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         code = _run(argv)
         sys.stdout.flush()
         return code
-    except KeyboardInterrupt:
-        return _complain("interrupted", 130)
+    except KeyboardInterrupt as stop:
+        return _complain(str(stop) or "interrupted", 130)
     except BrokenPipeError:  # the reader (head, less) has gone
         _discard_output()
         return 1

@@ -11,15 +11,17 @@ T = TypeVar("T")
 
 
 @contextmanager
-def progress_bar(label: str, total: float | None = None) -> Iterator[Callable[[float], None]]:
+def progress_bar(label: str, total: float | None = None) -> Iterator[Callable[..., None]]:
     """Give a function that advances a progress bar; without a terminal it does nothing.
+
+    `advance(amount, total=…, description=…)` also changes the total or the label.
 
     >>> with progress_bar("reading", total=3) as advance:
     ...     for _ in range(3):
     ...         advance(1)
     """
     if not sys.stderr.isatty():
-        yield lambda amount: None
+        yield lambda amount, **changes: None
         return
     # Imported late: rich costs more than the whole of a short command.
     from rich.console import Console
@@ -27,7 +29,7 @@ def progress_bar(label: str, total: float | None = None) -> Iterator[Callable[[f
 
     with Progress(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(label, total=total)
-        yield lambda amount: bar.advance(task, amount)
+        yield lambda amount, **changes: bar.update(task, advance=amount, **changes)
 
 
 def track(items: Iterable[T], label: str, total: int | None = None) -> Iterator[T]:

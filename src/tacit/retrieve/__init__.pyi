@@ -2,6 +2,7 @@ from tacit.retrieve.approximate import NeighborGraph as NeighborGraph
 from tacit.retrieve.base import CollectionRanker as CollectionRanker
 from tacit.retrieve.blend.cross import CrossMixtureRanker as CrossMixtureRanker
 from tacit.retrieve.blend.ranker import BlendRanker as BlendRanker
+from tacit.retrieve.checkpoint import Checkpoint as Checkpoint
 from tacit.retrieve.graph.embedding import GraphEmbedding as GraphEmbedding
 from tacit.retrieve.graph.features import LinearMap as LinearMap
 from tacit.retrieve.graph.features import RbfMap as RbfMap

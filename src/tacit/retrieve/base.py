@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from copy import copy
 from functools import cached_property
+from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -31,6 +33,7 @@ from tacit.core import (
 )
 from tacit.kernels.topk import top_k_rows
 from tacit.retrieve import approximate
+from tacit.retrieve.checkpoint import Checkpoint, Stage, describe
 from tacit.retrieve.explanation import Explanation, Term, strongest_first
 from tacit.retrieve.factors import DenseFactors, ItemFactors, widened
 from tacit.retrieve.neighbor_graph import NeighborGraph
@@ -60,6 +63,7 @@ class CollectionRanker(Estimator, ABC):
     """
 
     graph_: NeighborGraph | None = None
+    _checkpoint: Checkpoint | None = None  # during `fit`
 
     _n_features_attribute: ClassVar[str | None] = "n_features_"
     # What a ranker needs of its user; a form that depends on parameters overrides with a property.
@@ -71,6 +75,7 @@ class CollectionRanker(Estimator, ABC):
     reads_zeros: ClassVar[bool] = False  # `fit` takes items that were judged not relevant beside pairs
     by_words: ClassVar[bool] = False  # a score of 0 means that query and item share no word
     answers_above: ClassVar[float | None] = None  # a search shows items that score more; None: all that do not score 0
+    trains_in_epochs: ClassVar[bool] = False  # `fit` can go on from a checkpoint
     two_dictionaries: ClassVar[bool] = False  # query words and item words are counted apart
     by_word_pairs: ClassVar[bool] = False  # a weight for each pair of words: cost grows with the square of a text
 
@@ -100,6 +105,7 @@ class CollectionRanker(Estimator, ABC):
         validation: Links | None = None,
         *,
         queries_are_items: bool | None = None,
+        checkpoint: Checkpoint | str | Path | None = None,
     ) -> Self:
         """Learn from items and, where the method can, from (query, relevant item) pairs.
 
@@ -116,7 +122,13 @@ class CollectionRanker(Estimator, ABC):
         queries_are_items : bool or None, default=None
             Whether query row i and item row i are one document, which is then no candidate for itself. None means so
             where `queries` and `items` are one object, as with links between documents.
+        checkpoint : str, Path, Checkpoint or None, default=None
+            Folder for the state of a training in epochs. A training that was killed goes on from there when it is
+            started again with the same parameters and data, and ends with the same bits as without the kill. The
+            folder stays until it is removed (`Checkpoint.remove`).
         """
+        if checkpoint is not None and not self.trains_in_epochs:
+            raise UsageError(f"{type(self).__name__} is not trained in epochs, a checkpoint is of no use to it")
         items_checked = check_features("items", items)
         shared = queries is items or queries is None
         queries_checked = items_checked if shared else check_features("queries", queries)
@@ -130,8 +142,34 @@ class CollectionRanker(Estimator, ABC):
         self.n_added_ = self.n_removed_ = 0
         self.graph_ = None
         self._forget_factors()
-        self._fit(queries_checked, items_checked, pairs, validation)
+        data = {"queries": None if shared else queries_checked, "items": items_checked, "pairs": pairs}
+        also = {"validation_pairs": validation, "settings": self._queries_are_items}
+        with nullcontext() if checkpoint is None else self._kept_in(checkpoint, data | also):
+            self._fit(queries_checked, items_checked, pairs, validation)
         return self
+
+    @contextmanager
+    def _kept_in(self, checkpoint: Checkpoint | str | Path, data: Mapping[str, Any]) -> Iterator[None]:
+        """Around a training that is kept in a checkpoint."""
+        place = checkpoint if isinstance(checkpoint, Checkpoint) else Checkpoint(checkpoint)
+        training = describe(type(self).__name__, self.get_params(deep=False), **data, **self._further_data())
+        with place.of(training) as self._checkpoint:
+            try:
+                yield
+            finally:
+                self._checkpoint = None
+
+    def _further_data(self) -> dict[str, Any]:
+        """Other data of a training, which a checkpoint is to know."""
+        return {}
+
+    def _stage(self) -> Stage | None:
+        """Where the next epochs are kept."""
+        return None if self._checkpoint is None else self._checkpoint.stage()
+
+    def _part(self, name: str) -> Checkpoint | None:
+        """The checkpoint of a model inside this one."""
+        return None if self._checkpoint is None else self._checkpoint.part(name)
 
     @abstractmethod
     def _fit(self, queries: Features, items: Features, pairs: Links | None, validation: Links | None) -> None:

@@ -98,6 +98,11 @@ class Snapshots:
         self.live, self._first, self._largest = dict(live), first, largest
         self.copies = dict[str, dict[str, np.ndarray]]()
 
+    @property
+    def keeps_start(self) -> bool:
+        """Whether a divergence goes back to the start of the epoch."""
+        return self._first is None
+
     def room(self, name: str) -> dict[str, np.ndarray]:
         """Arrays for a copy of this name, allocated once."""
         if name not in self.copies:
@@ -106,7 +111,7 @@ class Snapshots:
 
     def start_epoch(self) -> None:
         """Remember the parameters, to go back to them."""
-        if self._first is None:
+        if self.keeps_start:
             self._store("before", self.live)
 
     def go_back(self) -> None:

@@ -2,38 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
-from tacit.core import DivergedError, track
+from tacit.core import DivergedError
+from tacit.retrieve.epoch_log import EpochLog, Progress
+from tacit.retrieve.snapshots import Snapshots
 
 LOSS_EXPONENT, LEAST_LOSS = 0.15, 1e-4
-
-
-class TrainableState(Protocol):
-    """Parameters in training, which can be put aside and restored."""
-
-    def start_epoch(self) -> None:
-        """Remember a state to go back to."""
-        ...
-
-    def go_back(self) -> None:
-        """Return to the state remembered last."""
-        ...
-
-    def keep_best(self) -> None:
-        """Mark the present state as the best so far."""
-        ...
-
-    def take_best(self) -> None:
-        """Return to the best state."""
-        ...
-
-    def is_sound(self) -> bool:
-        """Whether every number is finite and of a plausible size."""
-        ...
 
 
 class TrainingHistory(NamedTuple):
@@ -79,11 +56,9 @@ class Schedule:
             return 1.0, 1.0
         return 1 - (number - 1) / self.n_epochs, 1 - number / self.n_epochs
 
-    def is_over(self, number: int, best: int) -> bool:
-        """Whether the epoch is the last."""
-        if self.n_epochs is not None:
-            return number >= self.n_epochs
-        return number >= self.max_epochs or number - best >= self.patience
+    def last(self, best: int) -> int:
+        """Number of the last epoch, if none after the `best` is better."""
+        return min(self.max_epochs, best + self.patience) if self.n_epochs is None else self.n_epochs
 
 
 def epoch_score(measures: Mapping[str, float], target: str) -> float:
@@ -101,11 +76,12 @@ def epoch_score(measures: Mapping[str, float], target: str) -> float:
 
 
 def run_epochs(
-    state: TrainableState,
+    state: Snapshots,
     epoch: Callable[[tuple[float, float]], float],
     measure: Callable[[int], Mapping[str, float]],
     target: str,
     schedule: Schedule,
+    log: EpochLog | None = None,
 ) -> TrainingHistory:
     """Train by a schedule and end in the state of the best epoch (`epoch_score`).
 
@@ -113,7 +89,7 @@ def run_epochs(
 
     Parameters
     ----------
-    state : TrainableState
+    state : Snapshots
         What is trained.
     epoch : callable
         Runs one epoch, given its first and last rate; returns the mean loss.
@@ -123,29 +99,37 @@ def run_epochs(
         The measure that decides; higher is better.
     schedule : Schedule
         Rates, and when training ends.
+    log : EpochLog or None, default=None
+        Where the training is kept, to go on after a kill.
     """
-    rate, halved, best, best_epoch = schedule.rate, False, -math.inf, 0
-    epochs: list[dict[str, float]] = []
+    at, log = Progress(schedule.rate), log or EpochLog()
+    with log.running(at, state):
+        while not at.is_over:
+            log.start_epoch(schedule.last(at.best_epoch), schedule.n_epochs is None)
+            start, stop = schedule.shares(at.number + 1)
+            loss = epoch((at.rate * start, at.rate * stop))
+            at.number += 1
+            if state.is_sound():
+                found = measure(len(at.epochs) + 1)
+                at.epochs.append({"epoch": at.number, "loss": loss, "rate": at.rate * start, **found})
+                if epoch_score(found, target) > at.best:
+                    at.best, at.best_epoch = epoch_score(found, target), at.number
+                    state.keep_best()
+                at.is_over = at.number >= schedule.last(at.best_epoch)
+            else:
+                undo_epoch(at, state, schedule)
+            log.end_epoch()
+        state.take_best()
+    return TrainingHistory(at.rate, at.best_epoch, at.epochs)
+
+
+def undo_epoch(at: Progress, state: Snapshots, schedule: Schedule) -> None:
+    """Go back to the start of an epoch that diverged and halve the rate; the second time is an error."""
     n_most = schedule.n_epochs or schedule.max_epochs
-    for number in track(range(1, n_most + 1), "training", n_most):
-        state.start_epoch()
-        start, stop = schedule.shares(number)
-        loss = epoch((rate * start, rate * stop))
-        if not state.is_sound():
-            if halved or n_most == 1:
-                raise diverged(number, rate, halved)
-            state.go_back()
-            rate, halved = rate / 2, True
-            continue
-        found = measure(len(epochs) + 1)
-        epochs.append({"epoch": number, "loss": loss, "rate": rate * start, **found})
-        if epoch_score(found, target) > best:
-            best, best_epoch = epoch_score(found, target), number
-            state.keep_best()
-        if schedule.is_over(number, best_epoch):
-            break
-    state.take_best()
-    return TrainingHistory(rate, best_epoch, epochs)
+    if at.halved or n_most == 1:
+        raise diverged(at.number, at.rate, at.halved)
+    state.go_back()
+    at.rate, at.halved, at.is_over = at.rate / 2, True, at.number >= n_most
 
 
 def diverged(epoch: int, rate: float, halved: bool) -> DivergedError:

@@ -15,7 +15,7 @@ from tacit.core import Collection, Estimator, Judgments, Links, Ranking, Run, Ta
 from tacit.core.texts import join_texts
 from tacit.features import TextVectorizer, WordGramVectorizer, language_code
 from tacit.features.text.tokenizers import SNOWBALL
-from tacit.retrieve import CollectionRanker, get_method
+from tacit.retrieve import Checkpoint, CollectionRanker, get_method
 from tacit.search.answers import Hit, Reason, make_hits
 from tacit.search.training import choose_training
 from tacit.search.two_stage import TwoStageRanker
@@ -152,6 +152,7 @@ class Searcher(Estimator):
         qrels: Judgments | None = None,
         pairs: Links | None = None,
         clicks: tuple[Collection, Links] | None = None,
+        checkpoint: Checkpoint | str | Path | None = None,
     ) -> Self:
         """Learn from documents and, where the method can, from one source of relevant pairs.
 
@@ -170,6 +171,8 @@ class Searcher(Estimator):
             Rows of `queries` and rows of relevant `documents`.
         clicks : tuple of (Collection, Links) or None, default=None
             Queries and clicked documents, as `read_clicks` returns them.
+        checkpoint : str, Path, Checkpoint or None, default=None
+            Folder for the state of the training, from which it goes on after a kill; see `CollectionRanker.fit`.
         """
         if not len(documents):
             raise TacitError("the collection has no documents")
@@ -192,7 +195,8 @@ class Searcher(Estimator):
         if ranker.reads_occurrences:
             further["occurrences"] = np.asarray(vectorizer.counts(documents.full_texts()).sum(axis=0))
         further |= {} if training.zeros is None else {"zeros": training.zeros}
-        ranker.fit(rows, items, training.pairs, queries_are_items=training.queries is None, **further)
+        further |= {"queries_are_items": training.queries is None, "checkpoint": checkpoint}
+        ranker.fit(rows, items, training.pairs, **further)
         self.n_pairs_ = 0 if training.pairs is None else len(training.pairs)
         self.trained_on_ = [] if training.pairs is None else _asked(training.queries, training.pairs)
         self._keep(documents, vectorizer, query_vectorizer, ranker)

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -26,7 +27,7 @@ import scipy.sparse as sp
 from tacit.core import Features, Links, Lists, TacitError, UsageError, check_features, check_number, track
 from tacit.features.query_document import QueryDocumentFeatures
 from tacit.rerank.registry import get_method as get_list_method
-from tacit.retrieve import BlendRanker, CollectionRanker
+from tacit.retrieve import BlendRanker, Checkpoint, CollectionRanker
 from tacit.retrieve.blend.members import best_items
 from tacit.retrieve.explanation import Term
 from tacit.retrieve.factors import ItemFactors, append_rows, widened
@@ -121,6 +122,7 @@ class TwoStageRanker(CollectionRanker):
         validation: Links | None = None,
         *,
         queries_are_items: bool | None = None,
+        checkpoint: Checkpoint | str | Path | None = None,
         titles: Features | None = None,
         zeros: Links | None = None,
         members: BlendRanker | None = None,
@@ -132,7 +134,8 @@ class TwoStageRanker(CollectionRanker):
         self._titles = None if titles is None else sp.csr_array(check_features("titles", titles))
         self._zeros, self._members = zeros, members
         try:
-            return super().fit(queries, items, pairs, validation, queries_are_items=queries_are_items)
+            how: dict[str, Any] = {"queries_are_items": queries_are_items, "checkpoint": checkpoint}
+            return super().fit(queries, items, pairs, validation, **how)
         finally:
             del self._titles, self._zeros, self._members
 

@@ -27,13 +27,13 @@ _NO_LOCKS_HERE = {errno.ENOTSUP, errno.ENOSYS, errno.EINVAL, errno.ENOLCK, errno
 
 
 @contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Make the folder if need be and hold it alone."""
+def locked(folder: Path, wait: float | None = None) -> Iterator[None]:
+    """Make the folder if need be and hold it alone; `wait` is for another process, None for `WAIT_SECONDS`."""
     if fcntl is None:
         folder.mkdir(parents=True, exist_ok=True)
         yield
         return
-    descriptor = _wait_for_lock(folder)
+    descriptor = _wait_for_lock(folder, WAIT_SECONDS if wait is None else wait)
     try:
         yield
     finally:
@@ -43,15 +43,16 @@ def locked(folder: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _wait_for_lock(folder: Path) -> int:
-    give_up = time.monotonic() + WAIT_SECONDS
+def _wait_for_lock(folder: Path, wait: float) -> int:
+    give_up = time.monotonic() + wait
     while True:
         folder.mkdir(parents=True, exist_ok=True)
         descriptor = _lock_now(folder)
         if descriptor is not None:
             return descriptor
         if time.monotonic() > give_up:
-            raise refusal(folder, f"another process has been saving here for {WAIT_SECONDS:g} seconds; try again later")
+            held = f"been saving here for {wait:g} seconds" if wait else "this folder in use"
+            raise refusal(folder, f"another process has {held}; try again later")
         time.sleep(_PAUSE)
 
 

@@ -1,11 +1,13 @@
 """A fake trainer whose epochs are scripted shows which state is kept; training parameters of all margin rankers."""
 
+from contextlib import contextmanager
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 from tacit.core import DivergedError, Links, TacitError
-from tacit.retrieve import METHODS, ClLsiRanker, EmbeddingRanker, FullPairRanker
+from tacit.retrieve import METHODS, ClLsiRanker, EmbeddingRanker, FullPairRanker, epoch_log
 from tacit.retrieve.margin.base import MarginRanker, block_for, choose_rate_and_margin, passes_for
 from tacit.retrieve.training import Schedule, epoch_score, run_epochs
 
@@ -133,6 +135,32 @@ def test_the_kept_epoch_is_the_best_by_mean_average_precision_and_rank_loss():
 
 def test_without_rank_loss_the_best_epoch_is_kept():
     assert epoch_score({"accuracy": 0.7, "other": 3.0}, "accuracy") == 0.7
+
+
+def test_progress_counts_epochs_by_blocks_and_says_where_training_ends(monkeypatch):
+    shown, changes = [0.0], []
+
+    @contextmanager
+    def bar(label):
+        def advance(amount, **change):
+            shown.append(shown[-1] + amount)
+            changes.append(change)
+
+        yield advance
+
+    monkeypatch.setattr(epoch_log, "progress_bar", bar)
+    rows, links = chain()
+    ranker = EmbeddingRanker(2, max_epochs=5, patience=2, seed=1).fit(rows, rows, links)
+    n_run = ranker.epochs_[-1]["epoch"]
+    assert shown[-1] == pytest.approx(n_run)  # whole epochs
+    assert len(shown) > 75 * n_run  # in steps of blocks
+    told = [change["description"] for change in changes if change]
+    ends = [change["total"] for change in changes if change]
+    assert told[:2] == ["training, epoch 1 of 2 or more", f"training, epoch 2 of {ends[1]} or more"]
+    assert ends[-1] >= n_run
+    changes.clear()
+    EmbeddingRanker(2, n_epochs=2).fit(rows, rows, links)
+    assert [change["description"] for change in changes if change] == [f"training, epoch {n} of 2" for n in (1, 2)]
 
 
 def chain(n=90, n_words=30):

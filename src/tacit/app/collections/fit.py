@@ -9,12 +9,15 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
 from tacit.app.options import add_seed, add_set, add_threads, add_words, whole_number
 
 if TYPE_CHECKING:
     from tacit.core import Collection
+    from tacit.retrieve import Checkpoint
     from tacit.search import Searcher
 
 EXAMPLES = """examples:
@@ -58,6 +61,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--ann", action="store_true", help="index the documents' vectors for approximate search (tacit[ann])"
     )
     parser.add_argument("--skip-unknown", action="store_true", help="ignore links and judgments of unknown ids")
+    parser.add_argument(
+        "--checkpoint",
+        metavar="DIR",
+        help="folder for the state of the training: after a kill, the same command goes on from there",
+    )
     add_seed(parser)
     add_threads(parser)
 
@@ -69,9 +77,11 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
     _check_sources(args)
     searcher = _unfitted(args)  # errors are reported before a long file is read
     check_destination(args.output)
+    checkpoint = _check_checkpoint(args, searcher)
     documents, sources = _read(args, searcher)
     start = time.perf_counter()
-    searcher.fit(documents, **sources).save(args.output)
+    with _keeping(checkpoint):
+        searcher.fit(documents, **sources, checkpoint=checkpoint).save(args.output)
     pairs = f" and {searcher.n_pairs_:,} pairs" if searcher.n_pairs_ else ""
     chosen = "".join(f", {name} {value:g}" for name, value in searcher.ranker_.chosen().items())
     if searcher.rerank and not searcher.ranker_.chosen()["share"]:
@@ -86,6 +96,35 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
             f"approximate search finds {graph.recall_:.1%} of the 10 best answers (on {graph.n_measured_} queries)\n"
         )
     return 0
+
+
+def _check_checkpoint(args: argparse.Namespace, searcher: Searcher) -> Checkpoint | None:
+    from tacit.core import UsageError
+    from tacit.retrieve import Checkpoint
+
+    if args.checkpoint is None:
+        return None
+    if not searcher._unfitted().trains_in_epochs:
+        method = f"{searcher.method} with --rerank" if args.rerank else searcher.method
+        raise UsageError(f"{method} does not train in epochs that can be kept, --checkpoint is of no use to it")
+    checkpoint = Checkpoint(args.checkpoint)
+    checkpoint.check()
+    return checkpoint
+
+
+@contextmanager
+def _keeping(checkpoint: Checkpoint | None) -> Iterator[None]:
+    """Say how to go on where training is interrupted; remove the checkpoint once the model is saved."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if checkpoint is None or not checkpoint.has_state:
+            raise
+        raise KeyboardInterrupt(
+            f"interrupted; the training is kept in {checkpoint.folder}: the same command goes on from there"
+        ) from None
+    if checkpoint is not None:
+        checkpoint.remove()
 
 
 def _unfitted(args: argparse.Namespace) -> Searcher:

@@ -167,7 +167,7 @@ class LinkTask:
         ranker.fit(queries[seen], items[seen], train, validation, queries_are_items=True, **further)
         return ranker.add_items(items[split.candidates])
 
-    def _occurrences(self, ranker: CollectionRanker, rows: slice | np.ndarray) -> dict[str, np.ndarray]:
+    def _occurrences(self, ranker: CollectionRanker, rows: slice | np.ndarray) -> dict[str, Any]:
         """Occurrences of each word in some items, for rankers that read them."""
         return {"occurrences": np.asarray(self.items["counts"][rows].sum(axis=0))} if ranker.reads_occurrences else {}
 

@@ -18,7 +18,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import ClassVar, Self
+from pathlib import Path
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -30,6 +31,7 @@ from tacit.retrieve.base import CollectionRanker
 from tacit.retrieve.blend.feedback import expand_queries
 from tacit.retrieve.blend.members import MEMBERS, N_CANDIDATES, MemberScores, best_items, scaled
 from tacit.retrieve.blend.training import TrainingQuery, learn_weights, training_queries
+from tacit.retrieve.checkpoint import Checkpoint
 from tacit.retrieve.explanation import Term, difference, sparse_row, word_terms
 from tacit.retrieve.factors import ItemFactors, factor_scores, widened
 from tacit.retrieve.latent.reconstruction import LearnedConcepts
@@ -113,6 +115,7 @@ class BlendRanker(CollectionRanker):
     prefers_stems: ClassVar[bool] = True
     reads_titles: ClassVar[bool] = True
     reads_zeros: ClassVar[bool] = True
+    trains_in_epochs: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -141,6 +144,7 @@ class BlendRanker(CollectionRanker):
         validation: Links | None = None,
         *,
         queries_are_items: bool | None = None,
+        checkpoint: Checkpoint | str | Path | None = None,
         titles: Features | None = None,
         zeros: Links | None = None,
         members: Self | None = None,
@@ -160,6 +164,8 @@ class BlendRanker(CollectionRanker):
             Pairs to learn the weights from, where `pairs` train the member `residual`.
         queries_are_items : bool or None, default=None
             See `CollectionRanker.fit`.
+        checkpoint : str, Path, Checkpoint or None, default=None
+            Folder for the state of the members in training; see `CollectionRanker.fit`.
         titles : csr_array of shape (n_items, n_features) or None, default=None
             Counts of the words of the titles alone.
         zeros : Links or None, default=None
@@ -171,9 +177,13 @@ class BlendRanker(CollectionRanker):
         self._check_params()
         self._titles, self._zeros, self._members = self._check_titles(titles, items), zeros, members
         try:
-            return super().fit(queries, items, pairs, validation, queries_are_items=queries_are_items)
+            how: dict[str, Any] = {"queries_are_items": queries_are_items, "checkpoint": checkpoint}
+            return super().fit(queries, items, pairs, validation, **how)
         finally:
             del self._titles, self._zeros, self._members
+
+    def _further_data(self) -> dict[str, Any]:
+        return {"titles": self._titles, "judged_zeros": self._zeros}
 
     def _check_params(self) -> None:
         for name in ("latent", "feedback", "half_length"):
@@ -203,7 +213,8 @@ class BlendRanker(CollectionRanker):
         rows = weigh(counts, self.idf_, "log")
         if rows.nnz and (self.latent or learns):
             known = None if self._members is None else self._members.latent_
-            self.latent_ = known or LearnedConcepts(self.dim, seed=self.seed).fit(None, rows)
+            concepts = LearnedConcepts(self.dim, seed=self.seed)
+            self.latent_ = known or concepts.fit(None, rows, checkpoint=self._part("latent"))
         if learns and self._titles is not None:
             self.title_ = Bm25Ranker(b=TITLE_B).fit(None, self._titles)
         prior = [1.0, self.latent if self.latent_ is not None else 0.0, self.feedback, 0.0, 0.0]
@@ -245,7 +256,8 @@ class BlendRanker(CollectionRanker):
     def _fit_residual(self, queries: sp.csr_array, counts: sp.csr_array, pairs: Links, validation: Links) -> None:
         asking, rows = weigh(queries, self.idf_), weigh(counts, self.idf_)
         member = EmbeddingRanker(self.dim, items="residual", gamma=1.0, seed=self.seed, threads=self.threads)
-        self.residual_ = member.fit(asking, rows, pairs, validation, queries_are_items=self._queries_are_items)
+        how: dict[str, Any] = {"queries_are_items": self._queries_are_items, "checkpoint": self._part("residual")}
+        self.residual_ = member.fit(asking, rows, pairs, validation, **how)
         lengths = np.diff(queries[np.unique(pairs.sources)].indptr)
         self.residual_length_ = max(1.0, float(np.median(lengths)))
 

@@ -23,6 +23,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from tacit.core import Features, Links, check_choice, check_number, check_numbers
+from tacit.retrieve.epoch_log import EpochLog
 from tacit.retrieve.factors import DenseFactors, factor_scores, project
 from tacit.retrieve.latent.lsi import LsiRanker, LsiTfidfRanker, unit_rows
 from tacit.retrieve.latent.reconstruction_sgd import ReconstructionSettings, ReconstructionTrainer, scaled_part
@@ -76,6 +77,7 @@ class LearnedConcepts(WithRecipe, LsiRanker):
         reciprocal rank); the best epoch is kept. Not stored.
     """
 
+    trains_in_epochs: ClassVar[bool] = True
     _fitted: ClassVar = LsiRanker._fitted | {"best_epoch_": "", "rate_": ""}
     _printed: ClassVar = {
         "start": ("normal", "scaled"),
@@ -162,7 +164,12 @@ class LearnedConcepts(WithRecipe, LsiRanker):
 
         epoch = partial(trainer.epoch, rng)
         self.rate_, self.best_epoch_, self.epochs_ = run_epochs(
-            trainer.state, epoch, measure, "found", Schedule(self.rate_, n_epochs, constant=self.recipe == "printed")
+            trainer.state,
+            epoch,
+            measure,
+            "found",
+            Schedule(self.rate_, n_epochs, constant=self.recipe == "printed"),
+            EpochLog(rng, self._stage()),
         )
 
 

@@ -13,6 +13,7 @@ import scipy.sparse as sp
 
 from tacit.core import DivergedError, Features, Links, check_choice, check_number
 from tacit.retrieve.base import CollectionRanker
+from tacit.retrieve.epoch_log import EpochLog
 from tacit.retrieve.margin.block_sgd import BlockTrainer
 from tacit.retrieve.margin.tasks import TrainingTask, make_task
 from tacit.retrieve.recipe import WithRecipe
@@ -82,6 +83,7 @@ class MarginRanker(WithRecipe, CollectionRanker):
     """
 
     needs_pairs: ClassVar[bool] = True
+    trains_in_epochs: ClassVar[bool] = True
     _printed: ClassVar[dict[str, tuple[Any, ...]]] = {
         "negatives": ("uniform",),
         "margin": (1.0,),
@@ -204,8 +206,10 @@ class SgdRanker(MarginRanker):
             trainer.average(number)
             return {name: float(np.mean(found)) for name, found in measure().items()}
 
+        n_blocks = 0 if trainer.settings.uniform else n_passes * math.ceil(task.n_visits / trainer.settings.block)
+        trainer.log = EpochLog(rng, self._stage(), n_blocks)
         with trainer.running():
-            return run_epochs(trainer.state, epoch, average_and_measure, task.target, schedule)
+            return run_epochs(trainer.state, epoch, average_and_measure, task.target, schedule, trainer.log)
 
     def _n_passes(self, task: TrainingTask) -> int:
         """Visits to every training query in an epoch."""

@@ -25,6 +25,7 @@ import scipy.sparse as sp
 
 from tacit.core import count_threads
 from tacit.kernels import blocks, rows
+from tacit.retrieve.epoch_log import EpochLog
 from tacit.retrieve.margin.workers import WorkerPool
 from tacit.retrieve.snapshots import Snapshots
 
@@ -71,7 +72,7 @@ class BlockTrainer(ABC):
         self.settings, self.queries_are_items, self.n_threads = settings, queries_are_items, count_threads(threads)
         self._n_items, self._workers = n_items, WorkerPool(self.n_threads)
         self._pool, self._slot_of = np.empty(settings.pool_size(n_items), np.int64), np.full(n_items, -1, np.int64)
-        self._losses = np.empty(settings.block, np.float64)
+        self._losses, self.log = np.empty(settings.block, np.float64), EpochLog()
         self._droppable = list[tuple[np.ndarray, ...]]()
 
     @abstractmethod
@@ -130,15 +131,32 @@ class BlockTrainer(ABC):
             queries = visits[start : start + size]
             draws = rng.integers(0, self._n_items, min(self.settings.n_drawn, 2 * self._n_items))
             offsets = rng.random(len(queries))
-            places = (self._slot_of, self._pool, chosen, n_chosen, weights)
-            n_pool, n_drawn = blocks.gather_pool(draws, queries, *known, pairs.data, offsets, *places)
-            mine = partial(self._mine, queries, known, n_drawn, (chosen, n_chosen, weights))
             self._drop_words(queries, rng)
-            self._losses[:] = 0
-            self._step(queries, n_pool, mine, _between(rates, start / len(visits)))
-            blocks.release_pool(self._pool, n_pool, self._slot_of)
-            total += float(self._losses[: len(queries)].sum())
+            drawn = draws, offsets, (chosen, n_chosen, weights)
+            work = partial(self._step_on_pairs, queries, pairs.data, known, drawn, _between(rates, start / len(visits)))
+            total += self.log.block(partial(self._train_block, work, len(queries)))
         return total / max(1, len(visits))
+
+    def _step_on_pairs(
+        self,
+        queries: np.ndarray,
+        pair_weights: np.ndarray,
+        known: tuple[np.ndarray, np.ndarray],
+        drawn: tuple[np.ndarray, np.ndarray, tuple[np.ndarray, np.ndarray, np.ndarray]],
+        rate: float,
+    ) -> None:
+        """One block of queries against the drawn items and their own."""
+        draws, offsets, positives = drawn
+        places = (self._slot_of, self._pool, *positives)
+        n_pool, n_drawn = blocks.gather_pool(draws, queries, *known, pair_weights, offsets, *places)
+        self._step(queries, n_pool, partial(self._mine, queries, known, n_drawn, positives), rate)
+        blocks.release_pool(self._pool, n_pool, self._slot_of)
+
+    def _train_block(self, work: Callable[[], None], size: int) -> float:
+        """Train a block of so many queries; the sum of their losses before it."""
+        self._losses[:] = 0
+        work()
+        return float(self._losses[:size].sum())
 
     def epoch_on_triples(
         self, triples: np.ndarray, weights: np.ndarray, rng: np.random.Generator, rates: tuple[float, float]
@@ -155,9 +173,10 @@ class BlockTrainer(ABC):
         for start in range(0, len(triples), size):
             some = triples[start : start + size]
             self._drop_words(some[:, 0], rng)
-            self._losses[:] = 0
-            self._step_on_triples(some, weights[start : start + size], _between(rates, start / len(triples)))
-            total += float(self._losses[: len(some)].sum())
+            rate = _between(rates, start / len(triples))
+            work = partial(self._step_on_triples, some, weights[start : start + size], rate)
+            block = partial(self._train_block, work, len(some))
+            total += block() if self.settings.uniform else self.log.block(block)  # steps on one triple are too many
         return total / max(1, len(triples))
 
     def _step_on_triples(self, given: np.ndarray, weights: np.ndarray, rate: float) -> None:

@@ -14,6 +14,7 @@ a second block of columns, 2-grams; those can be hashed in the place of rare wor
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -23,6 +24,7 @@ from tacit.core import Features, Links, TacitError, UsageError, check_choice, ch
 from tacit.features.cfh import OCCUR, correlated_words, hash_map, hashed_rows
 from tacit.features.text.weighting import weigh
 from tacit.retrieve.base import FeatureKind
+from tacit.retrieve.checkpoint import Checkpoint
 from tacit.retrieve.explanation import Term, difference, mix_terms, pair_terms, sparse_row
 from tacit.retrieve.factors import DenseFactors, ItemFactors, append_rows, make_factors
 from tacit.retrieve.margin.base import MarginRanker
@@ -117,29 +119,34 @@ class CfhRanker(MarginRanker):
         validation: Links | None = None,
         *,
         queries_are_items: bool | None = None,
+        checkpoint: Checkpoint | str | Path | None = None,
         occurrences: np.ndarray | None = None,
     ) -> Self:
         """Learn from pairs; `occurrences` (n_features,) says how often the term of each column occurs in the items."""
         self._occurrences = occurrences
         try:
-            return super().fit(queries, items, pairs, validation, queries_are_items=queries_are_items)
+            how: dict[str, Any] = {"queries_are_items": queries_are_items, "checkpoint": checkpoint}
+            return super().fit(queries, items, pairs, validation, **how)
         finally:
             del self._occurrences
+
+    def _further_data(self) -> dict[str, Any]:
+        return {"occurrences": self._occurrences}
 
     def _fit(self, queries: Features, items: Features, pairs: Links | None, validation: Links | None) -> None:
         self._check_params(queries, items)
         queries, items = sp.csr_array(queries), sp.csr_array(items)
         how = {"dim": self.dim} | self._training_params()
         task = make_task(pairs, validation, queries, items, self._queries_are_items, self.seed)
-        also = pairs, validation
+        also: dict[str, Any] = {"pairs": pairs, "validation": validation, "queries_are_items": self._queries_are_items}
         self.map_ = self._make_map(items)
         self.vectors_ = EmbeddingRanker(n_words=self.n_words, **how).fit(
-            self._words(queries), self._words(items), *also, queries_are_items=self._queries_are_items
+            self._words(queries), self._words(items), **also, checkpoint=self._part("vectors")
         )
         self.hashed_ = None
         if self.map_.nnz:  # without identity: hashed rows share words that the texts do not
             self.hashed_ = EmbeddingRanker(identity="none", **how).fit(
-                self._hashed_rows(queries), self._hashed_rows(items), *also, queries_are_items=self._queries_are_items
+                *map(self._hashed_rows, (queries, items)), **also, checkpoint=self._part("hashed")
             )
         self.grams_ = None if self.grams_from is None else sp.csr_array(items[:, self.grams_from :])
         self.mu_ = self._choose_mu(task) if self.mu is None else float(self.mu)

@@ -17,12 +17,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
 
 from tacit.core import Features, Links, UsageError, check_choice, check_number
+from tacit.retrieve.checkpoint import Checkpoint
 from tacit.retrieve.margin.cross_tasks import SHARES, AlternatingTasks, SecondTask
 from tacit.retrieve.margin.embedding import EmbeddingRanker
 from tacit.retrieve.margin.embedding_sgd import EmbeddingTrainer, Tables, TrainingRows
@@ -73,6 +75,7 @@ class CrossRanker(EmbeddingRanker):
         validation: Links | None = None,
         *,
         queries_are_items: bool | None = None,
+        checkpoint: Checkpoint | str | Path | None = None,
         links: Links | None = None,
         query_links: Links | None = None,
         monitor: Monitor | None = None,
@@ -84,7 +87,8 @@ class CrossRanker(EmbeddingRanker):
         """
         self._links, self._query_links, self._monitor = links, query_links, monitor
         try:
-            super().fit(queries, items, pairs, validation, queries_are_items=queries_are_items)
+            how: dict[str, Any] = {"queries_are_items": queries_are_items, "checkpoint": checkpoint}
+            super().fit(queries, items, pairs, validation, **how)
         finally:
             del self._links, self._query_links, self._monitor
         if self.best_epoch_ == 1 and len(self.epochs_) > 1:
@@ -94,6 +98,9 @@ class CrossRanker(EmbeddingRanker):
                 len(self.epochs_),
             )
         return self
+
+    def _further_data(self) -> dict[str, Any]:
+        return {"links": self._links, "query_links": self._query_links}
 
     def _check_params(self, queries: Features, items: Features) -> None:
         check_choice("items", self.items, ("mapped", "residual"))

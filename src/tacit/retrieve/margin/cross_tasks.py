@@ -90,6 +90,7 @@ class AlternatingTasks:
         total, (start, stop) = 0.0, rates
         with ExitStack() as running:
             for other in self.others:
+                other.trainer.log = trainer.log
                 running.enter_context(other.trainer.running())
             for number, (some, *rest) in enumerate(zip(*parts, strict=True)):
                 low, high = (start + (stop - start) * place / n_rounds for place in (number, number + 1))

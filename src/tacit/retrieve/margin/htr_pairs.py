@@ -90,8 +90,9 @@ class HtrPairsRanker(MarginRanker):
                 check_number(name, getattr(self, name), low=name == "max_words", whole=name == "max_words")
         vectors, words = self._new_models()
         also: dict[str, Any] = {"pairs": pairs, "validation": validation, "queries_are_items": self._queries_are_items}
-        self.vectors_ = vectors.fit(queries, items, **also)
-        self.pairs_ = words.fit(self._heaviest(queries), self._heaviest(items), **also)
+        self.vectors_ = vectors.fit(queries, items, **also, checkpoint=self._part("vectors"))
+        rows = self._heaviest(queries), self._heaviest(items)
+        self.pairs_ = words.fit(*rows, **also, checkpoint=self._part("pairs"))
         task = make_task(pairs, validation, queries, items, self._queries_are_items, self.seed)
         self.mu_ = self._choose_mu(task) if self.mu is None else float(self.mu)
 
