@@ -9,12 +9,14 @@ query. mu is chosen on held-out pairs; 0 is one of the choices, so that vectors 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from tacit.core import Features, Links, TacitError, UsageError, check_number
 from tacit.retrieve.base import CollectionRanker
+from tacit.retrieve.checkpoint import Checkpoint
 from tacit.retrieve.explanation import Term, mix_terms
 from tacit.retrieve.factors import ItemFactors
 from tacit.retrieve.latent.cl_lsi import ClLsiRanker
@@ -62,6 +64,7 @@ class CrossMixtureRanker(CollectionRanker):
 
     _fitted: ClassVar = {"concepts_": "estimator", "vectors_": "?estimator", "mu_": ""}
     needs_pairs: ClassVar[bool] = True
+    trains_in_epochs: ClassVar[bool] = True
     two_dictionaries: ClassVar[bool] = True
 
     def __init__(
@@ -88,6 +91,7 @@ class CrossMixtureRanker(CollectionRanker):
         validation: Links | None = None,
         *,
         queries_are_items: bool | None = None,
+        checkpoint: Checkpoint | str | Path | None = None,
         links: Links | None = None,
     ) -> Self:
         """Learn from pairs and, with `share`, from links between the items; see `CrossRanker.fit`."""
@@ -96,16 +100,20 @@ class CrossMixtureRanker(CollectionRanker):
             raise UsageError("there is no pair of mates, want documents that say the same in both languages")
         self._links = links
         try:
-            return super().fit(queries, items, pairs, validation, queries_are_items=queries_are_items)
+            how: dict[str, Any] = {"queries_are_items": queries_are_items, "checkpoint": checkpoint}
+            return super().fit(queries, items, pairs, validation, **how)
         finally:
             del self._links
+
+    def _further_data(self) -> dict[str, Any]:
+        return {"links": self._links}
 
     def _fit(self, queries: Features, items: Features, pairs: Links | None, validation: Links | None) -> None:
         assert pairs is not None
         train, held = (pairs, validation) if validation is not None else hold_out(pairs, HELD_SHARE, self.seed)
         vectors = CrossRanker(self.dim, share=self.share, seed=self.seed, threads=self.threads)
         further: dict[str, Any] = {"queries_are_items": self._queries_are_items}
-        vectors.fit(queries, items, train, held, links=self._links, **further)
+        vectors.fit(queries, items, train, held, links=self._links, checkpoint=self._part("vectors"), **further)
         self.concepts_ = ClLsiRanker(self.n_concepts, seed=self.seed).fit(queries, items, train, **further)
         self.mu_ = self._choose(vectors, queries, held, train)
         self.vectors_ = vectors if self.mu_ else None
