@@ -221,7 +221,8 @@ def _guess_form(line: str, place: str, number: int) -> str:
         return "jsonl"
     if "\t" in line:
         return "tsv"
-    raise DataError("neither a JSON object nor id<TAB>text, want one of these a line", path=place, line=number)
+    found = "neither a JSON object nor id<TAB>text, want one of these a line, or a MediaWiki dump"
+    raise DataError(found, path=place, line=number)
 
 
 def _json_rows(lines: Iterable[tuple[int, str]], wanted: _Wanted, place: str) -> Iterator[_Row]:
