@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from safetensors.numpy import load_file
 
-from tacit.core import TacitError
-from tacit.store import Stored, load_model, save_model
+from tacit.core import StoreError, TacitError
+from tacit.store import Stored, arrays, load_model, save_model
 from tacit.store.stored import DTYPES
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
@@ -103,10 +103,13 @@ def test_a_mapped_model_can_be_saved_over_itself(tmp_path, model, assert_same):
     assert_same(mapped, model)  # still the old file behind it
 
 
-def test_an_unverified_map_skips_only_the_checksums(tmp_path):
+def test_an_unverified_map_skips_only_the_checksums_of_large_arrays(tmp_path, monkeypatch):
     save_model(tmp_path / "m", Stored("Ranker", {}, {"x": np.zeros(4)}))
     file = tmp_path / "m" / "arrays.safetensors"
     file.write_bytes(file.read_bytes()[:-1] + b"\x01")
+    with pytest.raises(StoreError, match="does not have its checksum"):
+        load_model(tmp_path / "m", mmap=True, verify=False)
+    monkeypatch.setattr(arrays, "SMALL_BYTES", 0)
     assert load_model(tmp_path / "m", mmap=True, verify=False).arrays["x"][-1] != 0
     file.write_bytes(file.read_bytes()[:-1])
     with pytest.raises(TacitError, match="bytes, want"):

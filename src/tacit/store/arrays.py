@@ -27,6 +27,7 @@ from tacit.store.strict_json import parse_json
 
 _ID_KEY = "tacit_arrays_id"
 _CHUNK = 4 * 2**20
+SMALL_BYTES = 32 * 2**20  # arrays up to this size are compared with their checksums in any case
 
 
 def describe_array(array: np.ndarray) -> ArrayEntry:
@@ -75,14 +76,17 @@ class ArraysFile:
         return {name: self._read_one(name, entry, verify) for name, entry in self.entries.items()}
 
     def map(self, *, verify: bool) -> dict[str, np.ndarray]:
-        """All arrays as windows on the file; what is written to them stays in memory."""
+        """All arrays as windows on the file; what is written to them stays in memory.
+
+        Without `verify`, checksums of large arrays are not compared.
+        """
         # Not read-only: numba would compile every loop once more for such arrays.
         whole = np.asarray(np.memmap(self.file, dtype=np.uint8, mode="c"))
         arrays = {}
         for name, entry in self.entries.items():
             start = self.starts[name]
             window = whole[start : start + entry.n_bytes]
-            if verify:
+            if verify or entry.n_bytes <= SMALL_BYTES:
                 self._check(name, hashlib.sha256(window.data))
             arrays[name] = window.view(entry.layout).reshape(entry.shape)
             self._check_bools(name, arrays[name])
@@ -110,9 +114,8 @@ class ArraysFile:
             chunk = target[begin : begin + _CHUNK]
             if self.file.readinto(chunk) != len(chunk):  # type: ignore[attr-defined]
                 raise refusal(self.path, f"ends within array {shown(name)}")
-            if verify:
-                digest.update(chunk)
-        if verify:
+            digest.update(chunk)
+        if verify or entry.n_bytes <= SMALL_BYTES:
             self._check(name, digest)
         self._check_bools(name, array)
         return array

@@ -35,7 +35,8 @@ def load_model(
     mmap : bool, default=False
         Map arrays instead of copying them; changes to them do not reach the file.
     verify : bool, default=True
-        Check the checksums of arrays; names, dtypes, shapes and sizes are always checked.
+        Check the checksums of all arrays; those of arrays up to 32 MiB, and names, dtypes, shapes and
+        sizes, are always checked.
 
     Returns
     -------
