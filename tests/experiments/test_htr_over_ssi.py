@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 from tacit.experiments.htr_over_ssi import experiment
 from tacit.experiments.htr_over_ssi.by_in_links import BORDERS, LinkRanks, crossing, link_ranks
-from tacit.experiments.htr_over_ssi.figures import corpus_figure, world_figure
+from tacit.experiments.htr_over_ssi.figures import corpus_figure, in_links_figure, world_figure
 from tacit.experiments.htr_over_ssi.world import N_GROUPS, N_TOPICS, WORDS_OF_EACH, generate
 from tacit.experiments.report import Row
 from tacit.experiments.request import Request
@@ -53,6 +53,17 @@ def test_the_last_bin_is_open():
     assert np.isnan(ranks.means()[0])
 
 
+def test_from_how_many_links_on_free_vectors_lead():
+    places = np.array(BORDERS)
+    ssi = LinkRanks(places, np.full(7, 0.4))
+    htr = LinkRanks(places, np.array([0.0, 0.5, 0.1, 0.3, 0.45, 0.5, 0.6]))
+    assert experiment._leads({"ssi-uv": ssi, "htr": htr}) == [
+        "htr ranks links to items with 8 or more training links higher than ssi-uv does"
+    ]
+    assert experiment._leads({"ssi-uv": htr, "htr": ssi}) == ["htr ranks no group of links higher than ssi-uv does"]
+    assert experiment._leads({"htr": htr}) == []
+
+
 def test_where_a_curve_passes_another():
     assert crossing([1, 2, 4], [3, 3, 3], [4, 5, 6]) == 1
     assert crossing([1, 2, 4], [0.9, 1, 1], [0.8, 1.001, 1.004]) is None  # no lead to speak of
@@ -79,10 +90,11 @@ def test_figures_show_what_was_measured(tmp_path):
 
     corpus = [row(name, share, share=share, dim=100) for name in ("ssi-uv", "htr") for share in (0.3, 1.0)]
     corpus += [row("htr", 1.0, share=1.0, dim=100, recipe="printed", start="normal"), row("tfidf", 1.0, share=1.0)]
-    corpus_figure(corpus, {"htr": [0.1] * 7})(tmp_path / "corpus.png")
+    corpus_figure(corpus)(tmp_path / "corpus.png")
+    in_links_figure({"htr": [0.1] * 7})(tmp_path / "in-links.png")
     world = [row("htr", known, hidden=hidden, recipe="mined") for known in (1, 2) for hidden in (0.0, 1.0)]
     world_figure(world)(tmp_path / "world.png")
-    assert all((tmp_path / name).stat().st_size > 5000 for name in ("corpus.png", "world.png"))
+    assert all((tmp_path / name).stat().st_size > 5000 for name in ("corpus.png", "in-links.png", "world.png"))
 
 
 def test_free_vectors_win_where_words_do_not_tell(monkeypatch):

@@ -8,7 +8,7 @@ a known rule (`world`), by the number of known links of an item.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Any
 
@@ -16,8 +16,8 @@ import numpy as np
 
 from tacit.core import track
 from tacit.experiments.cells import CellCache
-from tacit.experiments.htr_over_ssi.by_in_links import LinkRanks, bin_names, crossing, link_ranks
-from tacit.experiments.htr_over_ssi.figures import corpus_figure, world_figure
+from tacit.experiments.htr_over_ssi.by_in_links import BORDERS, LinkRanks, bin_names, crossing, link_ranks
+from tacit.experiments.htr_over_ssi.figures import corpus_figure, in_links_figure, world_figure
 from tacit.experiments.htr_over_ssi.world import World, generate
 from tacit.experiments.links.plan import PRINTED_EPOCHS, PRINTED_STARTS
 from tacit.experiments.links.splits import split_links
@@ -100,8 +100,12 @@ def _on_corpus(request: Request, systems: Sequence[str], name: str) -> Report:
     cells = track(plan_corpus(request, systems), f"htr-over-ssi on {name}")
     # Ranks of single links are not cached, so the cells that have them are measured again.
     rows = [compute(cell) if _has_ranks(cell) else cache.row(key | cell, partial(compute, cell)) for cell in cells]
-    notes = [corpus.summary, "known: training links for each document, on average", *_corpus_notes(rows)]
-    figures = {f"htr-over-ssi-{name}": corpus_figure(rows, {key: found.means() for key, found in ranks.items()})}
+    known = "known: training links for each document, on average"
+    notes = [corpus.summary, known, *_corpus_notes(rows), *_leads(ranks)]
+    figures = {
+        f"htr-over-ssi-{name}-in-links": in_links_figure({key: found.means() for key, found in ranks.items()}),
+        f"htr-over-ssi-{name}": corpus_figure(rows),
+    }
     return Report("htr-over-ssi", name, request.seed, rows, notes, [_by_in_links(ranks)], figures)
 
 
@@ -121,6 +125,18 @@ def _by_in_links(ranks: dict[str, LinkRanks]) -> Section:
     rows = [[name, *(f"{mean:.3f}" for mean in found.means())] for name, found in ranks.items()]
     title = "Mean reciprocal rank of a test link, by training links to its target"
     return Section(title, ["system", *bin_names()], [["test links", *map(str, counts)], *rows])
+
+
+def _leads(ranks: Mapping[str, LinkRanks]) -> list[str]:
+    """From how many links to an item on HTR ranks it higher than SSI does."""
+    if not set(PAIR) <= set(ranks):
+        return []
+    ssi, htr = (np.array(ranks[system].means()) for system in PAIR)
+    behind = np.flatnonzero(~(htr > ssi))
+    first = int(behind[-1]) + 1 if len(behind) else 0
+    if first == len(ssi):
+        return ["htr ranks no group of links higher than ssi-uv does"]
+    return [f"htr ranks links to items with {BORDERS[first]} or more training links higher than ssi-uv does"]
 
 
 def _corpus_notes(rows: Sequence[Row]) -> list[str]:

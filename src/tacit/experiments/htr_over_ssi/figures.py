@@ -11,30 +11,41 @@ from tacit.experiments.htr_over_ssi.by_in_links import bin_names
 from tacit.experiments.report import Row
 
 
-def corpus_figure(rows: Sequence[Row], by_in_links: Mapping[str, Sequence[float]]) -> Draw:
-    """Reciprocal rank of a link by in-links of its target; MAP by known links; MAP over the epochs."""
-    return partial(_draw_corpus, rows, by_in_links)
+def in_links_figure(by_in_links: Mapping[str, Sequence[float]]) -> Draw:
+    """Reciprocal rank of a test link by training links to its target, a line for each system."""
+    return partial(_draw_in_links, by_in_links)
 
 
-def _draw_corpus(rows: Sequence[Row], by_in_links: Mapping[str, Sequence[float]], path: Path) -> None:
-    figure, (left, middle, right) = new_figure(15, 4.5, n_columns=3)
+def _draw_in_links(by_in_links: Mapping[str, Sequence[float]], path: Path) -> None:
+    figure, axes = new_figure(6.5, 4.5)
     for name, means in by_in_links.items():
-        left.plot(range(len(means)), means, marker="o", label=name)
-    left.set_xticks(range(len(bin_names())), bin_names(), fontsize="small")
-    left.set(xlabel="training links to the item", ylabel="mean reciprocal rank of a test link")
+        axes.plot(range(len(means)), means, "--" if "printed" in name else "-", marker="o", label=name)
+    axes.set_xticks(range(len(bin_names())), bin_names(), fontsize="small")
+    axes.set(xlabel="training links to the item", ylabel="mean reciprocal rank of a test link")
+    axes.legend(fontsize="small")
+    save(figure, path)
+
+
+def corpus_figure(rows: Sequence[Row]) -> Draw:
+    """MAP by known links, and MAP on validation links over the epochs."""
+    return partial(_draw_corpus, rows)
+
+
+def _draw_corpus(rows: Sequence[Row], path: Path) -> None:
+    figure, (left, right) = new_figure(11, 4.5, n_columns=2)
     usual = [row for row in rows if row.setting.get("gamma") is None and row.setting.get("recipe") != "printed"]
     first_dim = next((row.setting["dim"] for row in usual if "dim" in row.setting), None)
     usual = [row for row in usual if row.setting.get("dim") in (None, first_dim)]
     for system in dict.fromkeys(row.system for row in usual):
         mine = sorted((row for row in usual if row.system == system), key=lambda row: row.setting["known"])
         known, means = [row.setting["known"] for row in mine], [row.metrics["MAP"] for row in mine]
-        middle.errorbar(known, means, [1.96 * row.standard_errors["MAP"] for row in mine], marker="o", label=system)
-    middle.set(xscale="log", xlabel="known links for each document", ylabel="MAP with 95 % interval")
+        left.errorbar(known, means, [1.96 * row.standard_errors["MAP"] for row in mine], marker="o", label=system)
+    left.set(xscale="log", xlabel="known links for each document", ylabel="MAP with 95 % interval")
     for row in (row for row in rows if row.setting["share"] == 1 and row.epochs and row.setting.get("gamma") is None):
         if row.setting.get("dim") == first_dim:
             right.plot([e["epoch"] for e in row.epochs], [e["MAP"] for e in row.epochs], label=row.name)
     right.set(xlabel="epoch", ylabel="MAP on validation links")
-    for axes in (left, middle, right):
+    for axes in (left, right):
         axes.legend(fontsize="small")
     save(figure, path)
 
