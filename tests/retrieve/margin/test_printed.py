@@ -1,12 +1,14 @@
 """The recipe of the papers: dense oracles of one triple a step, written from the printed updates."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 from tacit.core import Links, UsageError
 from tacit.retrieve import EmbeddingRanker, FullPairRanker, HashedPairRanker, get_method
-from tacit.retrieve.margin.base import PRINTED_FACTORS
+from tacit.retrieve.margin import base
 from tacit.retrieve.margin.block_sgd import draw_triples
 from tacit.retrieve.margin.embedding_sgd import EmbeddingSettings, EmbeddingTrainer, Tables, TrainingRows
 from tacit.retrieve.margin.wordpair_sgd import PRIME, PairSettings, Segments, WordPairTrainer
@@ -205,7 +207,20 @@ def test_tuning_chooses_the_rate_alone():
     rows, links, _ = world()
     ranker = EmbeddingRanker(8, recipe="printed", tune=True, max_epochs=2).fit(rows, rows, links)
     assert ranker.margin_ == 1.0
-    assert min(abs(ranker.rate_ - 0.1 * factor) for factor in PRINTED_FACTORS) < 1e-9
+    assert min(abs(ranker.rate_ - 0.1 * factor) for factor in base.PRINTED_FACTORS) < 1e-9
+
+
+def test_a_rate_that_had_to_be_halved_is_not_chosen():
+    class Halving(EmbeddingRanker):
+        """Better at higher rates, but diverges once above 0.2."""
+
+        def _train(self, data, task, schedule):
+            self.rate_ = schedule.rate if schedule.rate < 0.2 else schedule.rate / 2
+            self.epochs_ = [{"MAP": schedule.rate}]
+
+    ranker = Halving(recipe="printed")
+    ranker.margin_ = 1.0
+    assert ranker._tune(None, SimpleNamespace(target="MAP")) == (0.1, 1.0)
 
 
 def test_unweighted_ranks_change_the_mined_negatives():

@@ -26,7 +26,7 @@ TUNING_EPOCHS = 3  # of each setting that `tune` tries, where no number of epoch
 TUNED_FACTORS = (0.5, 1.0, 2.0)  # of rate and margin, tried by `tune`
 
 
-PRINTED_FACTORS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)  # of the rate, with the printed recipe: it depends on `start`
+PRINTED_FACTORS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)  # of the rate, with the printed recipe: it depends on `start`
 NEGATIVES = ("mined", "uniform")
 
 TRAINING_PARAMS = (
@@ -59,7 +59,7 @@ class MarginRanker(WithRecipe, CollectionRanker):
         Share of a query's words that each visit leaves out.
     tune : bool, default=False
         Choose rate and margin on validation, from half, once and twice the given values. With the printed recipe the
-        rate alone, from 0.03 to 10 times the given one.
+        rate alone, from 0.01 to 3 times the given one.
     recipe : {"mined", "printed"}, default="mined"
         "printed" trains as the papers say: negatives="uniform", margin 1, a constant rate whatever `n_epochs` is, no
         average, dropout or decay. Where these parameters are not given, they have the recipe's values; others are
@@ -222,6 +222,8 @@ class SgdRanker(MarginRanker):
         def value(rate: float, margin: float) -> float:
             self.rate_, self.margin_ = rate, margin
             self._train(data, task, Schedule(rate, n_epochs, constant=printed))
+            if printed and self.rate_ < rate:  # it diverged once, and the training to come is longer
+                return -math.inf
             return max(epoch[task.target] for epoch in self.epochs_)
 
         n_epochs = TUNING_EPOCHS if self.n_epochs is None else max(2, self.n_epochs // (10 if printed else 3))
