@@ -12,6 +12,7 @@ from tacit.experiments.letor_task import read_letor_corpus
 from tacit.experiments.preference.experiment import EFFECT_BETA, SHARES, Task, _make, keep_top, measure_cell, run
 from tacit.experiments.request import Request
 from tacit.rerank import METHODS
+from tacit.rerank.gradient.neighbours import find_neighbours
 
 N_LISTS, N_ROWS = 15, 12
 
@@ -135,3 +136,14 @@ def test_content_neighbours_are_the_nearest_texts(data_folder):
 def test_a_corpus_without_texts_has_no_content_rows(data):
     with pytest.raises(UsageError, match="ssbt-printed-content needs texts, which MQ2008 has not; want one of cran"):
         run(Request(data=data, systems=("ssbt-printed-content",)))
+
+
+def test_equation_4_sums_to_one_in_each_list_and_changes_nothing_else():
+    plain, other = (_make(f"ssbt-printed{form}", 0, "random", Request()) for form in ("", "-eq4"))
+    params = plain.get_params(), other.get_params()
+    assert {key for key in params[0] if params[0][key] != params[1][key]} == {"weighting"}
+    points = np.random.default_rng(0).normal(size=(20, 2))
+    near = find_neighbours(np.array([0, 8, 20]), 3, vectors=points, weighting=other.weighting, sigma=other.sigma)
+    for first, last in ((0, 8), (8, 20)):
+        inside = (near.left >= first) & (near.left < last)
+        assert 2 * near.strength[inside].sum() == pytest.approx(1)  # over ordered pairs

@@ -8,6 +8,8 @@ the others do not.
     -judged    the same ranker without all terms from unjudged rows (neighbours, expected pairs, columns made from whole
                lists, decorrelation); as in `linear`, features are scaled over all rows
     -printed   PREF's own recipe: sums, three hidden units, K = 5, beta and epoch by nDCG on validation lists
+    -eq4       -printed with PREF's equation 4 in place of q = 1 / K (its section 6.2): there-and-back probabilities,
+               which sum to one over the pairs of a list, so that the regularizer weighs far less
     -content   neighbours by the cosine of texts, where the corpus has texts, instead of by features
 
 `upper-bound` is `linear` with all labels of training and validation. Where the top is judged, expected pairs are off:
@@ -45,7 +47,10 @@ from tacit.rerank.registry import get_method
 from tacit.rerank.rows import graded_pairs
 
 CORPORA = ("MQ2008", *LETOR_SETS[:2], *TEXT_CORPORA)  # the default first
-PRINTED = ("ssbt-printed-beta0", "ssbt-printed", "sslambdarank-printed-beta0", "sslambdarank-printed")
+PRINTED = (
+    "ssbt-printed-beta0", "ssbt-printed", "ssbt-printed-eq4", "sslambdarank-printed-beta0", "sslambdarank-printed",
+    "sslambdarank-printed-eq4",
+)  # fmt: skip
 SYSTEMS = (
     "linear", "bt", "ssbt-judged", "ssbt-beta0", "ssbt", "standing-judged", "standing", "lambdarank",
     "sslambdarank-judged", "sslambdarank-beta0", "sslambdarank", *PRINTED, "sslambdamart", "lightgbm", "rankboost",
@@ -68,6 +73,8 @@ NOTHING_UNJUDGED = {name: value for part in PARTS.values() for name, value in pa
 VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     f"{name}-beta0": (name, {"beta": 0.0}) for name in ("ssbt", "sslambdarank", "ssbt-printed", "sslambdarank-printed")
 } | {
+    "ssbt-printed-eq4": ("ssbt-printed", {"weighting": "there-and-back"}),
+    "sslambdarank-printed-eq4": ("sslambdarank-printed", {"weighting": "there-and-back"}),
     "ssbt-judged": ("ssbt", NOTHING_UNJUDGED),
     "sslambdarank-judged": ("sslambdarank", NOTHING_UNJUDGED),
     "standing-judged": ("standing", {"view": "features"}),
@@ -227,10 +234,11 @@ def _notes(task: Task, request: Request) -> list[str]:
         task.corpus.summary,
         f"labels of {kept} of each query are kept, in validation as in training; test lists are whole; "
         f"{len(request.seeds)} seed(s)",
-        f"chosen on each fold's validation lists: {budget}; standing one of the spreads of scores {spreads}; bt and "
-        "lambdarank the epoch only",
+        f"chosen on each fold's validation lists: {budget}; standing one of the spreads of scores {spreads}; bt the "
+        "epoch only",
         "rows named -beta0 have no regularizer over neighbours, rows named -judged no term from unjudged rows at all, "
-        "and nothing else changed; -content: neighbours by the cosine of texts; upper-bound is linear with all labels"
+        "and nothing else changed; -eq4: q of equation 4, which sum to one in a list; -content: neighbours by the "
+        "cosine of texts; upper-bound is linear with all labels"
         + ("; expected pairs are off" if task.labels == "top" else ""),
         "tables over seeds: values averaged over seeds for each query; p of Wilcoxon's signed-rank test over queries, "
         "before / after Holm's correction over the columns of a line; the best row is chosen by the same values",

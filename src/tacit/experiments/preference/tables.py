@@ -15,8 +15,8 @@ from tacit.experiments.report import Row, Section
 from tacit.metrics import compare, holm, standard_error
 
 SEMI = (
-    "ssbt", "standing", "sslambdarank", "sslambdamart", "ssbt-printed", "sslambdarank-printed", "ssbt-printed-content",
-    "sslambdarank-printed-content",
+    "ssbt", "standing", "sslambdarank", "sslambdamart", "ssbt-printed", "sslambdarank-printed", "ssbt-printed-eq4",
+    "sslambdarank-printed-eq4", "ssbt-printed-content", "sslambdarank-printed-content",
 )  # fmt: skip
 ABLATED = ("ssbt-beta0", "sslambdarank-beta0")  # without neighbours, but with other terms from unjudged rows
 UPPER_BOUND = "upper-bound"
@@ -79,7 +79,7 @@ def _comparisons(values: Values, shares: Sequence[float]) -> list[list[str]]:
 
 def _without_terms(name: str) -> list[str]:
     """Rows that a semi-supervised one is compared with: itself without neighbours, without unjudged rows; linear."""
-    plain = name.removesuffix("-content")
+    plain = name.removesuffix("-content").removesuffix("-eq4")
     return [f"{plain}-beta0", "lightgbm" if name == "sslambdamart" else f"{plain}-judged", "linear"]
 
 
