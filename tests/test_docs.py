@@ -59,3 +59,10 @@ def test_every_option_has_a_help_text():
     for name, parser in commands.items():
         for action in parser._actions:
             assert action.help, f"tacit {name} {action.dest}"
+
+
+def test_the_site_has_every_page():
+    named = set(re.findall(r": ([\w/.-]+\.md)$", (ROOT / "mkdocs.yml").read_text("utf-8"), re.MULTILINE))
+    pages = {page.relative_to(ROOT / "docs").as_posix() for page in (ROOT / "docs").rglob("*.md")}
+    assert named <= pages
+    assert {page for page in pages - named if not page.startswith("results/")} == set()
