@@ -46,6 +46,15 @@ def test_the_plan_has_every_dictionary():
     assert {cell["words"] for cell in content.plan_content(Request(quick=True))} == {10_000}
 
 
+def test_printed_rows_join_the_plan():
+    found = [
+        (cell["system"], cell.get("recipe")) for cell in content.plan_content(Request(quick=True, as_printed=True))
+    ]
+    assert found.count(("ssi-uv", "printed")) == 2  # both starts
+    assert ("hash-1m", "printed") in found
+    assert ("tfidf", None) in found
+
+
 def test_all_words_are_refused(tmp_path):
     with pytest.raises(UsageError, match="leave out --words"):
         content.run(Request(data=tmp_path, words=None))

@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from tacit.core import Collection, Features, UsageError
 from tacit.experiments.content.cost import cost_section
 from tacit.experiments.links.experiment import check_systems, run_cells
-from tacit.experiments.links.plan import Cell, make_cell
+from tacit.experiments.links.plan import Cell, make_cell, with_printed
 from tacit.experiments.links.splits import split_links
 from tacit.experiments.links.task import CORPORA, LinkedCorpus, LinkTask, read_linked_corpus
 from tacit.experiments.report import Report
@@ -77,13 +77,14 @@ def run(request: Request) -> Report:
 def plan_content(request: Request) -> list[Cell]:
     """Every dictionary and system; a quick run has the smallest dictionary and hash kernels of one size."""
     systems = request.systems_of(SYSTEMS)
-    return [
+    cells = [
         make_cell(request, "content", system, seed, words=words, dim=DIM if system.startswith("ssi") else None)
         for words in (DICTIONARIES[-1:] if request.quick else DICTIONARIES)
         for seed in request.seeds
         for system in systems
         if not (request.quick and system == "hash-10m")
     ]
+    return with_printed(request, cells)
 
 
 def content_texts(corpus: LinkedCorpus, words: int) -> ContentTexts:

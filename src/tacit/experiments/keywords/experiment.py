@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from tacit.experiments.links.experiment import check_systems, run_cells
-from tacit.experiments.links.plan import make_cell
+from tacit.experiments.links.plan import make_cell, with_printed
 from tacit.experiments.links.splits import SPLITS, split_links
 from tacit.experiments.links.task import CORPORA, LinkTask, read_linked_corpus
 from tacit.experiments.report import Report
@@ -43,6 +43,7 @@ def run(request: Request) -> Report:
         for seed in request.seeds
         for system in systems
     ]
+    cells = with_printed(request, cells)
     return run_cells("keywords", request, corpus, cells, lambda cell: task(cell["k"], cell["seed"]))
 
 

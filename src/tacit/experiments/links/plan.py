@@ -74,11 +74,13 @@ def plan_links(request: Request, systems: Sequence[str]) -> list[Cell]:
         for frequent in _numbers_of_words(system, request)
     ]
     cells = main + ([*_ablations(request, systems)] if request.full else [])
-    return with_printed(cells) if request.as_printed else cells
+    return with_printed(request, cells)
 
 
-def with_printed(cells: Sequence[Cell]) -> list[Cell]:
-    """The cells, those of the papers' systems marked as mined and followed by the printed forms."""
+def with_printed(request: Request, cells: Sequence[Cell]) -> list[Cell]:
+    """The cells; `as_printed` marks those of the papers' systems as mined, and the printed forms follow them."""
+    if not request.as_printed:
+        return list(cells)
     found: list[Cell] = []
     for cell in cells:
         params = get_method(cell["system"]).estimator._get_param_names()
