@@ -111,7 +111,7 @@ def test_fit_learns_from_every_source(folder, tacit, source):
         (["evaluate", "qrels.txt", "all.run", "-m", "nDGC@10"], 2, "nDCG"),
         (["reproduce", "link"], 2, "did you mean 'links'"),
         (["reproduce", "links", "--data", ".", "--corpus", "mdn"], 2, "mdn_ja_en"),
-        (["reproduce", "links", "--data", "."], 1, "docs.jsonl.gz"),
+        (["reproduce", "links", "--data", "."], 1, "linked/mdn_ja_en: no such file"),
         ([], 2, "COMMAND"),
         (["dmeo"], 2, "demo"),
     ],

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 MAX_JOINED_WORDS = 64  # of a query; explaining every hit of a whole page would take longer than finding them
 N_JOINED_WORDS = 8
-COMMON_IDF = 0.69  # ln(n / df): a word that half of the documents have does not tell why one was found
+COMMON_IDF = 0.4  # ln(n / df): a word that two of three documents have does not tell why one was found
 
 
 @dataclass(frozen=True)
