@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+# Two processes at a time, each with whole files, so that their fixtures are made once.
+PARALLEL := -n 2 --dist loadfile
 
 .PHONY: setup demo test lint kernels plain integrations site release check bench docs clean
 
@@ -19,7 +21,7 @@ demo: setup
 
 # The whole suite; tests on the real collections run where TACIT_DATA names their folder.
 test: setup
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(PARALLEL)
 
 lint: setup
 	$(BIN)/ruff check .
@@ -28,8 +30,8 @@ lint: setup
 
 # Compiled loops read out of bounds in silence, so their tests also run with bounds checked and as plain Python.
 kernels: setup
-	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(VENV)/numba-boundscheck $(BIN)/python -m pytest tests/kernels
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest tests/kernels
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(VENV)/numba-boundscheck $(BIN)/python -m pytest $(PARALLEL) tests/kernels
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest $(PARALLEL) tests/kernels
 
 # A plain install has no extras: the first commands of the README must run there too.
 plain:

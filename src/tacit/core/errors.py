@@ -28,7 +28,7 @@ class UsageError(TacitError):
     """A call that can never work, whatever the data: an unknown name, two options that exclude each other."""
 
 
-class MissingExtraError(TacitError):
+class MissingExtraError(TacitError, ImportError):
     """An optional library is needed and not installed."""
 
     def __init__(self, what: str, package: str, extra: str) -> None:

@@ -112,7 +112,7 @@ def test_foreign_files_are_ignored(tmp_path, lines):
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"plain text", b"\x1f\x8b", gzip.compress(b"{"), gzip.compress(b"\xff\xfe\n")]
+    "content", [b"", b"plain text", b"\x1f\x8b", gzip.compress(b"{", mtime=0), gzip.compress(b"\xff\xfe\n", mtime=0)]
 )
 def test_files_that_are_not_ours_at_all_are_ignored(tmp_path, content):
     (tmp_path / cache_name(KEY)).write_bytes(content)
