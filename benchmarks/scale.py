@@ -9,8 +9,9 @@ documents that have its topic as their hidden one: only vectors that an item lea
 
 The table has seconds of processor time, of all threads together, so that other work on the machine changes little: to
 read (parse, count and weigh words, read links), to train one epoch of htr-residual with n = 100, to save, to open the
-model; milliseconds a search by a whole document in one thread; and the peak memory of the process of `tacit fit`. Slopes
-are those of log cost over log size. `--run` fits one collection and compares held-out links with tf-idf and BM25.
+model; milliseconds a search by a whole document in one thread; and the peak memory of the process of `tacit fit`.
+Slopes are those of log cost over log size. `--run` fits one collection and compares it with tf-idf and BM25 on links
+that were held out.
 """
 
 import argparse

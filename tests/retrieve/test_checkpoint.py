@@ -235,6 +235,13 @@ def test_a_folder_in_use_or_with_other_things_or_no_folder_is_refused(tmp_path):
     Checkpoint(tmp_path / "nowhere").remove()
 
 
+def test_removing_a_checkpoint_leaves_other_files(tmp_path):
+    fit(RANKERS["htr+pairs"], tmp_path / "c")
+    (tmp_path / "c" / "notes.txt").write_text("mine")
+    Checkpoint(tmp_path / "c").remove()
+    assert [file.name for file in (tmp_path / "c").iterdir()] == ["notes.txt"]
+
+
 def stopped(tmp_path, monkeypatch, moment=200):
     with monkeypatch.context() as inner:
         cut_short(inner, {moment})

@@ -101,9 +101,17 @@ class Checkpoint:
         return any(any(self.folder.rglob(slot)) for slot in SLOTS)
 
     def remove(self) -> None:
-        """Delete the checkpoint."""
-        if (self.folder / TITLE).exists():
-            rmtree(self.folder)
+        """Delete the checkpoint; other files in its folder stay."""
+        if not (self.folder / TITLE).exists():
+            return
+        for inner in [path for path in self.folder.iterdir() if path.is_dir()]:
+            if inner.name.isdecimal():
+                rmtree(inner)
+            else:
+                Checkpoint(inner).remove()
+        (self.folder / TITLE).unlink()
+        if not any(self.folder.iterdir()):
+            self.folder.rmdir()
 
 
 class Stage:
