@@ -58,7 +58,10 @@ def row_blocks(array: np.ndarray) -> Iterator[slice]:
 
 
 def copy_into(target: np.ndarray, source: np.ndarray) -> None:
-    """Copy by blocks."""
+    """Copy by blocks; vectors that others own are copied there."""
+    if not isinstance(target, np.ndarray):
+        target.copy_from(source)
+        return
     for part, _ in zip(row_blocks(target), row_blocks(source), strict=True):
         target[part] = source[part]
 
@@ -106,7 +109,7 @@ class Snapshots:
     def room(self, name: str) -> dict[str, np.ndarray]:
         """Arrays for a copy of this name, allocated once."""
         if name not in self.copies:
-            self.copies[name] = {key: allocate(array.shape, array.dtype) for key, array in self.live.items()}
+            self.copies[name] = {key: _room(name, array) for key, array in self.live.items()}
         return self.copies[name]
 
     def start_epoch(self) -> None:
@@ -161,8 +164,16 @@ class Snapshots:
             copy_into(target, arrays[name])
 
 
+def _room(name: str, array: np.ndarray) -> np.ndarray:
+    """Place for a copy of an array."""
+    return allocate(array.shape, array.dtype) if isinstance(array, np.ndarray) else array.like(name)
+
+
 def move_to(average: np.ndarray, present: np.ndarray, weight: float) -> None:
     """average = (1 - weight) * average + weight * present, in place and without a copy of either."""
+    if not isinstance(average, np.ndarray):
+        average.move_to(present, weight)
+        return
     kind = average.dtype.type
     for part in row_blocks(average):
         average[part] *= kind(1 - weight)

@@ -96,6 +96,20 @@ class BlockTrainer(ABC):
         for matrix in self._droppable:
             rows.drop_words(queries, widths, draws, share, *matrix)
 
+    def _draw_pool(self, n_queries: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """Items that are drawn for a block, and offsets among the positives of its queries."""
+        draws = rng.integers(0, self._n_items, min(self.settings.n_drawn, 2 * self._n_items))
+        return draws, rng.random(n_queries)
+
+    def _expect(
+        self,
+        queries: np.ndarray,
+        known: tuple[np.ndarray, np.ndarray],
+        pair_weights: np.ndarray,
+        rng: np.random.Generator,
+    ) -> None:
+        """The queries of the next block, which will draw from `rng` in its present state."""
+
     def average(self, number: int) -> None:
         """Take the present parameters into their average over epochs, as the `number`-th (from 1).
 
@@ -129,9 +143,9 @@ class BlockTrainer(ABC):
         n_chosen, weights = np.empty(size, np.int64), np.ones(chosen.shape, np.float32)
         for start in range(0, len(visits), size):
             queries = visits[start : start + size]
-            draws = rng.integers(0, self._n_items, min(self.settings.n_drawn, 2 * self._n_items))
-            offsets = rng.random(len(queries))
+            draws, offsets = self._draw_pool(len(queries), rng)
             self._drop_words(queries, rng)
+            self._expect(visits[start + size : start + 2 * size], known, pairs.data, rng)
             drawn = draws, offsets, (chosen, n_chosen, weights)
             work = partial(self._step_on_pairs, queries, pairs.data, known, drawn, _between(rates, start / len(visits)))
             total += self.log.block(partial(self._train_block, work, len(queries)))

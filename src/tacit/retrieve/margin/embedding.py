@@ -35,7 +35,7 @@ from tacit.retrieve.factors import (
     widened,
 )
 from tacit.retrieve.margin.base import LARGEST_BLOCK, LARGEST_TRIPLE_BLOCK, SgdRanker
-from tacit.retrieve.margin.embedding_sgd import EmbeddingSettings, EmbeddingTrainer, Tables, TrainingRows
+from tacit.retrieve.margin.embedding_sgd import EmbeddingSettings, EmbeddingTrainer, Tables, TrainingRows, new_trainer
 from tacit.retrieve.margin.tasks import TrainingTask, TripleTask
 from tacit.retrieve.snapshots import allocate, row_blocks
 from tacit.retrieve.training import Schedule
@@ -70,6 +70,9 @@ class EmbeddingRanker(SgdRanker):
         First vectors: standard deviation 0.01 for query words and free vectors and 0 for item words; or, of all
         vectors but residuals, standard deviation 1 as printed, or variance 1 / dim. The printed recipe has "normal", or
         "scaled" if given.
+    partitions : int or None, default=None
+        Number of parts of the items where a Ray cluster trains (`tacit fit --ray`); None means one for each machine.
+        The result does not depend on it.
     **training
         Training parameters of `MarginRanker`.
 
@@ -114,11 +117,12 @@ class EmbeddingRanker(SgdRanker):
         item_rate: float = 1.0,
         decay: float = 0.03,
         start: str = "small",
+        partitions: int | None = None,
         **training: Any,
     ) -> None:
         super().__init__(**training)
         self.dim, self.items, self.identity, self.gamma, self.n_words = dim, items, identity, gamma, n_words
-        self.item_rate, self.decay, self.start = item_rate, decay, start
+        self.item_rate, self.decay, self.start, self.partitions = item_rate, decay, start, partitions
 
     def _check_params(self, queries: Features, items: Features) -> None:
         super()._check_params(queries, items)
@@ -129,8 +133,9 @@ class EmbeddingRanker(SgdRanker):
         check_number("gamma", self.gamma, low=0)
         check_number("item_rate", self.item_rate, low=0)
         check_number("decay", self.decay, low=0, high=1)
-        if self.n_words is not None:
-            check_number("n_words", self.n_words, low=1, whole=True)
+        for name in ("n_words", "partitions"):
+            if getattr(self, name) is not None:
+                check_number(name, getattr(self, name), low=1, whole=True)
         if self.gamma > 0 and self.items not in ("free", "residual"):
             raise UsageError(
                 f"gamma is {self.gamma:g} with items={self.items!r}; only vectors of items are held by gamma"
@@ -179,7 +184,8 @@ class EmbeddingRanker(SgdRanker):
 
     def _train(self, data: TrainingRows, task: TrainingTask, schedule: Schedule) -> None:
         rng = np.random.default_rng(self.seed)
-        trainer = EmbeddingTrainer(self._first_tables(data, rng), data, self._settings(task, schedule), self.threads)
+        given = self._first_tables(data, rng), data, self._settings(task, schedule), self.threads, self.partitions
+        trainer = new_trainer.get()(*given)
         trained_on = self._trained_on(trainer, data, task, rng)
 
         measured, chosen = self._measured(task), task.candidates
@@ -192,6 +198,7 @@ class EmbeddingRanker(SgdRanker):
         history = self._run_epochs(trainer, trained_on, measure, rng, schedule)
         self.rate_, self.best_epoch_, self.epochs_ = history
         self._keep(trainer.tables, data)
+        trainer.close()
 
     def _trained_on(
         self, trainer: EmbeddingTrainer, data: TrainingRows, task: TrainingTask, rng: np.random.Generator

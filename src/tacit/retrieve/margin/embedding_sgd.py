@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
 
@@ -84,7 +86,7 @@ class _View(Comparison):
         self.moving = self._moving[: rows.find_moving(self.steps, n_slots, self._moving)]
 
 
-class _Shares:
+class Shares:
     """Sparse rows, and which words of each row belong to which owner: ranges of words with equal numbers of entries."""
 
     def __init__(self, matrix: sp.csr_array, borders: np.ndarray) -> None:
@@ -107,15 +109,7 @@ class EmbeddingTrainer(BlockTrainer):
         self, tables: Tables, data: TrainingRows, settings: EmbeddingSettings, threads: int | None = None
     ) -> None:
         super().__init__(data.item_rows.shape[0], data.queries_are_items, settings, threads)
-        self.tables, self.state = tables, Snapshots(tables.arrays(), largest=LARGEST)
-        self._n_owners = 1 if self.n_threads == 1 else OWNERS_PER_THREAD * self.n_threads
-        query_words = query_rows = self._with_dropout(data.query_words)
-        if data.query_rows is not data.query_words:
-            query_rows = self._with_dropout(data.query_rows)
-        self._query_rows, self._item_rows = _share(query_rows, data.item_rows, self._n_owners)
-        self._query_words, self._item_words = self._query_rows, self._item_rows
-        if data.item_words is not data.item_rows or data.query_words is not data.query_rows:
-            self._query_words, self._item_words = _share(query_words, data.item_words, self._n_owners)
+        self.tables, self._n_owners = tables, 1 if self.n_threads == 1 else OWNERS_PER_THREAD * self.n_threads
         dim, block, pool_size = tables.queries.shape[1], settings.block, max(len(self._pool), 2 * settings.block)
         self._views = [_View(pool_size, block, dim) for _ in range(2 if settings.gamma > 0 else 1)]
         self._query_vectors, self._query_steps = (np.zeros((block, dim), np.float32) for _ in range(2))
@@ -125,10 +119,32 @@ class EmbeddingTrainer(BlockTrainer):
         self._row_of_word = np.full(data.query_words.shape[1], -1, np.int32)
         self._spread = np.empty((n_buckets, block), np.float32)
         self._max_words = int(np.diff(data.item_words.indptr).max(initial=0))
+        self._open(data)
+
+    def _open(self, data: TrainingRows) -> None:
+        """Make `state`, and the rows of queries and items ready for `_take`."""
+        self.state = Snapshots(self.tables.arrays(), largest=LARGEST)
+        query_words = query_rows = self._with_dropout(data.query_words)
+        if data.query_rows is not data.query_words:
+            query_rows = self._with_dropout(data.query_rows)
+        self._query_rows, self._item_rows = _share(query_rows, data.item_rows, self._n_owners)
+        self._query_words, self._item_words = self._query_rows, self._item_rows
+        if data.item_words is not data.item_rows or data.query_words is not data.query_rows:
+            self._query_words, self._item_words = _share(query_words, data.item_words, self._n_owners)
+
+    def _take(self, queries: np.ndarray, items: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Their numbers among the rows at hand, and in `tables.items`, for the present block."""
+        return queries, items
+
+    def _put(self, items: np.ndarray) -> None:
+        """The block is over; `tables.items` has changed where the first view has moving items."""
+
+    def close(self) -> None:
+        """Release what the trainer holds elsewhere; `tables` can no longer be read."""
 
     def _step(self, queries: np.ndarray, n_pool: int, find_gradients: FindGradients, rate: float) -> None:
         """Project, score, find gradients, update the tables."""
-        n_queries, pool = len(queries), self._pool[:n_pool]
+        n_queries, (queries, pool) = len(queries), self._take(queries, self._pool[:n_pool])
         if self.settings.use_diagonal:
             shared_words.spread_queries(*self._query_words.csr, queries, self._row_of_word, self._spread)
         self._project_queries(queries, 0, n_queries)  # too short for threads
@@ -140,6 +156,7 @@ class EmbeddingTrainer(BlockTrainer):
         self._each_owner(partial(self._change_by_pool, queries, pool, np.float32(rate)), self._n_owners)
         if self.settings.use_diagonal:
             shared_words.release_words(*self._query_words.csr[:2], queries, self._row_of_word)
+        self._put(pool)
 
     def _project_queries(self, queries: np.ndarray, start: int, stop: int) -> None:
         table, vectors = self.tables.queries, self._query_vectors
@@ -188,11 +205,12 @@ class EmbeddingTrainer(BlockTrainer):
 
     def _step_on_triples(self, given: np.ndarray, weights: np.ndarray, rate: float) -> None:
         """A triple needs the scores of its own two items only: slots 2 b and 2 b + 1."""
-        queries, items = np.ascontiguousarray(given[:, 0]), given[:, 1:].reshape(-1)
+        queries, items = self._take(np.ascontiguousarray(given[:, 0]), given[:, 1:].reshape(-1))
         self._over(len(queries), partial(self._find_triple_gradients, queries, items, weights))
         for view in self._views:
             view.find_moving(len(items))
         self._each_owner(partial(self._change_by_triples, queries, items, np.float32(rate)), self._n_owners)
+        self._put(items)
 
     def _find_triple_gradients(
         self, queries: np.ndarray, items: np.ndarray, weights: np.ndarray, start: int, stop: int
@@ -232,7 +250,7 @@ class EmbeddingTrainer(BlockTrainer):
                 rows.add_outer(*self._item_rows.of(owner), items, view.moving, view.steps, rate, table)
         if len(tables.items):
             item_rate = rate * np.float32(self.settings.item_rate)
-            own = (self._n_items * part // self._n_owners for part in (owner, owner + 1))
+            own = (len(tables.items) * part // self._n_owners for part in (owner, owner + 1))
             rows.add_to_rows(items, views[0].moving, views[0].steps, item_rate, tables.items, *own)
 
     @property
@@ -249,16 +267,34 @@ class EmbeddingTrainer(BlockTrainer):
                 tables.mapped *= factor
 
 
-def _share(queries: sp.csr_array, items: sp.csr_array, n_owners: int) -> tuple[_Shares, _Shares]:
-    """Owners of the words of queries and items: the same where both may share a table, so one owner writes a row."""
+def _on_one_machine(
+    tables: Tables, data: TrainingRows, settings: EmbeddingSettings, threads: int | None, partitions: int | None
+) -> EmbeddingTrainer:
+    return EmbeddingTrainer(tables, data, settings, threads)
+
+
+# Makes the trainer of given tables, rows, settings, threads and partitions; `tacit.distributed` puts another here.
+new_trainer: ContextVar[Callable[..., EmbeddingTrainer]] = ContextVar("new_trainer", default=_on_one_machine)
+
+
+def _share(queries: sp.csr_array, items: sp.csr_array, n_owners: int) -> tuple[Shares, Shares]:
+    """Rows of queries and items by owners of their words."""
+    of_queries, of_items = word_borders(queries, items, n_owners)
+    return Shares(queries, of_queries), Shares(items, of_items)
+
+
+def word_borders(queries: sp.csr_array, items: sp.csr_array, n_owners: int) -> tuple[np.ndarray, np.ndarray]:
+    """Owners of the words of queries and items: the same where both may share a table, so one owner writes a row.
+
+    An array has the first word of each owner, and the end; an owner's words have about as many entries as another's.
+    """
     counts = [np.bincount(matrix.indices, minlength=matrix.shape[1]) for matrix in (queries, items)]
     if queries.shape[1] == items.shape[1]:
         counts = [counts[0] + counts[1]] * 2
-    return _Shares(queries, _borders(counts[0], n_owners)), _Shares(items, _borders(counts[1], n_owners))
+    return _borders(counts[0], n_owners), _borders(counts[1], n_owners)
 
 
 def _borders(counts: np.ndarray, n_owners: int) -> np.ndarray:
-    """First word of each owner, and the end: ranges that hold about as many entries each."""
     ends = np.cumsum(counts)
     inner = np.searchsorted(ends, ends[-1:] * np.arange(1, n_owners) / n_owners)
     return np.concatenate([[0], inner, [len(counts)]]).astype(np.int64)

@@ -1,0 +1,104 @@
+"""A part of the items in training, held by one process of a cluster: their words, vectors, and copies of the vectors.
+
+Changes are numbered. A change that was made already is not made again, so that a call that is repeated does no harm.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tacit import __version__
+from tacit.retrieve.snapshots import allocate, copy_into, move_to
+
+Rows = tuple[np.ndarray, np.ndarray, np.ndarray]  # numbers of words, words, values
+
+
+class ItemOwner:
+    """Holds some of the items; rows are numbered from the first of them.
+
+    Parameters
+    ----------
+    lengths : ndarray of int
+        Numbers of words of the items.
+    dim : int
+        Width of the vectors.
+    n_vectors : int
+        As many vectors as items, or 0 where the items have none of their own.
+    n_changes : int
+        Number of the last change that the vectors have.
+
+    Examples
+    --------
+    >>> owner = ItemOwner(np.array([1, 2]), dim=2, n_vectors=2, n_changes=0)
+    >>> owner.fill_words(0, np.array([5, 0, 7], np.int32), np.ones(3, np.float32))
+    >>> [part.tolist() for part in owner.take_words(np.array([1]))]
+    [[2], [0, 7], [1.0, 1.0]]
+    >>> owner.change(1, "put", "live", np.array([1]), np.full((1, 2), 3, np.float32))
+    >>> owner.change(1, "put", "live", np.array([1]), np.full((1, 2), 4, np.float32))
+    >>> owner.take_vectors("live", np.array([0, 1]), 1).tolist()
+    [[0.0, 0.0], [3.0, 3.0]]
+    """
+
+    def __init__(self, lengths: np.ndarray, dim: int, n_vectors: int, n_changes: int) -> None:
+        self._indptr = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+        n_entries = int(self._indptr[-1])
+        self._words, self._values = np.empty(n_entries, np.int32), np.empty(n_entries, np.float32)
+        self._shape, self._n_changes = (n_vectors, dim), n_changes
+        self._vectors = {"live": allocate(self._shape)}
+
+    def version(self) -> str:
+        """Version of tacit in this process."""
+        return __version__
+
+    def fill_words(self, start: int, words: np.ndarray, values: np.ndarray) -> None:
+        """Receive words and values from an entry on."""
+        self._words[start : start + len(words)], self._values[start : start + len(words)] = words, values
+
+    def fill_vectors(self, name: str, start: int, vectors: np.ndarray) -> None:
+        """Receive vectors, or a copy of them, from a row on; not a change."""
+        self._copy_of(name)[start : start + len(vectors)] = vectors
+
+    def take_words(self, rows: np.ndarray) -> Rows:
+        """Words of some items."""
+        starts, lengths = self._indptr[rows], self._indptr[rows + 1] - self._indptr[rows]
+        before = np.cumsum(lengths) - lengths
+        entries = np.repeat(starts - before, lengths) + np.arange(int(lengths.sum()))
+        return lengths, self._words[entries], self._values[entries]
+
+    def take_vectors(self, name: str, rows: np.ndarray, n_changes: int) -> np.ndarray:
+        """Vectors of some items after so many changes."""
+        self._check(n_changes)
+        return self._copy_of(name)[rows]
+
+    def extremes(self, name: str, n_changes: int) -> tuple[float, float]:
+        """Smallest and largest number of the vectors, or 0; NaN if one is NaN."""
+        self._check(n_changes)
+        vectors = self._copy_of(name)
+        return float(vectors.min(initial=0)), float(vectors.max(initial=0))
+
+    def change(self, number: int, name: str, *args: Any) -> None:
+        """Make the change of this number, unless it was made already."""
+        if number > self._n_changes:
+            self._check(number - 1)
+            getattr(self, f"_{name}")(*args)
+            self._n_changes = number
+
+    def _check(self, n_changes: int) -> None:
+        if self._n_changes != n_changes:
+            raise AssertionError(f"{self._n_changes} changes were made, {n_changes} are expected")
+
+    def _copy_of(self, name: str) -> np.ndarray:
+        if name not in self._vectors:
+            self._vectors[name] = allocate(self._shape)
+        return self._vectors[name]
+
+    def _put(self, name: str, rows: np.ndarray, vectors: np.ndarray) -> None:
+        self._copy_of(name)[rows] = vectors
+
+    def _copy(self, target: str, source: str) -> None:
+        copy_into(self._copy_of(target), self._copy_of(source))
+
+    def _move(self, target: str, source: str, weight: float) -> None:
+        move_to(self._copy_of(target), self._copy_of(source), weight)

@@ -1,0 +1,212 @@
+"""The owners of all items, as the process that trains sees them.
+
+A call to an owner whose machine was lost starts a new owner: it gets the words again, the vectors of the last
+checkpoint, and the changes since then, which are kept until the next checkpoint. Without a checkpoint the training ends
+with an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from tacit import __version__
+from tacit.core import TacitError, cut
+from tacit.distributed.owner import ItemOwner, Rows
+
+MOST_LOSSES = 10  # owners lost during one call
+SENT_ENTRIES, SENT_ROWS = 4 << 20, 1 << 14  # of words and vectors in one message
+
+ReadRows = Callable[[int, int], np.ndarray]  # vectors from one row to another
+
+
+class Owners:
+    """Items cut into contiguous parts, each with an owner in some process of the cluster.
+
+    Parameters
+    ----------
+    words : csr_array of shape (n_items, n_words)
+        Rows of the items. They are read again only if an owner is lost.
+    vectors : ndarray of shape (n_items, dim) or (0, dim)
+        First vectors.
+    n_parts : int
+        Number of parts.
+    """
+
+    def __init__(self, words: sp.csr_array, vectors: np.ndarray, n_parts: int) -> None:
+        n_items = words.shape[0]
+        n_parts = min(n_parts, n_items)
+        self.borders = np.array([n_items * part // n_parts for part in range(n_parts + 1)])
+        self.shape, self._words = vectors.shape, words
+        self._first_change, self._log = [0] * n_parts, [list[tuple[Any, ...]]() for _ in range(n_parts)]
+        self._n_changes, self._keeps_log = [0] * n_parts, False
+        self._saved: Mapping[str, ReadRows] | None = {"live": lambda start, stop: vectors[start:stop]}
+        self._actors = [self._start(part) for part in range(n_parts)]
+        self._saved = None
+
+    def take_words(self, items: np.ndarray) -> Callable[[], Rows]:
+        """Ask for the words of some items, in rising order; the result is waited for when it is called."""
+        wait = self._ask("take_words", self._parts(items))
+
+        def joined() -> Rows:
+            lengths, words, values = zip(*wait(), strict=True)
+            return np.concatenate(lengths), np.concatenate(words), np.concatenate(values)
+
+        return joined
+
+    def take_vectors(self, name: str, items: np.ndarray) -> np.ndarray:
+        """Vectors of some items, in rising order."""
+        calls = {part: (name, *args, self._n_changes[part]) for part, args in self._parts(items).items()}
+        return np.concatenate([np.empty((0, self.shape[1]), np.float32), *self._ask("take_vectors", calls)()])
+
+    def extremes(self, name: str) -> tuple[float, float]:
+        """Smallest and largest number, or 0; NaN if one is NaN."""
+        calls = {part: (name, number) for part, number in enumerate(self._n_changes)}
+        found = np.array(self._ask("extremes", calls)())
+        return float(found[:, 0].min()), float(found[:, 1].max())
+
+    def put(self, name: str, items: np.ndarray, vectors: np.ndarray) -> None:
+        """Replace the vectors of some items, in rising order."""
+        start = 0
+        for part, (rows,) in self._parts(items).items():
+            self._change(part, "put", name, rows, vectors[start : start + len(rows)])
+            start += len(rows)
+
+    def change_all(self, name: str, *args: Any) -> None:
+        """Let every owner change all its vectors."""
+        for part in range(len(self._actors)):
+            self._change(part, name, *args)
+
+    def saved(self, read: Mapping[str, ReadRows]) -> None:
+        """All vectors are in a checkpoint; `read` gives them back, by the names of their copies."""
+        self._saved, self._keeps_log = read, True
+        self._first_change = list(self._n_changes)
+        for changes in self._log:
+            changes.clear()
+
+    def _parts(self, items: np.ndarray) -> dict[int, tuple[np.ndarray]]:
+        """Row numbers within each part that has some of the items."""
+        ends = np.searchsorted(items, self.borders)
+        places = enumerate(zip(ends[:-1], ends[1:], strict=True))
+        return {part: (items[a:b] - self.borders[part],) for part, (a, b) in places if a < b}
+
+    def _change(self, part: int, name: str, *args: Any) -> None:
+        self._n_changes[part] += 1
+        change = (self._n_changes[part], name, *args)
+        if self._keeps_log:
+            self._log[part].append(change)
+        self._actors[part].change.remote(*change)
+
+    def _ask(self, name: str, calls: Mapping[int, tuple[Any, ...]]) -> Callable[[], list[Any]]:
+        sent = {part: self._send(part, name, args) for part, args in calls.items()}
+        return lambda: [self._answer(part, *sent[part], name, args) for part, args in calls.items()]
+
+    def _send(self, part: int, name: str, args: tuple[Any, ...]) -> tuple[Any, Any]:
+        actor = self._actors[part]
+        return actor, getattr(actor, name).remote(*args)
+
+    def _answer(self, part: int, actor: Any, ref: Any, name: str, args: tuple[Any, ...]) -> Any:
+        import ray
+
+        for _ in range(MOST_LOSSES):
+            try:
+                return ray.get(ref)
+            except (ray.exceptions.RayActorError, ray.exceptions.ObjectLostError) as error:
+                if actor is self._actors[part]:
+                    self._replace(part, error)
+                actor, ref = self._send(part, name, args)
+        raise TacitError(f"the owner of items {self._range(part)} was lost {MOST_LOSSES} times; is there memory for it?")
+
+    def _range(self, part: int) -> str:
+        return f"{self.borders[part]} to {self.borders[part + 1] - 1}"
+
+    def _replace(self, part: int, error: Exception) -> None:
+        """Start a new owner with the state of the lost one."""
+        import ray
+
+        if self._saved is None:
+            raise TacitError(
+                f"the machine with items {self._range(part)} was lost in training; with a checkpoint "
+                "(--checkpoint DIR) the training would have gone on"
+            ) from error
+        ray.kill(self._actors[part])  # it may be alive and out of reach
+        self._actors[part] = self._start(part)
+        for change in self._log[part]:
+            self._actors[part].change.remote(*change)
+
+    def _start(self, part: int) -> Any:
+        """A new owner with the words and the saved vectors of its items."""
+        import ray
+
+        start, stop = (int(border) for border in self.borders[part : part + 2])
+        indptr = self._words.indptr[start : stop + 1].astype(np.int64)
+        made = ray.remote(num_cpus=0, scheduling_strategy="SPREAD")(ItemOwner)
+        n_vectors = min(stop - start, self.shape[0])
+        actor = made.remote(np.diff(indptr), self.shape[1], n_vectors, self._first_change[part])
+        found = ray.get(actor.version.remote())
+        if found != __version__:
+            raise TacitError(f"a machine of the cluster has tacit {found}, want {__version__} as here")
+        for sent in self._messages(actor, indptr, start, stop if n_vectors else start):
+            ray.get(sent)
+        return actor
+
+    def _messages(self, actor: Any, indptr: np.ndarray, start: int, stop: int) -> Iterator[Any]:
+        """Send words and vectors in pieces, each when the one before has arrived."""
+        for piece in cut(int(indptr[-1] - indptr[0]), SENT_ENTRIES):
+            entries = slice(piece.start + int(indptr[0]), piece.stop + int(indptr[0]))
+            words, values = self._words.indices[entries], self._words.data[entries]
+            yield actor.fill_words.remote(piece.start, words.astype(np.int32, copy=False), values)
+        for name, read in (self._saved or {}).items():
+            for piece in cut(stop - start, SENT_ROWS):
+                yield actor.fill_vectors.remote(name, piece.start, read(start + piece.start, start + piece.stop))
+
+    def close(self) -> None:
+        """End the owners."""
+        import ray
+
+        for actor in self._actors:
+            ray.kill(actor)
+
+
+class OwnedVectors:
+    """Vectors of all items, or a copy of them, with their owners; rows are read and written like those of an array."""
+
+    dtype = np.dtype(np.float32)
+
+    def __init__(self, owners: Owners, name: str = "live") -> None:
+        self.owners, self.name, self.shape = owners, name, owners.shape
+
+    def __len__(self) -> int:
+        return int(self.shape[0])
+
+    def __getitem__(self, rows: slice | np.ndarray) -> np.ndarray:
+        if isinstance(rows, slice):
+            return self.owners.take_vectors(self.name, np.arange(*rows.indices(len(self))))
+        items, places = np.unique(rows, return_inverse=True)
+        return self.owners.take_vectors(self.name, items)[places]
+
+    def __setitem__(self, rows: slice, vectors: np.ndarray) -> None:
+        self.owners.put(self.name, np.arange(*rows.indices(len(self))), vectors)
+
+    def like(self, name: str) -> OwnedVectors:
+        """Place for a copy."""
+        return OwnedVectors(self.owners, name)
+
+    def copy_from(self, source: OwnedVectors) -> None:
+        """Copy, each owner its part."""
+        self.owners.change_all("copy", self.name, source.name)
+
+    def move_to(self, source: OwnedVectors, weight: float) -> None:
+        """(1 - weight) * these + weight * source, each owner its part."""
+        self.owners.change_all("move", self.name, source.name, weight)
+
+    def min(self, initial: float = 0) -> float:
+        """Smallest number, or 0."""
+        return self.owners.extremes(self.name)[0]
+
+    def max(self, initial: float = 0) -> float:
+        """Largest number, or 0; NaN if one is NaN."""
+        return self.owners.extremes(self.name)[1]
