@@ -42,10 +42,11 @@ ABOVE = {
     "features": {"__init__", "cfh", "query_document"},
 }
 BELOW["search"] = (*BELOW["rerank"], "rerank")
+BELOW["distributed"] = (*BELOW["retrieve"], "retrieve")
 BELOW["judge"] = (*BELOW["search"], "search")
 BELOW["experiments"] = (*BELOW["judge"], "judge")
 BELOW["integrations"] = (*BELOW["search"], "search")
-BELOW["app"] = (*BELOW["experiments"], "experiments", "integrations")
+BELOW["app"] = (*BELOW["experiments"], "experiments", "integrations", "distributed")
 
 
 def imported_modules(file):

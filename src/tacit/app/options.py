@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -34,6 +35,24 @@ def add_threads(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="number of threads (default: all cores); results do not depend on it",
     )
+
+
+def add_ray(parser: argparse.ArgumentParser, what: str) -> None:
+    """--ray"""
+    parser.add_argument(
+        "--ray",
+        metavar="ADDRESS",
+        help=f"{what} on a Ray cluster (tacit[ray]): HOST:PORT, or auto for that of this machine, started if need be",
+    )
+
+
+def cluster(args: argparse.Namespace) -> AbstractContextManager[None]:
+    """The context of --ray."""
+    if args.ray is None:
+        return nullcontext()
+    from tacit.distributed import ray_cluster
+
+    return ray_cluster(args.ray)
 
 
 def add_words(parser: argparse.ArgumentParser) -> None:

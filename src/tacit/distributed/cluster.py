@@ -20,6 +20,8 @@ from tacit.distributed.training import PartedTrainer
 from tacit.retrieve.margin.embedding_sgd import EmbeddingSettings, EmbeddingTrainer, Tables, TrainingRows, new_trainer
 
 SECONDS = 10  # to wait for an answer of an address
+HTTP_2 = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])  # what opens a connection of gRPC
+SETTINGS = bytes([4])  # type of the frame that answers
 QUIET: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False}
 
 
@@ -60,38 +62,51 @@ def _parted_trainer(
 
 @contextmanager
 def _connected(address: str) -> Iterator[None]:
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    before = dict(os.environ)
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "error")
     try:
         import ray
     except ImportError as error:
-        raise MissingExtraError("training on a cluster", "ray", "ray") from error
+        raise MissingExtraError("training or searching on a cluster", "ray", "ray") from error
     if ray.is_initialized():
         yield
         return
-    before = dict(os.environ)
+    constants = ray._private.ray_constants
+    may_leave = constants.ENABLE_RAY_CLUSTER
     try:
-        if address == "auto":
-            _join_or_start(ray)
+        found = _find(ray) if address == "auto" else address
+        if found is None:
+            _start(ray)
         else:
-            _join(ray, address)
+            _join(ray, found)
         yield
     finally:
         ray.shutdown()
+        constants.ENABLE_RAY_CLUSTER = may_leave
         os.environ.clear()
         os.environ.update(before)
 
 
-def _join_or_start(ray: Any) -> None:
+def _find(ray: Any) -> str | None:
+    """Address of the cluster of this machine."""
     try:
-        address = ray._private.services.get_ray_address_from_environment("auto", None)
+        found = str(ray._private.services.get_ray_address_from_environment("auto", None))
     except ConnectionError:
-        os.environ["RAY_AUTH_TOKEN"] = _token()
-        os.environ.pop("RAY_AUTH_MODE", None)  # without it, a cluster of one machine asks for the token
-        # What Ray itself does on systems without clusters: every address is the loopback address.
-        ray._private.ray_constants.ENABLE_RAY_CLUSTER = False
-        ray.init("local", include_dashboard=False, **QUIET)
-    else:
-        _join(ray, address)
+        return None
+    return found if _problem(found) is None else None
+
+
+def _start(ray: Any) -> None:
+    os.environ["RAY_AUTH_TOKEN"] = _token()
+    os.environ.pop("RAY_AUTH_MODE", None)  # without it, a cluster of one machine asks for the token
+    _stay_here(ray)
+    ray.init("local", include_dashboard=False, **QUIET)
+
+
+def _stay_here(ray: Any) -> None:
+    """Let the loopback address be the only one, which is what Ray does on systems where it supports no clusters."""
+    ray._private.ray_constants.ENABLE_RAY_CLUSTER = False
 
 
 @cache
@@ -101,16 +116,31 @@ def _token() -> str:
 
 
 def _join(ray: Any, address: str) -> None:
+    problem = _problem(address)
+    if problem is not None:
+        raise _refusal(address, problem)
+    try:
+        used = ray._private.services.canonicalize_bootstrap_address(address)
+        if used != address and _problem(used) is not None:  # it listens on the loopback address only
+            _stay_here(ray)
+        ray.init(address, **QUIET)
+    except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
+        raise _refusal(address, str(error)) from error
+
+
+def _problem(address: str) -> str | None:
+    """Why no cluster answers at an address; None if one does. Ray itself would wait for many minutes."""
     host, _, port = address.rpartition(":")
     if not host or not port.isdecimal():
         raise UsageError(f"the address of a Ray cluster is {address!r}, want HOST:PORT or auto")
     try:
-        socket.create_connection((host, int(port)), SECONDS).close()
-        ray.init(address, **QUIET)
-    except (OSError, OverflowError, RuntimeError, ray.exceptions.RayError) as error:
-        raise _refusal(address, error) from error
+        with socket.create_connection((host.strip("[]"), int(port)), SECONDS) as connection:
+            connection.sendall(HTTP_2)
+            return None if connection.recv(9)[3:4] == SETTINGS else "it answers, but not as Ray does"
+    except (OSError, OverflowError) as error:
+        return str(error)
 
 
-def _refusal(address: str, error: Exception) -> TacitError:
+def _refusal(address: str, problem: str) -> TacitError:
     """One line about a cluster that cannot be joined."""
-    return TacitError(f"the Ray cluster {address} cannot be joined: {' '.join(str(error).split())}")
+    return TacitError(f"the Ray cluster {address} cannot be joined: {' '.join(problem.split())}")

@@ -20,6 +20,14 @@ from tacit.distributed.owner import ItemOwner, Rows
 MOST_LOSSES = 10  # owners lost during one call
 SENT_ENTRIES, SENT_ROWS = 4 << 20, 1 << 14  # of words and vectors in one message
 
+# A part waits for no processor: it works only while the training process waits. Threads would change no bit.
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+PART_OPTIONS: dict[str, Any] = {
+    "num_cpus": 0,
+    "scheduling_strategy": "SPREAD",
+    "runtime_env": {"env_vars": dict.fromkeys(THREADS, "1")},
+}
+
 ReadRows = Callable[[int, int], np.ndarray]  # vectors from one row to another
 
 
@@ -45,7 +53,7 @@ class Owners:
         self._n_changes, self._keeps_log = [0] * n_parts, False
         self._saved: Mapping[str, ReadRows] | None = {"live": lambda start, stop: vectors[start:stop]}
         self._actors = [self._start(part) for part in range(n_parts)]
-        self._saved = None
+        self._saved = None if len(vectors) else {}
 
     def take_words(self, items: np.ndarray) -> Callable[[], Rows]:
         """Ask for the words of some items, in rising order; the result is waited for when it is called."""
@@ -143,7 +151,7 @@ class Owners:
 
         start, stop = (int(border) for border in self.borders[part : part + 2])
         indptr = self._words.indptr[start : stop + 1].astype(np.int64)
-        made = ray.remote(num_cpus=0, scheduling_strategy="SPREAD")(ItemOwner)
+        made = ray.remote(**PART_OPTIONS)(ItemOwner)
         n_vectors = min(stop - start, self.shape[0])
         actor = made.remote(np.diff(indptr), self.shape[1], n_vectors, self._first_change[part])
         found = ray.get(actor.version.remote())
@@ -202,6 +210,10 @@ class OwnedVectors:
     def move_to(self, source: OwnedVectors, weight: float) -> None:
         """(1 - weight) * these + weight * source, each owner its part."""
         self.owners.change_all("move", self.name, source.name, weight)
+
+    def saved(self, read: Mapping[str, ReadRows]) -> None:
+        """A checkpoint has the vectors and their copies."""
+        self.owners.saved(read)
 
     def min(self, initial: float = 0) -> float:
         """Smallest number, or 0."""

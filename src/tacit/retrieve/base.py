@@ -8,7 +8,7 @@ once.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from copy import copy
 from functools import cached_property
@@ -65,6 +65,8 @@ class CollectionRanker(Estimator, ABC):
     graph_: NeighborGraph | None = None
     _checkpoint: Checkpoint | None = None  # during `fit`
 
+    _parts: Callable[[Features, int, sp.csr_array], Ranking] | None = None  # `rank` on a cluster (`tacit.distributed`)
+
     _n_features_attribute: ClassVar[str | None] = "n_features_"
     # What a ranker needs of its user; a form that depends on parameters overrides with a property.
     learns_from_pairs: ClassVar[bool] = True  # pairs train it, or at least choose a weight
@@ -76,6 +78,7 @@ class CollectionRanker(Estimator, ABC):
     by_words: ClassVar[bool] = False  # a score of 0 means that query and item share no word
     answers_above: ClassVar[float | None] = None  # a search shows items that score more; None: all that do not score 0
     trains_in_epochs: ClassVar[bool] = False  # `fit` can go on from a checkpoint
+    has_parts: ClassVar[bool] = False  # `fit` can train vectors of the items on a Ray cluster (`tacit.distributed`)
     two_dictionaries: ClassVar[bool] = False  # query words and item words are counted apart
     by_word_pairs: ClassVar[bool] = False  # a weight for each pair of words: cost grows with the square of a text
 
@@ -236,6 +239,8 @@ class CollectionRanker(Estimator, ABC):
         items = np.empty((rows.shape[0], width), np.int64)
         scores = np.empty((rows.shape[0], width), np.float32)
         skip = _skips(exclude, (rows.shape[0], self.n_items_))
+        if self._parts is not None:
+            return self._parts(rows, width, skip)
 
         def rank_block(block: slice) -> None:
             if self.graphs:
@@ -367,7 +372,7 @@ class CollectionRanker(Estimator, ABC):
         return n_known == width or (self.n_added_ > 0 and n_known < width)
 
     def _forget_factors(self) -> None:
-        for name in ("_item_factors", "graphs"):
+        for name in ("_item_factors", "graphs", "_parts"):
             self.__dict__.pop(name, None)
 
     def chosen(self) -> dict[str, float]:

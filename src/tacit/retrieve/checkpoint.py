@@ -15,10 +15,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import time
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from shutil import rmtree
@@ -177,6 +178,18 @@ class Stage:
         took = time.monotonic() - start
         self._wait_until = time.monotonic() + max(self.every, took / LARGEST_SHARE)
 
+    def reader(self, group: str, arrays: Arrays, name: str) -> Callable[[int, int], np.ndarray]:
+        """Reads the vectors of one array, from one row to another, from the last state of a group of such arrays."""
+        path, array = self.folder / self.files[group]["name"], arrays[name]
+        size = int(array.shape[1]) * array.dtype.itemsize
+        first = sum(math.prod(arrays[key].shape) * arrays[key].dtype.itemsize for key in arrays if key < name)
+
+        def read(start: int, stop: int) -> np.ndarray:
+            n_numbers = (stop - start) * int(array.shape[1])
+            return np.fromfile(path, array.dtype, n_numbers, offset=first + start * size).reshape(stop - start, -1)
+
+        return read
+
     def _write(self, progress: Mapping[str, Any], groups: Mapping[str, Arrays], files: dict[str, Any]) -> None:
         number = self._number + 1
         for group, arrays in groups.items():
@@ -197,7 +210,7 @@ class Stage:
 
 def describe(kind: str, params: Mapping[str, Any], **data: Any) -> dict[str, Any]:
     """What makes a training: class, parameters and sums of its data, as JSON would give it back."""
-    given = {name: value for name, value in params.items() if name != "threads"}  # they change no bit
+    given = {name: value for name, value in params.items() if name not in ("threads", "partitions")}  # change no bit
     sums = {name: digest(value) for name, value in data.items()}
     training = {"form": FORM, "class": kind, "parameters": given, "data": sums}
     return dict(json.loads(json.dumps(training, default=repr)))
@@ -257,9 +270,11 @@ def read_arrays(path: Path, arrays: Arrays, entry: Mapping[str, Any]) -> None:
     with path.open("rb") as file:
         for name in sorted(arrays):
             for part in row_blocks(arrays[name]):
-                data = _raw(arrays[name][part])
-                file.readinto(data)
-                crc = zlib.crc32(data, crc)
+                some = arrays[name][part]
+                file.readinto(_raw(some))
+                crc = zlib.crc32(_raw(some), crc)
+                if not isinstance(arrays[name], np.ndarray):  # others own it, and `some` is a copy
+                    arrays[name][part] = some
         if crc != entry["crc"] or file.read(1):
             raise refusal(path, "is damaged")
 

@@ -105,6 +105,7 @@ class EpochLog:
         self._losses, self._drawn = found.pop("losses"), found.pop("drawn")
         self._is_inside = bool(self._losses)
         vars(self._at).update(found)
+        self._tell_owners(stage)
         if self._rng is not None:
             self._rng.bit_generator.state = self._drawn
 
@@ -118,3 +119,10 @@ class EpochLog:
         progress = asdict(self._at) | {"losses": self._losses, "drawn": self._drawn}
         arrays = {name: self._state.live if name == "live" else self._state.copies[name] for name in changed}
         stage.save(progress, arrays, kept)
+        self._tell_owners(stage)
+
+    def _tell_owners(self, stage: Stage) -> None:
+        """Where others own an array, they can have its rows back from now on."""
+        for name, array in self._state.live.items():
+            if not isinstance(array, np.ndarray):
+                array.saved({group: stage.reader(group, self._state.live, name) for group in stage.files})

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
-from tacit.app.options import add_seed, add_set, add_threads, add_words, whole_number
+from tacit.app.options import add_ray, add_seed, add_set, add_threads, add_words, cluster, whole_number
 
 if TYPE_CHECKING:
     from tacit.core import Collection
@@ -66,18 +66,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="folder for the state of the training: after a kill, the same command goes on from there",
     )
+    add_ray(parser, "train vectors of documents")
     add_seed(parser)
     add_threads(parser)
 
 
 def run(args: argparse.Namespace, out: TextIO) -> int:
     """Read, fit, save."""
+    from tacit.core import UsageError
+    from tacit.retrieve import get_method
     from tacit.store import check_destination
 
     _check_sources(args)
     searcher = _unfitted(args)  # errors are reported before a long file is read
     check_destination(args.output)
     checkpoint = _check_checkpoint(args, searcher)
+    if args.ray and not get_method(searcher.method).make(**searcher.params).has_parts:
+        raise UsageError(f"{searcher.method} learns no vectors by SGD, --ray is of no use to it")
+    with cluster(args):
+        return _fit(args, searcher, checkpoint)
+
+
+def _fit(args: argparse.Namespace, searcher: Searcher, checkpoint: Checkpoint | None) -> int:
     documents, sources = _read(args, searcher)
     start = time.perf_counter()
     with _keeping(checkpoint):

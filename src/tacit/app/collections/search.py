@@ -12,7 +12,7 @@ import json
 import sys
 from typing import TYPE_CHECKING, TextIO
 
-from tacit.app.options import add_json, add_threads, check_output, whole_number
+from tacit.app.options import add_json, add_ray, add_threads, check_output, cluster, whole_number
 
 if TYPE_CHECKING:
     from tacit.search import Hit, Reason, Searcher
@@ -46,6 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             help=f"ids of {what} answers to QUERY; its answers are ranked again",
         )
     parser.add_argument("--explain", action="store_true", help="show the largest terms of each score")
+    add_ray(parser, "search the documents in parts")
     add_threads(parser)
     add_json(parser)
 
@@ -67,10 +68,19 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
             raise UsageError(f"--{'explain' if args.explain else 'json'} goes with one QUERY, not with --run")
         check_output(args.run)
     searcher = Searcher.load(args.model)
+    with cluster(args):
+        if args.ray:
+            from tacit.distributed import spread_items
+
+            spread_items(searcher.ranker_)
+        return _answer(args, searcher, out)
+
+
+def _answer(args: argparse.Namespace, searcher: Searcher, out: TextIO) -> int:
     if args.queries is not None:
         return _answer_many(args, searcher)
     query = sys.stdin.read().strip() if args.query == "-" else args.query
-    k = args.k or 10
+    k, marked = args.k or 10, bool(args.like or args.dislike)
     hits = searcher.feedback(query, args.like, args.dislike, k) if marked else searcher.search(query, k)
     reasons = [searcher.explain(query, hit.id)[:N_REASONS] if args.explain else [] for hit in hits]
     if args.json:

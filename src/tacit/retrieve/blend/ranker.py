@@ -116,6 +116,7 @@ class BlendRanker(CollectionRanker):
     reads_titles: ClassVar[bool] = True
     reads_zeros: ClassVar[bool] = True
     trains_in_epochs: ClassVar[bool] = True
+    has_parts: ClassVar[bool] = True
 
     def __init__(
         self,

@@ -76,6 +76,7 @@ class CfhRanker(MarginRanker):
         Weight that is used.
     """
 
+    has_parts: ClassVar[bool] = True
     _fitted: ClassVar = {
         "vectors_": "estimator",
         "hashed_": "estimator",

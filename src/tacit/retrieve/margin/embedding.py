@@ -92,6 +92,7 @@ class EmbeddingRanker(SgdRanker):
         Loss and validation measures of each epoch. Not stored.
     """
 
+    has_parts: ClassVar[bool] = True
     _fitted: ClassVar = {
         "query_table_": "query_words dim",
         "item_table_": "item_words dim",

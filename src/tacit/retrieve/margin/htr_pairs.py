@@ -64,6 +64,7 @@ class HtrPairsRanker(MarginRanker):
         Weight that is used.
     """
 
+    has_parts: ClassVar[bool] = True
     _fitted: ClassVar = {"vectors_": "estimator", "pairs_": "estimator", "mu_": ""}
     _renamed: ClassVar = {"n_places": "n_buckets", "longest": "max_words"}
 

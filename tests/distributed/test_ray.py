@@ -1,0 +1,154 @@
+"""Training and search on a Ray cluster give the bits of one machine, also where a machine is lost in mid-epoch."""
+
+import os
+import socket
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from tacit.core import Links, TacitError, UsageError
+from tacit.distributed import ray_cluster, spread_items
+from tacit.distributed.owners import Owners
+from tacit.distributed.training import PartedTrainer
+from tacit.retrieve import Checkpoint, get_method
+
+ray = pytest.importorskip("ray", reason="needs tacit[ray]")
+
+N_ITEMS, N_QUERIES = 300, 80
+
+
+@pytest.fixture(scope="module")
+def world():
+    rng = np.random.default_rng(0)
+    items = sp.csr_array(sp.random_array((N_ITEMS, 200), density=0.08, rng=rng, format="csr", dtype=np.float32))
+    items.sort_indices()
+    links = Links(rng.integers(0, N_ITEMS, 900), rng.integers(0, N_ITEMS, 900), N_ITEMS, N_ITEMS)
+    pairs = Links(links.sources % N_QUERIES, links.targets, N_QUERIES, N_ITEMS)
+    triples = np.stack([rng.integers(0, 40, 300), rng.integers(0, 150, 300), rng.integers(150, N_ITEMS, 300)], 1)
+    return SimpleNamespace(items=items, queries=sp.csr_array(items[:N_QUERIES]), links=links, pairs=pairs, triples=triples)
+
+
+def test_a_cluster_that_does_not_answer_is_one_line(monkeypatch):
+    monkeypatch.setattr("tacit.distributed.cluster.SECONDS", 0.1)
+    with socket.socket() as port:
+        port.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{port.getsockname()[1]}"
+        for problem in ("refused", "timed out"):
+            line = f"the Ray cluster {address} cannot be joined: .*{problem}"
+            with pytest.raises(TacitError, match=line), ray_cluster(address):
+                pass
+            port.listen()
+    with pytest.raises(UsageError, match="'somewhere', want HOST:PORT or auto"), ray_cluster("somewhere"):
+        pass
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """Three machines on the loopback address, joined; the first one is not lost."""
+    from ray.cluster_utils import Cluster
+
+    before = dict(os.environ)
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    made = Cluster(initialize_head=True, head_node_args={"node_ip_address": "127.0.0.1", "include_dashboard": False})
+    for _ in range(2):
+        made.add_node(wait=False, node_ip_address="127.0.0.1")
+    made.wait_for_nodes()
+    try:
+        with ray_cluster(made.address):
+            yield made
+    finally:
+        made.shutdown()
+        os.environ.clear()
+        os.environ.update(before)
+
+
+def fitted(world, name, kind, *, checkpoint=None, **params):
+    queries = world.items if kind == "links" else world.queries
+    ranker = get_method(name).make(**{"dim": 6, "n_epochs": 2, "threads": 1} | params)
+    return ranker.fit(queries, world.items, getattr(world, kind), checkpoint=checkpoint)
+
+
+def bits(ranker):
+    arrays = (ranker.query_table_, ranker.item_table_, ranker.item_vectors_, ranker.diagonal_)
+    return [np.ascontiguousarray(array).tobytes() for array in arrays], ranker.epochs_
+
+
+def at_block(monkeypatch, number, action):
+    """Let something happen while a block is computed, after its vectors were taken."""
+    blocks, take = iter(range(1, 10_000)), PartedTrainer._take
+
+    def taken(self, queries, items):
+        found = take(self, queries, items)
+        if next(blocks) == number:
+            action(self)
+        return found
+
+    monkeypatch.setattr(PartedTrainer, "_take", taken)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "params"),
+    [
+        ("htr", "links", {}),
+        ("htr-residual", "links", {"n_epochs": None, "max_epochs": 2, "threads": 2}),
+        ("htr-identity", "triples", {}),
+        ("ssi-uv-n", "pairs", {"n_words": 50}),
+    ],
+)
+def test_models_have_the_bits_of_one_machine(world, cluster, name, kind, params):
+    alone = fitted(world, name, kind, **params)
+    with ray_cluster(cluster.address):
+        parted = fitted(world, name, kind, partitions=5, **params)
+    assert bits(parted) == bits(alone)
+    assert (alone.partitions, parted.partitions) == (None, 5)
+
+
+def test_a_checkpoint_of_a_cluster_goes_on_on_one_machine(world, cluster, monkeypatch, tmp_path):
+    alone = fitted(world, "htr", "links")
+    kept = Checkpoint(tmp_path / "kept", every=0)
+    at_block(monkeypatch, 7, lambda trainer: (_ for _ in ()).throw(KeyboardInterrupt))
+    with ray_cluster(cluster.address), pytest.raises(KeyboardInterrupt):
+        fitted(world, "htr", "links", checkpoint=kept, partitions=2)
+    assert bits(fitted(world, "htr", "links", checkpoint=tmp_path / "kept")) == bits(alone)
+
+
+def test_a_lost_owner_without_a_checkpoint_is_one_line(world, cluster, monkeypatch):
+    at_block(monkeypatch, 3, lambda trainer: ray.kill(trainer._owners._actors[1]))
+    line = "the machine with items 150 to 299 was lost in training; with a checkpoint .* would have gone on"
+    with ray_cluster(cluster.address), pytest.raises(TacitError, match=line):
+        fitted(world, "htr", "links", partitions=2)
+
+
+def test_search_in_parts_has_the_answers_of_one_machine(world, cluster):
+    ranker = fitted(world, "htr-residual", "links")
+    exclude = sp.csr_array(world.links.to_csr()[:N_QUERIES] > 0)
+    alone = [ranker.rank(world.queries, 70, exclude=exclude), ranker.rank(world.queries[:1], 1)]
+    with ray_cluster(cluster.address):
+        spread_items(ranker, 5)
+        ray.kill(ranker._parts.__self__._actors[0])
+        parted = [ranker.rank(world.queries, 70, exclude=exclude), ranker.rank(world.queries[:1], 1)]
+    for one, other in zip(alone, parted, strict=True):
+        assert (one.items.tobytes(), one.scores.tobytes()) == (other.items.tobytes(), other.scores.tobytes())
+
+
+def test_what_a_cluster_cannot_do_is_one_line(world, cluster):
+    with ray_cluster(cluster.address):
+        with pytest.raises(UsageError, match='negatives="uniform" takes one triple a step'):
+            fitted(world, "htr", "links", recipe="printed")
+        with pytest.raises(UsageError, match="cannot search for QueryExpansionRanker: it has scores that depend"):
+            spread_items(get_method("qe").make().fit(None, world.items))
+
+
+def test_a_machine_lost_in_mid_epoch_changes_no_bit(world, cluster, monkeypatch, tmp_path):
+    """The last test: the cluster has two machines after it."""
+    params = {"n_epochs": None, "max_epochs": 3, "partitions": 6}
+    alone = fitted(world, "htr-residual", "links", **params)
+    starts, start = [], Owners._start
+    monkeypatch.setattr(Owners, "_start", lambda self, part: starts.append(part) or start(self, part))
+    at_block(monkeypatch, 40, lambda _: cluster.remove_node(next(iter(cluster.worker_nodes)), allow_graceful=False))
+    with ray_cluster(cluster.address):
+        parted = fitted(world, "htr-residual", "links", checkpoint=Checkpoint(tmp_path / "kept", every=0.3), **params)
+    assert bits(parted) == bits(alone)
+    assert len(starts) > 6
