@@ -27,7 +27,9 @@ def world():
     links = Links(rng.integers(0, N_ITEMS, 900), rng.integers(0, N_ITEMS, 900), N_ITEMS, N_ITEMS)
     pairs = Links(links.sources % N_QUERIES, links.targets, N_QUERIES, N_ITEMS)
     triples = np.stack([rng.integers(0, 40, 300), rng.integers(0, 150, 300), rng.integers(150, N_ITEMS, 300)], 1)
-    return SimpleNamespace(items=items, queries=sp.csr_array(items[:N_QUERIES]), links=links, pairs=pairs, triples=triples)
+    return SimpleNamespace(
+        items=items, queries=sp.csr_array(items[:N_QUERIES]), links=links, pairs=pairs, triples=triples
+    )
 
 
 def test_a_cluster_that_does_not_answer_is_one_line(monkeypatch):

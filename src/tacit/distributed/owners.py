@@ -8,6 +8,7 @@ with an error.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -98,7 +99,7 @@ class Owners:
     def _parts(self, items: np.ndarray) -> dict[int, tuple[np.ndarray]]:
         """Row numbers within each part that has some of the items."""
         ends = np.searchsorted(items, self.borders)
-        places = enumerate(zip(ends[:-1], ends[1:], strict=True))
+        places = enumerate(pairwise(ends))
         return {part: (items[a:b] - self.borders[part],) for part, (a, b) in places if a < b}
 
     def _change(self, part: int, name: str, *args: Any) -> None:
@@ -121,17 +122,19 @@ class Owners:
 
         for _ in range(MOST_LOSSES):
             try:
+                if ref is None:
+                    if actor is self._actors[part]:
+                        self._replace(part)
+                    actor, ref = self._send(part, name, args)
                 return ray.get(ref)
-            except (ray.exceptions.RayActorError, ray.exceptions.ObjectLostError) as error:
-                if actor is self._actors[part]:
-                    self._replace(part, error)
-                actor, ref = self._send(part, name, args)
-        raise TacitError(f"the owner of items {self._range(part)} was lost {MOST_LOSSES} times; is there memory for it?")
+            except (ray.exceptions.RayActorError, ray.exceptions.ObjectLostError):
+                ref = None
+        raise TacitError(f"the owner of items {self._range(part)} was lost {MOST_LOSSES} times; has it enough memory?")
 
     def _range(self, part: int) -> str:
         return f"{self.borders[part]} to {self.borders[part + 1] - 1}"
 
-    def _replace(self, part: int, error: Exception) -> None:
+    def _replace(self, part: int) -> None:
         """Start a new owner with the state of the lost one."""
         import ray
 
@@ -139,7 +142,7 @@ class Owners:
             raise TacitError(
                 f"the machine with items {self._range(part)} was lost in training; with a checkpoint "
                 "(--checkpoint DIR) the training would have gone on"
-            ) from error
+            )
         ray.kill(self._actors[part])  # it may be alive and out of reach
         self._actors[part] = self._start(part)
         for change in self._log[part]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import deepcopy
 from functools import partial
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -54,7 +55,7 @@ class PartedTrainer(EmbeddingTrainer):
         tables, settings = self.tables, self.settings
         self._data, self._is_cut = data, data.item_rows is not data.item_words
         self._owners = Owners(data.item_words, tables.items, self._n_parts)
-        self._vectors = OwnedVectors(self._owners) if len(tables.items) else tables.items
+        self._vectors: Any = OwnedVectors(self._owners) if len(tables.items) else tables.items
         tables.items = self._vectors
         self.state = Snapshots(tables.arrays(), largest=LARGEST)
         self._borders = word_borders(data.query_words, data.item_words, self._n_owners)

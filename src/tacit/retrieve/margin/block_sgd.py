@@ -101,7 +101,7 @@ class BlockTrainer(ABC):
         draws = rng.integers(0, self._n_items, min(self.settings.n_drawn, 2 * self._n_items))
         return draws, rng.random(n_queries)
 
-    def _expect(
+    def _expect(  # noqa: B027
         self,
         queries: np.ndarray,
         known: tuple[np.ndarray, np.ndarray],
