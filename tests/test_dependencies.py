@@ -16,7 +16,7 @@ MODULES = {
 }
 
 
-GUARDED_BY_HAND = {"sudachipy"}  # its function asks `find_spec` first
+GUARDED_BY_HAND = {"sudachipy", "ray"}  # a function asks `find_spec` first; `ray_cluster` imports Ray first
 SERVICE = {"fastapi", "pydantic", "starlette", "uvicorn"}  # `tacit serve` asks for them before it imports `app.web`
 
 
