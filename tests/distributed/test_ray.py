@@ -129,7 +129,7 @@ def test_search_in_parts_has_the_answers_of_one_machine(world, cluster):
     alone = [ranker.rank(world.queries, 70, exclude=exclude), ranker.rank(world.queries[:1], 1)]
     with ray_cluster(cluster.address):
         spread_items(ranker, 5)
-        ray.kill(ranker._parts.__self__._actors[0])
+        ray.kill(ranker._rank_in_parts.__self__._actors[0])
         parted = [ranker.rank(world.queries, 70, exclude=exclude), ranker.rank(world.queries[:1], 1)]
     for one, other in zip(alone, parted, strict=True):
         assert (one.items.tobytes(), one.scores.tobytes()) == (other.items.tobytes(), other.scores.tobytes())

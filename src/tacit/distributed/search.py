@@ -29,7 +29,7 @@ def spread_items(ranker: CollectionRanker, n_parts: int | None = None) -> None:
     if type(ranker)._scores is not CollectionRanker._scores or ranker.graphs:
         what = "an index for approximate search" if ranker.graphs else "scores that depend on the best items"
         raise UsageError(f"a Ray cluster cannot search for {type(ranker).__name__}: it has {what}")
-    ranker._parts = PartedSearch(ranker, min(n_parts or n_machines(), ranker.n_items_)).rank
+    ranker._rank_in_parts = PartedSearch(ranker, min(n_parts or n_machines(), ranker.n_items_)).rank
 
 
 class PartSearcher:

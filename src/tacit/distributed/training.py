@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import deepcopy
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -56,7 +56,7 @@ class PartedTrainer(EmbeddingTrainer):
         self._data, self._is_cut = data, data.item_rows is not data.item_words
         self._owners = Owners(data.item_words, tables.items, self._n_parts)
         self._vectors: Any = OwnedVectors(self._owners) if len(tables.items) else tables.items
-        tables.items = self._vectors
+        tables.items = cast(Any, self._vectors)
         self.state = Snapshots(tables.arrays(), largest=LARGEST)
         self._borders = word_borders(data.query_words, data.item_words, self._n_owners)
         self._low_borders = word_borders(data.query_rows, data.item_rows, self._n_owners)

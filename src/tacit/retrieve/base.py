@@ -65,7 +65,9 @@ class CollectionRanker(Estimator, ABC):
     graph_: NeighborGraph | None = None
     _checkpoint: Checkpoint | None = None  # during `fit`
 
-    _parts: Callable[[Features, int, sp.csr_array], Ranking] | None = None  # `rank` on a cluster (`tacit.distributed`)
+    _rank_in_parts: Callable[[Features, int, sp.csr_array], Ranking] | None = (
+        None  # `rank` on a cluster (`tacit.distributed`)
+    )
 
     _n_features_attribute: ClassVar[str | None] = "n_features_"
     # What a ranker needs of its user; a form that depends on parameters overrides with a property.
@@ -239,8 +241,8 @@ class CollectionRanker(Estimator, ABC):
         items = np.empty((rows.shape[0], width), np.int64)
         scores = np.empty((rows.shape[0], width), np.float32)
         skip = _skips(exclude, (rows.shape[0], self.n_items_))
-        if self._parts is not None:
-            return self._parts(rows, width, skip)
+        if self._rank_in_parts is not None:
+            return self._rank_in_parts(rows, width, skip)
 
         def rank_block(block: slice) -> None:
             if self.graphs:
@@ -372,7 +374,7 @@ class CollectionRanker(Estimator, ABC):
         return n_known == width or (self.n_added_ > 0 and n_known < width)
 
     def _forget_factors(self) -> None:
-        for name in ("_item_factors", "graphs", "_parts"):
+        for name in ("_item_factors", "graphs", "_rank_in_parts"):
             self.__dict__.pop(name, None)
 
     def chosen(self) -> dict[str, float]:
