@@ -49,7 +49,7 @@ def test_pairs_are_split_by_query_and_nothing_is_lost():
     assert task.n_visits == N - 1
     assert np.array_equal(task.held.queries, ROWS[held])
     both = trained.copy()
-    both[held] |= task.held.relevant.toarray()
+    both[held] |= task.held.relevant.toarray() > 0
     assert np.array_equal(both, ring().to_csr().toarray() > 0)
     assert task.held.excluded.indices.tolist() == held.tolist()  # no candidate for itself
 

@@ -247,8 +247,9 @@ def draw_triples(
     Pairs are drawn with replacement, `worse` from all items that are not the query's. A query to which all items belong
     gets no triple.
 
-    >>> pairs = sp.csr_array([[0, 1, 0], [1, 0, 1]])
-    >>> np.unique(draw_triples(pairs, False, np.random.default_rng(0))[0][:, [0, 2]], axis=0).tolist()
+    >>> pairs = sp.csr_array(np.tile([[0, 1, 0], [1, 0, 1]], (20, 1)))
+    >>> triples, _ = draw_triples(pairs, False, np.random.default_rng(0))
+    >>> np.unique(np.stack([triples[:, 0] % 2, triples[:, 2]], axis=1), axis=0).tolist()
     [[0, 0], [0, 2], [1, 1]]
     """
     n_queries, n_items = pairs.shape
