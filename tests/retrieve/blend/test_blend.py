@@ -124,7 +124,7 @@ def test_explanations_add_up_by_member_and_word(kind, world, request):
         weight = ranker.weights_[MEMBERS.index(member.name)] * member.factors[0]
         found = sum(term.value for term in two.terms if term.member == member.name)
         assert found == pytest.approx(weight * (member.scores[0, a] - member.scores[0, b]), abs=1e-5)
-    assert {term.member for term in two.terms} >= {"bm25", "latent", "feedback"}
+    assert {term.member for term in two.terms} == set(ranker._used)
 
 
 def test_members_without_weight_are_not_kept(world):
@@ -254,3 +254,24 @@ def test_scores_of_members_at_some_items(world, learned):
     assert list(found) == [name for name in MEMBERS if learned._has(name)]
     for name, scores, factors in learned._member_scores(row, None, list(found)):
         assert found[name] == pytest.approx(factors[0] * scores[0, items], abs=1e-5)
+
+
+@pytest.mark.parametrize("labels", ["popular", "random"])
+def test_few_judged_queries_earn_the_residual_a_weight_where_they_say_more_than_words(labels, world):
+    """Relevant are the popular documents of the query's topic: words name the topic, only judged queries the others."""
+    rng = np.random.default_rng(1)
+    same = (np.arange(40) % N_TOPICS)[:, None] == world["topic"][None, :]
+    relevant = same & (rng.random(N_DOCS) < 0.4) if labels == "popular" else rng.random(same.shape) < 0.05
+    pairs = Links(*np.nonzero(relevant), 40, N_DOCS)
+    assert len(pairs) >= 200
+    ranker = BlendRanker(dim=8, n_expansion=6).fit(world["queries"], world["items"], pairs)
+    plain = BlendRanker(dim=8, n_expansion=6).fit(None, world["items"])
+    weights = dict(zip(MEMBERS, ranker.weights_, strict=True))
+    if labels == "popular":
+        found, before = (
+            relevant[np.arange(40)[:, None], one.rank(world["queries"], 5).items] for one in (ranker, plain)
+        )
+        assert weights["residual"] > 0
+        assert found.mean() > before.mean() + 0.2
+    else:
+        assert weights["residual"] < 0.2

@@ -30,7 +30,7 @@ from tacit.retrieve.approximate import QueryTerms, find_candidates, query_terms,
 from tacit.retrieve.base import CollectionRanker
 from tacit.retrieve.blend.feedback import expand_queries
 from tacit.retrieve.blend.members import MEMBERS, N_CANDIDATES, MemberScores, best_items, scaled
-from tacit.retrieve.blend.training import TrainingQuery, learn_weights, training_queries
+from tacit.retrieve.blend.training import N_FOLDS, TrainingQuery, learn_weights, training_queries
 from tacit.retrieve.checkpoint import Checkpoint
 from tacit.retrieve.explanation import Term, difference, sparse_row, word_terms
 from tacit.retrieve.factors import ItemFactors, factor_scores, widened
@@ -39,7 +39,9 @@ from tacit.retrieve.lexical.bm25 import Bm25Ranker
 from tacit.retrieve.margin.embedding import EmbeddingRanker
 from tacit.retrieve.validation import held_out_queries, hold_out
 
-MIN_PAIRS, HELD_SHARE = 1000, 0.1  # pairs that train `residual`; share of their queries that weights are learned from
+MIN_PAIRS = 200  # pairs that train `residual`
+MAX_CROSS_FITTED = 500  # queries up to which weights are learned from all of them, each scored by a member without it
+HELD_SHARE = 0.1  # share of more queries, or of links, that weights are learned from and that `residual` does not see
 TITLE_B = 0.5  # titles differ little in length
 
 
@@ -67,7 +69,7 @@ class BlendRanker(CollectionRanker):
     strength : float or None, default=None
         Strength of the prior in learning weights, in queries; None means chosen by cross-validation.
     residual : bool or None, default=None
-        Whether pairs also train the member `residual`; None means so for links between items and from 1,000 pairs on.
+        Whether pairs also train the member `residual`; None means so for links between items and from 200 pairs on.
     seed : int, default=0
         Random seed.
     threads : int or None, default=None
@@ -236,28 +238,57 @@ class BlendRanker(CollectionRanker):
 
     def _learn(self, queries: sp.csr_array, counts: sp.csr_array, pairs: Links, validation: Links | None) -> None:
         """Train the member `residual` where there are pairs enough, then the weights."""
+        n_queries = len(np.unique(pairs.sources))
         wanted = self._queries_are_items or len(pairs) >= MIN_PAIRS if self.residual is None else self.residual
-        known, chosen = None, pairs
-        if wanted and (validation is not None or len(np.unique(pairs.sources)) > 1):
+        if not wanted or (validation is None and n_queries < 2):
+            examples = self._examples(queries, pairs, None)
+        elif validation is None and N_FOLDS <= n_queries <= MAX_CROSS_FITTED and not self._queries_are_items:
+            examples = self._cross_fitted(queries, counts, pairs)
+        else:
             known, chosen = hold_out(pairs, HELD_SHARE, self.seed) if validation is None else (pairs, validation)
             self._fit_residual(queries, counts, known, chosen)
-        held = held_out_queries(
-            queries, chosen, known, queries_are_items=self._queries_are_items, seed=self.seed, zeros=self._zeros
-        )
-        names = [name for name in MEMBERS if self._has(name)]
-        present = [MEMBERS.index(name) for name in names]
-        examples = list[TrainingQuery]()
-        for block in held.blocks():
-            members = list(self._member_scores(sp.csr_array(block.queries), block.excluded, names))
-            examples += training_queries(members, self.weights_[present], block)
+            examples = self._examples(queries, chosen, known)
+        present = [MEMBERS.index(name) for name in MEMBERS if self._has(name)]
         learned, strength = learn_weights(examples, self.weights_[present].astype(np.float64), self.strength)
         self.strength_ = None if math.isinf(strength) else strength
         self.weights_[present] = learned
 
-    def _fit_residual(self, queries: sp.csr_array, counts: sp.csr_array, pairs: Links, validation: Links) -> None:
+    def _cross_fitted(self, queries: sp.csr_array, counts: sp.csr_array, pairs: Links) -> list[TrainingQuery]:
+        """Examples of all queries, each scored by a member that was trained without it; then train on all pairs."""
+        sources = np.unique(pairs.sources)
+        folds = np.random.default_rng(self.seed).permutation(len(sources)) % N_FOLDS
+        fold_of = folds[np.searchsorted(sources, pairs.sources)]
+        examples = list[TrainingQuery]()
+        for fold in range(N_FOLDS):
+            known = pairs.take(fold_of != fold)
+            self._fit_residual(queries, counts, known, None, f"residual-{fold}")
+            examples += self._examples(queries, pairs.take(fold_of == fold), known)
+        self._fit_residual(queries, counts, pairs, None)
+        return examples
+
+    def _examples(self, queries: sp.csr_array, pairs: Links, known: Links | None) -> list[TrainingQuery]:
+        """Candidates of the queries of some pairs, scored by the members as they are now."""
+        same = self._queries_are_items
+        held = held_out_queries(queries, pairs, known, queries_are_items=same, seed=self.seed, zeros=self._zeros)
+        names = [name for name in MEMBERS if self._has(name)]
+        prior = self.weights_[[MEMBERS.index(name) for name in names]]
+        found = list[TrainingQuery]()
+        for block in held.blocks():
+            members = list(self._member_scores(sp.csr_array(block.queries), block.excluded, names))
+            found += training_queries(members, prior, block)
+        return found
+
+    def _fit_residual(
+        self,
+        queries: sp.csr_array,
+        counts: sp.csr_array,
+        pairs: Links,
+        validation: Links | None,
+        part: str = "residual",
+    ) -> None:
         asking, rows = weigh(queries, self.idf_), weigh(counts, self.idf_)
         member = EmbeddingRanker(self.dim, items="residual", gamma=1.0, seed=self.seed, threads=self.threads)
-        how: dict[str, Any] = {"queries_are_items": self._queries_are_items, "checkpoint": self._part("residual")}
+        how: dict[str, Any] = {"queries_are_items": self._queries_are_items, "checkpoint": self._part(part)}
         self.residual_ = member.fit(asking, rows, pairs, validation, **how)
         lengths = np.diff(queries[np.unique(pairs.sources)].indptr)
         self.residual_length_ = max(1.0, float(np.median(lengths)))
