@@ -15,11 +15,14 @@ A "?" in front ("?items") permits None or a missing attribute, a "+" ("+features
 
 from __future__ import annotations
 
+import copy
 import inspect
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 from tacit.core.errors import NotFittedError, UsageError
+
+AnyEstimator = TypeVar("AnyEstimator", bound="Estimator")
 
 
 class Estimator:
@@ -130,6 +133,17 @@ class Estimator:
             if not _same_value(value := getattr(self, name), default)
         ]
         return f"{type(self).__name__}({', '.join(given)})"
+
+
+def copy_estimator(estimator: AnyEstimator) -> AnyEstimator:
+    """A copy that can change while the original stays; arrays, which are never changed in place, are shared."""
+    made = copy.copy(estimator)
+    for name, value in list(vars(made).items()):
+        if isinstance(value, Estimator):
+            setattr(made, name, copy_estimator(value))
+        elif isinstance(value, list):
+            setattr(made, name, [copy_estimator(inner) if isinstance(inner, Estimator) else inner for inner in value])
+    return made
 
 
 def _clone_value(value: Any) -> Any:

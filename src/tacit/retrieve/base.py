@@ -1,4 +1,4 @@
-"""Base of rankers of a whole collection: scoring in blocks, ranking, adding and removing items.
+"""Base of rankers of a whole collection: scoring in blocks, ranking, explaining.
 
 A score is a sum of products of a query factor and an item factor (`_query_factors`, one for each of the
 `_item_factors`); blocks, threads, ties and top-k are handled here. Scores of all queries by all items never exist at
@@ -10,7 +10,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from copy import copy
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
@@ -19,7 +18,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from tacit.core import (
-    Estimator,
     Features,
     Links,
     Ranking,
@@ -33,9 +31,10 @@ from tacit.core import (
 )
 from tacit.kernels.topk import top_k_rows
 from tacit.retrieve import approximate
+from tacit.retrieve.changes import ChangingItems
 from tacit.retrieve.checkpoint import Checkpoint, Stage, describe
 from tacit.retrieve.explanation import Explanation, Term, strongest_first
-from tacit.retrieve.factors import DenseFactors, ItemFactors, widened
+from tacit.retrieve.factors import DenseFactors, ItemFactors
 from tacit.retrieve.neighbor_graph import NeighborGraph
 
 BLOCK_BYTES = 32 << 20  # scores of one block of queries; small enough for a few threads at once
@@ -43,7 +42,7 @@ BLOCK_BYTES = 32 << 20  # scores of one block of queries; small enough for a few
 FeatureKind = Literal["tfidf", "counts", "words+grams"]
 
 
-class CollectionRanker(Estimator, ABC):
+class CollectionRanker(ChangingItems, ABC):
     """Base of all rankers of collections.
 
     Subclasses store their parameters in `__init__` and set the attributes of `_fitted` in `_fit`; these attributes are
@@ -62,12 +61,10 @@ class CollectionRanker(Estimator, ABC):
         Index for approximate search (`build_graph`).
     """
 
-    graph_: NeighborGraph | None = None
     _checkpoint: Checkpoint | None = None  # during `fit`
 
-    _rank_in_parts: Callable[[Features, int, sp.csr_array], Ranking] | None = (
-        None  # `rank` on a cluster (`tacit.distributed`)
-    )
+    # `rank` on a cluster (`tacit.distributed`)
+    _rank_in_parts: Callable[[Features, int, sp.csr_array], Ranking] | None = None
 
     _n_features_attribute: ClassVar[str | None] = "n_features_"
     # What a ranker needs of its user; a form that depends on parameters overrides with a property.
@@ -81,7 +78,6 @@ class CollectionRanker(Estimator, ABC):
     answers_above: ClassVar[float | None] = None  # a search shows items that score more; None: all that do not score 0
     trains_in_epochs: ClassVar[bool] = False  # `fit` can go on from a checkpoint
     has_parts: ClassVar[bool] = False  # `fit` can train vectors of the items on a Ray cluster (`tacit.distributed`)
-    two_dictionaries: ClassVar[bool] = False  # query words and item words are counted apart
     by_word_pairs: ClassVar[bool] = False  # a weight for each pair of words: cost grows with the square of a text
 
     # Fitted numbers that were counted, not chosen.
@@ -284,90 +280,6 @@ class CollectionRanker(Estimator, ABC):
         n_best = max(k, *(graph.breadth for graph in self.graphs))
         candidates = approximate.find_candidates(self, terms, n_best)
         return candidates, approximate.score_items(self, terms, candidates)
-
-    def add_items(self, items: Features) -> Self:
-        """Make new items rankable without training.
-
-        They get the next row numbers; scores of old items keep their bits, unless they depend on the first answers of
-        the query (`qe`, `blend`). Sparse rows may have more columns than before, for words that `fit` has not seen:
-        such words count wherever the score has a term of shared words.
-        Weights of known words (idf, mean length) stay as they are until the next `fit`.
-
-        Parameters
-        ----------
-        items : array or sparse matrix of shape (n_new_items, n_item_features)
-            Rows of the new items.
-        """
-        self._check_fitted()
-        self.check_new_items()
-        rows, width = check_features("items", items), self._n_item_features
-        if rows.shape[1] < width or (rows.shape[1] > width and isinstance(rows, np.ndarray)):
-            raise TacitError(f"new items have {rows.shape[1]} features, want {width} as in fit")
-        if rows.shape[1] > width:
-            self._grow(int(rows.shape[1]))
-        self._add_items(rows)
-        self.n_added_ += int(rows.shape[0])
-        self._forget_factors()
-        return self
-
-    def remove_items(self, rows: Sequence[int] | np.ndarray) -> Self:
-        """Take items out of the ranking without training; the items behind them move up.
-
-        Parameters
-        ----------
-        rows : sequence of int
-            Row numbers of the items; at least one item must remain.
-        """
-        self._check_fitted()
-        removed = np.unique(np.asarray(rows, np.int64)) if len(rows) else np.empty(0, np.int64)
-        if len(removed) and not 0 <= removed[0] <= removed[-1] < self.n_items_:
-            bad = removed[0] if removed[0] < 0 else removed[-1]
-            raise TacitError(f"there is no item {bad} to remove, want row numbers from 0 to {self.n_items_ - 1}")
-        if len(removed) == self.n_items_:
-            raise TacitError(f"all {self.n_items_} items are to be removed, want at least one to remain")
-        vars(self).update(vars(self._only(np.setdiff1d(np.arange(self.n_items_), removed))))
-        self._forget_factors()
-        return self
-
-    def _only(self, rows: np.ndarray) -> Self:
-        """A copy that ranks some of the items."""
-        made = copy(self)
-        made.n_removed_ += self.n_items_ - len(rows)
-        made._forget_factors()
-        for name, spec in self._fitted.items():
-            value = getattr(self, name, None)
-            if isinstance(value, CollectionRanker):
-                setattr(made, name, value._only(rows))
-            elif isinstance(value, list):
-                setattr(made, name, [v._only(rows) if isinstance(v, CollectionRanker) else v for v in value])
-            elif value is not None and spec.lstrip("?+").split()[:1] == ["items"]:
-                setattr(made, name, value[rows])
-        if self.graph_ is not None:
-            made.graph_ = copy(self.graph_)
-            made.graph_.remove(rows)
-        return made
-
-    def check_new_items(self) -> None:
-        """Raise unless this form can take new items, fitted or not."""
-        raise UsageError(f"{type(self).__name__} cannot take new items: fit it again with all of them")
-
-    def _add_items(self, items: Features) -> None:
-        """Append checked items, as wide as the ranker is by now, to the fitted attributes."""
-        raise AssertionError("check_new_items refuses before")
-
-    @property
-    def _n_item_features(self) -> int:
-        """Width of an item row."""
-        items = getattr(self, "items_", None)
-        return self.n_features_ if items is None else int(items.shape[1])
-
-    def _grow(self, width: int) -> None:
-        """Append columns for words that `fit` has not seen to the rows of the items, and to those of queries."""
-        if not self.two_dictionaries and self.n_features_ == self._n_item_features:
-            self.n_features_ = width
-        for name, spec in self._fitted.items():
-            if spec in ("items features", "items item_features"):
-                setattr(self, name, widened(getattr(self, name), width))
 
     def _fits(self, n_known: int, width: int) -> bool:
         """Whether a table for so many words fits rows of this width: words that came with new items have no entry."""

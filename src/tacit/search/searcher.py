@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-import copy
-import hashlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.core import Collection, Estimator, Judgments, Links, Ranking, Run, TacitError, check_number, track
+from tacit.core import Collection, Estimator, Judgments, Links, Ranking, Run, TacitError, check_number
+from tacit.core.estimator import copy_estimator
 from tacit.core.texts import join_texts
 from tacit.features import TextVectorizer, WordGramVectorizer, language_code
 from tacit.features.text.tokenizers import SNOWBALL
 from tacit.retrieve import Checkpoint, CollectionRanker, get_method
 from tacit.search.answers import Hit, Reason, make_hits
-from tacit.search.training import choose_training
+from tacit.search.rows import fit_rows, read_rows, same_ids, sample_queries, title_rows
+from tacit.search.training import asked_queries, choose_training, hash_query
 from tacit.search.two_stage import TwoStageRanker
 
 MAX_QUERY_CHARACTERS = 1_000_000  # a whole page is a valid query; a file of a gigabyte is a mistake
-
-N_SAMPLED = 200  # queries on which approximate search is measured
-
-AnyEstimator = TypeVar("AnyEstimator", bound=Estimator)
 
 
 class Searcher(Estimator):
@@ -190,27 +186,19 @@ class Searcher(Estimator):
             query_vectorizer, rows = self._vectorize(TextVectorizer, training.queries, language, ranker)
             further = {"links": training.links} if ranker.needs_links else {}
         elif training.queries is not None:
-            rows = _rows(ranker, vectorizer, training.queries.full_texts())
-        further |= _titles(ranker, vectorizer, documents)
+            rows = read_rows(ranker, vectorizer, training.queries.full_texts())
+        further |= title_rows(ranker, vectorizer, documents)
         if ranker.reads_occurrences:
             further["occurrences"] = np.asarray(vectorizer.counts(documents.full_texts()).sum(axis=0))
         further |= {} if training.zeros is None else {"zeros": training.zeros}
         further |= {"queries_are_items": training.queries is None, "checkpoint": checkpoint}
         ranker.fit(rows, items, training.pairs, **further)
         self.n_pairs_ = 0 if training.pairs is None else len(training.pairs)
-        self.trained_on_ = [] if training.pairs is None else _asked(training.queries, training.pairs)
+        self.trained_on_ = [] if training.pairs is None else asked_queries(training.queries, training.pairs)
         self._keep(documents, vectorizer, query_vectorizer, ranker)
         if self.ann:
-            ranker.build_graph(self._sample_queries(rows))
+            ranker.build_graph(sample_queries(ranker, self._query_reader, documents, rows))
         return self
-
-    def _sample_queries(self, rows: sp.csr_array) -> sp.csr_array:
-        """Queries on which approximate search is measured: training queries, else titles, else whole documents."""
-        if rows.shape[0] == len(self.documents_) and any(self.documents_.titles):
-            titles = [self.documents_.titles[row] for row in _spread(len(self.documents_), N_SAMPLED)]
-            rows = self.features(titles)
-        used = np.flatnonzero(np.diff(rows.indptr))
-        return rows[used[_spread(len(used), N_SAMPLED)]]
 
     def _unfitted(self, **columns: int) -> CollectionRanker:
         """The ranker, or both stages, with all parameters."""
@@ -225,7 +213,7 @@ class Searcher(Estimator):
     def learned_from(self, queries: Collection) -> list[str]:
         """Ids of those queries whose text the ranker learned from."""
         known = set(getattr(self, "trained_on_", None) or ())
-        return [name for row, name in enumerate(queries.ids) if known and _hash(queries.full_text(row)) in known]
+        return [name for row, name in enumerate(queries.ids) if known and hash_query(queries.full_text(row)) in known]
 
     def _vectorize(
         self, kind: type[TextVectorizer], texts: Collection, language: str, ranker: CollectionRanker
@@ -233,13 +221,7 @@ class Searcher(Estimator):
         """A fitted vectorizer, and the rows of the texts that it was fitted on."""
         stem = ranker.prefers_stems and language_code(language) in SNOWBALL if self.stem is None else self.stem
         vectorizer = kind(words=self.words, language=language, stem=stem)
-        counts = vectorizer.fit_counts(track(texts.full_texts(), "reading texts", len(texts)))
-        if not counts.nnz:
-            raise TacitError(f"no word was found in {len(texts)} texts")
-        rows = counts if ranker.features == "counts" else vectorizer.tfidf(counts)
-        if not rows.nnz:
-            raise TacitError(f"every word stands in all of {len(texts)} texts, so that tf-idf is 0 everywhere")
-        return vectorizer, rows
+        return vectorizer, fit_rows(vectorizer, texts, ranker)
 
     def _keep(
         self,
@@ -263,12 +245,12 @@ class Searcher(Estimator):
             raise TacitError(f"the model has a document with the id {twice!r} already, want new ids")
         if not len(documents):
             raise TacitError("there are no documents to add")
-        ranker, vectorizer = _copy(self.ranker_), _copy(self.vectorizer_)
+        ranker, vectorizer = copy_estimator(self.ranker_), copy_estimator(self.vectorizer_)
         ranker.check_new_items()
         if vectorizer.can_add_words:
             vectorizer.add_words(documents.full_texts())
-        titles = _titles(ranker, vectorizer, documents)
-        ranker.add_items(_rows(ranker, vectorizer, documents.full_texts()), **titles)
+        titles = title_rows(ranker, vectorizer, documents)
+        ranker.add_items(read_rows(ranker, vectorizer, documents.full_texts()), **titles)
         self._keep(_join(self.documents_, documents), vectorizer, self.query_vectorizer_, ranker)
         return self
 
@@ -280,7 +262,7 @@ class Searcher(Estimator):
             raise TacitError("no id is given, want those of the documents to remove")
         if len(rows) == len(self.documents_):
             raise TacitError(f"all {len(rows)} documents would be removed, want at least one that stays")
-        ranker = _copy(self.ranker_).remove_items(rows)
+        ranker = copy_estimator(self.ranker_).remove_items(rows)
         kept = self.documents_.take(np.setdiff1d(np.arange(len(self.documents_)), rows))
         self._keep(kept, self.vectorizer_, self.query_vectorizer_, ranker)
         return self
@@ -327,7 +309,7 @@ class Searcher(Estimator):
     def run(self, queries: Collection, k: int = 1000, *, exclude_self: bool = False, threads: int | None = None) -> Run:
         """Answers to many queries; with `exclude_self`, no document answers the query of its own id."""
         self._check_fitted()
-        exclude = _same_ids(queries, self.documents_) if exclude_self else None
+        exclude = same_ids(queries, self.documents_) if exclude_self else None
         ranking = self.rank(queries, k, exclude=exclude, threads=threads)
         return ranking.to_run(queries.ids, self.documents_.ids, self.method)
 
@@ -348,7 +330,7 @@ class Searcher(Estimator):
 
     def features(self, texts: Iterable[str]) -> sp.csr_array:
         """The rows that the ranker reads, for texts of queries."""
-        return _rows(self.ranker_, self._query_reader, texts)
+        return read_rows(self.ranker_, self._query_reader, texts)
 
     @property
     def _query_reader(self) -> TextVectorizer:
@@ -405,60 +387,14 @@ class Searcher(Estimator):
             raise TacitError(f"the items have {items.shape[1]} words, want {len(self.vectorizer_.vocabulary_)}")
 
 
-def _hash(text: str) -> str:
-    """A short hash of a query, equal for texts that differ in spaces and case only."""
-    return hashlib.sha256(" ".join(text.casefold().split()).encode()).hexdigest()[:16]
-
-
-def _asked(queries: Collection | None, pairs: Links) -> list[str]:
-    """Hashes of the queries of pairs; none where the documents themselves are the queries."""
-    return [] if queries is None else sorted({_hash(queries.full_text(row)) for row in np.unique(pairs.sources)})
-
-
 def _defaults(method: str) -> dict[str, Any]:
     return {parameter.name: parameter.default for parameter in get_method(method).parameters()}
-
-
-def _rows(ranker: CollectionRanker, vectorizer: TextVectorizer, texts: Iterable[str]) -> sp.csr_array:
-    """Counts or tf-idf of texts, whichever the ranker reads."""
-    counts = vectorizer.counts(texts)
-    return counts if ranker.features == "counts" else vectorizer.tfidf(counts)
-
-
-def _titles(ranker: CollectionRanker, vectorizer: TextVectorizer, documents: Collection) -> dict[str, sp.csr_array]:
-    """Counts of the words of titles, for a ranker that reads them apart and documents that have some."""
-    return {"titles": vectorizer.counts(documents.titles)} if ranker.reads_titles and any(documents.titles) else {}
 
 
 def _word(vocabulary: Sequence[str], column: int) -> str:
     return vocabulary[column] if column >= 0 else ""
 
 
-def _copy(estimator: AnyEstimator) -> AnyEstimator:
-    """A copy that can change while the original stays; arrays, which are never changed in place, are shared."""
-    made = copy.copy(estimator)
-    for name, value in list(vars(made).items()):
-        if isinstance(value, Estimator):
-            setattr(made, name, _copy(value))
-        elif isinstance(value, list):
-            setattr(made, name, [_copy(inner) if isinstance(inner, Estimator) else inner for inner in value])
-    return made
-
-
-def _spread(n_rows: int, n_most: int) -> np.ndarray:
-    """Up to so many rows, evenly spread."""
-    return np.unique(np.linspace(0, n_rows - 1, min(n_rows, n_most)).astype(np.int64))
-
-
 def _join(first: Collection, second: Collection) -> Collection:
     ids, titles = ([*getattr(first, name), *getattr(second, name)] for name in ("ids", "titles"))
     return Collection(ids, titles, join_texts(first.texts, second.texts), name=first.name)
-
-
-def _same_ids(queries: Collection, documents: Collection) -> sp.csr_array:
-    """Which query and which document have one id."""
-    own = [
-        (row, documents.row_of[query_id]) for row, query_id in enumerate(queries.ids) if query_id in documents.row_of
-    ]
-    rows, columns = np.array(own, np.int64).reshape(-1, 2).T
-    return sp.csr_array((np.ones(len(own), bool), (rows, columns)), shape=(len(queries), len(documents)))

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import warnings
 from typing import NamedTuple
+
+import numpy as np
 
 from tacit.core import Collection, Judgments, Links, UsageError
 from tacit.data import judged_pairs
@@ -84,3 +87,13 @@ def _check_sizes(name: str, given: Links | None, n_sources: int, n_targets: int)
             f"{name} are for {given.n_sources} queries and {given.n_targets} documents, "
             f"want {n_sources} and {n_targets}"
         )
+
+
+def hash_query(text: str) -> str:
+    """A short hash of a query, equal for texts that differ in spaces and case only."""
+    return hashlib.sha256(" ".join(text.casefold().split()).encode()).hexdigest()[:16]
+
+
+def asked_queries(queries: Collection | None, pairs: Links) -> list[str]:
+    """Hashes of the queries of pairs; none where the documents themselves are the queries."""
+    return [] if queries is None else sorted({hash_query(queries.full_text(row)) for row in np.unique(pairs.sources)})

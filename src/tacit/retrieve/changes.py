@@ -1,0 +1,117 @@
+"""Items that come and go after `fit`: the part of a ranker of collections that adds and removes them."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from copy import copy
+from typing import ClassVar, Self
+
+import numpy as np
+
+from tacit.core import Estimator, Features, TacitError, UsageError, check_features
+from tacit.retrieve.factors import widened
+from tacit.retrieve.neighbor_graph import NeighborGraph
+
+
+class ChangingItems(Estimator):
+    """Adds and removes items of a fitted ranker; attributes whose first axis is "items" follow."""
+
+    n_features_: int
+    n_added_: int
+    n_removed_: int
+    graph_: NeighborGraph | None = None
+    two_dictionaries: ClassVar[bool] = False  # query words and item words are counted apart
+
+    @property
+    @abstractmethod
+    def n_items_(self) -> int:
+        """Number of items that are ranked."""
+
+    @abstractmethod
+    def _forget_factors(self) -> None:
+        """Forget what was computed from the items."""
+
+    def add_items(self, items: Features) -> Self:
+        """Make new items rankable without training.
+
+        They get the next row numbers; scores of old items keep their bits, unless they depend on the first answers of
+        the query (`qe`, `blend`). Sparse rows may have more columns than before, for words that `fit` has not seen:
+        such words count wherever the score has a term of shared words.
+        Weights of known words (idf, mean length) stay as they are until the next `fit`.
+
+        Parameters
+        ----------
+        items : array or sparse matrix of shape (n_new_items, n_item_features)
+            Rows of the new items.
+        """
+        self._check_fitted()
+        self.check_new_items()
+        rows, width = check_features("items", items), self._n_item_features
+        if rows.shape[1] < width or (rows.shape[1] > width and isinstance(rows, np.ndarray)):
+            raise TacitError(f"new items have {rows.shape[1]} features, want {width} as in fit")
+        if rows.shape[1] > width:
+            self._grow(int(rows.shape[1]))
+        self._add_items(rows)
+        self.n_added_ += int(rows.shape[0])
+        self._forget_factors()
+        return self
+
+    def remove_items(self, rows: Sequence[int] | np.ndarray) -> Self:
+        """Take items out of the ranking without training; the items behind them move up.
+
+        Parameters
+        ----------
+        rows : sequence of int
+            Row numbers of the items; at least one item must remain.
+        """
+        self._check_fitted()
+        removed = np.unique(np.asarray(rows, np.int64)) if len(rows) else np.empty(0, np.int64)
+        if len(removed) and not 0 <= removed[0] <= removed[-1] < self.n_items_:
+            bad = removed[0] if removed[0] < 0 else removed[-1]
+            raise TacitError(f"there is no item {bad} to remove, want row numbers from 0 to {self.n_items_ - 1}")
+        if len(removed) == self.n_items_:
+            raise TacitError(f"all {self.n_items_} items are to be removed, want at least one to remain")
+        vars(self).update(vars(self._only(np.setdiff1d(np.arange(self.n_items_), removed))))
+        self._forget_factors()
+        return self
+
+    def _only(self, rows: np.ndarray) -> Self:
+        """A copy that ranks some of the items."""
+        made = copy(self)
+        made.n_removed_ += self.n_items_ - len(rows)
+        made._forget_factors()
+        for name, spec in self._fitted.items():
+            value = getattr(self, name, None)
+            if isinstance(value, ChangingItems):
+                setattr(made, name, value._only(rows))
+            elif isinstance(value, list):
+                setattr(made, name, [v._only(rows) if isinstance(v, ChangingItems) else v for v in value])
+            elif value is not None and spec.lstrip("?+").split()[:1] == ["items"]:
+                setattr(made, name, value[rows])
+        if self.graph_ is not None:
+            made.graph_ = copy(self.graph_)
+            made.graph_.remove(rows)
+        return made
+
+    def check_new_items(self) -> None:
+        """Raise unless this form can take new items, fitted or not."""
+        raise UsageError(f"{type(self).__name__} cannot take new items: fit it again with all of them")
+
+    def _add_items(self, items: Features) -> None:
+        """Append checked items, as wide as the ranker is by now, to the fitted attributes."""
+        raise AssertionError("check_new_items refuses before")
+
+    @property
+    def _n_item_features(self) -> int:
+        """Width of an item row."""
+        items = getattr(self, "items_", None)
+        return self.n_features_ if items is None else int(items.shape[1])
+
+    def _grow(self, width: int) -> None:
+        """Append columns for words that `fit` has not seen to the rows of the items, and to those of queries."""
+        if not self.two_dictionaries and self.n_features_ == self._n_item_features:
+            self.n_features_ = width
+        for name, spec in self._fitted.items():
+            if spec in ("items features", "items item_features"):
+                setattr(self, name, widened(getattr(self, name), width))
