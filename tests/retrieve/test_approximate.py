@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from tacit.core import Collection, MissingExtraError, StoreError, TacitError, UsageError
-from tacit.retrieve import Bm25Ranker, EmbeddingRanker, LsiRanker, NeighborGraph
+from tacit.retrieve import METHODS, Bm25Ranker, EmbeddingRanker, LsiRanker, NeighborGraph
 from tacit.search import Searcher, load
 
 pytest.importorskip("faiss", reason="an index is built by faiss: pip install 'tacit[ann]'")
@@ -159,3 +159,35 @@ def test_blend_combines_candidates_and_keeps_the_graph(documents, tmp_path):
     found = [hit.id for hit in loaded.search("word3 word27 word50")]
     assert found[0] == "new"
     assert approximate[0][0] not in found
+
+
+def test_after_removal_ranking_by_the_graph_is_that_of_all_vectors(rows):
+    ranker = LsiRanker(dim=8).fit(None, rows).build_graph(rows[:20])
+    ranker.remove_items(np.arange(0, 150, 2))
+    found = ranker.rank(rows[:50])
+    assert found.items.max() < ranker.n_items_ == 225
+    ranker.graph_ = None
+    ranker._forget_factors()
+    exact = ranker.rank(rows[:50])
+    shares = [np.isin(a, b).mean() for a, b in zip(exact.items, found.items, strict=True)]
+    assert np.mean(shares) > 0.95
+
+
+@pytest.mark.parametrize("method", sorted(METHODS))
+def test_whether_an_index_can_be_built_is_known_before_training(method):
+    ranker = METHODS[method].make()
+    if ranker.by_words or ranker.by_word_pairs:
+        with pytest.raises(UsageError, match="does not score by one vector"):
+            ranker.check_graph()
+    else:
+        ranker.check_graph()
+
+
+def test_a_searcher_refuses_an_index_before_it_trains(documents, monkeypatch):
+    for cannot in ({"method": "bm25"}, {"method": "blend", "rerank": "standing"}):
+        with pytest.raises(UsageError, match=r"does not score|two stages"):
+            Searcher(ann=True, **cannot).fit(documents)
+    monkeypatch.setitem(sys.modules, "faiss", None)
+    monkeypatch.setattr(Searcher, "_vectorize", None)
+    with pytest.raises(MissingExtraError, match=r"tacit\[ann\]"):
+        Searcher(ann=True).fit(documents)

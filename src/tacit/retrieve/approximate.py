@@ -39,7 +39,7 @@ def build_graphs(ranker: CollectionRanker, queries: Features, params: dict[str, 
     """Build a graph for each ranker by vectors, and measure on the queries what ranking by them still finds."""
     rankers = ranker._rankers_by_vectors()
     if not rankers:
-        raise UsageError(f"{type(ranker).__name__} does not score by one vector for each item; want exact search")
+        raise no_vectors(ranker)
     graphs = [NeighborGraph(**params).fit(item_vectors(member)) for member in rankers]
     found = list[np.ndarray]()
     for in_use in ([None] * len(graphs), graphs):
@@ -49,6 +49,11 @@ def build_graphs(ranker: CollectionRanker, queries: Features, params: dict[str, 
         found.append(ranker.rank(queries, 10).items)
     for graph in graphs:
         graph.measure(found[1], found[0])
+
+
+def no_vectors(ranker: CollectionRanker) -> UsageError:
+    """What is said of a ranker that cannot have a graph."""
+    return UsageError(f"{type(ranker).__name__} does not score by one vector for each item; want exact search")
 
 
 def checked_graphs(ranker: CollectionRanker) -> list[NeighborGraph]:

@@ -35,7 +35,7 @@ from tacit.retrieve.changes import ChangingItems
 from tacit.retrieve.checkpoint import Checkpoint, Stage, describe
 from tacit.retrieve.explanation import Explanation, Term, strongest_first
 from tacit.retrieve.factors import DenseFactors, ItemFactors
-from tacit.retrieve.neighbor_graph import NeighborGraph
+from tacit.retrieve.neighbor_graph import NeighborGraph, import_faiss
 
 BLOCK_BYTES = 32 << 20  # scores of one block of queries; small enough for a few threads at once
 
@@ -249,6 +249,12 @@ class CollectionRanker(ChangingItems, ABC):
 
         map_blocks(rank_block, self._blocks(rows), threads)
         return Ranking(items, scores)
+
+    def check_graph(self) -> None:
+        """Raise unless `build_graph` can be called after `fit`; asked before a long training."""
+        if self.by_words or self.by_word_pairs:
+            raise approximate.no_vectors(self)
+        import_faiss()
 
     def build_graph(self, queries: Features, **params: Any) -> Self:
         """Build an index, so that `rank` no longer compares a query with every vector; its answers are approximate.

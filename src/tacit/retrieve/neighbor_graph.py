@@ -15,6 +15,15 @@ from tacit.core import Estimator, MissingExtraError, TacitError, check_number
 from tacit.kernels.graph.search import search_graph
 
 
+def import_faiss() -> Any:
+    """The library that builds graphs, or an error that says how to install it."""
+    try:
+        import faiss
+    except ImportError as error:
+        raise MissingExtraError("an index for approximate search", "faiss-cpu", "ann") from error
+    return faiss
+
+
 class NeighborGraph(Estimator):
     """Finds item vectors with large inner products without comparing all of them.
 
@@ -66,10 +75,7 @@ class NeighborGraph(Estimator):
         """
         for name in ("n_links", "build_breadth", "breadth"):
             check_number(name, getattr(self, name), low=2, whole=True)
-        try:
-            import faiss
-        except ImportError as error:
-            raise MissingExtraError("an index for approximate search", "faiss-cpu", "ann") from error
+        faiss = import_faiss()
         index: Any = faiss.IndexHNSWFlat(vectors.shape[1], self.n_links, faiss.METRIC_INNER_PRODUCT)
         index.hnsw.efConstruction = self.build_breadth
         before = faiss.omp_get_max_threads()

@@ -173,6 +173,8 @@ class Searcher(Estimator):
         if not len(documents):
             raise TacitError("the collection has no documents")
         unfitted = self._unfitted()
+        if self.ann:
+            unfitted.check_graph()
         training = choose_training(
             self.method, unfitted, documents, links=links, queries=queries, qrels=qrels, pairs=pairs, clicks=clicks
         )

@@ -111,6 +111,10 @@ class TwoStageRanker(CollectionRanker):
         get_list_method(self.rerank)
         check_number("depth", self.depth, low=2, whole=True)
 
+    def check_graph(self) -> None:
+        """A second stage reads exact scores of the first."""
+        raise UsageError("two stages (rerank) have no approximate search (ann): give one of them")
+
     def _unfitted(self) -> CollectionRanker:
         return BlendRanker(seed=self.seed, threads=self.threads) if self.first is None else self.first.clone()
 

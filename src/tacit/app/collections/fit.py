@@ -80,6 +80,8 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
     _check_sources(args)
     searcher = _unfitted(args)  # errors are reported before a long file is read
     check_destination(args.output)
+    if args.ann:
+        searcher._unfitted().check_graph()
     checkpoint = _check_checkpoint(args, searcher)
     if args.ray and not get_method(searcher.method).make(**searcher.params).has_parts:
         raise UsageError(f"{searcher.method} learns no vectors by SGD, --ray is of no use to it")
