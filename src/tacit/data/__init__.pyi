@@ -30,3 +30,4 @@ from tacit.data.trec import read_qrels as read_qrels
 from tacit.data.trec import read_run as read_run
 from tacit.data.trec import write_qrels as write_qrels
 from tacit.data.trec import write_run as write_run
+from tacit.data.vectors import read_vectors as read_vectors
