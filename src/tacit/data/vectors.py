@@ -131,7 +131,7 @@ def _read_npy(path: FilePath) -> VectorFile:
 
 def _read_npz(path: FilePath) -> VectorFile:
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
     except (ValueError, AttributeError, TypeError) as error:  # a plain npy file is no context and has no names
         raise OSError(_without_pickle(error)) from None

@@ -73,6 +73,7 @@ class CollectionRanker(ChangingItems, ABC):
     prefers_stems: ClassVar[bool] = False  # words are stemmed unless the user decides otherwise
     reads_occurrences: bool = False  # `fit` takes the number of occurrences of each column of the items (`occurrences`)
     reads_titles: ClassVar[bool] = False  # `fit` and `add_items` take counts of titles beside those of items
+    reads_vectors: bool = False  # `fit`, `add_items` and queries take vectors of another model (`blend.vectors`)
     reads_zeros: ClassVar[bool] = False  # `fit` takes items that were judged not relevant beside pairs
     by_words: ClassVar[bool] = False  # a score of 0 means that query and item share no word
     answers_above: ClassVar[float | None] = None  # a search shows items that score more; None: all that do not score 0
@@ -204,13 +205,17 @@ class CollectionRanker(ChangingItems, ABC):
             Items that are no candidates. They are scored too, but do not expand the query.
         """
         self._check_fitted()
-        rows = check_features("queries", queries, n_columns=self.n_features_)
+        rows = self._check_queries(queries)
         return self._scores(rows, _skips(exclude, (rows.shape[0], self.n_items_)))
+
+    def _check_queries(self, queries: Features) -> Features:
+        """Query rows as float32; raise unless the ranker can read them."""
+        return check_features("queries", queries, n_columns=self.n_features_)
 
     def score_blocks(self, queries: Features) -> Iterator[tuple[slice, np.ndarray]]:
         """Scores of all items for many queries, block by block: (rows, float32 scores)."""
         self._check_fitted()
-        rows = check_features("queries", queries, n_columns=self.n_features_)
+        rows = self._check_queries(queries)
         for block in self._blocks(rows):
             yield block, self._scores(rows[block])
 
@@ -232,7 +237,7 @@ class CollectionRanker(ChangingItems, ABC):
         """
         self._check_fitted()
         check_number("k", k, low=1, whole=True)
-        rows = check_features("queries", queries, n_columns=self.n_features_)
+        rows = self._check_queries(queries)
         width = min(k, self.n_items_)
         items = np.empty((rows.shape[0], width), np.int64)
         scores = np.empty((rows.shape[0], width), np.float32)
@@ -267,7 +272,7 @@ class CollectionRanker(ChangingItems, ABC):
             Parameters of `NeighborGraph`.
         """
         self._check_fitted()
-        approximate.build_graphs(self, check_features("queries", queries, n_columns=self.n_features_), params)
+        approximate.build_graphs(self, self._check_queries(queries), params)
         return self
 
     @cached_property
@@ -330,7 +335,7 @@ class CollectionRanker(ChangingItems, ABC):
             Row number of another item, whose score is subtracted.
         """
         self._check_fitted()
-        row = check_features("query", query, n_columns=self.n_features_)
+        row = self._check_queries(query)
         if row.shape[0] != 1:
             raise TacitError(f"query has {row.shape[0]} rows, want 1")
         for name, item in (("a", a), ("b", a if b is None else b)):

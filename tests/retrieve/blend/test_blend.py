@@ -215,7 +215,7 @@ def test_few_judged_queries_leave_the_weights(world):
     queries, pairs = world["queries"][:4], world["pairs"].take(world["pairs"].sources < 4)
     pairs = Links(pairs.sources, pairs.targets, 4, N_DOCS)
     ranker = BlendRanker(dim=8, residual=False).fit(queries, world["items"], pairs)
-    assert ranker.weights_.tolist() == [1, 4, 3, 0, 0]
+    assert ranker.weights_.tolist() == [1, 4, 3, 0, 0, 0]
     assert ranker.strength_ is None
 
 

@@ -5,6 +5,7 @@ latent     learned concepts (`htr-reconstruction` without its tf-idf part) on lo
 feedback   BM25 of words from the first answers (see `feedback`)
 title      BM25 of titles alone; with labels only
 residual   `htr-residual`; with labels only
+vectors    cosine of vectors that another model made, where they are given (see `vectors`)
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import scipy.sparse as sp
 
 from tacit.kernels.topk import top_k_rows
 
-MEMBERS = ("bm25", "latent", "feedback", "title", "residual")
+MEMBERS = ("bm25", "latent", "feedback", "title", "residual", "vectors")
 N_CANDIDATES = 100  # first items by BM25, whose scores give each member its unit
 TIED = 1e-5  # a standard deviation below this part of the largest score is rounding
 
@@ -69,6 +70,10 @@ def spreads(scores: np.ndarray, candidates: np.ndarray) -> np.ndarray:
 def scaled(
     name: str, scores: np.ndarray, candidates: np.ndarray, n_words: np.ndarray, half_length: float
 ) -> MemberScores:
-    """Scores of a member with the factors n / (n + half_length) / (standard deviation)."""
+    """Scores of a member with the factors n / (n + half_length) / (standard deviation).
+
+    A vector counts as at least one word.
+    """
+    n_words = np.maximum(n_words, 1) if name == "vectors" else n_words
     trust = n_words / np.maximum(n_words + half_length, 1e-12)
     return MemberScores(name, scores, (trust / spreads(scores, candidates)).astype(np.float32))

@@ -1,0 +1,100 @@
+"""How a blend learns from pairs: the member `residual` where there are enough, then the weights of all members."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from tacit.core import Links
+from tacit.features.text.weighting import weigh
+from tacit.retrieve.blend.members import MEMBERS
+from tacit.retrieve.blend.scoring import BlendScores
+from tacit.retrieve.blend.training import N_FOLDS, TrainingQuery, learn_weights, training_queries
+from tacit.retrieve.blend.vectors import split_vectors
+from tacit.retrieve.margin.embedding import EmbeddingRanker
+from tacit.retrieve.validation import held_out_queries, hold_out
+
+MIN_PAIRS = 200  # pairs that train `residual`
+MAX_CROSS_FITTED = 500  # queries up to which weights are learned from all of them, each scored by a member without it
+HELD_SHARE = 0.1  # share of more queries, or of links, that weights are learned from and that `residual` does not see
+RESERVE = 1e-3  # part of the weight of `vectors` that BM25 has at least, where the others have none
+
+
+class BlendLearning(BlendScores):
+    """The part of `BlendRanker` that learns from pairs."""
+
+    dim: int
+    strength: float | None
+    residual: bool | None
+    seed: int
+    threads: int | None
+    strength_: float | None
+    _zeros: Links | None  # during `fit`
+
+    def _learn(self, queries: sp.csr_array, counts: sp.csr_array, pairs: Links, validation: Links | None) -> None:
+        """Train the member `residual` where there are pairs enough, then the weights."""
+        n_queries = len(np.unique(pairs.sources))
+        wanted = self._queries_are_items or len(pairs) >= MIN_PAIRS if self.residual is None else self.residual
+        if not wanted or (validation is None and n_queries < 2):
+            examples = self._examples(queries, pairs, None)
+        elif validation is None and N_FOLDS <= n_queries <= MAX_CROSS_FITTED and not self._queries_are_items:
+            examples = self._cross_fitted(queries, counts, pairs)
+        else:
+            known, chosen = hold_out(pairs, HELD_SHARE, self.seed) if validation is None else (pairs, validation)
+            self._fit_residual(queries, counts, known, chosen)
+            examples = self._examples(queries, chosen, known)
+        present = [MEMBERS.index(name) for name in self._judged_members(queries)]
+        learned, strength = learn_weights(examples, self.weights_[present].astype(np.float64), self.strength)
+        self.strength_ = None if math.isinf(strength) else strength
+        self.weights_[present] = learned
+        if not self.weights_[:-1].any():  # a query without a vector is to have answers
+            self.weights_[0] = RESERVE * self.weights_[-1]
+
+    def _judged_members(self, queries: sp.csr_array) -> list[str]:
+        """Members whose weight is learned: without vectors of the queries all but `vectors`."""
+        joined = queries.shape[1] > self.n_features_
+        return [name for name in MEMBERS if self._has(name) and (joined or name != "vectors")]
+
+    def _cross_fitted(self, queries: sp.csr_array, counts: sp.csr_array, pairs: Links) -> list[TrainingQuery]:
+        """Examples of all queries, each scored by a member that was trained without it; then train on all pairs."""
+        sources = np.unique(pairs.sources)
+        folds = np.random.default_rng(self.seed).permutation(len(sources)) % N_FOLDS
+        fold_of = folds[np.searchsorted(sources, pairs.sources)]
+        examples = list[TrainingQuery]()
+        for fold in range(N_FOLDS):
+            known = pairs.take(fold_of != fold)
+            self._fit_residual(queries, counts, known, None, f"residual-{fold}")
+            examples += self._examples(queries, pairs.take(fold_of == fold), known)
+        self._fit_residual(queries, counts, pairs, None)
+        return examples
+
+    def _examples(self, queries: sp.csr_array, pairs: Links, known: Links | None) -> list[TrainingQuery]:
+        """Candidates of the queries of some pairs, scored by the members as they are now."""
+        same = self._queries_are_items
+        held = held_out_queries(queries, pairs, known, queries_are_items=same, seed=self.seed, zeros=self._zeros)
+        names = self._judged_members(queries)
+        prior = self.weights_[[MEMBERS.index(name) for name in names]]
+        found = list[TrainingQuery]()
+        for block in held.blocks():
+            members = list(self._member_scores(sp.csr_array(block.queries), block.excluded, names))
+            found += training_queries(members, prior, block)
+        return found
+
+    def _fit_residual(
+        self,
+        queries: sp.csr_array,
+        counts: sp.csr_array,
+        pairs: Links,
+        validation: Links | None,
+        part: str = "residual",
+    ) -> None:
+        words, _ = split_vectors(queries, self.n_features_)
+        asking, rows = weigh(words, self.idf_), weigh(counts, self.idf_)
+        member = EmbeddingRanker(self.dim, items="residual", gamma=1.0, seed=self.seed, threads=self.threads)
+        how: dict[str, Any] = {"queries_are_items": self._queries_are_items, "checkpoint": self._part(part)}
+        self.residual_ = member.fit(asking, rows, pairs, validation, **how)
+        lengths = np.diff(words[np.unique(pairs.sources)].indptr)
+        self.residual_length_ = max(1.0, float(np.median(lengths)))

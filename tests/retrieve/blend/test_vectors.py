@@ -1,0 +1,241 @@
+"""The member `vectors`: its score, the weight that it earns without labels, queries and items without a vector."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from tacit.core import Links, StoreError, TacitError
+from tacit.retrieve import BlendRanker
+from tacit.retrieve.blend.members import MEMBERS
+from tacit.retrieve.blend.vectors import join_vectors
+from tacit.search.models import load, save
+from tacit.store import Stored, load_model, save_model
+
+N_DOCS, N_QUERIES, N_WORDS, N_TOPICS = 240, 40, 90, 6
+AT = MEMBERS.index("vectors")
+
+
+@pytest.fixture(scope="module")
+def world():
+    """Documents and queries of six topics by words; vectors of the topic with noise, far from the origin."""
+    rng = np.random.default_rng(5)
+    topic, asked = np.arange(N_DOCS) % N_TOPICS, np.arange(N_QUERIES) % N_TOPICS
+    shares = np.full((N_TOPICS, N_WORDS), 0.3)
+    for number in range(N_TOPICS):
+        shares[number, number * 12 : number * 12 + 12] = 3.0
+    shares /= shares.sum(axis=1, keepdims=True)
+    items = np.stack([rng.multinomial(rng.integers(8, 40), shares[t]) for t in topic])
+    queries = np.stack([rng.multinomial(rng.integers(3, 9), shares[t]) for t in asked])
+    places = rng.normal(size=(N_TOPICS, 16)) + 3.0  # cosines of all pairs are high
+    vectors, query_vectors = (places[of] + 0.5 * rng.normal(size=(len(of), 16)) for of in (topic, asked))
+    return {
+        "items": sp.csr_array(items.astype(np.float32)),
+        "queries": sp.csr_array(queries.astype(np.float32)),
+        "vectors": vectors,
+        "query_vectors": query_vectors,
+        "joined": join_vectors(sp.csr_array(queries.astype(np.float32)), query_vectors),
+        "random": rng.normal(size=(N_DOCS, 16)),
+        "topic": topic,
+        "asked": asked,
+    }
+
+
+def fit(world, name="vectors", **params):
+    return BlendRanker(dim=8, **params).fit(None, world["items"], vectors=world[name])
+
+
+@pytest.fixture(scope="module")
+def ranker(world):
+    return fit(world)
+
+
+@pytest.fixture(scope="module")
+def plain(world):
+    return BlendRanker(dim=8).fit(None, world["items"])
+
+
+def cosines(world):
+    query, item = (world[name] / np.linalg.norm(world[name], axis=1)[:, None] for name in ("query_vectors", "vectors"))
+    return query @ item.T
+
+
+def test_the_score_is_that_of_the_others_and_the_cosine_in_their_unit(world, ranker, plain):
+    without, found = plain.scores(world["queries"]), ranker.scores(world["joined"])
+    exact, first = cosines(world), ranker.bm25_.scores(world["queries"])
+    for row in range(0, N_QUERIES, 7):
+        candidates = np.argsort(-first[row], kind="stable")[:100]
+        n_words = world["queries"][[row]].nnz
+        unit = n_words / (n_words + 12) / exact[row, candidates].std()
+        wanted = ranker.weights_[AT] * unit * (exact[row] - exact[row].mean())
+        assert found[row] - without[row] == pytest.approx(wanted, abs=2e-4)
+
+
+def test_vectors_that_agree_with_words_earn_a_weight_and_random_ones_none(world, ranker):
+    assert ranker.weights_[:3].tolist() == [1, 4, 3]
+    assert 0.2 < ranker.weights_[AT] <= 1
+    assert fit(world, "random").weights_[AT] < 0.02
+    assert fit(world, "random", vectors=3.0).weights_[AT] == 3
+
+
+def test_probes_see_that_queries_are_in_another_space(world):
+    rows = np.arange(0, N_DOCS, 3)
+    for name, wanted in (("vectors", True), ("random", False)):
+        probes = rows, join_vectors(world["items"][rows], world[name][rows])
+        found = BlendRanker(dim=8).fit(None, world["items"], vectors=world["vectors"], probes=probes).weights_[AT]
+        assert (found > 0.2) == wanted
+        assert (found < 0.02) != wanted
+
+
+def test_a_query_without_a_vector_is_answered_as_without_the_member(world, ranker, plain):
+    wanted = plain.rank(world["queries"], k=20)
+    nothing = join_vectors(world["queries"], np.zeros((N_QUERIES, 16)))
+    for rows in (world["queries"], nothing):
+        found = ranker.rank(rows, k=20)
+        assert np.array_equal(found.items, wanted.items)
+        assert np.array_equal(found.scores, wanted.scores)
+    half = join_vectors(world["queries"], world["query_vectors"] * (np.arange(N_QUERIES) % 2)[:, None])
+    mixed, full = ranker.scores(half), ranker.scores(world["joined"])
+    assert np.array_equal(mixed[::2], plain.scores(world["queries"])[::2])
+    assert np.array_equal(mixed[1::2], full[1::2])
+
+
+def test_a_query_without_known_words_is_answered_by_its_vector(world, ranker):
+    rows = join_vectors(sp.csr_array((N_QUERIES, N_WORDS), dtype=np.float32), world["query_vectors"])
+    best = ranker.rank(rows, k=5).items
+    assert (world["topic"][best] == world["asked"][:, None]).mean() > 0.9
+
+
+def test_bits_do_not_depend_on_threads_and_company(world, ranker):
+    one, two = (ranker.rank(world["joined"], k=30, threads=threads) for threads in (1, 2))
+    assert np.array_equal(one.scores, two.scores)
+    alone = ranker.rank(world["joined"][[7]], k=30)
+    assert np.array_equal(alone.scores[0], one.scores[7])
+
+
+def test_explanations_have_one_term_of_vectors_and_add_up(world, ranker):
+    query, scores = world["joined"][[3]], ranker.scores(world["joined"][[3]])[0].astype(np.float64)
+    a, b = np.argsort(-scores)[[0, 60]]
+    for other, total in ((None, scores[a]), (b, scores[a] - scores[b])):
+        found = ranker.explain(query, a, other)
+        assert found.total == pytest.approx(total, abs=1e-5)
+        assert [term.kind for term in found.terms if term.member == "vectors"] == ["vector"]
+    assert "vectors" not in {term.member for term in ranker.explain(world["queries"][[3]], a).terms}
+
+
+def test_pairs_learn_the_weight_from_queries_with_vectors(world):
+    """Words say nothing of what is relevant, vectors say all."""
+    rng = np.random.default_rng(0)
+    kind = rng.permutation(N_DOCS) % 4
+    places = 3 * rng.normal(size=(4, 16))
+    vectors, asked = places[kind] + rng.normal(size=(N_DOCS, 16)), places[np.arange(N_QUERIES) % 4]
+    pairs = Links(*np.nonzero((np.arange(N_QUERIES) % 4)[:, None] == kind[None, :]), N_QUERIES, N_DOCS)
+    params = {"dim": 8, "residual": False, "strength": 0.1}
+    rows = join_vectors(world["queries"], asked)
+    learned = BlendRanker(**params).fit(rows, world["items"], pairs, vectors=vectors)
+    assert learned.n_features_ == N_WORDS
+    assert learned.weights_[AT] > 0.5 * learned.weights_.sum()
+    assert learned.weights_[:AT].any()  # a query without a vector has answers
+    assert learned.rank(world["queries"], k=5).scores.any()
+    silent = BlendRanker(**params).fit(world["queries"], world["items"], pairs, vectors=vectors)
+    without = BlendRanker(**params).fit(world["queries"], world["items"], pairs)
+    assert np.array_equal(silent.weights_[:AT], without.weights_[:AT])
+
+
+def test_links_ask_with_the_vectors_of_the_items(world):
+    sources = np.repeat(np.arange(N_DOCS), 3)
+    targets = (sources + N_TOPICS * np.tile([1, 2, 3], N_DOCS)) % N_DOCS
+    links = Links(sources, targets, N_DOCS, N_DOCS)
+    ranker = BlendRanker(dim=8, residual=False, strength=1.0)
+    ranker.fit(world["items"], world["items"], links, vectors=world["vectors"])
+    assert ranker.weights_[AT] not in (0, fit(world).weights_[AT])
+
+
+def test_items_come_and_go(world, ranker):
+    old = BlendRanker(dim=8, vectors=1.0).fit(None, world["items"][:200], vectors=world["vectors"][:200])
+    centre, before = old.centre_, old.scores(world["joined"])
+    old.add_items(world["items"][200:], vectors=world["vectors"][200:])
+    unit = world["vectors"] / np.linalg.norm(world["vectors"], axis=1)[:, None]
+    assert old.vectors_.items_ == pytest.approx(unit - centre, abs=1e-6)
+    old.remove_items(np.arange(200, N_DOCS))
+    assert np.array_equal(old.scores(world["joined"]), before)
+    old.add_items(world["items"][200:])
+    assert not old.vectors_.items_[200:].any()  # as an average item
+    with pytest.raises(TacitError, match="vectors have 3 dimensions, want 16"):
+        old.add_items(world["items"][:2], vectors=np.ones((2, 3)))
+    with pytest.raises(TacitError, match="vectors have 1 rows, want 2"):
+        old.add_items(world["items"][:2], vectors=np.ones((1, 16)))
+    with pytest.raises(TacitError, match="the ranker has no vectors"):
+        BlendRanker(dim=8).fit(None, world["items"]).add_items(world["items"][:1], vectors=np.ones((1, 16)))
+
+
+def test_an_item_without_a_vector_stands_among_the_average_ones(world):
+    vectors = world["vectors"].copy()
+    vectors[7] = 0
+    ranker = BlendRanker(dim=8, vectors=1.0).fit(None, world["items"], vectors=vectors)
+    member = ranker.vectors_.scores(world["query_vectors"].astype(np.float32))
+    assert (member[:, 7] == 0).all()
+    assert np.abs(member.mean(axis=1)).max() < 1e-3 * np.abs(member).max()
+
+
+def test_saving_and_loading(world, ranker, tmp_path):
+    save(ranker, tmp_path / "model")
+    again = load(tmp_path / "model", BlendRanker)
+    assert np.array_equal(again.scores(world["joined"]), ranker.scores(world["joined"]))
+
+
+def test_folders_from_before_there_were_vectors_are_read(world, plain, tmp_path):
+    save(plain, tmp_path / "model")
+    stored = load_model(tmp_path / "model")
+    arrays = dict(stored.arrays) | {"weights_": stored.arrays["weights_"][:5]}
+    params = dict(stored.params) | {"params": {k: v for k, v in stored.params["params"].items() if k != "vectors"}}
+    save_model(tmp_path / "old", Stored(stored.kind, params, arrays))
+    again = load(tmp_path / "old", BlendRanker)
+    assert np.array_equal(again.weights_, plain.weights_)
+    assert np.array_equal(again.scores(world["queries"]), plain.scores(world["queries"]))
+
+
+@pytest.mark.parametrize("changed", ["centre_", "vectors_/items_"])
+def test_vectors_that_do_not_fit_are_refused(changed, ranker, tmp_path):
+    save(ranker, tmp_path / "model")
+    stored = load_model(tmp_path / "model")
+    arrays = dict(stored.arrays)
+    arrays[changed] = arrays[changed][:10].copy()
+    save_model(tmp_path / "model", Stored(stored.kind, stored.params, arrays))
+    with pytest.raises(StoreError, match="member vectors is for"):
+        load(tmp_path / "model")
+
+
+@pytest.mark.parametrize(
+    ("vectors", "message"),
+    [
+        (np.ones((3, 4)), "vectors have 3 rows, want 240"),
+        (np.ones((N_DOCS, 0)), "vectors have 0 dimensions, want at least 1"),
+        (np.full((N_DOCS, 4), np.nan), "vectors holds NaN or infinity in row 0"),
+        (sp.csr_array((N_DOCS, 4)), "vectors are sparse, want a dense array"),
+    ],
+)
+def test_wrong_vectors_are_refused(vectors, message, world):
+    with pytest.raises(TacitError, match=message):
+        BlendRanker(dim=8).fit(None, world["items"], vectors=vectors)
+
+
+def test_queries_of_another_width_are_refused(world, ranker, plain):
+    for found, rows in ((ranker, join_vectors(world["queries"], np.ones((N_QUERIES, 3)))), (plain, world["joined"])):
+        with pytest.raises(TacitError, match="features, want 90 as in fit"):
+            found.rank(rows)
+    pairs = Links(np.array([0]), np.array([0]), N_QUERIES, N_DOCS)
+    wrong = join_vectors(world["queries"], np.ones((N_QUERIES, 3)))
+    with pytest.raises(TacitError, match="features, want 106 as in fit"):
+        BlendRanker(dim=8).fit(wrong, world["items"], pairs, vectors=world["vectors"])
+
+
+def test_approximate_search_finds_by_vectors(world):
+    pytest.importorskip("faiss")
+    ranker = BlendRanker(dim=8, vectors=1.0).fit(None, world["items"], vectors=world["vectors"])
+    exact = ranker.rank(world["joined"], k=10)
+    ranker.build_graph(world["joined"])
+    assert len(ranker.graphs) == 2
+    found = ranker.rank(world["joined"], k=10)
+    assert (found.items == exact.items).mean() > 0.9
+    assert found.scores == pytest.approx(exact.scores, abs=1e-4)
+    assert ranker.rank(world["queries"], k=10).items.shape == (N_QUERIES, 10)
