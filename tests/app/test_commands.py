@@ -51,7 +51,10 @@ def test_fit_learns_from_the_links_of_a_dump(folder, tacit):
     (folder / "dump").write_text(f"<mediawiki>{pages}</mediawiki>")
     code, _, err = tacit("fit", "dump", "-o", "model", "--method", "ssi-d")
     assert code == 0
-    assert "training data: 3 links between the documents of dump\nssi-d fitted on 3 documents and 3 pairs" in err
+    assert (
+        "training data: 3 links between the documents of dump\nssi-d fitted on 3 documents and 3 pairs, language en"
+        in err
+    )
     code, _, err = tacit("fit", "dump", "-o", "model", "--method", "bm25")
     assert (code, "training data" in err) == (0, False)
     (folder / "cut").write_text(f"<mediawiki>{pages}")

@@ -64,7 +64,8 @@ def test_a_japanese_question_finds_english_pages(tacit, more, method):
 
 
 def test_a_model_knows_the_language_of_each_side(tacit):
-    tacit(*ACROSS, "--method", "cl-lsi", "--dim", 3, "-o", "both")
+    found = [*ACROSS[:-1], "auto", "--method", "cl-lsi", "--dim", 3]
+    assert "fitted on 18 documents and 18 pairs, language en, query language ja" in tacit(*found, "-o", "both")[2]
     searcher = Searcher.load("both")
     assert (searcher.vectorizer_.language, searcher.query_vectorizer_.language) == ("en", "ja")
     assert searcher.is_across

@@ -24,6 +24,12 @@ def test_is_one_line_and_starts_at_the_beginning_where_nothing_matches():
     assert snippet.marked() == "first line second line"
 
 
+def test_pairs_of_characters_are_marked_as_one_passage():
+    snippet = make_snippet("。" * 300 + "用搜索引擎找文件" + "。" * 300, {"搜索", "索引", "文件"}, tokenizer_for("zh"))
+    assert "用*搜索引*擎找*文件*。" in snippet.marked()
+    assert len(snippet.text) >= 160
+
+
 def test_a_text_of_no_words_is_shown_as_it_is():
     assert make_snippet("", {"a"}, TOKENIZER).text == ""
 

@@ -62,6 +62,30 @@ def add_words(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_language(parser: argparse.ArgumentParser) -> None:
+    """--language"""
+    parser.add_argument(
+        "--language",
+        type=language,
+        default="auto",
+        metavar="L",
+        help="language of the documents, such as en or german (default auto: found in the texts)",
+    )
+
+
+def language(text: str) -> str:
+    """A language that there is a tokenizer for, or `auto`."""
+    if text != "auto":
+        from tacit.core import UsageError
+        from tacit.features import language_code
+
+        try:
+            language_code(text)
+        except UsageError as error:
+            raise argparse.ArgumentTypeError(str(error)) from error
+    return text
+
+
 def add_data(parser: argparse.ArgumentParser) -> None:
     """--data"""
     parser.add_argument(

@@ -9,7 +9,9 @@ from tacit.features.kernel_pca import KernelPca as KernelPca
 from tacit.features.knn import component_sizes as component_sizes
 from tacit.features.knn import knn_graph as knn_graph
 from tacit.features.query_document import QueryDocumentFeatures as QueryDocumentFeatures
+from tacit.features.text.languages import find_language as find_language
 from tacit.features.text.tokenizers import Tokenizer as Tokenizer
+from tacit.features.text.tokenizers import has_stemmer as has_stemmer
 from tacit.features.text.tokenizers import language_code as language_code
 from tacit.features.text.tokenizers import tokenizer_for as tokenizer_for
 from tacit.features.text.tokenizers import tokenizer_from_spec as tokenizer_from_spec

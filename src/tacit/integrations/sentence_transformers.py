@@ -25,6 +25,7 @@ import numpy as np
 from tacit.core import Collection, MissingExtraError, UsageError, check_choice
 from tacit.data import staged
 from tacit.features import TextVectorizer, WordGramVectorizer
+from tacit.features.text.tokenizers import WITHOUT_SPACES
 from tacit.retrieve import CollectionRanker, EmbeddingRanker, HtrPairsRanker, LsiRanker, LsiTfidfRanker
 from tacit.retrieve.latent.cl_lsi import ClLsiRanker
 from tacit.search import Searcher
@@ -157,8 +158,8 @@ def _check_vectorizer(vectorizer: TextVectorizer) -> None:
     kind = type(vectorizer)
     if issubclass(kind, WordGramVectorizer) or tuple(vectorizer.ngrams) != (1, 1) or vectorizer.tf != "raw":
         raise UsageError("a StaticEmbedding averages words: want a model of single words and raw counts")
-    if vectorizer.tokenizer_.language == "ja":
-        raise UsageError("words of Japanese are found by Sudachi, which a StaticEmbedding has not; want spaced words")
+    if vectorizer.tokenizer_.language in ("ja", *WITHOUT_SPACES):
+        raise UsageError("a StaticEmbedding cuts texts at spaces: want a language that puts spaces between words")
 
 
 def _word_rows(vectorizer: TextVectorizer, documents: Collection) -> dict[str, int]:

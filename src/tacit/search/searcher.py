@@ -12,8 +12,7 @@ import scipy.sparse as sp
 from tacit.core import Collection, Estimator, Judgments, Links, Ranking, Run, TacitError, check_number
 from tacit.core.estimator import copy_estimator
 from tacit.core.texts import join_texts
-from tacit.features import TextVectorizer, WordGramVectorizer, language_code
-from tacit.features.text.tokenizers import SNOWBALL
+from tacit.features import TextVectorizer, WordGramVectorizer, find_language, has_stemmer
 from tacit.retrieve import Checkpoint, CollectionRanker, get_method
 from tacit.search.answers import Hit, Reason, make_hits
 from tacit.search.rows import fit_rows, read_rows, same_ids, sample_queries, title_rows
@@ -33,11 +32,12 @@ class Searcher(Estimator):
     words : int or None, default=30000
         Size of the vocabulary: the most frequent words; None for all.
     language : str, default="en"
-        Language of the documents.
+        Language of the documents, see `tokenizer_for`; "auto" finds it in the texts (`vectorizer_.language` has it).
     stem : bool or None, default=None
         Reduce words to their stems; None means so for `blend`, where Snowball has a stemmer for the language.
     query_language : str or None, default=None
-        Language of the queries, for methods that have a vocabulary of their own for queries; None: as `language`.
+        Language of the queries, for methods that have a vocabulary of their own for queries, or "auto"; None: as
+        `language`.
     ann : bool, default=False
         Build an index for approximate search in the vectors of the documents (needs `tacit[ann]`): faster where there
         are very many of them. `ranker_.graph_.recall_` tells which share of the 10 best answers it finds.
@@ -221,7 +221,8 @@ class Searcher(Estimator):
         self, kind: type[TextVectorizer], texts: Collection, language: str, ranker: CollectionRanker
     ) -> tuple[TextVectorizer, sp.csr_array]:
         """A fitted vectorizer, and the rows of the texts that it was fitted on."""
-        stem = ranker.prefers_stems and language_code(language) in SNOWBALL if self.stem is None else self.stem
+        language = find_language(texts, language)
+        stem = ranker.prefers_stems and has_stemmer(language) if self.stem is None else self.stem
         vectorizer = kind(words=self.words, language=language, stem=stem)
         return vectorizer, fit_rows(vectorizer, texts, ranker)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection as AnyOf
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tacit.features import Tokenizer
@@ -52,9 +52,25 @@ def make_snippet(text: str, wanted: AnyOf[str], tokenizer: Tokenizer, width: int
     left = 0 if left == 0 else text.find(" ", left, start) + 1 or left
     right = min(len(text), max(left + width, stop))
     if right < len(text):
-        right = max(stop, text.rfind(" ", stop, right))
-    matches = tuple((s - left, e - left) for s, e, _ in hits if left <= s and e <= right)
+        space = text.rfind(" ", stop, right)
+        right = space if space >= 0 else right
+    matches = _joined((s - left, e - left) for s, e, _ in hits if left <= s and e <= right)
     return Snippet(_flat(text[left:right]), matches)
+
+
+def _joined(matches: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    """Matches by start, those that overlap as one: pairs of characters do.
+
+    >>> _joined([(0, 2), (1, 3), (3, 4)])
+    ((0, 3), (3, 4))
+    """
+    found = list[tuple[int, int]]()
+    for start, end in matches:
+        if found and start < found[-1][1]:
+            first = found.pop()
+            start, end = first[0], max(first[1], end)
+        found.append((start, end))
+    return tuple(found)
 
 
 def _best_window(hits: Sequence[Span], width: int) -> tuple[int, int]:

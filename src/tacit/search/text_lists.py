@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from tacit.core import Collection, Judgments, Lists, TacitError, check_number
-from tacit.features import TextVectorizer
+from tacit.features import TextVectorizer, find_language
 from tacit.features.query_document import QueryDocumentFeatures
 from tacit.retrieve import Bm25Ranker
 from tacit.search.searcher import Searcher
@@ -42,7 +42,7 @@ class FieldIndex:
     def __init__(self, documents: Collection, *, language: str = "en", stem: bool = False) -> None:
         if not len(documents):
             raise TacitError("the collection has no documents")
-        self.vectorizer = TextVectorizer(words=None, language=language, stem=stem)
+        self.vectorizer = TextVectorizer(words=None, language=find_language(documents, language), stem=stem)
         both = self.vectorizer.fit_counts(documents.full_texts())
         columns = (self.vectorizer.counts(documents.texts), self.vectorizer.counts(documents.titles), both)
         self.features = QueryDocumentFeatures(dict(zip(FIELDS, columns, strict=True)))
@@ -85,7 +85,7 @@ def make_text_lists(
     complete : bool, default=False
         Whether all documents were judged: those that are not in the judgments of a query then have grade 0.
     language : str, default="en"
-        Language of the texts.
+        Language of the texts; "auto" finds it in the documents.
     stem : bool, default=False
         Reduce words to their stems.
     threads : int, default=None

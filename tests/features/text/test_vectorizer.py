@@ -143,7 +143,7 @@ def test_parts_that_do_not_fit_are_refused(params, vocabulary, idf, problem):
         ({"min_df": 0.5}, "min_df is 0.5"),
         ({"tf": "sqrt"}, "tf is 'sqrt'"),
         ({"idf": "none"}, "idf is 'none'"),
-        ({"language": "th"}, "word segmenter"),
+        ({"language": "zz"}, "language is 'zz'"),
     ],
 )
 def test_wrong_parameters_are_named_when_fitting(params, problem):

@@ -10,7 +10,7 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, TextIO
 
-from tacit.app.options import add_threads, check_output, whole_number
+from tacit.app.options import add_language, add_threads, check_output, whole_number
 
 if TYPE_CHECKING:
     from tacit.search.text_lists import TextLists
@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("-o", "--output", default="-", metavar="OUT", help="LETOR file (default stdout)")
     parser.add_argument("--names", metavar="OUT", help="file for the names of the columns, one a line")
-    parser.add_argument("--language", default="en", help="language of the documents (default en)")
+    add_language(parser)
     parser.add_argument("--stem", action="store_true", help="reduce words to their stems (Snowball)")
     parser.add_argument("--skip-unknown", action="store_true", help="ignore judgments of unknown ids")
     add_threads(parser)

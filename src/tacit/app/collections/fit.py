@@ -13,7 +13,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
-from tacit.app.options import add_ray, add_seed, add_set, add_threads, add_words, cluster, whole_number
+from tacit.app.options import (
+    add_language,
+    add_ray,
+    add_seed,
+    add_set,
+    add_threads,
+    add_words,
+    cluster,
+    language,
+    whole_number,
+)
 
 if TYPE_CHECKING:
     from tacit.core import Collection
@@ -42,7 +52,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--clicks", metavar="F", help="sessions in jsonl, or query<TAB>document[<TAB>count]")
     parser.add_argument("--position-one", action="store_true", help="use only clicks on the first answer of a session")
     parser.add_argument("--query-corpus", metavar="F", help="texts in the language of the queries, joined by --pairs")
-    parser.add_argument("--query-language", metavar="L", help="language of --query-corpus and of later queries")
+    parser.add_argument(
+        "--query-language", type=language, metavar="L", help="language of --query-corpus and of later queries"
+    )
     parser.add_argument("--dim", type=whole_number(1), metavar="N", help="dimension of learned vectors")
     parser.add_argument(
         "--rerank",
@@ -51,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_set(parser)
     add_words(parser)
-    parser.add_argument("--language", default="en", metavar="L", help="language of the documents (default en)")
+    add_language(parser)
     parser.add_argument(
         "--stem",
         action=argparse.BooleanOptionalAction,
@@ -95,7 +107,8 @@ def _fit(args: argparse.Namespace, searcher: Searcher, checkpoint: Checkpoint | 
     with _keeping(checkpoint):
         searcher.fit(documents, **sources, checkpoint=checkpoint).save(args.output)
     pairs = f" and {searcher.n_pairs_:,} pairs" if searcher.n_pairs_ else ""
-    chosen = "".join(f", {name} {value:g}" for name, value in searcher.ranker_.chosen().items())
+    chosen = _found_languages(searcher)
+    chosen += "".join(f", {name} {value:g}" for name, value in searcher.ranker_.chosen().items())
     if searcher.rerank and not searcher.ranker_.chosen()["share"]:
         sys.stderr.write(f"second stage {searcher.rerank} did not gain in cross-validation: one stage is kept\n")
     sys.stderr.write(
@@ -108,6 +121,14 @@ def _fit(args: argparse.Namespace, searcher: Searcher, checkpoint: Checkpoint | 
             f"approximate search finds {graph.recall_:.1%} of the 10 best answers (on {graph.n_measured_} queries)\n"
         )
     return 0
+
+
+def _found_languages(searcher: Searcher) -> str:
+    """What `auto` stood for."""
+    asked = (searcher.language, searcher.query_language or searcher.language)
+    read = (searcher.vectorizer_, searcher.query_vectorizer_)
+    found = zip(("language", "query language"), asked, read, strict=True)
+    return "".join(f", {what} {one.language}" for what, language, one in found if one and language == "auto")
 
 
 def _check_checkpoint(args: argparse.Namespace, searcher: Searcher) -> Checkpoint | None:

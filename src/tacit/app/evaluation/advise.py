@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from tacit.app.options import add_json, add_seed, add_threads, check_output, read_groups
+from tacit.app.options import add_json, add_language, add_seed, add_threads, check_output, read_groups
 from tacit.app.tables import print_table
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="M",
         help="minutes after which no further system is tried; two always are (default 15)",
     )
-    parser.add_argument("--language", default="en", help="language of documents and queries (default en)")
+    add_language(parser)
     parser.add_argument(
         "--group", metavar="FIELD", help="field of the queries that names their group; a group is kept in one fold"
     )

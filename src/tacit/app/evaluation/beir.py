@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from tacit.app.evaluation.evaluate import show_measures, show_systems
-from tacit.app.options import add_json, add_seed, add_set, add_threads, check_output
+from tacit.app.options import add_json, add_language, add_seed, add_set, add_threads, check_output
 
 if TYPE_CHECKING:
     from tacit.core import Collection, Judgments, Run
@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-m", "--measure", action="append", metavar="M", help=f"repeatable (default {' '.join(MEASURES)})"
     )
-    parser.add_argument("--language", default="en", metavar="L", help="language of the documents (default en)")
+    add_language(parser)
     parser.add_argument("--run", metavar="OUT", help="file for the run of the method")
     parser.add_argument("--skip-unknown", action="store_true", help="ignore judgments of unknown ids")
     add_set(parser)
@@ -65,6 +65,7 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
     """Read, fit both systems, search, evaluate."""
     from tacit.core import UsageError
     from tacit.data import write_run
+    from tacit.features import find_language, has_stemmer
     from tacit.metrics import parse_measure
 
     if args.split == args.train:
@@ -78,6 +79,9 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
         check_output(args.run)
     systems = {BASELINE: _searcher(BASELINE, args, {}), args.method: _searcher(args.method, args, args.params)}
     folder = read_folder(args.folder, args.split, None if args.train == "none" else args.train, args.skip_unknown)
+    language = find_language(folder.documents, args.language)
+    for searcher in systems.values():
+        searcher.set_params(language=language, stem=has_stemmer(language))
     found, runs, seconds = measure_systems(systems, folder, measures, args.threads)
     if args.run:
         write_run(runs[args.method], args.run)
@@ -141,16 +145,13 @@ def measure_systems(
 
 
 def _searcher(method: str, args: argparse.Namespace, params: dict[str, Any]) -> Searcher:
-    from tacit.features import language_code
-    from tacit.features.text.tokenizers import SNOWBALL
     from tacit.retrieve import get_method
     from tacit.search import Searcher
 
     offered = {"seed": args.seed, "threads": args.threads}
     known = {parameter.name for parameter in get_method(method).parameters()}
     given = {name: value for name, value in offered.items() if name in known and value is not None}
-    stem = language_code(args.language) in SNOWBALL
-    return Searcher(method, language=args.language, stem=stem, **given | params)
+    return Searcher(method, **given | params)
 
 
 def _read_split(

@@ -61,11 +61,10 @@ def train(job: dict[str, Any]) -> None:
         queries = store.queries()
     known = queries.take([row for row, query in enumerate(queries.ids) if queries.texts[row]])
     measures = [MEASURE, "AP", judged_only(MEASURE), JUDGED]
-    options = {"language": running.language, "words": running.words, "threads": 1}
-    task = CollectionTask.of(running.documents_, known, judgments, measures, **options)
+    shared = {"words": running.words, "language": running.vectorizer_.language}
+    task = CollectionTask.of(running.documents_, known, judgments, measures, **shared, threads=1)
     say(message=f"training on {len(task.queries)} judged queries")
-    shared = {"words": running.words, "language": running.language, "stem": running.vectorizer_.stem}
-    searcher = Searcher(job["method"], **shared | job["params"])
+    searcher = Searcher(job["method"], stem=running.vectorizer_.stem, **shared | job["params"])
     searcher.fit(running.documents_, queries=task.queries, qrels=task.judgments)
     searcher.save(job["out"])
     say(message="comparing it with the version that answers")

@@ -1,9 +1,10 @@
 """Tokenizers chosen by language: text to the terms that a vectorizer counts.
 
-A tokenizer works in two steps. A segmenter cuts the text into words (`words.UnicodeWords` for all
-languages that separate words by spaces, `japanese.JapaneseWords` for Japanese); then each word becomes
-a term: stop words are dropped and, if asked for, the rest is stemmed by Snowball. The second step looks
-at one word alone, so readers of many texts do it once for each distinct word.
+A tokenizer works in two steps. A segmenter cuts the text into words (`words.UnicodeWords` for languages that
+separate words by spaces, `japanese.JapaneseWords` for Japanese, `characters.CharacterPairs` for Chinese, Thai and
+others, and for texts of any language); then each word becomes a term: stop words are dropped and, if asked for, the
+rest is stemmed by Snowball. The second step looks at one word alone, so readers of many texts do it once for each
+distinct word.
 
 A language is named by its ISO 639 code ("en", also "en-GB") or its English name ("english").
 To add a language, put its segmenter into `SEGMENTERS`.
@@ -17,6 +18,7 @@ from functools import lru_cache
 from typing import Any
 
 from tacit.core import UsageError, check_choice
+from tacit.features.text.characters import CharacterPairs
 from tacit.features.text.japanese import JapaneseWords
 from tacit.features.text.stop_words import StopWords, load_stop_words
 from tacit.features.text.words import Segmenter, Span, UnicodeWords
@@ -32,12 +34,13 @@ SNOWBALL = {
 }
 # fmt: on
 N_STEMS = 1 << 16  # words whose stems are remembered
-WITHOUT_SPACES = {"ja": "japanese", "km": "khmer", "lo": "lao", "my": "burmese", "th": "thai", "zh": "chinese"}
-_CODE_OF = {name: code for code, name in (SNOWBALL | WITHOUT_SPACES).items()} | {"nb": "no", "nn": "no"}
-
+WITHOUT_SPACES = {"km": "khmer", "lo": "lao", "my": "burmese", "th": "thai", "zh": "chinese"}
+_NAMES = {**SNOWBALL, **WITHOUT_SPACES, "ja": "japanese"}
+_CODE_OF = {name: code for code, name in _NAMES.items()} | {"nb": "no", "nn": "no"}
 
 SEGMENTERS: dict[str, Callable[[], Segmenter]] = {
-    **dict.fromkeys(["any", *SNOWBALL], UnicodeWords),
+    **dict.fromkeys(["any", *WITHOUT_SPACES], CharacterPairs),
+    **dict.fromkeys(SNOWBALL, UnicodeWords),
     "ja": JapaneseWords,
 }
 
@@ -90,7 +93,8 @@ def tokenizer_for(language: str = "en", *, stem: bool = False, stop_words: StopW
     Parameters
     ----------
     language : str, default="en"
-        Code or name of a language of Snowball, "ja" (needs the extra `ja`), or "any" for words of every script.
+        Code or name of a language of Snowball, "ja" (needs the extra `ja`), "zh", "th", "lo", "km" or "my", or "any"
+        for words of every script.
     stem : bool, default=False
         Reduce words to their Snowball stems.
     stop_words : str, path, iterable of str or None, default=None
@@ -104,9 +108,8 @@ def tokenizer_for(language: str = "en", *, stem: bool = False, stop_words: StopW
     --------
     >>> tokenizer_for("en")("Ranking, re-ranked: x_1")
     ['ranking', 're', 'ranked', 'x', '1']
-    >>> tokenizer_for("th")
-    Traceback (most recent call last):
-    tacit.core.errors.UsageError: language 'th' is written without spaces, so it needs a word segmenter ...
+    >>> tokenizer_for("zh")("搜索引擎")
+    ['搜', '搜索', '索', '索引', '引', '引擎', '擎']
     """
     code = language_code(language)
     segmenter = SEGMENTERS[code]()
@@ -135,13 +138,18 @@ def language_code(language: str) -> str:
     """
     name = str(language).lower().replace("_", "-").split("-")[0]
     code = _CODE_OF.get(name, name)
-    if code in WITHOUT_SPACES and code not in SEGMENTERS:
-        raise UsageError(
-            f"language {language!r} is written without spaces, so it needs a word segmenter, and tacit has none for it"
-        )
     if code not in SEGMENTERS:
-        check_choice("language", language, list(SEGMENTERS))
+        check_choice("language", language, ["any", *sorted(set(SEGMENTERS) - {"any"})])
     return code
+
+
+def has_stemmer(language: str) -> bool:
+    """Whether Snowball has a stemmer for a language.
+
+    >>> has_stemmer("German"), has_stemmer("zh")
+    (True, False)
+    """
+    return language_code(language) in SNOWBALL
 
 
 def _snowball(code: str) -> Callable[[str], str]:

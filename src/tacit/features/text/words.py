@@ -87,12 +87,17 @@ class UnicodeWords(Segmenter):
         """
         spans, done = list[Span](), 0
         for start, end in [*_not_ascii(text), (len(text), len(text))]:
-            spans += _word_places(text[done:start].lower(), wanted, done)
+            spans += self._places(text[done:start].lower(), wanted, done)
             if start < end:
-                found = place_words(text[start:end], lambda folded: _word_places(folded, wanted))
+                found = place_words(text[start:end], lambda folded: self._places(folded, wanted))
                 spans += (Span(start + s, start + e, word) for s, e, word in found)
             done = end
         return spans
+
+    def _places(self, folded: str, wanted: Container[str] | None, offset: int = 0) -> list[Span]:
+        """Words of folded text, all or the wanted ones, with places that are counted from an offset."""
+        found = word_matches(folded)
+        return [Span(offset + m.start(), offset + m.end(), m[0]) for m in found if wanted is None or m[0] in wanted]
 
 
 def place_words(text: str, find: Callable[[str], Iterable[tuple[int, int, str]]]) -> list[Span]:
@@ -104,12 +109,6 @@ def place_words(text: str, find: Callable[[str], Iterable[tuple[int, int, str]]]
     return [
         Span(starts[segment[start]], starts[segment[end - 1] + 1], word) for start, end, word in find("".join(pieces))
     ]
-
-
-def _word_places(folded: str, wanted: Container[str] | None, offset: int = 0) -> list[Span]:
-    """Words of folded text, all or the wanted ones, with places that are counted from an offset."""
-    found = word_matches(folded)
-    return [Span(offset + m.start(), offset + m.end(), m[0]) for m in found if wanted is None or m[0] in wanted]
 
 
 def word_matches(folded: str) -> Iterator[re.Match[str]]:
@@ -152,9 +151,14 @@ def _not_ascii(text: str) -> Iterator[tuple[int, int]]:
 @lru_cache(maxsize=1)
 def _word_pattern() -> re.Pattern[str]:
     """Letters and digits with the marks that follow them; Python's `\\w` knows no marks."""
-    marks = "".join(char for char in map(chr, _SCANNED) if unicodedata.category(char) in ("Mn", "Mc"))
     # Without the look at what comes next, every letter would be sought among a hundred ranges of marks.
-    return re.compile(f"{_LETTERS}(?:(?=[^\\x00-\u02ff])[{marks}]+(?:{_LETTERS})?)*")
+    return re.compile(f"{_LETTERS}(?:(?=[^\\x00-\u02ff])[{combining_marks()}]+(?:{_LETTERS})?)*")
+
+
+@lru_cache(maxsize=1)
+def combining_marks() -> str:
+    """All characters that belong to the letter before them."""
+    return "".join(char for char in map(chr, _SCANNED) if unicodedata.category(char) in ("Mn", "Mc"))
 
 
 def _segment_starts(text: str) -> list[int]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from tacit.core import Collection, Judgments, Links, TacitError
 from tacit.data import judged_pairs
-from tacit.features import TextVectorizer
+from tacit.features import TextVectorizer, has_stemmer
 from tacit.metrics import evaluate
 from tacit.retrieve import get_method
 
@@ -74,7 +74,9 @@ class CollectionTask:
     def rows(self, stem: bool, features: str) -> tuple[Any, Any]:
         """Rows of queries and of documents as a ranker reads them; texts are read once for each kind of words."""
         if (stem, features) not in self._rows:
-            vectorizer = TextVectorizer(words=self.words, language=self.language, stem=stem)
+            vectorizer = TextVectorizer(
+                words=self.words, language=self.language, stem=stem and has_stemmer(self.language)
+            )
             items = vectorizer.fit_counts(self.documents.full_texts())
             queries = vectorizer.counts(self.queries.full_texts())
             self._rows[stem, "counts"] = queries, items

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tacit.core import Collection, Judgments, Links, Lists, TacitError, UsageError, check_number
+from tacit.features import find_language, has_stemmer
 from tacit.judge.advise.advice import JUDGED, Advice, make_advice
 from tacit.judge.advise.collections import CollectionCandidate, CollectionTask
 from tacit.judge.advise.lists import ColumnCandidate, ListCandidate, ListTask
@@ -55,7 +56,7 @@ def advise(
     minutes : float, default=15
         Budget of time. What does not fit into it is left out, and the advice says so.
     language : str, default="en"
-        Language of documents and queries.
+        Language of documents and queries; "auto" finds it in the documents.
     groups : sequence or None, default=None
         Group of each query, such as its topic; queries of one group stay in one fold.
     sequential : bool, default=False
@@ -82,7 +83,7 @@ def advise(
         )
     if queries is None or qrels is None:
         raise UsageError("a collection needs queries and qrels: texts of queries, and which documents they want")
-    options = {"links": links, "language": language, "threads": threads, "seed": seed}
+    options = {"links": links, "language": find_language(data, language), "threads": threads, "seed": seed}
     task = CollectionTask.of(data, queries, qrels, measures, **options)
     kept = None if groups is None else [groups[queries.row_of[query]] for query in task.queries.ids]
     return _advise_collection(task, measure, kept, sequential, clock)
@@ -164,7 +165,8 @@ def fit_recommended(
 ) -> Searcher:
     """The recommended system, fitted on everything."""
     method = {LEARNED: BLEND}.get(advice.system, advice.system.removesuffix("+links"))
-    searcher = Searcher(method, stem=True, language=language, **params)
+    language = find_language(documents, language)
+    searcher = Searcher(method, stem=has_stemmer(language), language=language, **params)
     if advice.system == LEARNED:
         return searcher.fit(documents, queries=queries, qrels=qrels)
     if advice.system.endswith("+links"):

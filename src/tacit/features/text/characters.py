@@ -1,0 +1,84 @@
+"""Terms of scripts that put no spaces between words: characters in place of words.
+
+A run of Chinese, Japanese, Thai, Lao, Khmer or Burmese letters becomes all pairs of neighbouring characters; each
+Chinese character is a term by itself as well, since many are words. A character here is a letter with its marks. No
+dictionary is needed, and query and document agree wherever they share two characters in a row. All other text is cut
+by `words.UnicodeWords`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterator
+from functools import lru_cache
+
+from tacit.features.text.words import Span, UnicodeWords, combining_marks, word_matches
+
+_CHINESE = "\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_OTHERS = (
+    "\u0e01-\u0eff\u1000-\u109f\ua9e0-\ua9ff\uaa60-\uaa7f\u1780-\u17ff"  # Thai, Lao, Burmese, Khmer
+    "\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff"  # kana
+)
+
+
+class CharacterPairs(UnicodeWords):
+    """Cuts text into folded words, and scripts without spaces into pairs of characters.
+
+    >>> CharacterPairs().words("Python 编程语言")
+    ['python', '编', '编程', '程', '程语', '语', '语言', '言']
+    >>> CharacterPairs().words("ภาษาไทย")
+    ['ภา', 'าษ', 'ษา', 'าไ', 'ไท', 'ทย']
+    """
+
+    def joined(self, text: str) -> bytes:
+        """All terms as UTF-8 with one or more spaces between."""
+        joined = super().joined(text)
+        if joined.isascii():
+            return joined
+        return _runs().sub(lambda run: f" {' '.join(term for *_, term in _terms(run[0]))} ", joined.decode()).encode()
+
+    def _places(self, folded: str, wanted: Container[str] | None, offset: int = 0) -> list[Span]:
+        return [
+            Span(offset + start, offset + end, term)
+            for word in word_matches(folded)
+            for start, end, term in _places_of(word)
+            if wanted is None or term in wanted
+        ]
+
+
+def _places_of(word: re.Match[str]) -> Iterator[tuple[int, int, str]]:
+    """Terms of one word, with places in the text that it was found in."""
+    done = word.start()
+    for run in _runs().finditer(word.string, word.start(), word.end()):
+        if done < run.start():
+            yield done, run.start(), word.string[done : run.start()]
+        yield from ((run.start() + start, run.start() + end, term) for start, end, term in _terms(run[0]))
+        done = run.end()
+    if done < word.end():
+        yield done, word.end(), word.string[done : word.end()]
+
+
+def _terms(run: str) -> Iterator[tuple[int, int, str]]:
+    """Characters and pairs of one run, by start."""
+    characters = list(_characters().finditer(run))
+    for place, first in enumerate(characters):
+        if len(characters) == 1 or _chinese().match(first[0]):
+            yield first.start(), first.end(), first[0]
+        if place + 1 < len(characters):
+            second = characters[place + 1]
+            yield first.start(), second.end(), first[0] + second[0]
+
+
+@lru_cache(maxsize=1)
+def _runs() -> re.Pattern[str]:
+    return re.compile(f"[{_CHINESE}{_OTHERS}](?:[{_CHINESE}{_OTHERS}{combining_marks()}])*")
+
+
+@lru_cache(maxsize=1)
+def _characters() -> re.Pattern[str]:
+    return re.compile(f".[{combining_marks()}]*")
+
+
+@lru_cache(maxsize=1)
+def _chinese() -> re.Pattern[str]:
+    return re.compile(f"[{_CHINESE}]")

@@ -1,0 +1,40 @@
+"""A searcher that finds the language of its documents, and keeps it."""
+
+import pytest
+
+from tacit.core import Collection
+from tacit.search import Searcher
+
+GERMAN = Collection(
+    ["a", "b"],
+    ["Hauskauf", "Gartenarbeit"],
+    ["Wer alte Häuser kauft, sollte das Dach genau prüfen.", "Im Frühling werden die Bäume und Hecken geschnitten."],
+)
+CHINESE = Collection(["a", "b"], ["", ""], ["搜索引擎可以快速找到网页。", "春天的时候，树木需要修剪。"])
+
+
+def test_the_language_found_decides_stems_and_is_saved(tmp_path):
+    searcher = Searcher(language="auto", dim=2).fit(GERMAN)
+    assert (searcher.vectorizer_.language, searcher.vectorizer_.stem) == ("de", True)
+    searcher.save(tmp_path / "model")
+    again = Searcher.load(tmp_path / "model")
+    assert (again.language, again.vectorizer_.language) == ("auto", "de")
+    assert again.search("geschnittener Baum")[0].id == "b"
+    again.add(Collection(["c"], [""], ["Züge fahren pünktlich."]))
+    assert again.search("Zug")[0].id == "c"
+
+
+@pytest.mark.parametrize("language", ["auto", "zh", "any"])
+def test_chinese_is_searched_by_characters(language):
+    searcher = Searcher(language=language, dim=2).fit(CHINESE)
+    assert searcher.vectorizer_.language == {"auto": "zh"}.get(language, language)
+    hit = searcher.search("搜索网页")[0]
+    assert hit.id == "a"
+    assert "*搜索*引擎" in hit.snippet.marked()
+    assert "*网页*" in hit.snippet.marked()
+    assert searcher.search("树")[0].id == "b"
+
+
+def test_german_texts_read_as_english_miss_the_plural():
+    assert not Searcher("bm25", stem=True).fit(GERMAN).search("Baum")
+    assert Searcher("bm25", stem=True, language="auto").fit(GERMAN).search("Baum")
