@@ -26,6 +26,7 @@ SEMI_SUPERVISED = {
 }
 # PREF as printed: sums, no penalty, three hidden units, beta and epoch by nDCG; without validation lists beta is 1.
 PRINTED = {"beta": (1.0, 0.1, 0.3, 2.0, 5.0), "l2": 0.0, "sums": True, "select": "nDCG-exp-judged@10"}
+PRINTED_LAMBDA = PRINTED | {"positions": "list"}
 # Parameters of per-list training: features found, importance weights, a bank of rankers trained before.
 FG, IW, BANK = {"discover": "kernel-pca"}, {"adapt": "kliep"}, {"mode": "precomputed"}
 # As printed in TRANS: kernels of raw features chosen on validation lists, the bandwidth of the highest likelihood, and
@@ -61,14 +62,19 @@ _FAMILIES: dict[str, list[tuple[Any, ...]]] = {
         (
             "lambdarank",
             "LambdaRankRanker",
-            "Pairs weighted by the change of nDCG when they are swapped",
-            {"stop_early": False},  # the best of 100 epochs by few validation labels is worse than the last
+            "Linear, pairs weighted by the change of nDCG when they are swapped",
+            LINEAR,
         ),
         ("sslambdarank", "LambdaRankRanker", "Linear lambdarank with the terms of ssbt", SEMI_SUPERVISED),
         ("bt-printed", "BradleyTerryRanker", "ssbt-printed with beta 0", PRINTED | {"beta": 0.0}),
         ("ssbt-printed", "BradleyTerryRanker", "Bradley-Terry with the preference regularizer, as in PREF", PRINTED),
-        ("lambdarank-printed", "LambdaRankRanker", "sslambdarank-printed with beta 0", PRINTED | {"beta": 0.0}),
-        ("sslambdarank-printed", "LambdaRankRanker", "LambdaRank with the preference regularizer, as in PREF", PRINTED),
+        ("lambdarank-printed", "LambdaRankRanker", "sslambdarank-printed with beta 0", PRINTED_LAMBDA | {"beta": 0.0}),
+        (
+            "sslambdarank-printed",
+            "LambdaRankRanker",
+            "LambdaRank with the preference regularizer, as in PREF",
+            PRINTED_LAMBDA,
+        ),
     ],
     "propagation": [
         ("manifold", "ManifoldRanker", "Relevance spreads to neighbours; reads the labels of its own lists only"),

@@ -84,14 +84,15 @@ def test_swap_weighted_sources_by_finite_differences_with_places_held_fixed(meas
     check_gradient(scorer, theta, rows.X, terms, [Frozen(rows.pairs, loss.weights(scores)), neighbours])
 
 
+@pytest.mark.parametrize("positions", ["judged", "list"])
 @pytest.mark.parametrize("measure", ["nDCG", "nDCG@3", "nDCG-exp", "nDCG-letor", "nDCG-letor@2", "MAP", "RR"])
 @given(seed=st.integers(0, 2**32 - 1))
 @MANY
-def test_weights_are_what_a_swap_changes(measure, seed):
+def test_weights_are_what_a_swap_changes(positions, measure, seed):
     rows = random_rows(seed)
     scores = np.random.default_rng(seed).permutation(len(rows.y)).astype(float)
-    loss = SwapLoss(rows, measure)
-    judged = ~np.isnan(rows.y) | measure.startswith("nDCG")  # places in the whole list, or among the judged
+    loss = SwapLoss(rows, measure, positions=positions)
+    judged = ~np.isnan(rows.y) | (positions == "list" and measure.startswith("nDCG"))
 
     def total(s):
         name = "AP" if measure == "MAP" else measure
@@ -105,16 +106,17 @@ def test_weights_are_what_a_swap_changes(measure, seed):
 
 @pytest.mark.parametrize("scores", [[0.0, 0, 0, 0], [2.0, 1, 3, 0], [0.0, 1, 3, 2], [3.0, 2, 1, 0]])
 @pytest.mark.parametrize("measure", [LambdaRankRanker().measure, "nDCG"])
-def test_two_judged_rows_of_different_grade_give_a_gradient(measure, scores):
+@pytest.mark.parametrize("positions", ["judged", "list"])
+def test_two_judged_rows_of_different_grade_give_a_gradient(positions, measure, scores):
     for y in ([1, 0, np.nan, np.nan], [np.nan, 1, np.nan, 2], [0, 1]):
         rows = group_rows(np.arange(float(len(y)))[:, None], np.array(y), np.zeros(len(y)))
         gradient = np.zeros(len(y))
-        SwapLoss(rows, measure).add(np.array(scores[: len(y)]), gradient)
+        SwapLoss(rows, measure, positions=positions).add(np.array(scores[: len(y)]), gradient)
         judged = ~np.isnan(y)
         assert (gradient[judged] != 0).all()
         assert (gradient[~judged] == 0).all()
     X = np.random.default_rng(0).normal(size=(4, 2))
-    assert LambdaRankRanker(measure, n_hidden=0, n_epochs=3).fit(X, [1, 0, -1, -1]).theta_.any()
+    assert LambdaRankRanker(measure, positions, n_hidden=0, n_epochs=3).fit(X, [1, 0, -1, -1]).theta_.any()
 
 
 def test_expected_pairs_average_the_loss_over_the_unknown_grade():

@@ -23,6 +23,9 @@ class LambdaRankRanker(GradientRanker):
     measure : str, default="nDCG-exp"
         The measure: nDCG, nDCG-exp or nDCG-letor (with @k or without), MAP or RR. nDCG-letor gives positions 1 and 2
         the same discount, so a swap of these has no weight.
+    positions : {"judged", "list"}, default="judged"
+        Positions that the discounts of nDCG are taken at: among the judged rows, as if the others were not in the list,
+        or in the whole list, where judged rows far down count little.
     **params
         Parameters of `GradientRanker`.
 
@@ -33,15 +36,15 @@ class LambdaRankRanker(GradientRanker):
     [0, 1, 2, 3]
     """
 
-    def __init__(self, measure: str = "nDCG-exp", **params: Any) -> None:
+    def __init__(self, measure: str = "nDCG-exp", positions: str = "judged", **params: Any) -> None:
         super().__init__(**params)
-        self.measure = measure
+        self.measure, self.positions = measure, positions
 
     def _fit(self, rows: Rows, validation: Rows | None) -> None:
         super()._fit(rows.canonical(), validation)  # equal scores are ordered by row
 
     def _loss(self, rows: Rows) -> GradientTerm:
-        return SwapLoss(rows, self.measure, mean=not self.sums)
+        return SwapLoss(rows, self.measure, mean=not self.sums, positions=self.positions)
 
     def _discounts(self, rows: Rows) -> np.ndarray:
         return discount_table(parse_swap_measure(self.measure), int(np.diff(rows.starts).max()))

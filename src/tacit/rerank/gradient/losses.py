@@ -6,9 +6,9 @@
 Losses are means, so that the learning rate and the weights of regularizers do not depend on the number of pairs; with
 `mean=False` they are sums, as PREF prints them (equations 7 and 14).
 Positions, and the swap weights that follow from them, are computed at each call and held fixed in the gradient; the
-loss is discontinuous where positions change. For nDCG, positions are those in the whole list: the change depends on the
-gains and discounts of the two rows only. AP and RR depend on the grades of all rows in between, so positions are those
-among the judged rows. A given preference has no grades and is weighted by |R(position_i) - R(position_j)|, with R the
+loss is discontinuous where positions change. For nDCG, positions are those in the whole list or among the judged rows:
+the change depends on the gains and discounts of the two rows only. AP and RR depend on the grades of all rows in between,
+so positions are those among the judged rows. A given preference has no grades and is weighted by |R(position_i) - R(position_j)|, with R the
 discount of the measure in the whole list.
 """
 
@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tacit.core import TacitError, UsageError
+from tacit.core import TacitError, UsageError, check_choice
 from tacit.kernels.lambdas import (
     add_pair_curvatures,
     add_pair_gradients,
@@ -31,6 +31,7 @@ from tacit.rerank.rows import Pairs, Rows, graded_pairs
 
 GAIN_MEASURES = ("nDCG", "nDCG-exp", "nDCG-letor")
 SWAP_MEASURES = (*GAIN_MEASURES, "AP", "RR")
+POSITIONS = ("judged", "list")
 
 
 class PairLoss:
@@ -52,8 +53,9 @@ class PairLoss:
 class SwapLoss:
     """Pairs weighted by the change of a measure when they are swapped, at the current positions."""
 
-    def __init__(self, rows: Rows, measure: str, *, mean: bool = True) -> None:
+    def __init__(self, rows: Rows, measure: str, *, mean: bool = True, positions: str = "list") -> None:
         self.measure = parse_swap_measure(measure)
+        self.in_list = check_choice("positions", positions, POSITIONS) == "list" and self.measure.name in GAIN_MEASURES
         self.rows = rows
         self.graded = graded_pairs(rows.y, rows.starts)  # list by list
         self.judged = ~np.isnan(rows.y)
@@ -87,9 +89,8 @@ class SwapLoss:
 
     def _changes(self, scores: np.ndarray) -> np.ndarray:
         better, worse, change = self.graded.better, self.graded.worse, np.empty(len(self.graded))
-        by_gain = self.measure.name in GAIN_MEASURES
-        positions = list_positions(scores, self.rows.starts, None if by_gain else self.judged)
-        if by_gain:
+        positions = list_positions(scores, self.rows.starts, None if self.in_list else self.judged)
+        if self.measure.name in GAIN_MEASURES:
             swap_ndcg(better, worse, positions, self.gain, self.discounts, change)
         else:
             swap = swap_average_precision if self.measure.name == "AP" else swap_reciprocal_rank
