@@ -7,9 +7,9 @@ Losses are means, so that the learning rate and the weights of regularizers do n
 `mean=False` they are sums, as PREF prints them (equations 7 and 14).
 Positions, and the swap weights that follow from them, are computed at each call and held fixed in the gradient; the
 loss is discontinuous where positions change. For nDCG, positions are those in the whole list or among the judged rows:
-the change depends on the gains and discounts of the two rows only. AP and RR depend on the grades of all rows in between,
-so positions are those among the judged rows. A given preference has no grades and is weighted by |R(position_i) - R(position_j)|, with R the
-discount of the measure in the whole list.
+the change depends on the gains and discounts of the two rows only. AP and RR depend on the grades of all rows in
+between, so positions are those among the judged rows. A given preference has no grades and is weighted by
+|R(position_i) - R(position_j)|, with R the discount of the measure in the whole list.
 """
 
 from __future__ import annotations
