@@ -57,7 +57,7 @@ class MtebSearch:
     def _scores(self, text: str, candidates: Sequence[str]) -> dict[str, float]:
         row_of = self.searcher.documents_.row_of
         rows = np.array([row_of[candidate] for candidate in candidates], np.int64)
-        scores = self.searcher.ranker_.scores(self.searcher.features([text]))[0][rows]
+        scores = self.searcher.ranker_.scores(self.searcher.query_rows([text]))[0][rows]
         return dict(zip(candidates, scores.tolist(), strict=True))
 
     @property

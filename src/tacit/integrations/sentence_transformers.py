@@ -29,6 +29,7 @@ from tacit.features.text.tokenizers import WITHOUT_SPACES
 from tacit.retrieve import CollectionRanker, EmbeddingRanker, HtrPairsRanker, LsiRanker, LsiTfidfRanker
 from tacit.retrieve.latent.cl_lsi import ClLsiRanker
 from tacit.search import Searcher
+from tacit.search.vectors import encode_texts
 
 UNKNOWN = "[UNK]"
 STATIC, ROUTER = (f"sentence_transformers.models.{name}" for name in ("StaticEmbedding", "Router"))
@@ -119,9 +120,8 @@ def encode(model: Any, texts: Collection | Iterable[str], kind: str = "document"
     check_choice("kind", kind, ("document", "query"))
     if isinstance(model, str | Path):
         model = _library().SentenceTransformer(str(model))
-    read = getattr(model, f"encode_{kind}", model.encode)
-    given = list(texts.full_texts() if isinstance(texts, Collection) else texts)
-    return np.ascontiguousarray(read(given, **options), np.float32)
+    given = texts.full_texts() if isinstance(texts, Collection) else texts
+    return encode_texts(model, given, kind, **options)
 
 
 def _write_router(place: Path, parts: dict[str, tuple[TextVectorizer, np.ndarray]], documents: Collection) -> None:

@@ -95,6 +95,11 @@ class CollectionRanker(ChangingItems, ABC):
         return "tfidf"
 
     @property
+    def vectors_dim(self) -> int:
+        """Dimensions of the vectors that queries may bring beside their words; 0 if they can bring none."""
+        return 0
+
+    @property
     def needs_links(self) -> bool:
         """Whether it learns from links between the items beside pairs."""
         return False

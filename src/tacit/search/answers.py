@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from tacit.search.snippets import Snippet, make_snippet
 
 if TYPE_CHECKING:
-    from tacit.search.searcher import Searcher
+    from tacit.search.querying import SearchAnswers
 
 MAX_JOINED_WORDS = 64  # of a query; explaining every hit of a whole page would take longer than finding them
 N_JOINED_WORDS = 8
@@ -55,7 +55,7 @@ class Reason(NamedTuple):
     ----------
     kind : str
         "word": a word that query and document share; "pair": a word of the query and a word of the document;
-        "item": a word of the query and this document as a whole.
+        "item": a word of the query and this document as a whole; "vector": the vectors of query and document.
     query_word : str
         Word of the query; "" for a term that does not depend on the query.
     document_word : str
@@ -74,10 +74,12 @@ class Reason(NamedTuple):
     member: str = ""
 
 
-def make_hits(searcher: Searcher, query: str, row: sp.csr_array, items: np.ndarray, scores: np.ndarray) -> list[Hit]:
+def make_hits(
+    searcher: SearchAnswers, query: str, row: sp.csr_array, items: np.ndarray, scores: np.ndarray
+) -> list[Hit]:
     """Hits for rows of documents and their scores, best first; snippets show the words that match the query.
 
-    `row` is what the ranker reads of the query.
+    `row` is what the ranker reads of the query's words.
     """
     wanted = set() if searcher.is_across else _rare_words(searcher, query, row)
     hits = []
@@ -89,14 +91,14 @@ def make_hits(searcher: Searcher, query: str, row: sp.csr_array, items: np.ndarr
     return hits
 
 
-def _rare_words(searcher: Searcher, query: str, row: sp.csr_array) -> set[str]:
+def _rare_words(searcher: SearchAnswers, query: str, row: sp.csr_array) -> set[str]:
     """The words of a query without those that most documents have, unless there are no others."""
     vectorizer, columns = searcher.vectorizer_, row.indices
     rare = {vectorizer.vocabulary_[column] for column in columns if vectorizer.idf_[column] > COMMON_IDF}
     return rare or set(vectorizer.tokenizer_(query))
 
 
-def _joined_words(searcher: Searcher, query: sp.csr_array, item: int) -> set[str]:
+def _joined_words(searcher: SearchAnswers, query: sp.csr_array, item: int) -> set[str]:
     """Words of a document with the highest weights for the words of a query in another language."""
     if query.nnz > MAX_JOINED_WORDS:
         return set()

@@ -30,7 +30,7 @@ from tacit.core import Collection, TacitError, UsageError
 from tacit.rerank.propagation.manifold import propagate, smooth_graph
 
 if TYPE_CHECKING:
-    from tacit.search.searcher import Searcher
+    from tacit.search.querying import SearchAnswers
 
 N_CANDIDATES = 200
 SIMILARITY, DISLIKED, ONLY_DISLIKED = 2.0, 0.2, 0.3
@@ -38,7 +38,11 @@ SPREAD, N_NEIGHBOURS = 0.5, 5
 
 
 def rerank(
-    searcher: Searcher, query: str, liked: Sequence[str], disliked: Sequence[str]
+    searcher: SearchAnswers,
+    query: str,
+    liked: Sequence[str],
+    disliked: Sequence[str],
+    vectors: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Rerank the candidates of a query.
 
@@ -50,6 +54,8 @@ def rerank(
         Query.
     liked, disliked : sequence of str
         Ids of marked documents; liked ones are ranked first, disliked ones last.
+    vectors : ndarray of shape (1, dim) or None, default=None
+        Vector of the query, for a model with vectors.
 
     Returns
     -------
@@ -59,7 +65,7 @@ def rerank(
         Their scores.
     """
     good, bad = _marked_rows(searcher.documents_, liked, disliked)
-    features = searcher.features([query])
+    features = searcher.query_rows([query], vectors)
     found = searcher.ranker_.rank(features, min(N_CANDIDATES, len(searcher.documents_))).of(0)[0]
     items = np.concatenate([found, np.setdiff1d(np.concatenate([good, bad]), found)])
     first = searcher.ranker_.scores(features)[0, items].astype(np.float64)

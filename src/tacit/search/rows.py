@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 import scipy.sparse as sp
@@ -37,12 +37,11 @@ def title_rows(ranker: CollectionRanker, vectorizer: TextVectorizer, documents: 
 
 
 def sample_queries(
-    ranker: CollectionRanker, vectorizer: TextVectorizer, documents: Collection, rows: sp.csr_array
+    read: Callable[[Sequence[str]], sp.csr_array], documents: Collection, rows: sp.csr_array
 ) -> sp.csr_array:
     """Queries on which approximate search is measured: training queries (`rows`), else titles, else whole documents."""
     if rows.shape[0] == len(documents) and any(documents.titles):
-        titles = [documents.titles[row] for row in _spread(len(documents), N_SAMPLED)]
-        rows = read_rows(ranker, vectorizer, titles)
+        rows = read([documents.titles[row] for row in _spread(len(documents), N_SAMPLED)])
     used = np.flatnonzero(np.diff(rows.indptr))
     return rows[used[_spread(len(used), N_SAMPLED)]]
 

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.core import Collection, Estimator, Judgments, Links, Ranking, Run, TacitError, check_number
+from tacit.core import Collection, Judgments, Links, TacitError, UsageError, check_features, track
 from tacit.core.estimator import copy_estimator
 from tacit.core.texts import join_texts
 from tacit.features import TextVectorizer, WordGramVectorizer, find_language, has_stemmer
 from tacit.retrieve import Checkpoint, CollectionRanker, get_method
-from tacit.search.answers import Hit, Reason, make_hits
-from tacit.search.rows import fit_rows, read_rows, same_ids, sample_queries, title_rows
-from tacit.search.training import asked_queries, choose_training, hash_query
+from tacit.retrieve.blend.vectors import check_vectors, join_vectors
+from tacit.search.querying import SearchAnswers
+from tacit.search.rows import fit_rows, read_rows, sample_queries, title_rows
+from tacit.search.training import asked_queries, choose_training
 from tacit.search.two_stage import TwoStageRanker
+from tacit.search.vectors import check_vector_sources, encode_texts, short_queries
 
-MAX_QUERY_CHARACTERS = 1_000_000  # a whole page is a valid query; a file of a gigabyte is a mistake
 
-
-class Searcher(Estimator):
+class Searcher(SearchAnswers):
     """Searches a collection of documents with text queries.
 
     Parameters
@@ -49,6 +49,9 @@ class Searcher(Estimator):
 
     Attributes
     ----------
+    encode : callable, object or None
+        Gives texts their vectors, for `blend` with vectors: a function from a list of texts to an array, or a model
+        with a method `encode`. It is set by `fit` and `load`, can be set at any time, and is not saved.
     documents_ : Collection
         The documents that are searched.
     vectorizer_ : TextVectorizer
@@ -102,6 +105,7 @@ class Searcher(Estimator):
     ) -> None:
         self.method, self.words, self.language, self.stem = method, words, language, stem
         self.query_language, self.ann, self.rerank, self.params = query_language, ann, rerank, params
+        self.encode: Any = None
         self._unfitted()  # a wrong name is reported here
 
     @classmethod
@@ -134,11 +138,6 @@ class Searcher(Estimator):
         own = super().__repr__()[:-1]
         return ", ".join([own, *(f"{name}={value!r}" for name, value in self.params.items())]) + ")"
 
-    @property
-    def is_across(self) -> bool:
-        """Whether queries have a vocabulary of their own."""
-        return self.query_vectorizer_ is not None
-
     def fit(
         self,
         documents: Collection,
@@ -148,6 +147,9 @@ class Searcher(Estimator):
         qrels: Judgments | None = None,
         pairs: Links | None = None,
         clicks: tuple[Collection, Links] | None = None,
+        vectors: np.ndarray | None = None,
+        query_vectors: np.ndarray | None = None,
+        encode: Any = None,
         checkpoint: Checkpoint | str | Path | None = None,
     ) -> Self:
         """Learn from documents and, where the method can, from one source of relevant pairs.
@@ -167,6 +169,13 @@ class Searcher(Estimator):
             Rows of `queries` and rows of relevant `documents`.
         clicks : tuple of (Collection, Links) or None, default=None
             Queries and clicked documents, as `read_clicks` returns them.
+        vectors : ndarray of shape (n_documents, dim) or None, default=None
+            Vectors of the documents by another model, for `blend`; rows of zeros are documents without one.
+        query_vectors : ndarray of shape (n_queries, dim) or None, default=None
+            Vectors of the training queries; with them, pairs learn the weight of the vectors.
+        encode : callable, object or None, default=None
+            Gives texts their vectors (see the attribute); used for documents and training queries whose vectors are
+            not given, and for queries from then on.
         checkpoint : str, Path, Checkpoint or None, default=None
             Folder for the state of the training, from which it goes on after a kill; see `CollectionRanker.fit`.
         """
@@ -178,18 +187,24 @@ class Searcher(Estimator):
         training = choose_training(
             self.method, unfitted, documents, links=links, queries=queries, qrels=qrels, pairs=pairs, clicks=clicks
         )
+        check_vector_sources(self.method, unfitted, vectors=vectors, query_vectors=query_vectors, encode=encode)
+        self.encode = encode
         kind = WordGramVectorizer if unfitted.features == "words+grams" else TextVectorizer
         vectorizer, items = self._vectorize(kind, documents, self.language, unfitted)
         columns = {"grams_from": vectorizer.grams_from_} if isinstance(vectorizer, WordGramVectorizer) else {}
         ranker = self._unfitted(**columns)
-        query_vectorizer, rows, further = None, items, dict[str, Any]()
+        query_vectorizer, rows = None, items
+        further = title_rows(ranker, vectorizer, documents) | self._item_vectors(ranker, vectorizer, documents, vectors)
         if training.queries is not None and ranker.two_dictionaries:
             language = self.query_language or self.language
             query_vectorizer, rows = self._vectorize(TextVectorizer, training.queries, language, ranker)
-            further = {"links": training.links} if ranker.needs_links else {}
+            further |= {"links": training.links} if ranker.needs_links else {}
         elif training.queries is not None:
             rows = read_rows(ranker, vectorizer, training.queries.full_texts())
-        further |= title_rows(ranker, vectorizer, documents)
+            if "vectors" in further:
+                rows = self._with_query_vectors(rows, training.queries, query_vectors, further["vectors"].shape[1])
+        elif query_vectors is not None:
+            raise UsageError("query_vectors are given without training queries, want queries with qrels or pairs")
         if ranker.reads_occurrences:
             further["occurrences"] = np.asarray(vectorizer.counts(documents.full_texts()).sum(axis=0))
         further |= {} if training.zeros is None else {"zeros": training.zeros}
@@ -199,8 +214,30 @@ class Searcher(Estimator):
         self.trained_on_ = [] if training.pairs is None else asked_queries(training.queries, training.pairs)
         self._keep(documents, vectorizer, query_vectorizer, ranker)
         if self.ann:
-            ranker.build_graph(sample_queries(ranker, self._query_reader, documents, rows))
+            ranker.build_graph(sample_queries(self.query_rows, documents, rows))
         return self
+
+    def _with_query_vectors(
+        self, rows: sp.csr_array, queries: Collection, vectors: np.ndarray | None, dim: int
+    ) -> sp.csr_array:
+        """Rows of training queries, with their vectors where there are some."""
+        if vectors is None and self.encode is not None:
+            vectors = encode_texts(self.encode, queries.full_texts(), "query")
+        if vectors is None:
+            return rows
+        return join_vectors(rows, check_vectors("query_vectors", vectors, len(queries), dim))
+
+    def _item_vectors(
+        self, ranker: CollectionRanker, vectorizer: TextVectorizer, documents: Collection, vectors: np.ndarray | None
+    ) -> dict[str, Any]:
+        """Vectors of the documents, and short queries with vectors to check them on."""
+        if self.encode is None:
+            return {} if vectors is None else {"vectors": check_features("vectors", vectors)}
+        if vectors is None:
+            vectors = encode_texts(self.encode, track(documents.full_texts(), "encoding", len(documents)), "document")
+        rows, texts = short_queries(documents)
+        asked = join_vectors(read_rows(ranker, vectorizer, texts), encode_texts(self.encode, texts, "query"))
+        return {"vectors": check_features("vectors", vectors), "probes": (rows, asked)}
 
     def _unfitted(self, **columns: int) -> CollectionRanker:
         """The ranker, or both stages, with all parameters."""
@@ -211,11 +248,6 @@ class Searcher(Estimator):
         both = TwoStageRanker(ranker, self.rerank, **shared)
         both.check_params()
         return both
-
-    def learned_from(self, queries: Collection) -> list[str]:
-        """Ids of those queries whose text the ranker learned from."""
-        known = set(getattr(self, "trained_on_", None) or ())
-        return [name for row, name in enumerate(queries.ids) if known and hash_query(queries.full_text(row)) in known]
 
     def _vectorize(
         self, kind: type[TextVectorizer], texts: Collection, language: str, ranker: CollectionRanker
@@ -236,11 +268,19 @@ class Searcher(Estimator):
         self.documents_, self.vectorizer_ = documents, vectorizer
         self.query_vectorizer_, self.ranker_ = query_vectorizer, ranker
 
-    def add(self, documents: Collection) -> Self:
+    def add(self, documents: Collection, *, vectors: np.ndarray | None = None) -> Self:
         """Add documents without training.
 
         Words that no document had become searchable, except by the methods that count 2-grams. Weights of known words
         stay as they are until the next `fit`. On an error nothing is changed.
+
+        Parameters
+        ----------
+        documents : Collection
+            New documents.
+        vectors : ndarray of shape (n_documents, dim) or None, default=None
+            Their vectors, for a model with vectors; None means by `encode`. Without either they count as documents
+            with an average vector.
         """
         self._check_fitted()
         twice = next((doc_id for doc_id in documents.ids if doc_id in self.documents_.row_of), None)
@@ -252,8 +292,12 @@ class Searcher(Estimator):
         ranker.check_new_items()
         if vectorizer.can_add_words:
             vectorizer.add_words(documents.full_texts())
-        titles = title_rows(ranker, vectorizer, documents)
-        ranker.add_items(read_rows(ranker, vectorizer, documents.full_texts()), **titles)
+        further: dict[str, Any] = title_rows(ranker, vectorizer, documents)
+        if vectors is None and self.encode is not None and ranker.vectors_dim:
+            vectors = encode_texts(self.encode, documents.full_texts(), "document")
+        if vectors is not None:
+            further["vectors"] = self._check_vectors("vectors", vectors, len(documents))
+        ranker.add_items(read_rows(ranker, vectorizer, documents.full_texts()), **further)
         self._keep(_join(self.documents_, documents), vectorizer, self.query_vectorizer_, ranker)
         return self
 
@@ -270,90 +314,6 @@ class Searcher(Estimator):
         self._keep(kept, self.vectorizer_, self.query_vectorizer_, ranker)
         return self
 
-    def search(self, query: str, k: int = 10) -> list[Hit]:
-        """The best k documents for a query, best first; without those of score 0, for `blend` also those below it."""
-        return self.search_many([query], k)[0]
-
-    def search_many(self, queries: Sequence[str], k: int = 10) -> list[list[Hit]]:
-        """The answers of `search` to each query, in less time than one by one."""
-        for query in queries:
-            self.check_query(query, k)
-        rows = self.features(queries)
-        ranking, above = self.ranker_.rank(rows, k), self.ranker_.answers_above
-        answers = []
-        for number, query in enumerate(queries):
-            items, scores = ranking.of(number)
-            shown = scores != 0 if above is None else scores > above
-            row = rows if len(queries) == 1 else rows[[number]]
-            answers.append(make_hits(self, query, row, items[shown], scores[shown]))
-        return answers
-
-    def feedback(self, query: str, liked: Sequence[str] = (), disliked: Sequence[str] = (), k: int = 10) -> list[Hit]:
-        """The answers of a query, ranked again by ids of liked and disliked documents (see `search.feedback`)."""
-        from tacit.search.feedback import rerank
-
-        self.check_query(query, k)
-        items, scores = rerank(self, query, liked, disliked)
-        return make_hits(self, query, self.features([query]), items[:k], scores[:k])
-
-    def explain(self, query: str, document_id: str, other_id: str | None = None) -> list[Reason]:
-        """The terms that sum to a document's score, or to its difference from another's; largest first."""
-        self._check_fitted()
-        other = None if other_id is None else self._row(other_id)
-        explanation = self.ranker_.explain(self.features([query]), self._row(document_id), other)
-        query_words, words = self._query_reader.vocabulary_, self.vectorizer_.vocabulary_
-        return [
-            Reason(
-                term.kind, _word(query_words, term.query_word), _word(words, term.item_word), term.value, term.member
-            )
-            for term in explanation.terms
-        ]
-
-    def run(self, queries: Collection, k: int = 1000, *, exclude_self: bool = False, threads: int | None = None) -> Run:
-        """Answers to many queries; with `exclude_self`, no document answers the query of its own id."""
-        self._check_fitted()
-        exclude = same_ids(queries, self.documents_) if exclude_self else None
-        ranking = self.rank(queries, k, exclude=exclude, threads=threads)
-        return ranking.to_run(queries.ids, self.documents_.ids, self.method)
-
-    def rank(
-        self, queries: Collection, k: int, *, exclude: sp.csr_array | None = None, threads: int | None = None
-    ) -> Ranking:
-        """Rows of the best documents for many queries.
-
-        A query without any known word has no answer. Where the ranker only compares words, documents of score 0,
-        which share no word with the query, are no answers either.
-        """
-        self._check_fitted()
-        rows = self.features(queries.full_texts())
-        ranking = self.ranker_.rank(rows, k, exclude=exclude, threads=threads)
-        empty = np.diff(rows.indptr)[:, None] == 0
-        left_out = empty | (self.ranker_.by_words & (ranking.scores == 0))
-        return Ranking(np.where(left_out, -1, ranking.items), np.where(left_out, np.float32(0), ranking.scores))
-
-    def features(self, texts: Iterable[str]) -> sp.csr_array:
-        """The rows that the ranker reads, for texts of queries."""
-        return read_rows(self.ranker_, self._query_reader, texts)
-
-    @property
-    def _query_reader(self) -> TextVectorizer:
-        return self.vectorizer_ if self.query_vectorizer_ is None else self.query_vectorizer_
-
-    def _row(self, document_id: str) -> int:
-        row = self.documents_.row_of.get(document_id)
-        if row is None:
-            raise TacitError(f"no document has the id {document_id!r}, want one that the model has")
-        return row
-
-    def check_query(self, query: str, k: int) -> None:
-        """Raise unless `search` can answer."""
-        self._check_fitted()
-        check_number("k", k, low=1, whole=True)
-        if not query.strip():
-            raise TacitError("the query is empty, want at least one word")
-        if len(query) > MAX_QUERY_CHARACTERS:
-            raise TacitError(f"the query has {len(query)} characters, want at most {MAX_QUERY_CHARACTERS}")
-
     def save(self, path: str | Path) -> None:
         """Write a model folder."""
         from tacit.search.models import save
@@ -361,11 +321,13 @@ class Searcher(Estimator):
         save(self, path)
 
     @classmethod
-    def load(cls, path: str | Path) -> Self:
-        """Read a model folder."""
+    def load(cls, path: str | Path, *, encode: Any = None) -> Self:
+        """Read a model folder; `encode` gives queries and new documents their vectors, where the model has some."""
         from tacit.search.models import load
 
-        return load(path, cls)
+        searcher: Self = load(path, cls)
+        searcher.encode = encode
+        return searcher
 
     def _check_loaded(self) -> None:
         parts = [("vectorizer_", TextVectorizer), ("ranker_", CollectionRanker)]
@@ -392,10 +354,6 @@ class Searcher(Estimator):
 
 def _defaults(method: str) -> dict[str, Any]:
     return {parameter.name: parameter.default for parameter in get_method(method).parameters()}
-
-
-def _word(vocabulary: Sequence[str], column: int) -> str:
-    return vocabulary[column] if column >= 0 else ""
 
 
 def _join(first: Collection, second: Collection) -> Collection:

@@ -1,7 +1,7 @@
 """Feature lists from texts: the best documents of each query by BM25, with features of the query's words in them.
 
 Makes lists for `tacit.rerank` from a collection with queries; with judgments they are labelled. Scores of fitted
-searchers can be added as columns.
+searchers, and cosines of vectors by another model, can be added as columns.
 """
 
 from __future__ import annotations
@@ -12,13 +12,15 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.core import Collection, Judgments, Lists, TacitError, check_number
+from tacit.core import Collection, Judgments, Lists, TacitError, UsageError, check_number
 from tacit.features import TextVectorizer, find_language
 from tacit.features.query_document import QueryDocumentFeatures
 from tacit.retrieve import Bm25Ranker
+from tacit.retrieve.blend.vectors import check_vectors
 from tacit.search.searcher import Searcher
 
 FIELDS = ("body", "title", "both")
+COSINE = "vectors.cosine"
 
 
 class TextLists(NamedTuple):
@@ -62,6 +64,8 @@ def make_text_lists(
     *,
     k: int = 200,
     models: Sequence[Searcher] = (),
+    vectors: np.ndarray | None = None,
+    query_vectors: np.ndarray | None = None,
     complete: bool = False,
     language: str = "en",
     stem: bool = False,
@@ -82,6 +86,9 @@ def make_text_lists(
     models : sequence of Searcher, default=()
         Fitted searchers of the same documents; the score of each is a column. None may have learned from one of the
         queries.
+    vectors, query_vectors : ndarray of shapes (n_documents, dim) and (n_queries, dim), or None, default=None
+        Vectors by another model; their cosine is a column, 0 where one of the two is 0. Models with vectors of the
+        documents are asked with those of the queries.
     complete : bool, default=False
         Whether all documents were judged: those that are not in the judgments of a query then have grade 0.
     language : str, default="en"
@@ -100,13 +107,18 @@ def make_text_lists(
     counts = index.vectorizer.counts(queries.full_texts())
     scored = [_ModelScores(model, documents) for model in models]
     _check_unseen(models, queries)
+    cosines = (
+        None if vectors is None and query_vectors is None else _Cosines(vectors, query_vectors, documents, queries)
+    )
     blocks: list[np.ndarray] = []
     rows_of: list[np.ndarray] = []
     answered: list[int] = []
     for number, rows in enumerate(index.candidates(counts, k, threads)):
         if len(rows):
             columns = [index.features.of(counts[[number]], rows)]
-            columns += [model.of(queries.full_text(number), rows) for model in scored]
+            asked = None if query_vectors is None else query_vectors[[number]]
+            columns += [model.of(queries.full_text(number), rows, asked) for model in scored]
+            columns += [] if cosines is None else [cosines.of(number, rows)]
             blocks.append(np.hstack(columns))
             rows_of.append(rows)
             answered.append(number)
@@ -122,7 +134,8 @@ def make_text_lists(
         doc_ids=[doc_id for ids in doc_ids for doc_id in ids],
     )
     unanswered = [query_id for number, query_id in enumerate(queries.ids) if number not in set(answered)]
-    return TextLists(lists, index.features.names + _model_names(models), unanswered)
+    names = index.features.names + _model_names(models) + ([] if cosines is None else [COSINE])
+    return TextLists(lists, names, unanswered)
 
 
 def _check_unseen(models: Sequence[Searcher], queries: Collection) -> None:
@@ -150,10 +163,27 @@ class _ModelScores:
         self.model = model
         self.row_of = np.array([model.documents_.row_of[doc_id] for doc_id in documents.ids], np.int64)
 
-    def of(self, text: str, rows: np.ndarray) -> np.ndarray:
-        """One column for a query and some documents."""
-        scores = self.model.ranker_.scores(self.model.features([text]))[0]
+    def of(self, text: str, rows: np.ndarray, vectors: np.ndarray | None) -> np.ndarray:
+        """One column for a query, with its vector where there is one, and some documents."""
+        given = vectors if self.model.ranker_.vectors_dim else None
+        scores = self.model.ranker_.scores(self.model.query_rows([text], given))[0]
         return scores[self.row_of[rows]].astype(np.float64)[:, None]
+
+
+class _Cosines:
+    """Cosines of the vectors of queries and documents."""
+
+    def __init__(
+        self, vectors: np.ndarray | None, query_vectors: np.ndarray | None, documents: Collection, queries: Collection
+    ) -> None:
+        if vectors is None or query_vectors is None:
+            raise UsageError("vectors and query_vectors go together: a cosine needs those of documents and of queries")
+        self.items = check_vectors("vectors", vectors, len(documents))
+        self.queries = check_vectors("vectors of queries", query_vectors, len(queries), self.items.shape[1])
+
+    def of(self, query: int, rows: np.ndarray) -> np.ndarray:
+        """One column for a query and some documents."""
+        return (self.items[rows].astype(np.float64) @ self.queries[query])[:, None]
 
 
 def _model_names(models: Sequence[Searcher]) -> list[str]:

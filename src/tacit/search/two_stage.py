@@ -29,6 +29,7 @@ from tacit.features.query_document import QueryDocumentFeatures
 from tacit.rerank.registry import get_method as get_list_method
 from tacit.retrieve import BlendRanker, Checkpoint, CollectionRanker
 from tacit.retrieve.blend.members import best_items
+from tacit.retrieve.blend.vectors import join_vectors, split_vectors
 from tacit.retrieve.explanation import Term
 from tacit.retrieve.factors import ItemFactors, append_rows, widened
 
@@ -115,6 +116,19 @@ class TwoStageRanker(CollectionRanker):
         """A second stage reads exact scores of the first."""
         raise UsageError("two stages (rerank) have no approximate search (ann): give one of them")
 
+    @property
+    def reads_vectors(self) -> bool:  # type: ignore[override]
+        """Whether the first stage does."""
+        return self._unfitted().reads_vectors
+
+    @property
+    def vectors_dim(self) -> int:
+        """Dimensions of the vectors of the first stage."""
+        return self.first_.vectors_dim
+
+    def _check_queries(self, queries: Features) -> Features:
+        return self.first_._check_queries(queries)
+
     def _unfitted(self) -> CollectionRanker:
         return BlendRanker(seed=self.seed, threads=self.threads) if self.first is None else self.first.clone()
 
@@ -130,28 +144,31 @@ class TwoStageRanker(CollectionRanker):
         titles: Features | None = None,
         zeros: Links | None = None,
         members: BlendRanker | None = None,
+        **vectors: Any,
     ) -> Self:
         """Fit both stages on (query, relevant item) pairs; the parameters are those of `BlendRanker.fit`."""
         self.check_params()
         if pairs is None or not len(pairs):
             raise UsageError("a second stage learns from judged queries, pairs, clicks or links: give some")
         self._titles = None if titles is None else sp.csr_array(check_features("titles", titles))
-        self._zeros, self._members = zeros, members
+        self._zeros, self._members, self._vectors = zeros, members, vectors
         try:
             how: dict[str, Any] = {"queries_are_items": queries_are_items, "checkpoint": checkpoint}
             return super().fit(queries, items, pairs, validation, **how)
         finally:
-            del self._titles, self._zeros, self._members
+            del self._titles, self._zeros, self._members, self._vectors
 
     def _fit(self, queries: Features, items: Features, pairs: Links | None, validation: Links | None) -> None:
         assert pairs is not None
         self.items_ = sp.csr_array(items).astype(np.float32)
         self.titles_ = self._titles if self._titles is not None else sp.csr_array(self.items_.shape, dtype=np.float32)
         self.__dict__.pop("_text", None)
-        asking = sp.csr_array(queries)
+        asking, self.n_features_ = sp.csr_array(queries), int(items.shape[1])
+        if self._queries_are_items and self._vectors.get("vectors") is not None:
+            asking = join_vectors(asking, self._vectors["vectors"])
         plain, members = self._unfitted(), self._members
         if members is None and isinstance(plain, BlendRanker):
-            members = plain.fit(None, self.items_, titles=self._titles)
+            members = plain.fit(None, self.items_, titles=self._titles, **self._vectors)
         self.first_ = self._fit_first(asking, np.unique(pairs.sources), pairs, members)
         self.list_ranker_: ListRanker | None = None
         self.share_ = 0.0
@@ -169,7 +186,7 @@ class TwoStageRanker(CollectionRanker):
         self, queries: sp.csr_array, kept: np.ndarray, pairs: Links, members: BlendRanker | None
     ) -> CollectionRanker:
         """The first stage, fitted on the judgments of some queries."""
-        ranker, further = self._unfitted(), dict[str, Any]()
+        ranker, further = self._unfitted(), dict(self._vectors)
         if ranker.reads_titles:
             further["titles"] = self._titles
         if ranker.reads_zeros and self._zeros is not None:
@@ -207,10 +224,11 @@ class TwoStageRanker(CollectionRanker):
         items, scores = items[items >= 0], scores[items >= 0].astype(np.float64)
         if not row.nnz or len(items) < 2:
             return None
-        columns = [self._text.of(row, items), scores[:, None]]
+        columns = [self._text.of(split_vectors(row, self.n_features_)[0], items), scores[:, None]]
+        names = _member_columns(first)
         if isinstance(first, BlendRanker):
-            found, empty = first.member_scores_at(row, items, MEMBER_COLUMNS), np.zeros(len(items))
-            columns.append(np.stack([found.get(name, empty) for name in MEMBER_COLUMNS], axis=1))
+            found, empty = first.member_scores_at(row, items, names), np.zeros(len(items))
+            columns.append(np.stack([found.get(name, empty) for name in names], axis=1))
         return _List(items, scores, np.hstack(columns))
 
     @cached_property
@@ -287,19 +305,20 @@ class TwoStageRanker(CollectionRanker):
         if hasattr(self, "first_"):
             self.first_.check_new_items()
 
-    def add_items(self, items: Features, *, titles: Features | None = None) -> Self:
+    def add_items(self, items: Features, *, titles: Features | None = None, **vectors: Any) -> Self:
         """Make new items rankable; see `BlendRanker.add_items`."""
         self._titles = None if titles is None else sp.csr_array(check_features("titles", titles))
+        self._vectors = vectors
         try:
             return super().add_items(items)
         finally:
-            del self._titles
+            del self._titles, self._vectors
 
     def _add_items(self, items: Features) -> None:
         rows = sp.csr_array(items).astype(np.float32)
         titles = sp.csr_array(rows.shape, dtype=np.float32) if self._titles is None else self._titles
         further = {"titles": self._titles} if self.first_.reads_titles else {}
-        self.first_.add_items(rows, **further)
+        self.first_.add_items(rows, **further, **self._vectors)
         self.items_ = append_rows(self.items_, rows)
         self.titles_ = append_rows(self.titles_, widened(titles, rows.shape[1]))
 
@@ -320,10 +339,17 @@ class TwoStageRanker(CollectionRanker):
                 f"the first stage is for {found[0]} words and {found[1]} items, want {wanted[0]} and {wanted[1]}"
             )
         width = self.list_ranker_ and int(self.list_ranker_.n_features_in_)
-        n_columns = len(self._text.names) + 1 + (len(MEMBER_COLUMNS) if isinstance(self.first_, BlendRanker) else 0)
+        n_columns = len(self._text.names) + 1 + len(_member_columns(self.first_))
         if width is not None and width != n_columns:
             raise TacitError(f"the second stage reads {width} features, want {n_columns}")
         self.check_params()
+
+
+def _member_columns(first: CollectionRanker) -> tuple[str, ...]:
+    """Members of a blend whose scores are features; `vectors` where it has some."""
+    if not isinstance(first, BlendRanker):
+        return ()
+    return (*MEMBER_COLUMNS, *(["vectors"] if first.vectors_dim else []))
 
 
 def _standardized(values: np.ndarray) -> np.ndarray:

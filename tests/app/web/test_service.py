@@ -226,3 +226,26 @@ def test_a_port_that_cannot_be_is_told(model, capsys):
 
     assert main(["serve", str(model), "--port", "99999999"]) == 2
     assert "want a whole number >= 0 and <= 65535" in capsys.readouterr().err
+
+
+def test_a_model_of_texts_gives_queries_and_new_documents_their_vectors(documents, store, tmp_path):
+    """Felines are cats, though no document says so."""
+
+    def encode(texts):
+        return np.array([[text.count("cat") + text.count("feline"), text.count("soup"), 1] for text in texts], float)
+
+    searcher = Searcher(dim=4, vectors=1.0).fit(documents, encode=encode)
+    searcher.save(tmp_path / "blend.model")
+    workspace = Workspace(tmp_path / "blend.model", searcher, store)
+    with TestClient(create_app(workspace)) as client:
+        found = client.get("/search", params={"q": "feline", "k": 5}).json()["hits"]
+        assert {hit["id"].split("-")[0] for hit in found} == {"cats"}
+        terms = client.get("/explain", params={"q": "feline", "id": found[0]["id"]}).json()["terms"]
+        assert [term["kind"] for term in terms] == ["vector"]
+        body = {"id": "new", "text": "feline feline"}
+        assert client.post("/documents", json=body).json()["added"] == 1
+        assert client.get("/search", params={"q": "felines"}).json()["hits"][0]["id"] == "new"
+    silent = Workspace(tmp_path / "blend.model", Searcher.load(tmp_path / "blend.model"), store)
+    with TestClient(create_app(silent)) as client:
+        assert [hit["id"] for hit in client.get("/search", params={"q": "felines"}).json()["hits"]] == ["new"]
+        assert client.get("/search", params={"q": "purr"}).json()["hits"]

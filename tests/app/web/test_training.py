@@ -5,10 +5,12 @@ import subprocess
 import sys
 import time
 
+import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 
 from tacit.app.web.service import create_app
+from tacit.app.web.train_job import kept_vectors
 from tacit.app.web.workspace import Workspace
 from tacit.search import Searcher
 
@@ -105,3 +107,15 @@ def test_a_model_without_a_folder_cannot_be_trained(searcher, store):
 @pytest.mark.parametrize("name", ["../../etc", "0", "x", "99"])
 def test_names_of_versions_are_no_paths(client, name):
     assert client.post("/versions", json={"version": name}).status_code == 400
+
+
+def test_a_new_version_keeps_the_vectors_of_the_documents(documents):
+    vectors = np.random.default_rng(0).normal(size=(len(documents), 5))
+    vectors[3] = 0
+    running = Searcher(dim=4).fit(documents, vectors=vectors)
+    kept = kept_vectors(running, Searcher())["vectors"]
+    lengths = np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
+    assert kept == pytest.approx(vectors / lengths, abs=1e-6)
+    assert kept_vectors(running, Searcher("bm25")) == {}
+    assert kept_vectors(Searcher("bm25").fit(documents), Searcher()) == {}
+    assert kept_vectors(Searcher(dim=4).fit(documents), Searcher()) == {"vectors": None}

@@ -9,18 +9,25 @@ import argparse
 import sys
 from typing import TextIO
 
-EXAMPLES = "example:\n  tacit add my.model new.jsonl"
+EXAMPLES = """examples:
+  tacit add my.model new.jsonl
+  tacit add my.model new.jsonl --vectors new.npy"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `tacit add`."""
     parser.add_argument("model", metavar="MODEL", help="folder of the model; replaced when all documents are added")
     parser.add_argument("documents", metavar="DOCS", help="collection in a form that `tacit fit` reads")
+    parser.add_argument(
+        "--vectors",
+        metavar="F",
+        help="vectors of the documents, for a model with vectors; without them, they count as average ones",
+    )
 
 
 def run(args: argparse.Namespace, out: TextIO) -> int:
     """Load, add, save."""
-    from tacit.data import read_collection
+    from tacit.data import read_collection, read_vectors
     from tacit.search import Searcher
     from tacit.store import check_destination
 
@@ -28,7 +35,10 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
     searcher = Searcher.load(args.model)
     searcher.ranker_.check_new_items()
     documents = read_collection(args.documents)
-    searcher.add(documents).save(args.model)
+    vectors = read_vectors(args.vectors, documents) if args.vectors else None
+    searcher.add(documents, vectors=vectors).save(args.model)
+    if vectors is None and searcher.ranker_.vectors_dim:
+        sys.stderr.write("no --vectors are given: the documents count as average ones by the vectors of the model\n")
     sys.stderr.write(
         f"documents added: {len(documents):,}, now in {args.model}: {len(searcher.documents_):,} "
         f"({searcher.ranker_.n_added_:,} added since it was fitted)\n"

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 EXAMPLES = """examples:
   tacit features docs.jsonl --queries queries.jsonl --qrels qrels.txt -o lists.txt
   tacit features docs.jsonl --queries queries.tsv --qrels qrels.txt --engine --names names.txt -o lists.txt
-  tacit features docs.jsonl --queries queries.tsv --model ssi.model --model htr.model -o lists.txt.gz"""
+  tacit features docs.jsonl --queries queries.tsv --model ssi.model --model htr.model -o lists.txt.gz
+  tacit features docs.jsonl --queries queries.tsv --vectors docs.npy --query-vectors queries.npy -o lists.txt"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,6 +35,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--model", action="append", default=[], metavar="MODEL", help="add the score of a fitted model; repeatable"
     )
     parser.add_argument(
+        "--vectors", metavar="F", help="vectors of the documents: add their cosine with --query-vectors"
+    )
+    parser.add_argument("--query-vectors", metavar="F", help="vectors of the queries")
+    parser.add_argument(
         "--engine", action="store_true", help="only columns that OpenSearch and Elasticsearch compute (`tacit export`)"
     )
     parser.add_argument("-o", "--output", default="-", metavar="OUT", help="LETOR file (default stdout)")
@@ -47,12 +52,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, out: TextIO) -> int:
     """Read, describe, write."""
     from tacit.core import UsageError
-    from tacit.data import check_known, open_output, read_collection, read_qrels, read_queries, write_letor
+    from tacit.data import (
+        check_known,
+        open_output,
+        read_collection,
+        read_qrels,
+        read_queries,
+        read_vectors,
+        write_letor,
+    )
     from tacit.search import Searcher
     from tacit.search.text_lists import make_text_lists
 
     if args.complete and not args.qrels:
         raise UsageError("--complete is about judgments: give --qrels")
+    if bool(args.vectors) != bool(args.query_vectors):
+        raise UsageError("--vectors and --query-vectors go together: a cosine needs those of documents and of queries")
     for path in (args.output, args.names or "-"):
         check_output(path)
     documents, queries = read_collection(args.corpus), read_queries(args.queries)
@@ -66,6 +81,10 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
         judgments,
         k=args.k,
         models=[Searcher.load(path) for path in args.model],
+        vectors=read_vectors(args.vectors, documents, skip_unknown=args.skip_unknown) if args.vectors else None,
+        query_vectors=read_vectors(args.query_vectors, queries, skip_unknown=True, partial=True)
+        if args.query_vectors
+        else None,
         complete=args.complete,
         language=args.language,
         stem=args.stem,

@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from tacit.app.options import (
     add_language,
@@ -35,6 +35,7 @@ EXAMPLES = """examples:
   tacit fit docs.jsonl --links links.tsv --method htr-residual --set tune=true -o my.model
   tacit fit beir-folder --queries queries.jsonl --qrels qrels.txt --method qe -o my.model
   tacit fit docs.jsonl --queries queries.jsonl --qrels qrels.txt --rerank standing -o my.model
+  tacit fit docs.jsonl --vectors docs.npy -o my.model
   tacit fit pydocs -o pydocs.model
   tacit fit simplewiki-latest-pages-articles.xml.bz2 -o wiki.model
   tacit fit docs.jsonl --query-corpus docs.ja.jsonl --pairs mates.tsv --query-language ja -o ja-en.model"""
@@ -55,6 +56,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--query-language", type=language, metavar="L", help="language of --query-corpus and of later queries"
     )
+    parser.add_argument(
+        "--vectors",
+        metavar="F",
+        help="vectors of the documents by another model, for blend: npy, npz, safetensors, parquet",
+    )
+    parser.add_argument("--query-vectors", metavar="F", help="vectors of --queries; the weight of --vectors is learned")
     parser.add_argument("--dim", type=whole_number(1), metavar="N", help="dimension of learned vectors")
     parser.add_argument(
         "--rerank",
@@ -72,7 +79,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--ann", action="store_true", help="index the documents' vectors for approximate search (tacit[ann])"
     )
-    parser.add_argument("--skip-unknown", action="store_true", help="ignore links and judgments of unknown ids")
+    parser.add_argument(
+        "--skip-unknown", action="store_true", help="ignore links, judgments and vectors of unknown ids"
+    )
     parser.add_argument(
         "--checkpoint",
         metavar="DIR",
@@ -105,7 +114,8 @@ def _fit(args: argparse.Namespace, searcher: Searcher, checkpoint: Checkpoint | 
     documents, sources = _read(args, searcher)
     start = time.perf_counter()
     with _keeping(checkpoint):
-        searcher.fit(documents, **sources, checkpoint=checkpoint).save(args.output)
+        searcher.fit(documents, **sources, **_read_vectors(args, documents, sources), checkpoint=checkpoint)
+        searcher.save(args.output)
     pairs = f" and {searcher.n_pairs_:,} pairs" if searcher.n_pairs_ else ""
     chosen = _found_languages(searcher)
     chosen += "".join(f", {name} {value:g}" for name, value in searcher.ranker_.chosen().items())
@@ -115,6 +125,7 @@ def _fit(args: argparse.Namespace, searcher: Searcher, checkpoint: Checkpoint | 
         f"{searcher.method} fitted on {len(documents):,} documents{pairs}{chosen} "
         f"in {time.perf_counter() - start:.1f} s; saved in {args.output}\n"
     )
+    _tell_vectors(searcher)
     if args.ann:
         graph = searcher.ranker_.graphs[0]
         sys.stderr.write(
@@ -129,6 +140,16 @@ def _found_languages(searcher: Searcher) -> str:
     read = (searcher.vectorizer_, searcher.query_vectorizer_)
     found = zip(("language", "query language"), asked, read, strict=True)
     return "".join(f", {what} {one.language}" for what, language, one in found if one and language == "auto")
+
+
+def _tell_vectors(searcher: Searcher) -> None:
+    """Say which weight the vectors have."""
+    dim, ranker = searcher.ranker_.vectors_dim, cast("Any", searcher.ranker_)
+    if dim:
+        ranker = ranker.first_ if searcher.rerank else ranker
+        weight = float(ranker.weights_[-1])
+        used = "" if weight else ": they did not show that they help"
+        sys.stderr.write(f"vectors of {dim} dimensions have weight {weight:.2g}{used}\n")
 
 
 def _check_checkpoint(args: argparse.Namespace, searcher: Searcher) -> Checkpoint | None:
@@ -175,6 +196,8 @@ def _unfitted(args: argparse.Namespace) -> Searcher:
     params |= ({} if args.dim is None else {"dim": args.dim}) | args.params
     ranker = method.make(**params)
     check_storable(ranker)
+    if args.vectors and not ranker.reads_vectors:
+        raise UsageError(f"{method.name} reads no vectors of another model, --vectors is for blend")
     if args.query_corpus and not ranker.two_dictionaries:
         fitting = [name for name, other in METHODS.items() if other.family == get_method("ssi-cross").family]
         raise UsageError(f"{method.name} has one vocabulary; for --query-corpus want one of {', '.join(fitting)}")
@@ -208,6 +231,8 @@ def _check_sources(args: argparse.Namespace) -> None:
     given = [name for name in ("links", "qrels", "pairs", "clicks") if getattr(args, name)]
     if len(given) > 1:
         raise UsageError(f"--{given[0]} and --{given[1]} exclude each other; give one of them")
+    if args.query_vectors and not (args.vectors and args.queries):
+        raise UsageError("--query-vectors needs --vectors and --queries, whose vectors they are")
     if (args.qrels or args.pairs) and not args.queries:
         also = " or --query-corpus" if args.pairs else ""
         raise UsageError(f"--{given[0]} needs --queries{also}, which has the texts of the queries")
@@ -248,3 +273,16 @@ def _read_sources(args: argparse.Namespace, documents: Collection) -> dict[str, 
             judgments = read_qrels(args.qrels)
             sources["qrels"] = check_known(judgments, queries, documents, skip_unknown=skip, path=args.qrels)
     return sources
+
+
+def _read_vectors(args: argparse.Namespace, documents: Collection, sources: dict[str, Any]) -> dict[str, Any]:
+    """Vectors of documents and training queries, where they are given."""
+    from tacit.data import read_vectors
+
+    found: dict[str, Any] = {}
+    if args.vectors:
+        found["vectors"] = read_vectors(args.vectors, documents, skip_unknown=args.skip_unknown)
+    if args.query_vectors:
+        queries = sources["clicks"][0] if args.clicks else sources["queries"]
+        found["query_vectors"] = read_vectors(args.query_vectors, queries, skip_unknown=True, partial=True)
+    return found

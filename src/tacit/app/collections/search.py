@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from tacit.app.options import add_json, add_ray, add_threads, check_output, cluster, whole_number
 
@@ -21,7 +21,8 @@ EXAMPLES = """examples:
   tacit search my.model "pseudo inverse of a singular matrix"
   echo "fit a line" | tacit search my.model -
   tacit search my.model "fit a line" --like scipy.stats.linregress --dislike numpy.linalg.norm
-  tacit search my.model --queries queries.jsonl --run answers.run -k 1000"""
+  tacit search my.model --queries queries.jsonl --run answers.run -k 1000
+  tacit search my.model --queries queries.jsonl --vectors queries.npy --run answers.run"""
 
 N_REASONS = 6  # terms of a score that are shown, the largest first
 
@@ -45,6 +46,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             metavar="ID",
             help=f"ids of {what} answers to QUERY; its answers are ranked again",
         )
+    parser.add_argument(
+        "--vectors",
+        metavar="F",
+        help="vectors of --queries, or one of QUERY, for a model with vectors: npy, npz, safetensors, parquet",
+    )
     parser.add_argument("--explain", action="store_true", help="show the largest terms of each score")
     add_ray(parser, "search the documents in parts")
     add_threads(parser)
@@ -80,9 +86,12 @@ def _answer(args: argparse.Namespace, searcher: Searcher, out: TextIO) -> int:
     if args.queries is not None:
         return _answer_many(args, searcher)
     query = sys.stdin.read().strip() if args.query == "-" else args.query
-    k, marked = args.k or 10, bool(args.like or args.dislike)
-    hits = searcher.feedback(query, args.like, args.dislike, k) if marked else searcher.search(query, k)
-    reasons = [searcher.explain(query, hit.id)[:N_REASONS] if args.explain else [] for hit in hits]
+    k, vector = args.k or 10, _read_vector(args)
+    if args.like or args.dislike:
+        hits = searcher.feedback(query, args.like, args.dislike, k, vector=vector)
+    else:
+        hits = searcher.search(query, k, vector=vector)
+    reasons = [searcher.explain(query, hit.id, vector=vector)[:N_REASONS] if args.explain else [] for hit in hits]
     if args.json:
         out.write(
             json.dumps({"query": query, "method": searcher.method, "hits": [*map(_as_json, hits, reasons)]}) + "\n"
@@ -92,15 +101,33 @@ def _answer(args: argparse.Namespace, searcher: Searcher, out: TextIO) -> int:
     return 0
 
 
+def _read_vector(args: argparse.Namespace) -> Any:
+    """The vector of QUERY, if it has one."""
+    from tacit.core import DataError
+    from tacit.data import read_vectors
+
+    if not args.vectors:
+        return None
+    found = read_vectors(args.vectors)
+    if len(found) != 1:
+        raise DataError(f"holds {len(found)} vectors, want 1 for one QUERY", path=args.vectors)
+    return found[0]
+
+
 def _answer_many(args: argparse.Namespace, searcher: Searcher) -> int:
-    from tacit.data import check_run_ids, read_queries, write_run
+    from tacit.data import check_run_ids, read_queries, read_vectors, write_run
 
     queries = read_queries(args.queries)
     check_run_ids(queries.ids, searcher.documents_.ids)
-    answers = searcher.run(queries, args.k or 1000, exclude_self=args.exclude_self, threads=args.threads)
+    vectors = read_vectors(args.vectors, queries, skip_unknown=True, partial=True) if args.vectors else None
+    how: dict[str, Any] = {"exclude_self": args.exclude_self, "threads": args.threads, "vectors": vectors}
+    answers = searcher.run(queries, args.k or 1000, **how)
     write_run(answers, args.run)
     n_answered = len(set(answers.query.tolist()))
     sys.stderr.write(f"{n_answered:,} queries answered with {len(answers):,} lines\n")
+    n_without = 0 if vectors is None else int((~vectors.any(axis=1)).sum())
+    if n_without:
+        sys.stderr.write(f"{n_without:,} queries have no vector and are answered by the other members\n")
     if n_answered < len(queries):
         sys.stderr.write(f"{len(queries) - n_answered:,} queries have no answer\n")
     return 0
@@ -130,6 +157,8 @@ def _in_words(reason: Reason) -> str:
     >>> _in_words(Reason("pair", "inverse", "matrix", 0.25)), _in_words(Reason("word", "svd", "svd", -0.5, "bm25"))
     ('inverse~matrix +0.250', 'svd (bm25) -0.500')
     """
+    if reason.kind == "vector":
+        return f"vectors {reason.value:+.3f}"
     asked, found = reason.query_word or "[any query]", reason.document_word or "[this document]"
     where = f" ({reason.member})" if reason.member else ""
     return f"{asked if reason.kind == 'word' else f'{asked}~{found}'}{where} {reason.value:+.3f}"

@@ -21,7 +21,9 @@ from tacit.judge import JudgmentStore, merged_judgments
 from tacit.judge.advise.advice import JUDGED, make_advice
 from tacit.judge.advise.collections import CollectionCandidate, CollectionTask
 from tacit.judge.advise.verdict import judged_only
+from tacit.retrieve import BlendRanker
 from tacit.search import Searcher
+from tacit.search.two_stage import TwoStageRanker
 
 MEASURE = "nDCG@10"
 NICENESS = 10
@@ -65,10 +67,18 @@ def train(job: dict[str, Any]) -> None:
     task = CollectionTask.of(running.documents_, known, judgments, measures, **shared, threads=1)
     say(message=f"training on {len(task.queries)} judged queries")
     searcher = Searcher(job["method"], stem=running.vectorizer_.stem, **shared | job["params"])
-    searcher.fit(running.documents_, queries=task.queries, qrels=task.judgments)
+    searcher.fit(running.documents_, queries=task.queries, qrels=task.judgments, **kept_vectors(running, searcher))
     searcher.save(job["out"])
     say(message="comparing it with the version that answers")
     say(verdict=compare(task, running, searcher, Path(job["out"]).name))
+
+
+def kept_vectors(running: Searcher, searcher: Searcher) -> dict[str, Any]:
+    """Vectors of the documents, where the version that answers has some and the new one reads them."""
+    ranker = running.ranker_.first_ if isinstance(running.ranker_, TwoStageRanker) else running.ranker_
+    if not isinstance(ranker, BlendRanker) or not searcher._unfitted().reads_vectors:
+        return {}
+    return {"vectors": ranker.given_vectors()}
 
 
 def compare(task: CollectionTask, running: Searcher, trained: Searcher, name: str) -> dict[str, Any]:

@@ -41,14 +41,14 @@ class Workspace:
     model : Path or None
         Folder of the first model; None if it exists in memory only.
     searcher : Searcher
-        That model.
+        That model. Its `encode`, if it has one, gives queries and new documents of all versions their vectors.
     store : JudgmentStore
         Where judgments go.
     """
 
     def __init__(self, model: Path | None, searcher: Searcher, store: JudgmentStore) -> None:
         self.model, self.store = model, store
-        self._changing = threading.Lock()
+        self._changing, self._encode = threading.Lock(), searcher.encode
         self._loaded = {FIRST: Version(FIRST, searcher)}
         self._active = FIRST
         name = self._read_active()
@@ -83,7 +83,7 @@ class Workspace:
             return found
         if name not in self.versions:
             raise TacitError(f"there is no version {name!r}, want one of {', '.join(self.versions)}")
-        version = Version(name, Searcher.load(self.path(name)))
+        version = Version(name, Searcher.load(self.path(name), encode=self._encode))
         with self._changing:
             for other in [other for other in self._loaded if other != self._active][
                 : len(self._loaded) + 1 - MAX_LOADED

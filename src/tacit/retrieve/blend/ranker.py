@@ -288,6 +288,12 @@ class BlendRanker(BlendLearning):
             return counts
         return sp.csr_array(counts + (self.title_weight - 1) * titles).astype(np.float32)
 
+    def given_vectors(self) -> np.ndarray | None:
+        """Vectors of the items, of length 1, or 0 where an item has none; None if the ranker has no vectors."""
+        if self.vectors_ is None or self.centre_ is None:
+            return None
+        return centred(self.vectors_.items_, -self.centre_)
+
     def check_new_items(self) -> None:
         """Any item can be added."""
 
@@ -305,9 +311,9 @@ class BlendRanker(BlendLearning):
         """
         self._titles, self._unit = self._check_titles(titles, items), None
         if vectors is not None:
-            if self.vectors_ is None:
+            if not self.vectors_dim:
                 raise TacitError("the ranker has no vectors, want it fitted with those of all items")
-            self._unit = check_vectors("vectors", vectors, items.shape[0], self.vectors_.n_features_)
+            self._unit = check_vectors("vectors", vectors, items.shape[0], self.vectors_dim)
         try:
             return super().add_items(items)
         finally:

@@ -41,9 +41,14 @@ class BlendScores(CollectionRanker):
     def _has(self, name: str) -> bool:
         return name == "feedback" or getattr(self, f"{name}_") is not None
 
+    @property
+    def vectors_dim(self) -> int:
+        """Dimensions of the vectors of the items; 0 if none were given."""
+        return 0 if self.vectors_ is None else self.vectors_.n_features_
+
     def _check_queries(self, queries: Features) -> Features:
         """Rows of word counts, with or without vectors beside them (`join_vectors`)."""
-        width = self.n_features_ + (0 if self.vectors_ is None else self.vectors_.n_features_)
+        width = self.n_features_ + self.vectors_dim
         joined = np.shape(queries)[1:] == (width,)
         return check_features("queries", queries, n_columns=width if joined else self.n_features_)
 

@@ -48,7 +48,8 @@ def check_vectors(name: str, vectors: np.ndarray, n_rows: int, dim: int | None =
         raise TacitError(f"{name} have {rows.shape[1]} dimensions, want {dim or 'at least 1'}")
     lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
     lengths[lengths < SHORTEST] = np.inf
-    return (rows / lengths[:, None]).astype(np.float32)
+    unit: np.ndarray = rows / lengths[:, None].astype(np.float32)
+    return unit
 
 
 def join_vectors(rows: sp.csr_array, vectors: np.ndarray) -> sp.csr_array:
