@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tacit.app.main import main
-from tacit.core import Links, UsageError
+from tacit.core import Collection, Links, UsageError
 from tacit.integrations.sentence_transformers import encode, export_static_embedding
 from tacit.search import Searcher
 
@@ -136,5 +136,10 @@ def test_vectors_of_a_small_sentence_transformer(need, world):
 
     tokenizer = Tokenizer(WordLevel({"[UNK]": 0, "cats": 1}, unk_token="[UNK]"))
     module = StaticEmbedding(tokenizer, embedding_weights=np.array([[0, 0], [1, 2]], np.float32))
-    vectors = encode(library.SentenceTransformer(modules=[module]), ["cats", "dogs"])
+    model = library.SentenceTransformer(modules=[module])
+    vectors = encode(model, ["cats", "dogs"])
     assert (vectors.dtype, vectors.tolist()) == (np.float32, [[1, 2], [0, 0]])
+    documents = Collection(["a", "b"], ["", ""], ["cats", "dogs"])
+    searcher = Searcher(vectors=1.0, dim=2).fit(documents, encode=model)
+    assert searcher.ranker_.vectors_dim == 2
+    assert searcher.search("cats")[0].id == "a"

@@ -11,6 +11,8 @@ from tacit.core import Run
 from tacit.data import read_collection, read_qrels, read_queries
 from tacit.features import tokenizer_for
 from tacit.metrics import evaluate
+from tacit.retrieve.blend.vectors import join_vectors
+from tacit.search import Searcher
 
 
 def mean_precision_of_bm25s(folder):
@@ -57,3 +59,34 @@ def test_links_on_foldoc_follow_the_protocol(data_folder, tmp_path, capsys):
     assert all(0 <= test["p"] <= 1 for test in report["tests"])
     assert {path.suffix for path in tmp_path.iterdir()} == {".json", ".md", ".png"}
     assert np.isfinite([value for row in rows.values() for value in row["metrics"].values()]).all()
+
+
+def test_vectors_that_are_worse_than_words_do_no_harm_to_a_blend(data_folder):
+    """Random vectors, and LSI of half of the words, with the weight that they earn without labels."""
+    from sklearn.decomposition import TruncatedSVD
+
+    folder = data_folder / "text" / "cranfield"
+    documents, queries = read_collection(folder), read_queries(folder / "queries.jsonl")
+    judgments, rng = read_qrels(folder / "qrels.txt"), np.random.default_rng(0)
+    searcher = Searcher(dim=20).fit(documents)
+    plain = searcher.ranker_
+    words, asked = searcher.vectorizer_.transform(documents.full_texts()), searcher.features(queries.full_texts())
+    half = np.flatnonzero(rng.random(words.shape[1]) < 0.5)
+    svd = TruncatedSVD(100, random_state=0).fit(words[:, half])
+    given = {
+        "random": [rng.normal(size=(len(texts), 100)) for texts in (documents, queries)],
+        "half": [svd.transform(rows[:, half]) for rows in (words, searcher.vectorizer_.tfidf(asked))],
+    }
+
+    def precision(ranker, rows):
+        ranking = ranker.rank(rows, 1000)
+        return evaluate(judgments, ranking.to_run(queries.ids, documents.ids, ""), ["AP"]).means()["AP"]
+
+    before = precision(plain, asked)
+    counts = searcher.vectorizer_.counts(documents.full_texts())
+    for kind, (vectors, query_vectors) in given.items():
+        titles = searcher.vectorizer_.counts(documents.titles)
+        ranker = plain.clone().fit(None, counts, titles=titles, vectors=vectors, members=plain)
+        found = precision(ranker, join_vectors(asked, query_vectors))
+        assert found > before - 0.003, kind
+        assert (ranker.weights_[-1] > 0.1) == (kind == "half")
