@@ -1,4 +1,4 @@
-"""Scores of query rows against all items, added into a block of rows.
+"""Scores of query rows against all items, added into a block of rows; the same scores at a few items, and their bounds.
 
 Every score is summed in an order that depends on its own query and item only, so a score has the
 same bits alone, in a block, in a larger collection, and for any number of threads. A BLAS product
@@ -7,6 +7,7 @@ does not promise that.
 out: float32 (n_queries, n_items), changed in place.
 """
 
+import numpy as np
 from numba import njit
 
 FAST = {"contract", "reassoc", "arcp", "nsz"}  # sums may be reordered; NaN keeps its meaning
@@ -22,6 +23,71 @@ def add_sparse_scores(indptr, indices, data, post_indptr, post_items, post_data,
             word, weight = indices[t], data[t]
             for p in range(post_indptr[word], post_indptr[word + 1]):
                 row[post_items[p]] += weight * post_data[p]
+
+
+@njit(cache=True, nogil=True)
+def place_words(words):
+    """A table with t + 1 at words[t] & (its size - 1), and 0 elsewhere.
+
+    Its size is the first power of two, from 4096 on, with a place of its own for each of the (different) words.
+    """
+    size = 4096
+    while True:
+        table, free = np.zeros(size, np.uint32), True
+        for t in range(len(words)):
+            at = words[t] & (size - 1)
+            free = free and table[at] == 0
+            table[at] = t + 1
+        if free:
+            return table
+        size *= 2
+
+
+@njit(cache=True, nogil=True)
+def add_sparse_scores_at(items, words, values, row_indptr, row_words, row_data, out):
+    """out[j] += x . y_i for i = items[j] and one query (words, values), y being CSR with rising words.
+
+    The words of the query rise too, so that sums run in the order of `add_sparse_scores` and have the same bits. Other
+    words of an item add 0: without a branch, entries of the next rows are fetched from memory in the meantime.
+    """
+    table = place_words(words)
+    mask = np.uint32(len(table) - 1)
+    names, weights = np.full(len(words) + 1, -1, np.int64), np.zeros(len(words) + 1, np.float32)
+    names[1:], weights[1:] = words, values
+    for j in range(len(items)):
+        total = out[j]
+        for p in range(row_indptr[items[j]], row_indptr[items[j] + 1]):
+            t = table[np.uint32(row_words[p]) & mask]
+            weight = weights[t]
+            total += (weight if names[t] == row_words[p] else np.float32(0)) * row_data[p]
+        out[j] = total
+
+
+@njit(cache=True, nogil=True)
+def largest_of_words(post_indptr, post_data, largest):
+    """largest[w] = the largest value in the postings of word w, at least 0."""
+    for word in range(len(largest)):
+        found = post_data.dtype.type(0)
+        for p in range(post_indptr[word], post_indptr[word + 1]):
+            found = max(found, post_data[p])
+        largest[word] = found
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def squared_lengths(vectors, squares):
+    """squares[i] = |v_i|^2."""
+    for i in range(len(vectors)):
+        total = 0.0
+        for k in range(vectors.shape[1]):
+            total += vectors[i, k] * vectors[i, k]
+        squares[i] = total
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def add_multiple(factor, values, out):
+    """out += factor * values, without another array of their length."""
+    for i in range(len(out)):
+        out[i] += factor * values[i]
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)

@@ -250,15 +250,19 @@ class CollectionRanker(ChangingItems, ABC):
         if self._rank_in_parts is not None:
             return self._rank_in_parts(rows, width, skip)
 
-        def rank_block(block: slice) -> None:
-            if self.graphs:
-                approximate.rank_by_graphs(self, rows[block], skip[block], items[block], scores[block])
-                return
-            borders = skip.indptr[block.start : block.stop + 1]
-            top_k_rows(self._scores(rows[block], skip[block]), borders, skip.indices, items[block], scores[block])
-
-        map_blocks(rank_block, self._blocks(rows), threads)
+        blocks = self._blocks(rows)
+        if len(blocks) == 1:  # a slice of a sparse matrix takes longer than a check
+            self._rank_rows(rows, skip, items, scores)
+        else:
+            map_blocks(lambda at: self._rank_rows(rows[at], skip[at], items[at], scores[at]), blocks, threads)
         return Ranking(items, scores)
+
+    def _rank_rows(self, rows: Features, skip: sp.csr_array, items: np.ndarray, scores: np.ndarray) -> None:
+        """Fill items and scores (n_rows, k) with the best items of each query."""
+        if self.graphs:
+            approximate.rank_by_graphs(self, rows, skip, items, scores)
+        else:
+            top_k_rows(self._scores(rows, skip), skip.indptr, skip.indices, items, scores)
 
     def check_graph(self) -> None:
         """Raise unless `build_graph` can be called after `fit`; asked before a long training."""

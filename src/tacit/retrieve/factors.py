@@ -6,13 +6,34 @@ computed by the ranker. Items are float32; scores are added into float32 rows.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from tacit.core import Features
-from tacit.kernels.scoring import add_dense_scores, add_sparse_scores
+from tacit.kernels.scoring import (
+    add_dense_scores,
+    add_multiple,
+    add_sparse_scores,
+    add_sparse_scores_at,
+    largest_of_words,
+    squared_lengths,
+)
+from tacit.kernels.sketch import BLOCK, lower_bounds, make_sketch
+
+GATHERED = 0.2  # share of the vectors above which all of them are read in order
+
+
+class Words(NamedTuple):
+    """One sparse row, such as a query: different columns in rising order, and their values (float32)."""
+
+    indices: np.ndarray
+    data: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -20,6 +41,7 @@ class SparseFactors:
     """Items by the postings of each word (items by words, CSC); score = x . y_i."""
 
     postings: sp.csc_array
+    known_rows: sp.csr_array | None = None  # the same by items, where it exists already
 
     @property
     def n_items(self) -> int:
@@ -28,9 +50,50 @@ class SparseFactors:
 
     def add_scores(self, queries: Features, out: np.ndarray) -> None:
         """Add the scores of all items for some query rows (CSR) to out (n_queries, n_items)."""
-        rows, posts = sp.csr_array(queries), self.postings
+        rows, posts = queries if sp.issparse(queries) else sp.csr_array(queries), self.postings
         data = rows.data.astype(np.float32, copy=False)
         add_sparse_scores(rows.indptr, rows.indices, data, posts.indptr, posts.indices, posts.data, out)
+
+    def add_scores_at(self, query: sp.csr_array | Words, items: np.ndarray, out: np.ndarray) -> None:
+        """Add the scores of some items for one query to out (len(items),), with the bits of `add_scores`."""
+        if len(items) > GATHERED * self.n_items:
+            whole = np.zeros(self.n_items, np.float32)
+            whole[items] = out
+            self._add_words(query.indices, query.data, whole)
+            out[:] = whole[items]
+        else:
+            rows = self.rows
+            add_sparse_scores_at(items, query.indices, query.data, rows.indptr, rows.indices, rows.data, out)
+
+    def add_bounds(self, query: sp.csr_array | Words, factor: float, budget: float, out: np.ndarray) -> float:
+        """Add to out (n_items,) what factor * score is at most, less an amount that is returned, at most `budget`.
+
+        Words that can add little for the length of their postings are left out.
+        """
+        words, values, indptr = query.indices, np.float32(factor) * query.data, self.postings.indptr
+        most = np.where(values < 0, np.inf, values * self._largest[words])
+        order = np.argsort(most / (indptr[words + 1] - indptr[words] + 1))
+        sums = np.cumsum(most[order], dtype=np.float64)
+        n_left = int(np.searchsorted(sums, budget, side="right"))
+        kept = order[n_left:]
+        self._add_words(words[kept], values[kept], out)
+        return float(sums[n_left - 1]) if n_left else 0.0
+
+    def _add_words(self, words: np.ndarray, values: np.ndarray, out: np.ndarray) -> None:
+        posts = self.postings
+        add_sparse_scores(np.array([0, len(words)]), words, values, posts.indptr, posts.indices, posts.data, out[None])
+
+    @cached_property
+    def rows(self) -> sp.csr_array:
+        """The items by rows."""
+        return self.postings.tocsr() if self.known_rows is None else self.known_rows
+
+    @cached_property
+    def _largest(self) -> np.ndarray:
+        """The largest value of each word, at least 0."""
+        found = np.empty(self.postings.shape[1], np.float32)
+        largest_of_words(self.postings.indptr, self.postings.data, found)
+        return found
 
 
 @dataclass(frozen=True)
@@ -48,8 +111,46 @@ class DenseFactors:
         """Add the scores of all items for some query vectors (dense) to out (n_queries, n_items)."""
         add_dense_scores(np.ascontiguousarray(queries, np.float32), self.items, out)
 
+    def add_scores_at(self, query: Features, items: np.ndarray, out: np.ndarray) -> None:
+        """Add the scores of some items for one query vector to out (len(items),), with the bits of `add_scores`."""
+        many = len(items) > GATHERED * self.n_items
+        found = factor_scores(self if many else DenseFactors(self.items[items]), query)[0]
+        out += found[items] if many else found
+
+    def add_bounds(self, query: Features, factor: float, budget: float, out: np.ndarray) -> float:
+        """Add to out (n_items,) what factor * score is at most: the product of the lengths; return 0."""
+        add_multiple(np.float32(factor * length_of(query)), self.lengths, out)
+        return 0.0
+
+    def lower_bounds(self, query: Features, factor: float, wanted: float, bounds: np.ndarray) -> None:
+        """Lower the bounds that `add_bounds` made, by reading a byte for each number of the vectors.
+
+        Bounds below `wanted` may stay as they are.
+        """
+        codes, scales, error = self._sketch
+        padded = np.zeros(codes.shape[1], np.float32)
+        padded[: self.items.shape[1]] = query[0]
+        given = self.lengths, padded, np.float32(factor), np.float32(wanted)
+        lower_bounds(codes, scales, np.float32(error), *given, bounds)
+
+    @cached_property
+    def _sketch(self) -> tuple[np.ndarray, np.ndarray, float]:
+        """The vectors in whole numbers of 8 bits (see `kernels.sketch`)."""
+        n_items, dim = self.items.shape
+        codes = np.zeros((-(-n_items // BLOCK), -(-dim // 4) * 4, BLOCK), np.int8)
+        scales = np.empty(n_items, np.float32)
+        return codes, scales, make_sketch(self.items, codes, scales)
+
+    @cached_property
+    def lengths(self) -> np.ndarray:
+        """Euclidean lengths of the vectors, float32."""
+        squares = np.empty(self.n_items, np.float32)
+        squared_lengths(self.items, squares)
+        return np.sqrt(squares)
+
 
 ItemFactors = SparseFactors | DenseFactors
+FactorPair = tuple[ItemFactors, Any]  # of the items, and of one query: Words, a sparse row or a vector (1, dim)
 
 
 def factor_scores(factors: ItemFactors, queries: Features) -> np.ndarray:
@@ -59,9 +160,29 @@ def factor_scores(factors: ItemFactors, queries: Features) -> np.ndarray:
     return out
 
 
+def length_of(query: np.ndarray) -> float:
+    """Euclidean length of one query vector (1, dim)."""
+    return math.sqrt(float(query[0] @ query[0]))
+
+
+def word_rows(rows: Sequence[Words], n_words: int) -> sp.csr_array:
+    """Rows as a matrix."""
+    words, values = (np.concatenate(parts) for parts in zip(*rows, strict=True))
+    borders = np.cumsum([0, *(len(row.indices) for row in rows)])
+    return sp.csr_array((values, words, borders), shape=(len(rows), n_words))
+
+
+def scores_at(pairs: Iterable[FactorPair], items: np.ndarray) -> np.ndarray:
+    """Scores of some items for one query, float32 (len(items),), with the bits that they have among all items."""
+    out = np.zeros(len(items), np.float32)
+    for factors, query in pairs:
+        factors.add_scores_at(query, items, out)
+    return out
+
+
 def make_factors(items: Features) -> ItemFactors:
     """Sparse or dense factors, whichever the items are."""
-    return DenseFactors(items) if isinstance(items, np.ndarray) else SparseFactors(items.tocsc())
+    return DenseFactors(items) if isinstance(items, np.ndarray) else SparseFactors(items.tocsc(), items)
 
 
 def scale_columns(postings: sp.csc_array, weights: np.ndarray) -> sp.csc_array:

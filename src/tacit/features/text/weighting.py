@@ -37,6 +37,8 @@ def inverse_document_frequency(doc_frequency: np.ndarray, n_docs: int, kind: str
 
 def weigh(counts: sp.csr_array, idf: np.ndarray, tf: str = "raw") -> sp.csr_array:
     """tf-idf rows of unit length, float32, without stored zeros, from counts (n, n_words) >= 0."""
+    if counts.nnz <= _BLOCK_ENTRIES:
+        return _weigh_rows(counts, idf, tf)
     # Some rows at a time: weights are float64 until they are divided by the length.
     cuts = np.unique(np.searchsorted(counts.indptr, np.arange(0, counts.nnz, _BLOCK_ENTRIES)))
     cuts = np.unique([0, *cuts.tolist(), counts.shape[0]])
@@ -53,10 +55,11 @@ def _weigh_rows(counts: sp.csr_array, idf: np.ndarray, tf: str) -> sp.csr_array:
     lengths[lengths == 0] = 1.0
     weights /= np.repeat(lengths, np.diff(counts.indptr))
     rows = sp.csr_array(
-        (weights.astype(np.float32), counts.indices.copy(), counts.indptr.copy()),  # a slice shares them
+        (weights.astype(np.float32), counts.indices.astype(np.int32), counts.indptr.astype(np.int32)),  # copies
         shape=counts.shape,
     )
-    rows.eliminate_zeros()
+    if not rows.data.all():
+        rows.eliminate_zeros()
     return rows
 
 

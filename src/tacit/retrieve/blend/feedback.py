@@ -14,51 +14,42 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
+from tacit.kernels.expansion import keep_largest, square_rows, sum_rows
+from tacit.retrieve.factors import Words
 
-def expand_queries(
-    weights: sp.csr_array, norms: np.ndarray, best: np.ndarray, scores: np.ndarray, n_words: int
-) -> sp.csr_array:
-    """Expansion of each query by its best items.
+
+def expand_query(weights: sp.csr_array, best: np.ndarray, scores: np.ndarray, n_words: int) -> Words:
+    """Expansion of a query by its best items.
 
     Parameters
     ----------
     weights : csr_array of shape (n_items, n_features), float32
         BM25 weights.
-    norms : ndarray of shape (n_items,)
-        Euclidean lengths of these rows.
-    best : ndarray of shape (n_queries, n_best), int
+    best : ndarray of shape (n_best,), int
         Items, best first; -1 where there are no more.
-    scores : ndarray of shape (n_queries, n_best)
+    scores : ndarray of shape (n_best,)
         Their BM25 scores.
     n_words : int
-        Words to keep for each query.
-
-    Returns
-    -------
-    csr_array of shape (n_queries, n_features), float32
+        Words to keep.
 
     Examples
     --------
     >>> weights = sp.csr_array(np.array([[3.0, 4.0, 0.0], [0.0, 0.0, 2.0]], np.float32))
-    >>> norms = np.array([5.0, 2.0])
-    >>> expand_queries(weights, norms, np.array([[0, 1]]), np.array([[1.0, 0.0]]), 5).toarray().round(2)
-    array([[0.6, 0.8, 0. ]], dtype=float32)
+    >>> expand_query(weights, np.array([0, 1]), np.array([1.0, 0.0]), 5)
+    Words(indices=array([0, 1]), data=array([0.6, 0.8], dtype=float32))
     """
     found = (best >= 0) & (scores > 0)
-    odds = np.where(found, np.exp(np.minimum(scores - scores[:, :1], 0).astype(np.float64)), 0.0)
-    shares = odds / np.maximum(odds.sum(axis=1, keepdims=True), 1e-300)
-    items = np.where(found, best, 0)
-    shares = np.where(found, shares / np.maximum(norms[items], 1e-30), 0.0)
-    borders = np.arange(0, best.size + 1, best.shape[1])
-    picked = sp.csr_array((shares.ravel(), np.arange(best.size), borders), shape=(len(best), best.size))
-    return largest_words(sp.csr_array(picked @ weights[items.ravel()]), n_words)  # only these rows become float64
-
-
-def largest_words(rows: sp.csr_array, n_words: int) -> sp.csr_array:
-    """The largest positive entries of each row, of equal ones the first columns, as float32."""
-    row_of = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
-    order = np.lexsort((rows.indices, -rows.data, row_of))
-    place = np.arange(rows.nnz) - rows.indptr[row_of[order]]
-    kept = order[(place < n_words) & (rows.data[order] > 0)]
-    entries = rows.data[kept].astype(np.float32), (row_of[kept], rows.indices[kept])
-    return sp.csr_array(entries, shape=rows.shape)
+    items = best[found]
+    sizes = weights.indptr[items + 1] - weights.indptr[items]
+    starts, n_entries = np.cumsum(sizes) - sizes, int(sizes.sum())
+    words, sums, squares = np.empty(n_entries, np.int64), np.empty(n_entries), np.empty(n_entries, weights.dtype)
+    if not n_entries:
+        return Words(words, squares)
+    square_rows(weights.indptr, weights.data, items, squares)
+    lengths = np.sqrt(np.add.reduceat(squares, starts).astype(np.float64))
+    odds = np.where(found, np.exp(np.minimum(scores - scores[0], 0).astype(np.float64)), 0.0)
+    shares = (odds / odds.sum())[found] / np.maximum(lengths, 1e-30)
+    n_found = sum_rows(weights.indptr, weights.indices, weights.data, items, shares, words, sums)
+    n_kept = keep_largest(words[:n_found], sums[:n_found], n_words)
+    order = np.argsort(words[:n_kept])
+    return Words(words[order], sums[order].astype(np.float32))

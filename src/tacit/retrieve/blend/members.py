@@ -10,12 +10,13 @@ vectors    cosine of vectors that another model made, where they are given (see 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from tacit.kernels.topk import top_k_rows
+from tacit.retrieve.factors import FactorPair
 
 MEMBERS = ("bm25", "latent", "feedback", "title", "residual", "vectors")
 N_CANDIDATES = 100  # first items by BM25, whose scores give each member its unit
@@ -40,6 +41,58 @@ class MemberScores(NamedTuple):
     factors: np.ndarray
 
 
+class AskedMember(NamedTuple):
+    """One member and one query.
+
+    Attributes
+    ----------
+    name : str
+        The member.
+    pairs : list of FactorPair
+        What its scores are products of.
+    scores : ndarray of shape (n_some_items,), float32
+        Its own scores of some items.
+    factor : float
+        What turns them into the common unit.
+    """
+
+    name: str
+    pairs: list[FactorPair]
+    scores: np.ndarray
+    factor: np.float32
+
+
+class BlendQuery(NamedTuple):
+    """One query: counts of its words (1, n_features), and its vector (1, dim_of_vectors) or None."""
+
+    words: sp.csr_array
+    vectors: np.ndarray | None
+
+
+class FirstItems(NamedTuple):
+    """The first items by BM25 for one query.
+
+    Attributes
+    ----------
+    all_scores : ndarray of shape (1, n_items), float32
+        Scores of all items.
+    items : ndarray of shape (1, n_first), int
+        The first items, best first; -1 where there are no more.
+    scores : ndarray of shape (1, n_first), float32
+        Their scores.
+    """
+
+    all_scores: np.ndarray
+    items: np.ndarray
+    scores: np.ndarray
+
+    @property
+    def known(self) -> np.ndarray:
+        """The items without -1."""
+        items: np.ndarray = self.items[self.items >= 0]
+        return items
+
+
 def best_items(scores: np.ndarray, skip: sp.csr_array | None, n_best: int) -> tuple[np.ndarray, np.ndarray]:
     """The first items of each query that are candidates, and their scores; item -1 where there are no more."""
     n_best = min(n_best, scores.shape[1])
@@ -57,9 +110,13 @@ def spreads(scores: np.ndarray, candidates: np.ndarray) -> np.ndarray:
     >>> spreads(np.array([[5.0, 1.0, 9.0]]), np.array([[0, 1]]))
     array([2.])
     """
-    known = candidates >= 0
-    values = np.take_along_axis(scores, np.maximum(candidates, 0), axis=1).astype(np.float64)
-    values[~known] = 0.0
+    values = np.take_along_axis(scores, np.maximum(candidates, 0), axis=1)
+    return deviations(values, candidates >= 0)
+
+
+def deviations(values: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """Standard deviation of the known values of each row, float64; 1 where they are tied."""
+    values = np.where(known, values, np.float64(0))
     numbers = np.maximum(known.sum(axis=1), 1)
     means = values.sum(axis=1) / numbers
     squares = np.where(known, (values - means[:, None]) ** 2, 0.0)
@@ -67,13 +124,16 @@ def spreads(scores: np.ndarray, candidates: np.ndarray) -> np.ndarray:
     return np.where(found > TIED * np.abs(values).max(axis=1, initial=0), found, 1.0)
 
 
+def trust(name: str, n_words: Any, half_length: float) -> Any:
+    """n / (n + half_length) for one or many queries of n words; a vector counts as at least one word."""
+    n_words = np.maximum(n_words, 1) if name == "vectors" else n_words
+    return n_words / np.maximum(n_words + half_length, 1e-12)
+
+
 def scaled(
     name: str, scores: np.ndarray, candidates: np.ndarray, n_words: np.ndarray, half_length: float
 ) -> MemberScores:
-    """Scores of a member with the factors n / (n + half_length) / (standard deviation).
-
-    A vector counts as at least one word.
-    """
-    n_words = np.maximum(n_words, 1) if name == "vectors" else n_words
-    trust = n_words / np.maximum(n_words + half_length, 1e-12)
-    return MemberScores(name, scores, (trust / spreads(scores, candidates)).astype(np.float32))
+    """Scores of a member with the factors n / (n + half_length) / (standard deviation)."""
+    return MemberScores(
+        name, scores, (trust(name, n_words, half_length) / spreads(scores, candidates)).astype(np.float32)
+    )

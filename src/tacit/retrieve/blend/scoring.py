@@ -1,22 +1,32 @@
-"""Scores of a fitted blend: all items, the candidates of approximate search, or some items by each member."""
+"""Scores of a fitted blend: all items, or some items by each member."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
 
 from tacit.core import Features, check_features
 from tacit.features.text.weighting import weigh
-from tacit.retrieve.approximate import QueryTerms, find_candidates, query_terms, score_items
 from tacit.retrieve.base import CollectionRanker
-from tacit.retrieve.blend.feedback import expand_queries
-from tacit.retrieve.blend.members import MEMBERS, N_CANDIDATES, MemberScores, best_items, scaled
+from tacit.retrieve.blend.feedback import expand_query
+from tacit.retrieve.blend.members import (
+    MEMBERS,
+    N_CANDIDATES,
+    AskedMember,
+    BlendQuery,
+    FirstItems,
+    MemberScores,
+    best_items,
+    deviations,
+    scaled,
+    trust,
+)
+from tacit.retrieve.blend.pruning import PRUNED_FROM, rank_row
 from tacit.retrieve.blend.vectors import split_vectors
-from tacit.retrieve.explanation import Term, difference, sparse_row, word_terms
-from tacit.retrieve.factors import ItemFactors, factor_scores
+from tacit.retrieve.explanation import Term, difference, word_terms
+from tacit.retrieve.factors import FactorPair, ItemFactors, Words, factor_scores, scores_at, word_rows
 from tacit.retrieve.latent.reconstruction import LearnedConcepts
 from tacit.retrieve.lexical.bm25 import Bm25Ranker
 from tacit.retrieve.lexical.cosine import CosineRanker
@@ -73,21 +83,19 @@ class BlendScores(CollectionRanker):
 
     def _feedback_scores(self, best: np.ndarray, scores: np.ndarray) -> np.ndarray:
         """Scores by the words of the best items."""
+        words = [self._expansion(*query) for query in zip(best, scores, strict=True)]
+        return factor_scores(self.bm25_._item_factors[0], word_rows(words, self.n_features_))
+
+    def _expansion(self, best: np.ndarray, scores: np.ndarray) -> Words:
+        """Words of the best items of one query."""
         n_best = self.n_feedback
-        words = expand_queries(self.bm25_.weights_, self._norms, best[:, :n_best], scores[:, :n_best], self.n_expansion)
-        return factor_scores(self.bm25_._item_factors[0], words)
+        return expand_query(self.bm25_.weights_, best[:n_best], scores[:n_best], self.n_expansion)
 
     def _member_rows(self, name: str, rows: sp.csr_array, vectors: np.ndarray | None = None) -> Features:
         """Queries as a member reads them: counts, logarithmic tf-idf (latent), tf-idf (residual) or vectors."""
         if name == "vectors" and vectors is not None:
             return vectors
         return rows if name == "title" else weigh(rows, self.idf_, "log" if name == "latent" else "raw")
-
-    @cached_property
-    def _norms(self) -> np.ndarray:
-        """Lengths of the rows of BM25 weights."""
-        weights = self.bm25_.weights_
-        return np.sqrt(np.asarray(weights.multiply(weights).sum(axis=1), np.float64).ravel())
 
     @property
     def _used(self) -> list[str]:
@@ -105,57 +113,53 @@ class BlendScores(CollectionRanker):
     def _rankers_by_vectors(self) -> list[CollectionRanker]:
         return [getattr(self, f"{name}_") for name in ("latent", "residual", "vectors") if name in self._used]
 
-    def _score_candidates(self, row: Features, skip: sp.csr_array, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """Items that some member finds, and their weighted sums."""
-        rows, vectors = split_vectors(sp.csr_array(row), self.n_features_)
-        vectors = vectors if vectors is not None and vectors.any() else None
-        names, n_best = _asked(self._used, vectors), max(N_CANDIDATES, k)
-        first, n_words = self.bm25_._scores(rows), np.diff(rows.indptr).astype(np.float64)
-        best, best_scores = best_items(first, skip, max(N_CANDIDATES, self.n_feedback))
-        terms, found = dict[str, QueryTerms](), [best[best >= 0]]
-        for name in names:
-            terms[name] = self._query_terms(name, rows, vectors, first, best, best_scores)
-            found.append(find_candidates(getattr(self, f"{name}_", self.bm25_), terms[name], n_best))
-        candidates = np.unique(np.concatenate(found))
-        places = np.searchsorted(candidates, best[best >= 0][:N_CANDIDATES])[None]
-        totals = np.zeros(len(candidates), np.float32)
-        for name in names:
-            scores = score_items(getattr(self, f"{name}_", self.bm25_), terms[name], candidates)
-            factors = scaled(name, scores[None], places, n_words, self._half_length(name)).factors
-            totals += scores * self.weights_[MEMBERS.index(name)] * factors[0]
-        return candidates, totals
+    def _rank_rows(self, rows: Features, skip: sp.csr_array, items: np.ndarray, scores: np.ndarray) -> None:
+        """Fill items and scores (n_rows, k) with the best items of each query."""
+        if not self.graphs and self.n_items_ < PRUNED_FROM * max(N_CANDIDATES, items.shape[1]):
+            super()._rank_rows(rows, skip, items, scores)
+            return
+        words, vectors = split_vectors(rows if sp.issparse(rows) else sp.csr_array(rows), self.n_features_)
+        for row in range(rows.shape[0]):
+            query = BlendQuery(one_row(words, row), None if vectors is None else vectors[[row]])
+            rank_row(self, query, one_row(skip, row), items[row], scores[row])
 
-    def _query_terms(
-        self,
-        name: str,
-        rows: sp.csr_array,
-        vectors: np.ndarray | None,
-        first: np.ndarray,
-        best: np.ndarray,
-        best_scores: np.ndarray,
-    ) -> QueryTerms:
-        """What a member knows of one query: scores by words, and a vector."""
-        if name == "bm25":
-            return QueryTerms(first, None)
-        if name == "feedback":
-            return QueryTerms(self._feedback_scores(best, best_scores), None)
-        return query_terms(getattr(self, f"{name}_"), self._member_rows(name, rows, vectors))
+    def _first_items(self, words: sp.csr_array, skip: sp.csr_array | None, n_first: int) -> FirstItems:
+        """At least as many first items by BM25 as the other members need."""
+        all_scores = self.bm25_._scores(words)
+        return FirstItems(all_scores, *best_items(all_scores, skip, max(N_CANDIDATES, self.n_feedback, n_first)))
+
+    def _asked_members(
+        self, query: BlendQuery, names: Sequence[str], first: FirstItems, items: np.ndarray | None = None
+    ) -> list[AskedMember]:
+        """Members for one query, with their scores at the first items by BM25 (item 0 for -1) and at other items."""
+        at = np.maximum(first.items[0], 0)
+        at = at if items is None else np.concatenate([at, items])
+        names = _asked(names, query.vectors)
+        pairs = [self._pairs(name, query, first) for name in names]
+        scores = np.empty((len(names), len(at)), np.float32)
+        for number, name in enumerate(names):
+            scores[number] = first.all_scores[0, at] if name == "bm25" else scores_at(pairs[number], at)
+        known = first.items[:, :N_CANDIDATES] >= 0
+        shares = np.array([trust(name, query.words.nnz, self._half_length(name)) for name in names])
+        factors = (shares / deviations(scores[:, : known.shape[1]], known)).astype(np.float32)
+        return [AskedMember(*member) for member in zip(names, pairs, scores, factors, strict=True)]
+
+    def _pairs(self, name: str, query: BlendQuery, first: FirstItems) -> list[FactorPair]:
+        """What the scores of a member for one query are products of."""
+        if name in ("bm25", "feedback"):
+            words = query.words if name == "bm25" else self._expansion(first.items[0], first.scores[0])
+            return [(self.bm25_._item_factors[0], words)]
+        member: CollectionRanker = getattr(self, f"{name}_")
+        return list(zip(member._item_factors, member._query_factors(self._member_rows(name, *query)), strict=True))
 
     def member_scores_at(
         self, row: sp.csr_array, items: np.ndarray, names: Sequence[str] = MEMBERS
     ) -> dict[str, np.ndarray]:
         """Scores of the fitted members among `names` for one query and some items, in the common unit, float32."""
-        rows, vectors = split_vectors(sp.csr_array(row), self.n_features_)
-        found = dict[str, np.ndarray]()
-        first, n_words = self.bm25_._scores(rows), np.diff(rows.indptr).astype(np.float64)
-        best, best_scores = best_items(first, None, max(N_CANDIDATES, self.n_feedback))
-        known = best[best >= 0][:N_CANDIDATES]
-        for name in _asked(filter(self._has, names), vectors):
-            terms = self._query_terms(name, rows, vectors, first, best, best_scores)
-            at = score_items(getattr(self, f"{name}_", self.bm25_), terms, np.concatenate([known, items]))
-            factors = scaled(name, at[None], np.arange(len(known))[None], n_words, self._half_length(name)).factors
-            found[name] = factors[0] * at[len(known) :]
-        return found
+        query = BlendQuery(*split_vectors(sp.csr_array(row), self.n_features_))
+        first = self._first_items(query.words, None, 0)
+        members = self._asked_members(query, [name for name in names if self._has(name)], first, items)
+        return {member.name: member.factor * member.scores[first.items.shape[1] :] for member in members}
 
     def _make_item_factors(self) -> Sequence[ItemFactors]:
         return self.bm25_._item_factors
@@ -178,16 +182,17 @@ class BlendScores(CollectionRanker):
             return [Term("vector", -1, -1, float(difference(self.vectors_.items_, a, b) @ vectors[0]))]
         if name == "feedback":
             best, scores = best_items(self.bm25_._scores(row), None, self.n_feedback)
-            words = expand_queries(self.bm25_.weights_, self._norms, best, scores, self.n_expansion)
-            return word_terms(*sparse_row(words), difference(self.bm25_.weights_, a, b))
+            words = self._expansion(best[0], scores[0])
+            return word_terms(words.indices, words.data.astype(np.float64), difference(self.bm25_.weights_, a, b))
         member: CollectionRanker = getattr(self, f"{name}_")
         return member._terms(row if name == "bm25" else self._member_rows(name, row), a, b)
-
-    def _forget_factors(self) -> None:
-        super()._forget_factors()
-        self.__dict__.pop("_norms", None)
 
 
 def _asked(names: Iterable[str], vectors: np.ndarray | None) -> list[str]:
     """The members that answer: without vectors of the queries all but `vectors`."""
     return [name for name in names if name != "vectors" or vectors is not None]
+
+
+def one_row(matrix: sp.csr_array, row: int) -> sp.csr_array:
+    """One row as a matrix."""
+    return matrix if matrix.shape[0] == 1 else matrix[[row]]

@@ -67,7 +67,8 @@ class LsiRanker(CollectionRanker):
 
     def _project(self, rows: Features) -> np.ndarray:
         """Vectors in concept space; words that were added after fit have none."""
-        return project(rows[:, : len(self._query_concepts)], self._query_concepts)
+        n_known = len(self._query_concepts)
+        return project(rows if rows.shape[1] == n_known else rows[:, :n_known], self._query_concepts)
 
     @property
     def _query_concepts(self) -> np.ndarray:

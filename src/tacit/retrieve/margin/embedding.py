@@ -239,7 +239,8 @@ class EmbeddingRanker(SgdRanker):
     def _make_item_factors(self) -> Sequence[ItemFactors]:
         parts: list[ItemFactors] = [DenseFactors(self.item_vectors_)]
         if self.identity != "none":
-            parts.append(SparseFactors(scale_columns(self._postings, self.diagonal_)))
+            postings = scale_columns(self._postings, self.diagonal_)
+            parts.append(SparseFactors(postings, self.items_ if postings is self._postings else None))
         return parts
 
     @cached_property

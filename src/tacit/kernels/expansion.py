@@ -1,0 +1,73 @@
+"""Words of a few rows as one: sums of entries by word, of which the largest are kept."""
+
+import numpy as np
+from numba import njit
+
+from tacit.kernels.topk import sift_down, worse
+
+HASH = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio: neighbouring numbers get places far apart
+
+
+@njit(cache=True, nogil=True)
+def place_of(word, places, words):
+    """Where a word is found in a hash table of places in `words` (-1 for a free one), or may be put."""
+    mask = np.uint64(len(places) - 1)
+    at = ((np.uint64(word) * HASH) >> np.uint64(32)) & mask
+    while places[at] >= 0 and words[places[at]] != word:
+        at = (at + np.uint64(1)) & mask
+    return at
+
+
+@njit(cache=True, nogil=True)
+def square_rows(indptr, data, rows, squares):
+    """Fill squares with those of the entries of some CSR rows, row after row."""
+    at = 0
+    for row in rows:
+        for t in range(indptr[row], indptr[row + 1]):
+            squares[at] = data[t] * data[t]
+            at += 1
+
+
+@njit(cache=True, nogil=True)
+def sum_rows(indptr, indices, data, rows, shares, words, sums):
+    """Different words of some CSR rows, and sums over these rows of share * entry; return how many there are.
+
+    words and sums (float64) have a place for every entry of the rows. A sum runs in the order of the rows.
+    """
+    size, n_words = 8, 0
+    while size < 2 * len(words):
+        size *= 2
+    places = np.full(size, -1, np.int32)
+    for j in range(len(rows)):
+        share = shares[j]
+        for t in range(indptr[rows[j]], indptr[rows[j] + 1]):
+            at = place_of(indices[t], places, words)
+            if places[at] < 0:
+                places[at] = n_words
+                words[n_words], sums[n_words] = indices[t], 0.0
+                n_words += 1
+            sums[places[at]] += share * np.float64(data[t])
+    return n_words
+
+
+@njit(cache=True, nogil=True)
+def keep_largest(words, sums, n_kept):
+    """Move the largest positive sums and their words to the front, in no order; return how many there are.
+
+    Of equal sums those of the first words are kept.
+    """
+    size = 0
+    for t in range(len(words)):
+        word, value = words[t], sums[t]
+        if value <= 0:
+            continue
+        if size < n_kept:
+            words[size], sums[size] = word, value
+            size += 1
+            if size == n_kept:
+                for at in range(size // 2 - 1, -1, -1):
+                    sift_down(sums, words, size, at)
+        elif worse(sums[0], words[0], value, word):
+            words[0], sums[0] = word, value
+            sift_down(sums, words, size, 0)
+    return size

@@ -1,0 +1,105 @@
+"""The best items of a blend for one query, without scoring all items by all members.
+
+The first items by BM25 are scored by every member. With theta the k-th best of these scores, an item can only be among
+the k best if an upper bound of its score reaches theta. In
+
+    score(i) = sum over members m of  a_m s_m(i)
+
+BM25 is known for all items. A product of vectors is at most the product of their lengths. Words of the feedback that
+can add little for the length of their postings are left out and count as the most that they can add together. Of the
+items that reach theta, first the products of vectors are computed, then whole scores, by the loops that score all
+items: the answers have the same bits. The bounds allow for rounding.
+
+With graphs of neighbours (`--ann`), where many items reach theta, only the best by words and those that a graph finds
+are candidates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import scipy.sparse as sp
+
+from tacit.kernels.topk import top_k_rows
+from tacit.retrieve.approximate import best_by_words
+from tacit.retrieve.blend.members import MEMBERS, N_CANDIDATES, AskedMember, BlendQuery, FirstItems
+from tacit.retrieve.factors import DenseFactors, length_of, scores_at
+
+if TYPE_CHECKING:
+    from tacit.retrieve.blend.scoring import BlendScores
+
+PRUNED_FROM = 16  # items for each of the first items: with fewer, scoring all of them is as fast
+N_FIRST = 2  # first items by BM25 for each answer
+LEFT_OUT = 0.1  # what words that are left out may add, of the best score by the same member
+ROUNDING = 1e-4  # of a bound: sums of a thousand float32 numbers
+NO_SKIPS = np.zeros(2, np.int32)
+MANY = 2_000  # items whose vectors are compared before a graph is searched
+
+
+def rank_row(blend: BlendScores, query: BlendQuery, skip: sp.csr_array, items: np.ndarray, scores: np.ndarray) -> None:
+    """Fill items and scores (k,) with the best items of one query, as ranking all items does."""
+    first = blend._first_items(query.words, skip, N_FIRST * len(items))
+    items[:], scores[:] = -1, 0
+    if first.items[0, 0] < 0:
+        return
+    members = [
+        member._replace(factor=blend.weights_[MEMBERS.index(member.name)] * member.factor)
+        for member in blend._asked_members(query, blend._used, first)
+    ]
+    known = _totals(members, [member.scores for member in members])[first.items[0] >= 0]
+    theta = np.partition(known, -len(items))[-len(items)] if len(known) >= len(items) else -np.inf
+    candidates = _candidates(blend, members, first, float(theta), len(items))
+    candidates = np.setdiff1d(candidates, skip.indices, assume_unique=True) if skip.nnz else candidates
+    n_found, places = min(len(items), len(candidates)), np.empty((1, len(items)), np.int64)
+    totals = _totals(members, [_scores(member, first, candidates) for member in members])
+    top_k_rows(totals[None], NO_SKIPS, NO_SKIPS, places[:, :n_found], scores[None, :n_found])
+    items[:n_found] = candidates[places[0, :n_found]]
+
+
+def _scores(member: AskedMember, first: FirstItems, items: np.ndarray) -> np.ndarray:
+    found: np.ndarray = first.all_scores[0, items] if member.name == "bm25" else scores_at(member.pairs, items)
+    return found
+
+
+def _totals(members: Sequence[AskedMember], scores: Sequence[np.ndarray]) -> np.ndarray:
+    """Sums of the members' scores, in the order in which all items are scored."""
+    total = members[0].factor * scores[0]
+    for member, part in zip(members[1:], scores[1:], strict=True):
+        total += member.factor * part
+    return total
+
+
+def _candidates(
+    blend: BlendScores, members: Sequence[AskedMember], first: FirstItems, theta: float, k: int
+) -> np.ndarray:
+    """Items whose scores may reach theta, rising."""
+    by_bm25 = members[0].factor if members[0].name == "bm25" else np.float32(0)
+    bounds, vectors, left_out = first.all_scores[0] * by_bm25, [], 0.0
+    for member in members:
+        if member.name == "bm25":
+            continue
+        budget = LEFT_OUT * float(member.factor * member.scores.max())
+        for factors, query in member.pairs:
+            left_out += factors.add_bounds(query, float(member.factor), budget, bounds)
+            if isinstance(factors, DenseFactors):
+                vectors.append((member, factors, query))
+    wanted = theta - left_out - ROUNDING * (abs(theta) + float(bounds.max()))
+    found = np.flatnonzero(bounds >= np.float32(wanted))
+    if len(found) <= MANY:
+        near = bounds[found]
+        for member, factors, query in vectors:
+            products = scores_at([(factors, query)], found)
+            near += member.factor * (products - np.float32(length_of(query)) * factors.lengths[found])
+        return found[near >= wanted]
+    if blend.graphs:
+        n_best = max(N_CANDIDATES, k)
+        parts = [first.known, best_by_words(bounds[None], n_best)]
+        for member, factors, query in vectors:
+            graph = getattr(blend, f"{member.name}_").graph_
+            parts += [] if graph is None else [graph.search(factors.items, query[0], n_best)]
+        return np.unique(np.concatenate(parts))
+    for member, factors, query in vectors:
+        factors.lower_bounds(query, float(member.factor), wanted, bounds)
+    return np.flatnonzero(bounds >= np.float32(wanted))
