@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.kernels.scoring import TILE, add_dense_scores, add_sparse_scores, score_hashed_pairs
+from tacit.retrieve.factors import DenseFactors, make_factors, scores_at
 
 
 def random_rows(rng, n_rows, n_words, share=0.4):
@@ -44,6 +45,43 @@ def test_dense_scores_are_the_matrix_product_and_do_not_depend_on_company(seed, 
     np.testing.assert_allclose(together, queries.astype(np.float64) @ items.T, atol=1e-4)  # float32, <= 33 terms
     alone = np.array([[dense_scores(queries[[q]], items[[i]])[0, 0] for i in range(n_items)] for q in range(3)])
     assert np.array_equal(together, alone)
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n_items=st.integers(1, 60),
+    far=st.sampled_from([1, 4096, 3 * 4096]),
+    share=st.floats(0, 1),
+)
+@settings(max_examples=40, deadline=None)
+def test_scores_at_some_items_have_the_bits_of_all(seed, n_items, far, share):
+    rng = np.random.default_rng(seed)
+    sparse, dense = random_rows(rng, n_items, 12), rng.normal(size=(n_items, 7)).astype(np.float32)
+    wide = sp.csr_array(
+        (sparse.data, sparse.indices * far, sparse.indptr), shape=(n_items, 12 * far)
+    )  # words that collide
+    query, vector = random_rows(rng, 1, 12, share), rng.normal(size=(1, 7)).astype(np.float32)
+    query = sp.csr_array((query.data, query.indices * far, query.indptr), shape=(1, 12 * far))
+    pairs = [(DenseFactors(dense), vector), (make_factors(wide), query)]
+    whole = np.zeros((1, n_items), np.float32)
+    for factors, of_query in pairs:
+        factors.add_scores(of_query, whole)
+    for size in (0, 1, n_items // 6, n_items):
+        items = np.sort(rng.choice(n_items, size, replace=False))
+        assert np.array_equal(scores_at(pairs, items), whole[0, items])
+
+
+@given(seed=st.integers(0, 2**32 - 1), n_items=st.integers(1, 30), budget=st.floats(0, 5))
+@settings(max_examples=40, deadline=None)
+def test_bounds_by_words_miss_no_more_than_they_say(seed, n_items, budget):
+    rng = np.random.default_rng(seed)
+    items, query = random_rows(rng, n_items, 9), random_rows(rng, 1, 9)
+    bounds = np.zeros(n_items, np.float32)
+    left_out = make_factors(items).add_bounds(query, 2.0, budget, bounds)
+    exact = 2 * (items.toarray().astype(np.float64) @ query.toarray()[0])
+    assert 0 <= left_out <= budget
+    assert (bounds + left_out >= exact - 1e-5).all()
+    assert (bounds <= 2 * np.maximum(items.toarray() * query.toarray(), 0).sum(axis=1) + 1e-5).all()
 
 
 def test_scores_are_added_to_what_is_there():

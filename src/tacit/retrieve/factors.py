@@ -50,7 +50,8 @@ class SparseFactors:
 
     def add_scores(self, queries: Features, out: np.ndarray) -> None:
         """Add the scores of all items for some query rows (CSR) to out (n_queries, n_items)."""
-        rows, posts = queries if sp.issparse(queries) else sp.csr_array(queries), self.postings
+        rows: sp.csr_array = queries if sp.issparse(queries) else sp.csr_array(queries)
+        posts = self.postings
         data = rows.data.astype(np.float32, copy=False)
         add_sparse_scores(rows.indptr, rows.indices, data, posts.indptr, posts.indices, posts.data, out)
 

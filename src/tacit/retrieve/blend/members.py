@@ -86,12 +86,6 @@ class FirstItems(NamedTuple):
     items: np.ndarray
     scores: np.ndarray
 
-    @property
-    def known(self) -> np.ndarray:
-        """The items without -1."""
-        items: np.ndarray = self.items[self.items >= 0]
-        return items
-
 
 def best_items(scores: np.ndarray, skip: sp.csr_array | None, n_best: int) -> tuple[np.ndarray, np.ndarray]:
     """The first items of each query that are candidates, and their scores; item -1 where there are no more."""

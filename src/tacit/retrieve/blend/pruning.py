@@ -35,7 +35,7 @@ N_FIRST = 2  # first items by BM25 for each answer
 LEFT_OUT = 0.1  # what words that are left out may add, of the best score by the same member
 ROUNDING = 1e-4  # of a bound: sums of a thousand float32 numbers
 NO_SKIPS = np.zeros(2, np.int32)
-MANY = 2_000  # items whose vectors are compared before a graph is searched
+MANY = 2_000  # items whose vectors are compared; for more, bounds of a sketch are computed or a graph is searched
 
 
 def rank_row(blend: BlendScores, query: BlendQuery, skip: sp.csr_array, items: np.ndarray, scores: np.ndarray) -> None:
@@ -75,31 +75,40 @@ def _candidates(
     blend: BlendScores, members: Sequence[AskedMember], first: FirstItems, theta: float, k: int
 ) -> np.ndarray:
     """Items whose scores may reach theta, rising."""
-    by_bm25 = members[0].factor if members[0].name == "bm25" else np.float32(0)
-    bounds, vectors, left_out = first.all_scores[0] * by_bm25, [], 0.0
-    for member in members:
-        if member.name == "bm25":
-            continue
-        budget = LEFT_OUT * float(member.factor * member.scores.max())
-        for factors, query in member.pairs:
-            left_out += factors.add_bounds(query, float(member.factor), budget, bounds)
-            if isinstance(factors, DenseFactors):
-                vectors.append((member, factors, query))
-    wanted = theta - left_out - ROUNDING * (abs(theta) + float(bounds.max()))
-    found = np.flatnonzero(bounds >= np.float32(wanted))
+    bounds, left_out = _bounds(members, first)
+    wanted = np.float32(theta - left_out - ROUNDING * (abs(theta) + float(bounds.max())))
+    found = np.flatnonzero(bounds >= wanted)
+    products = [
+        (member, factors, query)
+        for member in members
+        for factors, query in member.pairs
+        if isinstance(factors, DenseFactors)
+    ]
     if len(found) <= MANY:
         near = bounds[found]
-        for member, factors, query in vectors:
-            products = scores_at([(factors, query)], found)
-            near += member.factor * (products - np.float32(length_of(query)) * factors.lengths[found])
+        for member, vectors, query in products:
+            exact, most = scores_at([(vectors, query)], found), np.float32(length_of(query)) * vectors.lengths[found]
+            near += member.factor * (exact - most)
         return found[near >= wanted]
     if blend.graphs:
         n_best = max(N_CANDIDATES, k)
-        parts = [first.known, best_by_words(bounds[None], n_best)]
-        for member, factors, query in vectors:
+        parts = [first.items[first.items >= 0], best_by_words(bounds[None], n_best)]
+        for member, vectors, query in products:
             graph = getattr(blend, f"{member.name}_").graph_
-            parts += [] if graph is None else [graph.search(factors.items, query[0], n_best)]
+            parts += [] if graph is None else [graph.search(vectors.items, query[0], n_best)]
         return np.unique(np.concatenate(parts))
-    for member, factors, query in vectors:
-        factors.lower_bounds(query, float(member.factor), wanted, bounds)
-    return np.flatnonzero(bounds >= np.float32(wanted))
+    for member, vectors, query in products:
+        vectors.lower_bounds(query, float(member.factor), float(wanted), bounds)
+    return np.flatnonzero(bounds >= wanted)
+
+
+def _bounds(members: Sequence[AskedMember], first: FirstItems) -> tuple[np.ndarray, float]:
+    """What the scores of all items are at most, less an amount that is returned too."""
+    by_bm25 = members[0].factor if members[0].name == "bm25" else np.float32(0)
+    bounds, left_out = first.all_scores[0] * by_bm25, 0.0
+    for member in members:
+        if member.name != "bm25":
+            budget = LEFT_OUT * float(member.factor * member.scores.max())
+            for factors, query in member.pairs:
+                left_out += factors.add_bounds(query, float(member.factor), budget, bounds)
+    return bounds, left_out

@@ -1,0 +1,114 @@
+"""Ranking by bounds gives the items and the bits of ranking all scores."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from tacit.core import Links
+from tacit.features.text.weighting import weigh
+from tacit.kernels.topk import top_k_rows
+from tacit.retrieve import BlendRanker, Bm25Ranker, EmbeddingRanker, LearnedConcepts
+from tacit.retrieve.blend import pruning, scoring
+from tacit.retrieve.blend.vectors import join_vectors
+
+N_DOCS, N_WORDS, N_QUERIES, DIM = 400, 80, 12, 7
+
+
+@pytest.fixture(scope="module")
+def world():
+    """Documents of five topics; some twice, some without words or vectors; queries with and without words."""
+    rng = np.random.default_rng(3)
+    topic = rng.integers(0, 5, N_DOCS)
+    rates = np.where(np.arange(N_WORDS) // 16 == topic[:, None], 0.4, 0.05)
+    items = rng.poisson(rates).astype(np.float32)
+    items[200:300] = items[100:200]
+    items[350:] = 0
+    vectors = rng.normal(size=(N_DOCS, DIM)).astype(np.float32) + 2 * np.eye(5, DIM)[topic]
+    vectors[200:300], vectors[340:] = vectors[100:200], 0
+    queries = rng.poisson(np.where(np.arange(N_WORDS) // 16 == np.arange(N_QUERIES)[:, None] % 5, 0.4, 0.02))
+    queries[0], queries[1] = 0, np.arange(N_WORDS) == 5
+    titles = items * (rng.random(items.shape) < 0.2)
+    sources, targets = np.nonzero(
+        (np.arange(N_QUERIES)[:, None] % 5 == topic) & (rng.random((N_QUERIES, N_DOCS)) < 0.2)
+    )
+    return {
+        "items": sp.csr_array(items),
+        "titles": sp.csr_array(titles.astype(np.float32)),
+        "queries": sp.csr_array(queries.astype(np.float32)),
+        "vectors": vectors.astype(np.float32),
+        "pairs": Links(sources, targets, N_QUERIES, N_DOCS),
+    }
+
+
+@pytest.fixture(scope="module")
+def blend(world):
+    """A blend with all members; tests set their weights."""
+    idf = np.ones(N_WORDS, np.float32)
+    concepts = LearnedConcepts(6, n_epochs=1).fit(None, weigh(world["items"], idf, "log"))
+    made = BlendRanker(6, n_expansion=9, n_feedback=5, vectors=1.0)
+    made.fit(None, world["items"], vectors=world["vectors"], members=SimpleNamespace(latent_=concepts))
+    made.title_ = Bm25Ranker(b=0.5).fit(None, world["titles"])
+    asking, rows = weigh(world["queries"], made.idf_), weigh(world["items"], made.idf_)
+    made.residual_ = EmbeddingRanker(6, items="residual", n_epochs=1).fit(asking, rows, world["pairs"])
+    made.residual_length_ = 4.0
+    return made
+
+
+def by_all_scores(ranker, rows, k, exclude):
+    items, scores = np.empty((rows.shape[0], k), np.int64), np.empty((rows.shape[0], k), np.float32)
+    skip = sp.csr_array((rows.shape[0], ranker.n_items_), dtype=bool) if exclude is None else exclude
+    top_k_rows(ranker._scores(rows, skip), skip.indptr, skip.indices, items, scores)
+    return items, scores
+
+
+def check(ranker, rows, exclude=None, ks=(1, 10, 60, N_DOCS)):
+    for k in ks:
+        found, (items, scores) = ranker.rank(rows, k, exclude=exclude), by_all_scores(ranker, rows, k, exclude)
+        assert np.array_equal(found.items, items), k
+        assert np.array_equal(found.scores, scores), k
+
+
+WEIGHTS = [
+    (1, 4, 3, 0, 0, 0),
+    (1, 2, 3, 0.5, 2, 1),
+    (0, 3, 0, 0, 0, 2),
+    (1, 0, 0, 0, 0, 0),
+    (0.2, 0, 5, 1, 0, 0),
+    (0, 0, 1, 0, 4, 0),
+]
+
+
+@pytest.mark.parametrize("many", [0, 20, 10_000])
+@pytest.mark.parametrize("weights", WEIGHTS)
+def test_answers_have_the_bits_of_all_scores(blend, world, weights, many, monkeypatch):
+    monkeypatch.setattr(scoring, "PRUNED_FROM", 0)
+    monkeypatch.setattr(scoring, "N_CANDIDATES", 20)
+    monkeypatch.setattr(pruning, "MANY", many)
+    monkeypatch.setattr(blend, "weights_", np.array(weights, np.float32))
+    check(blend, world["queries"])
+    check(blend, join_vectors(world["queries"], world["vectors"][:N_QUERIES]))
+    for share in (0.3, 0.97, 1.0):
+        exclude = sp.csr_array(np.random.default_rng(1).random((N_QUERIES, N_DOCS)) < share)
+        check(blend, world["queries"], exclude, ks=(10,))
+
+
+def test_most_items_are_not_scored(blend, world, monkeypatch):
+    monkeypatch.setattr(scoring, "PRUNED_FROM", 0)
+    monkeypatch.setattr(scoring, "N_CANDIDATES", 20)
+    monkeypatch.setattr(blend, "weights_", np.array(WEIGHTS[0], np.float32))
+    n_scored, scores_of = [], pruning._scores
+    monkeypatch.setattr(pruning, "_scores", lambda *given: n_scored.append(len(given[2])) or scores_of(*given))
+    blend.rank(world["queries"][2:], 5)
+    assert np.median(n_scored) < N_DOCS / 8
+
+
+def test_bounds_follow_the_items(blend, world, monkeypatch):
+    monkeypatch.setattr(scoring, "PRUNED_FROM", 0)
+    monkeypatch.setattr(scoring, "N_CANDIDATES", 20)
+    monkeypatch.setattr(pruning, "MANY", 0)
+    changed = blend._only(np.arange(5, N_DOCS, 2))
+    check(changed, world["queries"], ks=(10,))
+    changed.add_items(world["items"][:40], titles=world["titles"][:40], vectors=5 * world["vectors"][:40])
+    check(changed, world["queries"], ks=(10,))
