@@ -131,6 +131,14 @@ def test_vectors_must_earn_their_weight_with_queries_in_the_same_space(documents
     assert noise.ranker_.weights_[AT] < 0.05
 
 
+def test_vectors_without_a_weight_cost_no_encoding(documents):
+    searcher = Searcher(dim=3, vectors=0.0).fit(documents, encode=encode)
+    wanted = searcher.search("cat salt")
+    searcher.encode = TwoSides.__call__  # raises if it is called
+    assert searcher.search("cat salt") == wanted
+    assert searcher.search("cat salt", vector=np.ones(3)) == wanted
+
+
 def test_judged_queries_learn_the_weight(documents, queries, judgments):
     rng = np.random.default_rng(0)
     noise = {"vectors": rng.normal(size=(60, 16)), "query_vectors": rng.normal(size=(12, 16))}

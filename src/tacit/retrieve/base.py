@@ -100,6 +100,11 @@ class CollectionRanker(ChangingItems, ABC):
         return 0
 
     @property
+    def uses_vectors(self) -> bool:
+        """Whether vectors of queries have a part in the scores."""
+        return False
+
+    @property
     def needs_links(self) -> bool:
         """Whether it learns from links between the items beside pairs."""
         return False

@@ -141,7 +141,7 @@ class SearchAnswers(Estimator):
         return self._with_vectors(self.features(texts), texts, vectors)
 
     def _with_vectors(self, rows: sp.csr_array, texts: Sequence[str], vectors: np.ndarray | None) -> sp.csr_array:
-        if vectors is None and self.encode is not None and self.ranker_.vectors_dim:
+        if vectors is None and self.encode is not None and self.ranker_.uses_vectors:
             vectors = encode_texts(self.encode, texts, "query")
         if vectors is None:
             return rows

@@ -126,6 +126,11 @@ class TwoStageRanker(CollectionRanker):
         """Dimensions of the vectors of the first stage."""
         return self.first_.vectors_dim
 
+    @property
+    def uses_vectors(self) -> bool:
+        """Whether the first stage does, or the second reads the column."""
+        return self.first_.uses_vectors or (self.list_ranker_ is not None and self.vectors_dim > 0)
+
     def _check_queries(self, queries: Features) -> Features:
         return self.first_._check_queries(queries)
 

@@ -56,6 +56,11 @@ class BlendScores(CollectionRanker):
         """Dimensions of the vectors of the items; 0 if none were given."""
         return 0 if self.vectors_ is None else self.vectors_.n_features_
 
+    @property
+    def uses_vectors(self) -> bool:
+        """Whether the member `vectors` has a weight."""
+        return "vectors" in self._used
+
     def _check_queries(self, queries: Features) -> Features:
         """Rows of word counts, with or without vectors beside them (`join_vectors`)."""
         width = self.n_features_ + self.vectors_dim
