@@ -93,6 +93,16 @@ def test_damaged_files(form, damage, tmp_path):
     assert "\n" not in str(error.value)
 
 
+def test_a_damaged_header(tmp_path):
+    path = write(tmp_path / "v.npy")
+    path.write_bytes(path.read_bytes().replace(b"(3, 2)", b"(3, 2 "))
+    with pytest.raises(DataError, match="v.npy: cannot be read"):
+        read_vectors(path, DOCS)
+    path.write_bytes(write(path).read_bytes().replace(b"(3, 2), }            ", b"(3000000000, 200), } "))
+    with pytest.raises(DataError, match="v.npy: cannot be read"):
+        read_vectors(path, DOCS)
+
+
 @pytest.mark.parametrize(
     ("name", "vectors", "ids", "message"),
     [

@@ -115,9 +115,16 @@ def test_the_model_is_not_saved_and_can_be_set_again(searcher, tmp_path):
     assert again.encode is None
     assert again.search("feline") == []
     again.encode = encode
+    assert again.clone().encode is None
     assert again.search("feline cat", k=9) == wanted
     assert Searcher.load(tmp_path / "model", encode=encode).search("feline cat", k=9) == wanted
     assert b"encode" not in (tmp_path / "model" / "model.json").read_bytes()
+
+
+def test_a_model_that_is_set_before_fit_is_used(documents, searcher):
+    other = Searcher(dim=3, vectors=1.0)
+    other.encode = encode
+    assert other.fit(documents).search("feline cat") == searcher.search("feline cat")
 
 
 def test_vectors_must_earn_their_weight_with_queries_in_the_same_space(documents):

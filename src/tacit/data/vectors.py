@@ -13,8 +13,10 @@ Nothing is unpickled: an array of Python objects is refused.
 from __future__ import annotations
 
 import json
+import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any, NamedTuple
 from zipfile import BadZipFile
 
@@ -62,7 +64,7 @@ def read_vectors(
         raise DataError("there is no such file", path=path)
     try:
         found = read(path)
-    except (OSError, BadZipFile, EOFError, KeyError, UnicodeDecodeError) as error:
+    except _DAMAGE as error:
         raise DataError(f"cannot be read: {' '.join(str(error).split())}", path=path) from None
     vectors = _check(found, path)
     if texts is None:
@@ -203,6 +205,18 @@ def _texts(ids: Sequence[Any]) -> list[str]:
     return [name.decode() if isinstance(name, bytes) else str(name) for name in ids]
 
 
+# What the libraries raise for damaged files; a size that no memory holds is one.
+_DAMAGE = (
+    OSError,
+    BadZipFile,
+    EOFError,
+    KeyError,
+    MemoryError,
+    RuntimeError,
+    UnicodeDecodeError,
+    zlib.error,
+    TokenError,
+)
 _READERS: dict[str, Callable[[FilePath], VectorFile]] = {
     ".npy": _read_npy,
     ".npz": _read_npz,

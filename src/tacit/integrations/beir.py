@@ -62,7 +62,7 @@ class BeirSearch(BaseSearch):
             given = {"queries": make_queries(judged), "qrels": Judgments.from_dict(self.qrels)}
         titles = [str(document.get("title") or "") for document in corpus.values()]
         documents = Collection(list(corpus), titles, [str(document["text"]) for document in corpus.values()])
-        self.searcher = self.searcher.clone().fit(documents, **given)
+        self.searcher = self.searcher.clone().fit(documents, encode=self.searcher.encode, **given)
 
 
 def make_queries(queries: Mapping[str, str]) -> Collection:

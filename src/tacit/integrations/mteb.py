@@ -41,7 +41,7 @@ class MtebSearch:
             return
         titles = [str(row.get("title") or "") for row in corpus]
         documents = Collection(ids, titles, [str(row["text"]) for row in corpus])
-        self.searcher = self.searcher.clone().fit(documents)
+        self.searcher = self.searcher.clone().fit(documents, encode=self.searcher.encode)
 
     def search(
         self, queries: Any, *, top_k: int, top_ranked: Mapping[str, Sequence[str]] | None = None, **options: Any

@@ -51,7 +51,7 @@ class Searcher(SearchAnswers):
     ----------
     encode : callable, object or None
         Gives texts their vectors, for `blend` with vectors: a function from a list of texts to an array, or a model
-        with a method `encode`. It is set by `fit` and `load`, can be set at any time, and is not saved.
+        with a method `encode`. It is set by `fit` and `load`, or at any time, and is not saved.
     documents_ : Collection
         The documents that are searched.
     vectorizer_ : TextVectorizer
@@ -174,8 +174,8 @@ class Searcher(SearchAnswers):
         query_vectors : ndarray of shape (n_queries, dim) or None, default=None
             Vectors of the training queries; with them, pairs learn the weight of the vectors.
         encode : callable, object or None, default=None
-            Gives texts their vectors (see the attribute); used for documents and training queries whose vectors are
-            not given, and for queries from then on.
+            Gives texts their vectors (see the attribute, which is used unless another is given): to documents and
+            training queries whose vectors are not given, and to queries from then on.
         checkpoint : str, Path, Checkpoint or None, default=None
             Folder for the state of the training, from which it goes on after a kill; see `CollectionRanker.fit`.
         """
@@ -187,8 +187,8 @@ class Searcher(SearchAnswers):
         training = choose_training(
             self.method, unfitted, documents, links=links, queries=queries, qrels=qrels, pairs=pairs, clicks=clicks
         )
-        check_vector_sources(self.method, unfitted, vectors=vectors, query_vectors=query_vectors, encode=encode)
-        self.encode = encode
+        self.encode = self.encode if encode is None else encode
+        check_vector_sources(self.method, unfitted, vectors=vectors, query_vectors=query_vectors, encode=self.encode)
         kind = WordGramVectorizer if unfitted.features == "words+grams" else TextVectorizer
         vectorizer, items = self._vectorize(kind, documents, self.language, unfitted)
         columns = {"grams_from": vectorizer.grams_from_} if isinstance(vectorizer, WordGramVectorizer) else {}

@@ -183,6 +183,13 @@ def test_saving_and_loading(world, ranker, tmp_path):
     assert np.array_equal(again.scores(world["joined"]), ranker.scores(world["joined"]))
 
 
+def test_a_checkpoint_knows_the_vectors(world, ranker, tmp_path):
+    found = BlendRanker(dim=8).fit(None, world["items"], vectors=world["vectors"], checkpoint=tmp_path / "state")
+    assert np.array_equal(found.scores(world["joined"]), ranker.scores(world["joined"]))
+    with pytest.raises(TacitError, match="other"):
+        BlendRanker(dim=8).fit(None, world["items"], vectors=world["random"], checkpoint=tmp_path / "state")
+
+
 def test_folders_from_before_there_were_vectors_are_read(world, plain, tmp_path):
     save(plain, tmp_path / "model")
     stored = load_model(tmp_path / "model")
