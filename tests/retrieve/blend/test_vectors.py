@@ -246,3 +246,21 @@ def test_approximate_search_finds_by_vectors(world):
     assert (found.items == exact.items).mean() > 0.9
     assert found.scores == pytest.approx(exact.scores, abs=1e-4)
     assert ranker.rank(world["queries"], k=10).items.shape == (N_QUERIES, 10)
+
+
+@pytest.mark.parametrize("weight", [0.5, 20.0])
+def test_ranking_by_bounds_is_that_of_all_scores(weight):
+    """Many items, some of them twice or without a vector, and queries with and without words and vectors."""
+    rng = np.random.default_rng(0)
+    counts = sp.csr_array((rng.random((6000, 60)) < 0.05).astype(np.float32))
+    vectors = rng.normal(size=(6000, 24)) + 1
+    vectors[::7], vectors[1::11] = 0, vectors[3]
+    ranker = BlendRanker(dim=8, vectors=weight, n_expansion=10).fit(None, counts, vectors=vectors)
+    words = sp.csr_array((rng.random((12, 60)) < 0.06).astype(np.float32) * (np.arange(12) != 5)[:, None])
+    rows = join_vectors(words.astype(np.float32), rng.normal(size=(12, 24)) * (np.arange(12) % 4 != 3)[:, None])
+    exact = ranker.scores(rows)
+    for k in (1, 10, 300):
+        found = ranker.rank(rows, k)
+        order = np.argsort(-exact, axis=1, kind="stable")[:, :k]
+        assert np.array_equal(found.items, order)
+        assert np.array_equal(found.scores, np.take_along_axis(exact, order, axis=1))
