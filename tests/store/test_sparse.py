@@ -196,3 +196,41 @@ def test_what_is_taken_equals_a_plain_loop(data):
         for j, column in enumerate(row):
             dense[i, column] = arrays["m/data"][indptr[i] + j]
     np.testing.assert_array_equal(unpack_csr("m", arrays).toarray(), dense)
+
+
+@pytest.fixture
+def large(monkeypatch):
+    """A matrix that is stored by columns too, as large ones are."""
+    monkeypatch.setattr(sparse, "BY_COLUMN_FROM", 1)
+    return sp.random_array((7, 5), density=0.4, rng=np.random.default_rng(3), format="csr", dtype=np.float32)
+
+
+def test_a_large_matrix_is_stored_by_columns_too_and_sorted_no_more(large, tmp_path, monkeypatch):
+    save_model(tmp_path, Stored("R", {}, pack_csr("m", large)))
+    found = unpack_csr("m", load_model(tmp_path, mmap=True).arrays)
+    assert not found.tocsc().data.flags.owndata
+    for part in ("data", "indices", "indptr"):
+        np.testing.assert_array_equal(getattr(found.tocsc(), part), getattr(large.tocsc(), part), strict=True)
+    again = pack_csr("m", found)
+    assert np.shares_memory(again["m/by_column/data"], found.tocsc().data)
+    for changed, oracle in ((found[[4, 1]], large[[4, 1]]), (2 * found, 2 * large), (found.copy(), large)):
+        np.testing.assert_array_equal(changed.tocsc().toarray(), oracle.toarray())
+    monkeypatch.setattr(sparse, "BY_COLUMN_FROM", large.nnz + 1)
+    assert unpack_csr("m", pack_csr("m", large)).by_column is None
+
+
+@pytest.mark.parametrize(
+    ("part", "change", "match"),
+    [
+        ("indices", lambda a: np.where(a == a.max(), 7, a).astype(a.dtype), "'m/by_column': columns from 0 to 7"),
+        ("indptr", lambda a: a[::-1].copy(), "'m/by_column': row limits do not rise"),
+        ("indptr", lambda a: a[:-1], "'m/by_column': 5 row limits, want 6"),
+        ("data", lambda a: np.full_like(a, np.nan), "NaN"),
+        ("data", lambda a: a.astype(np.float64), "other entries by columns"),
+    ],
+)
+def test_columns_that_would_be_read_out_of_bounds(large, part, change, match):
+    arrays = pack_csr("m", large)
+    arrays[f"m/by_column/{part}"] = change(arrays[f"m/by_column/{part}"])
+    with pytest.raises(StoreError, match=match):
+        unpack_csr("m", arrays)
