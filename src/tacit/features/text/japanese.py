@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 from importlib.util import find_spec
 from itertools import islice
@@ -55,7 +55,7 @@ class JapaneseWords(Segmenter):
         """All words in order."""
         return [word for match in word_matches(fold(text)) for word in self._words_of(match[0])]
 
-    def spans(self, text: str, wanted: Container[str] | None = None) -> list[Span]:
+    def spans(self, text: str, wanted: Collection[str] | None = None) -> list[Span]:
         """The same words, or only the wanted ones, with their places in the text as it was given.
 
         >>> JapaneseWords().spans("ﾃﾞｰﾀを読んだ")

@@ -74,8 +74,9 @@ class Tokenizer:
         >>> tokenizer_for("en", stop_words=["the"]).spans("The Cats")
         [Span(start=4, end=8, token='cats')]
         """
-        terms = {word: self.term(word) for word in set(self.words(text))}
-        kept = {word: term for word, term in terms.items() if term is not None and (wanted is None or term in wanted)}
+        words = set(self.words(text)) - self.stop_words
+        terms = words if self.stem_word is None else map(self.stem_word, words)
+        kept = {word: term for word, term in zip(words, terms, strict=True) if wanted is None or term in wanted}
         return [Span(start, end, kept[word]) for start, end, word in self.segmenter.spans(text, kept)] if kept else []
 
     def spec(self) -> dict[str, Any]:

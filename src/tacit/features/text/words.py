@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Collection, Container, Iterable, Iterator
 from functools import lru_cache
 from itertools import chain, pairwise
 from typing import NamedTuple
@@ -30,6 +30,7 @@ _LETTERS = r"[^\W_]+"
 # A stretch of other characters, with what little ASCII there is between them.
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]+(?:[\x00-\x7f]{1,20}[^\x00-\x7f]+)*")
 _INVISIBLE = re.compile("[\u00ad\u180b-\u180f\u200c\u200d\u2060\ufe00-\ufe0f\ufeff\U000e0100-\U000e01ef]+")
+MANY_WORDS = 30  # from here on a text is cut into words, where fewer are looked for one by one
 # Marks stand in the first two planes; scanning the other fifteen would only cost time.
 _SCANNED = range(0x300, 0x20000)
 
@@ -50,7 +51,7 @@ class Segmenter(ABC):
         """All words in order."""
 
     @abstractmethod
-    def spans(self, text: str, wanted: Container[str] | None = None) -> list[Span]:
+    def spans(self, text: str, wanted: Collection[str] | None = None) -> list[Span]:
         """The same words, or only the wanted ones, with their places in the text as it was given."""
 
     def joined(self, text: str) -> bytes:
@@ -79,7 +80,7 @@ class UnicodeWords(Segmenter):
             text = _fold_where_needed(text)
         return text.encode("utf-8").translate(_ASCII_FOLD)
 
-    def spans(self, text: str, wanted: Container[str] | None = None) -> list[Span]:
+    def spans(self, text: str, wanted: Collection[str] | None = None) -> list[Span]:
         """The same words, or only the wanted ones, with their places in the text as it was given.
 
         >>> UnicodeWords().spans("(ﬁne) Ｃafés")
@@ -87,7 +88,10 @@ class UnicodeWords(Segmenter):
         """
         spans, done = list[Span](), 0
         for start, end in [*_not_ascii(text), (len(text), len(text))]:
-            spans += self._places(text[done:start].lower(), wanted, done)
+            if wanted is None or len(wanted) > MANY_WORDS:
+                spans += self._places(text[done:start].lower(), wanted, done)
+            else:
+                spans += _ascii_places(text[done:start].lower(), wanted, done)
             if start < end:
                 found = place_words(text[start:end], lambda folded: self._places(folded, wanted))
                 spans += (Span(start + s, start + e, word) for s, e, word in found)
@@ -98,6 +102,19 @@ class UnicodeWords(Segmenter):
         """Words of folded text, all or the wanted ones, with places that are counted from an offset."""
         found = word_matches(folded)
         return [Span(offset + m.start(), offset + m.end(), m[0]) for m in found if wanted is None or m[0] in wanted]
+
+
+def _ascii_places(text: str, wanted: Iterable[str], offset: int) -> list[Span]:
+    """A few words of ASCII text in small letters, with places that are counted from an offset."""
+    found = list[Span]()
+    for word in wanted:
+        start = text.find(word) if word.isalnum() else -1
+        while start >= 0:
+            end = start + len(word)
+            if not (text[start - 1 : start].isalnum() or text[end : end + 1].isalnum()):
+                found.append(Span(offset + start, offset + end, word))
+            start = text.find(word, end)
+    return sorted(found)
 
 
 def place_words(text: str, find: Callable[[str], Iterable[tuple[int, int, str]]]) -> list[Span]:
