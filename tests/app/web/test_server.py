@@ -1,6 +1,7 @@
 """Connections on which nothing happens are closed; all others stay."""
 
 import socket
+import sys
 import threading
 import time
 from contextlib import suppress
@@ -9,6 +10,7 @@ from http.client import HTTPConnection
 import pytest
 import uvicorn
 
+from tacit import Collection, Searcher
 from tacit.app.web import server
 
 LARGE = b"x" * 20_000_000
@@ -34,6 +36,21 @@ def port(monkeypatch):
     yield listening.getsockname()[1]
     running.should_exit = running.force_exit = True
     thread.join(10)
+
+
+def test_threads_take_turns_often_while_serving(tmp_path, monkeypatch):
+    seen, before = [], sys.getswitchinterval()
+
+    def run(self, sockets):
+        seen.append(sys.getswitchinterval())
+        sockets[0].close()
+
+    monkeypatch.setattr(uvicorn.Server, "run", run)
+    monkeypatch.setattr(server, "_allow_many_connections", lambda: None)
+    searcher = Searcher("bm25").fit(Collection(["a", "b"], ["", ""], ["cats purr", "dogs bark"]))
+    server.serve(searcher, model=None, store=tmp_path / "judgments", host="127.0.0.1", port=0, token=None)
+    assert seen[0] < before / 5
+    assert sys.getswitchinterval() == before
 
 
 def seconds_until_closed(connection, every=None):

@@ -1,16 +1,15 @@
 """Work of many requests that is done together: what comes while a batch is worked on is in the next one.
 
-A batch of searches takes much less time than the searches one by one, since the vectors of all documents are read from
-memory once. The answers have the same bits.
+A batch of searches takes less time than the searches one by one: for most methods the vectors of all documents are read
+from memory once. The answers have the same bits.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Hashable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
-
-from starlette.concurrency import run_in_threadpool
 
 LARGEST = 16  # requests of one batch
 
@@ -22,7 +21,7 @@ class _Request(NamedTuple):
 
 
 class Batches:
-    """Runs a function on groups of requests, in a thread, one batch after the other.
+    """Runs a function on groups of requests, in a thread of its own, one batch after the other.
 
     Parameters
     ----------
@@ -31,7 +30,7 @@ class Batches:
     """
 
     def __init__(self, work: Callable[[Any, list[Any]], list[Any]]) -> None:
-        self._work = work
+        self._work, self._thread = work, ThreadPoolExecutor(1, "batches")
         self._waiting: list[_Request] = []
         self._running: asyncio.Task[None] | None = None
 
@@ -50,7 +49,8 @@ class Batches:
             batch = [request for request in self._waiting if request.group == group][:LARGEST]
             self._waiting = [request for request in self._waiting if request not in batch]
             try:
-                results = await run_in_threadpool(self._work, group, [request.item for request in batch])
+                items = [request.item for request in batch]
+                results = await asyncio.get_running_loop().run_in_executor(self._thread, self._work, group, items)
             except Exception as error:  # each request is told
                 for request in batch:
                     if not request.answer.done():
