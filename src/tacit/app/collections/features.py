@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import sys
 from dataclasses import replace
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from tacit.app.options import add_language, add_threads, check_output, whole_number
 
@@ -52,17 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, out: TextIO) -> int:
     """Read, describe, write."""
     from tacit.core import UsageError
-    from tacit.data import (
-        check_known,
-        open_output,
-        read_collection,
-        read_qrels,
-        read_queries,
-        read_vectors,
-        write_letor,
-    )
-    from tacit.search import Searcher
-    from tacit.search.text_lists import make_text_lists
+    from tacit.data import open_output, write_letor
 
     if args.complete and not args.qrels:
         raise UsageError("--complete is about judgments: give --qrels")
@@ -70,26 +60,7 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
         raise UsageError("--vectors and --query-vectors go together: a cosine needs those of documents and of queries")
     for path in (args.output, args.names or "-"):
         check_output(path)
-    documents, queries = read_collection(args.corpus), read_queries(args.queries)
-    judgments = None
-    if args.qrels:
-        read = read_qrels(args.qrels)
-        judgments = check_known(read, queries, documents, skip_unknown=args.skip_unknown, path=args.qrels)
-    made = make_text_lists(
-        documents,
-        queries,
-        judgments,
-        k=args.k,
-        models=[Searcher.load(path) for path in args.model],
-        vectors=read_vectors(args.vectors, documents, skip_unknown=args.skip_unknown) if args.vectors else None,
-        query_vectors=read_vectors(args.query_vectors, queries, skip_unknown=True, partial=True)
-        if args.query_vectors
-        else None,
-        complete=args.complete,
-        language=args.language,
-        stem=args.stem,
-        threads=args.threads,
-    )
+    made = _make_lists(args)
     if args.engine:
         made = _keep_engine_columns(made)
     write_letor(made.lists, args.output)
@@ -104,6 +75,33 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
     if made.unanswered:
         sys.stderr.write(f"{len(made.unanswered)} queries have no word in common with the documents: no list\n")
     return 0
+
+
+def _make_lists(args: argparse.Namespace) -> TextLists:
+    """Read all inputs and make the lists."""
+    from tacit.data import check_known, read_collection, read_qrels, read_queries, read_vectors
+    from tacit.search import Searcher
+    from tacit.search.text_lists import make_text_lists
+
+    documents, queries, skip = read_collection(args.corpus), read_queries(args.queries), args.skip_unknown
+    given: dict[str, Any] = {}
+    if args.qrels:
+        judgments = read_qrels(args.qrels)
+        given["judgments"] = check_known(judgments, queries, documents, skip_unknown=skip, path=args.qrels)
+    if args.vectors:
+        given["vectors"] = read_vectors(args.vectors, documents, skip_unknown=skip)
+        given["query_vectors"] = read_vectors(args.query_vectors, queries, skip_unknown=True, partial=True)
+    return make_text_lists(
+        documents,
+        queries,
+        k=args.k,
+        models=[Searcher.load(path) for path in args.model],
+        complete=args.complete,
+        language=args.language,
+        stem=args.stem,
+        threads=args.threads,
+        **given,
+    )
 
 
 def _keep_engine_columns(made: TextLists) -> TextLists:
