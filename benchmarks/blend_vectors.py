@@ -1,12 +1,12 @@
 """What vectors of another model do to `blend`: the weight that they earn without labels, AP with it and with labels.
 
-    python benchmarks/blend_vectors.py [--data FOLDER] [--collections cranfield,cisi]
+    python benchmarks/blend_vectors.py [--data FOLDER] [--collections cranfield,cisi] [--label-free]
 
 Vectors: LSI of all words, of half of them, of a tenth of them; random ones; and LSI in which the vector of a query is
 mixed with the mean of those of its relevant documents, which stands for a strong model (`strong`: it knows the answers,
 so that its figures only show that a good member is used). `weight` is earned by neighbours of documents, `weight (q)`
 by short queries made from titles or first sentences. `learned` is AP by 5-fold cross-validation over queries with the
-training queries' vectors, `learned (-)` without vectors.
+training queries' vectors, `learned (-)` without vectors; --label-free leaves it out.
 """
 
 import argparse
@@ -90,6 +90,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--data", type=Path, default=os.environ.get("TACIT_DATA"))
     parser.add_argument("--collections", default="cranfield,cisi")
+    parser.add_argument("--label-free", action="store_true")
     args = parser.parse_args()
     if args.data is None:
         print("set TACIT_DATA to the folder of collections")
@@ -98,7 +99,8 @@ def main() -> None:
         world = World(Path(args.data) / "text" / name)
         everyone = np.arange(len(world.queries))
         before = world.precision(world.searcher.ranker_, world.asked, everyone)
-        print(f"{name}: AP without vectors {before.mean():.3f}, learned (-) {world.learned(None, world.asked):.3f}")
+        learned = "" if args.label_free else f", learned (-) {world.learned(None, world.asked):.3f}"
+        print(f"{name}: AP without vectors {before.mean():.3f}{learned}")
         print(f"{'vectors':22} weight  AP change        weight (q)  AP change        learned")
         for kind in SHARES:
             items, queries, short = world.vectors(kind)
@@ -108,7 +110,8 @@ def main() -> None:
                 change = world.precision(ranker, rows, everyone) - before
                 error = change.std(ddof=1) / np.sqrt(len(change))
                 cells.append(f"{ranker.weights_[-1]:5.2f}   {change.mean():+.4f} ± {error:.4f}")
-            print(f"{kind:22} {cells[0]}     {cells[1]}  {world.learned(items, rows):.3f}", flush=True)
+            learned = "" if args.label_free else f"  {world.learned(items, rows):.3f}"
+            print(f"{kind:22} {cells[0]}     {cells[1]}{learned}", flush=True)
 
 
 if __name__ == "__main__":
