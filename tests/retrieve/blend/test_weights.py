@@ -5,7 +5,14 @@ import math
 import numpy as np
 import pytest
 
-from tacit.retrieve.blend.training import TrainingQuery, choose_strength, learn_weights, preferences, weight_of_unjudged
+from tacit.retrieve.blend.training import (
+    Choice,
+    TrainingQuery,
+    choose_prior,
+    learn_weights,
+    preferences,
+    weight_of_unjudged,
+)
 from tacit.retrieve.blend.weights import fit_weights, objective
 
 PRIOR = np.array([1.0, 1.0, 1.0, 0.0])
@@ -88,7 +95,8 @@ def test_a_strong_prior_stays_and_a_weak_one_gives_way():
 
 def test_few_queries_choose_nothing():
     queries = judged(np.random.default_rng(6), 4, np.array([1.0, 0.0, 0.0, 0.0]))
-    assert math.isinf(choose_strength(queries, PRIOR))
+    choices = [Choice(PRIOR, math.inf), Choice(PRIOR, 3.0)]
+    assert choose_prior(queries, choices) is choices[0]
 
 
 def test_queries_without_a_relevant_candidate_say_nothing():
@@ -127,3 +135,11 @@ def test_judged_zeros_outweigh_unjudged_candidates():
     blind = [query._replace(relevance=np.where(query.relevance > 0, 1.0, np.nan)) for query in queries]
     with_zeros, without = (learn_weights(part, PRIOR, 1.0)[0] for part in (queries, blind))
     assert with_zeros[1] / with_zeros[2] > 1.15 * without[1] / without[2]
+
+
+def test_a_prior_that_the_labels_support_is_taken():
+    trained = np.array([1.0, 1.0, 1.0, 8.0])
+    for support, wanted in ((np.array([0.3, 0.3, 0.3, 4.0]), trained), (np.array([1.0, 1.0, 1.0, 0.0]), PRIOR)):
+        queries = judged(np.random.default_rng(8), 40, support)
+        weights, _ = learn_weights(queries, PRIOR, math.inf, [trained])
+        np.testing.assert_array_equal(weights, wanted)

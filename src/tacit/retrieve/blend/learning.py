@@ -20,6 +20,7 @@ from tacit.retrieve.validation import held_out_queries, hold_out
 MIN_PAIRS = 200  # pairs that train `residual`
 MAX_CROSS_FITTED = 500  # queries up to which weights are learned from all of them, each scored by a member without it
 HELD_SHARE = 0.1  # share of more queries, or of links, that weights are learned from and that `residual` does not see
+RESIDUAL_WEIGHTS = (2.0, 4.0, 8.0, 16.0)  # of `residual` beside the weights without labels, as priors to choose from
 RESERVE = 1e-3  # part of the weight of `vectors` that BM25 has at least, where the others have none
 
 
@@ -46,8 +47,11 @@ class BlendLearning(BlendScores):
             known, chosen = hold_out(pairs, HELD_SHARE, self.seed) if validation is None else (pairs, validation)
             self._fit_residual(queries, counts, known, chosen)
             examples = self._examples(queries, chosen, known)
-        present = [MEMBERS.index(name) for name in self._judged_members(queries)]
-        learned, strength = learn_weights(examples, self.weights_[present].astype(np.float64), self.strength)
+        names = self._judged_members(queries)
+        present = [MEMBERS.index(name) for name in names]
+        prior = self.weights_[present].astype(np.float64)
+        others = [np.where(np.array(names) == "residual", weight, prior) for weight in RESIDUAL_WEIGHTS]
+        learned, strength = learn_weights(examples, prior, self.strength, others if "residual" in names else ())
         self.strength_ = None if math.isinf(strength) else strength
         self.weights_[present] = learned
         if not self.weights_[:-1].any():  # a query without a vector is to have answers

@@ -96,7 +96,7 @@ class BlendRanker(BlendLearning):
     residual_length_ : float
         Number of words of a query for which the weight of `residual` counts half.
     strength_ : float or None
-        Strength of the prior that the weights were learned with; None if they are those without labels.
+        Strength of the prior that the weights were learned with; None if they are those of a prior.
     idf_ : ndarray of shape (n_features,), float32
         Inverse document frequencies of tf-idf.
 

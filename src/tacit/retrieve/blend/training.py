@@ -8,8 +8,10 @@ assumption, the only one possible where judgments name relevant items alone; the
 Relevant items that no member ranks high are left out: against them the high-ranked candidates would say that the
 members are wrong, whatever the weights.
 
-The strength of the prior is chosen by five-fold cross-validation over queries: the strongest prior whose average
-precision is at most one standard error below the best. The prior itself is one of the choices.
+The prior and its strength are chosen by five-fold cross-validation over queries. Priors are the weights without labels
+and, for a member that was trained on the same labels, some weights of that member beside them; a prior may also be kept
+as it is. The choice with the highest average precision is taken if it gains more than 1.5 standard errors over the
+weights without labels; otherwise these are kept.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from tacit.retrieve.validation import HeldOut
 
 STRENGTHS = (math.inf, 100.0, 10.0, 3.0)  # strongest first; infinity keeps the weights of the prior
 N_FIRST = 50  # items by the blend and by each member that are candidates
+SURE = 1.5  # standard errors that learned weights must gain
 N_FOLDS = 5  # fewer queries than that leave the weights as they are
 MAX_POSITIVES = 20  # of a query; those of largest weight
 MAX_PAIRS = 500  # of a query, spread evenly over all
@@ -64,40 +67,62 @@ def training_queries(members: Sequence[MemberScores], weights: np.ndarray, block
 
 
 def learn_weights(
-    queries: Sequence[TrainingQuery], prior: np.ndarray, strength: float | None = None
+    queries: Sequence[TrainingQuery],
+    prior: np.ndarray,
+    strength: float | None = None,
+    others: Sequence[np.ndarray] = (),
 ) -> tuple[np.ndarray, float]:
-    """The weights and the strength of the prior that was used; `strength` None chooses it."""
+    """The weights, and the strength of the prior that was used.
+
+    Parameters
+    ----------
+    queries : sequence of TrainingQuery
+        Candidates and their relevance.
+    prior : ndarray of shape (n_members,)
+        Weights without labels.
+    strength : float or None, default=None
+        Strength of the prior, in queries; None means chosen by cross-validation.
+    others : sequence of ndarray of shape (n_members,), default=()
+        Further priors to choose from.
+    """
     usable = [query for query in queries if 0 < np.count_nonzero(query.relevance > 0) < len(query.relevance)]
     if not usable:
         return prior.copy(), math.inf
-    if strength is None:
-        strength = choose_strength(usable, prior)
-    return _fit(usable, prior, strength), strength
+    strengths = STRENGTHS if strength is None else (strength,)
+    chosen, strength = choose_prior(usable, [Choice(p, s) for s in strengths for p in (prior, *others)])
+    return fit_weights(*_pairs(usable), chosen, strength), strength
 
 
-def choose_strength(queries: Sequence[TrainingQuery], prior: np.ndarray) -> float:
-    """The strongest prior within one standard error of the best, by cross-validation."""
-    if len(queries) < N_FOLDS:
-        return math.inf
-    values = np.empty((len(STRENGTHS), len(queries)))
+class Choice(NamedTuple):
+    """A prior and its strength."""
+
+    prior: np.ndarray
+    strength: float
+
+
+def choose_prior(queries: Sequence[TrainingQuery], choices: Sequence[Choice]) -> Choice:
+    """The best choice by cross-validation, if it is better than the first beyond chance; else the first."""
+    if len(choices) == 1 or len(queries) < N_FOLDS:
+        return choices[0]
+    values = np.empty((len(choices), len(queries)))
     for fold in range(N_FOLDS):
-        train = [query for place, query in enumerate(queries) if place % N_FOLDS != fold]
-        for row, strength in enumerate(STRENGTHS):
-            weights = _fit(train, prior, strength)
+        pairs = _pairs([query for place, query in enumerate(queries) if place % N_FOLDS != fold])
+        for row, choice in enumerate(choices):
+            weights = fit_weights(*pairs, *choice)
             for place in range(fold, len(queries), N_FOLDS):
                 values[row, place] = average_precision(queries[place], weights)
-    losses = values[np.argmax(values.mean(axis=1))] - values
-    errors = losses.std(axis=1, ddof=1) / math.sqrt(len(queries))
-    return STRENGTHS[int(np.argmax(losses.mean(axis=1) <= errors))]
+    best = int(np.argmax(values.mean(axis=1)))
+    gains = values[best] - values[0]
+    sure = gains.mean() > SURE * gains.std(ddof=1) / math.sqrt(len(queries))
+    return choices[best if sure else 0]
 
 
-def _fit(queries: Sequence[TrainingQuery], prior: np.ndarray, strength: float) -> np.ndarray:
-    if math.isinf(strength):
-        return prior.copy()
+def _pairs(queries: Sequence[TrainingQuery]) -> tuple[np.ndarray, np.ndarray]:
+    """Differences and importance of all pairs."""
     unjudged = weight_of_unjudged(queries)
     pieces = [preferences(query, unjudged) for query in queries]
     differences, importance = (np.concatenate([piece[part] for piece in pieces]) for part in (0, 1))
-    return fit_weights(differences, importance, prior, strength)
+    return differences, importance
 
 
 def weight_of_unjudged(queries: Sequence[TrainingQuery]) -> float:

@@ -13,6 +13,8 @@ because random labels would take w to 0, where chance decides the direction.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 SCALE_STRENGTH = 3.0
@@ -30,7 +32,7 @@ def fit_weights(differences: np.ndarray, importance: np.ndarray, prior: np.ndarr
     prior : ndarray of shape (n_members,)
         Weights without labels, not all of them 0.
     strength : float
-        Strength of the prior, in queries.
+        Strength of the prior, in queries; infinity keeps the prior.
 
     Examples
     --------
@@ -38,6 +40,8 @@ def fit_weights(differences: np.ndarray, importance: np.ndarray, prior: np.ndarr
     >>> fit_weights(good_and_noise, np.full(40, 1.0), np.ones(2), 3.0).round(2)
     array([1.66, 0.34])
     """
+    if math.isinf(strength):
+        return prior.copy()
     from scipy.optimize import minimize
 
     start = prior / max(prior.sum(), 1e-12)
