@@ -22,13 +22,13 @@ EXAMPLES = "example:\n  tacit demo --quick"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `tacit demo`."""
-    parser.add_argument("--quick", action="store_true", help="fewer queries and smaller models; takes a few seconds")
+    parser.add_argument("--quick", action="store_true", help="fewer queries and smaller models")
     add_seed(parser)
     add_json(parser)
 
 
 def run(args: argparse.Namespace, out: TextIO) -> int:
-    """Fit, compare on held-out links, answer a few questions."""
+    """Fit, compare on held-out links and on summaries, answer a few questions."""
     from tacit.data import read_pydocs
     from tacit.experiments.demo import answers, run_demo
 
@@ -37,7 +37,7 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
     sys.stderr.write("Fitting and comparing the systems ...\n")
     demo = run_demo(documents, links, quick=args.quick, seed=args.seed)
     if args.json:
-        whole = demo.report.to_json() | {"answers": answers(demo)}
+        whole = demo.links.to_json() | {"typed": demo.typed.to_json()["rows"], "answers": answers(demo)}
         out.write(json.dumps(whole) + "\n")
     else:
         _show(demo, documents, links, out)
@@ -49,12 +49,14 @@ def _show(demo: Demo, documents: Collection, links: Links, out: TextIO) -> None:
     from tacit.experiments.demo import QUESTIONS, answers
     from tacit.experiments.markdown import table_of
 
-    n_queries = len(next(iter(demo.report.rows[0].values.values())))
+    n_linked, n_typed = (report.rows[0].to_json()["queries"] for report in (demo.links, demo.typed))
     out.write(
         f"pydocs: {len(documents):,} documented objects, {len(links):,} 'See Also' links ({pydocs_versions()})\n\n"
-        f"How well each system finds the 'See Also' links of {n_queries} objects it has not learned from:\n\n"
+        f"How well each system finds the 'See Also' links of {n_linked} objects it has not learned from:\n\n"
     )
-    print_table(*table_of(demo.report), out)
+    print_table(*table_of(demo.links), out)
+    out.write(f"\nHow well the summary line of an object, cut from its text, finds the object ({n_typed} objects):\n\n")
+    print_table(*table_of(demo.typed), out)
     out.write("\nThe first three answers of each:\n")
     for question, found in answers(demo, QUESTIONS).items():
         out.write(f"\n  {question}?\n")

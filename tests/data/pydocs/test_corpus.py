@@ -204,7 +204,9 @@ def test_the_small_package_gives_exactly_these_objects_and_links(tinydocs):
 
 def test_rows_follow_the_names(tinydocs):
     docs, (documents, links) = read_packages([tinydocs]), document_packages([tinydocs])
-    assert documents.ids == documents.titles == sorted(docs.texts)
+    assert documents.ids == sorted(docs.texts)
+    assert list(documents.full_texts()) == [f"{name}: {docs.texts[name]}" + "\n" * ("\n" not in docs.texts[name])
+                                            for name in documents.ids]  # fmt: skip
     assert [
         (documents.ids[s], documents.ids[t]) for s, t in zip(links.sources, links.targets, strict=True)
     ] == docs.links

@@ -1,9 +1,9 @@
 """The embedded corpus: documentation of the installed numpy, scipy and scikit-learn.
 
-One document for each documented public object: its dotted name is id and title, its docstring without
-markup the text. A link goes from an object to each that its "See Also" section names. Those sections
-are cut from the texts, or the links would be given away. Built by importing alone, in seconds and
-without network, then kept in the user's cache folder.
+One document for each documented public object. Its dotted name is the id; the title is the name and the summary, which
+is the first line of the docstring; the rest of the docstring without markup is the text. A link goes from an object to
+each that its "See Also" section names. Those sections are cut from the texts, or the links would be given away. Built
+by importing alone, in seconds and without network, then kept in the user's cache folder.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tacit.data.pydocs.objects import find_objects
 _PACKAGES = {"numpy": "numpy", "scipy": "scipy", "sklearn": "scikit-learn"}
 
 # Raise when the same docstrings come to give other texts or links, so that old cache files are not read.
-_FORMAT = 1
+_FORMAT = 2
 
 
 class PackageDocs(NamedTuple):
@@ -54,8 +54,8 @@ def read_pydocs(*, cache: bool = True) -> tuple[Collection, Links]:
     --------
     >>> documents, links = read_pydocs(cache=False)
     >>> pinv = documents.row_of["numpy.linalg.pinv"]
-    >>> documents[pinv].text.split("\\n")[0]
-    'Compute the (Moore-Penrose) pseudo-inverse of a matrix.'
+    >>> documents[pinv].title
+    'numpy.linalg.pinv: Compute the (Moore-Penrose) pseudo-inverse of a matrix.'
     >>> sorted(documents.ids[row] for row in links.targets[links.sources == pinv])
     ['scipy.linalg.pinv', 'scipy.linalg.pinvh']
     """
@@ -95,7 +95,9 @@ def document_packages(names: Sequence[str]) -> tuple[Collection, Links]:
     ids = sorted(docs.texts)
     row_of = {name: row for row, name in enumerate(ids)}
     rows = np.array([(row_of[source], row_of[target]) for source, target in docs.links], np.int64).reshape(-1, 2)
-    documents = Collection(ids, ids, [docs.texts[name] for name in ids], name="pydocs")
+    cut = {name: docs.texts[name].partition("\n") for name in ids}
+    titles, texts = [f"{name}: {cut[name][0]}" for name in ids], [cut[name][2] for name in ids]
+    documents = Collection(ids, titles, texts, name="pydocs")
     return documents, Links(rows[:, 0], rows[:, 1], len(ids), len(ids))
 
 
