@@ -1,8 +1,9 @@
 """A searcher that finds the language of its documents, and keeps it."""
 
+import numpy as np
 import pytest
 
-from tacit.core import Collection
+from tacit.core import Collection, Links, UsageError
 from tacit.search import Searcher
 
 GERMAN = Collection(
@@ -33,6 +34,38 @@ def test_chinese_is_searched_by_characters(language):
     assert "*搜索*引擎" in hit.snippet.marked()
     assert "*网页*" in hit.snippet.marked()
     assert searcher.search("树")[0].id == "b"
+
+
+def test_another_language_of_queries_needs_a_method_with_two_vocabularies():
+    with pytest.raises(UsageError, match="blend has one vocabulary, and query_language is 'de'"):
+        Searcher(query_language="de")
+    Searcher(language="de", query_language="de")
+
+
+def test_names_are_found_across_languages():
+    cities = [
+        "Denver",
+        "Lisbon",
+        "Oslo",
+        "Quito",
+        "Riga",
+        "Turin",
+        "Vienna",
+        "Zagreb",
+        "Accra",
+        "Hanoi",
+        "Lima",
+        "Sofia",
+    ]
+    documents = Collection(
+        cities, [""] * 12, [f"The museum of {city} opened in {1900 + row}." for row, city in enumerate(cities)]
+    )
+    texts = Collection(cities[:10], [""] * 10, [f"Das Museum von {city} wurde eröffnet." for city in cities[:10]])
+    pairs = Links(np.arange(10), np.arange(10), 10, 12)
+    searcher = Searcher("ssi-cross+cl-lsi", query_language="de", dim=4).fit(documents, queries=texts, pairs=pairs)
+    assert (searcher.vectorizer_.stem, searcher.query_vectorizer_.stem) == (True, True)
+    assert searcher.search("Riga")[0].id == "Riga"
+    assert ("word", "riga", "riga") in [reason[:3] for reason in searcher.explain("Riga", "Riga")]
 
 
 def test_german_texts_read_as_english_miss_the_plural():

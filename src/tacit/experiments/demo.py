@@ -63,7 +63,7 @@ def run_demo(documents: Collection, links: Links, *, quick: bool = False, seed: 
         searcher = _fit(name, corpus, task, 50 if quick else None, seed)
         ranker = searcher.ranker_
         if name == DEFAULT:
-            read = {ranker.features: searcher.features(documents.full_texts())}
+            read: dict[str, Any] = {ranker.features: searcher.features(documents.full_texts())}
             task_of = replace(task, items=read, queries=read)
         else:
             task_of = task

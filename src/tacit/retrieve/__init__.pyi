@@ -15,6 +15,8 @@ from tacit.retrieve.latent.reconstruction import ReconstructionRanker as Reconst
 from tacit.retrieve.lexical.bm25 import Bm25Ranker as Bm25Ranker
 from tacit.retrieve.lexical.cosine import CosineRanker as CosineRanker
 from tacit.retrieve.lexical.expansion import QueryExpansionRanker as QueryExpansionRanker
+from tacit.retrieve.lexical.shared import SharedWordsRanker as SharedWordsRanker
+from tacit.retrieve.lexical.shared import find_same_words as find_same_words
 from tacit.retrieve.margin.cfh import CfhRanker as CfhRanker
 from tacit.retrieve.margin.cross import CrossRanker as CrossRanker
 from tacit.retrieve.margin.embedding import EmbeddingRanker as EmbeddingRanker

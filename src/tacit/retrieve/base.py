@@ -72,6 +72,7 @@ class CollectionRanker(ChangingItems, ABC):
     needs_pairs: ClassVar[bool] = False
     prefers_stems: ClassVar[bool] = False  # words are stemmed unless the user decides otherwise
     reads_occurrences: bool = False  # `fit` takes the number of occurrences of each column of the items (`occurrences`)
+    reads_same_words: ClassVar[bool] = False  # `fit` takes the words that queries and items share (`same_words`)
     reads_titles: ClassVar[bool] = False  # `fit` and `add_items` take counts of titles beside those of items
     reads_vectors: bool = False  # `fit`, `add_items` and queries take vectors of another model (`blend.vectors`)
     reads_zeros: ClassVar[bool] = False  # `fit` takes items that were judged not relevant beside pairs

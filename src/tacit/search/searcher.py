@@ -13,7 +13,7 @@ from tacit.core import Collection, Judgments, Links, TacitError, UsageError, che
 from tacit.core.estimator import copy_estimator
 from tacit.core.texts import join_texts
 from tacit.features import TextVectorizer, WordGramVectorizer, find_language, has_stemmer
-from tacit.retrieve import Checkpoint, CollectionRanker, get_method
+from tacit.retrieve import Checkpoint, CollectionRanker, find_same_words, get_method
 from tacit.retrieve.blend.vectors import check_vectors, join_vectors
 from tacit.search.querying import SearchAnswers
 from tacit.search.rows import fit_rows, read_rows, sample_queries, title_rows
@@ -199,6 +199,8 @@ class Searcher(SearchAnswers):
             language = self.query_language or self.language
             query_vectorizer, rows = self._vectorize(TextVectorizer, training.queries, language, ranker)
             further |= {"links": training.links} if ranker.needs_links else {}
+            if ranker.reads_same_words:
+                further["same_words"] = find_same_words(query_vectorizer.vocabulary_, vectorizer.vocabulary_)
         elif training.queries is not None:
             rows = read_rows(ranker, vectorizer, training.queries.full_texts())
             if "vectors" in further:
@@ -242,6 +244,11 @@ class Searcher(SearchAnswers):
     def _unfitted(self, **columns: int) -> CollectionRanker:
         """The ranker, or both stages, with all parameters."""
         ranker: CollectionRanker = get_method(self.method).make(**self.params | columns)
+        if self.query_language not in (None, self.language) and not ranker.two_dictionaries:
+            raise UsageError(
+                f"{self.method} has one vocabulary, and query_language is {self.query_language!r}: want a method for "
+                "two languages, such as ssi-cross+cl-lsi"
+            )
         if self.rerank is None:
             return ranker
         shared = {name: self.params[name] for name in ("seed", "threads") if name in self.params}

@@ -1,5 +1,6 @@
 """`ssi-cross+cl-lsi`: a mixture that is not below either part, explanations, new items, stored models."""
 
+import json
 import logging
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 from tacit.core import Links, UsageError
-from tacit.retrieve import ClLsiRanker, CrossMixtureRanker, CrossRanker, EmbeddingRanker
+from tacit.retrieve import ClLsiRanker, CrossMixtureRanker, CrossRanker, EmbeddingRanker, find_same_words
 from tacit.search.models import load, save
 
 N, WORDS = 120, 40
@@ -59,6 +60,56 @@ def test_explanations_new_items_and_stored_models(world, fitted, tmp_path):
     again = load(tmp_path / "m", CrossMixtureRanker)
     assert np.array_equal(again.scores(queries), fitted.scores(queries))
     assert again.add_items(items[:2]).rank(queries[:2], N + 2).items.max() == N + 1
+
+
+@pytest.fixture(scope="module")
+def with_names(world):
+    """The same documents; each, whether it has a mate for training or not, also has a name that both share."""
+    queries, items, mates = world
+    names = sp.csr_array(0.5 * np.eye(N, dtype=np.float32))
+    both = [sp.csr_array(sp.hstack([rows, names], format="csr")) for rows in (queries, items)]
+    words = [f"{side}{word}" for side in "qi" for word in range(WORDS)]
+    same = find_same_words([*words[:WORDS], *map(str, range(N))], [*words[WORDS:], *map(str, range(N))])
+    return *both, mates, same
+
+
+def test_shared_words_find_what_translation_alone_does_not(with_names, tmp_path):
+    queries, items, mates, same = with_names
+    alone = CrossMixtureRanker(dim=8, n_concepts=30).fit(queries, items, mates, queries_are_items=False)
+    mixed = CrossMixtureRanker(dim=8, n_concepts=30).fit(
+        queries, items, mates, queries_are_items=False, same_words=same
+    )
+    assert (alone.nu_, alone.words_) == (0, None)
+    assert mixed.chosen()["nu"] > 0
+    assert found(mixed, queries) == 1 > found(alone, queries)
+    scores = mixed.scores(queries[[110]])[0].astype(np.float64)
+    explained = mixed.explain(queries[[110]], 110, 7)
+    assert explained.total == pytest.approx(scores[110] - scores[7], abs=1e-5)
+    assert ("word", WORDS + 110, WORDS + 110) in [term[:3] for term in explained.terms]
+    save(mixed, tmp_path / "m")
+    again = load(tmp_path / "m", CrossMixtureRanker).add_items(items[:2]).remove_items([0])
+    assert np.array_equal(again.scores(queries)[:, : N - 1], mixed.scores(queries)[:, 1:])
+
+
+def test_shared_words_that_mislead_do_no_harm(with_names):
+    queries, items, mates, _ = with_names
+    words = [*map(str, range(WORDS)), *(f"name{number}" for number in range(N))]
+    wrong = find_same_words(words, words[:WORDS] + [f"{word}!" for word in words[WORDS:]])  # word w means w + 3
+    ranker = CrossMixtureRanker(dim=8, n_concepts=30).fit(
+        queries, items, mates, queries_are_items=False, same_words=wrong
+    )
+    alone = CrossMixtureRanker(dim=8, n_concepts=30).fit(queries, items, mates, queries_are_items=False)
+    assert found(ranker, queries) >= found(alone, queries) - 0.05
+
+
+def test_models_from_before_shared_words_are_read(world, fitted, tmp_path):
+    save(fitted, tmp_path / "m")
+    header = json.loads((tmp_path / "m" / "model.json").read_text())
+    text = json.dumps(header)
+    assert '"nu_": 0.0' in text
+    old = load(tmp_path / "m", CrossMixtureRanker)
+    del old.nu_
+    assert np.array_equal(old.scores(world[0]), fitted.scores(world[0]))
 
 
 def test_pairs_are_needed(world):
