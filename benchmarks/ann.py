@@ -53,7 +53,7 @@ def measure_vectors(ranker: CollectionRanker, graph: NeighborGraph, rows: sp.csr
 
     exact, exact_ms = timed(exactly, len(queries))
     for breadth in (16, 32, 64, 128, 256):
-        graph.breadth = breadth
+        graph.breadth_ = breadth
         found, ms = timed(lambda number: graph.search(vectors, queries[number][0], K), len(queries))
         report("vectors", breadth, found, ms, exact, exact_ms)
 
@@ -71,7 +71,7 @@ def measure_search(ranker: CollectionRanker, rows: sp.csr_array) -> None:
         member.graph_ = graph
     for breadth in (64, 128, 256):
         for graph in graphs:
-            graph.breadth = breadth
+            graph.breadth_ = breadth
         ranker.__dict__.pop("graphs")
         found, ms = timed(ask, rows.shape[0])
         report("search", breadth, found, ms, exact, exact_ms)
@@ -103,9 +103,9 @@ def main() -> None:
     print(f"{searcher.method}: {ranker.n_items_:,} documents, {rows.shape[0]} queries")
     print(f"{'':<10}{'breadth':>9}{'recall@10':>12}{'exact ms':>12}{'ms':>12}{'faster':>9}")
     for member, graph in zip(ranker._rankers_by_vectors(), list(ranker.graphs), strict=True):
-        breadth = graph.breadth
+        breadth = graph.breadth_
         measure_vectors(member, graph, sp.csr_array(member_rows(ranker, member, rows)))
-        graph.breadth = breadth
+        graph.breadth_ = breadth
     measure_search(ranker, rows)
 
 

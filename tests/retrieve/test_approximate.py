@@ -119,6 +119,22 @@ def test_words_and_vectors_both_give_candidates(rows):
     np.testing.assert_allclose(found.scores[same], exact.scores[same], rtol=1e-5, atol=1e-6)
 
 
+def test_the_breadth_is_the_smallest_that_finds_enough(rows, monkeypatch):
+    ranker, asked = LsiRanker(dim=8).fit(None, rows), []
+    monkeypatch.setattr("tacit.retrieve.approximate.BREADTHS", (2, 4, 300))
+    search = NeighborGraph.search
+    monkeypatch.setattr(
+        NeighborGraph, "search", lambda self, *given: asked.append(self.breadth_) or search(self, *given)
+    )
+    ranker.build_graph(rows[:50], n_links=2, build_breadth=4)
+    graph = ranker.graph_
+    tried = list(dict.fromkeys(asked))
+    assert tried == [2, 4, 300][: len(tried)]
+    assert graph.breadth_ == tried[-1]
+    assert graph.recall_ >= 0.98 or tried[-1] == 300
+    assert LsiRanker(dim=8).fit(None, rows).build_graph(rows[:50], breadth=7).graph_.breadth_ == 7
+
+
 def test_excluded_items_are_left_out(rows):
     ranker = LsiRanker(dim=8).fit(None, rows).build_graph(rows[:20])
     own = sp.eye_array(20, 300, format="csr", dtype=bool)

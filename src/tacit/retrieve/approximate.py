@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from tacit.core import Features, StoreError, UsageError
 from tacit.kernels.topk import top_k_rows
 from tacit.retrieve.factors import DenseFactors, factor_scores
-from tacit.retrieve.neighbor_graph import NeighborGraph
+from tacit.retrieve.neighbor_graph import BREADTHS, WANTED_RECALL, NeighborGraph
 
 if TYPE_CHECKING:
     from tacit.retrieve.base import CollectionRanker
@@ -41,14 +41,21 @@ def build_graphs(ranker: CollectionRanker, queries: Features, params: dict[str, 
     if not rankers:
         raise no_vectors(ranker)
     graphs = [NeighborGraph(**params).fit(item_vectors(member)) for member in rankers]
-    found = list[np.ndarray]()
-    for in_use in ([None] * len(graphs), graphs):
-        for member, graph in zip(rankers, in_use, strict=True):
-            member.graph_ = graph
+    for member in rankers:
+        member.graph_ = None
+    ranker.__dict__.pop("graphs", None)
+    exact = ranker.rank(queries, 10).items
+    for member, graph in zip(rankers, graphs, strict=True):
+        member.graph_ = graph
+    for breadth in BREADTHS if graphs[0].breadth is None else (graphs[0].breadth,):
+        for graph in graphs:
+            graph.breadth_ = breadth
         ranker.__dict__.pop("graphs", None)
-        found.append(ranker.rank(queries, 10).items)
-    for graph in graphs:
-        graph.measure(found[1], found[0])
+        found = ranker.rank(queries, 10).items
+        for graph in graphs:
+            graph.measure(found, exact)
+        if graphs[0].recall_ >= WANTED_RECALL:
+            return
 
 
 def no_vectors(ranker: CollectionRanker) -> UsageError:

@@ -303,7 +303,7 @@ class CollectionRanker(ChangingItems, ABC):
     def _score_candidates(self, row: Features, skip: sp.csr_array, k: int) -> tuple[np.ndarray, np.ndarray]:
         """Items that may be among the k best of one query, and their scores."""
         terms = approximate.query_terms(self, row)
-        n_best = max(k, *(graph.breadth for graph in self.graphs))
+        n_best = max(k, *(int(graph.breadth_) for graph in self.graphs))
         candidates = approximate.find_candidates(self, terms, n_best)
         return candidates, approximate.score_items(self, terms, candidates)
 
