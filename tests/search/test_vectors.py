@@ -6,6 +6,7 @@ import pytest
 from tacit.core import Collection, Judgments, TacitError, UsageError
 from tacit.retrieve.blend.members import MEMBERS
 from tacit.search import Searcher
+from tacit.search.rows import sample_queries
 from tacit.search.text_lists import make_text_lists
 
 AT = MEMBERS.index("vectors")
@@ -197,6 +198,16 @@ def test_approximate_search(documents):
     assert len(searcher.ranker_.graphs) == 2
     exact = Searcher(dim=3, vectors=1.0).fit(documents, encode=encode)
     assert ids(searcher.search("cat algebra")) == ids(exact.search("cat algebra"))
+
+
+@pytest.mark.parametrize("titled", [True, False])
+def test_approximate_search_is_measured_on_queries_with_vectors(documents, titled):
+    vectors = encode(list(documents.full_texts()))
+    some = documents if titled else Collection(documents.ids, [""] * 60, documents.texts)
+    searcher = Searcher(dim=3, vectors=1.0).fit(some, vectors=vectors)
+    rows = sample_queries(searcher.query_rows, some, searcher.features(some.full_texts()), vectors)
+    assert rows.shape == (60, searcher.ranker_.n_features_ + 3)
+    assert (np.diff(rows[:, -3:].indptr) > 0).all()
 
 
 def test_lists_have_a_column_of_cosines(documents, queries, searcher):

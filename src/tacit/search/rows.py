@@ -37,11 +37,20 @@ def title_rows(ranker: CollectionRanker, vectorizer: TextVectorizer, documents: 
 
 
 def sample_queries(
-    read: Callable[[Sequence[str]], sp.csr_array], documents: Collection, rows: sp.csr_array
+    read: Callable[[Sequence[str], np.ndarray | None], sp.csr_array],
+    documents: Collection,
+    rows: sp.csr_array,
+    vectors: np.ndarray | None,
 ) -> sp.csr_array:
-    """Queries on which approximate search is measured: training queries (`rows`), else titles, else whole documents."""
-    if rows.shape[0] == len(documents) and any(documents.titles):
-        rows = read([documents.titles[row] for row in _spread(len(documents), N_SAMPLED)])
+    """Queries on which approximate search is measured: training queries (`rows`), else titles, else whole documents.
+
+    Titles and documents ask with the vectors of their documents, where these are given.
+    """
+    has_titles = any(documents.titles)
+    if rows.shape[0] == len(documents) and (has_titles or vectors is not None):
+        chosen = _spread(len(documents), N_SAMPLED)
+        texts = [documents.titles[row] if has_titles else documents.full_text(row) for row in chosen]
+        rows = read(texts, None if vectors is None else vectors[chosen])
     used = np.flatnonzero(np.diff(rows.indptr))
     return rows[used[_spread(len(used), N_SAMPLED)]]
 

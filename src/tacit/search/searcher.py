@@ -216,7 +216,8 @@ class Searcher(SearchAnswers):
         self.trained_on_ = [] if training.pairs is None else asked_queries(training.queries, training.pairs)
         self._keep(documents, vectorizer, query_vectorizer, ranker)
         if self.ann:
-            ranker.build_graph(sample_queries(self.query_rows, documents, rows))
+            given = further.get("vectors") if self.encode is None else None
+            ranker.build_graph(sample_queries(self.query_rows, documents, rows, given))
         return self
 
     def _with_query_vectors(
