@@ -115,7 +115,7 @@ class DenseFactors:
     def add_scores_at(self, query: Features, items: np.ndarray, out: np.ndarray) -> None:
         """Add the scores of some items for one query vector to out (len(items),), with the bits of `add_scores`."""
         many = len(items) > GATHERED * self.n_items
-        found = factor_scores(self if many else DenseFactors(self.items[items]), query)[0]
+        found = factor_scores(self if many else DenseFactors(self.items.take(items, axis=0)), query)[0]
         out += found[items] if many else found
 
     def add_bounds(self, query: Features, factor: float, budget: float, out: np.ndarray) -> float:

@@ -12,6 +12,7 @@ from tacit.kernels.topk import top_k_rows
 from tacit.retrieve import BlendRanker, Bm25Ranker, EmbeddingRanker, LearnedConcepts
 from tacit.retrieve.blend import pruning, scoring
 from tacit.retrieve.blend.vectors import join_vectors
+from tacit.retrieve.neighbor_graph import NeighborGraph
 
 N_DOCS, N_WORDS, N_QUERIES, DIM = 400, 80, 12, 7
 
@@ -102,6 +103,47 @@ def test_most_items_are_not_scored(blend, world, monkeypatch):
     monkeypatch.setattr(pruning, "_scores", lambda *given: n_scored.append(len(given[2])) or scores_of(*given))
     blend.rank(world["queries"][2:], 5)
     assert np.median(n_scored) < N_DOCS / 8
+
+
+def test_candidates_are_the_first_by_bm25(blend, world, monkeypatch):
+    monkeypatch.setattr(scoring, "N_CANDIDATES", 20)
+    monkeypatch.setattr(blend, "weights_", np.array(WEIGHTS[1], np.float32))
+    exclude = sp.csr_array(np.random.default_rng(1).random((N_QUERIES, N_DOCS)) < 0.3)
+    monkeypatch.setattr(blend, "n_candidates", 50)
+    found = blend.rank(world["queries"], 10, exclude=exclude)
+    first, scores = (
+        blend.bm25_.rank(world["queries"], 50, exclude=exclude).items,
+        blend.scores(world["queries"], exclude=exclude),
+    )
+    for row in range(N_QUERIES):
+        best = sorted(first[row], key=lambda item: (-scores[row, item], item))[:10]
+        assert found.items[row].tolist() == best
+        assert np.array_equal(found.scores[row], scores[row, best])
+    monkeypatch.setattr(blend, "n_candidates", N_DOCS)
+    assert np.array_equal(blend.rank(world["queries"], 10).items, by_all_scores(blend, world["queries"], 10, None)[0])
+
+
+def test_a_graph_finds_most_of_the_best_with_the_same_bits(blend, world, monkeypatch):
+    pytest.importorskip("faiss")
+    monkeypatch.setattr(scoring, "PRUNED_FROM", 0)
+    monkeypatch.setattr(scoring, "N_CANDIDATES", 20)
+    monkeypatch.setattr(pruning, "N_CANDIDATES", 20)
+    monkeypatch.setattr(blend, "weights_", np.array(WEIGHTS[2], np.float32))
+    searched, rows = [], join_vectors(world["queries"], world["vectors"][:N_QUERIES])[2:]
+    exact, scores = by_all_scores(blend, rows, 5, None)[0], blend.scores(rows)
+    blend.build_graph(rows, n_links=4, breadth=20)
+    search = NeighborGraph.search
+    monkeypatch.setattr(NeighborGraph, "search", lambda *given: searched.append(given) or search(*given))
+    check(blend, rows, ks=(5,))
+    assert not searched
+    monkeypatch.setattr(pruning, "MANY", 0)
+    monkeypatch.setattr(pruning, "VERY_MANY", 0)
+    found = blend.rank(rows, 5)
+    assert len(searched) == 2 * len(found.items)
+    assert np.mean([len(np.intersect1d(a, b)) / 5 for a, b in zip(found.items, exact, strict=True)]) > 0.9
+    assert np.array_equal(found.scores, np.take_along_axis(scores, found.items, axis=1))
+    blend.latent_.graph_ = blend.vectors_.graph_ = None
+    blend._forget_factors()
 
 
 def test_bounds_follow_the_items(blend, world, monkeypatch):

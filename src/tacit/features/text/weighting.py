@@ -20,6 +20,7 @@ import scipy.sparse as sp
 from tacit.features.text.counting import stack_rows
 
 _BLOCK_ENTRIES = 1 << 20
+_TINY = np.finfo(np.float64).tiny
 TF_NAMES = ("raw", "log")
 IDF_NAMES = ("plain", "smooth")
 
@@ -49,11 +50,11 @@ def _weigh_rows(counts: sp.csr_array, idf: np.ndarray, tf: str) -> sp.csr_array:
     tf_part = counts.data.astype(np.float64)
     if tf == "log":
         # An entry of 0 is stored but no occurrence: it must not become 1 + ln 0.
-        tf_part = np.where(tf_part > 0, 1 + np.log(np.maximum(tf_part, np.finfo(np.float64).tiny)), 0.0)
+        tf_part = np.where(tf_part > 0, 1 + np.log(np.maximum(tf_part, _TINY)), 0.0)
     weights = tf_part * idf[counts.indices]
     lengths = np.sqrt(_row_sums(weights**2, counts.indptr))
     lengths[lengths == 0] = 1.0
-    weights /= np.repeat(lengths, np.diff(counts.indptr))
+    weights /= lengths if len(lengths) == 1 else np.repeat(lengths, np.diff(counts.indptr))
     rows = sp.csr_array(
         (weights.astype(np.float32), counts.indices.astype(np.int32), counts.indptr.astype(np.int32)),  # copies
         shape=counts.shape,

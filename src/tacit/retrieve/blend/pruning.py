@@ -10,8 +10,9 @@ can add little for the length of their postings are left out and count as the mo
 items that reach theta, first the products of vectors are computed, then whole scores, by the loops that score all
 items: the answers have the same bits. The bounds allow for rounding.
 
-With graphs of neighbours (`--ann`), where many items reach theta, only the best by words and those that a graph finds
-are candidates.
+Where more than `MANY` items reach theta, the bounds of products of vectors are lowered by reading a byte for each
+number (`kernels.sketch`). With graphs of neighbours (`--ann`), where more than `VERY_MANY` do, the best by words and
+those that a graph finds are the only candidates.
 """
 
 from __future__ import annotations
@@ -34,13 +35,17 @@ PRUNED_FROM = 16  # items for each of the first items: with fewer, scoring all o
 N_FIRST = 2  # first items by BM25 for each answer
 LEFT_OUT = 0.1  # what words that are left out may add, of the best score by the same member
 ROUNDING = 1e-4  # of a bound: sums of a thousand float32 numbers
+MANY = 2_000  # items whose vectors are compared; for more, bounds of a sketch are computed first
 NO_SKIPS = np.zeros(2, np.int32)
-MANY = 2_000  # items whose vectors are compared; for more, bounds of a sketch are computed or a graph is searched
+VERY_MANY = 200_000  # items for which a graph is faster than a sketch
 
 
 def rank_row(blend: BlendScores, query: BlendQuery, skip: sp.csr_array, items: np.ndarray, scores: np.ndarray) -> None:
-    """Fill items and scores (k,) with the best items of one query, as ranking all items does."""
-    first = blend._first_items(query.words, skip, N_FIRST * len(items))
+    """Fill items and scores (k,) with the best items of one query, as ranking all items does.
+
+    With `n_candidates` they are the best of the first items by BM25.
+    """
+    first = blend._first_items(query.words, skip, max(N_FIRST * len(items), blend.n_candidates or 0))
     items[:], scores[:] = -1, 0
     if first.items[0, 0] < 0:
         return
@@ -48,14 +53,20 @@ def rank_row(blend: BlendScores, query: BlendQuery, skip: sp.csr_array, items: n
         member._replace(factor=blend.weights_[MEMBERS.index(member.name)] * member.factor)
         for member in blend._asked_members(query, blend._used, first)
     ]
-    known = _totals(members, [member.scores for member in members])[first.items[0] >= 0]
-    theta = np.partition(known, -len(items))[-len(items)] if len(known) >= len(items) else -np.inf
-    candidates = _candidates(blend, members, first, float(theta), len(items))
-    candidates = np.setdiff1d(candidates, skip.indices, assume_unique=True) if skip.nnz else candidates
-    n_found, places = min(len(items), len(candidates)), np.empty((1, len(items)), np.int64)
-    totals = _totals(members, [_scores(member, first, candidates) for member in members])
-    top_k_rows(totals[None], NO_SKIPS, NO_SKIPS, places[:, :n_found], scores[None, :n_found])
-    items[:n_found] = candidates[places[0, :n_found]]
+    known = first.items[0] >= 0
+    totals = _totals(members, [member.scores for member in members])[known]
+    if blend.n_candidates is None:
+        theta = np.partition(totals, -len(items))[-len(items)] if len(totals) >= len(items) else -np.inf
+        candidates = _candidates(blend, members, first, float(theta), len(items))
+        candidates = np.setdiff1d(candidates, skip.indices, assume_unique=True) if skip.nnz else candidates
+        totals = _totals(members, [_scores(member, first, candidates) for member in members])
+    else:
+        order = np.argsort(first.items[0, known])
+        candidates, totals = first.items[0, known][order], totals[order]
+    n_found = min(len(items), len(candidates))
+    places = np.empty((1, n_found), np.int64)
+    top_k_rows(totals[None], NO_SKIPS, NO_SKIPS, places, scores[None, :n_found])
+    items[:n_found] = candidates[places[0]]
 
 
 def _scores(member: AskedMember, first: FirstItems, items: np.ndarray) -> np.ndarray:
@@ -90,7 +101,7 @@ def _candidates(
             exact, most = scores_at([(vectors, query)], found), np.float32(length_of(query)) * vectors.lengths[found]
             near += member.factor * (exact - most)
         return found[near >= wanted]
-    if blend.graphs:
+    if blend.graphs and len(found) > VERY_MANY:
         n_best = max(N_CANDIDATES, k)
         parts = [first.items[first.items >= 0], best_by_words(bounds[None], n_best)]
         for member, vectors, query in products:

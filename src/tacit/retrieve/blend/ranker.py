@@ -22,7 +22,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.core import Features, Links, TacitError, check_features, check_number
+from tacit.core import Features, Links, TacitError, check_features, check_numbers
 from tacit.features.text.weighting import weigh
 from tacit.retrieve.blend.learning import BlendLearning
 from tacit.retrieve.blend.members import MEMBERS
@@ -68,6 +68,9 @@ class BlendRanker(BlendLearning):
         How often a word of a title is counted, where titles are given.
     vectors : float or None, default=None
         Weight of given vectors without labels, for long queries; None means at most 1, by their agreement with words.
+    n_candidates : int or None, default=None
+        Number of first items by BM25 that `rank` chooses from; None means all items. From 100 it takes about half the
+        time and loses about 2 of 100 answers among the 10 best. At least 100 and twice as many as answers are taken.
     strength : float or None, default=None
         Strength of the prior in learning weights, in queries; None means chosen by cross-validation.
     residual : bool or None, default=None
@@ -140,6 +143,7 @@ class BlendRanker(BlendLearning):
         n_expansion: int = 100,
         title_weight: int = 3,
         vectors: float | None = None,
+        n_candidates: int | None = None,
         strength: float | None = None,
         residual: bool | None = None,
         seed: int = 0,
@@ -147,7 +151,7 @@ class BlendRanker(BlendLearning):
     ) -> None:
         self.dim, self.latent, self.feedback, self.half_length = dim, latent, feedback, half_length
         self.n_feedback, self.n_expansion, self.title_weight = n_feedback, n_expansion, title_weight
-        self.vectors = vectors
+        self.vectors, self.n_candidates = vectors, n_candidates
         self.strength, self.residual, self.seed, self.threads = strength, residual, seed, threads
 
     def fit(
@@ -211,14 +215,11 @@ class BlendRanker(BlendLearning):
         return {"titles": self._titles, "judged_zeros": self._zeros, **given}
 
     def _check_params(self) -> None:
-        for name in ("latent", "feedback", "half_length"):
-            check_number(name, getattr(self, name), low=0)
-        for name in ("dim", "n_feedback", "n_expansion", "title_weight"):
-            check_number(name, getattr(self, name), low=1, whole=True)
-        if self.vectors is not None:
-            check_number("vectors", self.vectors, low=0)
-        if self.strength is not None:
-            check_number("strength", self.strength, low=0, open_low=True)
+        check_numbers(self, "latent", "feedback", "half_length", low=0)
+        check_numbers(self, "dim", "n_feedback", "n_expansion", "title_weight", low=1, whole=True)
+        check_numbers(self, "vectors", optional=True, low=0)
+        check_numbers(self, "n_candidates", optional=True, low=1, whole=True)
+        check_numbers(self, "strength", optional=True, low=0, open_low=True)
 
     def _check_titles(self, titles: Features | None, items: Features) -> sp.csr_array | None:
         if titles is None:

@@ -39,6 +39,7 @@ class BlendScores(CollectionRanker):
     n_feedback: int
     n_expansion: int
     half_length: float
+    n_candidates: int | None
     bm25_: Bm25Ranker
     latent_: LearnedConcepts | None
     title_: Bm25Ranker | None
@@ -120,7 +121,8 @@ class BlendScores(CollectionRanker):
 
     def _rank_rows(self, rows: Features, skip: sp.csr_array, items: np.ndarray, scores: np.ndarray) -> None:
         """Fill items and scores (n_rows, k) with the best items of each query."""
-        if not self.graphs and self.n_items_ < PRUNED_FROM * max(N_CANDIDATES, items.shape[1]):
+        few = self.n_items_ < PRUNED_FROM * max(N_CANDIDATES, items.shape[1])
+        if few and self.n_candidates is None and not self.graphs:
             super()._rank_rows(rows, skip, items, scores)
             return
         words, vectors = split_vectors(rows if sp.issparse(rows) else sp.csr_array(rows), self.n_features_)
