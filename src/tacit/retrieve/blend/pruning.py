@@ -31,7 +31,7 @@ from tacit.retrieve.factors import DenseFactors, length_of, scores_at
 if TYPE_CHECKING:
     from tacit.retrieve.blend.scoring import BlendScores
 
-PRUNED_FROM = 16  # items for each of the first items: with fewer, scoring all of them is as fast
+PRUNED_FROM = 300  # items for each answer, of at least ten: with fewer, scoring all of them in blocks is as fast
 N_FIRST = 2  # first items by BM25 for each answer
 LEFT_OUT = 0.1  # what words that are left out may add, of the best score by the same member
 ROUNDING = 1e-4  # of a bound: sums of a thousand float32 numbers

@@ -121,7 +121,7 @@ class BlendScores(CollectionRanker):
 
     def _rank_rows(self, rows: Features, skip: sp.csr_array, items: np.ndarray, scores: np.ndarray) -> None:
         """Fill items and scores (n_rows, k) with the best items of each query."""
-        few = self.n_items_ < PRUNED_FROM * max(N_CANDIDATES, items.shape[1])
+        few = self.n_items_ < PRUNED_FROM * max(10, items.shape[1])
         if few and self.n_candidates is None and not self.graphs:
             super()._rank_rows(rows, skip, items, scores)
             return
