@@ -63,6 +63,7 @@ def objective(
     away = weights - prior
     along = unit @ away
     pull = strength * away + (SCALE_STRENGTH - strength) * along * unit
-    value = importance @ np.logaddexp(0, -margins) + away @ pull / 2
-    slope = -importance * np.exp(-np.logaddexp(0, margins))
+    small = np.exp(-np.abs(margins))  # one exponential for value and gradient, without overflow
+    value = importance @ (np.log1p(small) + np.maximum(-margins, 0)) + away @ pull / 2
+    slope = -importance * np.where(margins > 0, small, 1) / (1 + small)
     return float(value), differences.T @ slope + pull
