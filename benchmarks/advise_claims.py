@@ -1,36 +1,49 @@
 """False claims of `tacit advise`, and coverage of its intervals, by simulation on stored scores of the members.
 
-    python benchmarks/advise_claims.py --data DIR [--simulations 1000] [--corpora cacm,cisi,cranfield] [--queries 30]
+    python benchmarks/advise_claims.py --data DIR --out FILE [--simulations 1000] [--corpora cacm,cisi,…] [--queries 30]
 
-Claims. A simulation draws queries of a collection and replaces the judged documents of each by as many documents drawn
-uniformly: from the whole collection (`collection`), or from those that some system ranks among its first 50
-(`candidates`). No system is then better than another. The whole procedure of `advise` runs on these judgments: the
-weights of `blend` are learned again in every fold, and the choice among `bm25`, `blend` and `blend+labels` is part of
-it. A claim that the chosen system helps, or that the judgments help, is false. The upper limit is the 95 % limit of
-Clopper and Pearson, one-sided.
+A simulation runs the whole procedure of `advise` on some queries of a collection: the weights of `blend` (members
+bm25, latent, feedback) are learned again in every fold, and the choice among `bm25`, `blend` and `blend+labels` is part
+of it. Three kinds of simulations differ in the judgments:
 
-Coverage. The gain of `blend` without labels over `bm25` on all queries of a collection is taken for true. The first
-share is that of samples of queries, with replacement, whose interval contains it; the second that of sequences of 200
-queries in which the confidence sequence contains it at every look, one after each ten queries.
+    collection  the judged documents of each query are replaced by as many, drawn uniformly from the collection
+    candidates  they are drawn from the documents that some system ranks among its first 50
+    judged      they are the real ones; queries are drawn with replacement, equal ones stay in one fold
+
+In the first two no system is better than another: every claim is false. Upper limits are those of Clopper and Pearson,
+95 %, one-sided. In the third, an interval covers if it contains the true gain: that of the systems that the folds chose
+and fitted, over all queries of the collection.
+The last table has label-free systems, whose gain over all queries of a collection is known: the share of samples whose
+interval contains it, by the number of queries, and of sequences of 200 queries in which the confidence sequence
+contains it at every look, one after each ten queries.
+
+FILE gets one JSON line for each simulation. Simulations that it has are not made again, so that an interrupted run goes
+on and more of them can be added. `--simulations` counts each kind over all collections.
 """
 
 import argparse
+import json
+from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.stats import beta
 
 from tacit.experiments.questions.task import QuestionTask, read_questions
 from tacit.judge.advise.advice import make_advice
-from tacit.judge.advise.verdict import t_interval
+from tacit.judge.advise.procedure import CrossValidation
+from tacit.judge.advise.verdict import cautious_interval
 from tacit.metrics.sequences import confidence_sequence
 from tacit.retrieve import BlendRanker, Bm25Ranker
 from tacit.retrieve.blend.members import best_items
 from tacit.retrieve.blend.training import N_FIRST, TrainingQuery, learn_weights
 
-MEMBERS, MEASURE = ("bm25", "latent", "feedback"), "nDCG@10"
+MEMBERS, MEASURE, KINDS = ("bm25", "latent", "feedback"), "nDCG@10", ("collection", "candidates", "judged")
+CORPORA = "cacm,cranfield,cisi,cystic_fibrosis,chorus_products,traceability"
 DISCOUNTS = 1 / np.log2(np.arange(2, 12))
+SIZES = (10, 20, 30, 50)  # of samples of queries, in the last table
 
 
 class World(NamedTuple):
@@ -41,6 +54,11 @@ class World(NamedTuple):
     candidates: list[np.ndarray]
     relevant: list[np.ndarray]
     prior: np.ndarray
+
+    @property
+    def known(self) -> np.ndarray:
+        """Queries with a relevant item."""
+        return np.array([row for row, items in enumerate(self.relevant) if len(items)])
 
 
 def make_world(task: QuestionTask) -> World:
@@ -62,93 +80,175 @@ class Simulated:
     def __init__(self, name: str, world: World, queries: np.ndarray, relevant: list[np.ndarray]) -> None:
         self.name, self.world, self.queries, self.relevant = name, world, queries, relevant
         self.learns = name == "blend+labels"
+        self._weights: dict[bytes, np.ndarray] = {}
 
     def values(self, train: np.ndarray, test: np.ndarray) -> dict[str, np.ndarray]:
         """Values of some queries, with weights learned from others."""
-        weights = learn_weights([self._example(row) for row in train], self.world.prior)[0] if self.learns else None
-        return {MEASURE: np.array([self._value(row, weights) for row in test])}
+        weights = self.weights(train)
+        return {MEASURE: np.array([value(self.world, self.queries[row], self.relevant[row], weights) for row in test])}
 
-    def _example(self, row: int) -> TrainingQuery:
-        items = self.world.candidates[self.queries[row]]
-        relevance = np.where(np.isin(items, self.relevant[row]), 1.0, np.nan)
-        return TrainingQuery(self.world.members[self.queries[row], items], relevance, len(self.relevant[row]))
+    def weights(self, train: np.ndarray) -> np.ndarray | None:
+        """Weights of the members, learned from some queries if the candidate learns; None: bm25."""
+        if not self.learns:
+            return None if self.name == "bm25" else self.world.prior
+        if train.tobytes() not in self._weights:
+            examples = [self._examples[row] for row in train]
+            self._weights[train.tobytes()] = learn_weights(examples, self.world.prior)[0]
+        return self._weights[train.tobytes()]
 
-    def _value(self, row: int, weights: np.ndarray | None) -> float:
-        query, used = self.queries[row], self.world.prior if weights is None else weights
-        scores = self.world.bm25[query] if self.name == "bm25" else self.world.members[query] @ used
-        first = np.argsort(-scores, kind="stable")[:10]
-        return ndcg(np.isin(first, self.relevant[row]), len(self.relevant[row]))
+    @cached_property
+    def _examples(self) -> list[TrainingQuery]:
+        examples = []
+        for query, relevant in zip(self.queries, self.relevant, strict=True):
+            items = self.world.candidates[query]
+            relevance = np.where(np.isin(items, relevant), 1.0, np.nan)
+            examples.append(TrainingQuery(self.world.members[query, items], relevance, len(relevant)))
+        return examples
 
 
-def ndcg(found: np.ndarray, n_relevant: int) -> float:
-    """nDCG@10 of binary judgments."""
-    return float((found * DISCOUNTS[: len(found)]).sum() / max(DISCOUNTS[: max(n_relevant, 1)].sum(), 1e-12))
+def value(world: World, query: int, relevant: np.ndarray, weights: np.ndarray | None) -> float:
+    """nDCG@10 of binary judgments: of the members with some weights, or of bm25."""
+    scores = world.bm25[query] if weights is None else world.members[query] @ weights
+    found = np.isin(best_items(scores[None].astype(np.float32), None, 10)[0][0], relevant)
+    return float((found * DISCOUNTS[: len(found)]).sum() / max(DISCOUNTS[: max(len(relevant), 1)].sum(), 1e-12))
 
 
-def false_claims(world: World, n_queries: int, null: str, rng: np.random.Generator) -> tuple[bool, bool]:
-    """Whether one simulation claims that a system helps, and that judgments help."""
-    known = np.array([row for row, items in enumerate(world.relevant) if len(items)])
-    queries = rng.choice(known, n_queries, replace=False)
-    relevant = []
-    for query in queries:
-        pool = np.arange(world.bm25.shape[1]) if null == "collection" else world.candidates[query]
-        relevant.append(rng.choice(pool, min(len(world.relevant[query]), len(pool) // 2), replace=False))
-    bm25, free, learned = (Simulated(name, world, queries, relevant) for name in ("bm25", "blend", "blend+labels"))
+def true_gain(validation: CrossValidation, names: list[str], baseline: Simulated, systems: list[Simulated]) -> float:
+    """Gain over the baseline, on all queries of the collection, of systems by name, as fitted in the folds."""
+    world, by_name, total = baseline.world, {system.name: system for system in systems}, 0.0
+    for fold, name in enumerate(names):
+        held = validation.fold_of == fold
+        fitted = (by_name[name].weights(np.flatnonzero(~held)), baseline.weights(np.flatnonzero(~held)))
+        new, old = ([value(world, query, world.relevant[query], w) for query in world.known] for w in fitted)
+        total += float(held.mean() * (np.mean(new) - np.mean(old)))
+    return total
+
+
+def simulate(world: World, kind: str, n_queries: int, rng: np.random.Generator) -> dict[str, Any]:
+    """What one simulation claims, with gains and intervals."""
+    queries = rng.choice(world.known, n_queries, replace=kind == "judged")
+    relevant = [world.relevant[query] for query in queries]
+    if kind != "judged":
+        n_items = world.bm25.shape[1]
+        pools = [world.candidates[query] if kind == "candidates" else np.arange(n_items) for query in queries]
+        relevant = [
+            rng.choice(pool, min(len(items), len(pool) // 2), replace=False)
+            for pool, items in zip(pools, relevant, strict=True)
+        ]
+    systems = [Simulated(name, world, queries, relevant) for name in ("bm25", "blend", "blend+labels")]
+    bm25, free, learned = systems
+    folds = {"seed": int(rng.integers(2**31)), "groups": queries.tolist()}
+    wanted = {"n_queries": n_queries, "measure": MEASURE}
     advice = make_advice(
-        [bm25, free, learned],
-        label_free=free,
-        learned=learned,
-        n_queries=n_queries,
-        measure=MEASURE,
-        has_zeros=False,
-        seconds_left=lambda: 0.0,
-        seed=int(rng.integers(2**31)),
+        systems, label_free=free, learned=learned, has_zeros=False, seconds_left=lambda: 0.0, **wanted, **folds
     )
-    return advice.recommended.help, advice.labels.help
+    found = {"helps": advice.recommended.to_json(), "labels": advice.labels.to_json()}
+    if kind == "judged":
+        validation = CrossValidation(systems, **wanted, **folds)
+        found["helps"]["truth"] = true_gain(validation, validation.chosen()[1], bm25, systems)
+        found["labels"]["truth"] = true_gain(validation, [learned.name] * validation.n_folds, free, systems)
+    return found
 
 
-def coverage(world: World, n_queries: int, n_simulations: int, rng: np.random.Generator) -> tuple[float, float]:
-    """Shares of fixed samples and of sequences whose intervals contain the gain over all queries."""
-    known = np.array([row for row, items in enumerate(world.relevant) if len(items)])
-    relevant = [world.relevant[row] for row in known]
-    free, bm25 = (Simulated(name, world, known, relevant) for name in ("blend", "bm25"))
-    everybody, nobody = np.arange(len(known)), np.empty(0, np.int64)
-    gains = free.values(nobody, everybody)[MEASURE] - bm25.values(nobody, everybody)[MEASURE]
-    truth, fixed, sequential = gains.mean(), 0, 0
-    for _ in range(n_simulations):
-        low, high = t_interval(rng.choice(gains, n_queries))
-        fixed += low <= truth <= high
-        lows, highs = confidence_sequence(rng.choice(gains, 200), -1.0, 1.0, 0.95)
-        sequential += bool(((lows[9::10] <= truth) & (truth <= highs[9::10])).all())
-    return fixed / n_simulations, sequential / n_simulations
+def run(args: argparse.Namespace, worlds: dict[str, World]) -> list[dict[str, Any]]:
+    """All simulations, those of FILE among them."""
+    known = {}
+    if args.out.exists():
+        lines = map(json.loads, args.out.read_text().splitlines())
+        known = {(line["kind"], line["corpus"], line["queries"], line["number"]): line for line in lines}
+    wanted = []
+    with args.out.open("a") as file:
+        for number, corpus, kind in plan(args, list(worlds)):
+            key = kind, corpus, args.queries, number
+            if key not in known:
+                seeds = [args.seed, KINDS.index(kind), CORPORA.split(",").index(corpus), number]
+                found = simulate(worlds[corpus], kind, args.queries, np.random.default_rng(seeds))
+                known[key] = dict(zip(("kind", "corpus", "queries", "number"), key, strict=True)) | found
+                print(json.dumps(known[key]), file=file, flush=True)
+            wanted.append(known[key])
+    return wanted
+
+
+def plan(args: argparse.Namespace, corpora: list[str]) -> Iterator[tuple[int, str, str]]:
+    """Number, collection and kind of the simulations, each kind spread evenly over the collections."""
+    for kind in args.kinds.split(","):
+        for place in range(args.simulations):
+            yield place // len(corpora), corpora[place % len(corpora)], kind
+
+
+def print_claims(found: list[dict[str, Any]]) -> None:
+    """Shares of false claims."""
+    print("| judgments | collection | simulations | helps, false | upper limit | labels.help, false | upper limit |")
+    print("| --- | --- | --- | --- | --- | --- | --- |")
+    for kind in KINDS[:2]:
+        for corpus in [*dict.fromkeys(line["corpus"] for line in found), "all"]:
+            chosen = [line for line in found if line["kind"] == kind and corpus in (line["corpus"], "all")]
+            cells = []
+            for claim in ("helps", "labels") if chosen else ():
+                count = sum(line[claim]["help"] for line in chosen)
+                cells += [f"{count / len(chosen):.3f}", f"{beta.ppf(0.95, count + 1, len(chosen) - count):.3f}"]
+            print(f"| {kind} | {corpus} | {len(chosen):,} | " + " | ".join(cells) + " |", flush=True)
+
+
+def print_coverage(found: list[dict[str, Any]]) -> None:
+    """Shares of intervals that contain the true gain, by the whole procedure on real judgments."""
+    print("\n| collection | simulations | gain | interval covers | gain of labels | interval covers |")
+    print("| --- | --- | --- | --- | --- | --- |")
+    covered: dict[str, list[np.ndarray]] = {"helps": [], "labels": []}
+    for corpus in dict.fromkeys(line["corpus"] for line in found):
+        chosen = [line for line in found if line["kind"] == "judged" and line["corpus"] == corpus]
+        cells = []
+        for claim, parts in covered.items() if chosen else ():
+            truth = np.array([line[claim]["truth"] for line in chosen])
+            low, high = np.array([line[claim]["interval"] for line in chosen]).T
+            parts.append((low <= truth) & (truth <= high))
+            cells += [f"{truth.mean():+.3f}", f"{parts[-1].mean():.3f}"]
+        print(f"| {corpus} | {len(chosen):,} | " + " | ".join(cells) + " |")
+    if covered["helps"]:
+        helps, labels = (np.concatenate(parts) for parts in covered.values())
+        print(f"| all | {len(helps):,} | | {helps.mean():.3f} | | {labels.mean():.3f} |", flush=True)
+
+
+def print_known_gains(worlds: dict[str, World], n_simulations: int, seed: int) -> None:
+    """Coverage for systems whose gain over all queries is known."""
+    print("\n| collection | " + " | ".join(f"{n} queries" for n in SIZES) + " | sequence, every look |")
+    print("| --- " * (len(SIZES) + 2) + "|")
+    for corpus, world in worlds.items():
+        rng = np.random.default_rng([seed, len(KINDS), CORPORA.split(",").index(corpus)])
+        free, bm25 = (
+            Simulated(name, world, world.known, [world.relevant[row] for row in world.known])
+            for name in ("blend", "bm25")
+        )
+        everybody, nobody = np.arange(len(world.known)), np.empty(0, np.int64)
+        gains = free.values(nobody, everybody)[MEASURE] - bm25.values(nobody, everybody)[MEASURE]
+        truth, shares = gains.mean(), []
+        for size in SIZES:
+            ends = np.array([cautious_interval(rng.choice(gains, size)) for _ in range(n_simulations)])
+            shares.append(np.mean((ends[:, 0] <= truth) & (truth <= ends[:, 1])))
+        looks = 0
+        for _ in range(n_simulations):
+            lows, highs = confidence_sequence(rng.choice(gains, 200), -1.0, 1.0, 0.95)
+            looks += bool(((lows[9::10] <= truth) & (truth <= highs[9::10])).all())
+        cells = " | ".join(f"{share:.3f}" for share in [*shares, looks / n_simulations])
+        print(f"| {corpus} | {cells} |", flush=True)
 
 
 def main() -> None:
-    """Print both tables."""
-    parser = argparse.ArgumentParser()
+    """Simulate, and print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--corpora", default="cacm,cisi,cranfield")
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--corpora", default=CORPORA)
     parser.add_argument("--queries", type=int, default=30)
-    parser.add_argument("--simulations", type=int, default=1000, help="in all, divided among the collections")
-    parser.add_argument("--nulls", default="collection,candidates")
+    parser.add_argument("--simulations", type=int, default=1000)
+    parser.add_argument("--kinds", default=",".join(KINDS))
+    parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
     worlds = {name: make_world(read_questions(args.data, name, threads=1)) for name in args.corpora.split(",")}
-    print("| collection | fixed interval covers | sequence covers at every look |\n| --- | --- | --- |")
-    for number, (name, world) in enumerate(worlds.items()):
-        shares = coverage(world, args.queries, args.simulations, np.random.default_rng([1, number]))
-        print(f"| {name} | {shares[0]:.3f} | {shares[1]:.3f} |", flush=True)
-    print("\n| null | simulations | helps, false | upper limit | judgments help, false | upper limit |")
-    print("| --- | --- | --- | --- | --- | --- |")
-    for null in args.nulls.split(","):
-        names = [list(worlds)[number % len(worlds)] for number in range(args.simulations)]
-        found = np.array([
-            false_claims(worlds[name], args.queries, null, np.random.default_rng([2, number]))
-            for number, name in enumerate(names)
-        ])  # fmt: skip
-        cells = []
-        for count in found.sum(axis=0).tolist():
-            cells += [f"{count / len(found):.3f}", f"{beta.ppf(0.95, count + 1, len(found) - count):.3f}"]
-        print(f"| {null} | {len(found)} | " + " | ".join(cells) + " |", flush=True)
+    found = run(args, worlds)
+    print_claims(found)
+    print_coverage(found)
+    print_known_gains(worlds, args.simulations, args.seed)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tacit.judge.advise.procedure import Candidate, CrossValidation
-from tacit.judge.advise.verdict import Gain, gain_of, guard_against_pool, judged_only, queries_needed, t_interval
+from tacit.judge.advise.verdict import Gain, cautious_interval, gain_of, guard_against_pool, judged_only, queries_needed
 from tacit.metrics import compare_systems
 
 JUDGED = "Judged@10"
@@ -159,7 +159,7 @@ def _rows(values: dict[str, dict[str, np.ndarray]], baseline: str, names: Sequen
             row["against_baseline"] = {
                 measure: {
                     "gain": float((found[measure] - values[baseline][measure]).mean()),
-                    "interval": list(t_interval(found[measure] - values[baseline][measure])),
+                    "interval": list(cautious_interval(found[measure] - values[baseline][measure])),
                     "p": tests[measure][system].p,
                 }
                 for measure in measures
@@ -181,7 +181,9 @@ def _curve(
     points = [(0, values[label_free.name][measure])]
     points += [(n, validation.values(learned, n)[measure]) for n in CURVE if n < n_train and seconds_left() > 0]
     points.append((n_train, values[learned.name][measure]))
-    return [{"queries": n, "mean": float(found.mean()), "interval": list(t_interval(found))} for n, found in points]
+    return [
+        {"queries": n, "mean": float(found.mean()), "interval": list(cautious_interval(found))} for n, found in points
+    ]
 
 
 def in_words(
