@@ -23,12 +23,14 @@ on and more of them can be added. `--simulations` counts each kind over all coll
 
 import argparse
 import json
+import math
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba import njit
 from scipy.stats import beta
 
 from tacit.experiments.questions.task import QuestionTask, read_questions
@@ -38,10 +40,12 @@ from tacit.judge.advise.verdict import cautious_interval
 from tacit.metrics.sequences import confidence_sequence
 from tacit.retrieve import BlendRanker, Bm25Ranker
 from tacit.retrieve.blend.members import best_items
-from tacit.retrieve.blend.training import N_FIRST, TrainingQuery, learn_weights
+from tacit.retrieve.blend.training import N_FIRST, N_FOLDS, STRENGTHS, TrainingQuery, learn_weights, preferences
+from tacit.retrieve.blend.weights import SCALE_STRENGTH
 
 MEMBERS, MEASURE, KINDS = ("bm25", "latent", "feedback"), "nDCG@10", ("collection", "candidates", "judged")
 CORPORA = "cacm,cranfield,cisi,cystic_fibrosis,chorus_products,traceability"
+EMPTY = np.empty((0, len(MEMBERS))), np.empty(0)
 DISCOUNTS = 1 / np.log2(np.arange(2, 12))
 SIZES = (10, 20, 30, 50)  # of samples of queries, in the last table
 
@@ -92,9 +96,12 @@ class Simulated:
         if not self.learns:
             return None if self.name == "bm25" else self.world.prior
         if train.tobytes() not in self._weights:
-            examples = [self._examples[row] for row in train]
-            self._weights[train.tobytes()] = learn_weights(examples, self.world.prior)[0]
+            self._weights[train.tobytes()] = self._learner.learn(train)
         return self._weights[train.tobytes()]
+
+    @cached_property
+    def _learner(self) -> "Learner":
+        return Learner(self._examples, self.world.prior)
 
     @cached_property
     def _examples(self) -> list[TrainingQuery]:
@@ -104,6 +111,117 @@ class Simulated:
             relevance = np.where(np.isin(items, relevant), 1.0, np.nan)
             examples.append(TrainingQuery(self.world.members[query, items], relevance, len(relevant)))
         return examples
+
+
+class Learner:
+    """Weights of a blend as `learn_weights` finds them, for many sets of the same queries.
+
+    Preferences are made once, and the convex problem is solved by Newton's method in compiled code.
+    """
+
+    def __init__(self, examples: list[TrainingQuery], prior: np.ndarray) -> None:
+        self.examples, self.prior = examples, prior
+        self.usable = np.array([0 < np.count_nonzero(e.relevance > 0) < len(e.relevance) for e in examples])
+        pieces = [preferences(e) if usable else EMPTY for e, usable in zip(examples, self.usable, strict=True)]
+        self.starts = np.cumsum([0, *(len(importance) for _, importance in pieces)])
+        self.differences = np.concatenate([differences for differences, _ in pieces])
+        self.importance = np.concatenate([importance for _, importance in pieces])
+
+    def learn(self, train: np.ndarray) -> np.ndarray:
+        """The weights learned from some queries; the strength of the prior is chosen as in `choose_strength`."""
+        usable = train[self.usable[train]]
+        return self._fit(usable, self._strength(usable)) if len(usable) else self.prior.copy()
+
+    def _fit(self, queries: np.ndarray, strength: float) -> np.ndarray:
+        if math.isinf(strength):
+            return self.prior
+        found = solve(self.differences, self.importance, self.starts, queries, self.prior, strength, SCALE_STRENGTH)
+        return found * (self.prior.sum() / found.sum()) if found.sum() > 0 else self.prior
+
+    def _strength(self, queries: np.ndarray) -> float:
+        if len(queries) < N_FOLDS:
+            return math.inf
+        values = np.empty((len(STRENGTHS), len(queries)))
+        for fold in range(N_FOLDS):
+            held = np.arange(len(queries)) % N_FOLDS == fold
+            for row, strength in enumerate(STRENGTHS):
+                weights = self._fit(queries[~held], strength)
+                for place in np.flatnonzero(held):
+                    example = self.examples[queries[place]]
+                    values[row, place] = precision(example.scores @ weights, example.relevance, example.n_relevant)
+        losses = values[np.argmax(values.mean(axis=1))] - values
+        errors = losses.std(axis=1, ddof=1) / math.sqrt(len(queries))
+        return STRENGTHS[int(np.argmax(losses.mean(axis=1) <= errors))]
+
+
+@njit(cache=True)
+def solve(
+    differences: np.ndarray, importance: np.ndarray, starts: np.ndarray, queries: np.ndarray, prior: np.ndarray,
+    strength: float, along: float,
+) -> np.ndarray:  # fmt: skip
+    """The problem of `fit_weights` by projected Newton steps, halved until the objective falls."""
+    n = len(prior)
+    unit = prior / np.sqrt((prior**2).sum())
+    precision_matrix = strength * np.eye(n) + (along - strength) * np.outer(unit, unit)
+    weights, step, lowest = prior.copy(), np.zeros(n), np.inf
+    best, gradient, curvature = prior.copy(), np.zeros(n), np.eye(n)
+    for _ in range(200):
+        weights = np.maximum(best + step, 0.0)
+        away = weights - prior
+        new_gradient, new_curvature = precision_matrix @ away, precision_matrix.copy()
+        total = 0.5 * (away @ new_gradient)
+        for query in queries:
+            for k in range(starts[query], starts[query + 1]):
+                margin = 0.0
+                for i in range(n):
+                    margin += differences[k, i] * weights[i]
+                small = math.exp(-abs(margin))
+                total += importance[k] * (math.log1p(small) + max(-margin, 0.0))
+                share = (small if margin > 0 else 1.0) / (1 + small)
+                for i in range(n):
+                    new_gradient[i] -= importance[k] * share * differences[k, i]
+                    for j in range(n):
+                        new_curvature[i, j] += (
+                            importance[k] * share * (1 - share) * differences[k, i] * differences[k, j]
+                        )
+        if total > lowest + 1e-14 * abs(lowest):
+            step *= 0.5
+            if np.abs(step).max() < 1e-12:
+                return best
+            continue
+        moved = np.abs(weights - best).max()
+        done = lowest < np.inf and moved < 1e-9
+        best, lowest, gradient, curvature = weights, total, new_gradient, new_curvature
+        if done:
+            return best
+        for i in range(n):
+            if best[i] == 0.0 and gradient[i] > 0:  # held at its bound
+                curvature[i, :] = 0.0
+                curvature[:, i] = 0.0
+                curvature[i, i] = 1.0
+                gradient[i] = 0.0
+        step = -np.linalg.solve(curvature, gradient)
+    return best
+
+
+@njit(cache=True)
+def precision(scores: np.ndarray, relevance: np.ndarray, n_relevant: int) -> float:
+    """Average precision of candidates, as `training.average_precision`."""
+    found, total = 0, 0.0
+    for rank, item in enumerate(np.argsort(-scores, kind="mergesort")):
+        if relevance[item] > 0:
+            found += 1
+            total += found / (rank + 1)
+    return total / n_relevant
+
+
+def check_learner(world: World) -> None:
+    """Raise unless the weights are those of `learn_weights`, on the real judgments."""
+    known = world.known[:40]
+    system = Simulated("blend+labels", world, known, [world.relevant[row] for row in known])
+    for train in (np.arange(len(known)), np.arange(0, len(known), 2)):
+        wanted = learn_weights([system._examples[row] for row in train], world.prior)[0]
+        np.testing.assert_allclose(system.weights(train), wanted, atol=1e-3)  # L-BFGS-B stops earlier
 
 
 def value(world: World, query: int, relevant: np.ndarray, weights: np.ndarray | None) -> float:
@@ -245,6 +363,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
     worlds = {name: make_world(read_questions(args.data, name, threads=1)) for name in args.corpora.split(",")}
+    for world in worlds.values():
+        check_learner(world)
     found = run(args, worlds)
     print_claims(found)
     print_coverage(found)

@@ -1,6 +1,6 @@
 """The whole loop over HTTP on Cranfield: serve, judge 40 queries, train, and read the verdict.
 
-    TACIT_DATA=… python examples/judge_and_learn.py [--queries 40] [--seed 0]
+    TACIT_DATA=… python examples/judge_and_learn.py [--queries 40] [--unseen 185] [--seed 0]
 
 Grades come from the collection's own judgments; a document that they do not name is graded 0. The verdict compares the
 trained version with the one that answers, by cross-validation over the judged queries. Then both versions answer the
@@ -72,6 +72,7 @@ def main() -> None:
     """Serve, judge, train, compare."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--queries", type=int, default=40)
+    parser.add_argument("--unseen", type=int, help="number of queries that both versions answer (default: all others)")
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
     data = Path(os.environ["TACIT_DATA"]) / "text" / "cranfield"
@@ -81,7 +82,7 @@ def main() -> None:
     texts = {query: text for query, text in zip(queries.ids, queries.texts, strict=True) if query in grades}
     shuffled = np.random.default_rng(args.seed).permutation(list(texts)).tolist()
     known = {query: texts[query] for query in shuffled[: args.queries]}
-    unseen = {query: texts[query] for query in shuffled[args.queries :]}
+    unseen = {query: texts[query] for query in shuffled[args.queries :][: args.unseen]}
     with tempfile.TemporaryDirectory() as folder:
         model = Path(folder) / "cranfield.model"
         tacit.Searcher().fit(documents).save(model)

@@ -1,7 +1,7 @@
 """`tacit advise`: compare systems on your data by cross-validation and recommend one
 
-CORPUS with --queries and --qrels, or one file of judged feature lists (LETOR). The baseline is BM25 on stems, or the
-best single feature of the lists.
+CORPUS with --queries and --qrels, with --clicks, or with both; or one file of judged feature lists (LETOR). The
+baseline is BM25 on stems, the shown order where clicks are all there is, or the best single feature of the lists.
 """
 
 from __future__ import annotations
@@ -16,11 +16,15 @@ from tacit.app.options import add_json, add_language, add_seed, add_threads, che
 from tacit.app.tables import print_table
 
 if TYPE_CHECKING:
+    from tacit.core import Collection
+    from tacit.data import ClickLog
     from tacit.judge.advise import Advice
 
 EXAMPLES = """examples:
   tacit advise docs.jsonl --queries queries.jsonl --qrels qrels.txt
   tacit advise docs.jsonl --queries queries.jsonl --qrels qrels.txt --save my.model --report advice.html
+  tacit advise docs.jsonl --queries queries.jsonl --qrels qrels.txt --clicks sessions.jsonl
+  tacit advise docs.jsonl --clicks sessions.jsonl
   tacit advise lists.txt.gz --json"""
 
 
@@ -30,13 +34,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--queries", metavar="F", help="queries: jsonl or TSV")
     parser.add_argument("--qrels", metavar="F", help="judgments of the queries: TREC or BEIR form")
     parser.add_argument("--links", metavar="F", help="links between documents: source<TAB>target[<TAB>weight]")
+    parser.add_argument("--clicks", metavar="F", help="sessions in jsonl, or query<TAB>document[<TAB>count]")
     parser.add_argument("--measure", default="nDCG@10", metavar="M", help="measure to compare by (default nDCG@10)")
     parser.add_argument(
         "--minutes",
         type=float,
         default=15.0,
         metavar="M",
-        help="minutes after which no further system is tried; two always are (default 15)",
+        help="minutes after which no further system is tried; those of the verdict always are (default 15)",
     )
     add_language(parser)
     parser.add_argument(
@@ -45,7 +50,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--sequential", action="store_true", help="keep the error rate when advise is repeated as judgments are added"
     )
-    parser.add_argument("--skip-unknown", action="store_true", help="leave out judgments and links of unknown ids")
+    parser.add_argument(
+        "--skip-unknown", action="store_true", help="leave out judgments, links and clicks of unknown ids"
+    )
     parser.add_argument("--save", metavar="MODEL", help="fit the recommended system on all data and save it")
     parser.add_argument("--report", metavar="FILE", help="write an HTML report with the learning curve")
     add_seed(parser)
@@ -78,11 +85,15 @@ def _check_use(args: argparse.Namespace) -> None:
     from tacit.core import UsageError
     from tacit.store import check_destination
 
-    if (args.queries is None) != (args.qrels is None):
-        raise UsageError("--queries and --qrels go together: texts of queries, and judgments of their documents")
-    if args.queries is None and (args.links or args.group or args.save):
-        option = "links" if args.links else "group" if args.group else "save"
-        raise UsageError(f"--{option} needs a collection with --queries and --qrels")
+    if args.qrels and not args.queries:
+        raise UsageError("--qrels needs --queries, which has the texts of the queries")
+    if args.queries and not (args.qrels or args.clicks):
+        raise UsageError("--queries needs --qrels or --clicks, which name the documents that the queries want")
+    if args.group and not args.qrels:
+        raise UsageError("--group needs a collection with --queries and --qrels")
+    if not (args.qrels or args.clicks) and (args.links or args.save):
+        option = "links" if args.links else "save"
+        raise UsageError(f"--{option} needs a collection with --queries and --qrels, or with --clicks")
     if args.report:
         check_output(args.report)
     if args.save:
@@ -93,17 +104,35 @@ def _read(args: argparse.Namespace) -> dict[str, Any]:
     from tacit.core import DataError
     from tacit.data import check_known, read_collection, read_letor, read_links, read_qrels, read_queries
 
-    if args.queries is None:
+    if not (args.qrels or args.clicks):
         try:
             return {"data": read_letor(args.corpus)}
         except DataError as error:
-            raise DataError(f"{error}; a collection needs --queries and --qrels, feature lists do not") from None
-    documents = read_collection(args.corpus)
-    queries = read_queries(args.queries, extras=[args.group] if args.group else [])
-    qrels = check_known(read_qrels(args.qrels), queries, documents, skip_unknown=args.skip_unknown, path=args.qrels)
-    links = read_links(args.links, documents, skip_unknown=args.skip_unknown) if args.links else None
-    found = {"data": documents, "queries": queries, "qrels": qrels, "links": links, "language": args.language}
-    return found | {"groups": read_groups(queries, args.group)}
+            raise DataError(f"{error}; a collection needs --queries and --qrels, or --clicks") from None
+    documents, skip = read_collection(args.corpus), args.skip_unknown
+    found: dict[str, Any] = {"data": documents, "language": args.language}
+    if args.queries:
+        found["queries"] = read_queries(args.queries, extras=[args.group] if args.group else [])
+        found["groups"] = read_groups(found["queries"], args.group)
+    if args.qrels:
+        qrels = read_qrels(args.qrels)
+        found["qrels"] = check_known(qrels, found["queries"], documents, skip_unknown=skip, path=args.qrels)
+    if args.links:
+        found["links"] = read_links(args.links, documents, skip_unknown=skip)
+    if args.clicks:
+        found["clicks"] = _read_clicks(args, documents, found.get("queries"))
+    return found
+
+
+def _read_clicks(args: argparse.Namespace, documents: Collection, queries: Collection | None) -> ClickLog:
+    """The log; clicks on unknown documents are an error, or left out."""
+    from tacit.data import read_click_log
+
+    log = read_click_log(args.clicks)
+    if queries is not None and not args.qrels:
+        log = log.named_by(queries, skip_unknown=args.skip_unknown)
+    log.pairs(documents, skip_unknown=args.skip_unknown)
+    return log
 
 
 def _advise(args: argparse.Namespace, data: dict[str, Any]) -> Advice:
@@ -126,20 +155,18 @@ def _show(advice: Advice, out: TextIO) -> None:
     from tacit.judge.advise.report import table_rows
 
     print_table(*table_rows(advice), out)
-    out.write(f"\n{advice.measure} by the number of judged queries:\n\n")
+    out.write(f"\n{advice.measure} by the number of queries that were learned from:\n\n")
     points = [
         [str(point["queries"]), f"{point['mean']:.3f}", "{:.3f} to {:.3f}".format(*point["interval"])]
         for point in advice.curve
     ]
     print_table(["queries", "mean", "95 % interval"], points, out)
-    out.write(f"\n{advice.text}\n")
+    out.write(f"\n{advice.text}\n" + (f"{advice.note}\n" if advice.note else ""))
 
 
 def _save(args: argparse.Namespace, advice: Advice, data: dict[str, Any]) -> None:
     from tacit.judge.advise import fit_recommended
 
-    searcher = fit_recommended(
-        advice, data["data"], data["queries"], data["qrels"], links=data["links"], language=args.language
-    )
+    searcher = fit_recommended(advice, data["data"], **{k: v for k, v in data.items() if k not in ("data", "groups")})
     searcher.save(args.save)
     sys.stderr.write(f"{advice.system} fitted on all data, saved in {args.save}\n")

@@ -4,18 +4,25 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from tacit.judge.advise.procedure import Candidate, CrossValidation
-from tacit.judge.advise.verdict import Gain, cautious_interval, gain_of, guard_against_pool, judged_only, queries_needed
+from tacit.judge.advise.verdict import (
+    Gain,
+    cautious_interval,
+    gain_of,
+    guard_against_pool,
+    guard_against_position,
+    judged_only,
+)
+from tacit.judge.advise.words import added_in_words, corrected_in_words, more_in_words, recommended_in_words
 from tacit.metrics import compare_systems
 
 JUDGED = "Judged@10"
 CURVE = (5, 10, 20, 40, 80, 160)
-SMALLEST_GAIN = 0.02  # what the power computation speaks of
 
 
 @dataclass(frozen=True)
@@ -31,15 +38,19 @@ class Advice:
     recommended : Gain
         Gain of the procedure "choose and fit" over the baseline.
     labels : Gain
-        Gain that the judgments add to the best system without them.
+        Gain that the judgments add to the best system without them; of the clicks where these are all there is.
     queries : int
-        Number of judged queries.
+        Number of judged queries, or of queries with clicks.
     rows : list of dict
         One for each system.
     curve : list of dict
         Mean of the learned system by the number of judged queries.
     text : str
         The verdict in words.
+    clicks : Gain or None, default=None
+        Gain that clicks add to the best system without judgments, measured on judged queries.
+    note : str, default=""
+        What the measure favours, where it is clicks.
     """
 
     system: str
@@ -51,6 +62,8 @@ class Advice:
     rows: list[dict[str, Any]]
     curve: list[dict[str, Any]]
     text: str
+    clicks: Gain | None = None
+    note: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """The form of `advise --json`."""
@@ -65,9 +78,11 @@ class Advice:
             "reason": self.recommended.reason,
             "queries": self.queries,
             "labels": self.labels.to_json(),
+            **({} if self.clicks is None else {"clicks": self.clicks.to_json()}),
             "rows": self.rows,
             "curve": self.curve,
             "text": self.text,
+            **({"note": self.note} if self.note else {}),
         }
 
 
@@ -76,9 +91,14 @@ def make_advice(
     *,
     label_free: Candidate,
     learned: Candidate,
+    clicked: Candidate | None = None,
     n_queries: int,
     measure: str,
     has_zeros: bool,
+    corrected: str | None = None,
+    withheld: str = "",
+    evidence: str = "judged queries",
+    note: str = "",
     sequential: bool = False,
     progress: Callable[[str], None] = lambda message: None,
     seconds_left: Callable[[], float] = lambda: float("inf"),
@@ -93,12 +113,20 @@ def make_advice(
     label_free, learned : Candidate
         The best system without judgments, and its form that learns from them: their difference is what the
         judgments add.
+    clicked : Candidate or None, default=None
+        The form that learns from clicks; None without them.
     n_queries : int
         Number of judged queries.
     measure : str
         What is claimed and chosen by.
     has_zeros : bool
         Whether judgments of grade 0 exist, so that judged-only measures can be asked.
+    corrected : str or None, default=None
+        Measure by corrected clicks, on which a gain must show too.
+    withheld : str, default=""
+        Why nothing is claimed, whatever the measure shows.
+    evidence, note : str
+        What the queries are, in words, and what the measure favours.
     sequential : bool, default=False
         Whether the claim must hold for those who look again and again.
     progress : callable
@@ -107,29 +135,46 @@ def make_advice(
         Time left; candidates beyond the needed ones, and points of the learning curve, are left out without it.
     """
     validation = CrossValidation(candidates, n_queries, measure, progress=progress, **options)
-    needed = {candidates[0].name, label_free.name, learned.name}
+    needed = {candidate.name for candidate in (candidates[0], label_free, learned, clicked) if candidate is not None}
     values = {}
     for candidate in candidates:
         if candidate.name in needed or seconds_left() > 0:
             values[candidate.name] = validation.values(candidate)
     validation.candidates = [candidate for candidate in candidates if candidate.name in values]
     procedure, names = validation.chosen()
-    system = validation.choose(np.arange(n_queries)).name
-    baseline = candidates[0].name
-    recommended = _claim(values[baseline], procedure, measure, has_zeros, sequential)
-    labels = _claim(values[label_free.name], values[learned.name], measure, has_zeros, sequential)
+    system, baseline = validation.best().name, candidates[0].name
+
+    def claim(before: dict[str, np.ndarray], after: dict[str, np.ndarray]) -> Gain:
+        found = _claim(before, after, measure, has_zeros, corrected, sequential)
+        return replace(found, help=False, reason=withheld) if withheld and found.help else found
+
+    recommended = claim(values[baseline], procedure)
+    if system == baseline:
+        recommended = replace(recommended, help=False, reason=f"{baseline} is the best system")
+    labels = claim(values[label_free.name], values[learned.name])
+    clicks = None if clicked is None else claim(values[label_free.name], values[clicked.name])
     curve = _curve(validation, learned, label_free, values, measure, seconds_left)
-    differences = values[learned.name][measure] - values[label_free.name][measure]
-    text = in_words(system, baseline, measure, recommended, labels, n_queries, differences)
-    return Advice(
-        system, measure, baseline, recommended, labels, n_queries, _rows(values, baseline, names), curve, text
-    )
+    words = [recommended_in_words(system, baseline, measure, recommended)]
+    words += [added_in_words(f"{n_queries} {evidence}", measure, labels)]
+    if not (sequential or labels.help):
+        words += more_in_words(values[learned.name][measure] - values[label_free.name][measure])
+    words += [] if clicks is None else [added_in_words("clicks", measure, clicks)]
+    rows = _rows(values, baseline, names)
+    words += [] if corrected is None else [corrected_in_words(rows, baseline, corrected)]
+    return Advice(system, measure, baseline, recommended, labels, n_queries, rows, curve, " ".join(words), clicks, note)
 
 
 def _claim(
-    baseline: dict[str, np.ndarray], other: dict[str, np.ndarray], measure: str, has_zeros: bool, sequential: bool
+    baseline: dict[str, np.ndarray],
+    other: dict[str, np.ndarray],
+    measure: str,
+    has_zeros: bool,
+    corrected: str | None,
+    sequential: bool,
 ) -> Gain:
     gain = gain_of(baseline[measure], other[measure], sequential=sequential)
+    if corrected is not None:
+        return guard_against_position(gain, gain_of(baseline[corrected], other[corrected], sequential=sequential))
     if not has_zeros:
         return gain
     judged = judged_only(measure)
@@ -179,37 +224,10 @@ def _curve(
     """Mean and interval by the number of judged queries in the training part; 0 is the label-free system."""
     n_train = int(validation.n_queries - np.bincount(validation.fold_of).max())
     points = [(0, values[label_free.name][measure])]
-    points += [(n, validation.values(learned, n)[measure]) for n in CURVE if n < n_train and seconds_left() > 0]
+    points += [
+        (n, validation.values_of_fewer(learned, n)[measure]) for n in CURVE if n < n_train and seconds_left() > 0
+    ]
     points.append((n_train, values[learned.name][measure]))
     return [
         {"queries": n, "mean": float(found.mean()), "interval": list(cautious_interval(found))} for n, found in points
     ]
-
-
-def in_words(
-    system: str,
-    baseline: str,
-    measure: str,
-    recommended: Gain,
-    labels: Gain,
-    n_queries: int,
-    differences: np.ndarray,
-) -> str:
-    """The verdict as a paragraph."""
-    low, high = recommended.interval
-    gain = f"{measure} {recommended.gain:+.3f} (95 % interval {low:+.3f} to {high:+.3f}) over {baseline}"
-    if system == baseline:
-        first = f"Use {baseline}: no other system was better on the judged queries."
-    elif recommended.help:
-        first = f"Use {system}: {gain}."
-    elif recommended.reason:
-        first = f"No system is shown to be better than {baseline}: {system} has {gain}, but {recommended.reason}."
-    else:
-        first = f"No system is shown to be better than {baseline}."
-    added = f"{labels.gain:+.3f} (95 % interval {labels.interval[0]:+.3f} to {labels.interval[1]:+.3f})"
-    if labels.help:
-        return f"{first} Learning helps: your {n_queries} judged queries add {added}."
-    second = f"Your {n_queries} judged queries add nothing that can be told from noise: {added}."
-    needed = queries_needed(differences, SMALLEST_GAIN) - n_queries
-    third = f" About {needed} more would show a gain of {SMALLEST_GAIN:g}." if needed > 0 else ""
-    return f"{first} {second}{third}"

@@ -51,6 +51,7 @@ class CollectionTask:
     threads: int | None = None
     seed: int = 0
     _rows: dict[tuple[bool, str], tuple[Any, Any]] = field(default_factory=dict)
+    _vectorizers: dict[bool, TextVectorizer] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -74,7 +75,7 @@ class CollectionTask:
     def rows(self, stem: bool, features: str) -> tuple[Any, Any]:
         """Rows of queries and of documents as a ranker reads them; texts are read once for each kind of words."""
         if (stem, features) not in self._rows:
-            vectorizer = TextVectorizer(
+            vectorizer = self._vectorizers[stem] = TextVectorizer(
                 words=self.words, language=self.language, stem=stem and has_stemmer(self.language)
             )
             items = vectorizer.fit_counts(self.documents.full_texts())
@@ -83,6 +84,13 @@ class CollectionTask:
             self._rows[stem, "titles"] = queries, vectorizer.counts(self.documents.titles)
             self._rows[stem, "tfidf"] = vectorizer.tfidf(queries), vectorizer.tfidf(items)
         return self._rows[stem, features]
+
+    def vectorize(self, queries: Collection, stem: bool, features: str) -> Any:
+        """Rows of further queries, as `rows` has those of the task."""
+        self.rows(stem, features)
+        vectorizer = self._vectorizers[stem]
+        counts = vectorizer.counts(queries.full_texts())
+        return vectorizer.tfidf(counts) if features == "tfidf" else counts
 
     def pairs(self, train: np.ndarray, *, relevant: bool = True) -> Links:
         """Relevant pairs of some queries, or those judged not relevant, by rows of all queries."""

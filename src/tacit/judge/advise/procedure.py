@@ -64,19 +64,24 @@ class CrossValidation:
 
     def __post_init__(self) -> None:
         self.fold_of = make_folds(self.n_queries, self.n_folds, self.seed, self.groups)
-        self._fixed: dict[str, dict[str, np.ndarray]] = {}
+        self._found: dict[str, dict[str, np.ndarray]] = {}
 
-    def values(self, candidate: Candidate, n_judged: int | None = None) -> dict[str, np.ndarray]:
-        """Values of one candidate on all queries, each fitted without the query's fold.
+    def values(self, candidate: Candidate) -> dict[str, np.ndarray]:
+        """Values of one candidate on all queries, each fitted without the query's fold; computed once."""
+        if candidate.name not in self._found:
+            if candidate.learns:
+                self._found[candidate.name] = self.values_of_fewer(candidate, self.n_queries)
+            else:
+                self._found[candidate.name] = candidate.values(np.empty(0, np.int64), np.arange(self.n_queries))
+                self.progress(candidate.name)
+        return self._found[candidate.name]
 
-        `n_judged` limits the judged queries of each training part, for learning curves.
-        """
-        if not candidate.learns:
-            return self._values_of_fixed(candidate)
+    def values_of_fewer(self, candidate: Candidate, n_judged: int) -> dict[str, np.ndarray]:
+        """The same for a candidate that learns, from at most so many judged queries in each training part."""
         parts = []
         for fold in range(self.n_folds):
             train, test = self._split(fold)
-            if n_judged is not None:
+            if n_judged < len(train):
                 train = np.sort(np.random.default_rng([self.seed, fold]).permutation(train)[:n_judged])
             parts.append((test, candidate.values(train, test)))
             self.progress(f"{candidate.name}: fold {fold + 1} of {self.n_folds}")
@@ -87,20 +92,23 @@ class CrossValidation:
         parts, names = [], []
         for fold in range(self.n_folds):
             train, test = self._split(fold)
-            best = self.choose(train, fold)
+            best = self._choose(train, fold)
             names.append(best.name)
-            found = self._values_of_fixed(best) if not best.learns else None
-            parts.append((test, best.values(train, test) if found is None else {m: v[test] for m, v in found.items()}))
+            parts.append((test, {measure: found[test] for measure, found in self.values(best).items()}))
         return _join(parts, self.n_queries), names
 
-    def choose(self, train: np.ndarray, salt: int = -1) -> Candidate:
+    def best(self) -> Candidate:
+        """The candidate with the best mean over all queries; of equals the first."""
+        return max(self.candidates, key=lambda candidate: float(self.values(candidate)[self.measure].mean()))
+
+    def _choose(self, train: np.ndarray, fold: int) -> Candidate:
         """The candidate with the best mean over some queries, each fitted without the query; of equals the first."""
-        means = [float(self._inner_values(candidate, train, salt).mean()) for candidate in self.candidates]
+        means = [float(self._inner_values(candidate, train, fold).mean()) for candidate in self.candidates]
         return self.candidates[int(np.argmax(means))]
 
     def _inner_values(self, candidate: Candidate, train: np.ndarray, salt: int) -> np.ndarray:
         if not candidate.learns:
-            return self._values_of_fixed(candidate)[self.measure][train]
+            return self.values(candidate)[self.measure][train]
         groups = None if self.groups is None else [self.groups[query] for query in train]
         n_groups = len(train) if groups is None else len(set(groups))
         inner = make_folds(len(train), min(self.n_inner, n_groups), self.seed + 1 + salt, groups)
@@ -108,16 +116,8 @@ class CrossValidation:
         for fold in range(int(inner.max()) + 1):
             held = inner == fold
             found[held] = candidate.values(train[~held], train[held])[self.measure]
-        self.progress(f"{candidate.name}: choice for fold {salt + 1}")
+        self.progress(f"{candidate.name}: choice for fold {salt + 1} of {self.n_folds}")
         return found
-
-    def _values_of_fixed(self, candidate: Candidate) -> dict[str, np.ndarray]:
-        """Values of a system that learns from no judgment: computed once for all queries."""
-        if candidate.name not in self._fixed:
-            nobody, everybody = np.empty(0, np.int64), np.arange(self.n_queries)
-            self._fixed[candidate.name] = candidate.values(nobody, everybody)
-            self.progress(candidate.name)
-        return self._fixed[candidate.name]
 
     def _split(self, fold: int) -> tuple[np.ndarray, np.ndarray]:
         return np.flatnonzero(self.fold_of != fold), np.flatnonzero(self.fold_of == fold)

@@ -29,9 +29,10 @@ def to_html(advice: Advice, title: str = "tacit advise") -> str:
 <p class="verdict">{escape(advice.text)}</p>
 <h2>Systems</h2>
 {_table(advice)}
-<p>{advice.queries} judged queries. Each query is answered by systems that have not seen its judgments. Gains are over
-{escape(advice.baseline)}, with 95 % intervals; p is two-sided and corrected over the systems (Holm).</p>
-<h2>How many judged queries?</h2>
+<p>{advice.queries} queries, each answered by systems that have learned nothing from its judgments or clicks. Gains are
+over {escape(advice.baseline)}, with 95 % intervals; p is two-sided and corrected over the systems (Holm).
+{escape(advice.note)}</p>
+<h2>How many queries to learn from?</h2>
 {plot_curve(advice.curve, advice.measure)}
 </body></html>
 """
@@ -87,6 +88,6 @@ def plot_curve(curve: list[dict[str, Any]], measure: str) -> str:
     )
     line = "".join(f"{'L' if n else 'M'}{x(p['queries']):.1f} {y(p['mean']):.1f}" for n, p in enumerate(curve))
     return (
-        f'<svg viewBox="0 0 {WIDTH} {HEIGHT + 10}" role="img" aria-label="{escape(measure)} by judged queries">'
+        f'<svg viewBox="0 0 {WIDTH} {HEIGHT + 10}" role="img" aria-label="{escape(measure)} by queries">'
         f'{axis}{labels}<path d="{line}" fill="none" stroke="currentColor" stroke-dasharray="4 3"/>{marks}</svg>'
     )

@@ -11,7 +11,7 @@ that the sample does not have: if no query differs, the interval is about .3 / n
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
@@ -22,6 +22,7 @@ LEVEL = 0.95
 P_CLAIM = 0.05
 FEWEST_QUERIES = 10  # below, a t interval of skewed differences is too short
 POWER = 0.8
+NOISE = "this cannot be told from noise"
 N_SPARE, UNSEEN = 2, 0.1  # queries left out of the count, and differences added for queries that were not seen
 
 
@@ -65,9 +66,9 @@ def gain_of(baseline: np.ndarray, other: np.ndarray, *, sequential: bool = False
     else:
         interval = cautious_interval(differences)
         shown = p < P_CLAIM and interval[0] > 0
-    reason = "" if shown else "this cannot be told from noise"
+    reason = "" if shown else NOISE
     if not sequential and len(differences) < FEWEST_QUERIES:
-        shown, reason = False, f"there are fewer than {FEWEST_QUERIES} judged queries"
+        shown, reason = False, f"there are fewer than {FEWEST_QUERIES} queries"
     return Gain(shown, float(differences.mean()), interval, float(p), reason)
 
 
@@ -138,5 +139,12 @@ def guard_against_pool(gain: Gain, judged_gain: Gain, more_judged: float) -> Gai
             f"more of its first ten answers are judged (+{more_judged:.2f}), "
             "and on judged documents alone the gain cannot be told from noise"
         )
-        return Gain(False, gain.gain, gain.interval, gain.p, reason)
+        return replace(gain, help=False, reason=reason)
+    return gain
+
+
+def guard_against_position(gain: Gain, corrected_gain: Gain) -> Gain:
+    """Withhold a claim by clicks that the positions of the shown documents could explain."""
+    if gain.help and not corrected_gain.help:
+        return replace(gain, help=False, reason="it does not show on clicks corrected for their positions")
     return gain

@@ -17,6 +17,8 @@ import math
 
 import numpy as np
 
+from tacit.core import one_blas_thread
+
 SCALE_STRENGTH = 3.0
 
 
@@ -45,10 +47,11 @@ def fit_weights(differences: np.ndarray, importance: np.ndarray, prior: np.ndarr
     from scipy.optimize import minimize
 
     start = prior / max(prior.sum(), 1e-12)
-    found = minimize(
-        objective, start, (differences, importance, prior, strength), jac=True, method="L-BFGS-B",
-        bounds=[(0, None)] * len(prior), options={"maxiter": 200, "ftol": 1e-9, "gtol": 1e-6},
-    )  # fmt: skip
+    with one_blas_thread():  # a few members: threads would only wait for each other
+        found = minimize(
+            objective, start, (differences, importance, prior, strength), jac=True, method="L-BFGS-B",
+            bounds=[(0, None)] * len(prior), options={"maxiter": 200, "ftol": 1e-9, "gtol": 1e-6},
+        )  # fmt: skip
     total = found.x.sum()
     weights: np.ndarray = found.x * (prior.sum() / total) if total > 0 else prior.copy()
     return weights

@@ -1,0 +1,189 @@
+"""Clicks as what is learned from, and as what is measured by.
+
+Held-out clicks measure a ranking of the documents that a query was shown; others cannot be clicked and are left out.
+The grade of a document is its number of clicks. Users look at the first answers most, so the measure favours the shown
+order, and systems that resemble it. Corrected clicks are the number of clicks over that which a typical document gets
+at the same positions (see `data.click_model`). They give no credit for a position, also where the first documents have
+earned theirs, so they favour systems that differ from the shown order. The truth is between the two: a gain is claimed
+only if both show it.
+
+Counts without positions are taken as judgments of relevant documents in the whole collection. They favour the system
+whose answers were shown, and systems that learn to resemble it: nothing is claimed by them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from tacit.core import Collection, DataError, Judgments, Run
+from tacit.data import ClickLog
+from tacit.judge.advise.collections import CollectionCandidate, CollectionTask
+from tacit.metrics import evaluate
+from tacit.search.training import hash_query
+
+SHOWN, CORRECTED = "shown", "corrected {}"
+MAX_QUERIES = 500  # that are measured; the clicks of others are learned from in every fold
+BLOCK = 50  # queries scored at once
+ORDERED_NOTE = (
+    "Measured by clicks on the documents that were shown for queries held out from learning. Users click what they see "
+    "first, which favours the shown order; corrected clicks favour what differs from it. A gain is claimed only if "
+    "both show it. Documents that were not shown count for nothing."
+)
+UNKNOWN_ORDER = "clicks favour the documents that were shown first, and the shown order is not known"
+COUNTED_NOTE = (
+    "Measured by clicks on queries held out from learning, without the order in which documents were shown: the system "
+    "that showed them is favoured, and a document that was not clicked counts as not relevant."
+)
+
+
+@dataclass
+class ClickTask(CollectionTask):
+    """Queries with clicks, measured on the documents that they were shown.
+
+    Parameters
+    ----------
+    corrected : Judgments or None
+        Clicks over expected clicks; None without positions.
+    """
+
+    corrected: Judgments | None = None
+
+    @classmethod
+    def of_log(cls, documents: Collection, log: ClickLog, measures: Sequence[str], **options: Any) -> ClickTask:
+        """The task of a log that names queries by their texts; of many queries, some drawn by the seed."""
+        clicks, expected = _count(log, documents)
+        texts = [text for text, found in clicks.items() if any(found.values())]
+        if len(texts) < 2:
+            raise DataError(f"{len(texts)} queries have a click on a known document, want at least 2", path=log.name)
+        drawn = np.random.default_rng(options.get("seed", 0)).permutation(len(texts))[:MAX_QUERIES]
+        asked = {f"q{number}": texts[row] for number, row in enumerate(np.sort(drawn))}
+        queries = Collection(list(asked), [""] * len(asked), list(asked.values()))
+        counted = _judgments({name: clicks[text] for name, text in asked.items()})
+        corrected = _judgments(
+            {name: {doc: n / expected[text, doc] for doc, n in clicks[text].items()} for name, text in asked.items()}
+        )
+        return cls(documents, queries, counted, measures, corrected=corrected if log.ordered else None, **options)
+
+    def measure(self, ranker: Any, queries: Any, test: np.ndarray) -> dict[str, np.ndarray]:
+        """Values of a fitted ranker on some queries."""
+        if self.corrected is None:
+            return super().measure(ranker, queries, test)
+        scores = {}
+        for start in range(0, len(test), BLOCK):
+            rows = test[start : start + BLOCK]
+            for name, found in zip((self.queries.ids[row] for row in rows), ranker.scores(queries[rows]), strict=True):
+                scores[name] = found[self.shown[name]].astype(np.float64)
+        return self.measure_shown(scores)
+
+    @cached_property
+    def shown(self) -> dict[str, np.ndarray]:
+        """Rows of the documents that each query was shown."""
+        row_of, grades = self.documents.row_of, self.judgments.to_dict()
+        return {query: np.sort([row_of[doc] for doc in docs]) for query, docs in grades.items()}
+
+    def measure_shown(self, scores: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Values of scores of the shown documents by query: by clicks and by corrected clicks."""
+        assert self.corrected is not None
+        query = np.repeat(np.arange(len(scores)), [len(found) for found in scores.values()])
+        doc = np.concatenate([self.shown[name] for name in scores])
+        run = Run(list(scores), self.documents.ids, query, doc, np.concatenate(list(scores.values())))
+        found: dict[str, np.ndarray] = {}
+        for judgments, name in ((self.judgments, "{}"), (self.corrected, CORRECTED)):
+            grades = judgments.to_dict()
+            judged = Judgments.from_dict({query: grades[query] for query in scores})
+            values = evaluate(judged, run, list(self.measures)).values
+            found |= {name.format(measure): array for measure, array in values.items()}
+        return found
+
+
+def with_texts(log: ClickLog, queries: Collection | None) -> ClickLog:
+    """The log with the texts of queries that it names by id; other names are texts already."""
+    if queries is None:
+        return log
+    text_of = {name: queries.full_text(row).strip() for name, row in queries.row_of.items()}
+    sessions = [session._replace(query=text_of.get(session.query, session.query)) for session in log.sessions]
+    return replace(log, sessions=sessions)
+
+
+def _count(log: ClickLog, documents: Collection) -> tuple[dict[str, dict[str, float]], dict[tuple[str, str], float]]:
+    """Clicks on known documents by query, zeros where they were shown only, and the expected number by pair."""
+    found = log.estimates()
+    clicks: dict[str, dict[str, float]] = {}
+    for query, doc, number in zip(found.queries, found.docs, found.clicks.tolist(), strict=True):
+        if doc in documents.row_of:
+            clicks.setdefault(query, {})[doc] = number
+    pairs = zip(found.queries, found.docs, strict=True)
+    return clicks, dict(zip(pairs, found.expected.tolist(), strict=True))
+
+
+def _judgments(clicks: dict[str, dict[str, float]]) -> Judgments:
+    """Clicks as grades, of which the smallest above 0 is 1."""
+    least = min(number for found in clicks.values() for number in found.values() if number)
+    return Judgments.from_dict(
+        {query: {doc: number / least for doc, number in found.items()} for query, found in clicks.items()}
+    )
+
+
+@dataclass
+class ShownCandidate:
+    """The order in which documents were shown, by the mean rank where it changed."""
+
+    task: ClickTask
+    log: ClickLog
+    name: str = SHOWN
+    learns: bool = False
+
+    def values(self, train: np.ndarray, test: np.ndarray) -> dict[str, np.ndarray]:
+        """Values of some queries."""
+        names = {self.task.queries.full_text(row): self.task.queries.ids[row] for row in test}
+        ranks: dict[tuple[str, int], np.ndarray] = {}
+        for session in self.log.sessions:
+            for rank, doc in enumerate(session.shown, start=1) if session.query in names else ():
+                pair = names[session.query], self.task.documents.row_of.get(doc, -1)
+                ranks[pair] = ranks.get(pair, np.zeros(2)) + session.times * np.array([rank, 1])
+        scores = {
+            name: np.array([-ranks[name, doc][0] / ranks[name, doc][1] for doc in self.task.shown[name].tolist()])
+            for name in names.values()
+        }
+        return self.task.measure_shown(scores)
+
+
+@dataclass
+class ClickCandidate(CollectionCandidate):
+    """A method that learns from clicks, never from those of the queries that it is measured on.
+
+    Clicks of queries that nothing is measured on are learned from in every fold.
+    """
+
+    log: ClickLog = field(default_factory=lambda: ClickLog([]))
+
+    def __post_init__(self) -> None:
+        measured = {hash_query(text): row for row, text in enumerate(self.task.queries.full_texts())}
+        self._row = np.array([measured.get(hash_query(session.query), -1) for session in self.log.sessions])
+        self.learns = bool((self._row >= 0).any())
+
+    def fitted_once(self) -> Any:
+        """The ranker, fitted on all clicks: none are of queries that it is measured on."""
+        if self._fitted is None:
+            self._fitted = self.fitted(np.empty(0, np.int64))
+        return self._fitted
+
+    def fitted(self, train: np.ndarray) -> Any:
+        """A ranker, fitted on the clicks of some queries and of those that nothing is measured on."""
+        assert self.like is not None
+        kept = np.flatnonzero((self._row < 0) | np.isin(self._row, train))
+        log = replace(self.log, sessions=[self.log.sessions[number] for number in kept.tolist()])
+        known = self.task.documents.row_of
+        if not any(doc in known for session in log.sessions for doc in session.clicked):
+            return self.like.fitted_once()
+        queries, pairs = log.pairs(self.task.documents, skip_unknown=True)
+        ranker = self._unfitted()
+        rows = self.task.vectorize(queries, self.stem, ranker.features)
+        _, items = self.task.rows(self.stem, ranker.features)
+        members = self.like.fitted_once()
+        return ranker.fit(rows, items, pairs, queries_are_items=False, members=members, **self._titles(ranker))

@@ -1,0 +1,50 @@
+"""The verdict in plain words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tacit.judge.advise.verdict import NOISE, Gain, queries_needed
+
+SMALLEST_GAIN = 0.02  # what the power computation speaks of
+
+
+def recommended_in_words(system: str, baseline: str, measure: str, found: Gain) -> str:
+    """What to use."""
+    gain = f"{measure} {_with_interval(found)} over {baseline}"
+    if system == baseline:
+        return f"Use {baseline}: no other system is better on average."
+    if found.help:
+        return f"Use {system}: {gain}."
+    return f"No system is shown to be better than {baseline}: {system} has {gain}, but {found.reason}."
+
+
+def added_in_words(what: str, measure: str, found: Gain) -> str:
+    """What judgments or clicks add to the system without them."""
+    added = _with_interval(found)
+    if found.help:
+        return f"Learning helps: your {what} add {added}."
+    if found.interval[1] < 0:
+        return f"Do not learn from your {what}: they lower {measure}, {added}."
+    if found.reason == NOISE:
+        return f"Your {what} add nothing that can be told from noise: {added}."
+    return f"Your {what} are not shown to help: {added}, but {found.reason}."
+
+
+def corrected_in_words(rows: list[dict[str, Any]], baseline: str, measure: str) -> str:
+    """What clicks that are corrected for positions say of the best system but the baseline."""
+    best = max(rows[1:], key=lambda row: float(row["metrics"][measure]))
+    found = best["against_baseline"][measure]
+    return f"Corrected for positions, {best['system']} has {_with_interval(Gain(False, **found))} over {baseline}."
+
+
+def more_in_words(differences: np.ndarray) -> list[str]:
+    """How many more queries would show a small gain; nothing where there are enough."""
+    needed = queries_needed(differences, SMALLEST_GAIN) - len(differences)
+    return [f"About {needed} more would show a gain of {SMALLEST_GAIN:g}."] if needed > 0 else []
+
+
+def _with_interval(found: Gain) -> str:
+    return f"{found.gain:+.3f} (95 % interval {found.interval[0]:+.3f} to {found.interval[1]:+.3f})"
