@@ -40,7 +40,7 @@ from tacit.judge.advise.verdict import cautious_interval
 from tacit.metrics.sequences import confidence_sequence
 from tacit.retrieve import BlendRanker, Bm25Ranker
 from tacit.retrieve.blend.members import best_items
-from tacit.retrieve.blend.training import N_FIRST, N_FOLDS, STRENGTHS, TrainingQuery, learn_weights, preferences
+from tacit.retrieve.blend.training import N_FIRST, N_FOLDS, STRENGTHS, SURE, TrainingQuery, learn_weights, preferences
 from tacit.retrieve.blend.weights import SCALE_STRENGTH
 
 MEMBERS, MEASURE, KINDS = ("bm25", "latent", "feedback"), "nDCG@10", ("collection", "candidates", "judged")
@@ -128,7 +128,7 @@ class Learner:
         self.importance = np.concatenate([importance for _, importance in pieces])
 
     def learn(self, train: np.ndarray) -> np.ndarray:
-        """The weights learned from some queries; the strength of the prior is chosen as in `choose_strength`."""
+        """The weights learned from some queries; the strength of the prior is chosen as in `choose_prior`."""
         usable = train[self.usable[train]]
         return self._fit(usable, self._strength(usable)) if len(usable) else self.prior.copy()
 
@@ -149,9 +149,10 @@ class Learner:
                 for place in np.flatnonzero(held):
                     example = self.examples[queries[place]]
                     values[row, place] = precision(example.scores @ weights, example.relevance, example.n_relevant)
-        losses = values[np.argmax(values.mean(axis=1))] - values
-        errors = losses.std(axis=1, ddof=1) / math.sqrt(len(queries))
-        return STRENGTHS[int(np.argmax(losses.mean(axis=1) <= errors))]
+        best = int(np.argmax(values.mean(axis=1)))
+        gains = values[best] - values[0]
+        sure = gains.mean() > SURE * gains.std(ddof=1) / math.sqrt(len(queries))
+        return STRENGTHS[best if sure else 0]
 
 
 @njit(cache=True)

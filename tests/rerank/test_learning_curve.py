@@ -7,7 +7,7 @@ import pytest
 
 from tacit.app.main import main
 from tacit.core import Lists, TacitError, UsageError
-from tacit.data import write_letor
+from tacit.data import write_letor, write_run
 from tacit.rerank.label_cuts import cut_labels, cut_queries
 from tacit.rerank.learning_curve import draw_folds, fold_parts, learning_curve, with_labels
 
@@ -116,3 +116,47 @@ def test_the_command_prints_and_draws(tmp_path, capfd, monkeypatch):
     assert "95 % interval" in capfd.readouterr().out
     assert main([*words, "--against", "auc-logistic"]) == 2
     assert main([*words, "--vali", "lists.txt"]) == 2
+
+
+def test_a_column_is_a_line_without_labels_and_agrees_with_evaluate(tmp_path, capfd, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    lists = world()
+    write_letor(lists, "lists.txt")
+    (tmp_path / "names.txt").write_text("bm25\ntitle\nlength\nage\n")
+    words = ["learning-curve", "lists.txt", "--method", "linear", "--share", "1", "-m", "nDCG@10", "--json"]
+    assert main([*words, "--column", "bm25", "--names", "names.txt"]) == 0
+    found = json.loads(capfd.readouterr().out)
+    point = found["points"][0]
+    assert (point["system"], point["share"], point["documents"]) == ("bm25", 0.0, 0.0)
+    assert {(test["better"], test["worse"]) for test in found["tests"]} == {("linear", "bm25")}
+    write_run(lists.to_run(lists.X[:, 0]), "column.run")
+    assert main(["evaluate", "lists.txt", "column.run", "-m", "nDCG@10", "--json"]) == 0
+    assert json.loads(capfd.readouterr().out)["measures"]["nDCG@10"] == pytest.approx(point["mean"], abs=1e-9)
+    for mistake, code, message in (
+        (["--column", "5"], 1, "--column is 5, want"),
+        (["--column", "bm25"], 2, "want a number from 1 to 4, or --names"),
+        (["--column", "bm26", "--names", "names.txt"], 2, "did you mean 'bm25'"),
+    ):
+        assert main([*words, *mistake]) == code
+        assert message in capfd.readouterr().err
+
+
+def test_all_labels_agree_with_rank_and_evaluate_on_the_same_folds(tmp_path, capfd, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_letor(world(), "lists.txt")
+    assert main(["split", "lists.txt", "--folds", "4", "--out", "parts"]) == 0
+    shared = ["lists.txt", "--method", "linear", "--folds", "parts/folds.json"]
+    assert main(["learning-curve", *shared, "--share", "1", "-m", "AP", "--json"]) == 0
+    point = json.loads(capfd.readouterr().out)["points"][0]
+    assert main(["rank", *shared, "-o", "linear.run"]) == 0
+    assert main(["evaluate", "lists.txt", "linear.run", "-m", "AP", "--json"]) == 0
+    assert json.loads(capfd.readouterr().out)["measures"]["AP"] == pytest.approx(point["mean"], abs=1e-9)
+
+
+def test_judgments_of_relevant_rows_alone_are_told_once(tmp_path, caplog, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    lists = world()
+    y = np.where(lists.y > 0, 1.0, np.nan)
+    write_letor(Lists(lists.X, y, lists.starts, lists.query_ids, lists.doc_ids), "lists.txt")
+    assert main(["learning-curve", "lists.txt", "--method", "linear", "--share", "1", "--share", "0.5"]) == 0
+    assert caplog.text.count("are taken as probably worse") == 1

@@ -17,7 +17,7 @@ from tacit.core import Lists, TacitError, check_choice, check_number, track
 from tacit.data.letor.folds import Fold
 from tacit.metrics import Evaluation, evaluate_rows, parse_measure
 from tacit.rerank.label_cuts import cut_labels, cut_queries
-from tacit.rerank.ranking_lists import RankingTask, fit_lists
+from tacit.rerank.ranking_lists import RankingTask, fit_lists, is_positive_only
 from tacit.rerank.registry import get_method
 
 BY = ("documents", "queries")
@@ -103,8 +103,9 @@ def learning_curve(
     for task in tasks:
         task.make()  # a wrong name is an error before the work
     wanted = [(task, share) for task in tasks for share in sorted(set(shares))]
+    warnings = iter([True])  # one message on judgments of relevant rows alone, not one for each cut
     return [
-        _point(task, share, list(_cuts(parts, by, share, n_seeds, seed)), measure)
+        _point(task, share, list(_cuts(parts, by, share, n_seeds, seed)), measure, warnings)
         for task, share in track(wanted, "learning curve", len(wanted))
     ]
 
@@ -126,12 +127,15 @@ def _cuts(parts: Sequence[LabelledPart], by: str, share: float, n_seeds: int, se
             yield LabelledPart(cut(part.train, share, number), vali, part.test)
 
 
-def _point(task: RankingTask, share: float, cuts: Sequence[LabelledPart], measure: str) -> CurvePoint:
+def _point(
+    task: RankingTask, share: float, cuts: Sequence[LabelledPart], measure: str, warnings: Iterator[bool]
+) -> CurvePoint:
     found: dict[str, list[float]] = {}
     n_failed = 0
     for part in cuts:
         try:
-            ranker = fit_lists(task, part.train, part.vali)
+            warn = is_positive_only(part.train) and next(warnings, False)
+            ranker = fit_lists(task, part.train, part.vali, warn=warn)
         except TacitError:
             if not _teaches_nothing(part.train):
                 raise
@@ -145,21 +149,39 @@ def _point(task: RankingTask, share: float, cuts: Sequence[LabelledPart], measur
         raise TacitError(
             f"a share of {share:g} of the labels leaves no list with two different grades; want a larger one"
         )
-    means = {query_id: float(np.mean(numbers)) for query_id, numbers in found.items()}
-    evaluation = Evaluation(list(means), {measure: np.array(list(means.values()))})
-    low, high = evaluation.intervals()[measure]
     labelled = [np.isfinite(part.train.y) for part in cuts]
     n_queries = [len(np.unique(part.train.qid[kept])) for part, kept in zip(cuts, labelled, strict=True)]
+    n_documents = [kept.sum() for kept in labelled]
+    return _summarise(
+        found, measure, task.method, share, float(np.mean(n_queries)), float(np.mean(n_documents)), n_failed
+    )
+
+
+def column_point(parts: Sequence[LabelledPart], column: int, name: str, measure: str = MEASURE) -> CurvePoint:
+    """One feature as it is, larger first, missing values as 0: what costs no label. `column` counts from 0."""
+    measure = str(parse_measure(measure))
+    found: dict[str, list[float]] = {}
+    for part in parts:
+        scores = np.nan_to_num(part.test.X[:, column])
+        values = evaluate_rows(part.test.y, scores, part.test.qid, measure).values[measure]
+        found |= {query_id: [value] for query_id, value in zip(part.test.query_ids, values.tolist(), strict=True)}
+    return _summarise(found, measure, name, 0.0, 0.0, 0.0, 0)
+
+
+def _summarise(
+    found: Mapping[str, Sequence[float]],
+    measure: str,
+    method: str,
+    share: float,
+    n_queries: float,
+    n_documents: float,
+    n_failed: int,
+) -> CurvePoint:
+    means = {query_id: float(np.mean(numbers)) for query_id, numbers in found.items()}
+    evaluation = Evaluation(list(means), {measure: np.array(list(means.values()))})
+    ends = evaluation.intervals()[measure]
     return CurvePoint(
-        method=task.method,
-        share=share,
-        n_queries=float(np.mean(n_queries)),
-        n_documents=float(np.mean([kept.sum() for kept in labelled])),
-        mean=evaluation.means()[measure],
-        low=low,
-        high=high,
-        values=means,
-        n_failed=n_failed,
+        method, share, n_queries, n_documents, evaluation.means()[measure], *ends, values=means, n_failed=n_failed
     )
 
 

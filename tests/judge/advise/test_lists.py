@@ -81,3 +81,11 @@ def test_lists_without_relevant_rows_are_told():
     lists = make_lists([1.0], n_lists=3)
     with pytest.raises(TacitError, match="0 of 3 lists have a relevant row, want at least 2"):
         advise(Lists(lists.X, np.zeros(len(lists.y)), lists.starts, lists.query_ids, lists.doc_ids))
+
+
+def test_relevant_rows_alone_are_learned_from_and_the_assumption_is_told_once(caplog):
+    lists = make_lists([1.0, 0.8], n_lists=12)
+    y = np.where(lists.y > 0, 1.0, np.nan)
+    found = advise(Lists(lists.X, y, lists.starts, lists.query_ids, lists.doc_ids), threads=1, minutes=1e-6)
+    assert found.queries <= 12
+    assert caplog.text.count("are taken as probably worse") == 1

@@ -1,6 +1,7 @@
 """`tacit learning-curve`: a measure against the number of labels
 
-Labels of the training lists are removed at random; the rows stay, unjudged. --against adds a second method.
+Labels of the training lists are removed at random; the rows stay, unjudged. --against adds a second method, --column
+the order of one feature, such as BM25, which needs no label.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 EXAMPLES = """examples:
   tacit learning-curve lists.txt --method standing --against linear
+  tacit learning-curve lists.txt --column 25
+  tacit learning-curve lists.txt --column bm25 --names names.txt
   tacit learning-curve train.txt --test test.txt --method sslambdarank --against lambdarank --by queries
   tacit learning-curve lists.txt.gz --folds folds.json --method standing --share 0.1 --share 1 --out curves"""
 
@@ -28,6 +31,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("train", metavar="TRAIN", help="judged lists (LETOR)")
     parser.add_argument("--method", default="standing", metavar="M", help="ranker of lists (default standing)")
     parser.add_argument("--against", metavar="M2", help="second ranker on the same labels, such as linear")
+    parser.add_argument(
+        "--column", metavar="C", help="feature whose own order is one more line: its number in TRAIN, or its name"
+    )
+    parser.add_argument("--names", metavar="F", help="names of the features, one a line (`tacit features --names`)")
     add_set(parser)
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--test", metavar="F", help="test lists (default: five folds of TRAIN)")
@@ -68,8 +75,10 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
     methods = [args.method] + ([args.against] if args.against else [])
     if len(set(methods)) != len(methods):
         raise UsageError(f"--method and --against are both {args.method}, want two methods")
-    points = learning_curve(
-        _parts(args),
+    parts = _parts(args)
+    column = [] if args.column is None else [_column(args, parts)]
+    points = column + learning_curve(
+        parts,
         methods,
         by=args.by,
         shares=args.share or SHARES,
@@ -80,7 +89,7 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
         params=args.params,
     )
     found = {"measure": args.measure, "by": args.by, "seed": args.seed, "points": [_as_json(p) for p in points],
-             "tests": _tests(points, methods, args.measure)}  # fmt: skip
+             "tests": _tests(points, args.measure)}  # fmt: skip
     if args.out:
         _write(points, found, args)
     if args.json:
@@ -117,21 +126,39 @@ def _as_json(point: CurvePoint) -> dict[str, Any]:
     }
 
 
-def _tests(points: list[CurvePoint], methods: list[str], measure: str) -> list[dict[str, Any]]:
-    """Paired tests between the two methods, share by share."""
+def _column(args: argparse.Namespace, parts: list[LabelledPart]) -> CurvePoint:
+    """The line of --column."""
+    from tacit.core import UsageError, check_choice, check_number
+    from tacit.data import read_lines
+    from tacit.rerank.learning_curve import column_point
+
+    n_columns = parts[0].test.X.shape[1]
+    if args.column.isdecimal():
+        number = int(args.column)
+        check_number("--column", number, low=1, high=n_columns, whole=True)
+        return column_point(parts, number - 1, f"column {number}", args.measure)
+    if not args.names:
+        raise UsageError(f"--column is {args.column!r}, want a number from 1 to {n_columns}, or --names for its name")
+    names = [line.strip() for _, line in read_lines(args.names)]
+    check_choice("--column", args.column, names)
+    if len(names) != n_columns:
+        raise UsageError(f"{args.names} has {len(names)} names, want one for each of {n_columns} features")
+    return column_point(parts, names.index(args.column), args.column, args.measure)
+
+
+def _tests(points: list[CurvePoint], measure: str) -> list[dict[str, Any]]:
+    """Paired tests of the first method against the others and the column, share by share."""
     import numpy as np
 
     from tacit.metrics import compare_systems
 
     tests = []
-    for share in dict.fromkeys(point.share for point in points) if len(methods) == 2 else ():
-        pair = [point for point in points if point.share == share]
-        shared = [query for query in pair[0].values if query in pair[1].values]
-        values = {point.method: np.array([point.values[query] for query in shared]) for point in pair}
-        tests += [
-            {"better": c.better, "worse": c.worse, "metric": measure, "share": share, "p": c.p}
-            for c in compare_systems(values, measure, test="wilcoxon")
-        ]
+    for share in dict.fromkeys(point.share for point in points if point.share):
+        systems = [point for point in points if point.share == share] + [point for point in points if not point.share]
+        shared = [query for query in systems[0].values if all(query in point.values for point in systems)]
+        values = {point.method: np.array([point.values[query] for query in shared]) for point in systems}
+        found = compare_systems(values, measure, test="wilcoxon", baseline=systems[0].method) if len(values) > 1 else []
+        tests += [{"better": c.better, "worse": c.worse, "metric": measure, "share": share, "p": c.p} for c in found]
     return tests
 
 
@@ -145,7 +172,7 @@ def _show(points: list[CurvePoint], tests: list[dict[str, Any]], measure: str, o
     if any(point.n_failed for point in points):
         sys.stderr.write(f"{sum(p.n_failed for p in points)} cuts left no list with two different grades: left out\n")
     if tests:
-        out.write("\nWilcoxon signed-rank test at each share, two-sided:\n\n")
+        out.write("\nWilcoxon signed-rank test at each share, two-sided, Holm:\n\n")
         print_table(["share", "better", "worse", "p"], [[f"{t['share']:g}", t["better"], t["worse"], f"{t['p']:.2g}"]
                                                         for t in tests], out)  # fmt: skip
 
@@ -164,6 +191,9 @@ def _write(points: list[CurvePoint], found: dict[str, Any], args: argparse.Names
         return
     for method in dict.fromkeys(point.method for point in points):
         chosen = [point for point in points if point.method == method]
+        if not chosen[0].share:
+            axes.axhline(chosen[0].mean, linestyle="--", color="grey", label=method)
+            continue
         x = [p.n_documents if args.by == "documents" else p.n_queries for p in chosen]
         (line,) = axes.plot(x, [p.mean for p in chosen], marker="o", markersize=3, label=method)
         axes.fill_between(x, [p.low for p in chosen], [p.high for p in chosen], alpha=0.15, color=line.get_color())

@@ -132,13 +132,14 @@ def make_advice(
     progress : callable
         Told what is done.
     seconds_left : callable
-        Time left; candidates beyond the needed ones, and points of the learning curve, are left out without it.
+        Time left; candidates after those that the claims need, and points of the learning curve, are left out without
+        it.
     """
     validation = CrossValidation(candidates, n_queries, measure, progress=progress, **options)
-    needed = {candidate.name for candidate in (candidates[0], label_free, learned, clicked) if candidate is not None}
+    n_needed = 1 + max(n for n, candidate in enumerate(candidates) if candidate is learned or candidate is clicked)
     values = {}
-    for candidate in candidates:
-        if candidate.name in needed or seconds_left() > 0:
+    for number, candidate in enumerate(candidates):
+        if number < n_needed or seconds_left() > 0:
             values[candidate.name] = validation.values(candidate)
     validation.candidates = [candidate for candidate in candidates if candidate.name in values]
     procedure, names = validation.chosen()

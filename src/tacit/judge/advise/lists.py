@@ -10,7 +10,7 @@ import numpy as np
 
 from tacit.core import Lists, TacitError
 from tacit.metrics import evaluate_rows
-from tacit.rerank import get_method
+from tacit.rerank.ranking_lists import RankingTask, fit_lists
 
 
 @dataclass
@@ -21,6 +21,7 @@ class ListTask:
     measures: Sequence[str]
     threads: int | None = None
     seed: int = 0
+    _warned: bool = False
 
     @classmethod
     def of(cls, lists: Lists, measures: Sequence[str], **options: Any) -> ListTask:
@@ -29,6 +30,11 @@ class ListTask:
         if len(judged) < 2:
             raise TacitError(f"{len(judged)} of {len(lists)} lists have a relevant row, want at least 2")
         return cls(lists.take(judged), measures, **options)
+
+    def warn_once(self) -> bool:
+        """Whether to say what is assumed of judgments of relevant rows alone: only the first time."""
+        first, self._warned = not self._warned, True
+        return first
 
     def measure(self, lists: Lists, scores: np.ndarray) -> dict[str, np.ndarray]:
         """Values of scores on some lists."""
@@ -46,11 +52,9 @@ class ListCandidate:
 
     def values(self, train: np.ndarray, test: np.ndarray) -> dict[str, np.ndarray]:
         """Fit on some lists, measure on others."""
-        lists = self.task.lists
-        ranker = get_method(self.name).offer(**{"seed": self.task.seed, "threads": self.task.threads} | self.params)
-        known = lists.take(train)
-        ranker.fit(known.X, known.y, known.qid)
-        held = lists.take(test)
+        task = RankingTask(self.name, seed=self.task.seed, threads=self.task.threads, params=self.params)
+        ranker = fit_lists(task, self.task.lists.take(train), warn=self.task.warn_once())
+        held = self.task.lists.take(test)
         return self.task.measure(held, ranker.predict(held.X, held.qid))
 
 
