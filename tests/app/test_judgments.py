@@ -229,3 +229,15 @@ def test_a_list_ranker_learns_from_what_label_chose(folder, tacit):
     code, _, err = tacit("judgments", "export", "s.db", "--to", "letor", "--lists", "other.txt")
     assert (code, err) == (1, "tacit: none of the 12 judgments is about a row of the lists\n")
     assert tacit("judgments", "export", "s.db", "--lists", "lists.txt")[0] == 2
+
+
+def test_features_count_the_judgments_that_are_in_no_list(tmp_path, monkeypatch, tacit):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "docs.jsonl").write_text("".join(f'{{"id": "d{n}", "text": "cat {n}"}}\n' for n in range(4)))
+    (tmp_path / "queries.jsonl").write_text('{"id": "q", "text": "cat"}\n')
+    (tmp_path / "qrels.txt").write_text("".join(f"q 0 d{n} 1\n" for n in range(4)))
+    code, _, err = tacit(
+        "features", "docs.jsonl", "--queries", "queries.jsonl", "--qrels", "qrels.txt", "-k", 3, "-o", "lists.txt"
+    )
+    assert code == 0
+    assert "1 of 4 judgments are of documents not among the first 3 of their query: in no list" in err

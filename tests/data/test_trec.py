@@ -251,3 +251,9 @@ def test_every_form_of_judgments_is_read_again(tmp_path, form):
 def test_a_query_id_that_letor_cannot_carry(tmp_path):
     with pytest.raises(TacitError, match="query id 'a#b' holds '#'"):
         write_qrels(Judgments.from_dict({"a#b": {"a": 1}}), tmp_path / "file", form="letor")
+
+
+def test_negative_grades_are_left_out_and_counted(tmp_path, caplog):
+    (tmp_path / "qrels.txt").write_text("q 0 a 1\nq 0 b -1\nq 0 c -2\n")
+    assert len(read_qrels(tmp_path / "qrels.txt")) == 1
+    assert "2 of 3 judgments have a grade below 0: unjudged, left out" in caplog.text

@@ -278,7 +278,11 @@ def _gather(entries: Iterable[tuple[int, str, str, str, str]], place: str) -> Ju
     refuse_repeats(place, lines, "this pair of query and document", *columns)
     chances = np.array(chance, np.float64) if any(value == value for value in chance) else None
     everything = Judgments(list(query_rows), list(doc_rows), *columns, np.array(grade, np.float64), chances)
-    return everything.select(np.ones(len(query_rows), bool), everything.grade >= 0)
+    judged = everything.grade >= 0
+    if not judged.all():
+        counted = f"{np.count_nonzero(~judged)} of {len(judged)} judgments have a grade below 0"
+        logger.warning("%s: %s: unjudged, left out", place, counted)
+    return everything.select(np.ones(len(query_rows), bool), judged)
 
 
 def _report_unknown(

@@ -91,7 +91,7 @@ def _make_lists(args: argparse.Namespace) -> TextLists:
     if args.vectors:
         given["vectors"] = read_vectors(args.vectors, documents, skip_unknown=skip)
         given["query_vectors"] = read_vectors(args.query_vectors, queries, skip_unknown=True, partial=True)
-    return make_text_lists(
+    made = make_text_lists(
         documents,
         queries,
         k=args.k,
@@ -102,6 +102,11 @@ def _make_lists(args: argparse.Namespace) -> TextLists:
         threads=args.threads,
         **given,
     )
+    lost = len(given.get("judgments", ())) - int((made.lists.y >= 0).sum())
+    if lost > 0 and not args.complete:
+        found = f"{lost:,} of {len(given['judgments']):,} judgments"
+        sys.stderr.write(f"{found} are of documents not among the first {args.k} of their query: in no list\n")
+    return made
 
 
 def _keep_engine_columns(made: TextLists) -> TextLists:
