@@ -155,3 +155,11 @@ def test_help_starts_fast():
     code = "import sys, tacit.app.main as m; m.build_parser().format_help(); print('numpy' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+def test_one_document_is_counted_in_the_singular(tmp_path, tacit):
+    (tmp_path / "one.jsonl").write_text('{"id": "a", "text": "cat"}\n')
+    code, _, err = tacit("fit", tmp_path / "one.jsonl", "--method", "bm25", "-o", tmp_path / "model")
+    assert code == 0
+    assert "bm25 fitted on 1 document" in err
+    assert "1 documents" not in err

@@ -116,13 +116,13 @@ def _fit(args: argparse.Namespace, searcher: Searcher, checkpoint: Checkpoint | 
     with _keeping(checkpoint):
         searcher.fit(documents, **sources, **_read_vectors(args, documents, sources), checkpoint=checkpoint)
         searcher.save(args.output)
-    pairs = f" and {searcher.n_pairs_:,} pairs" if searcher.n_pairs_ else ""
+    pairs = f" and {searcher.n_pairs_:,} pair{'s' * (searcher.n_pairs_ != 1)}" if searcher.n_pairs_ else ""
     chosen = _found_languages(searcher)
     chosen += "".join(f", {name} {value:g}" for name, value in searcher.ranker_.chosen().items())
     if searcher.rerank and not searcher.ranker_.chosen()["share"]:
         sys.stderr.write(f"second stage {searcher.rerank} did not gain in cross-validation: one stage is kept\n")
     sys.stderr.write(
-        f"{searcher.method} fitted on {len(documents):,} documents{pairs}{chosen} "
+        f"{searcher.method} fitted on {len(documents):,} document{'s' * (len(documents) != 1)}{pairs}{chosen} "
         f"in {time.perf_counter() - start:.1f} s; saved in {args.output}\n"
     )
     _tell_vectors(searcher)
