@@ -5,14 +5,14 @@ from numba import njit
 
 from tacit.kernels.topk import sift_down, worse
 
-HASH = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio: neighbouring numbers get places far apart
+HASH = np.uint64(0x9E3779B1)  # 2^32 / golden ratio: neighbouring numbers get places far apart
 
 
 @njit(cache=True, nogil=True)
 def place_of(word, places, words):
     """Where a word is found in a hash table of places in `words` (-1 for a free one), or may be put."""
     mask = np.uint64(len(places) - 1)
-    at = ((np.uint64(word) * HASH) >> np.uint64(32)) & mask
+    at = ((np.uint64(word) * HASH) >> np.uint64(16)) & mask
     while places[at] >= 0 and words[places[at]] != word:
         at = (at + np.uint64(1)) & mask
     return at

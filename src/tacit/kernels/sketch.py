@@ -15,6 +15,7 @@ import numpy as np
 from numba import njit
 
 BLOCK = 64
+SHORTEST = np.float32(1e-30)  # scale below which a vector counts as 0: quotients of still smaller ones are not exact
 FAST = {"contract", "reassoc", "arcp", "nsz"}  # sums may be reordered; NaN keeps its meaning
 
 
@@ -27,9 +28,10 @@ def make_sketch(vectors, codes, scales):
         for k in range(vectors.shape[1]):
             most = max(most, abs(vectors[i, k]))
         scale = most / np.float32(127)
-        scales[i] = scale
-        if scale == 0:  # also of a vector that is too short to divide by its scale
+        if scale < SHORTEST:
+            scales[i] = 0
             continue
+        scales[i] = scale
         error, block, place = 0.0, codes[i // BLOCK], i % BLOCK
         for k in range(vectors.shape[1]):
             code = math.floor(vectors[i, k] / scale + np.float32(0.5))
