@@ -28,6 +28,7 @@ from tacit.data.files import FilePath, split_suffix
 
 ID_COLUMNS = ("id", "_id")
 VECTOR_COLUMNS = ("vector", "vectors", "embedding", "embeddings")
+NO_NUMBERS = "it is cut off, holds Python objects or is no file of this kind, want plain numbers"
 
 
 class VectorFile(NamedTuple):
@@ -124,8 +125,8 @@ def _in_order(found: VectorFile, texts: Collection, path: FilePath, skip_unknown
 def _read_npy(path: FilePath) -> VectorFile:
     try:
         found = np.load(path, mmap_mode="r", allow_pickle=False)
-    except ValueError as error:  # not this format, objects, or cut off
-        raise OSError(_without_pickle(error)) from None
+    except ValueError:
+        raise OSError(NO_NUMBERS) from None
     if not isinstance(found, np.ndarray):
         raise OSError("it is no npy file")
     return VectorFile(found, None)
@@ -135,16 +136,11 @@ def _read_npz(path: FilePath) -> VectorFile:
     try:
         with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
-    except (ValueError, AttributeError, TypeError) as error:  # a plain npy file is no context and has no names
-        raise OSError(_without_pickle(error)) from None
+    except (ValueError, AttributeError, TypeError):  # a plain npy file is no context and has no names
+        raise OSError(NO_NUMBERS) from None
     vectors = _only([array for array in arrays.values() if array.ndim == 2], "arrays of two dimensions", path)
     ids = [array for array in arrays.values() if array.ndim == 1 and array.dtype.kind in "USiu"]
     return VectorFile(vectors, _texts(_only(ids, "arrays of ids", path).tolist()) if ids else None)
-
-
-def _without_pickle(error: Exception) -> str:
-    text = " ".join(str(error).split())
-    return "it holds Python objects or is no file of this kind, want plain numbers" if "pickle" in text else text
 
 
 def _read_safetensors(path: FilePath) -> VectorFile:

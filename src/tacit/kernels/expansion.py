@@ -56,6 +56,7 @@ def keep_largest(words, sums, n_kept):
 
     Of equal sums those of the first words are kept.
     """
+    # The heap of `topk.top_k_rows`; as a function of its own it is not inlined, and that loop takes five times as long.
     size = 0
     for t in range(len(words)):
         word, value = words[t], sums[t]

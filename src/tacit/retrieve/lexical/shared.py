@@ -8,14 +8,12 @@ Queries and items have dictionaries of their own; v is a word of the first and w
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
 
 from tacit.core import Features, Links, UsageError
-from tacit.retrieve.checkpoint import Checkpoint
 from tacit.retrieve.explanation import Term, difference, sparse_row
 from tacit.retrieve.lexical.cosine import CosineRanker
 
@@ -46,17 +44,13 @@ class SharedWordsRanker(CosineRanker):
         self,
         queries: Features | None,
         items: Features,
-        pairs: Links | None = None,
-        validation: Links | None = None,
-        *,
-        queries_are_items: bool | None = None,
-        checkpoint: Checkpoint | str | Path | None = None,
+        *data: Links | None,
         same_words: sp.csr_array | None = None,
+        **how: Any,
     ) -> Self:
-        """Keep the items, and the pairs of equal words (`find_same_words`)."""
+        """Keep the items, and the pairs of equal words (`find_same_words`); else as `CollectionRanker.fit`."""
         self.same_words_: Any = same_words
-        how: dict[str, Any] = {"queries_are_items": queries_are_items, "checkpoint": checkpoint}
-        return super().fit(queries, items, pairs, validation, **how)
+        return super().fit(queries, items, *data, **how)
 
     def _fit(self, queries: Features, items: Features, pairs: Links | None, validation: Links | None) -> None:
         wanted, found = (queries.shape[1], items.shape[1]), getattr(self.same_words_, "shape", None)
