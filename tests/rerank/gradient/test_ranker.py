@@ -119,6 +119,20 @@ def test_two_judged_rows_of_different_grade_give_a_gradient(positions, measure, 
     assert LambdaRankRanker(measure, positions, n_hidden=0, n_epochs=3).fit(X, [1, 0, -1, -1]).theta_.any()
 
 
+def test_positions_matter_only_where_some_rows_are_unjudged():
+    rng = np.random.default_rng(0)
+    X, y, qid = rng.normal(size=(60, 3)), rng.integers(0, 3, 60), np.repeat(np.arange(6), 10)
+    few = np.where(rng.random(60) < 0.5, -1, y)
+    for labels, same in ((y, True), (few, False)):
+        found = [
+            LambdaRankRanker(positions=positions, n_hidden=0, n_epochs=5).fit(X, labels, qid).theta_
+            for positions in ("judged", "list")
+        ]
+        assert np.array_equal(*found) == same
+    with pytest.raises(TacitError, match="positions is 'all', want one of judged, list"):
+        LambdaRankRanker(positions="all").fit(X, y, qid)
+
+
 def test_expected_pairs_average_the_loss_over_the_unknown_grade():
     """One unjudged row: the expectation over its grade of the loss of its pairs, written out."""
     y = np.array([0, 1, 2, 0, np.nan])

@@ -8,6 +8,7 @@ from tacit.core import Links, StoreError, TacitError
 from tacit.features.text.weighting import weigh
 from tacit.retrieve import BlendRanker, Bm25Ranker
 from tacit.retrieve.blend.members import MEMBERS
+from tacit.retrieve.blend.training import learn_weights
 from tacit.search.models import load, save
 from tacit.store import Stored, load_model, save_model
 
@@ -275,3 +276,20 @@ def test_few_judged_queries_earn_the_residual_a_weight_where_they_say_more_than_
         assert found.mean() > before.mean() + 0.2
     else:
         assert weights["residual"] < 0.2
+
+
+def test_priors_with_a_weight_of_the_residual_are_tried(world, monkeypatch):
+    tried = []
+
+    def learn(examples, prior, strength, others):
+        tried.append((prior, others))
+        return learn_weights(examples, prior, strength, others)
+
+    monkeypatch.setattr("tacit.retrieve.blend.learning.learn_weights", learn)
+    pairs = Links(np.arange(40) % 20, np.arange(40), 40, N_DOCS)
+    for residual in (True, False):
+        BlendRanker(dim=8, n_expansion=6, residual=residual).fit(world["queries"], world["items"], pairs)
+    (prior, others), (_, none) = tried
+    assert [float(other[-1]) for other in others] == [2.0, 4.0, 8.0, 16.0]
+    assert all(np.array_equal(other[:-1], prior[:-1]) for other in others)
+    assert len(none) == 0
