@@ -7,7 +7,7 @@ npz           one array of two dimensions, and ids as an array of one dimension
 safetensors   one tensor of two dimensions, and ids as a JSON list under "ids" in the metadata
 parquet       a column of lists of numbers, and ids in a column `id` or `_id`
 
-Nothing is unpickled: an array of Python objects is refused.
+Only plain numbers are read: an array of Python objects is refused.
 """
 
 from __future__ import annotations
