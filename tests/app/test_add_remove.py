@@ -1,10 +1,16 @@
 """`tacit add` and `tacit remove`: the model changes as a whole or not at all."""
 
 import json
+import os
+import subprocess
+import sys
+import time
+from types import SimpleNamespace
 
 import pytest
 
-from tacit.search import Searcher
+from tacit.search import Searcher, models
+from tacit.store import lock
 
 
 @pytest.fixture
@@ -62,3 +68,49 @@ def test_a_save_that_fails_leaves_the_old_model(folder, tacit, monkeypatch):
     monkeypatch.setattr("tacit.store.save._commit", lambda folder: (_ for _ in ()).throw(OSError(28, "No space left")))
     assert tacit("add", "model", "new.jsonl")[0] == 1
     assert contents(folder) == before
+
+
+needs_locks = pytest.mark.skipif(lock.fcntl is None, reason="needs locks of the operating system")
+
+
+@needs_locks
+@pytest.mark.parametrize("words", [("add", "model", "new.jsonl"), ("remove", "model", "a")])
+def test_a_model_is_held_from_load_to_save(folder, tacit, monkeypatch, words):
+    held = []
+    for name in ("load", "save"):
+        real = getattr(models, name)
+        monkeypatch.setattr(models, name, lambda *args, real=real: (held.append(is_held(folder)), real(*args))[1])
+    assert tacit(*words)[0] == 0
+    assert held == [True, True]
+    assert not is_held(folder)
+
+
+def is_held(folder):
+    descriptor = lock._lock_now(folder / "model")
+    if descriptor is not None:
+        os.close(descriptor)
+    return descriptor is None
+
+
+@needs_locks
+@pytest.mark.filterwarnings("always:model. is being changed")
+def test_two_processes_change_a_model_one_after_the_other(folder, tacit, monkeypatch):
+    """The first has loaded the model and waits for documents on its standard input when the second begins."""
+    command = [sys.executable, "-m", "tacit", "add", "model", "-"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL) as first:
+
+        def give_documents(seconds):
+            if first.poll() is None:
+                first.communicate(b'{"id": "f", "text": "a late fox"}\n')
+
+        while not is_held(folder) and first.poll() is None:
+            time.sleep(0.05)
+        monkeypatch.setattr(lock, "NOTICE_SECONDS", 0)
+        monkeypatch.setattr(lock, "time", SimpleNamespace(monotonic=time.monotonic, sleep=give_documents))
+        code, _, err = tacit("add", "model", "new.jsonl")
+    assert (code, first.returncode) == (0, 0)
+    assert err.splitlines() == [
+        "tacit: warning: model: is being changed by another process; waiting for it",
+        "documents added: 2, now in model: 6 (3 added since it was fitted)",
+    ]
+    assert list(Searcher.load("model").documents_.ids) == list("abcfde")

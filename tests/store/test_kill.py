@@ -8,12 +8,13 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 
 import numpy as np
 import pytest
 
 from tacit.core import StoreError
-from tacit.store import Stored, load_model, lock, save, save_model
+from tacit.store import Stored, changing_model, load_model, lock, save, save_model
 
 MODELS = [
     Stored("Old", {"name": "old"}, {"x": np.arange(20_000, dtype=np.float32), "same": np.ones(3)}),
@@ -321,14 +322,48 @@ def test_the_same_arrays_again_mend_a_damaged_file(tmp_path):
     assert which(tmp_path) == 0
 
 
+def in_a_thread(job):
+    """What a function raises and warns of in another thread, which does not hold what this one holds."""
+    found = []
+
+    def run():
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            try:
+                job()
+            except StoreError as error:
+                found.append(str(error))
+        found.extend(str(one.message) for one in told)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    return found
+
+
 def test_a_saver_waits_for_another_and_gives_up_in_the_end(tmp_path, monkeypatch):
     save_model(tmp_path, OLD)
     monkeypatch.setattr(lock, "WAIT_SECONDS", 0.05)
+    monkeypatch.setattr(lock, "NOTICE_SECONDS", 0.02)
     with lock.locked(tmp_path):
-        with pytest.raises(StoreError, match="another process has been saving here"):
-            save_model(tmp_path, NEW)
+        given_up, notice = in_a_thread(lambda: save_model(tmp_path, NEW))
+        assert given_up.endswith("another process has been changing this model for 0.05 seconds; try again later")
+        assert notice == f"{tmp_path}: is being changed by another process; waiting for it"
         assert which(tmp_path) == 0
-    save_model(tmp_path, NEW)
+    assert in_a_thread(lambda: save_model(tmp_path, NEW)) == []
+    assert which(tmp_path) == 1
+
+
+def test_who_changes_a_model_saves_it_in_the_same_lock(tmp_path, monkeypatch):
+    save_model(tmp_path / "m", OLD)
+    monkeypatch.setattr(lock, "WAIT_SECONDS", 0.02)
+    monkeypatch.chdir(tmp_path)
+    with changing_model(tmp_path / "m"):
+        save_model("m", NEW)
+        assert len(in_a_thread(lambda: save_model(tmp_path / "m", OLD))) == 1, "the save has freed the folder"
+    assert in_a_thread(lambda: save_model(tmp_path / "m", OLD)) == []
+    with changing_model(tmp_path / "absent"):
+        assert not (tmp_path / "absent").exists()
 
 
 def test_a_folder_that_goes_away_before_it_is_locked_is_made_anew(tmp_path, monkeypatch):

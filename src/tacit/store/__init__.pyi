@@ -3,6 +3,7 @@ from tacit.store.estimators import pack_estimator as pack_estimator
 from tacit.store.estimators import unpack_estimator as unpack_estimator
 from tacit.store.files import blame as blame
 from tacit.store.load import load_model as load_model
+from tacit.store.lock import changing_model as changing_model
 from tacit.store.parts import take_array as take_array
 from tacit.store.parts import with_prefix as with_prefix
 from tacit.store.parts import without_prefix as without_prefix

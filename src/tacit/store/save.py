@@ -24,7 +24,7 @@ from tacit.core.folders import sync
 from tacit.store.arrays import describe_array, read_arrays_id, write_arrays
 from tacit.store.files import os_errors, refusal, write_synced
 from tacit.store.header import Header, encode_header, read_fields
-from tacit.store.lock import locked
+from tacit.store.lock import changing_model
 from tacit.store.stored import Stored, check_stored
 
 MODEL_FILE = "model.json"
@@ -61,7 +61,7 @@ def save_model(path: str | os.PathLike[str], stored: Stored) -> None:
     folder = Path(path)
     with os_errors(folder, "cannot be written"):
         is_new = not _check_place(folder)
-        with locked(folder):
+        with changing_model(folder, new=True):
             try:
                 _check_ours(folder)
                 _replace(folder, stored, header.arrays_id, text)

@@ -6,6 +6,7 @@ from fastapi.testclient import TestClient
 
 from tacit.app.web.service import create_app
 from tacit.app.web.workspace import Workspace
+from tacit.core import Collection
 from tacit.rerank import StandingRanker
 from tacit.search import Searcher
 
@@ -158,6 +159,16 @@ def test_new_documents_are_found_at_once_and_after_a_restart(client, model, stor
     assert again.get("/search", params={"q": "stripes"}).json()["hits"][0]["id"] == "zebra"
     assert client.delete("/documents/zebra").json()["documents"] == 37
     assert client.get("/search", params={"q": "stripes"}).json()["hits"] == []
+
+
+def test_documents_that_another_process_has_added_are_kept(client, model):
+    """A change is made to what the folder holds, not to what the service has in memory."""
+    Searcher.load(model).add(Collection(["yak"], [""], ["a yak has horns"])).save(model)
+    new = {"id": "zebra", "text": "a zebra has stripes"}
+    assert client.post("/documents", json=new).json()["documents"] == 39
+    assert client.get("/search", params={"q": "horns"}).json()["hits"][0]["id"] == "yak"
+    assert client.delete("/documents/yak").json()["documents"] == 38
+    assert "zebra" in Searcher.load(model).documents_.ids
 
 
 def test_everything_is_exported(client, store):

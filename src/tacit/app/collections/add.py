@@ -26,17 +26,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, out: TextIO) -> int:
-    """Load, add, save."""
+    """Load, add, save; a change by another process is waited for."""
     from tacit.data import read_collection, read_vectors
     from tacit.search import Searcher
-    from tacit.store import check_destination
+    from tacit.store import changing_model, check_destination
 
     check_destination(args.model)
-    searcher = Searcher.load(args.model)
-    searcher.ranker_.check_new_items()
-    documents = read_collection(args.documents)
-    vectors = read_vectors(args.vectors, documents) if args.vectors else None
-    searcher.add(documents, vectors=vectors).save(args.model)
+    with changing_model(args.model):
+        searcher = Searcher.load(args.model)
+        searcher.ranker_.check_new_items()
+        documents = read_collection(args.documents)
+        vectors = read_vectors(args.vectors, documents) if args.vectors else None
+        searcher.add(documents, vectors=vectors).save(args.model)
     if vectors is None and searcher.ranker_.vectors_dim:
         sys.stderr.write("no --vectors are given: the documents count as average ones by the vectors of the model\n")
     sys.stderr.write(

@@ -19,14 +19,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, out: TextIO) -> int:
-    """Load, remove, save."""
+    """Load, remove, save; a change by another process is waited for."""
     from tacit.search import Searcher
-    from tacit.store import check_destination
+    from tacit.store import changing_model, check_destination
 
     check_destination(args.model)
-    searcher = Searcher.load(args.model)
-    before = len(searcher.documents_)
-    searcher.remove(args.ids).save(args.model)
+    with changing_model(args.model):
+        searcher = Searcher.load(args.model)
+        before = len(searcher.documents_)
+        searcher.remove(args.ids).save(args.model)
     after = len(searcher.documents_)
     sys.stderr.write(f"documents removed: {before - after:,}, left in {args.model}: {after:,}\n")
     return 0

@@ -1,7 +1,8 @@
 """What the service works on: the model that answers, the versions beside it, and the judgments.
 
 Versions lie in a folder beside the model (`my.model.versions`). The file `active` there names the one that answers, so
-that a restart serves the same. A version is changed by replacing it: whoever searches keeps the one he began with.
+that a restart serves the same. A version is changed by replacing it: a search keeps the one that it began with. If
+another process (`tacit add`) has changed the folder since, the change is made to what the folder holds now.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ import json
 import os
 import re
 import threading
+from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +21,8 @@ from typing import Any
 from tacit.core import Collection, TacitError
 from tacit.judge import JudgmentStore
 from tacit.search import Searcher
+from tacit.store import changing_model
+from tacit.store.save import MODEL_FILE
 
 ACTIVE = "active"
 FIRST = "1"
@@ -27,10 +32,11 @@ _NAME = re.compile(r"[1-9][0-9]{0,8}")
 
 @dataclass(frozen=True, eq=False)
 class Version:
-    """A model that can answer; `name` is its number in the order of training."""
+    """A model that can answer; `name` is its number in the order of training, `stamp` that of its file."""
 
     name: str
     searcher: Searcher
+    stamp: tuple[int, int] | None
 
 
 class Workspace:
@@ -49,7 +55,7 @@ class Workspace:
     def __init__(self, model: Path | None, searcher: Searcher, store: JudgmentStore) -> None:
         self.model, self.store = model, store
         self._changing, self._encode = threading.Lock(), searcher.encode
-        self._loaded = {FIRST: Version(FIRST, searcher)}
+        self._loaded = {FIRST: Version(FIRST, searcher, self._stamp(FIRST))}
         self._active = FIRST
         name = self._read_active()
         if name != FIRST:
@@ -83,7 +89,7 @@ class Workspace:
             return found
         if name not in self.versions:
             raise TacitError(f"there is no version {name!r}, want one of {', '.join(self.versions)}")
-        version = Version(name, Searcher.load(self.path(name), encode=self._encode))
+        version = self._load(name)
         with self._changing:
             for other in [other for other in self._loaded if other != self._active][
                 : len(self._loaded) + 1 - MAX_LOADED
@@ -117,14 +123,27 @@ class Workspace:
         """Remove a document from the version that answers; return the number of documents then."""
         return self._change(lambda searcher: searcher.remove([document]))
 
-    def _change(self, change: Any) -> int:
-        with self._changing:
-            searcher = copy.copy(self.active.searcher)
-            change(searcher)
+    def _change(self, change: Callable[[Searcher], Searcher]) -> int:
+        name = self._active
+        with self._changing, nullcontext() if self.model is None else changing_model(self.path(name)):
+            version = self.active if self.active.stamp == self._stamp(name) else self._load(name)
+            searcher = change(copy.copy(version.searcher))
             if self.model is not None:
-                searcher.save(self.path(self._active))
-            self._loaded[self._active] = Version(self._active, searcher)
+                searcher.save(self.path(name))
+            self._loaded[name] = Version(name, searcher, self._stamp(name))
         return len(searcher.documents_)
+
+    def _load(self, name: str) -> Version:
+        stamp = self._stamp(name)  # before the model is read: what is replaced meanwhile is read again later
+        return Version(name, Searcher.load(self.path(name), encode=self._encode), stamp)
+
+    def _stamp(self, name: str) -> tuple[int, int] | None:
+        """What tells a model file from one that has replaced it; None where there is no file."""
+        try:
+            found = os.stat(self.path(name) / MODEL_FILE) if self.model is not None else None
+        except FileNotFoundError:
+            return None
+        return found and (found.st_ino, found.st_mtime_ns)
 
     def path(self, name: str) -> Path:
         """Folder of a version."""
