@@ -16,6 +16,8 @@ from functools import cache
 from typing import Any
 
 from tacit.core import MissingExtraError, TacitError, UsageError
+from tacit.core.tasks import spread_map
+from tacit.distributed.tasks import map_on_cluster
 from tacit.distributed.training import PartedTrainer
 from tacit.retrieve.margin.embedding_sgd import EmbeddingSettings, EmbeddingTrainer, Tables, TrainingRows, new_trainer
 
@@ -27,10 +29,10 @@ QUIET: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False}
 
 @contextmanager
 def ray_cluster(address: str = "auto") -> Iterator[None]:
-    """Train vectors of items on the machines of a Ray cluster, as long as the context lasts.
+    """Train vectors of items and count words on the machines of a Ray cluster, as long as the context lasts.
 
     The models are those of one machine, bit by bit. `EmbeddingRanker` and all methods with one inside (`ssi-*`, `htr*`,
-    `blend`) make use of it.
+    `blend`) make use of it, as do `TextVectorizer.fit` and `read_collection` for MediaWiki dumps.
 
     Parameters
     ----------
@@ -38,11 +40,12 @@ def ray_cluster(address: str = "auto") -> Iterator[None]:
         HOST:PORT of a cluster; "auto" joins the cluster of this machine, or else starts one.
     """
     with _connected(address):
-        token = new_trainer.set(_parted_trainer)
+        tokens = new_trainer.set(_parted_trainer), spread_map.set(map_on_cluster)
         try:
             yield
         finally:
-            new_trainer.reset(token)
+            new_trainer.reset(tokens[0])
+            spread_map.reset(tokens[1])
 
 
 def n_machines() -> int:

@@ -17,17 +17,13 @@ import scipy.sparse as sp
 from tacit import __version__
 from tacit.core import TacitError, cut
 from tacit.distributed.owner import ItemOwner, Rows
+from tacit.distributed.tasks import ONE_THREAD, check_version
 
 MOST_LOSSES = 10  # owners lost during one call
 SENT_ENTRIES, SENT_ROWS = 4 << 20, 1 << 14  # of words and vectors in one message
 
 # A part waits for no processor: it works only while the training process waits. Threads would change no bit.
-THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
-PART_OPTIONS: dict[str, Any] = {
-    "num_cpus": 0,
-    "scheduling_strategy": "SPREAD",
-    "runtime_env": {"env_vars": dict.fromkeys(THREADS, "1")},
-}
+PART_OPTIONS: dict[str, Any] = {"num_cpus": 0, "scheduling_strategy": "SPREAD", "runtime_env": ONE_THREAD}
 
 ReadRows = Callable[[int, int], np.ndarray]  # vectors from one row to another
 
@@ -157,9 +153,7 @@ class Owners:
         made = ray.remote(**PART_OPTIONS)(ItemOwner)
         n_vectors = min(stop - start, self.shape[0])
         actor = made.remote(np.diff(indptr), self.shape[1], n_vectors, self._first_change[part])
-        found = ray.get(actor.version.remote())
-        if found != __version__:
-            raise TacitError(f"a machine of the cluster has tacit {found}, want {__version__} as here")
+        check_version(ray.get(actor.version.remote()), __version__)
         for sent in self._messages(actor, indptr, start, stop if n_vectors else start):
             ray.get(sent)
         return actor

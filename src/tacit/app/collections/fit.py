@@ -87,7 +87,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="folder for the state of the training: after a kill, the same command goes on from there",
     )
-    add_ray(parser, "train vectors of documents")
+    add_ray(parser, "count words and train vectors of documents")
     add_seed(parser)
     add_threads(parser)
 

@@ -15,12 +15,15 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from tacit.core import DataError, Links
+from tacit.core.tasks import gather, map_tasks
 from tacit.data.columns import logger
 from tacit.data.ids import id_problem
 from tacit.data.wiki.markup import plain_page
 from tacit.data.wiki.pages import DumpPages, Page
+from tacit.data.wiki.titles import Site
 
 _N_NAMED = 3  # bad pages that are named
+_TASK_CHARACTERS = 1 << 20  # of the pages that one task reads
 
 
 class DumpReader:
@@ -42,6 +45,17 @@ class DumpReader:
 
     def articles(self) -> Iterator[tuple[int, str, str, str]]:
         """Line, id, title and text of each article."""
+        blocks = gather(self._article_pages(), lambda page: len(page.text or ""), _TASK_CHARACTERS)
+        # Namespaces are read before the first page.
+        for articles in map_tasks(_plain_articles, ((pages, self._pages.site) for pages in blocks)):
+            for page, text, targets in articles:
+                self._sources.extend([len(self._titles)] * len(targets))
+                self._titles.append(self._hash(str(page.title)))
+                self._targets.extend(targets)
+                yield page.line, str(page.id), str(page.title), text
+
+    def _article_pages(self) -> Iterator[Page]:
+        """Pages that are articles; others are counted."""
         seen: set[str] = set()
         for page in self._pages:
             if self._namespace(page) != "0":
@@ -53,7 +67,7 @@ class DumpReader:
                 self._bad.append(f"{page.title!r} in line {page.line}: {fault}")
             else:
                 seen.add(str(page.id))
-                yield page.line, str(page.id), str(page.title), self._article(page)
+                yield page
         self._report(len(seen))
 
     def links(self) -> Links | None:
@@ -74,14 +88,6 @@ class DumpReader:
             return None
         pairs = np.unique(sources[joined] * n + targets[joined])
         return Links(pairs // n, pairs % n, n, n)
-
-    def _article(self, page: Page) -> str:
-        text, links = plain_page(page.text or "", self._pages.site)
-        row = len(self._titles)
-        self._titles.append(self._hash(str(page.title)))
-        self._sources.extend([row] * len(links))
-        self._targets.extend(map(_digest, links))
-        return text
 
     def _namespace(self, page: Page) -> str:
         """The namespace of a page; dumps of older versions name it in the title alone."""
@@ -105,6 +111,16 @@ class DumpReader:
             logger.warning("%s: left out: %s; %s read", self._place, summary, articles)
         for bad in self._bad[:_N_NAMED]:
             logger.warning("%s: bad page %s", self._place, bad)
+
+
+def _plain_articles(block: tuple[list[Page], Site]) -> list[tuple[Page, str, array[int]]]:
+    """Pages without their markup, the texts of them, and hashes of the titles that they link to."""
+    pages, site = block
+    plain = [plain_page(page.text or "", site) for page in pages]
+    return [
+        (page._replace(text=None), text, array("Q", map(_digest, links)))
+        for page, (text, links) in zip(pages, plain, strict=True)
+    ]
 
 
 def _counted(n: int, one: str, many: str) -> str:

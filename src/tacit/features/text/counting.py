@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from tacit.core import TacitError, UsageError
+from tacit.core.tasks import gather
 from tacit.features.text.tokenizers import Tokenizer
 
 _STOP_WORD = -1
@@ -93,11 +94,13 @@ class WordNumbers:
             refill_slots(self._slots, self._hashes, self._n_words)
 
 
-def word_parts(texts: Iterable[str], tokenizer: Tokenizer, number_terms: NumberTerms) -> Iterator[WordStream]:
+def word_parts(
+    texts: Iterable[str], tokenizer: Tokenizer, number_terms: NumberTerms, threads: int | None = None
+) -> Iterator[WordStream]:
     """Number the terms of all texts, some texts at a time; `number_terms` is asked once for each distinct word."""
     numbers, term_of = WordNumbers(), np.empty(0, np.int32)
     words, lengths = list[np.ndarray](), list[np.ndarray]()
-    for chunk in _chunks(texts, tokenizer):
+    for chunk in gather(tokenizer.segmenter.joined_many(checked_texts(texts), threads), len, _CHUNK):
         found, ends = numbers.read(chunk)
         words.append(found)
         lengths.append(np.diff(ends, prepend=0))
@@ -260,23 +263,10 @@ def document_frequency(numbers: np.ndarray, rows: np.ndarray, n_numbers: int) ->
     return np.bincount(np.unique(keys) % max(n_numbers, 1), minlength=n_numbers)
 
 
-def _chunks(texts: Iterable[str], tokenizer: Tokenizer) -> Iterator[list[bytes]]:
-    """The words of the texts as bytes, some texts at a time."""
-    if isinstance(texts, str):
-        raise UsageError("texts is one string, want a list or another iterable of strings")
-    chunk, n_bytes = [], 0
-    for joined in tokenizer.segmenter.joined_many(checked_texts(texts)):
-        chunk.append(joined)
-        n_bytes += len(joined)
-        if n_bytes >= _CHUNK:
-            yield chunk
-            chunk, n_bytes = [], 0
-    if chunk:
-        yield chunk
-
-
 def checked_texts(texts: Iterable[str]) -> Iterator[str]:
     """The texts; anything else among them is an error that names its row."""
+    if isinstance(texts, str):
+        raise UsageError("texts is one string, want a list or another iterable of strings")
     for row, text in enumerate(texts):
         if not isinstance(text, str):
             raise TacitError(f"text {row} is of type {type(text).__name__}, want a string")

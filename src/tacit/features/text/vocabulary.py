@@ -8,15 +8,18 @@ order give the same vocabulary.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
+from tacit.core.tasks import gather, map_tasks, spread_map
 from tacit.features.text.counting import (
     WordNumbers,
     WordStream,
     WordTotals,
+    checked_texts,
     choose_columns,
     count_matrix,
     document_frequency,
@@ -26,6 +29,8 @@ from tacit.features.text.counting import (
 )
 from tacit.features.text.grams import extend_grams
 from tacit.features.text.tokenizers import Tokenizer
+
+TASK_CHARACTERS = 1 << 22  # of the texts that one task counts
 
 
 class _Level(NamedTuple):
@@ -48,14 +53,14 @@ def count_words(
     (['be', 'to', 'not'], [[1.0, 1.0, 0.0], [1.0, 1.0, 1.0], [1.0, 0.0, 0.0]])
     """
     terms, totals = WordNumbers(), WordTotals()
+    counted = _counted if spread_map.get() is None else _counted_by_tasks
 
-    def counted() -> Iterator[sp.csr_array]:
-        for part in word_parts(texts, tokenizer, terms.number):
-            block = count_matrix(part.rows, part.words, (part.n_rows, len(terms)))
+    def added() -> Iterator[sp.csr_array]:
+        for block in counted(texts, tokenizer, terms):
             totals.add(block)
             yield block
 
-    blocks = list(large_blocks(counted()))
+    blocks = list(large_blocks(added()))
     frequency = totals.of(len(terms), min_df)
     chosen = np.flatnonzero(frequency >= _floor(frequency, limit)).tolist()
     ranked = sorted(zip((-frequency[chosen]).tolist(), terms.spell(chosen), chosen, strict=True))[:limit]
@@ -64,6 +69,29 @@ def count_words(
     blocks.reverse()
     kept = (choose_columns(blocks.pop(), column_of, len(ranked)) for _ in range(len(blocks)))
     return [term for _, term, _ in ranked], stack_rows(kept, len(ranked))
+
+
+def _counted(
+    texts: Iterable[str], tokenizer: Tokenizer, terms: WordNumbers, threads: int | None = None
+) -> Iterator[sp.csr_array]:
+    """Counts of the terms of texts, some texts at a time."""
+    for part in word_parts(texts, tokenizer, terms.number, threads):
+        yield count_matrix(part.rows, part.words, (part.n_rows, len(terms)))
+
+
+def _counted_by_tasks(texts: Iterable[str], tokenizer: Tokenizer, terms: WordNumbers) -> Iterator[sp.csr_array]:
+    """The same, counted by tasks; the columns of a row are in no order."""
+    blocks = gather(checked_texts(texts), len, TASK_CHARACTERS)
+    for found, counts in map_tasks(partial(_count_block, tokenizer), blocks):
+        columns = terms.number(found)[counts.indices]
+        yield sp.csr_array((counts.data, columns, counts.indptr), shape=(counts.shape[0], len(terms)))
+
+
+def _count_block(tokenizer: Tokenizer, texts: list[str]) -> tuple[list[str], sp.csr_array]:
+    """The terms of some texts, and their counts; a task of one thread."""
+    terms = WordNumbers()
+    counts = list(_counted(texts, tokenizer, terms, threads=1))
+    return terms.words(), stack_rows(counts, len(terms))
 
 
 def choose_vocabulary(

@@ -75,10 +75,9 @@ class WordGramVectorizer(TextVectorizer):
 
     def fit_counts(self, texts: Iterable[str]) -> sp.csr_array:
         """Choose both vocabularies, and give the counts of the same texts."""
-        if not isinstance(texts, str):
-            kept = TextWriter()  # read twice, once for each block
-            kept.extend(checked_texts(texts))
-            texts = kept.finish()
+        kept = TextWriter()  # read twice, once for each block
+        kept.extend(checked_texts(texts))
+        texts = kept.finish()
         words, grams = (
             TextVectorizer(most, (size, size), self.language, self.stem, self.stop_words)
             for most, size in ((self.words, 1), (self.grams, 2))

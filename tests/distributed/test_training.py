@@ -1,7 +1,5 @@
 """Training and search on a Ray cluster give the bits of one machine, also where a machine is lost in mid-epoch."""
 
-import os
-import socket
 from types import SimpleNamespace
 
 import numpy as np
@@ -30,40 +28,6 @@ def world():
     return SimpleNamespace(
         items=items, queries=sp.csr_array(items[:N_QUERIES]), links=links, pairs=pairs, triples=triples
     )
-
-
-def test_a_cluster_that_does_not_answer_is_one_line(monkeypatch):
-    monkeypatch.setattr("tacit.distributed.cluster.SECONDS", 0.1)
-    with socket.socket() as port:
-        port.bind(("127.0.0.1", 0))
-        address = f"127.0.0.1:{port.getsockname()[1]}"
-        for problem in ("refused", "timed out"):
-            line = f"the Ray cluster {address} cannot be joined: .*{problem}"
-            with pytest.raises(TacitError, match=line), ray_cluster(address):
-                pass
-            port.listen()
-    with pytest.raises(UsageError, match="'somewhere', want HOST:PORT or auto"), ray_cluster("somewhere"):
-        pass
-
-
-@pytest.fixture(scope="module")
-def cluster():
-    """Three machines on the loopback address, joined; the first one is not lost."""
-    from ray.cluster_utils import Cluster
-
-    before = dict(os.environ)
-    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-    made = Cluster(initialize_head=True, head_node_args={"node_ip_address": "127.0.0.1", "include_dashboard": False})
-    for _ in range(2):
-        made.add_node(wait=False, node_ip_address="127.0.0.1")
-    made.wait_for_nodes()
-    try:
-        with ray_cluster(made.address):
-            yield made
-    finally:
-        made.shutdown()
-        os.environ.clear()
-        os.environ.update(before)
 
 
 def fitted(world, name, kind, *, checkpoint=None, **params):
