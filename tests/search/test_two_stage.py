@@ -8,7 +8,8 @@ import scipy.sparse as sp
 
 from tacit.app.main import main
 from tacit.core import Collection, Links, TacitError, UsageError
-from tacit.retrieve import Bm25Ranker
+from tacit.retrieve import BlendRanker, Bm25Ranker
+from tacit.retrieve.blend import scoring
 from tacit.search import Searcher, TwoStageRanker
 from tacit.search.text_lists import make_text_lists
 from tacit.search.two_stage import N_FOLDS
@@ -99,6 +100,41 @@ def test_items_of_the_list_stay_above_all_others(world, fitted):
     first, second = (ranker.rank(world["queries"], 30).items for ranker in (fitted.first_, fitted))
     assert [set(row) for row in first] == [set(row) for row in second]
     assert not np.array_equal(first, second)
+
+
+@pytest.mark.parametrize("k", [1, 29, 30, 31, 60, N_DOCS])
+def test_the_best_items_are_those_of_all_scores(world, fitted, k):
+    queries = sp.csr_array(sp.vstack([world["queries"], sp.csr_array((1, N_WORDS))]))  # the last one has no word
+    found, scores = fitted.rank(queries, k), fitted.scores(queries)
+    order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+    assert np.array_equal(found.items, order)
+    assert np.array_equal(found.scores, np.take_along_axis(scores, order, axis=1))
+
+
+def test_ranking_scores_each_query_once_by_the_first_stage(world, fitted, monkeypatch):
+    scored, real = list[int](), Bm25Ranker._scores
+
+    def spy(self, rows, skip=None):
+        scored.append(rows.shape[0])
+        return real(self, rows, skip)
+
+    monkeypatch.setattr(Bm25Ranker, "_scores", spy)
+    for ask in (fitted.rank, fitted.scores):
+        scored.clear()
+        ask(world["queries"])
+        assert sum(scored) == N_QUERIES
+
+
+def test_the_best_items_of_a_blend_are_found_without_scoring_all(world, monkeypatch):
+    monkeypatch.setattr(TwoStageRanker, "_choose_share", lambda *_: 1.0)
+    ranker = TwoStageRanker(BlendRanker(dim=8, residual=False), depth=30)
+    ranker.fit(world["queries"], world["items"], world["pairs"], titles=world["titles"])
+    scores = ranker.scores(world["queries"])
+    monkeypatch.setattr(scoring, "PRUNED_FROM", 0)
+    monkeypatch.setattr(scoring.BlendScores, "_scores", None)
+    found = ranker.rank(world["queries"], 10)
+    assert np.array_equal(found.items, np.argsort(-scores, axis=1, kind="stable")[:, :10])
+    assert np.array_equal(found.scores, np.take_along_axis(scores, found.items, axis=1))
 
 
 def test_explanations_add_up_and_name_the_second_stage(world, fitted):

@@ -215,7 +215,8 @@ class TwoStageRanker(CollectionRanker):
             for query in test.tolist():
                 own = [query] if self._queries_are_items else []
                 skip = sp.csr_array((np.ones(len(own), bool), ([0] * len(own), own)), shape=(1, relevant.shape[1]))
-                found = self._list_of(first, queries[[query]], skip)
+                best = first.rank(queries[[query]], self.depth, exclude=skip, threads=1)
+                found = self._list_of(first, queries[[query]], best.items[0], best.scores[0])
                 if found is not None:
                     grades = relevant[[query]].toarray().ravel()[found.items]
                     judged = (grades > 0) | zeros[[query]].toarray().ravel()[found.items]
@@ -223,9 +224,10 @@ class TwoStageRanker(CollectionRanker):
             folds.append(made)
         return folds
 
-    def _list_of(self, first: CollectionRanker, row: sp.csr_array, skip: sp.csr_array | None) -> _List | None:
-        """The first items of a query with their features; None if there are fewer than two."""
-        items, scores = (part[0] for part in best_items(first._scores(row, skip), skip, self.depth))
+    def _list_of(
+        self, first: CollectionRanker, row: sp.csr_array, items: np.ndarray, scores: np.ndarray
+    ) -> _List | None:
+        """The first items of a query (-1: none) with their features; None if there are fewer than two."""
         items, scores = items[items >= 0], scores[items >= 0].astype(np.float64)
         if not row.nnz or len(items) < 2:
             return None
@@ -280,15 +282,35 @@ class TwoStageRanker(CollectionRanker):
         asked, total = sp.csr_array(rows), self.first_._scores(rows, skip)
         if self.list_ranker_ is None:
             return total
+        first, best = best_items(total, skip, self.depth)
         for number in range(len(total)):
-            own = None if skip is None else skip[[number]]
-            found = self._list_of(self.first_, asked[[number]], own)
+            found = self._list_of(self.first_, asked[[number]], first[number], best[number])
             if found is not None:
-                second = _standardized(self.list_ranker_.predict(found.X, np.zeros(len(found.X), np.int64)))
                 others = np.delete(total[number], found.items)
-                scores = _joined(found.scores, second, self.share_)
-                total[number, found.items] = scores + max(0.0, others.max(initial=-np.inf) - scores.min())
+                total[number, found.items] = self._rank_again(found, others.max(initial=-np.inf))
         return total
+
+    def _rank_again(self, found: _List, highest_other: float) -> np.ndarray:
+        """Scores of the items of a list, none below those that are not in it."""
+        assert self.list_ranker_ is not None
+        second = _standardized(self.list_ranker_.predict(found.X, np.zeros(len(found.X), np.int64)))
+        scores = _joined(found.scores, second, self.share_)
+        return scores + max(0.0, highest_other - scores.min())
+
+    def _rank_rows(self, rows: Features, skip: sp.csr_array, items: np.ndarray, scores: np.ndarray) -> None:
+        """Fill items and scores (n_rows, k), as `_scores` has them, from the best items of the first stage."""
+        if self.list_ranker_ is None or skip.nnz:  # what is skipped counts among the items that are not in the list
+            super()._rank_rows(rows, skip, items, scores)
+            return
+        asked = sp.csr_array(rows)
+        best = self.first_.rank(rows, max(self.depth, items.shape[1]) + 1, threads=1)
+        for number, (first, total) in enumerate(zip(best.items, best.scores, strict=True)):
+            found = self._list_of(self.first_, asked[[number]], first[: self.depth], total[: self.depth])
+            if found is not None:
+                others = total[self.depth :][first[self.depth :] >= 0]
+                total[: len(found.items)] = self._rank_again(found, others.max(initial=-np.inf))
+            order = np.lexsort((first, -total, first < 0))[: items.shape[1]]
+            items[number], scores[number] = first[order], total[order]
 
     def _make_item_factors(self) -> Sequence[ItemFactors]:
         return self.first_._item_factors
