@@ -17,6 +17,7 @@ from tacit.judge.advise.verdict import (
     guard_against_pool,
     guard_against_position,
     judged_only,
+    widen_interval,
 )
 from tacit.judge.advise.words import added_in_words, corrected_in_words, more_in_words, recommended_in_words
 from tacit.metrics import compare_systems
@@ -36,7 +37,8 @@ class Advice:
     measure, baseline : str
         What is measured, and the system that gains are over.
     recommended : Gain
-        Gain of the procedure "choose and fit" over the baseline.
+        Gain of the procedure "choose and fit" over the baseline; its interval also contains that of the recommended
+        system alone.
     labels : Gain
         Gain that the judgments add to the best system without them; of the clicks where these are all there is.
     queries : int
@@ -149,7 +151,7 @@ def make_advice(
         found = _claim(before, after, measure, has_zeros, corrected, sequential)
         return replace(found, help=False, reason=withheld) if withheld and found.help else found
 
-    recommended = claim(values[baseline], procedure)
+    recommended = widen_interval(claim(values[baseline], procedure), claim(values[baseline], values[system]))
     if system == baseline:
         recommended = replace(recommended, help=False, reason=f"{baseline} is the best system")
     labels = claim(values[label_free.name], values[learned.name])

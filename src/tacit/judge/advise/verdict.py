@@ -102,6 +102,22 @@ def _interval(values: np.ndarray, n: int, variance: float, level: float) -> tupl
     return mean - half, mean + half
 
 
+def widen_interval(procedure: Gain, system: Gain) -> Gain:
+    """The gain of a procedure that chooses a system, with an interval that also contains that of the chosen system.
+
+    Where the folds choose different systems, a fold with high gains leaves low ones to the part that chooses, so it is
+    the folds of low gains that choose the better system. The values of the procedure are then too low together, and
+    vary too little.
+
+    >>> widen_interval(Gain(True, 0.1, (0.05, 0.15), 0.01), Gain(True, 0.12, (0.06, 0.18), 0.01)).interval
+    (0.05, 0.18)
+    """
+    low, high = min(procedure.interval[0], system.interval[0]), max(procedure.interval[1], system.interval[1])
+    shown = procedure.help and low > 0
+    reason = procedure.reason if shown or procedure.reason else NOISE
+    return replace(procedure, help=shown, interval=(low, high), reason=reason)
+
+
 def queries_needed(differences: np.ndarray, gain: float) -> int:
     """Number of judged queries at which a gain of this size would be shown, with a probability of 80 %."""
     from scipy.stats import norm
