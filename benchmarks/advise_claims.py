@@ -77,9 +77,7 @@ def simulate(world: World, kind: str, n_queries: int, rng: np.random.Generator) 
     _, free, learned = systems
     folds = {"seed": int(rng.integers(2**31)), "groups": queries.tolist()}
     wanted = {"n_queries": n_queries, "measure": MEASURE}
-    advice = make_advice(
-        systems, label_free=free, learned=learned, has_zeros=False, seconds_left=lambda: 0.0, **wanted, **folds
-    )
+    advice = make_advice(systems, label_free=free, learned=learned, has_zeros=False, curve=(), **wanted, **folds)
     found = {"helps": advice.recommended.to_json(), "labels": advice.labels.to_json()}
     if kind == "judged":
         validation, everybody = CrossValidation(systems, **wanted, **folds), np.arange(n_queries)
@@ -162,8 +160,9 @@ def print_known_gains(worlds: dict[str, World], n_simulations: int, seed: int) -
             shares.append(np.mean((ends[:, 0] <= truth) & (truth <= ends[:, 1])))
         looks = 0
         for _ in range(n_simulations):
-            lows, highs = confidence_sequence(rng.choice(gains, 200), -1.0, 1.0, 0.95)
-            looks += bool(((lows[9::10] <= truth) & (truth <= highs[9::10])).all())
+            sample = rng.choice(gains, 200)
+            limits = (confidence_sequence(sample[:n], -1.0, 1.0, 0.95) for n in range(10, 201, 10))
+            looks += all(low <= truth <= high for low, high in limits)
         cells = " | ".join(f"{share:.3f}" for share in [*shares, looks / n_simulations])
         print(f"| {corpus} | {cells} |", flush=True)
 

@@ -12,6 +12,7 @@ from tacit.core.errors import MissingExtraError as MissingExtraError
 from tacit.core.errors import NotFittedError as NotFittedError
 from tacit.core.errors import StoreError as StoreError
 from tacit.core.errors import TacitError as TacitError
+from tacit.core.errors import TimeIsOver as TimeIsOver
 from tacit.core.errors import UsageError as UsageError
 from tacit.core.estimator import Estimator as Estimator
 from tacit.core.folders import cache_folder as cache_folder
@@ -24,6 +25,7 @@ from tacit.core.methods import MethodTable as MethodTable
 from tacit.core.methods import Parameter as Parameter
 from tacit.core.methods import load_plugins as load_plugins
 from tacit.core.progress import progress_bar as progress_bar
+from tacit.core.progress import time_limit as time_limit
 from tacit.core.progress import track as track
 from tacit.core.ranking import Ranking as Ranking
 from tacit.core.threads import count_threads as count_threads

@@ -35,6 +35,10 @@ class MissingExtraError(TacitError, ImportError):
         super().__init__(f"{what} needs the package {package}: pip install 'tacit[{extra}]'")
 
 
+class TimeIsOver(TacitError):
+    """Work that takes longer than the time for it (`time_limit`)."""
+
+
 class NotFittedError(TacitError):
     """An estimator was asked for results before `fit`."""
 

@@ -1,18 +1,47 @@
-"""Progress bars for long work: on a terminal's stderr, and nowhere else."""
+"""Progress bars for long work, on a terminal's stderr and nowhere else, and a time limit for it."""
 
 from __future__ import annotations
 
+import math
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TypeVar
+from contextvars import ContextVar
+from typing import Any, TypeVar
+
+from tacit.core.errors import TimeIsOver
 
 T = TypeVar("T")
+
+_END: ContextVar[float] = ContextVar("end", default=math.inf)  # of the time for the present work
+
+
+@contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """Raise TimeIsOver where work in this thread takes longer: at the next step of a progress bar, or at its end.
+
+    >>> with time_limit(60):
+    ...     list(track("ab", "reading"))
+    ['a', 'b']
+    """
+    token = _END.set(min(_END.get(), time.monotonic() + seconds))
+    try:
+        _check_time()
+        yield
+        _check_time()
+    finally:
+        _END.reset(token)
+
+
+def _check_time() -> None:
+    if time.monotonic() >= _END.get():
+        raise TimeIsOver("the work takes longer than the time for it")
 
 
 @contextmanager
 def progress_bar(label: str, total: float | None = None) -> Iterator[Callable[..., None]]:
-    """Give a function that advances a progress bar; without a terminal it does nothing.
+    """Give a function that advances a progress bar, of which nothing is seen without a terminal.
 
     `advance(amount, total=…, description=…)` also changes the total or the label.
 
@@ -21,7 +50,7 @@ def progress_bar(label: str, total: float | None = None) -> Iterator[Callable[..
     ...         advance(1)
     """
     if not sys.stderr.isatty():
-        yield lambda amount, **changes: None
+        yield lambda amount, **changes: _check_time()
         return
     # Imported late: rich costs more than the whole of a short command.
     from rich.console import Console
@@ -29,7 +58,12 @@ def progress_bar(label: str, total: float | None = None) -> Iterator[Callable[..
 
     with Progress(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(label, total=total)
-        yield lambda amount, **changes: bar.update(task, advance=amount, **changes)
+
+        def advance(amount: float, **changes: Any) -> None:
+            bar.update(task, advance=amount, **changes)
+            _check_time()
+
+        yield advance
 
 
 def track(items: Iterable[T], label: str, total: int | None = None) -> Iterator[T]:

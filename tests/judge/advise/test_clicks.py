@@ -51,7 +51,7 @@ def log(world):
 
 @pytest.fixture(scope="module")
 def found(world, log):
-    return advise(world[0], world[1], clicks=log, threads=1, minutes=1e-6)
+    return advise(world[0], world[1], clicks=log, threads=1)
 
 
 def test_a_better_order_than_the_shown_one_is_claimed(found):
@@ -64,7 +64,7 @@ def test_a_better_order_than_the_shown_one_is_claimed(found):
 
 
 def test_clicks_on_the_first_documents_are_no_gain_of_anything(world):
-    found = advise(world[0], world[1], clicks=make_log(*world, by_topic=False), threads=1, minutes=1e-6)
+    found = advise(world[0], world[1], clicks=make_log(*world, by_topic=False), threads=1)
     assert not found.recommended.help
     assert not found.labels.help
     assert found.system == "shown"
@@ -78,7 +78,7 @@ def test_counts_without_the_shown_order_make_no_claim(world, log):
         Session(query, (doc,), frozenset([doc]), float(n), line)
         for line, ((query, doc), n) in enumerate(counts.items())
     ]
-    found = advise(world[0], world[1], clicks=ClickLog(sessions, ordered=False), threads=1, minutes=1e-6)
+    found = advise(world[0], world[1], clicks=ClickLog(sessions, ordered=False), threads=1)
     assert found.baseline == "bm25"
     assert (found.recommended.help, found.labels.help) == (False, False)
     assert "the system that showed them is favoured" in found.note
@@ -116,7 +116,7 @@ def test_clicks_of_measured_queries_are_not_learned_from(world, log, monkeypatch
 
 def test_what_clicks_add_is_measured_on_judged_queries(world, log):
     qrels = Judgments.from_dict({f"q{n}": {f"d{d}": 1 for d in range(n % 2, 20, 2)} for n in range(10)})
-    found = advise(world[0], world[1], qrels, clicks=log, threads=1, minutes=1e-6)
+    found = advise(world[0], world[1], qrels, clicks=log, threads=1)
     assert [row["system"] for row in found.rows] == ["bm25", "blend", "blend+labels", "blend+clicks"]
     assert set(found.to_json()["clicks"]) == {"help", "gain", "interval", "p", "reason"}
     assert "our clicks " in found.text

@@ -1,15 +1,18 @@
 """Advice about a collection: the blend against BM25, on worlds with one right answer and on Cranfield."""
 
 import os
+import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import tacit
-from tacit.core import Collection, Judgments, TacitError
+from tacit.core import Collection, Judgments, TacitError, track
 from tacit.judge.advise import advise, fit_recommended
 from tacit.judge.advise.collections import CollectionCandidate, CollectionTask
+from tacit.retrieve import EmbeddingRanker
 
 WORDS = {
     "animals": "cat dog fur paw tail",
@@ -74,7 +77,7 @@ def test_documents_drawn_at_random_are_no_gain(world):
     documents, queries, _ = world
     rng = np.random.default_rng(1)
     drawn = {query: dict.fromkeys(rng.choice(documents.ids, 5, replace=False).tolist(), 1) for query in queries.ids}
-    found = advise(documents, queries, Judgments.from_dict(drawn), measure="AP", threads=1, minutes=1e-6)
+    found = advise(documents, queries, Judgments.from_dict(drawn), measure="AP", threads=1)
     assert not found.recommended.help
     assert not found.labels.help
 
@@ -97,3 +100,22 @@ def test_on_cranfield_the_blend_is_shown_to_be_better():
     assert found.recommended.help
     assert found.recommended.gain > 0.03
     assert found.curve[0]["queries"] == 0
+
+
+def test_learned_weights_stand_in_where_a_member_takes_too_long(monkeypatch):
+    """Training of the member `residual` runs into the time limit; the weights of the others are learned."""
+    documents, queries, _ = make_world(n_docs=60, n_queries=30)
+    everything = {query: dict.fromkeys(documents.ids[n % 3 :: 3], 1) for n, query in enumerate(queries.ids)}
+
+    def endless(self, *_, **__):
+        for _ in track(range(1000), "training"):
+            time.sleep(0.05)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(EmbeddingRanker, "fit", endless)
+        found = advise(documents, queries, Judgments.from_dict(everything), measure="AP", threads=1, minutes=0.2)
+    assert found.left_out == ("blend+labels",)
+    assert [row["system"] for row in found.rows] == ["bm25", "blend", "blend+weights"]
+    chosen = replace(found, system="blend+weights")
+    searcher = fit_recommended(chosen, documents, queries, Judgments.from_dict(everything))
+    assert searcher.ranker_.residual is False

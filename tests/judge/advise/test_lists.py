@@ -86,6 +86,14 @@ def test_lists_without_relevant_rows_are_told():
 def test_relevant_rows_alone_are_learned_from_and_the_assumption_is_told_once(caplog):
     lists = make_lists([1.0, 0.8], n_lists=12)
     y = np.where(lists.y > 0, 1.0, np.nan)
-    found = advise(Lists(lists.X, y, lists.starts, lists.query_ids, lists.doc_ids), threads=1, minutes=1e-6)
+    found = advise(Lists(lists.X, y, lists.starts, lists.query_ids, lists.doc_ids), threads=1)
     assert found.queries <= 12
     assert caplog.text.count("are taken as probably worse") == 1
+
+
+def test_without_time_the_column_is_all_there_is():
+    found = advise(make_lists([1.0, 0.8]), threads=1, minutes=1e-9)
+    assert (found.system, found.left_out) == ("column", ("standing", "linear", "rankboost"))
+    assert (found.recommended.help, found.labels.help) == (False, False)
+    assert "Left out" in found.text
+    assert "no time" in to_html(found)

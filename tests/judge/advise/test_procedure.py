@@ -1,13 +1,16 @@
 """Nested cross-validation: nothing that is chosen or learned has seen the query it is measured on."""
 
+import time
+
 import numpy as np
 import pytest
 
-from tacit.core import TacitError
+from tacit.core import TacitError, track
 from tacit.judge.advise.advice import make_advice
 from tacit.judge.advise.folds import make_folds
 from tacit.judge.advise.procedure import CrossValidation
-from tacit.judge.advise.verdict import gain_of
+from tacit.judge.advise.report import table_rows
+from tacit.judge.advise.verdict import Gain, gain_of, widen_interval
 
 
 class Fixed:
@@ -109,6 +112,69 @@ def test_noise_is_hardly_ever_claimed():
         validation = CrossValidation(systems, 40, "AP", seed=int(rng.integers(1000)))
         n_claims += gain_of(tables[0], validation.chosen()[0]["AP"]).help
     assert n_claims <= 13  # 5 % of 200, and two standard deviations of chance
+
+
+def test_the_interval_contains_the_gain_where_folds_choose_differently():
+    """The folds of low gains choose the better system, so the values of the procedure alone are too low."""
+    rng, wide, narrow = np.random.default_rng(4), 0, 0
+    gains, base = rng.normal(0, 0.12, 300), np.full(30, 0.5)
+    gains += 0.02 - gains.mean()
+    for _ in range(60):
+        free = Fixed("blend", base + rng.choice(gains, 30))
+        found = advice_of(base, free, free, curve=())
+        truth = 0.02 if found.system == "blend" else 0.0
+        wide += found.recommended.interval[0] <= truth <= found.recommended.interval[1]
+        low, high = gain_of(base, CrossValidation([Fixed("bm25", base), free], 30, "AP").chosen()[0]["AP"]).interval
+        narrow += low <= truth <= high
+    assert wide >= 56  # 93 %
+    assert narrow < 54, "the interval of the procedure alone is too short"
+
+
+def test_a_claim_needs_the_wider_interval():
+    shown = Gain(True, 0.05, (0.01, 0.09), 0.01)
+    found = widen_interval(shown, Gain(False, 0.02, (-0.02, 0.06), 0.3, "noise"))
+    assert (found.help, found.interval, found.gain) == (False, (-0.02, 0.09), 0.05)
+    assert found.reason
+    assert widen_interval(shown, shown) == shown
+
+
+class Slow(Learned):
+    """A system whose fits take seconds and tell their progress, or half a second and tell nothing."""
+
+    def __init__(self, name, values, *, tells):
+        super().__init__(name, values)
+        self.tells = tells
+
+    def values(self, train, test):
+        for _ in track(range(100), "fit") if self.tells else range(10):
+            time.sleep(0.05)
+        return super().values(train, test)
+
+
+@pytest.mark.parametrize("tells", [True, False])
+def test_what_does_not_end_in_time_is_left_out_after_one_fit(tells):
+    base = np.linspace(0.2, 0.6, 20)
+    free, slow = Fixed("blend", base + 0.1), Slow("slow", base + 0.3, tells=tells)
+    start = time.monotonic()
+    found = advice_of(base, free, slow, simpler=Learned("simple", base + 0.2), seconds_left=lambda: 3.0)
+    assert time.monotonic() - start < 3  # 20 fits of the slow system take 10 s and more
+    assert len(slow.seen) == (0 if tells else 1)
+    assert [row["system"] for row in found.rows] == ["bm25", "blend", "simple"]
+    assert (found.left_out, found.to_json()["left_out"]) == (("slow",), ["slow"])
+    assert (found.system, found.labels.gain) == ("simple", pytest.approx(0.1))
+    assert "Left out, because all fits would take longer than the time left: slow." in found.text
+    assert table_rows(found)[1][-1][:2] == ["slow", "no time"]
+
+
+def test_without_time_for_any_learned_system_nothing_is_said_of_labels():
+    base = np.linspace(0.2, 0.6, 20)
+    free = Fixed("blend", base + 0.1)
+    found = advice_of(base, free, Learned("learned", base + 0.3), seconds_left=lambda: -1.0)
+    assert (found.system, found.left_out) == ("blend", ("learned",))
+    assert found.recommended.help
+    assert (found.labels.help, found.labels.interval) == (False, (-1.0, 1.0))
+    assert "What your 20 judged queries add is not known: there was not enough time to measure it." in found.text
+    assert [point["queries"] for point in found.curve] == [0]
 
 
 class Pooled(Fixed):

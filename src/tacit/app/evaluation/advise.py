@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=float,
         default=15.0,
         metavar="M",
-        help="minutes after which no further system is tried; those of the verdict always are (default 15)",
+        help="time for all systems; one that takes longer is left out, except the baseline and blend (default 15)",
     )
     add_language(parser)
     parser.add_argument(

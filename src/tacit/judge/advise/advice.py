@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from tacit.judge.advise.procedure import Candidate, CrossValidation
 from tacit.judge.advise.verdict import (
+    NOT_MEASURED,
     Gain,
     cautious_interval,
     gain_of,
@@ -19,7 +21,13 @@ from tacit.judge.advise.verdict import (
     judged_only,
     widen_interval,
 )
-from tacit.judge.advise.words import added_in_words, corrected_in_words, more_in_words, recommended_in_words
+from tacit.judge.advise.words import (
+    added_in_words,
+    corrected_in_words,
+    left_out_in_words,
+    more_in_words,
+    recommended_in_words,
+)
 from tacit.metrics import compare_systems
 
 JUDGED = "Judged@10"
@@ -53,6 +61,8 @@ class Advice:
         Gain that clicks add to the best system without judgments, measured on judged queries.
     note : str, default=""
         What the measure favours, where it is clicks.
+    left_out : tuple of str, default=()
+        Systems for which there was not enough time.
     """
 
     system: str
@@ -66,6 +76,7 @@ class Advice:
     text: str
     clicks: Gain | None = None
     note: str = ""
+    left_out: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """The form of `advise --json`."""
@@ -84,6 +95,7 @@ class Advice:
             "rows": self.rows,
             "curve": self.curve,
             "text": self.text,
+            "left_out": list(self.left_out),
             **({"note": self.note} if self.note else {}),
         }
 
@@ -94,6 +106,7 @@ def make_advice(
     label_free: Candidate,
     learned: Candidate,
     clicked: Candidate | None = None,
+    simpler: Candidate | None = None,
     n_queries: int,
     measure: str,
     has_zeros: bool,
@@ -102,7 +115,7 @@ def make_advice(
     evidence: str = "judged queries",
     note: str = "",
     sequential: bool = False,
-    progress: Callable[[str], None] = lambda message: None,
+    curve: Sequence[int] = CURVE,
     seconds_left: Callable[[], float] = lambda: float("inf"),
     **options: Any,
 ) -> Advice:
@@ -117,6 +130,8 @@ def make_advice(
         judgments add.
     clicked : Candidate or None, default=None
         The form that learns from clicks; None without them.
+    simpler : Candidate or None, default=None
+        What stands in for `learned` where there is not enough time for it.
     n_queries : int
         Number of judged queries.
     measure : str
@@ -131,19 +146,16 @@ def make_advice(
         What the queries are, in words, and what the measure favours.
     sequential : bool, default=False
         Whether the claim must hold for those who look again and again.
-    progress : callable
-        Told what is done.
+    curve : sequence of int
+        Numbers of judged queries of the learning curve.
     seconds_left : callable
-        Time left; candidates after those that the claims need, and points of the learning curve, are left out without
-        it.
+        Time left. Candidates but the baseline and `label_free`, and points of the learning curve, are left out where
+        it is not enough for all their fits.
     """
-    validation = CrossValidation(candidates, n_queries, measure, progress=progress, **options)
-    n_needed = 1 + max(n for n, candidate in enumerate(candidates) if candidate is learned or candidate is clicked)
-    values = {}
-    for number, candidate in enumerate(candidates):
-        if number < n_needed or seconds_left() > 0:
-            values[candidate.name] = validation.values(candidate)
-    validation.candidates = [candidate for candidate in candidates if candidate.name in values]
+    validation = CrossValidation(candidates, n_queries, measure, seconds_left=seconds_left, **options)
+    values, left_out = _values(validation, {candidates[0].name, label_free.name}, learned, simpler)
+    if learned.name in left_out and simpler is not None:
+        learned = simpler
     procedure, names = validation.chosen()
     system, baseline = validation.best().name, candidates[0].name
 
@@ -154,17 +166,40 @@ def make_advice(
     recommended = widen_interval(claim(values[baseline], procedure), claim(values[baseline], values[system]))
     if system == baseline:
         recommended = replace(recommended, help=False, reason=f"{baseline} is the best system")
-    labels = claim(values[label_free.name], values[learned.name])
-    clicks = None if clicked is None else claim(values[label_free.name], values[clicked.name])
-    curve = _curve(validation, learned, label_free, values, measure, seconds_left)
+    added = {
+        name: claim(values[label_free.name], values[name]) if name in values else NOT_MEASURED
+        for name in [learned.name, *([] if clicked is None else [clicked.name])]
+    }
+    labels, clicks = added[learned.name], None if clicked is None else added[clicked.name]
+    points = _curve(validation, learned, label_free, values, curve)
     words = [recommended_in_words(system, baseline, measure, recommended)]
     words += [added_in_words(f"{n_queries} {evidence}", measure, labels)]
-    if not (sequential or labels.help):
+    if not (sequential or labels.help or learned.name in left_out):
         words += more_in_words(values[learned.name][measure] - values[label_free.name][measure])
     words += [] if clicks is None else [added_in_words("clicks", measure, clicks)]
     rows = _rows(values, baseline, names)
     words += [] if corrected is None else [corrected_in_words(rows, baseline, corrected)]
-    return Advice(system, measure, baseline, recommended, labels, n_queries, rows, curve, " ".join(words), clicks, note)
+    text = " ".join(words + left_out_in_words(left_out))
+    found = system, measure, baseline, recommended, labels, n_queries, rows, points, text, clicks, note
+    return Advice(*found, tuple(left_out))
+
+
+def _values(
+    validation: CrossValidation, needed: set[str], learned: Candidate, simpler: Candidate | None
+) -> tuple[dict[str, dict[str, np.ndarray]], list[str]]:
+    """Values of the candidates that end in time, and the names of the others; only these are chosen from."""
+    measured, values, left_out = list[Candidate](), dict[str, dict[str, np.ndarray]](), list[str]()
+    for candidate in validation.candidates:
+        for form in (candidate, simpler) if candidate is learned and simpler is not None else (candidate,):
+            work = partial(validation.all_values, form)
+            found = work() if form.name in needed else validation.in_time(work, validation.n_fits(form))
+            if found is not None:
+                measured.append(form)
+                values[form.name] = found
+                break
+            left_out.append(form.name)
+    validation.candidates = measured
+    return values, left_out
 
 
 def _claim(
@@ -221,16 +256,16 @@ def _curve(
     learned: Candidate,
     label_free: Candidate,
     values: dict[str, dict[str, np.ndarray]],
-    measure: str,
-    seconds_left: Callable[[], float],
+    curve: Sequence[int],
 ) -> list[dict[str, Any]]:
     """Mean and interval by the number of judged queries in the training part; 0 is the label-free system."""
     n_train = int(validation.n_queries - np.bincount(validation.fold_of).max())
+    measure = validation.measure
     points = [(0, values[label_free.name][measure])]
-    points += [
-        (n, validation.values_of_fewer(learned, n)[measure]) for n in CURVE if n < n_train and seconds_left() > 0
-    ]
-    points.append((n_train, values[learned.name][measure]))
+    for n in [n for n in curve if n < n_train] if learned.name in values else ():
+        some = validation.in_time(partial(validation.values_of_fewer, learned, n), validation.n_folds)
+        points += [] if some is None else [(n, some[measure])]
+    points += [(n_train, values[learned.name][measure])] if learned.name in values else []
     return [
         {"queries": n, "mean": float(found.mean()), "interval": list(cautious_interval(found))} for n, found in points
     ]

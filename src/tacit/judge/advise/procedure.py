@@ -3,17 +3,24 @@
 What is tested is the whole procedure: choose a system by the judged queries of the training part, fit it there, and
 answer the queries of the test part, whose judgments nothing has seen. Choosing among many systems therefore makes no
 claim easier.
+
+A candidate may have a time limit. Each of its fits gets at most twice an equal share of the time left, so that one
+that is too slow is known after a tenth of that time.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 
+from tacit.core import TimeIsOver, time_limit
 from tacit.judge.advise.folds import make_folds
+
+T = TypeVar("T")
 
 
 class Candidate(Protocol):
@@ -51,6 +58,8 @@ class CrossValidation:
         Group of each query; see `make_folds`.
     progress : callable
         Told the number of fits done and to be done.
+    seconds_left : callable
+        Time left for candidates with a time limit.
     """
 
     candidates: Sequence[Candidate]
@@ -61,10 +70,34 @@ class CrossValidation:
     seed: int = 0
     groups: Sequence[object] | None = None
     progress: Callable[[str], None] = field(default=lambda message: None)
+    seconds_left: Callable[[], float] = field(default=lambda: math.inf)
 
     def __post_init__(self) -> None:
         self.fold_of = make_folds(self.n_queries, self.n_folds, self.seed, self.groups)
         self._found: dict[str, dict[str, np.ndarray]] = {}
+        self._inner: dict[tuple[str, int], np.ndarray] = {}
+        self._n_limited = 0  # fits to come that share the time left
+
+    def all_values(self, candidate: Candidate) -> dict[str, np.ndarray]:
+        """The values of one candidate, once all its fits have been made: also those by which folds choose."""
+        found = self.values(candidate)
+        for fold in range(self.n_folds):
+            self._inner_values(candidate, self._split(fold)[0], fold)
+        return found
+
+    def n_fits(self, candidate: Candidate) -> int:
+        """Number of fits of one candidate."""
+        return self.n_folds * (1 + self.n_inner) if candidate.learns else 1
+
+    def in_time(self, work: Callable[[], T], n_fits: int) -> T | None:
+        """What some work returns that makes so many fits; None if it takes longer than the time left."""
+        self._n_limited = n_fits
+        try:
+            return work()
+        except TimeIsOver:
+            return None
+        finally:
+            self._n_limited = 0
 
     def values(self, candidate: Candidate) -> dict[str, np.ndarray]:
         """Values of one candidate on all queries, each fitted without the query's fold; computed once."""
@@ -72,7 +105,7 @@ class CrossValidation:
             if candidate.learns:
                 self._found[candidate.name] = self.values_of_fewer(candidate, self.n_queries)
             else:
-                self._found[candidate.name] = candidate.values(np.empty(0, np.int64), np.arange(self.n_queries))
+                self._found[candidate.name] = self._fit(candidate, np.empty(0, np.int64), np.arange(self.n_queries))
                 self.progress(candidate.name)
         return self._found[candidate.name]
 
@@ -83,7 +116,7 @@ class CrossValidation:
             train, test = self._split(fold)
             if n_judged < len(train):
                 train = np.sort(np.random.default_rng([self.seed, fold]).permutation(train)[:n_judged])
-            parts.append((test, candidate.values(train, test)))
+            parts.append((test, self._fit(candidate, train, test)))
             self.progress(f"{candidate.name}: fold {fold + 1} of {self.n_folds}")
         return _join(parts, self.n_queries)
 
@@ -109,14 +142,25 @@ class CrossValidation:
     def _inner_values(self, candidate: Candidate, train: np.ndarray, salt: int) -> np.ndarray:
         if not candidate.learns:
             return self.values(candidate)[self.measure][train]
+        if (candidate.name, salt) in self._inner:
+            return self._inner[candidate.name, salt]
         groups = None if self.groups is None else [self.groups[query] for query in train]
         n_groups = len(train) if groups is None else len(set(groups))
         inner = make_folds(len(train), min(self.n_inner, n_groups), self.seed + 1 + salt, groups)
         found = np.empty(len(train))
         for fold in range(int(inner.max()) + 1):
             held = inner == fold
-            found[held] = candidate.values(train[~held], train[held])[self.measure]
+            found[held] = self._fit(candidate, train[~held], train[held])[self.measure]
         self.progress(f"{candidate.name}: choice for fold {salt + 1} of {self.n_folds}")
+        self._inner[candidate.name, salt] = found
+        return found
+
+    def _fit(self, candidate: Candidate, train: np.ndarray, test: np.ndarray) -> dict[str, np.ndarray]:
+        if not self._n_limited:
+            return candidate.values(train, test)
+        with time_limit(self.seconds_left() * min(1.0, 2 / self._n_limited)):
+            found = candidate.values(train, test)
+        self._n_limited -= 1
         return found
 
     def _split(self, fold: int) -> tuple[np.ndarray, np.ndarray]:

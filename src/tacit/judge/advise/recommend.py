@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from tacit.core import Collection, Judgments, Links, Lists, TacitError, UsageError, check_number
@@ -29,6 +30,7 @@ from tacit.metrics import is_loss, parse_measure
 from tacit.search import Searcher
 
 BASELINE, BLEND, LEARNED, CLICKED = "bm25", "blend", "blend+labels", "blend+clicks"
+WEIGHTED = "blend+weights"  # learned weights of members that learn nothing
 LIST_METHODS = ("standing", "linear", "rankboost")
 N_FOLDS = 5
 MINUTES = 15.0
@@ -72,7 +74,8 @@ def advise(
     measure : str, default="nDCG@10"
         What is claimed and chosen by.
     minutes : float, default=15
-        Budget of time. What does not fit into it is left out, and the advice says so.
+        Budget of time. The baseline and the label-free blend are always measured. A further system is left out if
+        its fits would take longer than the time left, and the advice says so.
     language : str, default="en"
         Language of documents and queries; "auto" finds it in the documents.
     groups : sequence or None, default=None
@@ -160,6 +163,7 @@ def _advise_collection(
         label_free=label_free,
         learned=learned,
         clicked=clicked,
+        simpler=replace(learned, name=WEIGHTED, params={"residual": False}),
         has_zeros=task.has_zeros,
         groups=groups,
         **_options(len(task.queries), task.seed, measure, sequential, clock),
@@ -191,7 +195,7 @@ def _advise_by_clicks(
 
 
 def _further(task: CollectionTask) -> list[Candidate]:
-    """Candidates that are left out when the time is over."""
+    """Candidates beside those that the verdict speaks of."""
     if task.links is None:
         return []
     return [CollectionCandidate("htr-residual+links", task, "htr-residual", links=task.links)]
@@ -240,8 +244,9 @@ def fit_recommended(
         raise TacitError("the shown order is recommended, which no model computes: there is nothing to fit")
     method = advice.system.partition("+")[0]
     language = find_language(documents, language)
+    params |= {"residual": False} if advice.system == WEIGHTED else {}
     searcher = Searcher(method, stem=has_stemmer(language), language=language, **params)
-    if advice.system == LEARNED:
+    if advice.system in (LEARNED, WEIGHTED):
         return searcher.fit(documents, queries=queries, qrels=qrels)
     if advice.system == CLICKED and clicks is not None:
         return searcher.fit(documents, clicks=with_texts(clicks, queries).pairs(documents, skip_unknown=True))

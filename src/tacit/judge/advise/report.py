@@ -50,6 +50,7 @@ def table_rows(advice: Advice) -> tuple[list[str], list[list[str]]]:
             low, high = found["interval"]
             gain = [f"{found['gain']:+.3f}", f"{low:+.3f} to {high:+.3f}", f"{found['p']:.2g}"]
         rows.append([row["system"], *(f"{row['metrics'][name]:.3f}" for name in measures), *gain])
+    rows += [[name, "no time", *[""] * (len(header) - 2)] for name in advice.left_out]
     return header, rows
 
 

@@ -44,11 +44,14 @@ class Gain:
         return asdict(self) | {"interval": list(self.interval)}
 
 
+NOT_MEASURED = Gain(False, 0.0, (-1.0, 1.0), 1.0, "there was not enough time to measure it")
+
+
 def gain_of(baseline: np.ndarray, other: np.ndarray, *, sequential: bool = False, seed: int = 0) -> Gain:
     """The gain of one system over another, by values on the same queries.
 
-    With `sequential`, interval and claim stay valid if one looks again after every few judgments; p is then that of
-    the fixed sample, and decides nothing.
+    With `sequential`, interval and claim stay valid if one looks again after every few judgments, and do not depend on
+    the order of the queries; p is then that of the fixed sample, and decides nothing.
 
     Examples
     --------
@@ -60,8 +63,7 @@ def gain_of(baseline: np.ndarray, other: np.ndarray, *, sequential: bool = False
     tests = compare(baseline, other, seed=seed)
     p = max(tests.t, tests.randomization)
     if sequential:
-        lower, upper = confidence_sequence(differences, -1.0, 1.0, LEVEL)
-        interval = float(lower[-1]), float(upper[-1])
+        interval = confidence_sequence(differences, -1.0, 1.0, LEVEL)
         shown = interval[0] > 0
     else:
         interval = cautious_interval(differences)

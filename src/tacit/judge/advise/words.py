@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from tacit.judge.advise.verdict import NOISE, Gain, queries_needed
+from tacit.judge.advise.verdict import NOISE, NOT_MEASURED, Gain, queries_needed
 
 SMALLEST_GAIN = 0.02  # what the power computation speaks of
 
@@ -23,6 +24,8 @@ def recommended_in_words(system: str, baseline: str, measure: str, found: Gain) 
 
 def added_in_words(what: str, measure: str, found: Gain) -> str:
     """What judgments or clicks add to the system without them."""
+    if found == NOT_MEASURED:
+        return f"What your {what} add is not known: {found.reason}."
     added = _with_interval(found)
     if found.help:
         return f"Learning helps: your {what} add {added}."
@@ -44,6 +47,11 @@ def more_in_words(differences: np.ndarray) -> list[str]:
     """How many more queries would show a small gain; nothing where there are enough."""
     needed = queries_needed(differences, SMALLEST_GAIN) - len(differences)
     return [f"About {needed} more would show a gain of {SMALLEST_GAIN:g}."] if needed > 0 else []
+
+
+def left_out_in_words(names: Sequence[str]) -> list[str]:
+    """Systems that were not measured."""
+    return [f"Left out, because all fits would take longer than the time left: {', '.join(names)}."] if names else []
 
 
 def _with_interval(found: Gain) -> str:
