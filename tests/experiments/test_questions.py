@@ -1,13 +1,14 @@
 """Typed queries: folds that keep related queries together, cut judgments, measures over the whole collection."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from tacit.core import DataError, Links, UsageError
 from tacit.experiments.questions import experiment as questions
-from tacit.experiments.questions.task import read_questions, shared_documents
+from tacit.experiments.questions.task import read_languages, read_questions, shared_documents
 from tacit.experiments.request import Request
 from tacit.metrics import evaluate
 from tacit.retrieve import Bm25Ranker
@@ -136,3 +137,27 @@ def test_claims_about_one_document_are_in_one_fold(data_folder):
             set(task.pairs.targets[np.isin(task.pairs.sources, rows)].tolist()) for rows in (fold.train, fold.test)
         ]
         assert not documents[0] & documents[1]
+
+
+def test_every_language_of_a_collection_is_measured(data_folder):
+    parts = read_languages(data_folder, "xquad_12lang", threads=1)
+    assert list(parts) == ["en", "ar", "de", "el", "es", "hi", "ro", "ru", "th", "tr", "vi", "zh"]
+    assert {name: part.language for name, part in parts.items() if part.language != name} == {"vi": "any"}
+    for name, part in parts.items():
+        assert (len(part.documents), len(part.queries), len(part.judgments)) == (240, 1190, 1190)
+        assert {query.partition("-")[0] for query in part.queries.ids} == {name}
+
+
+def test_languages_are_a_table_of_their_own(folder, monkeypatch):
+    parts = {
+        "en": read_questions(folder, str(folder)),
+        "de": replace(read_questions(folder, str(folder)), language="de"),
+    }
+    monkeypatch.setattr(questions, "read_languages", lambda *_: parts)
+    request = Request(data=folder, corpus=str(folder), systems=("bm25", "blend"), quick=True, threads=1)
+    section = questions.run(request).sections[-1]
+    assert [line[:3] for line in section.rows] == [
+        [metric, name, f"{name} stems"] for metric in ("AP", "nDCG@10") for name in ("en", "de")
+    ]
+    english = next(row for row in questions.run(request).rows if row.system == "blend")
+    assert section.rows[0][4] == f"{english.metrics['AP']:.4f}"

@@ -4,13 +4,14 @@ Five-fold cross-validation over queries, drawn by the seed; related queries are 
 judged queries of the training folds, and every query is measured once, over the whole collection. `bm25`, with
 stemmed words, is the baseline. Judged queries are cut to the first ones of a random order, so that a smaller number is
 part of a larger one. Members of `blend` are also measured alone, as they are inside it without labels.
+Of a collection in several languages the English part is measured so, and every language without judged queries.
 """
 
 from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -21,9 +22,10 @@ import numpy as np
 from tacit.core import track
 from tacit.experiments.cells import CellCache
 from tacit.experiments.figures import Draw, new_figure, save, shown_systems
-from tacit.experiments.questions.task import CORPORA, Fold, QuestionTask, read_questions
+from tacit.experiments.questions.task import CORPORA, MEASURES, Fold, QuestionTask, read_languages
 from tacit.experiments.report import Report, Row, Section, against_baseline
 from tacit.experiments.request import Request, with_params
+from tacit.features import has_stemmer
 from tacit.retrieve import CollectionRanker, get_method
 from tacit.retrieve.blend.members import MEMBERS
 from tacit.search import TwoStageRanker
@@ -75,7 +77,8 @@ def run(request: Request) -> Report:
     """Measure the systems for every number of judged queries; `full` has three seeds, `quick` two numbers and folds."""
     names = request.systems_of(tuple(SYSTEMS), SYSTEMS)
     request.check_params({name: SYSTEMS[name].make(request) for name in names})
-    task = read_questions(request.data_folder, request.corpus or CORPORA[0], request.words, request.threads)
+    parts = read_languages(request.data_folder, request.corpus or CORPORA[0], request.words, request.threads)
+    task = next(iter(parts.values()))
     cache, rows = CellCache(request), list[Row]()
     cells = list(_cells(request, task, names))
     for cell in track(cells, f"questions on {task.documents.name}"):
@@ -85,9 +88,10 @@ def run(request: Request) -> Report:
         else:
             rows.append(replace(same, setting=_setting(cell, request)))
     report = Report("questions", task.documents.name, request.seed, rows, _notes(task, request))
-    return replace(
-        report, sections=[_means(report), *_gains(report), *_labels(report)], figures=question_figures(report)
-    )
+    sections = [_means(report), *_gains(report), *_labels(report)]
+    if len(parts) > 1 and {BASELINE, BLEND} <= set(names):
+        sections.append(_languages(parts, request))
+    return replace(report, sections=sections, figures=question_figures(report))
 
 
 def _cells(request: Request, task: QuestionTask, names: Sequence[str]) -> Iterator[Cell]:
@@ -199,6 +203,21 @@ def _labels(report: Report) -> list[Section]:
     title = "What judged queries add to the same system without them (paired t-test)"
     header = ["seed", "queries", "metric", "system", "gain", "95 % interval", "p"]
     return [Section(title, header, lines)] if lines else []
+
+
+def _languages(parts: Mapping[str, QuestionTask], request: Request) -> Section:
+    """`blend` against the baseline without judged queries, in each language."""
+    lines = list[list[str]]()
+    cell = {"seed": request.seed, "cut": 0, "words": request.words_label, "queries": 0, "share": 0.0}
+    for name, task in track(parts.items(), "languages", len(parts)):
+        base, blend = (_measure(task, cell | {"system": system}, request) for system in (BASELINE, BLEND))
+        stems = task.language + (" stems" if has_stemmer(task.language) else " words")
+        for metric, _, *found in against_baseline([base, blend], BASELINE, MEASURES):
+            means = [f"{row.metrics[metric]:.4f}" for row in (base, blend)]
+            lines.append([metric, name, stems, *means, *found])
+    title = f"{BLEND} against {BASELINE} without judged queries, by language (paired t-test in each)"
+    header = ["metric", "language", "read as", BASELINE, BLEND, "gain", "95 % interval", "p"]
+    return Section(title, header, sorted(lines, key=lambda line: MEASURES.index(line[0])))
 
 
 def _same(report: Report, row: Row) -> list[Row]:

@@ -17,7 +17,7 @@ from scipy.sparse.csgraph import connected_components
 
 from tacit.core import Collection, DataError, Features, Judgments, Links, check_choice, cut, map_blocks, track
 from tacit.data import judged_pairs, read_collection, read_qrels, read_queries
-from tacit.features import TextVectorizer
+from tacit.features import TextVectorizer, find_language, has_stemmer
 from tacit.judge.advise.folds import make_folds
 from tacit.metrics import evaluate_rows
 from tacit.retrieve import CollectionRanker
@@ -33,7 +33,7 @@ RELATED_BY = {
     "traceability": "project",
 }  # fmt: skip
 CORPORA = tuple(RELATED_BY)
-ENGLISH_PART = ("xquad_12lang",)  # collections in several languages, of which the English part is used
+MULTILINGUAL = ("xquad_12lang",)  # documents and queries have a language, English first
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,8 @@ class QuestionTask:
         Size of the dictionary; None keeps all words.
     threads : int, default=None
         Number of threads.
+    language : str, default="en"
+        Language of documents and queries, as `TextVectorizer` knows it.
     """
 
     documents: Collection
@@ -73,6 +75,7 @@ class QuestionTask:
     parts: tuple[np.ndarray, np.ndarray] | None = None
     words: int | None = 30_000
     threads: int | None = None
+    language: str = "en"
 
     @property
     def summary(self) -> str:
@@ -111,7 +114,8 @@ class QuestionTask:
     def features(self, kind: str, stem: bool) -> tuple[Features, Features]:
         """Rows of queries and of items: "counts", "tfidf", or "titles" (counts of the items' titles alone)."""
         if stem not in self._features:
-            vectorizer = TextVectorizer(words=self.words, stem=stem)
+            stems = stem and has_stemmer(self.language)
+            vectorizer = TextVectorizer(words=self.words, language=self.language, stem=stems)
             texts = track(self.documents.full_texts(), "reading words", len(self.documents))
             items, queries = vectorizer.fit_counts(texts), vectorizer.counts(self.queries.full_texts())
             tfidf = vectorizer.tfidf(queries), vectorizer.tfidf(items)
@@ -175,22 +179,51 @@ class QuestionTask:
 
 
 def read_questions(data: Path, corpus: str, words: int | None = 30_000, threads: int | None = None) -> QuestionTask:
-    """A collection by its name below the folder of real collections, or by the path of a folder of the same form."""
+    """A collection by its name below the folder of real collections, or by the path of a folder of the same form.
+
+    Of a collection in several languages it is the English part.
+    """
+    return next(iter(read_languages(data, corpus, words, threads).values()))
+
+
+def read_languages(
+    data: Path, corpus: str, words: int | None = 30_000, threads: int | None = None
+) -> dict[str, QuestionTask]:
+    """The parts of a collection by language, as its files name it; a collection in one language is one part.
+
+    Words are cut and stemmed by the language that is found in the documents, as `tacit fit` does.
+    """
     folder = data / "text" / corpus if corpus in CORPORA else Path(corpus)
     if corpus not in CORPORA and not folder.is_dir():
         check_choice("corpus", corpus, CORPORA)
-    extras = ("lang",) if corpus in ENGLISH_PART else ("project",) if RELATED_BY.get(corpus) == "project" else ()
+    extras = ("lang",) if corpus in MULTILINGUAL else ("project",) if RELATED_BY.get(corpus) == "project" else ()
     documents = read_collection(folder, extras=extras, name=folder.name)
     queries = read_queries(folder, extras=extras)
     documents = documents.take(np.random.default_rng(0).permutation(len(documents)))
     judgments = read_qrels(folder / "qrels.txt")
-    if corpus in ENGLISH_PART:
-        documents, queries = _english(documents), _english(queries)
-        judgments = _among(judgments, queries)
+    if corpus not in MULTILINGUAL:
+        return {"en": _make_task(corpus, documents, queries, judgments, words, threads)}
+    parts = {}
+    for name in sorted(set(documents.extras["lang"]), key=lambda name: (name != "en", name)):
+        own, asked = _of_language(documents, name), _of_language(queries, name)
+        task = _make_task(corpus, own, asked, _among(judgments, asked), words, threads)
+        parts[name] = replace(task, language=find_language(own))
+    return parts
+
+
+def _make_task(
+    corpus: str,
+    documents: Collection,
+    queries: Collection,
+    judgments: Judgments,
+    words: int | None,
+    threads: int | None,
+) -> QuestionTask:
+    """The judged queries, with related ones in one group."""
     judged = set(judgments.query_ids)
     queries = queries.take([row for row, name in enumerate(queries.ids) if name in judged])
     if len(queries) < N_FOLDS:
-        raise DataError(f"{len(queries)} queries are judged, want at least {N_FOLDS}", path=folder)
+        raise DataError(f"{len(queries)} queries are judged, want at least {N_FOLDS}", path=corpus)
     task = QuestionTask(documents, queries, judgments, np.arange(len(queries)), None, words, threads)
     if RELATED_BY.get(corpus) == "project":
         parts = _projects(queries, documents)
@@ -211,8 +244,8 @@ def _projects(queries: Collection, documents: Collection) -> tuple[np.ndarray, n
     return next(found), next(found)
 
 
-def _english(collection: Collection) -> Collection:
-    return collection.take([row for row, language in enumerate(collection.extras["lang"]) if language == "en"])
+def _of_language(collection: Collection, name: str) -> Collection:
+    return collection.take([row for row, language in enumerate(collection.extras["lang"]) if language == name])
 
 
 def _among(judgments: Judgments, queries: Collection) -> Judgments:
