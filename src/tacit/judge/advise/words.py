@@ -51,7 +51,10 @@ def more_in_words(differences: np.ndarray) -> list[str]:
 
 def left_out_in_words(names: Sequence[str]) -> list[str]:
     """Systems that were not measured."""
-    return [f"Left out, because all fits would take longer than the time left: {', '.join(names)}."] if names else []
+    if not names:
+        return []
+    listed = ", ".join(names)
+    return [f"Left out, because all fits would take longer than the time left: {listed}. More minutes may show more."]
 
 
 def _with_interval(found: Gain) -> str:
