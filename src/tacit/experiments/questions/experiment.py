@@ -26,6 +26,7 @@ from tacit.experiments.questions.task import CORPORA, MEASURES, Fold, QuestionTa
 from tacit.experiments.report import Report, Row, Section, against_baseline
 from tacit.experiments.request import Request, with_params
 from tacit.features import has_stemmer
+from tacit.metrics import holm
 from tacit.retrieve import CollectionRanker, get_method
 from tacit.retrieve.blend.members import MEMBERS
 from tacit.search import TwoStageRanker
@@ -215,9 +216,14 @@ def _languages(parts: Mapping[str, QuestionTask], request: Request) -> Section:
         for metric, _, *found in against_baseline([base, blend], BASELINE, MEASURES):
             means = [f"{row.metrics[metric]:.4f}" for row in (base, blend)]
             lines.append([metric, name, stems, *means, *found])
-    title = f"{BLEND} against {BASELINE} without judged queries, by language (paired t-test in each)"
-    header = ["metric", "language", "read as", BASELINE, BLEND, "gain", "95 % interval", "p"]
-    return Section(title, header, sorted(lines, key=lambda line: MEASURES.index(line[0])))
+    rows = list[list[str]]()
+    for metric in MEASURES:
+        of_metric = [line for line in lines if line[0] == metric]
+        corrected = holm(float(line[-1]) for line in of_metric)
+        rows += [[*line, f"{p:.3g}"] for line, p in zip(of_metric, corrected, strict=True)]
+    title = f"{BLEND} against {BASELINE} without judged queries, by language (paired t-test)"
+    header = ["metric", "language", "read as", BASELINE, BLEND, "gain", "95 % interval", "p", "p, Holm over languages"]
+    return Section(title, header, rows)
 
 
 def _same(report: Report, row: Row) -> list[Row]:
