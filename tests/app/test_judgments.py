@@ -55,6 +55,15 @@ def test_programs_are_left_out_of_a_merge_aloud(store, tacit, folder):
     assert "q1 0 a 9 0.5" in tacit("judgments", "export", store, "--merge", "highest", "--judge=llm", "--judge=ann")[1]
 
 
+def test_evaluate_takes_the_only_person_and_names_the_program(store, tacit, folder):
+    (folder / "my.run").write_text("q1 Q0 a 1 2 x\nq1 Q0 b 2 1 x\nq2 Q0 a 1 1 x\n")
+    (folder / "llm.txt").write_text("q1 0 b 9\n")
+    tacit("judgments", "import", "c.db", "bob.tsv")
+    tacit("judgments", "import", "c.db", "llm.txt", "--judge", "llm", "--program")
+    code, out, err = tacit("evaluate", "c.db", "my.run", "-m", "AP", "--json")
+    assert (code, json.loads(out)["measures"], "left out: llm" in err) == (0, {"AP": 1.0}, True)
+
+
 def test_csv_keeps_everything(store, tacit, folder):
     assert tacit("judgments", "export", store, "--to", "csv", "-o", "all.csv", "--queries", "q.jsonl")[0] == 0
     assert json.loads((folder / "q.jsonl").read_text().splitlines()[0]) == {"id": "q1", "text": "big cats"}

@@ -168,6 +168,13 @@ def test_who_is_meant_must_be_said(three_judges, judges, merge, message):
         merged_judgments(three_judges, judges, merge)
 
 
+def test_the_only_person_is_meant_where_the_others_are_programs(tmp_path):
+    with JudgmentStore(tmp_path / "s") as store:
+        store.record("q", "x", 1, "ann")
+        store.record("q", "x", 9, "llm", kind="program")
+        assert list(merged_judgments(store).to_dict().values()) == [{"x": 1.0}]
+
+
 def test_programs_alone_are_not_merged_unnamed(tmp_path):
     with JudgmentStore(tmp_path / "s") as store:
         with pytest.raises(UsageError, match="holds no judgments"):

@@ -32,7 +32,7 @@ def choose_judges(store: JudgmentStore, judges: Sequence[str] = (), merge: str |
     store : JudgmentStore
         The store.
     judges : sequence of str, default=()
-        The judges wanted. Without any: the only judge of the store or, with `merge`, every judge that is a person.
+        The judges wanted. Without any: every judge that is a person; without a person, the only program.
     merge : str or None, default=None
         How several judges are merged; a name of `MERGES`. Needed for several judges.
     """
@@ -46,7 +46,7 @@ def choose_judges(store: JudgmentStore, judges: Sequence[str] = (), merge: str |
         if name not in known:
             raise UsageError(f"{store.path}: has no judge {name!r}, only {listed}")
     people = [name for name, judge in known.items() if judge.kind == "person"]
-    chosen = list(dict.fromkeys(judges)) or (list(known) if merge is None else people)
+    chosen = list(dict.fromkeys(judges)) or people or ([] if merge else list(known))
     if not chosen:
         raise UsageError(f"{store.path}: no judge is a person, only {listed}; name the judges (--judge) to be merged")
     if len(chosen) > 1 and merge is None:

@@ -13,6 +13,7 @@ import math
 from typing import TYPE_CHECKING, Any, TextIO
 
 from tacit.app.evaluation.estimates import show_estimates
+from tacit.app.evaluation.judgments import say_who_is_left_out
 from tacit.app.options import add_json, add_judges, add_seed
 from tacit.app.tables import print_table
 
@@ -54,13 +55,15 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
     """Measure every run on the same queries, and test the differences."""
     from tacit.core import UsageError
     from tacit.data import read_run
-    from tacit.judge import read_judgments
+    from tacit.judge import is_store, read_judgments
     from tacit.metrics import evaluate, is_sampled
 
     paths = [*args.runs, *args.compare]
     if len(set(paths)) != len(paths):
         raise UsageError("a run is given twice, want different files")
     judgments = read_judgments(args.qrels, args.judge, args.merge)
+    if is_store(args.qrels):
+        say_who_is_left_out(args.qrels, args.judge)
     if is_sampled(judgments):
         return show_estimates(judgments, paths, args, out)
     found = {path: evaluate(judgments, read_run(path), args.measure or DEFAULT_MEASURES) for path in paths}

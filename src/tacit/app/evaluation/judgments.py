@@ -110,7 +110,7 @@ def _export(args: argparse.Namespace, out: TextIO) -> int:
                 write_letor(graded_lists(read_letor(args.lists), judgments), args.output)
             else:
                 write_qrels(judgments, args.output, form=args.to)
-            _say_who_is_left_out(args, store)
+            say_who_is_left_out(args.store, args.judge)
         if args.queries:
             queries = store.queries()
             kept = [row for row, (name, _, text) in enumerate(queries) if name in names and text]
@@ -119,10 +119,15 @@ def _export(args: argparse.Namespace, out: TextIO) -> int:
     return 0
 
 
-def _say_who_is_left_out(args: argparse.Namespace, store: JudgmentStore) -> None:
-    programs = [judge.name for judge in store.judges() if judge.kind == "program" and judge.n_judgments]
-    if args.merge and not args.judge and programs:
-        sys.stderr.write(f"left out: {', '.join(programs)}, no person; --judge names programs to be merged\n")
+def say_who_is_left_out(path: str, named: list[str]) -> None:
+    """Name the programs of a store that also has persons: they are left out unless --judge names them."""
+    from tacit.judge import JudgmentStore
+
+    with JudgmentStore(path, read_only=True) as store:
+        kinds = {judge.name: judge.kind for judge in store.judges() if judge.n_judgments}
+    programs = [name for name, kind in kinds.items() if kind == "program"]
+    if programs and not named and "person" in kinds.values():
+        sys.stderr.write(f"left out: {', '.join(programs)}, no person; --judge names programs to be taken\n")
 
 
 def _show(args: argparse.Namespace, out: TextIO) -> int:
