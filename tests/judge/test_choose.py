@@ -1,5 +1,7 @@
 """What to judge next: each strategy does what it says, and nothing that is judged is suggested."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -36,9 +38,12 @@ def test_every_pair_is_suggested_once_and_none_that_is_judged(strategy):
     assert choose_pairs(pool, 5, judged=judged, strategy=strategy, seed=1) != chosen[:5]
 
 
-@pytest.mark.parametrize(("strategy", "n_first"), [("gain", 20), ("strata", 0)])
-def test_the_first_pairs_of_gain_and_a_stated_share_are_random(strategy, n_first):
+@pytest.mark.parametrize(
+    ("strategy", "features", "n_first"), [("gain", True, 20), ("strata", True, 20), ("strata", False, 0)]
+)
+def test_the_first_pairs_of_lists_and_a_stated_share_are_random(strategy, features, n_first):
     pool = Pool.from_lists(make_lists(40))
+    pool = pool if features else replace(pool, columns=None)
     for share, wanted in ((0, 0), (0.2, 0.2), (1, 1)):
         chosen = choose_pairs(pool, 200, strategy=strategy, random_share=share)
         by_chance = [pair.why == "random" for pair in chosen]
@@ -46,6 +51,13 @@ def test_the_first_pairs_of_gain_and_a_stated_share_are_random(strategy, n_first
         assert np.mean(by_chance[n_first:]) == pytest.approx(wanted, abs=0.09 * (share == 0.2))
     judged = {pair[:2] for pair in choose_pairs(pool, 20, strategy="random")}
     assert choose_pairs(pool, 1, judged=judged, strategy=strategy, random_share=0)[0].why == strategy
+
+
+@pytest.mark.parametrize(("n_rows", "strategy"), [(12, "gain"), (49, "gain"), (50, "strata")])
+def test_the_default_depends_on_the_length_of_lists(n_rows, strategy):
+    pool = Pool.from_lists(make_lists(3, n_rows))
+    assert choose_pairs(pool, 25, random_share=0)[-1].why == strategy
+    assert choose_pairs(replace(pool, columns=None), 1, random_share=0)[0].why == "strata"
 
 
 def test_gain_looks_at_the_top_of_lists_most():

@@ -1,7 +1,8 @@
 """What to judge next, so that a ranker learns most from it.
 
 `strata`: diverse queries first, each the farthest from those before; three documents of each, one from each third of
-the logarithm of the rank, so that the top is looked at and the rest is not forgotten.
+the logarithm of the rank, so that the top is looked at and the rest is not forgotten. For long lists: among many
+documents few are relevant, and random ones seldom.
 
 `gain`: of a few pairs drawn at random, the one that most reduces the uncertainty of all scores. The ranker is taken to
 be linear in the quantiles of features in their list, with an effect of each list, as in `standing`:
@@ -15,16 +16,16 @@ of judgments of the list. With A the posterior covariance of w and M the covaria
     z' A M A z / (v + z' A z)         (V-optimal design).
 
 The best of a few random pairs, not of all, keeps the sample close to a random one: the best of all are extreme rows.
-The first 20 pairs are random: with fewer labels what is learned can be worse than the order before any learning.
+For short lists.
 
-`random`: every pair that is not judged is equally likely. In all strategies a stated share is drawn so.
+`random`: every pair that is not judged is equally likely. In all strategies a stated share is drawn so, and of feature
+lists the first 20 pairs: with fewer labels what is learned can be worse than the order before any learning.
 
 Chaloner and Verdinelli, Bayesian experimental design: a review (1995).
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection as Container
 
 import numpy as np
@@ -37,6 +38,8 @@ STRATEGIES = ("gain", "strata", "random")
 RANDOM_SHARE = 0.2
 PER_QUERY = 3
 N_CANDIDATES = 5
+N_RANDOM = 20  # first pairs of feature lists, drawn at random
+LONG = 50  # documents of a list from which it is long
 NOISE, LIST_VARIANCE, SCORE_SPREAD = 5.0, 2.25, 0.35
 
 
@@ -60,25 +63,26 @@ def choose_pairs(
     judged : container of (query, document), default=()
         Pairs that are judged already.
     strategy : {"gain", "strata", "random"} or None, default=None
-        None: `gain` if the pool has columns, else `strata`.
+        None: `gain` for feature lists of fewer than 50 documents (the median), else `strata`.
     random_share : float, default=0.2
-        Share of the pairs that is drawn at random; of `gain` also the first 20 pairs are.
+        Share of the pairs that is drawn at random; of feature lists also the first 20 pairs are.
     seed : int, default=0
         Random seed; with other judgments the same seed draws other pairs.
     """
     check_number("n", n, low=1, whole=True)
     check_number("random_share", random_share, low=0, high=1)
-    strategy = check_choice("strategy", strategy or ("strata" if pool.columns is None else "gain"), STRATEGIES)
+    strategy = check_choice("strategy", strategy or default_strategy(pool), STRATEGIES)
     if strategy == "gain" and pool.columns is None:
         raise TacitError("strategy 'gain' needs features of the pairs, want feature lists; or strategy 'strata'")
     known = pool.rows_of(judged)
     rng = np.random.default_rng([seed, len(known)])
     open_rows = np.ones(len(pool), bool)
     open_rows[known] = False
+    n_random = 0 if pool.columns is None else N_RANDOM
     propose = {"gain": _Gain, "strata": _Strata, "random": _Random}[strategy](pool, known)
     found: list[Suggestion] = []
     while len(found) < n and open_rows.any():
-        lucky = len(known) + len(found) < propose.n_random or rng.random() < random_share
+        lucky = strategy == "random" or len(known) + len(found) < n_random or rng.random() < random_share
         row = _any_row(open_rows, rng) if lucky else propose.row(open_rows, rng)
         open_rows[row] = False
         propose.add(row)
@@ -87,14 +91,18 @@ def choose_pairs(
     return found
 
 
+def default_strategy(pool: Pool) -> str:
+    """The strategy that did best in simulations: `strata` for searchers and long lists, `gain` for short ones."""
+    lengths = np.bincount(pool.query, minlength=1)
+    return "gain" if pool.columns is not None and np.median(lengths[lengths > 0]) < LONG else "strata"
+
+
 def _any_row(open_rows: np.ndarray, rng: np.random.Generator) -> int:
     return int(rng.choice(np.flatnonzero(open_rows)))
 
 
 class _Random:
     """Nothing is known, and nothing is learned."""
-
-    n_random: float = math.inf  # so many pairs are drawn at random before this one proposes any
 
     def __init__(self, pool: Pool, known: np.ndarray) -> None:
         self.pool = pool
@@ -108,8 +116,6 @@ class _Random:
 
 class _Gain(_Random):
     """Posterior covariance of the weights of a linear ranker, given which rows are judged."""
-
-    n_random = 20
 
     def __init__(self, pool: Pool, known: np.ndarray) -> None:
         assert pool.columns is not None
@@ -140,8 +146,6 @@ class _Gain(_Random):
 
 class _Strata(_Random):
     """Queries with the fewest judged documents first, of these the farthest from the ones before."""
-
-    n_random = 0
 
     def __init__(self, pool: Pool, known: np.ndarray) -> None:
         self.pool = pool

@@ -55,9 +55,9 @@ def what_to_judge(
     model_name : str or None, default=None
         Version of the model, for the records of a sample.
     strategy : {"gain", "strata", "random"} or None, default=None
-        Strategy for training; None: `gain` for lists, `strata` for searchers.
+        Strategy for training; None: `gain` for lists of fewer than 50 documents, else `strata`.
     random_share : float, default=0.2
-        Share of the pairs for training that is drawn at random; of `gain` also the first 20 pairs are.
+        Share of the pairs for training that is drawn at random; of lists also the first 20 pairs are.
     depth : int, default=50
         Number of documents of each query that a searcher's pool holds; lists are taken whole for training.
     seed : int, default=0

@@ -42,7 +42,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--judgments", metavar="STORE", help="judgment store: what is judged in it is left out")
     parser.add_argument("--judge", metavar="NAME", help="leave out only what this judge has judged")
     parser.add_argument(
-        "--strategy", choices=("gain", "strata", "random"), help="for training (default gain for lists, else strata)"
+        "--strategy",
+        choices=("gain", "strata", "random"),
+        help="for training (default gain for lists of fewer than 50 documents, else strata)",
     )
     parser.add_argument("--depth", type=whole_number(1), default=50, metavar="N", help="documents a query (default 50)")
     parser.add_argument("-o", "--output", default="-", metavar="FILE", help="CSV (default stdout)")
