@@ -65,7 +65,7 @@ def test_one_run_has_a_row_for_each_measure(folder, tacit):
     (folder / "part.run").write_text("1 Q0 a 1 1 x\n")
     out = tacit("evaluate", "qrels.txt", "part.run", "-m", "RR", "-m", "AP")[1]
     assert [line.split()[0] for line in out.splitlines()[1:3]] == ["RR", "AP"]
-    assert f"part.run: {N_QUERIES - 1} judged queries have no answer and count 0" in out
+    assert f"part.run: {N_QUERIES - 1} judged queries without an answer, counted as 0" in out
 
 
 def test_a_run_that_is_given_twice_is_refused(folder, tacit):
@@ -79,7 +79,7 @@ def test_one_query_has_no_standard_error_and_unjudged_queries_are_counted(folder
     assert code == 0
     assert "nan" not in out
     assert out.splitlines()[1].split() == ["RR", "0.5000", "-", "0.5000", "-", "0.5000"]
-    assert f"base.run: {N_QUERIES - 1} queries have no judgments and are not measured" in out
+    assert f"base.run: {N_QUERIES - 1} queries without judgments, not measured" in out
     assert json.loads(tacit("evaluate", "one.txt", "base.run", "--json")[1])["ignored"] == N_QUERIES - 1
 
 

@@ -88,7 +88,7 @@ def test_show_counts_and_measures_agreement(store, tacit):
     assert found["disagreements"][0]["grades"] == {"ann": 2, "bob": 1}
     out = tacit("judgments", "show", store)[1]
     assert "3 pairs of 2 queries judged, 5 records" in out
-    assert "1 of 1 disagreements" in out
+    assert "1 of 1 disagreement, " in out
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_evaluate_estimates_from_qrels_with_a_fifth_column_and_from_a_store(samp
     assert low < 0.5 < high
     assert json.loads(tacit("evaluate", "s.db", "my.run", "-m", "P@10", "--json")[1]) == found
     out = tacit("evaluate", "s.db", "my.run")[1]
-    assert "estimated for 3 queries from sampled judgments" in out
+    assert "estimates for 3 queries from sampled judgments" in out
     assert [line.split()[1] for line in out.splitlines()[1:3]] == ["P@10", "DCG@10"]
     assert "AP with 6.0 judgments a query are biased" in tacit("evaluate", "s.db", "my.run", "-m", "AP")[2]
 
@@ -148,7 +148,7 @@ def test_evaluate_says_what_it_does_not_see(sampled, tacit):
     code, _, err = tacit("evaluate", "sample.txt", "other.run")
     assert code == 0
     assert "of its first 10 documents are in the sampled pool" in err
-    assert "1 judgments without a probability are not used" in err
+    assert "judgments without a probability, not used: 1" in err
 
 
 def test_evaluate_takes_a_store_without_probabilities(store, tacit, folder):
@@ -236,7 +236,7 @@ def test_a_list_ranker_learns_from_what_label_chose(folder, tacit):
     assert sorted(line[:2] for line in out.splitlines()) == ["-1"] * 20 + ["1 "] * 12
     (folder / "other.txt").write_text("-1 qid:x 1:1 2:1 #docid = y\n")
     code, _, err = tacit("judgments", "export", "s.db", "--to", "letor", "--lists", "other.txt")
-    assert (code, err) == (1, "tacit: none of the 12 judgments is about a row of the lists\n")
+    assert (code, err) == (1, "tacit: no judgment (of 12) is about a row of the lists\n")
     assert tacit("judgments", "export", "s.db", "--lists", "lists.txt")[0] == 2
 
 

@@ -35,7 +35,7 @@ def test_rank_writes_a_run_and_counts_what_teaches_nothing(folder, tacit):
         ["9", "Q0", "9-1", "1"],
     ]
     assert out.splitlines()[0].endswith(" standing")
-    assert "1 of 3 lists have no two judged rows" in err
+    assert "lists without a pair to learn from (two judged rows of different grades): 1 of 3" in err
     assert "standing fitted on 3 lists, 6 rows (5 judged)" in err
     assert "2 lists ranked, 3 lines" in err
 
@@ -135,12 +135,12 @@ def test_rows_of_another_width_are_refused_unless_zeros_are_meant(folder, tacit)
     code, _, err = tacit("rank", "train.txt", "narrow.txt")
     assert code == 1
     assert err.splitlines()[-1].startswith(
-        "tacit: the lists to rank have 1 features, the training lists have 2; where absent features are zeros, say"
+        "tacit: the lists to rank have 1 feature, the training lists have 2; where absent features are zeros, say"
     )
     assert "fitted" not in err
     assert tacit("rank", "train.txt", "narrow.txt", "--features", 2)[0] == 0
     code, _, err = tacit("rank", "train.txt", "test.txt", "--vali", "narrow.txt")
-    assert "validation lists have 1 features" in err
+    assert "validation lists have 1 feature," in err
     (folder / "wide.txt").write_text("0 qid:8 1:0 3:1 #docid = x\n1 qid:8 1:9 #docid = y\n")
     err = tacit("rank", "train.txt", "wide.txt")[2]  # no number of features makes these narrower
     assert err.splitlines()[-1] == "tacit: the lists to rank have 3 features, the training lists have 2"
@@ -150,13 +150,13 @@ def test_rows_of_another_width_are_refused_unless_zeros_are_meant(folder, tacit)
 
 
 def test_queries_in_both_files_are_told(folder, tacit):
-    assert "3 queries are in both files" in tacit("rank", "train.txt", "train.txt")[2]
+    assert "queries in both files: 3" in tacit("rank", "train.txt", "train.txt")[2]
 
 
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        (["train.txt"], "got 1 files, want TRAIN and TEST"),
+        (["train.txt"], "got 1 file, want TRAIN and TEST"),
         (["train.txt", "test.txt", "--folds", "f"], "got 2 files, want one file"),
         (["test.txt", "--model", "m", "--vali", "v"], "--model and --vali exclude each other"),
         (["test.txt", "--folds", "f", "--save", "m"], "--folds and --save exclude each other"),
@@ -181,4 +181,4 @@ def test_a_warning_is_one_line_without_a_place_in_our_code(tacit, tmp_path):
     assert (code, out.count("\n")) == (0, 2)
     told = [line for line in err.splitlines() if "components" in line]
     assert len(told) == 1
-    assert told[0].startswith("tacit: warning: 1 of 1 lists")
+    assert told[0].startswith("tacit: warning: too few documents")

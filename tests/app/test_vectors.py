@@ -68,7 +68,7 @@ def test_search_with_one_vector_or_many(folder, tacit, tmp_path):
     run = tmp_path / "my.run"
     code, _, err = tacit("search", "model", "--queries", "queries.jsonl", "--vectors", "queries.npz", "--run", run)
     assert code == 0
-    assert "2 queries have no vector and are answered by the other members" in err
+    assert "2 queries without a vector, answered by the other members" in err
     found = read_run(run).to_dict()
     assert next(iter(found["maths-q"])).startswith("maths")
     plain = tmp_path / "plain.run"
@@ -105,7 +105,7 @@ def test_features(folder, tacit, tmp_path):
 @pytest.mark.parametrize(
     ("words", "code", "problem"),
     [
-        (("fit", "docs.jsonl", "--vectors", "new.npy", "-o", "m"), 1, "new.npy: holds 1 vectors and no ids, want 36"),
+        (("fit", "docs.jsonl", "--vectors", "new.npy", "-o", "m"), 1, "new.npy: no ids; vectors: 1, want 36"),
         (("fit", "docs.jsonl", "--vectors", "queries.npz", "-o", "m"), 1, "has no vector of 36 of 36 texts"),
         (("fit", "docs.jsonl", "--vectors", "docs.jsonl", "-o", "m"), 1, "docs.jsonl: has no suffix of a file"),
         (("fit", "docs.jsonl", "--vectors", "absent.npy", "-o", "m"), 1, "absent.npy: there is no such file"),

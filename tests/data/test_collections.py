@@ -136,7 +136,7 @@ def test_extras_are_checked_as_deeply_as_they_go(stored):
     [
         ("a\tx\nb\tT\ty", ":2: 3 columns between tabs, want 2 as in the first line"),
         ("a\tT\tx\nb\ty", ":2: 2 columns between tabs, want 3"),
-        ("a", ":1: 1 columns between tabs, want id<TAB>text or id<TAB>title<TAB>text"),
+        ("a", ":1: 1 column between tabs, want id<TAB>text or id<TAB>title<TAB>text"),
         ("a\tb\tc\td", ":1: 4 columns"),
         ("\tx", ":1: id is empty"),
         ("a\tx\na\ty", ":2: id 'a' stands in line 1 already"),

@@ -36,8 +36,8 @@ def test_triples(stored):
         ("q1\ta\n", ":1: 2 columns between tabs, want query<TAB>better<TAB>worse$"),
         ("q1\ta\tb\t1\n", ":1: 4 columns"),
         ("q1\ta\tb\nq1\tc\tc\n", ":2: better and worse are both 'c', want two documents"),
-        ("q1\ta\tb\nq9\ta\tb\nq1\tx\tb\n", ":2: 2 of 3 lines name an unknown id, the first is query 'q9'"),
-        ("q1\ta\tz\n", ":1: 1 of 1 lines name an unknown id, the first is document 'z'"),
+        ("q1\ta\tb\nq9\ta\tb\nq1\tx\tb\n", ":2: unknown ids in 2 of 3 lines, the first is query 'q9'"),
+        ("q1\ta\tz\n", ":1: unknown ids in 1 of 1 line, the first is document 'z'"),
     ],
 )
 def test_mistakes_in_triples(stored, lines, message):

@@ -21,7 +21,7 @@ def test_relevant_judgments_become_weighted_pairs(docs):
 
 def test_judgments_without_a_relevant_one_teach_nothing(docs):
     queries = Collection(["1"], [""], ["p"])
-    with pytest.raises(DataError, match="none of 1 judgments is relevant"):
+    with pytest.raises(DataError, match=r"no judgment \(of 1\) is relevant"):
         judged_pairs(Judgments.from_dict({"1": {"a": 0}}), queries, docs)
 
 

@@ -69,7 +69,7 @@ class TestReadQrels:
             ("q 0 a -1\nq 0 a 1\n", ":2: this pair"),
             (
                 "query-id\tcorpus-id\tscore\nq a 1\n",
-                ":2: 1 columns between tabs, want query-id<TAB>corpus-id<TAB>score",
+                ":2: 1 column between tabs, want query-id<TAB>corpus-id<TAB>score",
             ),
             ("query-id\tcorpus-id\tscore\n\ta\t1\n", ":2: id is empty"),
             ("1 qid:7 1:0 #docid = a\n1 qid:7 1:0 #docid = a\n", r"file\.txt: query '7' has document 'a' twice"),
@@ -186,7 +186,7 @@ def test_others_read_what_we_write(tmp_path):
 def test_queries_that_qrels_cannot_carry_are_counted_aloud(tmp_path, caplog):
     with caplog.at_level(logging.WARNING, "tacit"):
         write_qrels(Judgments.from_dict({"q": {"a": 1}, "r": {}}), tmp_path / "qrels")
-    assert "1 queries have no judgments and are not written" in caplog.text
+    assert "queries without judgments, not written: 1" in caplog.text
 
 
 class TestCheckKnown:
@@ -196,12 +196,10 @@ class TestCheckKnown:
         assert check_known(self.judgments, collection("t", "s", "r", "q"), collection("x", "a")) is self.judgments
 
     def test_unknown_ids_are_an_error(self):
-        wanted = (
-            r"q\.txt: 2 of 4 judgments name an unknown id \(0 queries, 1 documents\), the first is document 'x'; .*--s"
-        )
+        wanted = r"q\.txt: unknown ids in 2 of 4 judgments \(0 queries, 1 document\), the first is document 'x'; .*--s"
         with pytest.raises(DataError, match=wanted):
             check_known(self.judgments, collection("q", "r", "s", "t"), collection("a"), path="q.txt")
-        wanted = r"2 of 4 judgments name an unknown id \(2 queries, 1 documents\), the first is query 's'"
+        wanted = r"unknown ids in 2 of 4 judgments \(2 queries, 1 document\), the first is query 's'"
         with pytest.raises(DataError, match=wanted):
             check_known(self.judgments, collection("q", "r"), collection("a"))
         with pytest.raises(DataError, match="4 of 4 judgments"):
@@ -212,7 +210,7 @@ class TestCheckKnown:
             kept = check_known(self.judgments, collection("q", "r", "s"), collection("a"), skip_unknown=True)
         assert kept.to_dict() == {"q": {"a": 1.0}, "r": {"a": 0.0}, "s": {}}
         assert kept.doc_ids == ["a"]
-        assert "left out: 2 of 4 judgments" in caplog.text
+        assert "left out: unknown ids in 2 of 4 judgments" in caplog.text
 
     def test_queries_are_renumbered(self):
         kept = check_known(self.judgments, collection("r", "s"), collection("a", "x"), skip_unknown=True)
@@ -256,4 +254,4 @@ def test_a_query_id_that_letor_cannot_carry(tmp_path):
 def test_negative_grades_are_left_out_and_counted(tmp_path, caplog):
     (tmp_path / "qrels.txt").write_text("q 0 a 1\nq 0 b -1\nq 0 c -2\n")
     assert len(read_qrels(tmp_path / "qrels.txt")) == 1
-    assert "2 of 3 judgments have a grade below 0: unjudged, left out" in caplog.text
+    assert "judgments with a grade below 0: 2 of 3: unjudged, left out" in caplog.text

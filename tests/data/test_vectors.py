@@ -68,7 +68,7 @@ def test_unknown_and_missing_ids(tmp_path, caplog):
         read_vectors(more, DOCS)
     with caplog.at_level(logging.WARNING, "tacit"):
         assert read_vectors(more, DOCS, skip_unknown=True).shape == (3, 2)
-    assert "1 vectors of unknown ids left out" in caplog.text
+    assert "left out: vectors of unknown ids: 1" in caplog.text
     fewer = write(tmp_path / "fewer.npz", vectors=np.ones((1, 2)), ids=["b"])
     with pytest.raises(DataError, match=r"fewer.npz: has no vector of 2 of 3 texts, the first is 'a'"):
         read_vectors(fewer, DOCS)
@@ -111,13 +111,13 @@ def test_a_damaged_header(tmp_path):
         ("v.npy", np.ones(3), None, r"holds float64 of shape \(3,\), want numbers of shape \(rows, dim\)"),
         ("v.npy", np.array([["a"]]), None, "holds <U1 of shape"),
         ("v.npy", np.ones((3, 0)), None, r"of shape \(3, 0\)"),
-        ("v.npy", np.ones((2, 2)), None, "holds 2 vectors and no ids, want 3, one for each text"),
+        ("v.npy", np.ones((2, 2)), None, "no ids; vectors: 2, want 3, one for each text"),
         ("v.npy", np.array([[1.0], [np.nan], [1.0]]), None, "row 1 holds NaN or infinity"),
         ("v.npy", np.full((3, 1), 1e300), None, "row 0 holds NaN or infinity"),
         ("v.npz", np.array([[1.0], [np.inf], [1.0]]), IDS, "the vector of 'b' holds NaN or infinity"),
         ("v.npz", np.ones((3, 1)), ["a", "b", "b"], "id 'b' stands more than once"),
-        ("v.npz", np.ones((3, 1)), ["a", "b"], "holds 3 vectors and 2 ids"),
-        ("v.safetensors", np.ones((3, 1)), ["a", "b"], "holds 3 vectors and 2 ids"),
+        ("v.npz", np.ones((3, 1)), ["a", "b"], "vectors: 3, ids: 2"),
+        ("v.safetensors", np.ones((3, 1)), ["a", "b"], "vectors: 3, ids: 2"),
         ("v.safetensors", np.ones((3, 1)), {"a": 1}, '"ids" of the metadata is no JSON list'),
         ("v.parquet", ["no", "list", "here"], IDS, "holds 0 columns of lists of numbers, want 1"),
         ("v.parquet", [[1.0, 2.0], [1.0], [2.0, 3.0]], IDS, "holds vectors of 1 to 2 numbers"),

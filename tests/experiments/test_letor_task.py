@@ -63,7 +63,7 @@ def test_first_queries_and_wrong_names():
 def test_reads_the_folds_of_real_sets(data_folder):
     corpus = read_letor_corpus(data_folder, "OHSUMED-letor3-QueryLevelNorm")
     assert "106 queries" in corpus.summary
-    assert "1 queries have no relevant" in corpus.summary
+    assert "queries without a relevant document, counted as 0: 1" in corpus.summary
     tested = [query for fold in corpus for query in fold.test.query_ids]
     assert sorted(tested) == sorted(corpus.lists.query_ids)
     with pytest.raises(UsageError, match="did you mean 'MQ2008'"):

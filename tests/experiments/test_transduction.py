@@ -23,7 +23,7 @@ def test_a_quick_run_measures_and_draws(data_folder, tmp_path, monkeypatch):
     assert any("against rankboost" in title for title in titles)
     assert any("test lists whose AP is more than 20% above rankboost" in title for title in titles)
     assert report.sections[0].header[-2:] == ["p", "corrected p"]
-    assert any("220 queries have no relevant document and count 0" in note for note in report.notes)
+    assert any("queries without a relevant document, counted as 0: 220" in note for note in report.notes)
     for name, draw in report.figures.items():
         draw(tmp_path / f"{name}.png")
         assert (tmp_path / f"{name}.png").stat().st_size > 1000

@@ -92,7 +92,7 @@ def test_an_empty_row_is_at_cosine_distance_one():
 @pytest.mark.parametrize(
     ("X", "k", "words"),
     [
-        (np.zeros((5, 2)), 5, "k is 5, but there are 5 points: want k < 5"),
+        (np.zeros((5, 2)), 5, "k is 5, but the number of points is 5: want k < 5"),
         (np.zeros((5, 2)), 0, "k is 0"),
         (np.array([[1.0], [np.nan], [2.0]]), 1, "NaN or infinity in row 1"),
         (np.zeros(5), 1, "1 dimensions"),

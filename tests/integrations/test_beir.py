@@ -50,7 +50,7 @@ def test_command_prints_a_table(folder, capsys):
     assert main(["beir", str(folder), "--method", "tfidf", "--train", "none", "-m", "RR"]) == 0
     out = capsys.readouterr().out
     assert out.startswith("run ")
-    assert "6 queries of test, 0 to learn from" in out
+    assert "queries of test: 6, to learn from: 0" in out
     assert main(["beir", str(folder), "--method", "bm25"]) == 0
     assert "nDCG@10" in capsys.readouterr().out
 
@@ -61,7 +61,7 @@ def test_mistakes_are_one_line(folder, capsys):
     assert main(["beir", str(folder), "--split", "train"]) == 2
     (folder / "qrels" / "dev.tsv").write_bytes((folder / "qrels" / "test.tsv").read_bytes())
     assert main(["beir", str(folder), "--train", "dev"]) == 1
-    assert "6 queries are in dev and in test, the first is 'q10'" in capsys.readouterr().err
+    assert "queries in dev and also in test: 6, the first is 'q10'" in capsys.readouterr().err
 
 
 @pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")  # BEIR's loader leaves its files open

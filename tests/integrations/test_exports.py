@@ -176,7 +176,7 @@ def test_from_texts_to_the_files_of_an_engine(world, tmp_path, monkeypatch, caps
     assert names.index("body_bm25") < names.index("body_log_bm25")  # the plugins compute features in this order
     capsys.readouterr()
     assert main(["export", "r.model", "--to", "elasticsearch", "-o", "plain"]) == 0
-    assert "no feature set: 12 columns have no query, the first is f1" in capsys.readouterr().err
+    assert "no feature set: columns without a query: 12, the first is f1" in capsys.readouterr().err
     assert main(["export", "r.model", "--to", "linear"]) == 2
     assert "is a sum of trees" in capsys.readouterr().err
 

@@ -171,7 +171,7 @@ def test_contradictory_preferences_are_counted(name):
     X, y, qid = world()
     worse = np.flatnonzero((qid == qid[0]) & (y == np.nanmin(y[qid == qid[0]])))[0]
     better = np.flatnonzero((qid == qid[0]) & (y == np.nanmax(y[qid == qid[0]])))[0]
-    with pytest.warns(UserWarning, match="1 preferences contradict"):
+    with pytest.warns(UserWarning, match="preferences that contradict a grade or each other: 1"):
         make(name).fit(X, y, qid, pairs=[[worse, better]], validation=validation_lists())
 
 
@@ -307,5 +307,5 @@ def test_huge_values_are_one_line_or_scores(name):
 def test_validation_lists_without_a_judged_row_are_named(name):
     lists = validation_lists()
     nothing = replace(lists, y=np.full(len(lists.y), np.nan))
-    with pytest.raises(TacitError, match=r"validation lists have no judged row \(27 rows in 3 lists\)"):
+    with pytest.raises(TacitError, match=r"validation lists have no judged row \(rows: 27, lists: 3\)"):
         make(name).fit(*world(), validation=nothing)

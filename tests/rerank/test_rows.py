@@ -43,6 +43,6 @@ def test_bad_pairs_are_named(pairs, problem):
 
 def test_nothing_to_learn_from_says_how_many_are_unjudged():
     rows = Rows(np.zeros((3, 1)), np.array([np.nan, 1, np.nan]), np.array([0, 3]), np.arange(3))
-    with pytest.raises(TacitError, match="n_samples=3 in 1 lists, 2 unjudged"):
+    with pytest.raises(TacitError, match="n_samples=3, lists: 1, 2 unjudged"):
         rows.check_has_pairs()
     assert len(graded_pairs(rows.y, rows.starts)) == 0

@@ -40,7 +40,7 @@ def test_models_add_their_scores():
 
 
 def test_nothing_in_common_is_an_error():
-    with pytest.raises(TacitError, match="none of 1 queries"):
+    with pytest.raises(TacitError, match="none of 1 query"):
         make_text_lists(DOCS, QUERIES.take([1]))
     with pytest.raises(TacitError, match="no documents"):
         make_text_lists(DOCS.take([]), QUERIES)

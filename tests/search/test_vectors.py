@@ -237,7 +237,7 @@ def test_lists_have_a_column_of_cosines(documents, queries, searcher):
         ({"query_vectors": np.ones((3, 2))}, "query_vectors are given without vectors"),
         ({"vectors": np.ones((60, 2)), "query_vectors": np.ones((3, 2))}, "without training queries"),
         ({"encode": 3}, "encode is a int, want a function of texts"),
-        ({"encode": lambda texts: np.ones(3)}, r"encode returned shape \(3,\) for 60 texts"),
+        ({"encode": lambda texts: np.ones(3)}, r"encode returned shape \(3,\), want \(60, dim\)"),
         ({"encode": lambda texts: [["a"]] * len(texts)}, "encode returned no array of numbers"),
     ],
 )
@@ -253,7 +253,7 @@ def test_mistakes_of_methods_and_queries(documents, searcher, queries, judgments
         Searcher("bm25").fit(documents).search("cat", vector=np.ones(2))
     with pytest.raises(TacitError, match="vectors of queries have 2 dimensions, want 3"):
         searcher.search("cat", vector=np.ones(2))
-    with pytest.raises(TacitError, match="vectors of queries have 1 rows, want 12"):
+    with pytest.raises(TacitError, match="vectors of queries have 1 row, want 12"):
         searcher.run(queries, vectors=np.ones((1, 3)))
     with pytest.raises(TacitError, match="holds NaN"):
         searcher.search("cat", vector=np.full(3, np.nan))

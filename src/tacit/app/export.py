@@ -157,7 +157,7 @@ def _column_names(args: argparse.Namespace, ranker: ListRanker) -> list[str]:
         return list(getattr(ranker, "feature_names_in_", None) or (f"f{number + 1}" for number in range(width)))
     names = [line.strip() for _, line in read_lines(args.names) if line.strip()]
     if len(names) != width or len(set(names)) != width:
-        raise DataError(f"{len(set(names))} different names, the model has {width} columns", path=args.names)
+        raise DataError(f"different names: {len(set(names))}, want {width}, one for each column", path=args.names)
     return names
 
 
@@ -170,7 +170,7 @@ def _write_engine(args: argparse.Namespace, ranker: ListRanker, columns: Sequenc
         for name, content in files.items():
             Path(stage, name).write_text(json.dumps(content, indent=1) + "\n", "utf-8")
     foreign = [column for column in columns if not can_compute(column)]
-    told = f"; no feature set: {len(foreign)} columns have no query, the first is {foreign[0]}" if foreign else ""
+    told = f"; no feature set: columns without a query: {len(foreign)}, the first is {foreign[0]}" if foreign else ""
     sys.stderr.write(f"{args.output}: {', '.join(files)}{told}\n")
 
 

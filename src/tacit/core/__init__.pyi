@@ -14,6 +14,7 @@ from tacit.core.errors import StoreError as StoreError
 from tacit.core.errors import TacitError as TacitError
 from tacit.core.errors import TimeIsOver as TimeIsOver
 from tacit.core.errors import UsageError as UsageError
+from tacit.core.errors import plural as plural
 from tacit.core.estimator import Estimator as Estimator
 from tacit.core.folders import cache_folder as cache_folder
 from tacit.core.judgments import Judgments as Judgments

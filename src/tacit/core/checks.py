@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.core.errors import NotFittedError, TacitError, UsageError
+from tacit.core.errors import NotFittedError, TacitError, UsageError, plural
 
 Features: TypeAlias = "sp.csr_array | np.ndarray"
 
@@ -109,7 +109,7 @@ def check_features(name: str, features: Any, *, n_columns: int | None = None) ->
     if matrix.ndim != 2:
         raise TacitError(f"{name} has {matrix.ndim} dimensions, want 2 (rows by features)")
     if n_columns is not None and matrix.shape[1] != n_columns:
-        raise TacitError(f"{name} has {matrix.shape[1]} features, want {n_columns} as in fit")
+        raise TacitError(f"{name} has {plural(matrix.shape[1], 'feature')}, want {n_columns} as in fit")
     if not np.isfinite(values).all():
         raise TacitError(f"{name} holds NaN or infinity in row {_first_bad_row(matrix)}")
     return matrix

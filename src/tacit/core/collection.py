@@ -55,7 +55,7 @@ class Collection:
         columns = {"titles": self.titles, "texts": self.texts, **self.extras}
         for label, column in columns.items():
             if len(column) != len(self.ids):
-                raise TacitError(f"{label} has {len(column)} rows, ids has {len(self.ids)}; want the same number")
+                raise TacitError(f"rows of {label}: {len(column)}, of ids: {len(self.ids)}; want the same number")
         if not isinstance(self.ids, LazyTexts):  # those of a stored model are looked at when they are needed
             self.row_of  # noqa: B018 - raises if an id repeats
 

@@ -49,3 +49,13 @@ class DivergedError(TacitError):
 
 class StoreError(TacitError):
     """A model folder that is damaged, foreign, or of another version."""
+
+
+def plural(n: int, noun: str, nouns: str = "") -> str:
+    """A number with its noun, in the singular or the plural; `nouns` is needed where the plural is irregular.
+
+    >>> plural(1, "query"), plural(1234, "query"), plural(0, "row")
+    ('1 query', '1,234 queries', '0 rows')
+    """
+    many = nouns or (f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s")
+    return f"{n:,} {noun if n == 1 else many}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tacit.core.errors import TacitError
+from tacit.core.errors import TacitError, plural
 from tacit.core.judgments import Judgments, Run
 
 
@@ -42,7 +42,7 @@ class Lists:
         n_rows = len(self.X)
         if not len(self.y) == len(self.doc_ids) == n_rows:
             raise TacitError(
-                f"X has {n_rows} rows, y {len(self.y)} and doc_ids {len(self.doc_ids)}; want the same number"
+                f"X has {plural(n_rows, 'row')}, y {len(self.y)} and doc_ids {len(self.doc_ids)}; want the same number"
             )
         starts = self.starts
         if (
@@ -84,7 +84,7 @@ class Lists:
         number_of = {query_id: number for number, query_id in enumerate(self.query_ids)}
         missing = [query_id for query_id in query_ids if query_id not in number_of]
         if missing:
-            raise TacitError(f"{len(missing)} queries have no list, the first is {missing[0]!r}")
+            raise TacitError(f"{plural(len(missing), 'query')} without a list, the first is {missing[0]!r}")
         return self.take([number_of[query_id] for query_id in query_ids])
 
     def document_names(self) -> list[str]:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tacit.core import Collection, DataError, Links
+from tacit.core import Collection, DataError, Links, plural
 from tacit.data.click_model import ClickEstimates, estimate_clicks, estimate_counts
 from tacit.data.columns import TOO_LARGE, TOO_SMALL, UnknownIds, is_header, parse_weight, report_header, split_tabs
 from tacit.data.files import FilePath, display_name, read_lines
@@ -79,7 +79,7 @@ class ClickLog:
     def estimates(self) -> ClickEstimates:
         """Relevance of the documents that were shown (see `click_model`)."""
         if not any(session.clicked for session in self.sessions):
-            raise DataError(f"{len(self.sessions)} sessions hold no click", path=self.name)
+            raise DataError(f"no click in {plural(len(self.sessions), 'session')}", path=self.name)
         if self.ordered:
             return estimate_clicks(self.sessions, self.name)
         return estimate_counts(self._counted_clicks(), self.name)
@@ -138,7 +138,7 @@ class ClickLog:
         unknown.settle(len(counts), skip=skip_unknown)
         if not counts:
             where = " on the first answer" if position_one else ""
-            raise DataError(f"{len(self.sessions)} sessions hold no click{where}", path=self.name)
+            raise DataError(f"no click{where} in {plural(len(self.sessions), 'session')}", path=self.name)
         texts = list(row_of)
         queries = Collection([f"q{row}" for row in range(len(texts))], [""] * len(texts), texts)
         rows, weights = np.array(list(counts), np.int64), np.array(list(counts.values()), np.float32)

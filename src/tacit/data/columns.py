@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tacit.core import DataError
+from tacit.core import DataError, plural
 
 logger = logging.getLogger("tacit")
 
@@ -54,7 +54,7 @@ def split_tabs(line: str, wanted: str, widths: tuple[int, ...], place: str, numb
     """The columns of a line, or an error that shows what is wanted."""
     fields = line.split("\t")
     if len(fields) not in widths:
-        raise DataError(f"{len(fields)} columns between tabs, want {wanted}", path=place, line=number)
+        raise DataError(f"{plural(len(fields), 'column')} between tabs, want {wanted}", path=place, line=number)
     return fields
 
 
@@ -122,9 +122,9 @@ class UnknownIds:
         """Raise if any line was noted; when asked to skip them, say how many, unless nothing would be left."""
         if not self.n_lines:
             return
-        counted = f"{self.n_lines} of {self.n_lines + n_kept} lines name an unknown id"
+        found = f"unknown ids in {self.n_lines} of {plural(self.n_lines + n_kept, 'line')}"
         if skip and n_kept:
-            logger.warning("%s: left out: %s, the first is %s in line %d", self.place, counted, self.example, self.line)
+            logger.warning("%s: left out: %s, the first is %s in line %d", self.place, found, self.example, self.line)
             return
         advice = "so nothing is left" if skip else "skip_unknown (--skip-unknown) leaves them out"
-        raise DataError(f"{counted}, the first is {self.example}; {advice}", path=self.place, line=self.line)
+        raise DataError(f"{found}, the first is {self.example}; {advice}", path=self.place, line=self.line)

@@ -116,9 +116,9 @@ def _without_self_links(links: Links, place: str) -> Links:
     kept = links.sources != links.targets
     n_left_out = len(links) - np.count_nonzero(kept)
     if n_left_out == len(links):
-        raise DataError(f"all {len(links)} links lead from a document to itself, want two documents", path=place)
+        raise DataError(f"every link ({len(links)}) leads from a document to itself, want two documents", path=place)
     if n_left_out:
-        logger.warning("%s: left out: %d of %d links lead from a document to itself", place, n_left_out, len(links))
+        logger.warning("%s: left out: links from a document to itself: %d of %d", place, n_left_out, len(links))
     return links.take(kept) if n_left_out else links
 
 

@@ -45,7 +45,7 @@ def judged_pairs(
     doc_rows = np.array([docs.row_of.get(doc_id, -1) for doc_id in known.doc_ids], np.int64)
     kept = (known.grade >= 1) == relevant
     if relevant and not kept.any():
-        raise DataError(f"none of {len(known.grade)} judgments is relevant, want grades >= 1", path=path)
+        raise DataError(f"no judgment (of {len(known.grade)}) is relevant, want grades >= 1", path=path)
     sources, targets = query_rows[known.query[kept]], doc_rows[known.doc[kept]]
     weights = known.grade[kept] if relevant else np.ones(len(sources))
     return Links(sources, targets, len(queries), len(docs), weights.astype(np.float32))

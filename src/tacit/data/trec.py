@@ -19,7 +19,7 @@ from itertools import chain
 
 import numpy as np
 
-from tacit.core import Collection, DataError, Judgments, Run, TacitError, check_choice
+from tacit.core import Collection, DataError, Judgments, Run, TacitError, check_choice, plural
 from tacit.data.columns import first_repeat, logger, parse_number, refuse_repeats, split_tabs, used_ids
 from tacit.data.files import FilePath, display_name, open_output, read_lines
 from tacit.data.ids import check_ids, id_problem
@@ -84,7 +84,7 @@ def write_qrels(judgments: Judgments, path: FilePath, *, form: str = "qrels") ->
         raise TacitError(f"query id {marked[0]!r} holds '#', which begins a comment in LETOR files")
     lost = len(judgments.query_ids) - len(used_ids(judgments.query_ids, judgments.query))
     if lost:
-        logger.warning("%s: %d queries have no judgments and are not written", path, lost)
+        logger.warning("%s: queries without judgments, not written: %d", path, lost)
     order = np.argsort(judgments.query, kind="stable")  # LETOR wants the rows of a query together
     chances = np.full(len(order), np.nan) if judgments.probability is None else judgments.probability
     columns = (judgments.query, judgments.doc, judgments.grade, chances)
@@ -280,8 +280,8 @@ def _gather(entries: Iterable[tuple[int, str, str, str, str]], place: str) -> Ju
     everything = Judgments(list(query_rows), list(doc_rows), *columns, np.array(grade, np.float64), chances)
     judged = everything.grade >= 0
     if not judged.all():
-        counted = f"{np.count_nonzero(~judged)} of {len(judged)} judgments have a grade below 0"
-        logger.warning("%s: %s: unjudged, left out", place, counted)
+        found = f"judgments with a grade below 0: {np.count_nonzero(~judged)} of {len(judged)}"
+        logger.warning("%s: %s: unjudged, left out", place, found)
     return everything.select(np.ones(len(query_rows), bool), judged)
 
 
@@ -298,10 +298,10 @@ def _report_unknown(
     else:
         first = int(np.argmin(known))
         example = f"document {judgments.doc_ids[judgments.doc[first]]!r}"
-    n_queries, n_docs = np.count_nonzero(~query_known), np.count_nonzero(~doc_known[np.unique(judgments.doc)])
+    n_queries, n_docs = int((~query_known).sum()), int((~doc_known[np.unique(judgments.doc)]).sum())
     found = (
-        f"{np.count_nonzero(~known)} of {len(known)} judgments name an unknown id "
-        f"({n_queries} queries, {n_docs} documents), the first is {example}"
+        f"unknown ids in {np.count_nonzero(~known)} of {plural(len(known), 'judgment')} "
+        f"({plural(n_queries, 'query')}, {plural(n_docs, 'document')}), the first is {example}"
     )
     if not skip_unknown or not known.any():
         raise DataError(f"{found}; skip_unknown (--skip-unknown) leaves them out, if any remain", path=path)
@@ -309,7 +309,7 @@ def _report_unknown(
 
 
 def _width_error(fields: list[str], wanted: str, place: str, number: int) -> DataError:
-    return DataError(f"{len(fields)} columns, want {wanted}", path=place, line=number)
+    return DataError(f"{plural(len(fields), 'column')}, want {wanted}", path=place, line=number)
 
 
 def _run_error(fields: list[str], place: str, number: int) -> DataError:

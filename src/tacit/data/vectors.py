@@ -87,7 +87,7 @@ def _check(found: VectorFile, path: FilePath) -> np.ndarray:
     if found.ids is None:
         return vectors
     if len(found.ids) != len(vectors):
-        raise DataError(f"holds {len(vectors)} vectors and {len(found.ids)} ids, want the same number", path=path)
+        raise DataError(f"vectors: {len(vectors)}, ids: {len(found.ids)}; want the same number", path=path)
     if len(set(found.ids)) < len(found.ids):
         seen = set[str]()
         twice = next(name for name in found.ids if name in seen or seen.add(name))  # type: ignore[func-returns-value]
@@ -100,7 +100,7 @@ def _in_order(found: VectorFile, texts: Collection, path: FilePath, skip_unknown
     vectors, ids = found
     if ids is None:
         if len(vectors) != len(texts):
-            raise DataError(f"holds {len(vectors)} vectors and no ids, want {len(texts)}, one for each text", path=path)
+            raise DataError(f"no ids; vectors: {len(vectors)}, want {len(texts)}, one for each text", path=path)
         return vectors
     row_of = {name: row for row, name in enumerate(ids)}
     unknown = [name for name in ids if name not in texts.row_of]
@@ -115,7 +115,7 @@ def _in_order(found: VectorFile, texts: Collection, path: FilePath, skip_unknown
             path=path,
         )
     if unknown:
-        logger.warning("%s: %d vectors of unknown ids left out", path, len(unknown))
+        logger.warning("%s: left out: vectors of unknown ids: %d", path, len(unknown))
     made = np.zeros((len(texts), vectors.shape[1]), np.float32)
     rows = np.array([row_of.get(name, -1) for name in texts.ids], np.int64)
     made[rows >= 0] = vectors[rows[rows >= 0]]

@@ -64,7 +64,7 @@ class LetorCorpus:
         relevant = np.maximum.reduceat(np.nan_to_num(self.lists.y), self.lists.starts[:-1])
         return (
             f"{self.name}: {len(self.lists)} queries, {len(self.lists.y)} rows, {self.lists.X.shape[1]} features, "
-            f"{len(self.folds)} folds; {int((relevant < 1).sum())} queries have no relevant document and count 0"
+            f"{len(self.folds)} folds; queries without a relevant document, counted as 0: {int((relevant < 1).sum())}"
         )
 
 

@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tacit.core import TacitError, check_number
+from tacit.core import TacitError, check_number, plural
 from tacit.features.diffusion import squared_distances
 from tacit.kernels.kliep import climb_quadratic
 
@@ -261,6 +261,6 @@ def _check_samples(train: np.ndarray, test: np.ndarray) -> None:
     if train.ndim != 2 or test.ndim != 2 or train.shape[1] != test.shape[1]:
         raise TacitError(f"train has shape {train.shape}, test {test.shape}; want samples of the same features")
     if not len(train) or not len(test):
-        raise TacitError(f"train has {len(train)} samples, test {len(test)}; want at least one each")
+        raise TacitError(f"train has {plural(len(train), 'sample')}, test {len(test)}; want at least one each")
     if not (np.isfinite(train).all() and np.isfinite(test).all()):
         raise TacitError("train or test holds NaN or infinity, want finite numbers")

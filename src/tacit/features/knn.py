@@ -61,7 +61,7 @@ def knn_graph(
     n_points = points.shape[0]
     check_number("k", k, low=1, whole=True)
     if k >= n_points:
-        raise TacitError(f"k is {k}, but there are {n_points} points: want k < {n_points}")
+        raise TacitError(f"k is {k}, but the number of points is {n_points}: want k < {n_points}")
     table = _prepare(points, metric)
     if _is_exact(exact, table):
         neighbours, squares = _exact_neighbours(table, k, threads)

@@ -82,5 +82,5 @@ def nearest(ranker: ListRanker) -> Alternative:
 def cost(ranker: ListRanker, alternative: ListRanker, train: Lists, validation: Lists) -> tuple[float, float]:
     """nDCG-letor@10 on validation lists of the ranker, and of the alternative fitted on the training lists."""
     if not (validation.y >= 0).any():
-        raise TacitError(f"the validation lists have no judged row ({len(validation.y)} rows): nothing to measure")
+        raise TacitError(f"the validation lists have no judged row (rows: {len(validation.y)}): nothing to measure")
     return ranker.score(validation), alternative.fit(train).score(validation)

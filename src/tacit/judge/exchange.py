@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.core import DataError, TacitError
+from tacit.core import DataError, TacitError, plural
 from tacit.data import open_output, read_qrels
 from tacit.data.columns import parse_number
 from tacit.data.files import FilePath, display_name, read_blocks, split_suffix
@@ -93,7 +93,7 @@ def read_csv(path: FilePath, judge: str = DEFAULT_JUDGE, kind: str = "person") -
     records = []
     for line, cells in rows:
         if len(cells) != len(header):
-            raise DataError(f"{len(cells)} columns, want {len(header)}", path=place, line=line)
+            raise DataError(f"{plural(len(cells), 'column')}, want {len(header)}", path=place, line=line)
         named = dict(zip(header, cells, strict=True))
         if named["grade"] == NOT_YET:
             continue

@@ -119,7 +119,7 @@ def graded_lists(lists: Lists, judgments: Judgments) -> Lists:
     names = enumerate(lists.document_names())
     y = np.array([grades.get(lists.query_ids[query[row]], {}).get(name, np.nan) for row, name in names], np.float64)
     if np.isnan(y).all():
-        raise TacitError(f"none of the {len(judgments)} judgments is about a row of the lists")
+        raise TacitError(f"no judgment (of {len(judgments)}) is about a row of the lists")
     return replace(lists, y=y)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tacit.core import TacitError, check_choice, check_number
+from tacit.core import TacitError, check_choice, check_number, plural
 from tacit.metrics.evaluation import Evaluation, standard_error
 from tacit.metrics.measures import is_loss
 from tacit.metrics.significance import Comparison, compare_systems
@@ -125,7 +125,7 @@ def comparison_table(
     rows = [Row(system, {measure: columns[measure][system] for measure in names}) for system in values]
     n_queries = len(next(iter(values[first].values())))
     note = (
-        f"{n_queries} queries; mean ± standard error; † differs from {baseline}, p < {alpha:g} "
+        f"{plural(n_queries, 'query')}; mean ± standard error; † differs from {baseline}, p < {alpha:g} "
         f"({TEST_NAMES[test]}, two-sided, Holm); best in bold."
     )
     return ComparisonTable(rows, names, baseline, comparisons, note)

@@ -19,7 +19,7 @@ from sklearn.exceptions import NotFittedError as SklearnNotFittedError
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_array, validate_data
 
-from tacit.core import DivergedError, Estimator, Lists, NotFittedError, Run, TacitError
+from tacit.core import DivergedError, Estimator, Lists, NotFittedError, Run, TacitError, plural
 from tacit.metrics import evaluate_rows
 from tacit.rerank.input_checks import (
     check_grades,
@@ -108,7 +108,7 @@ class ListRanker(Estimator, BaseEstimator, ABC):
         X, y, qid = _unpack(X, y, qid)
         rows = self._checked_rows(X, y, qid, pairs, pair_weights)
         if rows.n_contradictory:
-            warnings.warn(f"{rows.n_contradictory} preferences contradict a grade or each other", stacklevel=2)
+            warnings.warn(f"preferences that contradict a grade or each other: {rows.n_contradictory}", stacklevel=2)
         self.several_lists_ = rows.n_lists > 1
         with numeric_errors_in_one_line(type(self).__name__, rows.X.shape):
             self._fit(rows, None if validation is None else self._checked_validation(validation))
@@ -238,7 +238,7 @@ class ListRanker(Estimator, BaseEstimator, ABC):
         lists = replace(lists, X=self._filled(self._checked(lists.X, reset=False, names=False), lists.qid))
         if not (lists.y >= 0).any():
             raise TacitError(
-                f"validation lists have no judged row ({len(lists.y)} rows in {len(lists)} lists): nothing to choose "
+                f"validation lists have no judged row (rows: {len(lists.y)}, lists: {len(lists)}): nothing to choose "
                 "by; want some grades, or no validation lists"
             )
         return Rows.of(lists)
@@ -284,5 +284,5 @@ def check_width(what: str, lists: Lists, wanted: int) -> None:
     if found != wanted:
         hint = f"; where absent features are zeros, say how many there are (--features {wanted})"
         raise TacitError(
-            f"{what} {found} features, the training lists have {wanted}" + (hint if found < wanted else "")
+            f"{what} {plural(found, 'feature')}, the training lists have {wanted}" + (hint if found < wanted else "")
         )

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.core import Lists, TacitError, check_choice, check_number, track
+from tacit.core import Lists, TacitError, check_choice, check_number, plural, track
 from tacit.data.letor.folds import Fold
 from tacit.metrics import Evaluation, evaluate_rows, parse_measure
 from tacit.rerank.label_cuts import cut_labels, cut_queries
@@ -68,7 +68,7 @@ def draw_folds(lists: Lists, n_folds: int = 5, seed: int = 0) -> dict[str, Fold]
     """
     check_number("n_folds", n_folds, low=3, whole=True)
     if len(lists) < n_folds:
-        raise TacitError(f"there are {len(lists)} queries, want at least {n_folds}: one for each fold")
+        raise TacitError(f"found {plural(len(lists), 'query')}, want at least {n_folds}: one for each fold")
     names = np.array(lists.query_ids, object)[np.random.default_rng(seed).permutation(len(lists))]
     cuts = [part.tolist() for part in np.array_split(names, n_folds)]
     folds = {}
@@ -196,5 +196,5 @@ def with_labels(lists: Lists) -> Lists:
     """Only the lists that have a judged row: the others can be neither cut nor measured."""
     kept = [number for number in range(len(lists)) if np.isfinite(lists.y[lists.rows(number)]).any()]
     if not kept:
-        raise TacitError(f"none of {len(lists)} lists has a judged row, want some to learn from and to measure on")
+        raise TacitError(f"no list (of {len(lists)}) has a judged row, want some to learn from and to measure on")
     return replace(lists) if len(kept) == len(lists) else lists.take(kept)

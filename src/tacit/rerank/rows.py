@@ -106,7 +106,7 @@ class Rows:
         """Raise unless there is something to learn from."""
         if not self.has_pairs:
             raise TacitError(
-                f"no two rows of one list have different grades (n_samples={len(self.y)} in {self.n_lists} lists, "
+                f"no two rows of one list have different grades (n_samples={len(self.y)}, lists: {self.n_lists}, "
                 f"{int(np.isnan(self.y).sum())} unjudged); want at least one pair of grades or one preference"
             )
 

@@ -9,7 +9,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from tacit.core import Estimator, Features, TacitError, UsageError, check_features
+from tacit.core import Estimator, Features, TacitError, UsageError, check_features, plural
 from tacit.retrieve.factors import widened
 from tacit.retrieve.neighbor_graph import NeighborGraph
 
@@ -49,7 +49,7 @@ class ChangingItems(Estimator):
         self.check_new_items()
         rows, width = check_features("items", items), self._n_item_features
         if rows.shape[1] < width or (rows.shape[1] > width and isinstance(rows, np.ndarray)):
-            raise TacitError(f"new items have {rows.shape[1]} features, want {width} as in fit")
+            raise TacitError(f"new items have {plural(rows.shape[1], 'feature')}, want {width} as in fit")
         if rows.shape[1] > width:
             self._grow(int(rows.shape[1]))
         self._add_items(rows)
@@ -71,7 +71,7 @@ class ChangingItems(Estimator):
             bad = removed[0] if removed[0] < 0 else removed[-1]
             raise TacitError(f"there is no item {bad} to remove, want row numbers from 0 to {self.n_items_ - 1}")
         if len(removed) == self.n_items_:
-            raise TacitError(f"all {self.n_items_} items are to be removed, want at least one to remain")
+            raise TacitError("no item would remain, want at least one")
         vars(self).update(vars(self._only(np.setdiff1d(np.arange(self.n_items_), removed))))
         self._forget_factors()
         return self

@@ -39,7 +39,7 @@ def hold_out(pairs: Links, share: float = 0.05, seed: int = 0) -> tuple[Links, L
     """Split pairs into (training, validation) by queries; at least one query goes to each side."""
     sources = np.unique(pairs.sources)
     if len(sources) < 2:
-        raise TacitError(f"pairs have {len(sources)} queries, want at least 2: one to learn from, one to choose on")
+        raise TacitError(f"queries with pairs: {len(sources)}, want at least 2: one to learn from, one to choose on")
     n_held = min(len(sources) - 1, max(1, round(share * len(sources))))
     held = np.random.default_rng(seed).choice(sources, n_held, replace=False)
     is_held = np.isin(pairs.sources, held)

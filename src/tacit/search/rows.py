@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.core import Collection, TacitError, track
+from tacit.core import Collection, TacitError, plural, track
 from tacit.features import TextVectorizer
 from tacit.retrieve import CollectionRanker
 
@@ -18,7 +18,7 @@ def fit_rows(vectorizer: TextVectorizer, texts: Collection, ranker: CollectionRa
     """Fit a vectorizer; return the rows that the ranker reads of the texts."""
     counts = vectorizer.fit_counts(track(texts.full_texts(), "reading texts", len(texts)))
     if not counts.nnz:
-        raise TacitError(f"no word was found in {len(texts)} texts")
+        raise TacitError(f"no word was found in {plural(len(texts), 'text')}")
     rows = counts if ranker.features == "counts" else vectorizer.tfidf(counts)
     if not rows.nnz:
         raise TacitError(f"every word stands in all of {len(texts)} texts, so that tf-idf is 0 everywhere")

@@ -316,7 +316,7 @@ class Searcher(SearchAnswers):
         if not len(rows):
             raise TacitError("no id is given, want those of the documents to remove")
         if len(rows) == len(self.documents_):
-            raise TacitError(f"all {len(rows)} documents would be removed, want at least one that stays")
+            raise TacitError("no document would remain, want at least one that stays")
         ranker = copy_estimator(self.ranker_).remove_items(rows)
         kept = self.documents_.take(np.setdiff1d(np.arange(len(self.documents_)), rows))
         self._keep(kept, self.vectorizer_, self.query_vectorizer_, ranker)

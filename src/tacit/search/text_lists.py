@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.core import Collection, Judgments, Lists, TacitError, UsageError, check_number
+from tacit.core import Collection, Judgments, Lists, TacitError, UsageError, check_number, plural
 from tacit.features import TextVectorizer, find_language
 from tacit.features.query_document import QueryDocumentFeatures
 from tacit.retrieve import Bm25Ranker
@@ -123,7 +123,7 @@ def make_text_lists(
             rows_of.append(rows)
             answered.append(number)
     if not answered:
-        raise TacitError(f"none of {len(queries)} queries has a word in common with the documents")
+        raise TacitError(f"none of {plural(len(queries), 'query')} has a word in common with the documents")
     query_ids = [queries.ids[number] for number in answered]
     doc_ids = [[documents.ids[row] for row in rows.tolist()] for rows in rows_of]
     lists = Lists(
@@ -144,7 +144,7 @@ def _check_unseen(models: Sequence[Searcher], queries: Collection) -> None:
         seen = model.learned_from(queries)
         if seen:
             raise TacitError(
-                f"the model {model.method} learned from {len(seen)} of {len(queries)} queries, "
+                f"the model {model.method} learned from {len(seen)} of {plural(len(queries), 'query')}, "
                 f"the first is {seen[0]!r}, and its scores tell their judgments; "
                 "want a model of other queries, or `tacit fit --rerank`"
             )
@@ -157,7 +157,7 @@ class _ModelScores:
         unknown = [doc_id for doc_id in documents.ids if doc_id not in model.documents_.row_of]
         if unknown:
             raise TacitError(
-                f"the model {model.method} does not know {len(unknown)} of {len(documents)} documents, "
+                f"the model {model.method} does not know {len(unknown)} of {plural(len(documents), 'document')}, "
                 f"the first is {unknown[0]!r}; want a model of the same collection"
             )
         self.model = model

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tacit.core import Collection, Judgments, Links, UsageError
+from tacit.core import Collection, Judgments, Links, UsageError, plural
 from tacit.data import judged_pairs
 from tacit.retrieve import CollectionRanker
 
@@ -84,7 +84,7 @@ def _check_sources(method: str, ranker: CollectionRanker, given: list[str], has_
 def _check_sizes(name: str, given: Links | None, n_sources: int, n_targets: int) -> None:
     if given is not None and (given.n_sources, given.n_targets) != (n_sources, n_targets):
         raise UsageError(
-            f"{name} are for {given.n_sources} queries and {given.n_targets} documents, "
+            f"{name} are for {plural(given.n_sources, 'query')} and {plural(given.n_targets, 'document')}, "
             f"want {n_sources} and {n_targets}"
         )
 

@@ -45,7 +45,7 @@ def encode_texts(encode: Any, texts: Iterable[str], kind: str, **options: Any) -
     except (TypeError, ValueError) as error:
         raise TacitError(f"encode returned no array of numbers: {' '.join(str(error).split())}") from error
     if found.ndim != 2 or len(found) != len(given):
-        raise TacitError(f"encode returned shape {found.shape} for {len(given)} texts, want ({len(given)}, dim)")
+        raise TacitError(f"encode returned shape {found.shape}, want ({len(given)}, dim): one row for each text")
     return found
 
 

@@ -66,7 +66,7 @@ def small_lists(**changes):
         ({"query_ids": ["1", "1"]}, "same query id"),
         ({"doc_ids": ["a", "b\n"]}, "doc id 'b.n' holds"),
         ({"comments": ["", "x\ny"]}, "comment of row 1 holds a line break"),
-        ({"comments": ["x"]}, "1 comments, want one for each of 2 rows"),
+        ({"comments": ["x"]}, "number of comments: 1, want 2, one for each row"),
         ({"comments": ["", "x"], "doc_ids": ["a", ""]}, "row 1 has a comment and no doc id"),
         ({"X": np.array([[0, 1], [np.inf, 0]])}, "feature 1 of row 1 is inf"),
         ({"y": np.array([0, -2.0])}, "grade of row 1 is -2"),

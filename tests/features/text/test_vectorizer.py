@@ -152,7 +152,7 @@ def test_wrong_parameters_are_named_when_fitting(params, problem):
 
 
 def test_texts_without_words_and_wrong_calls_are_refused():
-    with pytest.raises(TacitError, match="2 texts hold nothing to count"):
+    with pytest.raises(TacitError, match=r"nothing to count in the texts \(2\)"):
         TextVectorizer().fit(["", "..."])
     with pytest.raises(UsageError, match="one string"):
         TextVectorizer().fit("cat")

@@ -139,8 +139,8 @@ def test_mistakes_are_told(world, log):
     [
         (["--qrels", "qrels.txt"], 2, "--qrels needs --queries"),
         (["--queries", "queries.jsonl"], 2, "--queries needs --qrels or --clicks"),
-        (["--clicks", "log.jsonl"], 1, "log.jsonl:1: 1 of 1 lines name an unknown id, the first is document 'zz'"),
-        (["--clicks", "none.jsonl"], 1, "hold no click"),
+        (["--clicks", "log.jsonl"], 1, "log.jsonl:1: unknown ids in 1 of 1 line, the first is document 'zz'"),
+        (["--clicks", "none.jsonl"], 1, "no click in"),
         (["--clicks", "log.jsonl", "--group", "topic"], 2, "--group needs"),
     ],
 )

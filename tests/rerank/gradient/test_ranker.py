@@ -240,7 +240,7 @@ def test_wrong_parameters_are_named(options, problem):
 def test_mistakes_in_data_are_named():
     with pytest.raises(TacitError, match="2 (are )?unjudged"):
         BradleyTerryRanker().fit(np.eye(3), [1, -1, -1])
-    with pytest.warns(UserWarning, match="2 preferences contradict"):
+    with pytest.warns(UserWarning, match="preferences that contradict a grade or each other: 2"):
         BradleyTerryRanker(n_epochs=2).fit(np.eye(3), [-1, -1, -1], pairs=np.array([[0, 1], [1, 0]]))
     with pytest.raises(DivergedError, match="epoch 2 at rate 1e\\+308"):
         BradleyTerryRanker(n_hidden=0, rate=1e308, l2=1.0).fit(np.eye(3) * 9, [0, 1, 2])

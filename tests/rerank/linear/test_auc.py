@@ -186,7 +186,7 @@ def test_row_order_does_not_matter():
 
 @pytest.mark.parametrize("ranker", [AucRanker(), SemiAucRanker()])
 def test_nothing_to_learn_from_is_said(ranker):
-    with pytest.raises(TacitError, match="of 3 rows in 1 lists 2 are unjudged"):
+    with pytest.raises(TacitError, match="rows: 3, unjudged: 2, lists: 1"):
         ranker.fit(np.eye(3), [1, -1, -1])
 
 

@@ -70,7 +70,7 @@ def test_unseen_rows_and_lists_without_a_positive_are_refused():
     ranker = ManifoldRanker().fit(X, [1, 0, -1, -1, -1, -1, -1, -1])
     with pytest.raises(TacitError, match="row 0 was not among the 8 rows of fit.*no inductive form"):
         ranker.predict([[0.5]])
-    with pytest.raises(TacitError, match="no row has a grade >= 1: of 8 rows 7 are unjudged"):
+    with pytest.raises(TacitError, match=r"no row \(of 8; unjudged: 7\) has a grade >= 1"):
         ManifoldRanker().fit(X, [0, -1, -1, -1, -1, -1, -1, -1])
     with pytest.raises(TacitError, match="alpha is 1"):
         ManifoldRanker(alpha=1).fit(X, np.ones(8))

@@ -162,7 +162,7 @@ def test_items_come_and_go(world, ranker):
     assert not old.vectors_.items_[200:].any()  # as an average item
     with pytest.raises(TacitError, match="vectors have 3 dimensions, want 16"):
         old.add_items(world["items"][:2], vectors=np.ones((2, 3)))
-    with pytest.raises(TacitError, match="vectors have 1 rows, want 2"):
+    with pytest.raises(TacitError, match="vectors have 1 row, want 2"):
         old.add_items(world["items"][:2], vectors=np.ones((1, 16)))
     with pytest.raises(TacitError, match="the ranker has no vectors"):
         BlendRanker(dim=8).fit(None, world["items"]).add_items(world["items"][:1], vectors=np.ones((1, 16)))

@@ -177,13 +177,13 @@ def test_text_labels_are_not_saved(moons, tmp_path):
 class TestGraphs:
     def test_parts_are_named(self):
         graph = sp.block_diag([np.ones((4, 4)), np.ones((3, 3)), np.zeros((1, 1))])
-        with pytest.warns(UserWarning, match="3 components of 4, 3, 1 points; 1 points have no neighbour"):
+        with pytest.warns(UserWarning, match="3 components of 4, 3, 1 points; points without a neighbour: 1"):
             check_adjacency(graph, 8)
 
     def test_isolated_points_are_still_embedded(self):
         X = np.array([[0.0], [1.0], [2.0], [50.0]])
         graph = np.array([[0, 1, 0, 0], [1, 0, 1, 0], [0, 1, 0, 0], [0, 0, 0, 0]])
-        with pytest.warns(UserWarning, match="no neighbour"):
+        with pytest.warns(UserWarning, match="without a neighbour"):
             model = GraphEmbedding(dim=3, n_epochs=200).fit(X, graph)
         assert model.nearest(X[3:]).tolist() == [3]
 
@@ -220,7 +220,7 @@ class TestGraphs:
     ("parameters", "words"),
     [
         ({"dim": 0}, "dim"),
-        ({"k": 20}, "k is 20, but there are 20 points"),
+        ({"k": 20}, "k is 20, but the number of points is 20"),
         ({"rate": 0}, "rate"),
         ({"margin": -1}, "margin"),
         ({"gamma": float("nan")}, "gamma"),

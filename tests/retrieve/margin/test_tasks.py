@@ -172,7 +172,7 @@ def test_refuses_triples_that_cannot_be(triples, message):
     [
         (None, "no positive pair"),
         (Links([], [], N, N), "no positive pair"),
-        (links((0, 1)), "1 queries, want at least 2"),
+        (links((0, 1)), "queries with pairs: 1, want at least 2"),
         (links((0, 1), (1, 2), n=N + 1), f"pairs join {N + 1} queries to {N + 1} items"),
         (links((0, 1), (1, 2), n=N - 1), f"pairs join {N - 1} queries"),
         ([(0, 1), (1, 2)], "pairs"),

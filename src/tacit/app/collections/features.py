@@ -51,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, out: TextIO) -> int:
     """Read, describe, write."""
-    from tacit.core import UsageError
+    from tacit.core import UsageError, plural
     from tacit.data import open_output, write_letor
 
     if args.complete and not args.qrels:
@@ -69,11 +69,12 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
             names.writelines(f"{name}\n" for name in made.names)
     n_judged = int((made.lists.y >= 0).sum())
     sys.stderr.write(
-        f"{len(made.lists):,} lists, {len(made.lists.y):,} rows ({n_judged:,} judged), {len(made.names)} features: "
+        f"{plural(len(made.lists), 'list')}, {plural(len(made.lists.y), 'row')} "
+        f"({n_judged:,} judged), {plural(len(made.names), 'feature')}: "
         f"{', '.join(made.names)}\n"
     )
     if made.unanswered:
-        sys.stderr.write(f"{len(made.unanswered)} queries have no word in common with the documents: no list\n")
+        sys.stderr.write(f"queries without a word in common with the documents, so no list: {len(made.unanswered)}\n")
     return 0
 
 

@@ -24,6 +24,7 @@ from tacit.app.options import (
     language,
     whole_number,
 )
+from tacit.core import plural
 
 if TYPE_CHECKING:
     from tacit.core import Collection
@@ -116,20 +117,20 @@ def _fit(args: argparse.Namespace, searcher: Searcher, checkpoint: Checkpoint | 
     with _keeping(checkpoint):
         searcher.fit(documents, **sources, **_read_vectors(args, documents, sources), checkpoint=checkpoint)
         searcher.save(args.output)
-    pairs = f" and {searcher.n_pairs_:,} pair{'s' * (searcher.n_pairs_ != 1)}" if searcher.n_pairs_ else ""
+    pairs = f" and {plural(searcher.n_pairs_, 'pair')}" if searcher.n_pairs_ else ""
     chosen = _found_languages(searcher)
     chosen += "".join(f", {name} {value:g}" for name, value in searcher.ranker_.chosen().items())
     if searcher.rerank and not searcher.ranker_.chosen()["share"]:
         sys.stderr.write(f"second stage {searcher.rerank} did not gain in cross-validation: one stage is kept\n")
     sys.stderr.write(
-        f"{searcher.method} fitted on {len(documents):,} document{'s' * (len(documents) != 1)}{pairs}{chosen} "
+        f"{searcher.method} fitted on {plural(len(documents), 'document')}{pairs}{chosen} "
         f"in {time.perf_counter() - start:.1f} s; saved in {args.output}\n"
     )
     _tell_vectors(searcher)
     if args.ann:
         graph = searcher.ranker_.graphs[0]
         sys.stderr.write(
-            f"approximate search finds {graph.recall_:.1%} of the 10 best answers (on {graph.n_measured_} queries)\n"
+            f"approximate search finds {graph.recall_:.1%} of the 10 best answers (queries: {graph.n_measured_})\n"
         )
     return 0
 
@@ -248,7 +249,7 @@ def _read(args: argparse.Namespace, searcher: Searcher) -> tuple[Collection, dic
     documents, links = read_pydocs() if args.corpus == "pydocs" else read_linked_collection(args.corpus)
     sources = _read_sources(args, documents)
     if links is not None and not sources and get_method(searcher.method).make(**searcher.params).learns_from_pairs:
-        sys.stderr.write(f"training data: {len(links):,} links between the documents of {args.corpus}\n")
+        sys.stderr.write(f"training data: {plural(len(links), 'link')} between the documents of {args.corpus}\n")
         sources = {"links": links}
     return documents, sources
 

@@ -13,6 +13,7 @@ import sys
 from typing import TYPE_CHECKING, Any, TextIO
 
 from tacit.app.options import add_json, add_ray, add_threads, check_output, cluster, whole_number
+from tacit.core import plural
 
 if TYPE_CHECKING:
     from tacit.search import Hit, Reason, Searcher
@@ -124,12 +125,12 @@ def _answer_many(args: argparse.Namespace, searcher: Searcher) -> int:
     answers = searcher.run(queries, args.k or 1000, **how)
     write_run(answers, args.run)
     n_answered = len(set(answers.query.tolist()))
-    sys.stderr.write(f"{n_answered:,} queries answered with {len(answers):,} lines\n")
+    sys.stderr.write(f"{plural(n_answered, 'query')} answered with {plural(len(answers), 'line')}\n")
     n_without = 0 if vectors is None else int((~vectors.any(axis=1)).sum())
     if n_without:
-        sys.stderr.write(f"{n_without:,} queries have no vector and are answered by the other members\n")
+        sys.stderr.write(f"{plural(n_without, 'query')} without a vector, answered by the other members\n")
     if n_answered < len(queries):
-        sys.stderr.write(f"{len(queries) - n_answered:,} queries have no answer\n")
+        sys.stderr.write(f"{plural(len(queries) - n_answered, 'query')} without an answer\n")
     return 0
 
 

@@ -95,7 +95,7 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
         show_measures(found[BASELINE], args.seed, out)
     learned = 0 if folder.train is None else len(folder.train.query_ids)
     spent = ", ".join(f"{name} {value:.1f} s" for name, value in seconds.items())
-    out.write(f"{len(folder.queries)} queries of {args.split}, {learned} to learn from; fit and search: {spent}\n")
+    out.write(f"queries of {args.split}: {len(folder.queries)}, to learn from: {learned}; fit and search: {spent}\n")
     return 0
 
 
@@ -112,7 +112,7 @@ def read_folder(place: str | Path, split: str, train: str | None, skip_unknown: 
     both = [] if learned is None else sorted(set(learned.query_ids) & set(judgments.query_ids))
     if both:
         raise DataError(
-            f"{len(both)} queries are in {train} and in {split}, the first is {both[0]!r}; want different ones",
+            f"queries in {train} and also in {split}: {len(both)}, the first is {both[0]!r}; want different ones",
             path=place,
         )
     return BeirFolder(

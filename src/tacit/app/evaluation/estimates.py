@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING, TextIO
 
 from tacit.app.tables import print_table
+from tacit.core import plural
 
 if TYPE_CHECKING:
     from tacit.core import Judgments, Run
@@ -40,7 +41,7 @@ def show_estimates(judgments: Judgments, paths: list[str], args: argparse.Namesp
         for name, e in estimates.items()
     ]
     print_table(["run", "measure", "estimate", "std err", "95 % interval", "judged"], rows, out)
-    out.write(f"estimated for {queries} queries from sampled judgments, as if the pool had been judged fully\n")
+    out.write(f"estimates for {plural(queries, 'query')} from sampled judgments, as if all of the pool were judged\n")
     return 0
 
 
@@ -71,4 +72,4 @@ def _warn(path: str, judgments: Judgments, run: Run, found: dict[str, Estimate])
     assert judgments.probability is not None
     unknown = int(np.isnan(judgments.probability).sum())
     if unknown:
-        sys.stderr.write(f"{path}: {unknown} judgments without a probability are not used\n")
+        sys.stderr.write(f"{path}: judgments without a probability, not used: {unknown}\n")

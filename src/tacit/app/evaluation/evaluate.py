@@ -16,6 +16,7 @@ from tacit.app.evaluation.estimates import show_estimates
 from tacit.app.evaluation.judgments import say_who_is_left_out
 from tacit.app.options import add_json, add_judges, add_seed
 from tacit.app.tables import print_table
+from tacit.core import plural
 
 if TYPE_CHECKING:
     from tacit.metrics import Comparison, Evaluation
@@ -154,11 +155,11 @@ def show_systems(found: dict[str, Evaluation], args: argparse.Namespace, out: Te
 
 def _show_counts(found: dict[str, Evaluation], out: TextIO) -> None:
     first = next(iter(found.values()))
-    out.write(f"{len(first.query_ids)} judged queries\n")
+    out.write(f"{plural(len(first.query_ids), 'judged query')}\n")
     if first.n_without_relevant:
-        out.write(f"{first.n_without_relevant} queries have no relevant document and count 0\n")
+        out.write(f"{plural(first.n_without_relevant, 'query')} without a relevant document, counted as 0\n")
     for name, evaluation in found.items():
         if evaluation.n_missing:
-            out.write(f"{name}: {evaluation.n_missing} judged queries have no answer and count 0\n")
+            out.write(f"{name}: {plural(evaluation.n_missing, 'judged query')} without an answer, counted as 0\n")
         if evaluation.n_ignored:
-            out.write(f"{name}: {evaluation.n_ignored} queries have no judgments and are not measured\n")
+            out.write(f"{name}: {plural(evaluation.n_ignored, 'query')} without judgments, not measured\n")

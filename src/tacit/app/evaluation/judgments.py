@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from tacit.app.options import add_json, add_judges, whole_number
 from tacit.app.tables import print_table
+from tacit.core import plural
 
 if TYPE_CHECKING:
     from tacit.judge import JudgmentStore
@@ -75,7 +76,7 @@ def _import(args: argparse.Namespace, out: TextIO) -> int:
         for file in args.files:
             path = _spooled(Path(folder)) if file == "-" else file
             done = import_judgments(store, path, judge=args.judge, kind="program" if args.program else "person")
-            sys.stderr.write(f"{file}: {done.n_read:,} judgments read, {done.n_new:,} new\n")
+            sys.stderr.write(f"{file}: {plural(done.n_read, 'judgment')} read, {done.n_new:,} new\n")
     return 0
 
 
@@ -115,7 +116,7 @@ def _export(args: argparse.Namespace, out: TextIO) -> int:
             queries = store.queries()
             kept = [row for row, (name, _, text) in enumerate(queries) if name in names and text]
             write_collection(queries.take(kept), args.queries)
-            sys.stderr.write(f"{args.queries}: {len(kept):,} of {len(names):,} queries have a text\n")
+            sys.stderr.write(f"{args.queries}: queries with a text: {len(kept):,} of {len(names):,}\n")
     return 0
 
 
@@ -174,8 +175,9 @@ def _judge_summary(store: JudgmentStore, name: str, kind: str) -> dict[str, Any]
 
 
 def _print(found: dict[str, Any], n_listed: int, out: TextIO) -> None:
-    counts = f"{found['pairs']:,} pairs of {found['queries']:,} queries judged, {found['records']:,} records"
-    out.write(f"{counts}, {found['with_probability']:,} pairs with a known probability\n")
+    judged = f"{plural(found['pairs'], 'pair')} of {plural(found['queries'], 'query')} judged"
+    known = f"{plural(found['with_probability'], 'pair')} with a known probability"
+    out.write(f"{judged}, {plural(found['records'], 'record')}, {known}\n")
     rows = [
         [j["judge"], j["kind"], f"{j['judgments']:,}", f"{j['cannot_judge']:,}", f"{j['queries']:,}", _grades(j)]
         for j in found["judges"]
@@ -192,7 +194,7 @@ def _print(found: dict[str, Any], n_listed: int, out: TextIO) -> None:
         out.write(f"Krippendorff's alpha, all people: {alphas}\n")
     if found["disagreements"] and n_listed:
         listed = found["disagreements"][:n_listed]
-        out.write(f"\n{len(listed)} of {len(found['disagreements'])} disagreements, largest first:\n")
+        out.write(f"\n{len(listed)} of {plural(len(found['disagreements']), 'disagreement')}, largest first:\n")
         rows = [[e["query"], e["document"], ", ".join(f"{j} {g:g}" for j, g in e["grades"].items())] for e in listed]
         print_table(["query", "document", "grades"], rows, out)
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from tacit.app.options import add_json, add_seed, add_threads, check_output, whole_number
+from tacit.core import plural
 
 if TYPE_CHECKING:
     from tacit.core import Collection, Lists
@@ -88,7 +89,8 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
         out.write(json.dumps({"model": version, "for": args.purpose, "pairs": pairs}) + "\n")
     else:
         _write(args.output, chosen, queries, version)
-    sys.stderr.write(f"{len(chosen):,} pairs of {len({pair.query for pair in chosen}):,} queries to judge\n")
+    n_queries = len({pair.query for pair in chosen})
+    sys.stderr.write(f"{plural(len(chosen), 'pair')} of {plural(n_queries, 'query')} to judge\n")
     return 0
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from tacit.app.options import add_seed, read_groups, whole_number
+from tacit.core import plural
 
 if TYPE_CHECKING:
     import numpy as np
@@ -41,7 +42,7 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
     folder = _new_folder(args)
     counts = _kind(args)(args, folder)
     for name, n_queries in counts.items():
-        sys.stderr.write(f"{folder / name}: {n_queries:,} queries\n")
+        sys.stderr.write(f"{folder / name}: {plural(n_queries, 'query')}\n")
     return 0
 
 
@@ -93,7 +94,7 @@ def _is_test(names: Sequence[str], args: argparse.Namespace, groups: Sequence[ob
     is_test = np.array([str(key) in chosen for key in keys])
     if is_test.all() or not is_test.any():
         empty = "training" if is_test.all() else "test"
-        raise TacitError(f"--test {args.test:g} of {len(keys)} queries leaves the {empty} part empty")
+        raise TacitError(f"--test {args.test:g} of {plural(len(keys), 'query')} leaves the {empty} part empty")
     return is_test
 
 

@@ -142,7 +142,7 @@ def _column(args: argparse.Namespace, parts: list[LabelledPart]) -> CurvePoint:
     names = [line.strip() for _, line in read_lines(args.names)]
     check_choice("--column", args.column, names)
     if len(names) != n_columns:
-        raise UsageError(f"{args.names} has {len(names)} names, want one for each of {n_columns} features")
+        raise UsageError(f"names in {args.names}: {len(names)}, want {n_columns}, one for each feature")
     return column_point(parts, names.index(args.column), args.column, args.measure)
 
 

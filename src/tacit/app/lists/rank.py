@@ -12,6 +12,7 @@ import time
 from typing import TYPE_CHECKING, Any, TextIO
 
 from tacit.app.options import add_seed, add_set, add_threads, check_output, whole_number
+from tacit.core import plural
 
 if TYPE_CHECKING:
     from tacit.core import Lists, Run
@@ -59,7 +60,7 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
     check_output(args.output)
     ranked = _rank_by_model(args) if args.model else _rank_folds(args) if args.folds else _rank_file(args)
     write_run(ranked, args.output)
-    sys.stderr.write(f"{len(ranked.query_ids):,} lists ranked, {len(ranked):,} lines\n")
+    sys.stderr.write(f"{plural(len(ranked.query_ids), 'list')} ranked, {plural(len(ranked), 'line')}\n")
     return 0
 
 
@@ -69,7 +70,7 @@ def _check_use(args: argparse.Namespace) -> None:
     wanted = 1 if args.model or args.folds else 2
     if len(args.files) != wanted:
         what = "one file with --model or --folds" if wanted == 1 else "TRAIN and TEST"
-        raise UsageError(f"got {len(args.files)} files, want {what}")
+        raise UsageError(f"got {plural(len(args.files), 'file')}, want {what}")
     excluded = {
         "model": ("folds", "method", "vali", "preferences", "clicks", "measure", "save"),
         "folds": ("vali", "save"),
@@ -119,7 +120,7 @@ def _rank_file(args: argparse.Namespace) -> Run:
     _say_what_is_idle(train)
     shared = len(set(train.query_ids) & set(test.query_ids))
     if shared:
-        sys.stderr.write(f"{shared} queries are in both files: results are not those of unseen queries\n")
+        sys.stderr.write(f"queries in both files: {shared}; results are not those of unseen queries\n")
     start = time.perf_counter()
     ranker = fit_lists(task, train, validation)
     _say_what_was_fitted(task.method, ranker, train, time.perf_counter() - start)
@@ -138,7 +139,7 @@ def _rank_folds(args: argparse.Namespace) -> Run:
     _say_what_is_idle(lists)
     start = time.perf_counter()
     ranked = rank_folds(task, lists, folds)
-    sys.stderr.write(f"{task.method} on {len(folds)} folds in {time.perf_counter() - start:.1f} s\n")
+    sys.stderr.write(f"{task.method} on {plural(len(folds), 'fold')} in {time.perf_counter() - start:.1f} s\n")
     return ranked
 
 
@@ -157,7 +158,7 @@ def _say_what_is_idle(lists: Lists) -> None:
     idle = count_idle_lists(lists)
     if 0 < idle < len(lists):  # where all are, either unjudged rows teach, which is reported, or it is an error
         sys.stderr.write(
-            f"{idle} of {len(lists)} lists have no two judged rows of different grades: no pair to learn from\n"
+            f"lists without a pair to learn from (two judged rows of different grades): {idle} of {len(lists)}\n"
         )
 
 
@@ -165,6 +166,6 @@ def _say_what_was_fitted(method: str, ranker: ListRanker, train: Lists, seconds:
     chosen = "".join(f", {name} {value:g}" for name, value in ranker.chosen().items())
     n_judged = int((train.y >= 0).sum())
     sys.stderr.write(
-        f"{method} fitted on {len(train):,} lists, {len(train.y):,} rows ({n_judged:,} judged){chosen} "
+        f"{method} fitted on {plural(len(train), 'list')}, {plural(len(train.y), 'row')} ({n_judged:,} judged){chosen} "
         f"in {seconds:.1f} s\n"
     )

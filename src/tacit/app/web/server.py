@@ -15,7 +15,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from tacit.app.web.service import create_app
 from tacit.app.web.workspace import Workspace
-from tacit.core import TacitError
+from tacit.core import TacitError, plural
 from tacit.judge import JudgmentStore
 from tacit.search import Searcher
 
@@ -78,7 +78,8 @@ def serve(
             ranker=ranker,
         )
         shown = f"[{host}]" if ":" in host else host
-        sys.stderr.write(f"serving {len(searcher.documents_):,} documents at http://{shown}:{port}/ (Ctrl-C ends it)\n")
+        served = plural(len(searcher.documents_), "document")
+        sys.stderr.write(f"serving {served} at http://{shown}:{port}/ (Ctrl-C ends it)\n")
         sys.stderr.flush()
         config = uvicorn.Config(
             app, http=Connection, ws="none", timeout_keep_alive=SECONDS_IDLE, log_level="error", access_log=False

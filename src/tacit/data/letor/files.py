@@ -124,7 +124,7 @@ def _check_names(lists: Lists) -> None:
     if not all(lists.query_ids):
         raise TacitError("a query id is empty, want a word")
     if lists.comments and len(lists.comments) != len(lists.X):
-        raise TacitError(f"there are {len(lists.comments)} comments, want one for each of {len(lists.X)} rows")
+        raise TacitError(f"number of comments: {len(lists.comments)}, want {len(lists.X)}, one for each row")
     for row, comment in enumerate(lists.comments):
         if "\n" in comment:
             raise TacitError(f"the comment of row {row} holds a line break, want one line")

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from tacit.core import DataError, Links
+from tacit.core import DataError, Links, plural
 from tacit.core.tasks import gather, map_tasks
 from tacit.data.columns import logger
 from tacit.data.ids import id_problem
@@ -99,16 +99,15 @@ class DumpReader:
 
     def _report(self, n_articles: int) -> None:
         left_out = [
-            _counted(len(self._from), "redirect", "redirects"),
-            _counted(self._n_other, "page of another namespace", "pages of other namespaces"),
-            _counted(len(self._bad), "bad page", "bad pages"),
+            (len(self._from), "redirect", "redirects"),
+            (self._n_other, "page of another namespace", "pages of other namespaces"),
+            (len(self._bad), "bad page", "bad pages"),
         ]
-        summary = ", ".join(filter(None, left_out))
+        summary = ", ".join(plural(*found) for found in left_out if found[0])
         if not n_articles:
             raise DataError(f"holds no article: {summary or 'no page at all'}", path=self._place)
         if summary:
-            articles = _counted(n_articles, "article", "articles")
-            logger.warning("%s: left out: %s; %s read", self._place, summary, articles)
+            logger.warning("%s: left out: %s; %s read", self._place, summary, plural(n_articles, "article"))
         for bad in self._bad[:_N_NAMED]:
             logger.warning("%s: bad page %s", self._place, bad)
 
@@ -121,10 +120,6 @@ def _plain_articles(block: tuple[list[Page], Site]) -> list[tuple[Page, str, arr
         (page._replace(text=None), text, array("Q", map(_digest, links)))
         for page, (text, links) in zip(pages, plain, strict=True)
     ]
-
-
-def _counted(n: int, one: str, many: str) -> str:
-    return f"{n:,} {one if n == 1 else many}" if n else ""
 
 
 def _fault(page: Page, seen: set[str]) -> str:

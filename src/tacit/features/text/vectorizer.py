@@ -99,7 +99,7 @@ class TextVectorizer(Estimator):
         vocabulary, counts = self._count_all(texts, tokenizer, self.words, self.min_df)
         n_docs = counts.shape[0]
         if not vocabulary:
-            raise TacitError(f"{n_docs} texts hold nothing to count, want words in at least {self.min_df}")
+            raise TacitError(f"nothing to count in the texts ({n_docs}), want words in at least {self.min_df}")
         idf = inverse_document_frequency(_document_frequency(counts), n_docs, self.idf)
         self._keep(tokenizer, vocabulary, GramTable(vocabulary), idf, n_docs)
         return counts

@@ -214,6 +214,6 @@ def _only_used(loss: AucLoss, n_rows: int) -> tuple[np.ndarray, AucLoss]:
 def _check_not_empty(loss: AucLoss, rows: Rows, relevant: float) -> None:
     if loss.is_empty:
         raise TacitError(
-            f"no list has both a row of grade >= {relevant:g} and a judged row below it: of {len(rows.y)} rows in "
-            f"{rows.n_lists} lists {int(np.isnan(rows.y).sum())} are unjudged; want at least one such pair"
+            f"no list has both a row of grade >= {relevant:g} and a judged row below it (rows: {len(rows.y)}, "
+            f"unjudged: {int(np.isnan(rows.y).sum())}, lists: {rows.n_lists}); want at least one such pair"
         )

@@ -64,8 +64,8 @@ class ManifoldRanker(ListRanker):
         seeds = (rows.y >= self.relevant).astype(np.float64)
         if not seeds.any():
             raise TacitError(
-                f"no row has a grade >= {self.relevant:g}: of {len(rows.y)} rows {int(np.isnan(rows.y).sum())} are "
-                "unjudged; want at least one positive row, from which relevance spreads"
+                f"no row (of {len(rows.y)}; unjudged: {int(np.isnan(rows.y).sum())}) has a grade >= {self.relevant:g}; "
+                "want at least one positive row, from which relevance spreads"
             )
         scores = np.zeros(len(rows.y))
         for start, stop in zip(rows.starts[:-1].tolist(), rows.starts[1:].tolist(), strict=True):

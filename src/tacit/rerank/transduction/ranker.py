@@ -32,6 +32,7 @@ from tacit.core import (
     check_numbers,
     count_threads,
     one_blas_thread,
+    plural,
     track,
 )
 from tacit.features.kernel_pca import PRINTED_KERNELS, KernelPca
@@ -302,7 +303,7 @@ def warn_of_cut(n_cut: Sequence[int]) -> None:
     """One warning for all lists that are too short for the components asked for."""
     n_lists = sum(n > 0 for n in n_cut)
     if n_lists:
-        problem = f"{n_lists} of {len(n_cut)} lists have too few documents for the components asked for"
+        problem = f"too few documents for the components asked for in {n_lists} of {plural(len(n_cut), 'list')}"
         warnings.warn(f"{problem}; the others are 0", stacklevel=4)
 
 

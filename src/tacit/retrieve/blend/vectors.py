@@ -24,7 +24,7 @@ from collections.abc import Sequence
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.core import TacitError, check_features
+from tacit.core import TacitError, check_features, plural
 from tacit.retrieve.blend.members import best_items
 
 N_PROBES = 100  # items that the check looks at
@@ -43,9 +43,9 @@ def check_vectors(name: str, vectors: np.ndarray, n_rows: int, dim: int | None =
         raise TacitError(f"{name} are sparse, want a dense array")
     rows = check_features(name, vectors)
     if rows.shape[0] != n_rows:
-        raise TacitError(f"{name} have {rows.shape[0]} rows, want {n_rows}")
+        raise TacitError(f"{name} have {plural(rows.shape[0], 'row')}, want {n_rows}")
     if not rows.shape[1] or (dim is not None and rows.shape[1] != dim):
-        raise TacitError(f"{name} have {rows.shape[1]} dimensions, want {dim or 'at least 1'}")
+        raise TacitError(f"{name} have {plural(rows.shape[1], 'dimension')}, want {dim or 'at least 1'}")
     lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
     lengths[lengths < SHORTEST] = np.inf
     unit: np.ndarray = rows / lengths[:, None].astype(np.float32)

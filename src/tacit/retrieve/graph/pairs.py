@@ -53,7 +53,7 @@ def warn_if_disconnected(graph: sp.csr_array) -> None:
         return
     named = ", ".join(map(str, sizes[:SIZES_NAMED].tolist())) + (", ..." if len(sizes) > SIZES_NAMED else "")
     alone = int((sizes == 1).sum())
-    isolated = f"; {alone} points have no neighbour" if alone else ""
+    isolated = f"; points without a neighbour: {alone}" if alone else ""
     warnings.warn(
         f"the graph falls into {len(sizes)} components of {named} points{isolated}: a larger k would join them",
         stacklevel=3,

@@ -21,9 +21,7 @@ def add(app: FastAPI, ranker: Any, counters: Counters) -> None:
         if ranker is None:
             raise TacitError("the service has no ranker of lists, want one: tacit serve --ranker MODEL")
         if body.documents is not None and len(body.documents) != len(body.features):
-            raise TacitError(
-                f"documents has {len(body.documents)} ids for {len(body.features)} rows, want one for each"
-            )
+            raise TacitError(f"ids in documents: {len(body.documents)}, rows: {len(body.features)}; want one for each")
         widths = {len(row) for row in body.features}
         if len(widths) != 1:
             raise TacitError(
