@@ -3,8 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-# Two processes at a time, each with whole files, so that their fixtures are made once.
-PARALLEL := -n 2 --dist loadfile
+# Two processes at a time, each with whole files, so that their fixtures are made once; long files first (tests/conftest.py).
+PARALLEL := -n 2 --dist loadfile --no-loadscope-reorder
 
 .PHONY: setup demo test lint kernels plain integrations site release check bench docs clean
 
@@ -19,7 +19,10 @@ $(STAMP): pyproject.toml constraints.txt
 demo: setup
 	@$(BIN)/tacit demo
 
-# The whole suite; tests on the real collections run where TACIT_DATA names their folder.
+# The whole suite; tests on the real collections run where TACIT_DATA names their folder. The two processes share the
+# cores: threads of BLAS would wait for each other. Bytecode is kept, because tests start many Pythons.
+test: export OPENBLAS_NUM_THREADS = 1
+test: export PYTHONDONTWRITEBYTECODE =
 test: setup
 	$(BIN)/python -m pytest $(PARALLEL)
 

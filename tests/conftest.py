@@ -1,9 +1,23 @@
-"""What tests of several rooms share: where the real collections are."""
+"""What tests of several packages share: where the real collections are, and which files begin."""
 
 import os
 from pathlib import Path
 
 import pytest
+
+LONG_FILES = {
+    "test_compiled_and_cached.py",
+    "test_page.py",
+    "test_blend.py",
+    "test_contract.py",
+    "test_changes.py",
+    "test_examples.py",
+}
+
+
+def pytest_collection_modifyitems(items):
+    """Run the longest files first, so that no process is left alone with one of them at the end."""
+    items.sort(key=lambda item: item.path.name not in LONG_FILES)
 
 
 @pytest.fixture(scope="session")

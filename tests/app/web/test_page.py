@@ -4,14 +4,21 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
 
 import pytest
+import uvicorn
 
+from tacit.app.web.server import Connection, host_names
+from tacit.app.web.service import create_app
+from tacit.app.web.workspace import Workspace
 from tacit.judge import JudgmentStore
+from tacit.search import Searcher
 
 BROWSER = next(
     (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
@@ -23,8 +30,8 @@ FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "-
          "--disable-component-update", "--disable-sync"]  # fmt: skip
 
 
-class Service:
-    """`tacit serve` as a process."""
+class Process:
+    """`tacit serve` as a process, which can be killed."""
 
     def __init__(self, model, port=0):
         command = [sys.executable, "-m", "tacit", "serve", str(model), "--port", str(port)]
@@ -40,11 +47,29 @@ class Service:
         self.process.stderr.close()
 
 
+class Service:
+    """The same service in a thread of this process, which starts at once."""
+
+    def __init__(self, model, store):
+        listening = socket.create_server(("127.0.0.1", 0))
+        port = listening.getsockname()[1]
+        app = create_app(Workspace(model, Searcher.load(model), store), hosts=host_names("127.0.0.1", port, ()))
+        self.server = uvicorn.Server(uvicorn.Config(app, http=Connection, ws="none", log_level="error"))
+        self.thread = threading.Thread(target=self.server.run, args=([listening],))
+        self.thread.start()
+        self.address = f"http://127.0.0.1:{port}"
+
+    def stop(self):
+        self.server.should_exit = self.server.force_exit = True
+        self.thread.join()
+
+
 @pytest.fixture
 def service(model):
-    service = Service(model)
-    yield service
-    service.kill()
+    with JudgmentStore(model.with_name("my.model.judgments")) as store:
+        service = Service(model, store)
+        yield service
+        service.stop()
 
 
 @pytest.fixture(scope="module")
@@ -195,7 +220,7 @@ def test_two_tabs_judge_at_once(browser, service, page, model):
 
 
 def test_a_killed_service_loses_nothing_and_judging_goes_on(browser, model):
-    service = Service(model)
+    service = Process(model)
     page = browser.new_page()
     page.goto(service.address)
     add_queries(page, "inverse matrix", "onion soup")
@@ -205,7 +230,7 @@ def test_a_killed_service_loses_nothing_and_judging_goes_on(browser, model):
     service.kill()
     page.keyboard.press("2")
     page.wait_for_selector("#judge-state.error")
-    again = Service(model, service.port)
+    again = Process(model, service.port)
     page.keyboard.press("2")
     page.wait_for_selector("#judge-state:has-text('2 judged')")
     with JudgmentStore(model.with_name("my.model.judgments"), read_only=True) as store:
