@@ -4,12 +4,15 @@ import os
 
 import pytest
 
-from tacit.distributed import ray_cluster
+from tacit.distributed.cluster import _connected
 
 
 @pytest.fixture(scope="session")
 def cluster():
-    """Three machines on the loopback address, joined; the first one is not lost."""
+    """Three machines on the loopback address; the first one is not lost.
+
+    The process is connected all the time, which saves starting workers anew; only `ray_cluster` makes use of it.
+    """
     pytest.importorskip("ray", reason="needs tacit[ray]")
     from ray.cluster_utils import Cluster
 
@@ -20,7 +23,7 @@ def cluster():
         made.add_node(wait=False, node_ip_address="127.0.0.1")
     made.wait_for_nodes()
     try:
-        with ray_cluster(made.address):
+        with _connected(made.address):
             yield made
     finally:
         made.shutdown()

@@ -1,9 +1,12 @@
 """Pages are read and words counted by tasks on a Ray cluster, with the bits of one machine."""
 
+import mmap
+
 import numpy as np
 import pytest
 
 from tacit.core import TacitError, UsageError
+from tacit.core.mapped import release
 from tacit.core.tasks import map_tasks
 from tacit.data import read_linked_collection
 from tacit.distributed import ray_cluster
@@ -35,6 +38,22 @@ def test_words_are_counted_with_the_bits_of_one_machine(texts, cluster, monkeypa
     assert parted.vocabulary_ == alone.vocabulary_
     assert parted.idf_.tobytes() == alone.idf_.tobytes()
     assert arrays(same) == arrays(rows)
+
+
+def test_rows_are_mapped_in_a_cluster_alone(texts, cluster, monkeypatch):
+    monkeypatch.setattr("tacit.core.mapped.MAPPED_BYTES", 0)
+    with ray_cluster(cluster.address):
+        mapped = TextVectorizer().fit_counts(texts)
+    usual = TextVectorizer().fit_counts(texts)
+    assert (is_mapped(mapped.data), is_mapped(mapped.indices), is_mapped(usual.data)) == (True, True, False)
+    release(mapped.data)
+    assert arrays(mapped) == arrays(usual)
+
+
+def is_mapped(array):
+    while isinstance(array, np.ndarray | memoryview):
+        array = array.base if isinstance(array, np.ndarray) else array.obj
+    return isinstance(array, mmap.mmap)
 
 
 def test_a_text_that_is_none_is_named_by_its_row(texts, cluster):

@@ -30,10 +30,10 @@ def world():
     )
 
 
-def fitted(world, name, kind, *, checkpoint=None, **params):
+def fitted(world, name, kind, *, checkpoint=None, validation=None, **params):
     queries = world.items if kind == "links" else world.queries
     ranker = get_method(name).make(**{"dim": 6, "n_epochs": 2, "threads": 1} | params)
-    return ranker.fit(queries, world.items, getattr(world, kind), checkpoint=checkpoint)
+    return ranker.fit(queries, world.items, getattr(world, kind), validation, checkpoint=checkpoint)
 
 
 def bits(ranker):
@@ -69,6 +69,33 @@ def test_models_have_the_bits_of_one_machine(world, cluster, name, kind, params)
         parted = fitted(world, name, kind, partitions=5, **params)
     assert bits(parted) == bits(alone)
     assert (alone.partitions, parted.partitions) == (None, 5)
+
+
+def test_owners_validate_and_few_vectors_come_here(world, cluster, monkeypatch):
+    """Of many items, validation ranks a sample."""
+    monkeypatch.setattr("tacit.retrieve.margin.tasks.MOST_ITEMS", 100)
+    monkeypatch.setattr("tacit.retrieve.margin.tasks.SAMPLED_ITEMS", 90)
+    monkeypatch.setattr("tacit.metrics.full_ranking.SORT_FROM", 2)
+    known = world.links.to_csr()
+    drawn = Links(*np.random.default_rng(1).integers(0, N_ITEMS, (2, 60)), N_ITEMS, N_ITEMS)
+    new = drawn.take([known[a, b] == 0 for a, b in zip(drawn.sources, drawn.targets, strict=True)])
+    params = {"n_epochs": None, "max_epochs": 2, "validation": new.take(new.sources != new.targets)}
+    alone = fitted(world, "htr", "links", **params)
+    taken, take, count = [], Owners.take_vectors, Owners.count_places
+    with ray_cluster(cluster.address):
+        monkeypatch.setattr(
+            Owners,
+            "take_vectors",
+            lambda self, name, items: taken.append((name, len(items))) or take(self, name, items),
+        )
+        monkeypatch.setattr(Owners, "count_places", lambda *args: taken.append("counted") or count(*args))
+        parted = fitted(world, "htr", "links", partitions=4, **params)
+    assert bits(parted) == bits(alone)
+    assert parted.validation_items_ == alone.validation_items_ < N_ITEMS
+    before = [taken[place - 1] for place, what in enumerate(taken) if what == "counted"]
+    n_relevant = len(np.unique(params["validation"].targets))
+    assert before == [("average", n_relevant)] * 2
+    assert n_relevant < parted.validation_items_
 
 
 def test_a_checkpoint_of_a_cluster_goes_on_on_one_machine(world, cluster, monkeypatch, tmp_path):

@@ -10,6 +10,7 @@ import logging
 import os
 import secrets
 import socket
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -24,6 +25,7 @@ from tacit.retrieve.margin.embedding_sgd import EmbeddingSettings, EmbeddingTrai
 SECONDS = 10  # to wait for an answer of an address
 HTTP_2 = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])  # what opens a connection of gRPC
 SETTINGS = bytes([4])  # type of the frame that answers
+WRONG_TOKEN = "its token is not given or wrong; want RAY_AUTH_MODE=token and the token in RAY_AUTH_TOKEN"
 QUIET: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False}
 
 
@@ -118,17 +120,35 @@ def _token() -> str:
     return secrets.token_hex(32)
 
 
+@contextmanager
+def _kept_messages() -> Iterator[list[str]]:
+    """Keep what Ray writes to standard error, past Python, and put it into a list."""
+    kept, before = list[str](), os.dup(2)
+    with tempfile.TemporaryFile() as file:
+        os.dup2(file.fileno(), 2)
+        try:
+            yield kept
+        finally:
+            os.dup2(before, 2)
+            os.close(before)
+            file.seek(0)
+            kept.append(file.read().decode(errors="replace"))
+
+
 def _join(ray: Any, address: str) -> None:
-    problem = _problem(address)
+    problem, messages = _problem(address), list[str]()
     if problem is not None:
         raise _refusal(address, problem)
     try:
         used = ray._private.services.canonicalize_bootstrap_address(address)
         if used != address and _problem(used) is not None:  # it listens on the loopback address only
             _stay_here(ray)
-        ray.init(address, **QUIET)
+        os.environ.setdefault("RAY_gcs_server_port_wait_time_s", str(SECONDS))
+        with _kept_messages() as messages:
+            ray.init(address, **QUIET)
     except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
-        raise _refusal(address, str(error)) from error
+        is_refused = "InvalidAuthToken" in "".join(messages)
+        raise _refusal(address, WRONG_TOKEN if is_refused else str(error.__cause__ or error)) from error
 
 
 def _problem(address: str) -> str | None:

@@ -5,12 +5,18 @@ Changes are numbered. A change that was made already is not made again, so that 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from tacit import __version__
-from tacit.retrieve.snapshots import allocate, copy_into, move_to
+from tacit.core.mapped import allocate
+from tacit.retrieve.snapshots import copy_into, move_to
+
+if TYPE_CHECKING:
+    from tacit.distributed.validation import Question
+    from tacit.retrieve import EmbeddingRanker
 
 Rows = tuple[np.ndarray, np.ndarray, np.ndarray]  # numbers of words, words, values
 
@@ -47,6 +53,8 @@ class ItemOwner:
         self._words, self._values = np.empty(n_entries, np.int32), np.empty(n_entries, np.float32)
         self._shape, self._n_changes = (n_vectors, dim), n_changes
         self._vectors = {"live": allocate(self._shape)}
+        self._candidates = np.empty(0, np.int64)
+        self._ranker: EmbeddingRanker | None = None  # of these
 
     def version(self) -> str:
         """Version of tacit in this process."""
@@ -71,6 +79,30 @@ class ItemOwner:
         """Vectors of some items after so many changes."""
         self._check(n_changes)
         return self._copy_of(name)[rows]
+
+    def count_places(self, name: str, rows: np.ndarray, first: int, asked: Question, n_changes: int) -> np.ndarray:
+        """Count the candidates among these rows for `validation`; `first` is the number of the first one."""
+        from tacit.distributed.validation import count_in_part
+        from tacit.retrieve.margin.embedding_sgd import Tables
+
+        self._check(n_changes)
+        if self._ranker is None or not np.array_equal(self._candidates, rows):
+            self._candidates, self._ranker = rows, asked.ranker  # the same in every epoch
+            self._ranker.items_ = self._rows(rows, len(asked.diagonal))
+        ranker, vectors = self._ranker, self._copy_of(name)
+        own = vectors[rows] if len(vectors) > len(rows) else vectors
+        ranker._keep(Tables(asked.mapped[:0], asked.mapped, own, asked.diagonal), ranker._leading(ranker.items_))
+        found = count_in_part(ranker, asked, first)
+        del ranker.item_vectors_, ranker._item_factors
+        return found
+
+    def _rows(self, rows: np.ndarray, n_words: int) -> sp.csr_array:
+        """Words of some items as a matrix, without a copy where these are all."""
+        indptr, words, values = self._indptr, self._words, self._values
+        if len(rows) < len(indptr) - 1:
+            lengths, words, values = self.take_words(rows)
+            indptr = np.concatenate([[0], np.cumsum(lengths)])
+        return sp.csr_array((values, words, indptr), shape=(len(rows), n_words))
 
     def extremes(self, name: str, n_changes: int) -> tuple[float, float]:
         """Smallest and largest number of the vectors, or 0; NaN if one is NaN."""

@@ -67,6 +67,14 @@ class Owners:
         calls = {part: (name, *args, self._n_changes[part]) for part, args in self._parts(items).items()}
         return np.concatenate([np.empty((0, self.shape[1]), np.float32), *self._ask("take_vectors", calls)()])
 
+    def count_places(self, name: str, candidates: np.ndarray, asked: Any) -> np.ndarray:
+        """Let every owner count its candidates for `validation`; the sums over all."""
+        calls, first = dict[int, tuple[Any, ...]](), 0
+        for part, (rows,) in self._parts(candidates).items():
+            calls[part] = name, rows, first, asked, self._n_changes[part]
+            first += len(rows)
+        return np.sum(self._ask("count_places", calls)(), axis=0)
+
     def extremes(self, name: str) -> tuple[float, float]:
         """Smallest and largest number, or 0; NaN if one is NaN."""
         calls = {part: (name, number) for part, number in enumerate(self._n_changes)}

@@ -7,7 +7,7 @@ the number of owners. Words never change: those of the next block are asked for 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from copy import deepcopy
 from functools import partial
 from typing import Any, cast
@@ -15,8 +15,11 @@ from typing import Any, cast
 import numpy as np
 import scipy.sparse as sp
 
+from tacit.core.mapped import release
 from tacit.distributed.owners import OwnedVectors, Owners
+from tacit.distributed.validation import PartedValidation
 from tacit.kernels import blocks, rows
+from tacit.retrieve import EmbeddingRanker
 from tacit.retrieve.margin.embedding_sgd import (
     LARGEST,
     EmbeddingSettings,
@@ -26,6 +29,7 @@ from tacit.retrieve.margin.embedding_sgd import (
     TrainingRows,
     word_borders,
 )
+from tacit.retrieve.margin.tasks import PairTask, TrainingTask, TripleTask
 from tacit.retrieve.snapshots import Snapshots
 
 
@@ -60,6 +64,8 @@ class PartedTrainer(EmbeddingTrainer):
         self.state = Snapshots(tables.arrays(), largest=LARGEST)
         self._borders = word_borders(data.query_words, data.item_words, self._n_owners)
         self._low_borders = word_borders(data.query_rows, data.item_rows, self._n_owners)
+        for array in (data.item_words.indices, data.item_words.data):
+            release(array)  # where it is mapped: the owners have it
         self._draws, self._wanted = np.empty(0, np.float32), np.empty(0, np.int64)
         shape = settings.block, settings.max_positives
         positives = np.empty(shape, np.int64), np.empty(shape[0], np.int64), np.empty(shape, np.float32)
@@ -143,6 +149,23 @@ class PartedTrainer(EmbeddingTrainer):
             moved = np.unique(items[self._views[0].moving])
             self._owners.put("live", self._wanted[moved], self.tables.items[moved])
             self.tables.items = self._vectors
+
+    def measuring(
+        self, ranker: EmbeddingRanker, data: TrainingRows, task: TrainingTask
+    ) -> Callable[[], Mapping[str, np.ndarray | float]]:
+        """Validation by the owners, unless a monitor asks for the whole ranker."""
+        if ranker._monitor is not None or not isinstance(task, PairTask | TripleTask):
+            return super().measuring(ranker, data, task)
+        return partial(PartedValidation(self, ranker).values, task)
+
+    def words_of(self, items: np.ndarray) -> sp.csr_array:
+        """Words of some items, in rising order."""
+        return self._matrix(*self._owners.take_words(items)())
+
+    def count_places(self, candidates: np.ndarray, asked: Any) -> np.ndarray:
+        """What all owners count for `validation`."""
+        items = self.averaged.items
+        return self._owners.count_places(items.name if isinstance(items, OwnedVectors) else "live", candidates, asked)
 
     def close(self) -> None:
         """End the owners."""

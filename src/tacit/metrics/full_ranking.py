@@ -11,6 +11,7 @@ those that score the same and stand in a smaller row.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -58,42 +59,82 @@ def full_ranking_measures(scores: np.ndarray, relevant: Any, excluded: Any = Non
     {'rank_loss': 0.5, 'AP': 0.833, 'P@10': 0.2, 'RR': 1.0}
     """
     scores = _check_scores(scores)
-    relevant = _check_mask("relevant", relevant, scores.shape)
-    excluded = None if excluded is None else _check_mask("excluded", excluded, scores.shape)
+    relevant = check_mask("relevant", relevant, scores.shape)
+    excluded = None if excluded is None else check_mask("excluded", excluded, scores.shape)
     found = np.empty((len(scores), len(NAMES)))
     for query, row in enumerate(scores):
-        items, out = _entries(relevant, query), _entries(excluded, query)
-        _check_row(query, row, items, out)
-        if len(out):
-            row = row.copy()
-            row[out] = -np.inf  # all others are finite, so these are never above nor equal
-        find_places = _places_by_counting if len(items) < SORT_FROM else _places_by_sorting
-        found[query] = _measure_row(find_places(row, items), row[items], len(row) - len(out))
+        items, out = entries(relevant, query), entries(excluded, query)
+        check_row(query, row, items, out)
+        found[query] = _measure_row(find_places(row, out, row[items], items), row[items], len(row) - len(out))
     return dict(zip(NAMES, found.T.copy(), strict=True))
 
 
-def _places_by_counting(row: np.ndarray, items: np.ndarray) -> Places:
-    higher = np.array([np.count_nonzero(row > row[item]) for item in items])
-    equal = np.array([np.count_nonzero(row == row[item]) for item in items])
+def measures_from_places(places: Places, scores: sp.csr_array, n_candidates: np.ndarray) -> dict[str, np.ndarray]:
+    """The values of `full_ranking_measures`.
+
+    Parameters
+    ----------
+    places : Places
+        Places of all relevant items, query after query.
+    scores : csr_array of shape (n_queries, n_items)
+        Scores of the relevant items.
+    n_candidates : ndarray of shape (n_queries,)
+        Number of candidates of each query.
+    """
+    found = np.empty((scores.shape[0], len(NAMES)))
+    for query, (start, stop) in enumerate(pairwise(scores.indptr)):
+        own = Places(*(part[start:stop] for part in places))
+        found[query] = _measure_row(own, scores.data[start:stop], int(n_candidates[query]))
+    return dict(zip(NAMES, found.T.copy(), strict=True))
+
+
+def find_places(row: np.ndarray, excluded: np.ndarray, wanted: np.ndarray, items: np.ndarray) -> Places:
+    """Places of items among the candidates of one query, or how much a part of the candidates adds to them.
+
+    Parameters
+    ----------
+    row : ndarray of shape (n_items,)
+        Scores of the candidates.
+    excluded : ndarray of int
+        Those that are no candidates.
+    wanted : ndarray of float
+        Scores of the items.
+    items : ndarray of int
+        Where the items are in `row`; before or after it where they are in another part.
+
+    Examples
+    --------
+    >>> find_places(np.array([2.0, 1, 2]), np.array([0]), np.array([2.0]), np.array([5]))
+    Places(above=array([1]), higher=array([0]), equal=array([1]))
+    """
+    if len(excluded):
+        row = row.copy()
+        row[excluded] = -np.inf  # all others are finite, so these are never above nor equal
+    return (_places_by_counting if len(items) < SORT_FROM else _places_by_sorting)(row, wanted, items)
+
+
+def _places_by_counting(row: np.ndarray, wanted: np.ndarray, items: np.ndarray) -> Places:
+    higher = np.array([np.count_nonzero(row > score) for score in wanted], np.int64)
+    equal = np.array([np.count_nonzero(row == score) for score in wanted], np.int64)
     above = higher.copy()
-    for i in np.flatnonzero(equal > 1):
-        above[i] += np.count_nonzero(row[: items[i]] == row[items[i]])
+    for i in np.flatnonzero(equal > ((items >= 0) & (items < len(row)))):
+        above[i] += np.count_nonzero(row[: max(0, items[i])] == wanted[i])
     return Places(above, higher, equal)
 
 
-def _places_by_sorting(row: np.ndarray, items: np.ndarray) -> Places:
+def _places_by_sorting(row: np.ndarray, wanted: np.ndarray, items: np.ndarray) -> Places:
     order = np.argsort(-row, kind="stable")
-    place_of = np.empty(len(row), np.int64)
-    place_of[order] = np.arange(len(row))
-    descending, wanted = -row[order], -row[items]
-    higher = np.searchsorted(descending, wanted, side="left")
-    return Places(place_of[items], higher, np.searchsorted(descending, wanted, side="right") - higher)
+    higher, end = (np.searchsorted(-row[order], -wanted, side=side) for side in ("left", "right"))
+    above = [
+        start + np.searchsorted(order[start:stop], item) for start, stop, item in zip(higher, end, items, strict=True)
+    ]
+    return Places(np.array(above, np.int64), higher, end - higher)
 
 
 def _measure_row(places: Places, item_scores: np.ndarray, n_candidates: int) -> tuple[float, float, float, float]:
     """rank_loss, AP, P@10 and RR of one query; `item_scores` are those of the relevant items."""
     n_relevant = len(item_scores)
-    among = _places_by_sorting(item_scores, np.arange(n_relevant))
+    among = _places_by_sorting(item_scores, item_scores, np.arange(n_relevant))
     wrong = (places.higher - among.higher) + (places.equal - among.equal) / 2
     n_pairs = n_relevant * (n_candidates - n_relevant)
     rank_loss = float(wrong.sum()) / n_pairs if n_pairs else 0.5
@@ -102,7 +143,8 @@ def _measure_row(places: Places, item_scores: np.ndarray, n_candidates: int) -> 
     return rank_loss, average_precision, np.count_nonzero(positions <= 10) / 10, 1 / float(positions[0])
 
 
-def _entries(mask: sp.csr_array | None, row: int) -> np.ndarray:
+def entries(mask: sp.csr_array | None, row: int) -> np.ndarray:
+    """Items of a row of a mask."""
     return np.empty(0, np.int64) if mask is None else mask.indices[mask.indptr[row] : mask.indptr[row + 1]]
 
 
@@ -113,7 +155,7 @@ def _check_scores(scores: Any) -> np.ndarray:
     return table if np.issubdtype(table.dtype, np.floating) else table.astype(np.float64)
 
 
-def _check_mask(name: str, mask: Any, shape: tuple[int, ...]) -> sp.csr_array:
+def check_mask(name: str, mask: Any, shape: tuple[int, ...]) -> sp.csr_array:
     """The mask with one sorted entry for each yes."""
     if mask is None:
         raise TacitError(f"{name} is None, want a CSR matrix of shape {shape}")
@@ -125,7 +167,8 @@ def _check_mask(name: str, mask: Any, shape: tuple[int, ...]) -> sp.csr_array:
     return table
 
 
-def _check_row(query: int, row: np.ndarray, items: np.ndarray, out: np.ndarray) -> None:
+def check_row(query: int, row: np.ndarray, items: np.ndarray, out: np.ndarray) -> None:
+    """Raise unless a query has relevant items, none of them excluded, and finite scores."""
     if not len(items):
         raise TacitError(f"row {query} has no relevant item, want at least one: leave such queries out")
     if not np.isfinite(row).all():

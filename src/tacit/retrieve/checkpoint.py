@@ -19,8 +19,9 @@ import math
 import os
 import time
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from itertools import chain
 from pathlib import Path
 from shutil import rmtree
 from typing import Any
@@ -28,7 +29,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.core import Links, StoreError
+from tacit.core import Links, StoreError, cut
 from tacit.core.folders import sync
 from tacit.retrieve.snapshots import Arrays, Snapshots, row_blocks
 from tacit.store.files import os_errors, refusal, write_synced
@@ -219,10 +220,11 @@ def describe(kind: str, params: Mapping[str, Any], **data: Any) -> dict[str, Any
 def digest(value: Any) -> str:
     """A sum of features, links, triples or a plain value."""
     found = hashlib.blake2b(digest_size=16)
-    parts: tuple[Any, ...] = (value,)
+    parts: Iterable[Any] = (value,)
     if sp.issparse(value):
         rows = sp.csr_array(value)
-        parts = rows.shape, rows.indptr.astype(np.int64), rows.indices.astype(np.int64), rows.data
+        indices = (rows.indices[block].astype(np.int64) for block in cut(rows.nnz, 1 << 20))
+        parts = chain((rows.shape, rows.indptr.astype(np.int64)), indices, (rows.data,))
     elif isinstance(value, Links):
         parts = value.n_sources, value.n_targets, value.sources, value.targets, value.weights
     for part in parts:

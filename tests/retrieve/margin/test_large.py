@@ -9,9 +9,10 @@ import pytest
 import scipy.sparse as sp
 
 from tacit.core import Links
+from tacit.core.mapped import allocate, release
 from tacit.retrieve import EmbeddingRanker, FullPairRanker, HtrPairsRanker, ReconstructionRanker, snapshots
 from tacit.retrieve.margin import tasks
-from tacit.retrieve.snapshots import allocate, copy_into, release, row_blocks
+from tacit.retrieve.snapshots import copy_into, row_blocks
 from tacit.store import pack_estimator, unpack_estimator
 
 N, WORDS = 120, 30
@@ -47,7 +48,7 @@ def resident():
 def test_mapped_copies_change_no_bit(form, monkeypatch):
     rows, links = corpus()
     usual = RANKERS[form].clone().fit(rows, rows, links)
-    monkeypatch.setattr(snapshots, "MAPPED_BYTES", 0)
+    monkeypatch.setattr("tacit.core.mapped.MAPPED_BYTES", 0)
     monkeypatch.setattr(snapshots, "BLOCK_BYTES", 64)
     mapped = RANKERS[form].clone().fit(rows, rows, links)
     if isinstance(mapped, EmbeddingRanker):
@@ -58,7 +59,7 @@ def test_mapped_copies_change_no_bit(form, monkeypatch):
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs Linux")
 def test_a_mapped_array_keeps_its_numbers_when_its_pages_leave_memory(monkeypatch):
-    monkeypatch.setattr(snapshots, "MAPPED_BYTES", 0)
+    monkeypatch.setattr("tacit.core.mapped.MAPPED_BYTES", 0)
     array = allocate((5000, 3))
     array[:] = np.arange(15000).reshape(5000, 3)
     large = allocate((1 << 20, 16))
@@ -80,7 +81,7 @@ def test_without_room_on_the_disk_memory_is_used(monkeypatch):
     def full(**how):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(snapshots, "MAPPED_BYTES", 0)
+    monkeypatch.setattr("tacit.core.mapped.MAPPED_BYTES", 0)
     monkeypatch.setattr(tempfile, "TemporaryFile", full)
     array = allocate((4, 2))
     assert not is_mapped(array)

@@ -16,7 +16,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from tacit.core import TacitError, UsageError
-from tacit.core.tasks import gather
+from tacit.core.mapped import allocate
+from tacit.core.tasks import gather, spread_map
 from tacit.features.text.tokenizers import Tokenizer
 
 _STOP_WORD = -1
@@ -207,10 +208,14 @@ def large_blocks(blocks: Iterable[sp.csr_array]) -> Iterator[sp.csr_array]:
 
 
 def _joined(parts: list[Any], n_columns: int) -> sp.csr_array:
-    """The parts as one matrix; the list is emptied."""
+    """The parts as one matrix; the list is emptied.
+
+    In a cluster it is mapped where it is large: its owners read it once, and it need not stay in memory.
+    """
     n_entries, n_rows = sum(part.nnz for part in parts), sum(part.shape[0] for part in parts)
     index_type = np.int32 if n_entries < 2**31 else np.int64
-    data, indices = np.empty(n_entries, np.float32), np.empty(n_entries, index_type)
+    make = np.empty if spread_map.get() is None else allocate
+    data, indices = make((n_entries,), np.float32), make((n_entries,), index_type)
     indptr = np.zeros(n_rows + 1, index_type)
     row = entry = 0
     parts.reverse()

@@ -16,7 +16,7 @@ items="residual" adds to V_E d_E a vector that each item learns by itself, as in
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -140,9 +140,6 @@ class CrossRanker(EmbeddingRanker):
     def _second_share(self, task: TrainingTask) -> float:
         """Share of the second task that a visit to all queries of the first takes, where those are few."""
         return 1 / self._n_passes(task) if self.n_epochs is None else min(1.0, FEWEST_EPOCHS / self.n_epochs)
-
-    def _measure(self, task: TrainingTask) -> Mapping[str, np.ndarray | float]:
-        return {**super()._measure(task), **({} if self._monitor is None else self._monitor(self))}
 
 
 def _without_loops(links: Links) -> sp.csr_array:

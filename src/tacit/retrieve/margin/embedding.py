@@ -15,8 +15,7 @@ trained on the margin ranking loss by `block_sgd`. A new item needs no training 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -24,6 +23,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from tacit.core import Features, TacitError, UsageError, check_choice, check_features, check_number
+from tacit.core.mapped import allocate
 from tacit.retrieve.explanation import Term, difference, item_terms, pair_terms, sparse_row, word_terms
 from tacit.retrieve.factors import (
     DenseFactors,
@@ -37,7 +37,7 @@ from tacit.retrieve.factors import (
 from tacit.retrieve.margin.base import LARGEST_BLOCK, LARGEST_TRIPLE_BLOCK, SgdRanker
 from tacit.retrieve.margin.embedding_sgd import EmbeddingSettings, EmbeddingTrainer, Tables, TrainingRows, new_trainer
 from tacit.retrieve.margin.tasks import TrainingTask, TripleTask
-from tacit.retrieve.snapshots import allocate, row_blocks
+from tacit.retrieve.snapshots import row_blocks
 from tacit.retrieve.training import Schedule
 
 ITEM_FORMS = ("mapped", "tied", "free", "residual")
@@ -93,6 +93,7 @@ class EmbeddingRanker(SgdRanker):
     """
 
     has_parts: ClassVar[bool] = True
+    _monitor: Callable[[Any], Mapping[str, float]] | None = None  # further measures of each epoch, in `fit`
     _fitted: ClassVar = {
         "query_table_": "query_words dim",
         "item_table_": "item_words dim",
@@ -150,10 +151,12 @@ class EmbeddingRanker(SgdRanker):
 
     def _training_data(self, queries: Features, items: Features) -> TrainingRows:
         query_words, item_words = (sp.csr_array(rows) for rows in (queries, items))
-        low_queries, low_items = query_words, item_words
-        if self.n_words is not None:
-            low_queries, low_items = (sp.csr_array(rows[:, : self.n_words]) for rows in (query_words, item_words))
-        return TrainingRows(low_queries, low_items, query_words, item_words, self._queries_are_items)
+        low = self._leading(query_words), self._leading(item_words)
+        return TrainingRows(*low, query_words, item_words, self._queries_are_items)
+
+    def _leading(self, rows: sp.csr_array) -> sp.csr_array:
+        """The columns that have vectors."""
+        return rows if self.n_words is None else sp.csr_array(rows[:, : self.n_words])
 
     def _first_tables(self, data: TrainingRows, rng: np.random.Generator) -> Tables:
         def zeros(n_rows: int) -> np.ndarray:
@@ -189,16 +192,9 @@ class EmbeddingRanker(SgdRanker):
         trainer = new_trainer.get()(*given)
         trained_on = self._trained_on(trainer, data, task, rng)
 
-        measured, chosen = self._measured(task), task.candidates
-        shown = data if chosen is None else replace(data, item_rows=sp.csr_array(data.item_rows[chosen]))
-
-        def measure() -> Mapping[str, np.ndarray | float]:
-            measured._keep(trainer.averaged if chosen is None else trainer.averaged.take(chosen), shown)
-            return measured._measure(task)
-
-        history = self._run_epochs(trainer, trained_on, measure, rng, schedule)
+        history = self._run_epochs(trainer, trained_on, trainer.measuring(self, data, task), rng, schedule)
         self.rate_, self.best_epoch_, self.epochs_ = history
-        self._keep(trainer.tables, data)
+        self._keep(trainer.tables, data.item_rows)
         trainer.close()
 
     def _trained_on(
@@ -209,7 +205,7 @@ class EmbeddingRanker(SgdRanker):
 
     def _measure(self, task: TrainingTask) -> Mapping[str, np.ndarray | float]:
         """Validation values of the present state."""
-        return task.values(self)
+        return {**task.values(self), **({} if self._monitor is None else self._monitor(self))}
 
     def _settings(self, task: TrainingTask, schedule: Schedule) -> EmbeddingSettings:
         largest = LARGEST_TRIPLE_BLOCK if isinstance(task, TripleTask) else LARGEST_BLOCK
@@ -222,19 +218,19 @@ class EmbeddingRanker(SgdRanker):
             learn_diagonal=self.identity == "learned",
         )
 
-    def _keep(self, tables: Tables, data: TrainingRows) -> None:
-        """Make the ranker that these tables mean."""
+    def _keep(self, tables: Tables, item_rows: sp.csr_array) -> None:
+        """Make the ranker that these tables mean for items, of which the columns with vectors are given."""
         self.__dict__.pop("_item_factors", None)
         self.__dict__.pop("item_vectors_", None)  # before others are made
         self.query_table_ = tables.queries
         self.item_table_ = tables.mapped
         self.diagonal_ = tables.diagonal if self.identity != "none" else np.zeros_like(tables.diagonal)
-        self.item_vectors_ = allocate((data.item_rows.shape[0], self.dim))
+        self.item_vectors_ = allocate((item_rows.shape[0], self.dim))
         for part in row_blocks(self.item_vectors_):
             if len(tables.items):
                 self.item_vectors_[part] = tables.items[part]
             if len(tables.mapped):
-                self.item_vectors_[part] += project(data.item_rows[part], tables.mapped)
+                self.item_vectors_[part] += project(item_rows[part], tables.mapped)
 
     def _make_item_factors(self) -> Sequence[ItemFactors]:
         parts: list[ItemFactors] = [DenseFactors(self.item_vectors_)]

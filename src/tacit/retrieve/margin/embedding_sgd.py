@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,6 +14,10 @@ import scipy.sparse as sp
 from tacit.kernels import blocks, rows, shared_words, triples
 from tacit.retrieve.margin.block_sgd import BlockSettings, BlockTrainer, Comparison, FindGradients
 from tacit.retrieve.snapshots import Arrays, Snapshots
+
+if TYPE_CHECKING:
+    from tacit.retrieve.margin.embedding import EmbeddingRanker
+    from tacit.retrieve.margin.tasks import TrainingTask
 
 OWNERS_PER_THREAD = 4  # rare words cost more than frequent ones, so shares are small and a free thread takes the next
 LARGEST = 1e6  # normal tables stay below 10
@@ -252,6 +257,19 @@ class EmbeddingTrainer(BlockTrainer):
             item_rate = rate * np.float32(self.settings.item_rate)
             own = (len(tables.items) * part // self._n_owners for part in (owner, owner + 1))
             rows.add_to_rows(items, views[0].moving, views[0].steps, item_rate, tables.items, *own)
+
+    def measuring(
+        self, ranker: EmbeddingRanker, data: TrainingRows, task: TrainingTask
+    ) -> Callable[[], Mapping[str, np.ndarray | float]]:
+        """A function that gives the validation values of the averaged tables."""
+        measured, chosen = ranker._measured(task), task.candidates
+        item_rows = data.item_rows if chosen is None else sp.csr_array(data.item_rows[chosen])
+
+        def measure() -> Mapping[str, np.ndarray | float]:
+            measured._keep(self.averaged if chosen is None else self.averaged.take(chosen), item_rows)
+            return measured._measure(task)
+
+        return measure
 
     @property
     def averaged(self) -> Tables:

@@ -5,13 +5,14 @@ A task runs an epoch on its training part and measures a ranker on its validatio
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.core import Features, Links, TacitError
+from tacit.core import Features, Links, TacitError, cut
 from tacit.retrieve.margin.block_sgd import BlockTrainer
 from tacit.retrieve.validation import HeldOut, held_out_queries, hold_out, measure
 
@@ -65,7 +66,10 @@ class PairTask:
 
     def values(self, ranker: CollectionRanker) -> dict[str, np.ndarray]:
         """Average precision and rank loss of each validation query, all candidates ranked."""
-        found = measure(ranker._scores, self.held)
+        return self.named(measure(ranker._scores, self.held))
+
+    def named(self, found: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """The measures that decide, by the names that they have in training."""
         return {"MAP": found["AP"], "rank_loss": found["rank_loss"]}
 
 
@@ -90,12 +94,16 @@ class TripleTask:
 
     def values(self, ranker: CollectionRanker) -> dict[str, np.ndarray]:
         """1 for each validation triple in the right order, 0 for the others; a tie counts half."""
+        return self.accuracy(lambda part: (ranker, part[:, 1:]))
+
+    def accuracy(self, ranker_of: Callable[[np.ndarray], tuple[CollectionRanker, np.ndarray]]) -> dict[str, np.ndarray]:
+        """The same by rankers of some triples, which are given with the numbers of the items that they have there."""
         right = []
-        for start in range(0, len(self.held), 64):
-            part = self.held[start : start + 64]
-            scores = ranker._scores(self.queries[part[:, 0]])
-            gap = np.take_along_axis(scores, part[:, 1:2], 1) - np.take_along_axis(scores, part[:, 2:3], 1)
-            right.append((gap[:, 0] > 0) + 0.5 * (gap[:, 0] == 0))
+        for block in cut(len(self.held), 64):
+            part = self.held[block]
+            ranker, items = ranker_of(part)
+            better, worse = np.take_along_axis(ranker._scores(self.queries[part[:, 0]]), items, 1).T
+            right.append((better > worse) + 0.5 * (better == worse))
         return {"accuracy": np.concatenate(right)}
 
 

@@ -1,0 +1,114 @@
+"""Validation of items that others own (`owners`).
+
+The scores of the relevant items are computed here, from the words and vectors of these alone. Each owner counts how
+many candidates of its part score higher or the same (`metrics.full_ranking`); the sums are the places of the relevant
+items, from which the measures follow with the bits of one machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from tacit.core import Features, cut
+from tacit.metrics.full_ranking import Places, check_mask, check_row, entries, find_places, measures_from_places
+from tacit.retrieve import EmbeddingRanker
+from tacit.retrieve.margin.tasks import PairTask, TripleTask
+
+if TYPE_CHECKING:
+    from tacit.distributed.training import PartedTrainer
+
+QUERIES = 64  # that are scored at once
+
+
+class Question(NamedTuple):
+    """What every owner is asked: validation queries, the scores of their relevant items, and what is no candidate."""
+
+    ranker: EmbeddingRanker  # without items
+    mapped: np.ndarray
+    diagonal: np.ndarray
+    queries: Sequence[Features]  # their factors
+    wanted: sp.csr_array
+    excluded: sp.csr_array
+
+
+def count_in_part(ranker: EmbeddingRanker, asked: Question, first: int) -> np.ndarray:
+    """What a part of the candidates adds to the places of relevant items: `Places` as rows of an array.
+
+    Parameters
+    ----------
+    ranker : EmbeddingRanker
+        Ranks the candidates of the part.
+    asked : Question
+        Queries and relevant items, which are numbered among all candidates.
+    first : int
+        Number of the first candidate of the part.
+    """
+    n_items, wanted = ranker.n_items_, asked.wanted
+    excluded, found = sp.csr_array(asked.excluded[:, first : first + n_items]), []
+    for block in cut(wanted.shape[0], QUERIES):
+        scores = np.zeros((block.stop - block.start, n_items), np.float32)
+        for factors, of_queries in zip(ranker._item_factors, asked.queries, strict=True):
+            factors.add_scores(of_queries[block], scores)
+        for query, row in enumerate(scores, block.start):
+            own = slice(*wanted.indptr[query : query + 2])
+            placed = find_places(row, entries(excluded, query), wanted.data[own], wanted.indices[own] - first)
+            found.append(np.array(placed))
+    return np.concatenate(found, axis=1)
+
+
+class PartedValidation:
+    """Measures the averaged tables of a trainer.
+
+    Parameters
+    ----------
+    trainer : PartedTrainer
+        Knows the owners.
+    ranker : EmbeddingRanker
+        The ranker that is trained; it is not changed.
+    """
+
+    def __init__(self, trainer: PartedTrainer, ranker: EmbeddingRanker) -> None:
+        self._trainer, self._ranker = trainer, ranker
+
+    def values(self, task: PairTask | TripleTask) -> dict[str, np.ndarray]:
+        """What `task.values` gives on one machine."""
+        if isinstance(task, PairTask):
+            return self._pair_values(task)
+
+        def ranker_of(triples: np.ndarray) -> tuple[EmbeddingRanker, np.ndarray]:
+            items, places = np.unique(triples[:, 1:], return_inverse=True)
+            return self._ranker_of(items), places.reshape(-1, 2)
+
+        return task.accuracy(ranker_of)
+
+    def _ranker_of(self, items: np.ndarray) -> EmbeddingRanker:
+        """The ranker with some of the items."""
+        made = copy(self._ranker)
+        made._forget_factors()
+        made.items_ = self._trainer.words_of(items)
+        made._keep(self._trainer.averaged.take(items), made._leading(made.items_))
+        return made
+
+    def _pair_values(self, task: PairTask) -> dict[str, np.ndarray]:
+        import ray
+
+        held, shape = task.held, task.held.relevant.shape
+        relevant, excluded = check_mask("relevant", held.relevant, shape), check_mask("excluded", held.excluded, shape)
+        candidates = np.arange(shape[1]) if task.candidates is None else task.candidates
+        some, places = np.unique(relevant.indices, return_inverse=True)
+        ranker = self._ranker_of(candidates[some])
+        wanted = sp.csr_array((np.empty(relevant.nnz, np.float32), relevant.indices, relevant.indptr), shape)
+        for block in cut(shape[0], QUERIES):
+            for query, row in enumerate(ranker._scores(held.queries[block]), block.start):
+                own = slice(*relevant.indptr[query : query + 2])
+                wanted.data[own] = row[places[own]]
+                check_row(query, wanted.data[own], relevant.indices[own], entries(excluded, query))
+        tables, factors = self._trainer.averaged, ranker._query_factors(held.queries)
+        asked = ray.put(Question(ranker.clone(), tables.mapped, tables.diagonal, factors, wanted, excluded))
+        found = Places(*self._trainer.count_places(candidates, asked))
+        return task.named(measures_from_places(found, wanted, shape[1] - np.diff(excluded.indptr)))
