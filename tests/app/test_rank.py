@@ -60,7 +60,7 @@ def test_a_prior_at_a_feature_is_set_on_the_command_line(folder, tacit):
     code, out, _ = tacit("rank", "train.txt", "test.txt", *start)
     assert code == 0
     assert [line.split()[2] for line in out.splitlines()][:2] == ["x", "y"]  # without a prior y is first
-    assert tacit("rank", "train.txt", "test.txt", "--set", "start=9")[0] == 1
+    assert tacit("rank", "train.txt", "test.txt", "--set", "start=9")[0] == 2
 
 
 def test_a_saved_model_ranks_again_and_is_exported(folder, tacit):

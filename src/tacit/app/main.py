@@ -1,7 +1,7 @@
 """`tacit`: pick the command, run it, turn mistakes into one line on stderr and an exit code.
 
-Exit codes: 0 done, 1 bad data, 2 wrong use, 130 interrupted. Only what parsing needs is imported
-here; each command imports its packages when it runs, so that `tacit --help` answers at once.
+Only what parsing needs is imported here; each command imports its packages when it runs, so that `tacit --help`
+answers at once.
 """
 
 from __future__ import annotations
@@ -62,7 +62,8 @@ class HelpFormatter(argparse.RawDescriptionHelpFormatter):
 
 def build_parser() -> argparse.ArgumentParser:
     """The whole command line."""
-    parser = OneLineParser(prog="tacit", description="Learning to rank with few labels.")
+    codes = "exit codes: 0 done, 1 unusable data or unwritable output, 2 wrong call, 130 interrupted"
+    parser = OneLineParser(prog="tacit", description="Learning to rank with few labels.", epilog=codes)
     parser.add_argument("--version", action="version", version=f"tacit {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name, module in COMMANDS.items():

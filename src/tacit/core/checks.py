@@ -22,7 +22,7 @@ def check_number(
     whole: bool = False,
     open_low: bool = False,
 ) -> Any:
-    """Return a parameter if it is a finite number within bounds, else raise TacitError.
+    """Return a parameter if it is a finite number within bounds, else raise UsageError.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def check_number(
     --------
     >>> check_number("dim", 0, low=1, whole=True)
     Traceback (most recent call last):
-    tacit.core.errors.TacitError: dim is 0, want a whole number >= 1
+    tacit.core.errors.UsageError: dim is 0, want a whole number >= 1
     """
     kinds = (int, np.integer) if whole else (int, float, np.integer, np.floating)
     good = isinstance(value, kinds) and not isinstance(value, bool) and math.isfinite(value)
@@ -52,7 +52,7 @@ def check_number(
         wanted += f" {'>' if open_low else '>='} {low:g}"
     if high < math.inf:
         wanted += f" and <= {high:g}" if low > -math.inf else f" <= {high:g}"
-    raise TacitError(f"{name} is {value!r}, want {wanted}")
+    raise UsageError(f"{name} is {value!r}, want {wanted}")
 
 
 def check_numbers(owner: object, *names: str, optional: bool = False, **limits: Any) -> None:

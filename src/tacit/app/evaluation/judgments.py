@@ -66,9 +66,13 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
 
 
 def _import(args: argparse.Namespace, out: TextIO) -> int:
+    from tacit.core import DataError
     from tacit.data import read_queries
     from tacit.judge import JudgmentStore, import_judgments
 
+    for file in args.files:  # before the store is made
+        if file != "-" and not Path(file).exists():
+            raise DataError("no such file", path=file)
     queries = read_queries(args.queries) if args.queries else None
     with JudgmentStore(args.store) as store, tempfile.TemporaryDirectory() as folder:
         if queries is not None:

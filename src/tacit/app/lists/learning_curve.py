@@ -66,8 +66,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, out: TextIO) -> int:
     """Cut, learn, measure; print the points and draw them."""
     from tacit.core import UsageError
+    from tacit.metrics import parse_measure
+    from tacit.rerank import get_method
     from tacit.rerank.learning_curve import SHARES, learning_curve
 
+    parse_measure(args.measure)
     if args.vali and not args.test:
         raise UsageError("--vali goes with --test; folds bring validation lists of their own")
     if args.out:
@@ -75,6 +78,8 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
     methods = [args.method] + ([args.against] if args.against else [])
     if len(set(methods)) != len(methods):
         raise UsageError(f"--method and --against are both {args.method}, want two methods")
+    for name in methods:
+        get_method(name)
     parts = _parts(args)
     column = [] if args.column is None else [_column(args, parts)]
     points = column + learning_curve(
