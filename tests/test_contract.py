@@ -71,7 +71,7 @@ def test_answers_are_of_the_query_topic(fitted, rows, world):
 
 
 def test_rank_is_the_order_of_the_scores(fitted, rows):
-    scores = np.concatenate([block for _, block in fitted.score_blocks(rows)])
+    scores = fitted.scores(rows)
     ranking = fitted.rank(rows, k=7)
     expected = np.argsort(-scores, axis=1, kind="stable")[:, :7]
     assert np.array_equal(ranking.items, expected)

@@ -223,13 +223,6 @@ class CollectionRanker(ChangingItems, ABC):
         """Query rows as float32; raise unless the ranker can read them."""
         return check_features("queries", queries, n_columns=self.n_features_)
 
-    def score_blocks(self, queries: Features) -> Iterator[tuple[slice, np.ndarray]]:
-        """Scores of all items for many queries, block by block: (rows, float32 scores)."""
-        self._check_fitted()
-        rows = self._check_queries(queries)
-        for block in self._blocks(rows):
-            yield block, self._scores(rows[block])
-
     def rank(
         self, queries: Features, k: int = 10, *, exclude: sp.csr_array | None = None, threads: int | None = None
     ) -> Ranking:

@@ -108,8 +108,8 @@ def best_weight(
     return min(good, key=lambda weight: found[weight][least].mean())
 
 
-def choose_mixture(main: ScoreRows, other: ScoreRows, held: HeldOut, weights: Sequence[float]) -> tuple[float, float]:
-    """The weight w with the best mean average precision of `main + w * other`, and that value.
+def choose_mixture(main: ScoreRows, other: ScoreRows, held: HeldOut, weights: Sequence[float]) -> float:
+    """The weight w with the best mean average precision of `main + w * other`.
 
     Both scores are computed once for all weights; of equally good weights the first is taken.
     """
@@ -119,5 +119,4 @@ def choose_mixture(main: ScoreRows, other: ScoreRows, held: HeldOut, weights: Se
         for place, weight in enumerate(weights):
             mixed = first + np.float32(weight) * second
             totals[place] += full_ranking_measures(mixed, block.relevant, block.excluded)["AP"].sum()
-    best = int(np.argmax(totals))
-    return float(weights[best]), float(totals[best] / held.relevant.shape[0])
+    return float(weights[int(np.argmax(totals))])

@@ -197,4 +197,4 @@ def _choose(main: ScoreRows, other: ScoreRows, held: HeldOut, weights: Sequence[
     """The weight of other scores with the best mean average precision on held-out pairs."""
     some = next(held.blocks()).queries
     spreads = [float(scores(some).std()) or 1.0 for scores in (main, other)]
-    return choose_mixture(main, other, held, [weight * spreads[0] / spreads[1] for weight in weights])[0]
+    return choose_mixture(main, other, held, [weight * spreads[0] / spreads[1] for weight in weights])

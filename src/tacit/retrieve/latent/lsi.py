@@ -140,7 +140,7 @@ class LsiTfidfRanker(LsiRanker):
         def tfidf_scores(rows: Features) -> np.ndarray:
             return factor_scores(tfidf, rows)
 
-        odds, _ = choose_mixture(tfidf_scores, lsi_scores, held, [alpha / (1 - alpha) for alpha in ALPHAS])
+        odds = choose_mixture(tfidf_scores, lsi_scores, held, [alpha / (1 - alpha) for alpha in ALPHAS])
         return round(odds / (1 + odds), 2)
 
     def _make_item_factors(self) -> Sequence[ItemFactors]:
