@@ -20,6 +20,14 @@ def pytest_collection_modifyitems(items):
     items.sort(key=lambda item: item.path.name not in LONG_FILES)
 
 
+@pytest.fixture(autouse=True, scope="session")
+def quick_sync():
+    """Do not wait for the disk: only a power cut could tell, and many saves would take minutes on a busy machine."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda descriptor: None)
+        yield
+
+
 @pytest.fixture(scope="session")
 def data_folder():
     """The folder of real collections, or a skip with the reason."""

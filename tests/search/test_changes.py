@@ -1,5 +1,8 @@
 """Documents that come and go: documents, words and ranker change together, or not at all."""
 
+import copy
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -22,6 +25,12 @@ def library():
 
 
 def fitted(method):
+    """A searcher that a test may change."""
+    return copy.deepcopy(fit(method))
+
+
+@cache
+def fit(method):
     known = {parameter.name for parameter in METHODS[method].parameters()}
     searcher = Searcher(method, **({"dim": 3} if "dim" in known and method != "ssi-d" else {}))
     links = Links(*np.array(LINKS).T, len(TEXTS), len(TEXTS))

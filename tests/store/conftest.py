@@ -1,19 +1,9 @@
 """What the tests of model folders share: a small model with every dtype, and what "the same model" means."""
 
-import os
-
 import numpy as np
 import pytest
 
 from tacit.store import Stored
-
-
-@pytest.fixture(autouse=True, scope="module")
-def quick_sync():
-    """Do not wait for the disk: only a power cut could tell, and many saves would take minutes on a busy machine."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(os, "fsync", lambda descriptor: None)
-        yield
 
 
 @pytest.fixture
