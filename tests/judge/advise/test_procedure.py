@@ -136,6 +136,19 @@ def test_a_claim_needs_the_wider_interval():
     assert widen_interval(shown, shown) == shown
 
 
+def test_a_sequential_claim_does_not_depend_on_the_order_of_queries():
+    """Sorted by topic, the first queries gain much and the last ones lose as much: no gain at all."""
+    base = np.full(160, 0.5)
+    gains = np.repeat([0.4, -0.4], 80)
+    found = {
+        gain_of(base, base + order, sequential=True)
+        for order in (gains, gains[::-1], np.random.default_rng(0).permutation(gains))
+    }
+    assert len({gain.interval for gain in found}) == 1
+    assert not any(gain.help for gain in found)
+    assert gain_of(base[:80], base[:80] + gains[:80], sequential=True).help
+
+
 class Slow(Learned):
     """A system whose fits take seconds and tell their progress, or half a second and tell nothing."""
 
