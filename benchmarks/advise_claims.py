@@ -14,9 +14,10 @@ In the first two no system is better than another: every claim is false. Upper l
 95 %, one-sided. In the third, an interval covers if it contains the true gain, over all queries of the collection: that
 of the systems that the folds chose and fitted, or that of the recommended system, fitted on the whole sample. What
 learning adds to the label-free blend is measured on the queries that were not learned from.
-The last table has label-free systems, whose gain over all queries of a collection is known: the share of samples whose
-interval contains it, by the number of queries, and of sequences of 200 queries in which the confidence sequence
-contains it at every look, one after each ten queries.
+The last two tables have label-free systems, whose gain over all queries of a collection is known: the share of samples
+whose interval contains it, by the number of queries, and of sequences of 200 queries in which the confidence sequence
+contains it at every look, one after each ten queries; then the share of samples whose interval contains the gain of
+the systems that their folds choose among the two, by the interval of the procedure alone and by the widened one.
 
 FILE gets one JSON line for each simulation. Simulations that it has are not made again, so that an interrupted run goes
 on and more of them can be added. `--simulations` counts each kind over all collections.
@@ -26,7 +27,7 @@ import argparse
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.stats import beta
@@ -35,12 +36,12 @@ from blend_simulation import MEASURE, Simulated, World, check_learner, make_worl
 from tacit.experiments.questions.task import read_questions
 from tacit.judge.advise.advice import make_advice
 from tacit.judge.advise.procedure import CrossValidation
-from tacit.judge.advise.verdict import cautious_interval
+from tacit.judge.advise.verdict import Gain, cautious_interval, widen_interval
 from tacit.metrics.sequences import confidence_sequence
 
 KINDS = ("collection", "candidates", "judged")
 CORPORA = "cacm,cranfield,cisi,cystic_fibrosis,chorus_products,traceability"
-SIZES = (10, 20, 30, 50)  # of samples of queries, in the last table
+SIZES = (10, 20, 30, 50)  # of samples of queries, in the last tables
 
 
 def true_gain(system: Simulated, baseline: str, train: np.ndarray) -> float:
@@ -167,6 +168,46 @@ def print_known_gains(worlds: dict[str, World], n_simulations: int, seed: int) -
         print(f"| {corpus} | {cells} |", flush=True)
 
 
+class Known(NamedTuple):
+    """A candidate of `advise` whose values are known."""
+
+    name: str
+    table: np.ndarray
+    learns: bool = False
+
+    def values(self, train: np.ndarray, test: np.ndarray) -> dict[str, np.ndarray]:
+        """Values of some queries."""
+        return {MEASURE: self.table[test]}
+
+
+def print_choices(worlds: dict[str, World], n_simulations: int, seed: int) -> None:
+    """Coverage of the gain of the folds' systems, chosen among two that learn nothing: procedure alone, and widened."""
+    print("\n| collection | " + " | ".join(f"{n} queries: alone, widened" for n in SIZES) + " |")
+    print("| --- " * (len(SIZES) + 1) + "|")
+    for corpus, world in worlds.items():
+        rng = np.random.default_rng([seed, len(KINDS) + 1, CORPORA.split(",").index(corpus)])
+        gains, cells = world.label_free["blend"] - world.label_free["bm25"], []
+        for size in SIZES:
+            found = np.array([covers_choice(gains, rng.choice(len(gains), size), rng) for _ in range(n_simulations)])
+            cells.append("{:.3f}, {:.3f}".format(*found.mean(axis=0)))
+        print(f"| {corpus} | " + " | ".join(cells) + " |", flush=True)
+
+
+def covers_choice(gains: np.ndarray, queries: np.ndarray, rng: np.random.Generator) -> tuple[bool, bool]:
+    """Whether the intervals of one sample contain the gain of the systems that its folds choose."""
+    systems = [Known("bm25", np.zeros(len(queries))), Known("blend", gains[queries])]
+    folds = {"seed": int(rng.integers(2**31)), "groups": queries.tolist()}
+    validation = CrossValidation(systems, len(queries), MEASURE, **folds)
+    values, names = validation.chosen()
+    truth = float(np.mean([gains.mean() * (names[fold] == "blend") for fold in validation.fold_of]))
+    alone, system = (
+        Gain(False, 0.0, cautious_interval(found[MEASURE]), 1.0)
+        for found in (values, validation.values(validation.best()))
+    )
+    intervals = alone.interval, widen_interval(alone, system).interval
+    return tuple(low <= truth <= high for low, high in intervals)
+
+
 def main() -> None:
     """Simulate, and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -185,6 +226,7 @@ def main() -> None:
     print_claims(found)
     print_coverage(found)
     print_known_gains(worlds, args.simulations, args.seed)
+    print_choices(worlds, args.simulations, args.seed)
 
 
 if __name__ == "__main__":
