@@ -186,6 +186,8 @@ def test_the_command_line_fits_saves_searches_and_adds(files, tmp_path, capsys):
         "4",
         "--set",
         "strength=10",
+        "--set",
+        "residual=false",
         "-o",
         str(model),
     ]
@@ -203,7 +205,7 @@ def test_the_command_line_fits_saves_searches_and_adds(files, tmp_path, capsys):
 
 def test_a_model_gives_no_feature_for_the_queries_it_learned_from(files, tmp_path, capsys):
     model, given = tmp_path / "m", ["--queries", f"{files}/queries.jsonl", "--qrels", f"{files}/qrels.txt"]
-    assert main(["fit", f"{files}/docs.jsonl", *given, "--dim", "4", "-o", str(model)]) == 0
+    assert main(["fit", f"{files}/docs.jsonl", *given, "--dim", "4", "--set", "residual=false", "-o", str(model)]) == 0
     features = ["features", f"{files}/docs.jsonl", *given, "--model", str(model), "-o", str(tmp_path / "lists.txt")]
     assert main(features) == 1
     message = capsys.readouterr().err.strip().splitlines()[-1]
