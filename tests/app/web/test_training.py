@@ -35,7 +35,7 @@ def judge_all(client, documents, n_queries=12):
             assert client.post("/judgments", json=body).status_code == 200
 
 
-def wait_for_end(client, seconds=120):
+def wait_for_end(client, seconds=400):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         state = client.get("/train").json()
