@@ -1,6 +1,6 @@
 """False claims of `tacit advise`, and coverage of its intervals, by simulation on stored scores of the members.
 
-    python benchmarks/advise_claims.py --data DIR --out FILE [--simulations 1000] [--corpora cacm,cisi,…] [--queries 30]
+    python benchmarks/advise_claims.py [--data DIR] [--out FILE] [--simulations 60] [--corpora cacm,…] [--queries 30]
 
 A simulation runs the whole procedure of `advise` on some queries of a collection: the weights of `blend` are learned
 again in every fold (see `blend_simulation`), and the choice among `bm25`, `blend` and `blend+labels` is part of it.
@@ -20,11 +20,12 @@ contains it at every look, one after each ten queries; then the share of samples
 the systems that their folds choose among the two, by the interval of the procedure alone and by the widened one.
 
 FILE gets one JSON line for each simulation. Simulations that it has are not made again, so that an interrupted run goes
-on and more of them can be added. `--simulations` counts each kind over all collections.
+on and more of them can be added. `--simulations` counts each kind over all collections. DIR defaults to $TACIT_DATA.
 """
 
 import argparse
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -93,11 +94,11 @@ def simulate(world: World, kind: str, n_queries: int, rng: np.random.Generator) 
 def run(args: argparse.Namespace, worlds: dict[str, World]) -> list[dict[str, Any]]:
     """All simulations, those of FILE among them."""
     known = {}
-    if args.out.exists():
+    if args.out is not None and args.out.exists():
         lines = map(json.loads, args.out.read_text().splitlines())
         known = {(line["kind"], line["corpus"], line["queries"], line["number"]): line for line in lines}
     wanted = []
-    with args.out.open("a") as file:
+    with Path(os.devnull if args.out is None else args.out).open("a") as file:
         for number, corpus, kind in plan(args, list(worlds)):
             key = kind, corpus, args.queries, number
             if key not in known:
@@ -211,11 +212,11 @@ def covers_choice(gains: np.ndarray, queries: np.ndarray, rng: np.random.Generat
 def main() -> None:
     """Simulate, and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--data", type=Path, default=os.environ.get("TACIT_DATA"))
+    parser.add_argument("--out", type=Path, help="file of the simulations (default: none is kept)")
     parser.add_argument("--corpora", default=CORPORA)
     parser.add_argument("--queries", type=int, default=30)
-    parser.add_argument("--simulations", type=int, default=1000)
+    parser.add_argument("--simulations", type=int, default=60)
     parser.add_argument("--kinds", default=",".join(KINDS))
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()

@@ -5,13 +5,14 @@ ranks among its first 100 (all members alike, so that settings are compared on t
 chosen for a collection has the highest mean, over the other collections, of the gain in AP over stemmed BM25, among
 those settings that are below BM25 on none of them.
 
-    python benchmarks/blend_settings.py --data DIR [--corpora cacm,cisi] [--cache DIR]
+    python benchmarks/blend_settings.py [--data DIR] [--corpora cacm,cisi|all] [--cache DIR]   (DIR: $TACIT_DATA)
 """
 
 from __future__ import annotations
 
 import argparse
 import itertools
+import os
 import sys
 from pathlib import Path
 
@@ -117,11 +118,11 @@ def choose(gains: list[np.ndarray]) -> int:
 def main() -> None:
     """Measure the grid on each collection, then choose with each left out."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--corpora", default=",".join(CORPORA))
+    parser.add_argument("--data", type=Path, default=os.environ.get("TACIT_DATA"))
+    parser.add_argument("--corpora", default="cranfield,cacm,cisi", help="`all` takes much longer")
     parser.add_argument("--cache", type=Path)
     args = parser.parse_args()
-    names, values = args.corpora.split(","), {}
+    names, values = [*CORPORA] if args.corpora == "all" else args.corpora.split(","), {}
     for name in names:
         path = args.cache / f"{name}.npy" if args.cache else None
         if path and path.exists():

@@ -1,6 +1,6 @@
 """Learning from clicks: simulated users on judged collections, and real sessions.
 
-    python benchmarks/clicks.py --data FOLDER [--sets cacm MQ2008 …] [--sessions 100 300 …] [--method standing]
+    python benchmarks/clicks.py [--data FOLDER] [--full | --sets cacm WTR … --sessions 300 1000 …] [--method standing]
 
 Sessions show the first ten documents of a ranking: stemmed BM25, or the best single column of a LETOR set. Users:
 
@@ -186,14 +186,16 @@ def print_real_sessions(data: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", default=os.environ.get("TACIT_DATA"), type=Path)
-    parser.add_argument("--sets", nargs="*", default=[*TEXT_SETS, *LETOR_SETS])
-    parser.add_argument("--sessions", nargs="*", type=int, default=[*N_SESSIONS])
+    parser.add_argument("--sets", nargs="*", default=["cacm", "OHSUMED-letor2"])
+    parser.add_argument("--sessions", nargs="*", type=int, default=[300, 1000])
+    parser.add_argument("--full", action="store_true", help="all sets, 100 to 10,000 sessions")
     parser.add_argument("--method", default="standing")
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
     print_real_sessions(args.data)
-    if args.sets:
-        print_grid(args.data, args.sets, args.sessions, args.method, args.seed)
+    sets, sessions = ([*TEXT_SETS, *LETOR_SETS], [*N_SESSIONS]) if args.full else (args.sets, args.sessions)
+    if sets:
+        print_grid(args.data, sets, sessions, args.method, args.seed)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Intervals from sampled judgments, by simulation on judged collections: do they cover, and what do they cost?
 
-    python benchmarks/sampled_measures.py [--data FOLDER] [--draws 1000] [--judgments 100] [--depth 50]
+    python benchmarks/sampled_measures.py [--data FOLDER] [--draws 100] [--judgments 100] [--depth 50]
 
 The pool is the first 50 documents of each query: BM25 on texts, the mean rank over features on LETOR lists. A document
 without a judgment counts as not relevant, so that the pool is judged fully and the true value is known. For each design
@@ -118,7 +118,7 @@ def table(name: str, run: Run, grades: Grades, n: int, depth: int, n_draws: int)
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", default=os.environ.get("TACIT_DATA"), type=Path)
-    parser.add_argument("--draws", type=int, default=1000)
+    parser.add_argument("--draws", type=int, default=100)
     parser.add_argument("--judgments", type=int, default=100)
     parser.add_argument("--depth", type=int, default=50)
     args = parser.parse_args()

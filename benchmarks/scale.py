@@ -1,6 +1,6 @@
 """Cost of `tacit fit` and of searches as a collection grows, from end to end.
 
-    python benchmarks/scale.py [--sizes 10000 100000 1000000] [--run 1800000] [--folder DIR] [--epochs 1] [--seed 0]
+    python benchmarks/scale.py [--sizes 10000 100000] [--run 1800000] [--folder DIR] [--epochs 1] [--seed 0]
 
 Collections are generated with the word and in-link frequencies of `wikispeedia` (read from $TACIT_DATA): about 120
 different words a document and 13.7 links. A document has a topic, which a fifth of its words come from, and a hidden
@@ -238,7 +238,7 @@ def print_table(sizes: list[int], rows: list[dict[str, float]], n_epochs: int) -
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--sizes", type=int, nargs="*", default=[10_000, 100_000, 1_000_000])
+    parser.add_argument("--sizes", type=int, nargs="*", default=[10_000, 100_000])
     parser.add_argument("--run", type=int, metavar="N", help="one collection, compared with tf-idf and BM25")
     parser.add_argument("--folder", help="keep collections and models there (default: a temporary folder)")
     parser.add_argument("--epochs", type=int, default=1)

@@ -57,8 +57,17 @@ def test_fit_learns_from_the_links_of_a_dump(folder, tacit):
     )
     code, _, err = tacit("fit", "dump", "-o", "model", "--method", "bm25")
     assert (code, "training data" in err) == (0, False)
+    before = {file.name: file.read_bytes() for file in (folder / "model").iterdir()}
     (folder / "cut").write_text(f"<mediawiki>{pages}")
-    assert tacit("fit", "cut", "-o", "other")[2] == "tacit: cut:1: the dump is cut short, 3 whole pages were read\n"
+    (folder / "no.xml").write_text("no XML at all")
+    for name, problem in (
+        ("cut", "cut:1: the dump is cut short, 3 whole pages were read"),
+        ("no.xml", "no.xml:1: not XML: syntax error, want a MediaWiki dump"),
+    ):
+        for model in ("model", "other"):
+            assert tacit("fit", name, "-o", model) == (1, "", f"tacit: {problem}\n")
+    assert {file.name: file.read_bytes() for file in (folder / "model").iterdir()} == before
+    assert not (folder / "other").exists()
 
 
 def test_search_prints_json(folder, tacit):

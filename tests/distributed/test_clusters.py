@@ -1,11 +1,13 @@
 """Clusters that cannot be joined: one line each, and what is there stays."""
 
+import json
 import os
 import socket
 import subprocess
 import sys
 import time
 
+import numpy as np
 import pytest
 
 from tacit.core import TacitError, UsageError
@@ -30,14 +32,42 @@ def test_a_cluster_that_does_not_answer_is_one_line(monkeypatch):
         pass
 
 
+def test_a_cluster_that_is_started_gives_the_same_model(tmp_path):
+    rng = np.random.default_rng(0)
+    texts = [" ".join(f"w{word}" for word in row) for row in rng.integers(0, 40, (60, 12))]
+    lines = [json.dumps({"id": str(row), "text": text}) + "\n" for row, text in enumerate(texts)]
+    (tmp_path / "docs.jsonl").write_text("".join(lines))
+    (tmp_path / "links.tsv").write_text("".join(f"{row}\t{(7 * row + 3) % 60}\n" for row in range(60)))
+    options = "docs.jsonl --links links.tsv --method htr-residual --dim 4 --set max_epochs=2"
+    for name, ray in (("one", ""), ("many", "--ray auto")):
+        done = command(tmp_path, f"{options} -o {name} {ray}", environment())
+        assert (done.returncode, done.stdout, done.stderr.count("\n")) == (0, "", 1), done.stderr
+    one, many = ({file.name: file.read_bytes() for file in (tmp_path / name).iterdir()} for name in ("one", "many"))
+    assert one == many
+
+
+def command(folder, options, env, change=""):
+    words = [sys.executable, "-c", FIT.format(change=change), "fit", *options.split()]
+    return subprocess.run(words, cwd=folder, env=env, capture_output=True, text=True, check=False)
+
+
+FIT = """
+import sys
+import ray
+{change}
+from tacit.app.main import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
 @pytest.fixture(scope="module")
 def guarded():
     """Address of a cluster that asks for a token."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = f"start --head --node-ip-address 127.0.0.1 --port {port} --include-dashboard false --num-cpus 1 --block"
-    start = [sys.executable, "-m", "ray.scripts.scripts", *command.split()]
+    options = f"start --head --node-ip-address 127.0.0.1 --port {port} --include-dashboard false --num-cpus 1 --block"
+    start = [sys.executable, "-m", "ray.scripts.scripts", *options.split()]
     process = subprocess.Popen(start, env=environment(TOKEN), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         until = time.monotonic() + 120
@@ -62,15 +92,6 @@ def environment(token=None):
     return {name: value for name, value in os.environ.items() if not name.startswith("RAY_")} | given
 
 
-TRAIN = """
-import sys
-import ray
-{change}
-from tacit.app.main import main
-sys.exit(main(sys.argv[1:]))
-"""
-
-
 @pytest.mark.parametrize(
     ("change", "token", "problem"),
     [
@@ -85,9 +106,8 @@ def test_a_cluster_that_refuses_is_one_line_and_a_checkpoint_stays(guarded, tmp_
     kept = tmp_path / "kept"
     kept.mkdir()
     (kept / "training.json").write_text("{}")
-    options = f"--links links.tsv --method htr --checkpoint kept -o model --ray {guarded}".split()
-    command = [sys.executable, "-c", TRAIN.format(change=change), "fit", "docs.jsonl", *options]
-    done = subprocess.run(command, cwd=tmp_path, env=environment(token), capture_output=True, text=True, check=False)
+    options = f"docs.jsonl --links links.tsv --method htr --checkpoint kept -o model --ray {guarded}"
+    done = command(tmp_path, options, environment(token), change)
     assert done.returncode == 1
     assert done.stderr.startswith(f"tacit: the Ray cluster {guarded} cannot be joined: {problem}")
     assert done.stderr.count("\n") == 1

@@ -5,7 +5,7 @@ import mmap
 import numpy as np
 import pytest
 
-from tacit.core import TacitError, UsageError
+from tacit.core import DataError, TacitError, UsageError
 from tacit.core.mapped import release
 from tacit.core.tasks import map_tasks
 from tacit.data import read_linked_collection
@@ -113,3 +113,6 @@ def test_a_dump_is_read_as_on_one_machine(cluster, monkeypatch, tmp_path):
         links.targets.tolist(),
     )
     assert (0, 3) in zip(same_links.sources, same_links.targets, strict=True)
+    (tmp_path / "cut.xml").write_text(f"<mediawiki>{''.join(pages)}")
+    with ray_cluster(cluster.address), pytest.raises(DataError, match="cut short, 51 whole pages were read$"):
+        read_linked_collection(tmp_path / "cut.xml")

@@ -8,6 +8,7 @@ import scipy.sparse as sp
 
 from tacit.core import Links, TacitError, UsageError
 from tacit.distributed import ray_cluster, spread_items
+from tacit.distributed.cluster import _find
 from tacit.distributed.owners import Owners
 from tacit.distributed.training import PartedTrainer
 from tacit.retrieve import Checkpoint, get_method
@@ -124,6 +125,13 @@ def test_search_in_parts_has_the_answers_of_one_machine(world, cluster):
         parted = [ranker.rank(world.queries, 70, exclude=exclude), ranker.rank(world.queries[:1], 1)]
     for one, other in zip(alone, parted, strict=True):
         assert (one.items.tobytes(), one.scores.tobytes()) == (other.items.tobytes(), other.scores.tobytes())
+
+
+def test_auto_joins_no_cluster_of_another_command(cluster, monkeypatch):
+    """Ray finds all clusters of a machine; only `ray start` leaves an address in a file, and `Cluster`."""
+    monkeypatch.setattr("ray._private.utils.read_ray_address", lambda folder: None)
+    assert ray._private.services.find_gcs_addresses()
+    assert _find(ray) is None
 
 
 def test_what_a_cluster_cannot_do_is_one_line(world, cluster):

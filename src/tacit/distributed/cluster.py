@@ -94,19 +94,17 @@ def _connected(address: str) -> Iterator[None]:
 
 
 def _find(ray: Any) -> str | None:
-    """Address of the cluster of this machine."""
-    try:
-        found = str(ray._private.services.get_ray_address_from_environment("auto", None))
-    except ConnectionError:
-        return None
-    return found if _problem(found) is None else None
+    """Address of the cluster that `ray start` started on this machine; those of other commands are not joined."""
+    found = ray._private.services.get_ray_address_from_environment(None, None)
+    return str(found) if found is not None and _problem(str(found)) is None else None
 
 
 def _start(ray: Any) -> None:
     os.environ["RAY_AUTH_TOKEN"] = _token()
     os.environ.pop("RAY_AUTH_MODE", None)  # without it, a cluster of one machine asks for the token
     _stay_here(ray)
-    ray.init("local", include_dashboard=False, **QUIET)
+    with _kept_messages():
+        ray.init("local", include_dashboard=False, **QUIET)
 
 
 def _stay_here(ray: Any) -> None:
