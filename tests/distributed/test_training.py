@@ -148,8 +148,19 @@ def test_a_machine_lost_in_mid_epoch_changes_no_bit(world, cluster, monkeypatch,
     alone = fitted(world, "htr-residual", "links", **params)
     starts, start = [], Owners._start
     monkeypatch.setattr(Owners, "_start", lambda self, part: starts.append(part) or start(self, part))
-    at_block(monkeypatch, 40, lambda _: cluster.remove_node(next(iter(cluster.worker_nodes)), allow_graceful=False))
+    here = node_of(None)  # this process does not survive the loss of its own machine
+
+    def lose(trainer):
+        homes = {ray.get(actor.__ray_call__.remote(node_of)) for actor in trainer._owners._actors} - {here}
+        lost = next(node for node in cluster.worker_nodes if node.node_id in homes)
+        cluster.remove_node(lost, allow_graceful=False)
+
+    at_block(monkeypatch, 40, lose)
     with ray_cluster(cluster.address):
         parted = fitted(world, "htr-residual", "links", checkpoint=Checkpoint(tmp_path / "kept", every=0.3), **params)
     assert bits(parted) == bits(alone)
     assert len(starts) > 6
+
+
+def node_of(_):
+    return ray.get_runtime_context().get_node_id()
