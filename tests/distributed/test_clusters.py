@@ -32,6 +32,18 @@ def test_a_cluster_that_does_not_answer_is_one_line(monkeypatch):
         pass
 
 
+def test_a_cluster_that_cannot_be_started_is_one_line(monkeypatch):
+    def failing(*_, **how):
+        os.write(2, b"messages of Ray")
+        raise Exception("The current node timed out\nduring startup.")
+
+    monkeypatch.setattr("ray.init", failing)
+    monkeypatch.setattr("tacit.distributed.cluster._find", lambda ray: None)
+    line = "^no Ray cluster could be started on this machine: The current node timed out during startup.$"
+    with pytest.raises(TacitError, match=line), ray_cluster("auto"):
+        pass
+
+
 def test_a_cluster_that_is_started_gives_the_same_model(tmp_path):
     rng = np.random.default_rng(0)
     texts = [" ".join(f"w{word}" for word in row) for row in rng.integers(0, 40, (60, 12))]

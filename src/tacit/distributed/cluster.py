@@ -103,8 +103,11 @@ def _start(ray: Any) -> None:
     os.environ["RAY_AUTH_TOKEN"] = _token()
     os.environ.pop("RAY_AUTH_MODE", None)  # without it, a cluster of one machine asks for the token
     _stay_here(ray)
-    with _kept_messages():
-        ray.init("local", include_dashboard=False, **QUIET)
+    try:
+        with _kept_messages():
+            ray.init("local", include_dashboard=False, **QUIET)
+    except Exception as error:  # Ray has no type of its own for this
+        raise TacitError(f"no Ray cluster could be started on this machine: {' '.join(str(error).split())}") from error
 
 
 def _stay_here(ray: Any) -> None:
