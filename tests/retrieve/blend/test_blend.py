@@ -8,7 +8,7 @@ from tacit.core import Links, StoreError, TacitError
 from tacit.features.text.weighting import weigh
 from tacit.retrieve import BlendRanker, Bm25Ranker
 from tacit.retrieve.blend.members import MEMBERS
-from tacit.retrieve.blend.training import learn_weights
+from tacit.retrieve.blend.training import TrainingQuery, learn_weights
 from tacit.search.models import load, save
 from tacit.store import Stored, load_model, save_model
 
@@ -281,15 +281,35 @@ def test_few_judged_queries_earn_the_residual_a_weight_where_they_say_more_than_
 def test_priors_with_a_weight_of_the_residual_are_tried(world, monkeypatch):
     tried = []
 
-    def learn(examples, prior, strength, others):
-        tried.append((prior, others))
-        return learn_weights(examples, prior, strength, others)
+    def learn(examples, prior, strength, others, unseen):
+        tried.append((prior, others, unseen))
+        return learn_weights(examples, prior, strength, others, unseen)
 
     monkeypatch.setattr("tacit.retrieve.blend.learning.learn_weights", learn)
     pairs = Links(np.arange(40) % 20, np.arange(40), 40, N_DOCS)
     for residual in (True, False):
         BlendRanker(dim=8, n_expansion=6, residual=residual).fit(world["queries"], world["items"], pairs)
-    (prior, others), (_, none) = tried
+    (prior, others, unseen), (_, none, not_asked) = tried
+    assert len(unseen) == 20, "every query was scored by a member that had not seen its items"
+    assert not_asked == []
     assert [float(other[-1]) for other in others] == [2.0, 4.0, 8.0, 16.0]
     assert all(np.array_equal(other[:-1], prior[:-1]) for other in others)
     assert len(none) == 0
+
+
+def test_a_member_that_knows_only_the_items_of_its_labels_gets_no_weight():
+    """On queries like those of training the last member is right; on queries about unseen items it is wrong."""
+    rng, prior = np.random.default_rng(0), np.array([1.0, 0.0])
+
+    def make(residual):
+        """Two candidates: BM25 ranks the relevant one, the first, above the other in two of three queries."""
+        right = rng.random() < 2 / 3
+        scores = np.array([[1.0 if right else 0.0, residual], [0.0 if right else 1.0, -residual]])
+        return TrainingQuery(scores, np.array([1.0, 0.0]), 1)
+
+    seen, harmed, unharmed = ([make(residual) for _ in range(60)] for residual in (1.0, -1.0, 0.0))
+    others = [np.array([1.0, 2.0])]
+    kept, _ = learn_weights(seen, prior, None, others, harmed)
+    np.testing.assert_array_equal(kept, prior)
+    for unseen in ([], seen, unharmed):
+        assert learn_weights(seen, prior, None, others, unseen)[0][1] > 1

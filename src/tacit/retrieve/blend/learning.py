@@ -19,6 +19,7 @@ from tacit.retrieve.validation import held_out_queries, hold_out
 
 MIN_PAIRS = 200  # pairs that train `residual`
 MAX_CROSS_FITTED = 500  # queries up to which weights are learned from all of them, each scored by a member without it
+N_UNSEEN_FOLDS = 3  # parts of the queries, by item; for more than MAX_CROSS_FITTED queries only the first is held out
 HELD_SHARE = 0.1  # share of more queries, or of links, that weights are learned from and that `residual` does not see
 RESIDUAL_WEIGHTS = (2.0, 4.0, 8.0, 16.0)  # of `residual` beside the weights without labels, as priors to choose from
 RESERVE = 1e-3  # part of the weight of `vectors` that BM25 has at least, where the others have none
@@ -37,21 +38,22 @@ class BlendLearning(BlendScores):
 
     def _learn(self, queries: sp.csr_array, counts: sp.csr_array, pairs: Links, validation: Links | None) -> None:
         """Train the member `residual` where there are pairs enough, then the weights."""
-        n_queries = len(np.unique(pairs.sources))
+        n_queries, unseen = len(np.unique(pairs.sources)), list[TrainingQuery]()
         wanted = self._queries_are_items or len(pairs) >= MIN_PAIRS if self.residual is None else self.residual
         if not wanted or (validation is None and n_queries < 2):
             examples = self._examples(queries, pairs, None)
-        elif validation is None and N_FOLDS <= n_queries <= MAX_CROSS_FITTED and not self._queries_are_items:
-            examples = self._cross_fitted(queries, counts, pairs)
+        elif validation is None and n_queries >= N_FOLDS and not self._queries_are_items:
+            small = n_queries <= MAX_CROSS_FITTED
+            unseen = self._about_unseen_items(queries, counts, pairs, N_UNSEEN_FOLDS if small else 1)
+            examples = (self._cross_fitted if small else self._held_out)(queries, counts, pairs)
         else:
-            known, chosen = hold_out(pairs, HELD_SHARE, self.seed) if validation is None else (pairs, validation)
-            self._fit_residual(queries, counts, known, chosen)
-            examples = self._examples(queries, chosen, known)
+            examples = self._held_out(queries, counts, pairs, validation)
         names = self._judged_members(queries)
         present = [MEMBERS.index(name) for name in names]
         prior = self.weights_[present].astype(np.float64)
         others = [np.where(np.array(names) == "residual", weight, prior) for weight in RESIDUAL_WEIGHTS]
-        learned, strength = learn_weights(examples, prior, self.strength, others if "residual" in names else ())
+        others = others if "residual" in names else []
+        learned, strength = learn_weights(examples, prior, self.strength, others, unseen)
         self.strength_ = None if math.isinf(strength) else strength
         self.weights_[present] = learned
         if not self.weights_[:-1].any():  # a query without a vector is to have answers
@@ -74,6 +76,27 @@ class BlendLearning(BlendScores):
             examples += self._examples(queries, pairs.take(fold_of == fold), known)
         self._fit_residual(queries, counts, pairs, None)
         return examples
+
+    def _about_unseen_items(
+        self, queries: sp.csr_array, counts: sp.csr_array, pairs: Links, n_folds: int
+    ) -> list[TrainingQuery]:
+        """Examples of queries scored by a member that was trained without them and without their relevant items."""
+        folds, examples = folds_by_item(pairs, N_UNSEEN_FOLDS, self.seed), list[TrainingQuery]()
+        for fold in range(n_folds):
+            held = pairs.take(folds == fold)
+            known = pairs.take((folds != fold) & ~np.isin(pairs.targets, held.targets))
+            if len(held) and len(known):
+                self._fit_residual(queries, counts, known, None, f"unseen-{fold}")
+                examples += self._examples(queries, held, known)
+        return examples
+
+    def _held_out(
+        self, queries: sp.csr_array, counts: sp.csr_array, pairs: Links, validation: Links | None = None
+    ) -> list[TrainingQuery]:
+        """Train on most queries; examples of the others."""
+        known, chosen = hold_out(pairs, HELD_SHARE, self.seed) if validation is None else (pairs, validation)
+        self._fit_residual(queries, counts, known, chosen)
+        return self._examples(queries, chosen, known)
 
     def _examples(self, queries: sp.csr_array, pairs: Links, known: Links | None) -> list[TrainingQuery]:
         """Candidates of the queries of some pairs, scored by the members as they are now."""
@@ -102,3 +125,18 @@ class BlendLearning(BlendScores):
         self.residual_ = member.fit(asking, rows, pairs, validation, **how)
         lengths = np.diff(words[np.unique(pairs.sources)].indptr)
         self.residual_length_ = max(1.0, float(np.median(lengths)))
+
+
+def folds_by_item(pairs: Links, n_folds: int, seed: int) -> np.ndarray:
+    """Fold of each pair; queries with the same most frequent relevant item are in one fold.
+
+    >>> pairs = Links(np.array([0, 1, 2, 2, 3]), np.array([5, 5, 4, 5, 6]), 4, 7)
+    >>> folds_by_item(pairs, 2, seed=0).tolist()
+    [0, 0, 0, 0, 1]
+    """
+    frequency = np.bincount(pairs.targets)
+    order = np.lexsort((pairs.targets, -frequency[pairs.targets], pairs.sources))
+    sources, first = np.unique(pairs.sources[order], return_index=True)
+    items, number = np.unique(pairs.targets[order][first], return_inverse=True)
+    folds = np.random.default_rng(seed).permutation(len(items)) % n_folds
+    return folds[number][np.searchsorted(sources, pairs.sources)]

@@ -11,7 +11,9 @@ members are wrong, whatever the weights.
 The prior and its strength are chosen by five-fold cross-validation over queries. Priors are the weights without labels
 and, for a member that was trained on the same labels, some weights of that member beside them; a prior may also be kept
 as it is. The choice with the highest average precision is taken if it gains more than 1.5 standard errors over the
-weights without labels; otherwise these are kept.
+weights without labels; otherwise these are kept. A member that was trained on labels knows the items that they name, and
+ranks these above items that are new to it. So a choice must also keep half of what the weights without labels gain over
+BM25 on queries about unseen items: those whose relevant items, all of them, were left out of the training.
 """
 
 from __future__ import annotations
@@ -51,6 +53,11 @@ class TrainingQuery(NamedTuple):
     relevance: np.ndarray
     n_relevant: int
 
+    @property
+    def is_usable(self) -> bool:
+        """Whether some candidates, not all, are relevant."""
+        return 0 < np.count_nonzero(self.relevance > 0) < len(self.relevance)
+
 
 def training_queries(members: Sequence[MemberScores], weights: np.ndarray, block: HeldOut) -> Iterator[TrainingQuery]:
     """The candidates of a few queries with their scores by every member; `weights` are those without labels."""
@@ -71,6 +78,7 @@ def learn_weights(
     prior: np.ndarray,
     strength: float | None = None,
     others: Sequence[np.ndarray] = (),
+    unseen: Sequence[TrainingQuery] = (),
 ) -> tuple[np.ndarray, float]:
     """The weights, and the strength of the prior that was used.
 
@@ -84,12 +92,14 @@ def learn_weights(
         Strength of the prior, in queries; None means chosen by cross-validation.
     others : sequence of ndarray of shape (n_members,), default=()
         Further priors to choose from.
+    unseen : sequence of TrainingQuery, default=()
+        Candidates of queries about unseen items; the first member is BM25.
     """
-    usable = [query for query in queries if 0 < np.count_nonzero(query.relevance > 0) < len(query.relevance)]
+    usable, guard = ([query for query in part if query.is_usable] for part in (queries, unseen))
     if not usable:
         return prior.copy(), math.inf
     strengths = STRENGTHS if strength is None else (strength,)
-    chosen, strength = choose_prior(usable, [Choice(p, s) for s in strengths for p in (prior, *others)])
+    chosen, strength = choose_prior(usable, [Choice(p, s) for s in strengths for p in (prior, *others)], guard)
     return fit_weights(*_pairs(usable), chosen, strength), strength
 
 
@@ -100,21 +110,31 @@ class Choice(NamedTuple):
     strength: float
 
 
-def choose_prior(queries: Sequence[TrainingQuery], choices: Sequence[Choice]) -> Choice:
-    """The best choice by cross-validation, if it is better than the first beyond chance; else the first."""
+def choose_prior(
+    queries: Sequence[TrainingQuery], choices: Sequence[Choice], unseen: Sequence[TrainingQuery] = ()
+) -> Choice:
+    """The best safe choice by cross-validation, if it is better than the first beyond chance; else the first."""
     if len(choices) == 1 or len(queries) < N_FOLDS:
         return choices[0]
-    values = np.empty((len(choices), len(queries)))
+    values, guard = (np.empty((len(choices), len(part))) for part in (queries, unseen))
     for fold in range(N_FOLDS):
         pairs = _pairs([query for place, query in enumerate(queries) if place % N_FOLDS != fold])
         for row, choice in enumerate(choices):
             weights = fit_weights(*pairs, *choice)
-            for place in range(fold, len(queries), N_FOLDS):
-                values[row, place] = average_precision(queries[place], weights)
-    best = int(np.argmax(values.mean(axis=1)))
+            for found, part in ((values, queries), (guard, unseen)):
+                found[row, fold::N_FOLDS] = [average_precision(query, weights) for query in part[fold::N_FOLDS]]
+    floor = _least_on_unseen(guard[0], unseen)
+    safe = [row for row in range(len(choices)) if row == 0 or guard[row].sum() >= floor]
+    best = max(safe, key=lambda row: values[row].mean())
     gains = values[best] - values[0]
     sure = gains.mean() > SURE * gains.std(ddof=1) / math.sqrt(len(queries))
     return choices[best if sure else 0]
+
+
+def _least_on_unseen(first: np.ndarray, unseen: Sequence[TrainingQuery]) -> float:
+    """Sum of average precision that a choice must have: half way from BM25 to the first choice, or the lower of them."""
+    bm25 = sum(average_precision(query, np.eye(query.scores.shape[1])[0]) for query in unseen)
+    return min(float(first.sum()), (bm25 + float(first.sum())) / 2)
 
 
 def _pairs(queries: Sequence[TrainingQuery]) -> tuple[np.ndarray, np.ndarray]:
