@@ -297,6 +297,12 @@ def test_priors_with_a_weight_of_the_residual_are_tried(world, monkeypatch):
     assert len(none) == 0
 
 
+def test_queries_that_share_all_their_items_can_be_learned_from(world):
+    pairs = Links(np.repeat(np.arange(5), 2), np.tile(np.arange(2), 5), 40, N_DOCS)
+    ranker = BlendRanker(dim=8, n_expansion=6, residual=True).fit(world["queries"], world["items"], pairs)
+    assert np.isfinite(ranker.weights_).all()
+
+
 def test_a_member_that_knows_only_the_items_of_its_labels_gets_no_weight():
     """On queries like those of training the last member is right; on queries about unseen items it is wrong."""
     rng, prior = np.random.default_rng(0), np.array([1.0, 0.0])

@@ -85,7 +85,7 @@ class BlendLearning(BlendScores):
         for fold in range(n_folds):
             held = pairs.take(folds == fold)
             known = pairs.take((folds != fold) & ~np.isin(pairs.targets, held.targets))
-            if len(held) and len(known):
+            if len(held) and len(np.unique(known.sources)) > 1:
                 self._fit_residual(queries, counts, known, None, f"unseen-{fold}")
                 examples += self._examples(queries, held, known)
         return examples

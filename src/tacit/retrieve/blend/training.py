@@ -11,9 +11,9 @@ members are wrong, whatever the weights.
 The prior and its strength are chosen by five-fold cross-validation over queries. Priors are the weights without labels
 and, for a member that was trained on the same labels, some weights of that member beside them; a prior may also be kept
 as it is. The choice with the highest average precision is taken if it gains more than 1.5 standard errors over the
-weights without labels; otherwise these are kept. A member that was trained on labels knows the items that they name, and
-ranks these above items that are new to it. So a choice must also keep half of what the weights without labels gain over
-BM25 on queries about unseen items: those whose relevant items, all of them, were left out of the training.
+weights without labels; otherwise these are kept. A member that was trained on labels knows the items that they name,
+and ranks these above items that are new to it. So a choice must also keep half of what the weights without labels gain
+over BM25 on queries about unseen items: those whose relevant items, all of them, were left out of the training.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class TrainingQuery(NamedTuple):
     @property
     def is_usable(self) -> bool:
         """Whether some candidates, not all, are relevant."""
-        return 0 < np.count_nonzero(self.relevance > 0) < len(self.relevance)
+        return 0 < int(np.count_nonzero(self.relevance > 0)) < len(self.relevance)
 
 
 def training_queries(members: Sequence[MemberScores], weights: np.ndarray, block: HeldOut) -> Iterator[TrainingQuery]:
@@ -132,7 +132,7 @@ def choose_prior(
 
 
 def _least_on_unseen(first: np.ndarray, unseen: Sequence[TrainingQuery]) -> float:
-    """Sum of average precision that a choice must have: half way from BM25 to the first choice, or the lower of them."""
+    """The sum of average precision that a choice needs: half way from BM25 to the first choice, or that choice's own."""
     bm25 = sum(average_precision(query, np.eye(query.scores.shape[1])[0]) for query in unseen)
     return min(float(first.sum()), (bm25 + float(first.sum())) / 2)
 
