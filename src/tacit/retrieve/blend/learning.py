@@ -19,7 +19,8 @@ from tacit.retrieve.validation import held_out_queries, hold_out
 
 MIN_PAIRS = 200  # pairs that train `residual`
 MAX_CROSS_FITTED = 500  # queries up to which weights are learned from all of them, each scored by a member without it
-N_UNSEEN_FOLDS = 3  # parts of the queries, by item; for more than MAX_CROSS_FITTED queries only the first is held out
+N_UNSEEN_FOLDS = 3  # parts of the queries, by item, that are held out in turn; of more than MANY queries only the first
+MANY = 5_000
 HELD_SHARE = 0.1  # share of more queries, or of links, that weights are learned from and that `residual` does not see
 RESIDUAL_WEIGHTS = (2.0, 4.0, 8.0, 16.0)  # of `residual` beside the weights without labels, as priors to choose from
 RESERVE = 1e-3  # part of the weight of `vectors` that BM25 has at least, where the others have none
@@ -43,9 +44,9 @@ class BlendLearning(BlendScores):
         if not wanted or (validation is None and n_queries < 2):
             examples = self._examples(queries, pairs, None)
         elif validation is None and n_queries >= N_FOLDS and not self._queries_are_items:
-            small = n_queries <= MAX_CROSS_FITTED
-            unseen = self._about_unseen_items(queries, counts, pairs, N_UNSEEN_FOLDS if small else 1)
-            examples = (self._cross_fitted if small else self._held_out)(queries, counts, pairs)
+            unseen = self._about_unseen_items(queries, counts, pairs, N_UNSEEN_FOLDS if n_queries <= MANY else 1)
+            learn = self._cross_fitted if n_queries <= MAX_CROSS_FITTED else self._held_out
+            examples = learn(queries, counts, pairs)
         else:
             examples = self._held_out(queries, counts, pairs, validation)
         names = self._judged_members(queries)
