@@ -132,7 +132,7 @@ def choose_prior(
 
 
 def _least_on_unseen(first: np.ndarray, unseen: Sequence[TrainingQuery]) -> float:
-    """Sum of average precision that a choice needs: half way from BM25 to the first choice, at most that choice's own."""
+    """Sum of average precision that a choice needs: half way from BM25 to the first choice, or less."""
     bm25 = sum(average_precision(query, np.eye(query.scores.shape[1])[0]) for query in unseen)
     return min(float(first.sum()), (bm25 + float(first.sum())) / 2)
 
