@@ -177,8 +177,12 @@ def test_two_stages_read_vectors(documents, queries, judgments, tmp_path):
     searcher.fit(documents, queries=queries, qrels=judgments, encode=encode)
     ranker = searcher.ranker_
     assert ranker.vectors_dim == 3
-    found = ranker._list_of(ranker.first_, searcher.query_rows(["cat"]), None)
-    without = ranker._list_of(ranker.first_, searcher.features(["cat"]), None)
+    asked = searcher.query_rows(["cat"]), searcher.features(["cat"])
+    best = [ranker.first_.rank(row, k=5) for row in asked]
+    found, without = (
+        ranker._list_of(ranker.first_, row, part.items[0], part.scores[0])
+        for row, part in zip(asked, best, strict=True)
+    )
     assert found.X.shape[1] == without.X.shape[1]
     assert found.X[:, -1].any()
     assert not without.X[:, -1].any()
