@@ -133,7 +133,7 @@ def test_a_column_is_a_line_without_labels_and_agrees_with_evaluate(tmp_path, ca
     assert main(["evaluate", "lists.txt", "column.run", "-m", "nDCG@10", "--json"]) == 0
     assert json.loads(capfd.readouterr().out)["measures"]["nDCG@10"] == pytest.approx(point["mean"], abs=1e-9)
     for mistake, code, message in (
-        (["--column", "5"], 1, "--column is 5, want"),
+        (["--column", "5"], 2, "--column is 5, want"),
         (["--column", "bm25"], 2, "want a number from 1 to 4, or --names"),
         (["--column", "bm26", "--names", "names.txt"], 2, "did you mean 'bm25'"),
     ):
