@@ -103,7 +103,7 @@ def test_mistakes_are_told(folder, tmp_path):
     with pytest.raises(UsageError, match="system is 'lsi'"):
         questions.run(Request(data=tmp_path, systems=("lsi",)))
     (folder / "qrels.txt").write_text("q1 0 d1 1\n")
-    with pytest.raises(DataError, match="1 queries are judged, want at least 5"):
+    with pytest.raises(DataError, match="found 1 judged query, want at least 5"):
         questions.run(Request(data=tmp_path, corpus=str(folder)))
 
 

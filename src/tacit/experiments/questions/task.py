@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
-from tacit.core import Collection, DataError, Features, Judgments, Links, check_choice, cut, map_blocks, track
+from tacit.core import Collection, DataError, Features, Judgments, Links, check_choice, cut, map_blocks, plural, track
 from tacit.data import judged_pairs, read_collection, read_qrels, read_queries
 from tacit.features import TextVectorizer, find_language, has_stemmer
 from tacit.judge.advise.folds import make_folds
@@ -223,7 +223,7 @@ def _make_task(
     judged = set(judgments.query_ids)
     queries = queries.take([row for row, name in enumerate(queries.ids) if name in judged])
     if len(queries) < N_FOLDS:
-        raise DataError(f"{len(queries)} queries are judged, want at least {N_FOLDS}", path=corpus)
+        raise DataError(f"found {plural(len(queries), 'judged query')}, want at least {N_FOLDS}", path=corpus)
     task = QuestionTask(documents, queries, judgments, np.arange(len(queries)), None, words, threads)
     if RELATED_BY.get(corpus) == "project":
         parts = _projects(queries, documents)
