@@ -97,6 +97,16 @@ def test_a_training_that_cannot_work_says_why(client):
     assert "Traceback" not in state["message"]
 
 
+def test_a_training_that_writes_many_warnings_ends(client, monkeypatch, tmp_path):
+    noisy = tmp_path / "python"
+    noisy.write_text(f"#!/bin/sh\nhead -c 300000 /dev/zero | tr '\\0' 'w' >&2\nexec {sys.executable} \"$@\"\n")
+    noisy.chmod(0o755)
+    monkeypatch.setattr("tacit.app.web.trainer.sys.executable", str(noisy))
+    client.post("/train", json={})
+    state = wait_for_end(client)
+    assert "holds no judgments" in state["message"]
+
+
 def test_a_model_without_a_folder_cannot_be_trained(searcher, store):
     client = TestClient(create_app(Workspace(None, searcher, store)))
     answer = client.post("/train", json={})

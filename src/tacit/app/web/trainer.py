@@ -7,9 +7,10 @@ a time; whoever follows is told of every change.
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 import threading
+from subprocess import PIPE, Popen
+from tempfile import TemporaryFile
 from typing import Any
 
 from tacit.app.web.workspace import Workspace
@@ -73,9 +74,14 @@ class Trainer:
         import os
 
         command = [sys.executable, "-m", "tacit.app.web.train_job"]
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        verdict, problem = None, "the training ended without a word"
-        with subprocess.Popen(command, text=True, env=os.environ | ONE_THREAD, **pipes) as process:  # type: ignore[call-overload]
+        verdict, problem = None, ""
+        # Errors go to a file: nobody reads them while the process runs, and a full pipe would stop it.
+        with (
+            TemporaryFile("w+", encoding="utf-8") as told,
+            Popen(command, text=True, env=os.environ | ONE_THREAD, stdin=PIPE, stdout=PIPE, stderr=told) as process,
+        ):
+            assert process.stdin is not None
+            assert process.stdout is not None
             process.stdin.write(json.dumps(job) + "\n")
             process.stdin.flush()
             for line in process.stdout:
@@ -83,10 +89,12 @@ class Trainer:
                 verdict, problem = said.get("verdict", verdict), said.get("problem", problem)
                 if "message" in said:
                     self._set(message=said["message"])
-            errors = process.stderr.read().strip().splitlines()
             code = process.wait()
+            told.seek(0)
+            errors = told.read().strip().splitlines()
         if code == 0 and verdict is not None:
             self.workspace.keep_verdict(name, verdict)
             self._set(state="done", message=f"Version {name} is trained.", verdict=verdict)
         else:
-            self._set(state="failed", message=errors[-1] if code and errors else problem)
+            last = errors[-1][:500] if code and errors else "the training ended without a word"
+            self._set(state="failed", message=problem or last)
