@@ -6,7 +6,6 @@ depend on the machines. A task whose machine is lost is run again by Ray on anot
 
 from __future__ import annotations
 
-import pickle
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
@@ -28,13 +27,13 @@ def map_on_cluster(work: Callable[[Any], Any], blocks: Iterable[Any]) -> Iterato
     """
     import ray
 
-    run, packed = ray.remote(**TASK_OPTIONS)(_run), pickle.dumps(work)
+    run, kept = ray.remote(**TASK_OPTIONS)(_run), [ray.put(work)]  # in a list, so that Ray does not fetch it each time
     n_most = BLOCKS_PER_PROCESSOR * max(1, int(ray.cluster_resources().get("CPU", 1)))
     waiting: deque[Any] = deque()
     for block in blocks:
         if len(waiting) == n_most:
             yield _result(waiting.popleft())
-        waiting.append(run.remote(__version__, packed, block))
+        waiting.append(run.remote(__version__, kept, block))
     while waiting:
         yield _result(waiting.popleft())
 
@@ -45,15 +44,17 @@ def check_version(found: str, wanted: str) -> None:
         raise TacitError(f"a machine of the cluster has tacit {found}, want {wanted} as here")
 
 
-def _run(version: str, packed: bytes, block: Any) -> Any:
+def _run(version: str, kept: list[Any], block: Any) -> Any:
     check_version(__version__, version)
-    return _unpack(packed)(block)
+    return _function(kept[0])(block)
 
 
 @lru_cache(maxsize=1)
-def _unpack(packed: bytes) -> Callable[[Any], Any]:
-    """The function of a task; a tokenizer in it may take long to make."""
-    return pickle.loads(packed)
+def _function(ref: Any) -> Any:
+    """The function of a task, made once in each process; a tokenizer in it may take long to make."""
+    import ray
+
+    return ray.get(ref)
 
 
 def _result(ref: Any) -> Any:
