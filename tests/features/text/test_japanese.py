@@ -67,7 +67,7 @@ def test_a_run_longer_than_sudachi_takes_is_cut_in_pieces(japanese):
 
 
 def test_many_texts_give_what_each_gives_alone(japanese, monkeypatch):
-    monkeypatch.setattr("tacit.features.text.japanese_cache.CHUNK_CHARACTERS", 50)
+    monkeypatch.setattr("tacit.features.text.japanese.CHUNK_CHARACTERS", 50)
     texts = [f"{TEXT} {number}番目" for number in range(30)] + ["", "plain text"]
     alone = [japanese.joined(text) for text in texts]
     for threads in (1, 3):

@@ -26,7 +26,8 @@ from itertools import islice
 from typing import Any
 
 from tacit.core import MissingExtraError, cache_folder, count_threads
-from tacit.features.text.japanese_cache import chunks_of_texts, read_chunk, write_chunk
+from tacit.core.tasks import gather
+from tacit.features.text.japanese_cache import read_chunk, write_chunk
 from tacit.features.text.words import Segmenter, Span, fold, place_words, word_matches
 
 MODE = "A"
@@ -36,6 +37,7 @@ _JAPANESE = (
     "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # kanji
 )
 _RUNS = re.compile(f"[{_JAPANESE}]+|[^{_JAPANESE}]+")
+CHUNK_CHARACTERS = 1 << 18  # of texts that are cut and kept together
 _LONGEST_RUN = 4000  # characters; Sudachi takes 49,149 bytes at once
 _MOST_REMEMBERED = 1_000_000  # runs; a few hundred megabytes at most
 
@@ -66,7 +68,7 @@ class JapaneseWords(Segmenter):
     def joined_many(self, texts: Iterable[str], threads: int | None = None) -> Iterator[bytes]:
         """`joined` of every text, by as many processes as threads are asked for, or from the cache."""
         folder, key = cache_folder(), f"{MODE} {' '.join(DROPPED_PARTS)} {_versions()}"
-        n_workers, chunks = count_threads(threads), chunks_of_texts(texts)
+        n_workers, chunks = count_threads(threads), gather(texts, len, CHUNK_CHARACTERS)
         # Some chunks at a time: as many as keep the workers busy, so that a collection need not fit in memory.
         while some := list(islice(chunks, 4 * n_workers)):
             kept = [read_chunk(folder, key, chunk) for chunk in some]

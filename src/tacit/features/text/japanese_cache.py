@@ -12,27 +12,13 @@ import hashlib
 import os
 import threading
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-CHUNK_CHARACTERS = 1 << 18
 FEWEST_KEPT = 1 << 15  # characters; a question or a page is cut sooner than a file is found
 _FORMAT = 1
 _END_OF_TEXT = b"\xff"  # stands in no UTF-8
-
-
-def chunks_of_texts(texts: Iterable[str]) -> Iterator[list[str]]:
-    """The texts in lists of about CHUNK_CHARACTERS."""
-    chunk, n_characters = list[str](), 0
-    for text in texts:
-        chunk.append(text)
-        n_characters += len(text)
-        if n_characters >= CHUNK_CHARACTERS:
-            yield chunk
-            chunk, n_characters = [], 0
-    if chunk:
-        yield chunk
 
 
 def read_chunk(folder: Path | None, key: str, texts: Sequence[str]) -> list[bytes] | None:
