@@ -5,13 +5,9 @@ The rows of a list are the first items of the first stage. Their features are th
 from the same judged queries, so they are cross-fitted: the list of a training query comes from a first stage that was
 fitted without the judgments of that query.
 
-With s the scores of the first stage and r those of the second, both over the items of the list,
-
-    score = s + share * sd(s) * (r - mean(r)) / sd(r)
-
-and all items of the list are moved up alike where others would stand above them. `share` is chosen by cross-validation
-over queries: the smallest whose average precision is at most one standard error below the best. Unless the best gains
-more than two standard errors over the first stage, share is 0, and the ranker is the first stage alone.
+The scores of both stages are joined (see `shares`), and all items of the list are moved up alike where others would
+stand above them. The share of the second stage is chosen by cross-validation over queries; with share 0 the ranker is
+the first stage alone.
 """
 
 from __future__ import annotations
@@ -19,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -32,24 +28,13 @@ from tacit.retrieve.blend.members import best_items
 from tacit.retrieve.blend.vectors import join_vectors, split_vectors
 from tacit.retrieve.explanation import Term
 from tacit.retrieve.factors import ItemFactors, append_rows, widened
+from tacit.search.shares import SHARES, FirstAnswers, average_precision, joined_scores, standardized, sure_share
 
 if TYPE_CHECKING:
     from tacit.rerank import ListRanker
 
-SHARES = (0.0, 0.5, 1.0, 2.0, 4.0)
-SURE = 2.0  # standard errors that the second stage must gain
 N_FOLDS, FEWEST_QUERIES, MAX_QUERIES = 5, 10, 500
 MEMBER_COLUMNS = ("bm25", "latent", "feedback", "residual")
-
-
-class _List(NamedTuple):
-    """First answers of one query: items, scores of the first stage, features; in training also grades (NaN: none)."""
-
-    items: np.ndarray
-    scores: np.ndarray
-    X: np.ndarray
-    grades: np.ndarray = np.empty(0)
-    query: int = -1
 
 
 class TwoStageRanker(CollectionRanker):
@@ -203,7 +188,7 @@ class TwoStageRanker(CollectionRanker):
 
     def _cross_fitted(
         self, queries: sp.csr_array, known: np.ndarray, pairs: Links, members: BlendRanker | None
-    ) -> list[list[_List]]:
+    ) -> list[list[FirstAnswers]]:
         """Lists of the queries of each fold, by a first stage that was fitted on the other folds."""
         relevant = pairs.to_csr()
         zeros = sp.csr_array(relevant.shape, dtype=bool) if self._zeros is None else self._zeros.to_csr() > 0
@@ -226,7 +211,7 @@ class TwoStageRanker(CollectionRanker):
 
     def _list_of(
         self, first: CollectionRanker, row: sp.csr_array, items: np.ndarray, scores: np.ndarray
-    ) -> _List | None:
+    ) -> FirstAnswers | None:
         """The first items of a query (-1: none) with their features; None if there are fewer than two."""
         items, scores = items[items >= 0], scores[items >= 0].astype(np.float64)
         if not row.nnz or len(items) < 2:
@@ -236,7 +221,7 @@ class TwoStageRanker(CollectionRanker):
         if isinstance(first, BlendRanker):
             found, empty = first.member_scores_at(row, items, names), np.zeros(len(items))
             columns.append(np.stack([found.get(name, empty) for name in names], axis=1))
-        return _List(items, scores, np.hstack(columns))
+        return FirstAnswers(items, scores, np.hstack(columns))
 
     @cached_property
     def _text(self) -> QueryDocumentFeatures:
@@ -245,7 +230,7 @@ class TwoStageRanker(CollectionRanker):
         body.eliminate_zeros()
         return QueryDocumentFeatures({"body": body, "title": self.titles_, "both": self.items_})
 
-    def _learn(self, made: Sequence[_List]) -> ListRanker:
+    def _learn(self, made: Sequence[FirstAnswers]) -> ListRanker:
         """The second stage, fitted on some lists; without judged zeros, on which items are relevant at all."""
         from tacit.rerank.ranking_lists import RankingTask, fit_lists  # imports scikit-learn
 
@@ -259,7 +244,7 @@ class TwoStageRanker(CollectionRanker):
         )
         return fit_lists(RankingTask(self.rerank, seed=self.seed, threads=self.threads), lists, warn=False)
 
-    def _choose_share(self, folds: Sequence[Sequence[_List]], relevant: sp.csr_array) -> float:
+    def _choose_share(self, folds: Sequence[Sequence[FirstAnswers]], relevant: sp.csr_array) -> float:
         """The share by cross-validation over the lists."""
         values = list[list[float]]()
         for number, fold in enumerate(folds):
@@ -269,14 +254,14 @@ class TwoStageRanker(CollectionRanker):
             ranker = self._learn(train)
             for part in fold:
                 n_relevant = int(relevant[[part.query]].nnz)
-                second = _standardized(ranker.predict(part.X, np.zeros(len(part.X), np.int64)))
+                second = standardized(ranker.predict(part.X, np.zeros(len(part.X), np.int64)))
                 values.append(
                     [
-                        _average_precision(_joined(part.scores, second, share), part.grades, n_relevant)
+                        average_precision(joined_scores(part.scores, second, share), part.grades, n_relevant)
                         for share in SHARES
                     ]
                 )
-        return _sure_share(np.array(values)) if len(values) > 1 else 0.0
+        return sure_share(np.array(values)) if len(values) > 1 else 0.0
 
     def _scores(self, rows: Features, skip: sp.csr_array | None = None) -> np.ndarray:
         asked, total = sp.csr_array(rows), self.first_._scores(rows, skip)
@@ -290,11 +275,11 @@ class TwoStageRanker(CollectionRanker):
                 total[number, found.items] = self._rank_again(found, others.max(initial=-np.inf))
         return total
 
-    def _rank_again(self, found: _List, highest_other: float) -> np.ndarray:
+    def _rank_again(self, found: FirstAnswers, highest_other: float) -> np.ndarray:
         """Scores of the items of a list, none below those that are not in it."""
         assert self.list_ranker_ is not None
-        second = _standardized(self.list_ranker_.predict(found.X, np.zeros(len(found.X), np.int64)))
-        scores = _joined(found.scores, second, self.share_)
+        second = standardized(self.list_ranker_.predict(found.X, np.zeros(len(found.X), np.int64)))
+        scores = joined_scores(found.scores, second, self.share_)
         return scores + max(0.0, highest_other - scores.min())
 
     def _rank_rows(self, rows: Features, skip: sp.csr_array, items: np.ndarray, scores: np.ndarray) -> None:
@@ -377,36 +362,3 @@ def _member_columns(first: CollectionRanker) -> tuple[str, ...]:
     if not isinstance(first, BlendRanker):
         return ()
     return (*MEMBER_COLUMNS, *(["vectors"] if first.vectors_dim else []))
-
-
-def _standardized(values: np.ndarray) -> np.ndarray:
-    """Values with mean 0 and standard deviation 1; zeros where all are equal."""
-    spread = float(values.std())
-    return (values - values.mean()) / spread if spread > 1e-12 * max(1.0, float(np.abs(values).max())) else 0 * values
-
-
-def _sure_share(values: np.ndarray) -> float:
-    """The share to take, from values by query and share: 0 unless the best is sure to gain.
-
-    >>> sure, unsure = np.arange(5.0) + np.arange(3.0)[:, None], np.array([[0.0, 0, 1, 0, 0], [0, 0, -0.9, 0, 0]])
-    >>> _sure_share(sure), _sure_share(unsure)
-    (4.0, 0.0)
-    """
-    best = int(np.argmax(values.mean(axis=0)))
-    gains, losses = values[:, best] - values[:, 0], values[:, [best]] - values
-    scale = np.sqrt(len(values))
-    if gains.mean() <= SURE * gains.std(ddof=1) / scale:
-        return 0.0
-    near = losses.mean(axis=0) <= losses.std(axis=0, ddof=1) / scale
-    return next(share for share, good in zip(SHARES[1:], near[1:], strict=True) if good)
-
-
-def _joined(first: np.ndarray, second: np.ndarray, share: float) -> np.ndarray:
-    joined: np.ndarray = first + share * first.std() * second
-    return joined
-
-
-def _average_precision(scores: np.ndarray, grades: np.ndarray, n_relevant: int) -> float:
-    """Average precision of a list; relevant items that are not in it count as not found."""
-    ranks = 1 + np.flatnonzero(grades[np.argsort(-scores, kind="stable")] > 0)
-    return float((np.arange(1, len(ranks) + 1) / ranks).sum() / max(n_relevant, 1))
