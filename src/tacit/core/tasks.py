@@ -21,7 +21,7 @@ def map_tasks(work: Callable[[T], R], blocks: Iterable[T]) -> Iterator[R]:
     Parameters
     ----------
     work : callable
-        Function of one block. It and the blocks can be pickled.
+        Function of one block. It and the blocks can be sent to another process.
     blocks : iterable
         Arguments.
 

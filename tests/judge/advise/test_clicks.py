@@ -126,7 +126,7 @@ def test_what_clicks_add_is_measured_on_judged_queries(world, log):
 def test_mistakes_are_told(world, log):
     with pytest.raises(UsageError, match="want nDCG for clicks"):
         advise(world[0], world[1], clicks=log, measure="AP")
-    with pytest.raises(DataError, match="0 queries have a click on a known document"):
+    with pytest.raises(DataError, match="0 queries with a click on a known document"):
         advise(Collection(["z"], [""], ["text"]), world[1], clicks=log)
     with pytest.raises(UsageError, match="want one that is at most 1 and better if larger"):
         advise(world[0], world[1], clicks=log, measure="rank_loss")

@@ -319,3 +319,26 @@ def test_a_member_that_knows_only_the_items_of_its_labels_gets_no_weight():
     np.testing.assert_array_equal(kept, prior)
     for unseen in ([], seen, unharmed):
         assert learn_weights(seen, prior, None, others, unseen)[0][1] > 1
+
+
+def test_queries_about_unseen_items_are_scored_by_a_member_without_these_items(world, monkeypatch):
+    trained, asked = [], []
+    fit, examples = BlendRanker._fit_residual, BlendRanker._examples
+
+    def record_fit(ranker, queries, counts, pairs, validation, part="residual"):
+        trained.append((part, pairs))
+        fit(ranker, queries, counts, pairs, validation, part)
+
+    def record_examples(ranker, queries, pairs, known):
+        asked.append(pairs)
+        return examples(ranker, queries, pairs, known)
+
+    monkeypatch.setattr(BlendRanker, "_fit_residual", record_fit)
+    monkeypatch.setattr(BlendRanker, "_examples", record_examples)
+    pairs = Links(np.arange(40) % 20, np.arange(40) // 4, 40, N_DOCS)  # up to four queries share an item
+    BlendRanker(dim=8, n_expansion=6, residual=True).fit(world["queries"], world["items"], pairs)
+    unseen = [(known, held) for (part, known), held in zip(trained, asked, strict=False) if part.startswith("unseen")]
+    assert len(unseen) == 3
+    for known, held in unseen:
+        assert not np.intersect1d(known.targets, held.targets).size
+        assert not np.intersect1d(known.sources, held.sources).size

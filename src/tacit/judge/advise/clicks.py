@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.core import Collection, DataError, Judgments, Run
+from tacit.core import Collection, DataError, Judgments, Run, plural
 from tacit.data import ClickLog
 from tacit.judge.advise.collections import CollectionCandidate, CollectionTask
 from tacit.metrics import evaluate
@@ -59,7 +59,7 @@ class ClickTask(CollectionTask):
         clicks, expected = _count(log, documents)
         texts = [text for text, found in clicks.items() if any(found.values())]
         if len(texts) < 2:
-            raise DataError(f"{len(texts)} queries have a click on a known document, want at least 2", path=log.name)
+            raise DataError(f"{plural(len(texts), 'query')} with a click on a known document, want at least 2", path=log.name)
         drawn = np.random.default_rng(options.get("seed", 0)).permutation(len(texts))[:MAX_QUERIES]
         asked = {f"q{number}": texts[row] for number, row in enumerate(np.sort(drawn))}
         queries = Collection(list(asked), [""] * len(asked), list(asked.values()))
