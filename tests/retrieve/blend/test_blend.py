@@ -335,7 +335,8 @@ def test_queries_about_unseen_items_are_scored_by_a_member_without_these_items(w
 
     monkeypatch.setattr(BlendRanker, "_fit_residual", record_fit)
     monkeypatch.setattr(BlendRanker, "_examples", record_examples)
-    pairs = Links(np.arange(40) % 20, np.arange(40) // 4, 40, N_DOCS)  # up to four queries share an item
+    query = np.arange(20)  # four have the first item in common, and two of different fours the second
+    pairs = Links(np.tile(query, 2), np.concatenate([query // 4, 10 + query % 10]), 40, N_DOCS)
     BlendRanker(dim=8, n_expansion=6, residual=True).fit(world["queries"], world["items"], pairs)
     unseen = [(known, held) for (part, known), held in zip(trained, asked, strict=False) if part.startswith("unseen")]
     assert len(unseen) == 3

@@ -59,7 +59,8 @@ class ClickTask(CollectionTask):
         clicks, expected = _count(log, documents)
         texts = [text for text, found in clicks.items() if any(found.values())]
         if len(texts) < 2:
-            raise DataError(f"{plural(len(texts), 'query')} with a click on a known document, want at least 2", path=log.name)
+            found = plural(len(texts), "query")
+            raise DataError(f"{found} with a click on a known document, want at least 2", path=log.name)
         drawn = np.random.default_rng(options.get("seed", 0)).permutation(len(texts))[:MAX_QUERIES]
         asked = {f"q{number}": texts[row] for number, row in enumerate(np.sort(drawn))}
         queries = Collection(list(asked), [""] * len(asked), list(asked.values()))
