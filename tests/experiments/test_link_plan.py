@@ -44,6 +44,7 @@ def test_a_full_run_is_a_star():
     assert {cell.get("gamma") for cell in around} == {None, 0.0, 0.1, 0.3, 3.0}
     assert {cell.get("share") for cell in around} == {None, 0.01, 0.03, 0.1, 0.3}
     assert all((cell["seed"], cell["split"]) == (0, "queries") for cell in around)
+    assert {cell["split"] for cell in cells(["tfidf", "htr-residual"], full=True, split="links")} == {"links"}
 
 
 def test_the_papers_systems_have_printed_rows_beside_the_mined_one():

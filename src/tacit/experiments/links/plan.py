@@ -1,7 +1,7 @@
 """Which systems run under which settings: the cells of an experiment on a linked corpus.
 
-A full run has all splits with default parameters, three seeds of the main systems and one of the others, and one
-ablation at a time on the first split and seed: dimension, gamma, number of frequent words, share of the training
+A full run has all splits (or the one asked for) with default parameters, three seeds of the main systems and one of
+the others, and one ablation at a time on the first split and seed: dimension, gamma, number of frequent words, share of the training
 links; LSI has its dimension chosen on validation. Its default systems include those with a full W only on the corpora
 where that takes minutes.
 
@@ -63,7 +63,7 @@ def usual_dim(system: str, request: Request) -> int | list[int] | None:
 
 def plan_links(request: Request, systems: Sequence[str]) -> list[Cell]:
     """The cells of `links`, the main table first."""
-    splits = SPLITS if request.full else (request.split or SPLITS[0],)
+    splits = SPLITS if request.full and request.split is None else (request.split or SPLITS[0],)
     main = [
         make_cell(request, "links", system, seed, split=split) | frequent
         for split in splits
