@@ -88,7 +88,8 @@ def _measure_cell(cell: Cell, task_of: TaskOf, request: Request) -> Row:
     task, method = task_of(cell), get_method(cell["system"])
     start = time.perf_counter()
     params = {parameter: cell[name] for name, parameter in PARAMETERS.items() if name in cell}
-    ranker = task.fit(method, cell["dim"], cell["seed"], **params | printed_params(cell) | dict(request.params))
+    params |= {"dim": cell["dim"], "seed": cell["seed"]} | printed_params(cell) | dict(request.params)
+    ranker = task.fit(method, **params)
     values = task.measure(ranker)
     seconds = time.perf_counter() - start
     setting = request.shown({name: cell[name] for name in SETTINGS if cell.get(name) is not None})

@@ -1,9 +1,9 @@
 """Which systems run under which settings: the cells of an experiment on a linked corpus.
 
 A full run has all splits (or the one asked for) with default parameters, three seeds of the main systems and one of
-the others, and one ablation at a time on the first split and seed: dimension, gamma, number of frequent words, share of the training
-links; LSI has its dimension chosen on validation. Its default systems include those with a full W only on the corpora
-where that takes minutes.
+the others, and one ablation at a time on the first split and seed: dimension, gamma, number of frequent words, share of
+the training links; LSI has its dimension chosen on validation. Its default systems include those with a full W only on
+the corpora where that takes minutes.
 
 With `as_printed`, every system of the papers also has rows trained by their recipe, from both starts, with the rate
 chosen on validation and the same number of steps for all.
