@@ -20,7 +20,7 @@ SMALL_GRAMS = 2000  # the most frequent 2-grams, which are left out
 
 
 def dice_sections(corpus: LinkedCorpus) -> list[Section]:
-    """Both tables, for the terms with the largest sums of tf-idf weights."""
+    """Both tables, for the terms with the largest sums of tf-idf weights; a small corpus has no rare terms."""
     counts, words = corpus.counts, corpus.vectorizer.vocabulary_
     found = correlated_words(counts, N_FREQUENT, first=N_FREQUENT)
     chosen = informative_terms(corpus.features["tfidf"], N_ROWS, first=N_FREQUENT)
@@ -31,9 +31,9 @@ def dice_sections(corpus: LinkedCorpus) -> list[Section]:
     found = correlated_words(counts, N_FREQUENT, terms=rows[:, chosen])
     names = [grams.vocabulary_[term] for term in chosen]
     double = Section(
-        "2-grams and their DICE neighbours", ["2-gram", "best words"], _rows(found, names, words, range(N_ROWS))
+        "2-grams and their DICE neighbours", ["2-gram", "best words"], _rows(found, names, words, range(len(names)))
     )
-    return [single, double]
+    return [section for section in (single, double) if section.rows]
 
 
 def _rows(found: Correlated, terms: list[str], words: list[str], chosen: Sequence[int] | np.ndarray) -> list[list[str]]:

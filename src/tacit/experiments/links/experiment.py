@@ -75,12 +75,26 @@ def run_cells(
     cache, name = CellCache(request), corpus.documents.name
     rows, notes = [], _notes(corpus, request)
     for cell in track(cells, f"{experiment} on {name}"):
-        try:
+        reason = _why_not(cell)
+        if not reason:
             rows.append(cache.row(cell, partial(_measure_cell, cell, task_of, request)))
-        except UsageError as reason:
-            notes.append(f"{cell['system']} cannot run on the split {cell['split']}: {reason}")
+        elif reason not in notes:  # the same for every seed
+            notes.append(reason)
+    if not rows:
+        raise UsageError(notes[-1])
     report = Report(experiment, name, request.seed, rows, notes)
     return replace(report, figures=link_figures(report))
+
+
+def _why_not(cell: Cell) -> str:
+    """Why a system cannot run under the split of a cell, which has new items; empty if it can."""
+    ranker = get_method(cell["system"]).make()
+    if cell["split"] == "documents" and ranker.needs_pairs:
+        try:
+            ranker.check_new_items()
+        except UsageError as reason:
+            return f"{cell['system']} cannot run on the split {cell['split']}: {reason}"
+    return ""
 
 
 def _measure_cell(cell: Cell, task_of: TaskOf, request: Request) -> Row:

@@ -5,7 +5,7 @@ Candidates of a query are all documents except itself and its known links; all c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -136,15 +136,15 @@ class LinkTask:
     rows: np.ndarray
     threads: int | None
 
-    def fit(self, method: Method, dim: int | Sequence[int] | None, seed: int, **params: Any) -> CollectionRanker:
+    def fit(self, method: Method, dim: int | list[int] | None, seed: int, **params: Any) -> CollectionRanker:
         """A fitted ranker of the candidates, with those of `params` that it has; the best of several dimensions."""
 
         def fitted(dim: int | None) -> CollectionRanker:
             return self.fit_ranker(with_params(method.offer(dim=dim, seed=seed, threads=self.threads), params))
 
-        if dim is None or isinstance(dim, int):
-            return fitted(dim)
-        return max((fitted(number) for number in dim), key=self._validation_value)
+        if isinstance(dim, list):
+            return max((fitted(number) for number in dim), key=self._validation_value)
+        return fitted(dim)
 
     def _validation_value(self, ranker: CollectionRanker) -> float:
         """MAP of a ranker on the validation links."""
