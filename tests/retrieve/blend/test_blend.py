@@ -49,6 +49,27 @@ def learned(world):
     return ranker.fit(world["queries"], world["items"], world["pairs"], titles=world["titles"])
 
 
+@pytest.fixture(scope="module")
+def gated(world):
+    """Relevant are the popular documents of the query's topic: `residual` has a weight, and a gate."""
+    same = (np.arange(40) % N_TOPICS)[:, None] == world["topic"][None, :]
+    pairs = Links(*np.nonzero(same & (np.random.default_rng(1).random(N_DOCS) < 0.4)), 40, N_DOCS)
+    ranker = BlendRanker(dim=8, n_expansion=6, strength=1.0, n_feedback=4)
+    ranker.fit(world["queries"], world["items"], pairs, titles=world["titles"])
+    assert ranker.weights_[MEMBERS.index("residual")] > 0
+    assert ranker.gate_ is not None
+    return ranker
+
+
+@pytest.fixture(scope="module")
+def linked(world):
+    """Learned from links between items of a topic: short queries have other weights than whole items."""
+    sources = np.tile(np.arange(N_DOCS), 3)
+    links = Links(sources, (sources + np.repeat([6, 30, 90], N_DOCS)) % N_DOCS, N_DOCS, N_DOCS)
+    ranker = BlendRanker(dim=8, n_expansion=6, strength=1.0, n_feedback=4)
+    return ranker.fit(world["items"], world["items"], links, queries_are_items=True, titles=world["titles"])
+
+
 def slow_feedback(weights, first, n_best, n_words):
     """Expansion words of one query, one item and one word at a time."""
     order = sorted(range(len(first)), key=lambda item: (-first[item], item))[:n_best]
@@ -78,20 +99,56 @@ def slow_scores(ranker, query):
         members["title"] = ranker.title_.weights_.toarray() @ counts, 0.0
     if ranker.residual_ is not None:
         scores = ranker.residual_.scores(sp.csr_array(plain[None].astype(np.float32)))[0].astype(np.float64)
-        members["residual"] = scores, ranker.residual_length_
+        members["residual"] = scores * slow_gate(ranker, scores, candidates), ranker.residual_length_
     n_words = np.count_nonzero(counts)
+    spreads = {name: scores[candidates].std() for name, (scores, _) in members.items()}
+    if ranker.residual_ is not None:
+        spreads["residual"] = scores[candidates].std()
     return sum(
-        float(ranker.weights_[MEMBERS.index(name)]) * n_words / (n_words + half) * scores / scores[candidates].std()
+        slow_weight(ranker, name, n_words) * n_words / (n_words + half) * scores / spreads[name]
         for name, (scores, half) in members.items()
     )
 
 
-@pytest.mark.parametrize("kind", ["plain", "learned"])
+def slow_weight(ranker, name, n_words):
+    weight = float(ranker.weights_[MEMBERS.index(name)])
+    if ranker.short_weights_ is None:
+        return weight
+    share = min(1, n_words / ranker.full_length_)
+    return share * weight + (1 - share) * float(ranker.short_weights_[MEMBERS.index(name)])
+
+
+def slow_gate(ranker, scores, candidates):
+    """Probability that a query is about named items, candidate by candidate."""
+    if ranker.gate_ is None:
+        return 1.0
+    best = {True: 0.0, False: 0.0}
+    for item in candidates:
+        named = bool(ranker.named_[item])
+        best[named] = max(best[named], scores[item])
+    if all(ranker.named_[item] for item in candidates):
+        return 1.0
+    slope, odds = (float(value) for value in ranker.gate_)
+    return 1 / (1 + np.exp(-(slope * (best[True] - best[False]) + odds)))
+
+
+@pytest.mark.parametrize("kind", ["plain", "learned", "gated", "linked"])
 def test_scores_are_the_weighted_sum_of_scaled_members(kind, world, request):
     ranker = request.getfixturevalue(kind)
     for row in range(0, 40, 7):
         query = world["queries"][[row]]
         assert ranker.scores(query)[0] == pytest.approx(slow_scores(ranker, query), abs=2e-5)
+
+
+def test_weights_learned_from_links_are_for_queries_as_long_as_items(plain, linked, world):
+    lengths = np.diff(world["items"].indptr)
+    assert linked.full_length_ == np.quantile(lengths, 0.05)
+    assert np.array_equal(linked.short_weights_, plain.weights_)
+    assert not np.array_equal(linked.weights_, plain.weights_)
+    shares = np.array([0, linked.full_length_ / 2, linked.full_length_, 1000])
+    for place, name in enumerate(MEMBERS):
+        short, full = plain.weights_[place], linked.weights_[place]
+        assert linked._weights(name, shares) == pytest.approx([short, (short + full) / 2, full, full], rel=1e-6)
 
 
 def test_words_of_titles_count_three_times(plain, world):
@@ -112,7 +169,7 @@ def test_the_weight_of_other_members_grows_with_the_length_of_the_query(plain):
     assert factors == pytest.approx([1 / 13, 1 / 2], rel=1e-5)
 
 
-@pytest.mark.parametrize("kind", ["plain", "learned"])
+@pytest.mark.parametrize("kind", ["plain", "learned", "gated", "linked"])
 def test_explanations_add_up_by_member_and_word(kind, world, request):
     ranker = request.getfixturevalue(kind)
     query = world["queries"][[3]]
@@ -122,10 +179,10 @@ def test_explanations_add_up_by_member_and_word(kind, world, request):
     assert one.total == pytest.approx(scores[a], abs=1e-5)
     assert two.total == pytest.approx(scores[a] - scores[b], abs=1e-5)
     for member in ranker._member_scores(query, None, ranker._used):
-        weight = ranker.weights_[MEMBERS.index(member.name)] * member.factors[0]
+        weight = ranker._weights(member.name, query.nnz) * member.factors[0]
         found = sum(term.value for term in two.terms if term.member == member.name)
         assert found == pytest.approx(weight * (member.scores[0, a] - member.scores[0, b]), abs=1e-5)
-    assert {term.member for term in two.terms} == set(ranker._used)
+    assert set(ranker._used) - {"title"} <= {term.member for term in two.terms} <= set(ranker._used)
 
 
 def test_members_without_weight_are_not_kept(world):
@@ -145,15 +202,17 @@ def test_excluded_items_give_no_words_and_no_scale(plain, world):
     assert np.array_equal(plain.scores(query, exclude=exclude)[0, kept], without.scores(query)[0])
 
 
-def test_removed_items_leave_and_added_items_come_back(world, learned, tmp_path):
-    save(learned, tmp_path / "model")
+def test_removed_items_leave_and_added_items_come_back(world, learned, gated, tmp_path):
+    save(gated, tmp_path / "model")
     ranker = load(tmp_path / "model", BlendRanker)
     removed = ranker.remove_items([N_DOCS - 2, N_DOCS - 1])
     assert removed.n_items_ == N_DOCS - 2
+    assert np.array_equal(removed.named_, gated.named_[:-2])
     added = removed.add_items(world["items"][-2:], titles=world["titles"][-2:])
     again, before = (found.bm25_.scores(world["queries"]) for found in (added, learned))
     assert again == pytest.approx(before, rel=1e-6)
     assert added.rank(world["queries"], k=10).items.max() < N_DOCS
+    assert np.array_equal(added.named_, [*gated.named_[:-2], 0, 0]), "no pair names a new item"
 
 
 def test_new_items_bring_new_words(world, learned, tmp_path):
@@ -166,8 +225,8 @@ def test_new_items_bring_new_words(world, learned, tmp_path):
     assert ranker.idf_[N_WORDS + 1] == pytest.approx(np.log(N_DOCS + 1), rel=1e-6)
 
 
-def test_stored_models_score_the_same_bits(world, learned, plain, tmp_path):
-    for number, ranker in enumerate((learned, plain)):
+def test_stored_models_score_the_same_bits(world, learned, plain, gated, linked, tmp_path):
+    for number, ranker in enumerate((learned, plain, gated, linked)):
         save(ranker, tmp_path / str(number))
         again = load(tmp_path / str(number), BlendRanker)
         assert np.array_equal(again.scores(world["queries"]), ranker.scores(world["queries"]))
@@ -186,6 +245,25 @@ def test_weights_that_do_not_fit_are_refused(plain, tmp_path, weights, message):
     save(plain, tmp_path / "model")
     stored = load_model(tmp_path / "model")
     arrays = dict(stored.arrays) | {"weights_": np.array(weights, np.float32)}
+    save_model(tmp_path / "changed", Stored(stored.kind, stored.params, arrays))
+    with pytest.raises(StoreError, match=message):
+        load(tmp_path / "changed", BlendRanker)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"gate_": np.zeros(3, np.float32)}, r"gate_ and named_ have the shapes \(3,\) and \(240,\), want \(2,\)"),
+        ({"named_": np.zeros(9, np.float32)}, r"the shapes \(2,\) and \(9,\), want \(2,\) and \(240,\)"),
+        ({"named_": None}, "the gate of member residual is incomplete"),
+        ({"gate_": np.array([np.nan, 0], np.float32)}, "not finite|NaN|nan"),
+        ({"short_weights_": np.ones(6, np.float32)}, "one of short_weights_ and full_length_, want both or none"),
+    ],
+)
+def test_a_gate_or_short_weights_that_do_not_fit_are_refused(gated, tmp_path, changed, message):
+    save(gated, tmp_path / "model")
+    stored = load_model(tmp_path / "model")
+    arrays = {name: array for name, array in (dict(stored.arrays) | changed).items() if array is not None}
     save_model(tmp_path / "changed", Stored(stored.kind, stored.params, arrays))
     with pytest.raises(StoreError, match=message):
         load(tmp_path / "changed", BlendRanker)

@@ -95,6 +95,28 @@ def test_answers_have_the_bits_of_all_scores(blend, world, weights, many, monkey
         check(blend, world["queries"], exclude, ks=(10,))
 
 
+def test_the_gate_of_residual_keeps_the_bits(blend, world, monkeypatch):
+    monkeypatch.setattr(scoring, "PRUNED_FROM", 0)
+    monkeypatch.setattr(scoring, "N_CANDIDATES", 20)
+    monkeypatch.setattr(blend, "weights_", np.array(WEIGHTS[1], np.float32))
+    before = blend.scores(world["queries"])
+    monkeypatch.setattr(blend, "named_", (np.arange(N_DOCS) % 3 == 0).astype(np.float32))
+    monkeypatch.setattr(blend, "gate_", np.array([2.0, -0.5], np.float32))
+    assert not np.array_equal(blend.scores(world["queries"]), before)
+    check(blend, world["queries"])
+    check(blend, world["queries"], sp.csr_array(np.random.default_rng(1).random((N_QUERIES, N_DOCS)) < 0.3), ks=(10,))
+
+
+def test_weights_by_length_keep_the_bits(blend, world, monkeypatch):
+    monkeypatch.setattr(scoring, "PRUNED_FROM", 0)
+    monkeypatch.setattr(scoring, "N_CANDIDATES", 20)
+    monkeypatch.setattr(blend, "weights_", np.array(WEIGHTS[5], np.float32))
+    monkeypatch.setattr(blend, "short_weights_", np.array(WEIGHTS[0], np.float32))
+    monkeypatch.setattr(blend, "full_length_", 6.0)
+    assert set(blend._used) == {"bm25", "latent", "feedback", "residual"}
+    check(blend, world["queries"])
+
+
 def test_most_items_are_not_scored(blend, world, monkeypatch):
     monkeypatch.setattr(scoring, "PRUNED_FROM", 0)
     monkeypatch.setattr(scoring, "N_CANDIDATES", 20)

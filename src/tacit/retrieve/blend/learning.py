@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,12 +11,13 @@ import scipy.sparse as sp
 
 from tacit.core import Links
 from tacit.features.text.weighting import weigh
-from tacit.retrieve.blend.members import MEMBERS
+from tacit.retrieve.blend.gate import fit_gate
+from tacit.retrieve.blend.members import MEMBERS, N_CANDIDATES, MemberScores, best_items, scores_near
 from tacit.retrieve.blend.scoring import BlendScores
-from tacit.retrieve.blend.training import N_FOLDS, TrainingQuery, learn_weights, training_queries
+from tacit.retrieve.blend.training import N_FOLDS, TrainingQuery, gated, learn_weights, training_queries
 from tacit.retrieve.blend.vectors import split_vectors
 from tacit.retrieve.margin.embedding import EmbeddingRanker
-from tacit.retrieve.validation import held_out_queries, hold_out
+from tacit.retrieve.validation import HeldOut, held_out_queries, hold_out
 
 MIN_PAIRS = 200  # pairs that train `residual`
 MAX_CROSS_FITTED = 500  # queries up to which weights are learned from all of them, each scored by a member without it
@@ -23,6 +25,8 @@ N_UNSEEN_FOLDS = 3  # parts of the queries, by item, that are held out in turn; 
 MANY = 5_000
 HELD_SHARE = 0.1  # share of more queries, or of links, that weights are learned from and that `residual` does not see
 RESIDUAL_WEIGHTS = (2.0, 4.0, 8.0, 16.0)  # of `residual` beside the weights without labels, as priors to choose from
+LINK_WEIGHTS = (*RESIDUAL_WEIGHTS, 32.0)  # the same for links, which train it best
+SHORTEST = 0.05  # share of linked items that are shorter than a query for which learned weights count in full
 RESERVE = 1e-3  # part of the weight of `vectors` that BM25 has at least, where the others have none
 
 
@@ -50,15 +54,28 @@ class BlendLearning(BlendScores):
         else:
             examples = self._held_out(queries, counts, pairs, validation)
         names = self._judged_members(queries)
+        if unseen:
+            self.gate_ = fit_gate([query.lead for query in examples], [query.lead for query in unseen])
+            examples, unseen = (gated(part, self.gate_, names.index("residual")) for part in (examples, unseen))
         present = [MEMBERS.index(name) for name in names]
         prior = self.weights_[present].astype(np.float64)
-        others = [np.where(np.array(names) == "residual", weight, prior) for weight in RESIDUAL_WEIGHTS]
+        tried = LINK_WEIGHTS if self._queries_are_items else RESIDUAL_WEIGHTS
+        others = [np.where(np.array(names) == "residual", weight, prior) for weight in tried]
         others = others if "residual" in names else []
         learned, strength = learn_weights(examples, prior, self.strength, others, unseen)
         self.strength_ = None if math.isinf(strength) else strength
+        if self._queries_are_items:
+            self._keep_for_short_queries(queries, pairs)
         self.weights_[present] = learned
         if not self.weights_[:-1].any():  # a query without a vector is to have answers
             self.weights_[0] = RESERVE * self.weights_[-1]
+
+    def _keep_for_short_queries(self, queries: sp.csr_array, pairs: Links) -> None:
+        """Keep the weights without labels: what whole items taught about the weights says little of a few words."""
+        words, _ = split_vectors(queries, self.n_features_)
+        lengths = np.diff(words[np.unique(pairs.sources)].indptr)
+        self.short_weights_ = self.weights_.copy()
+        self.full_length_ = max(1.0, float(np.quantile(lengths, SHORTEST)))
 
     def _judged_members(self, queries: sp.csr_array) -> list[str]:
         """Members whose weight is learned: without vectors of the queries all but `vectors`."""
@@ -108,8 +125,16 @@ class BlendLearning(BlendScores):
         found = list[TrainingQuery]()
         for block in held.blocks():
             members = list(self._member_scores(sp.csr_array(block.queries), block.excluded, names))
-            found += training_queries(members, prior, block)
+            found += training_queries(members, prior, block, self._leads_of(members, block))
         return found
+
+    def _leads_of(self, members: Sequence[MemberScores], block: HeldOut) -> np.ndarray:
+        """Leads of some queries, for the gate of `residual`; infinite without that member."""
+        scores = {member.name: member.scores for member in members}
+        if "residual" not in scores:
+            return np.full(len(members[0].scores), math.inf)
+        near, _ = best_items(scores["bm25"], block.excluded, N_CANDIDATES)
+        return self._leads(scores_near(scores["residual"], near), near)
 
     def _fit_residual(
         self,
@@ -124,6 +149,8 @@ class BlendLearning(BlendScores):
         member = EmbeddingRanker(self.dim, items="residual", gamma=1.0, seed=self.seed, threads=self.threads)
         how: dict[str, Any] = {"queries_are_items": self._queries_are_items, "checkpoint": self._part(part)}
         self.residual_ = member.fit(asking, rows, pairs, validation, **how)
+        self.named_ = np.zeros(counts.shape[0], np.float32)
+        self.named_[pairs.targets] = 1
         lengths = np.diff(words[np.unique(pairs.sources)].indptr)
         self.residual_length_ = max(1.0, float(np.median(lengths)))
 

@@ -96,20 +96,13 @@ def best_items(scores: np.ndarray, skip: sp.csr_array | None, n_best: int) -> tu
     return items, found
 
 
-def spreads(scores: np.ndarray, candidates: np.ndarray) -> np.ndarray:
-    """Standard deviation of the scores of each query's candidates, float64; 1 where they are tied.
-
-    >>> spreads(np.array([[3.0, 1.0, 9.0], [2.0, 2.0, 0.0]]), np.array([[0, 1], [0, 1]]))
-    array([1., 1.])
-    >>> spreads(np.array([[5.0, 1.0, 9.0]]), np.array([[0, 1]]))
-    array([2.])
-    """
-    values = np.take_along_axis(scores, np.maximum(candidates, 0), axis=1)
-    return deviations(values, candidates >= 0)
-
-
 def deviations(values: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """Standard deviation of the known values of each row, float64; 1 where they are tied."""
+    """Standard deviation of the known values of each row, float64; 1 where they are tied.
+
+    >>> known = np.array([[True, True, False], [True, True, True]])
+    >>> deviations(np.array([[5.0, 1.0, 9.0], [2.0, 2.0, 2.0]]), known)
+    array([2., 1.])
+    """
     values = np.where(known, values, np.float64(0))
     numbers = np.maximum(known.sum(axis=1), 1)
     means = values.sum(axis=1) / numbers
@@ -124,10 +117,6 @@ def trust(name: str, n_words: Any, half_length: float) -> Any:
     return n_words / np.maximum(n_words + half_length, 1e-12)
 
 
-def scaled(
-    name: str, scores: np.ndarray, candidates: np.ndarray, n_words: np.ndarray, half_length: float
-) -> MemberScores:
-    """Scores of a member with the factors n / (n + half_length) / (standard deviation)."""
-    return MemberScores(
-        name, scores, (trust(name, n_words, half_length) / spreads(scores, candidates)).astype(np.float32)
-    )
+def scores_near(scores: np.ndarray, candidates: np.ndarray) -> np.ndarray:
+    """Scores of the candidates of each query, (n_queries, n_candidates); those of item 0 where there is none."""
+    return np.take_along_axis(scores, np.maximum(candidates, 0), axis=1)

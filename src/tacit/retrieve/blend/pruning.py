@@ -25,7 +25,7 @@ import scipy.sparse as sp
 
 from tacit.kernels.topk import top_k_rows
 from tacit.retrieve.approximate import best_by_words
-from tacit.retrieve.blend.members import MEMBERS, N_CANDIDATES, AskedMember, BlendQuery, FirstItems
+from tacit.retrieve.blend.members import N_CANDIDATES, AskedMember, BlendQuery, FirstItems
 from tacit.retrieve.factors import DenseFactors, length_of, scores_at
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def rank_row(blend: BlendScores, query: BlendQuery, skip: sp.csr_array, items: n
     if first.items[0, 0] < 0:
         return
     members = [
-        member._replace(factor=blend.weights_[MEMBERS.index(member.name)] * member.factor)
+        member._replace(factor=blend._weights(member.name, query.words.nnz) * member.factor)
         for member in blend._asked_members(query, blend._used, first)
     ]
     known = first.items[0] >= 0

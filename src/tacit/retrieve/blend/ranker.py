@@ -11,7 +11,9 @@ Without labels the weights of bm25, latent and feedback are 1, `latent` and `fee
 check of their own (see `vectors`); the other members have none. Without a vector a query is scored by the others.
 With pairs they are learned (see `training`), with these as the prior. `residual` is trained where the pairs are links
 between items, or many; half_length is for it the median length of the queries that it learned from, so that what was
-learned from whole pages has little weight for short questions.
+learned from whole pages has little weight for short questions. Learned from judged queries, it also counts less for a
+query that is probably about items that no judgment names (see `gate`). Weights learned from links are those of whole
+items; a query of fewer words has weights between these and those without labels.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ import scipy.sparse as sp
 from tacit.core import Features, Links, TacitError, check_features, check_numbers
 from tacit.features.text.weighting import weigh
 from tacit.retrieve.blend.learning import BlendLearning
+from tacit.retrieve.blend.loading import check_gate, check_members, check_weights
 from tacit.retrieve.blend.members import MEMBERS
 from tacit.retrieve.blend.vectors import (
     centred,
@@ -40,7 +43,6 @@ from tacit.retrieve.factors import widened
 from tacit.retrieve.latent.reconstruction import LearnedConcepts
 from tacit.retrieve.lexical.bm25 import Bm25Ranker
 from tacit.retrieve.lexical.cosine import CosineRanker
-from tacit.retrieve.margin.embedding import EmbeddingRanker
 
 TITLE_B = 0.5  # titles differ little in length
 
@@ -96,8 +98,17 @@ class BlendRanker(BlendLearning):
         Mean of the vectors of the items in `fit`.
     weights_ : ndarray of shape (6,), float32
         Weights of bm25, latent, feedback, title, residual and vectors.
+    short_weights_ : ndarray of shape (6,), float32, or None
+        Weights without labels, where `weights_` were learned from links: a query of n words has both, mixed by
+        n / `full_length_`. None means `weights_` for all queries.
+    full_length_ : float or None
+        Number of words of a query from which `weights_` are used as they are; None without `short_weights_`.
     residual_length_ : float
         Number of words of a query for which the weight of `residual` counts half.
+    named_ : ndarray of shape (n_items,), float32, or None
+        1 for items that the pairs of `residual` name; None without `gate_`.
+    gate_ : ndarray of shape (2,), float32, or None
+        Slope and log odds at 0 by which `residual` counts for a query (see `gate`); None means that it always counts.
     strength_ : float or None
         Strength of the prior that the weights were learned with; None if they are those of a prior.
     idf_ : ndarray of shape (n_features,), float32
@@ -118,11 +129,15 @@ class BlendRanker(BlendLearning):
         "vectors_": "?estimator",
         "centre_": "?dimensions",
         "weights_": "members",
+        "short_weights_": "?members",
+        "full_length_": "?+",
         "residual_length_": "+",
+        "named_": "?items",
+        "gate_": "?gate",
         "strength_": "?+",
         "idf_": "features",
     }
-    _counted: ClassVar = (*BlendLearning._counted, "residual_length_")
+    _counted: ClassVar = (*BlendLearning._counted, "residual_length_", "full_length_")
     features = "counts"
     answers_above: ClassVar[float | None] = 0.0  # below it speak only concepts that point away from the query
     prefers_stems: ClassVar[bool] = True
@@ -234,8 +249,8 @@ class BlendRanker(BlendLearning):
         learns = pairs is not None and len(pairs) > 0
         self.bm25_ = Bm25Ranker().fit(None, counts)
         self.idf_ = _plain_idf(counts)
-        self.latent_ = self.title_ = self.residual_ = None
-        self.strength_ = None
+        self.latent_ = self.title_ = self.residual_ = self.named_ = self.gate_ = None
+        self.strength_ = self.short_weights_ = self.full_length_ = None
         rows = weigh(counts, self.idf_, "log")
         if rows.nnz and (self.latent or learns):
             known = None if self._members is None else self._members.latent_
@@ -250,8 +265,10 @@ class BlendRanker(BlendLearning):
         if pairs is not None and learns:
             self._learn(asking, counts, pairs, validation)
         for name in ("latent", "title", "residual"):
-            if not self.weights_[MEMBERS.index(name)]:
+            if name not in self._used:
                 setattr(self, f"{name}_", None)
+        if self.residual_ is None or self.gate_ is None:
+            self.named_ = self.gate_ = None
 
     def _asking(self, queries: Features, items: Features) -> sp.csr_array:
         """Query rows, with vectors beside the words where there are some; items that ask have theirs."""
@@ -333,6 +350,8 @@ class BlendRanker(BlendLearning):
             self.latent_.add_items(weigh(counts, self.idf_, "log"))
         if self.residual_ is not None:
             self.residual_.add_items(weigh(counts, self.idf_))
+        if self.named_ is not None:
+            self.named_ = np.append(self.named_, np.zeros(counts.shape[0], np.float32))
         if self.vectors_ is not None and self.centre_ is not None:
             none = np.zeros((counts.shape[0], len(self.centre_)), np.float32)
             self.vectors_.add_items(none if self._unit is None else centred(self._unit, self.centre_))
@@ -344,32 +363,10 @@ class BlendRanker(BlendLearning):
     def _check_loaded(self) -> None:
         if self.weights_.shape == (len(MEMBERS) - 1,):  # folders from before there was `vectors`
             self.weights_ = np.append(self.weights_, np.float32(0))
-        kinds = {"bm25": Bm25Ranker, "latent": LearnedConcepts, "title": Bm25Ranker, "residual": EmbeddingRanker}
-        dim = None if self.centre_ is None else len(self.centre_)
-        for name, kind in (kinds | {"vectors": CosineRanker}).items():
-            member, width = getattr(self, f"{name}_"), dim if name == "vectors" else self.n_features_
-            if member is None and name != "bm25":
-                continue
-            if not isinstance(member, kind):
-                raise TacitError(f"member {name} is a {type(member).__name__}, want a {kind.__name__}")
-            if (member.n_features_, member.n_items_) != (width, self.bm25_.n_items_):
-                raise TacitError(
-                    f"member {name} is for {member.n_features_} features and {member.n_items_} items, "
-                    f"want {width} and {self.bm25_.n_items_}"
-                )
-        if self.vectors_ is not None and not isinstance(self.vectors_.items_, np.ndarray):
-            raise TacitError("the vectors of member vectors are sparse, want a dense array")
-        self._check_weights()
+        check_members(self, None if self.centre_ is None else len(self.centre_))
+        check_gate(self)
+        check_weights(self)
         self._check_params()
-
-    def _check_weights(self) -> None:
-        if self.weights_.shape != (len(MEMBERS),) or not (self.weights_ >= 0).all() or not self.weights_[:-1].any():
-            raise TacitError(
-                f"weights are {self.weights_.tolist()}, want {len(MEMBERS)} numbers >= 0, by words not all of them 0"
-            )
-        missing = [name for name in self._used if not self._has(name)]
-        if missing:
-            raise TacitError(f"member {missing[0]} has a weight, but is not in the model")
 
 
 def _plain_idf(counts: sp.csr_array, n_items: int | None = None) -> np.ndarray:

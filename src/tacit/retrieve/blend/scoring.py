@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,6 +12,7 @@ from tacit.core import Features, check_features
 from tacit.features.text.weighting import weigh
 from tacit.retrieve.base import CollectionRanker
 from tacit.retrieve.blend.feedback import expand_query
+from tacit.retrieve.blend.gate import leads, probability
 from tacit.retrieve.blend.members import (
     MEMBERS,
     N_CANDIDATES,
@@ -20,7 +22,7 @@ from tacit.retrieve.blend.members import (
     MemberScores,
     best_items,
     deviations,
-    scaled,
+    scores_near,
     trust,
 )
 from tacit.retrieve.blend.pruning import PRUNED_FROM, rank_row
@@ -46,7 +48,11 @@ class BlendScores(CollectionRanker):
     residual_: EmbeddingRanker | None
     vectors_: CosineRanker | None
     weights_: np.ndarray
+    short_weights_: np.ndarray | None
+    full_length_: float | None
     residual_length_: float
+    named_: np.ndarray | None
+    gate_: np.ndarray | None
     idf_: np.ndarray
 
     def _has(self, name: str) -> bool:
@@ -82,10 +88,23 @@ class BlendScores(CollectionRanker):
                 scores = self._feedback_scores(candidates, best)
             else:
                 scores = getattr(self, f"{name}_")._scores(self._member_rows(name, rows, vectors))
-            yield scaled(name, scores, candidates[:, :N_CANDIDATES], n_words, self._half_length(name))
+            near = candidates[:, :N_CANDIDATES]
+            at_near = scores_near(scores, near)
+            shares = self._trust(name, n_words)
+            if name == "residual" and self.gate_ is not None:
+                shares = shares * probability(self._leads(at_near, near), self.gate_)
+            yield MemberScores(name, scores, (shares / deviations(at_near, near >= 0)).astype(np.float32))
 
-    def _half_length(self, name: str) -> float:
-        return {"bm25": 0.0, "title": 0.0, "residual": self.residual_length_}.get(name, self.half_length)
+    def _trust(self, name: str, n_words: Any) -> Any:
+        """Part of its weight that a member has by the length of one or many queries."""
+        if name in ("bm25", "title"):
+            return trust(name, n_words, 0.0)
+        return trust(name, n_words, self.residual_length_ if name == "residual" else self.half_length)
+
+    def _leads(self, scores: np.ndarray, candidates: np.ndarray) -> np.ndarray:
+        """By how much `residual` scores the best named candidate of each query higher than the best other one."""
+        assert self.named_ is not None
+        return leads(scores, self.named_[candidates] > 0, candidates >= 0)
 
     def _feedback_scores(self, best: np.ndarray, scores: np.ndarray) -> np.ndarray:
         """Scores by the words of the best items."""
@@ -105,13 +124,23 @@ class BlendScores(CollectionRanker):
 
     @property
     def _used(self) -> list[str]:
-        return [name for name, weight in zip(MEMBERS, self.weights_, strict=True) if weight]
+        weights = self.weights_ if self.short_weights_ is None else self.weights_ + self.short_weights_
+        return [name for name, weight in zip(MEMBERS, weights, strict=True) if weight]
+
+    def _weights(self, name: str, n_words: Any) -> Any:
+        """Weights of a member for queries of so many words, float32; one number where it is the same for all."""
+        place = MEMBERS.index(name)
+        if self.short_weights_ is None or self.full_length_ is None:
+            return self.weights_[place]
+        share = np.minimum(n_words / self.full_length_, 1).astype(np.float32)
+        return (1 - share) * self.short_weights_[place] + share * self.weights_[place]
 
     def _scores(self, rows: Features, skip: sp.csr_array | None = None) -> np.ndarray:
-        parts = self._member_scores(sp.csr_array(rows), skip, self._used)
+        given = sp.csr_array(rows)
+        n_words = np.diff(split_vectors(given, self.n_features_)[0].indptr)
         total: np.ndarray | None = None
-        for name, scores, factors in parts:
-            scores *= (self.weights_[MEMBERS.index(name)] * factors)[:, None]  # nobody else has these arrays
+        for name, scores, factors in self._member_scores(given, skip, self._used):
+            scores *= (self._weights(name, n_words) * factors)[:, None]  # nobody else has these arrays
             total = scores if total is None else np.add(total, scores, out=total)
         assert total is not None  # a blend without any weight is refused
         return total
@@ -146,9 +175,13 @@ class BlendScores(CollectionRanker):
         scores = np.empty((len(names), len(at)), np.float32)
         for number, name in enumerate(names):
             scores[number] = first.all_scores[0, at] if name == "bm25" else scores_at(pairs[number], at)
-        known = first.items[:, :N_CANDIDATES] >= 0
-        shares = np.array([trust(name, query.words.nnz, self._half_length(name)) for name in names])
-        factors = (shares / deviations(scores[:, : known.shape[1]], known)).astype(np.float32)
+        near = first.items[:, :N_CANDIDATES]
+        at_near = scores[:, : near.shape[1]]
+        shares = np.array([self._trust(name, query.words.nnz) for name in names])
+        if "residual" in names and self.gate_ is not None:
+            place = names.index("residual")
+            shares[place] *= probability(self._leads(at_near[[place]], near), self.gate_)[0]
+        factors = (shares / deviations(at_near, near >= 0)).astype(np.float32)
         return [AskedMember(*member) for member in zip(names, pairs, scores, factors, strict=True)]
 
     def _pairs(self, name: str, query: BlendQuery, first: FirstItems) -> list[FactorPair]:
@@ -177,8 +210,9 @@ class BlendScores(CollectionRanker):
     def _terms(self, query: Features, a: int, b: int | None) -> list[Term]:
         """Terms of each member, with its name; those of `feedback` are words of the first answers."""
         row, terms = sp.csr_array(query), list[Term]()
+        n_words = split_vectors(row, self.n_features_)[0].nnz
         for member in self._member_scores(row, None, self._used):
-            factor = float(self.weights_[MEMBERS.index(member.name)]) * float(member.factors[0])
+            factor = float(self._weights(member.name, n_words)) * float(member.factors[0])
             found = self._terms_of(member.name, row, a, b)
             terms += [term._replace(value=factor * term.value, member=member.name) for term in found]
         return terms

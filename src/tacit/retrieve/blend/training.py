@@ -12,8 +12,9 @@ The prior and its strength are chosen by five-fold cross-validation over queries
 and, for a member that was trained on the same labels, some weights of that member beside them; a prior may also be kept
 as it is. The choice with the highest average precision is taken if it gains more than 1.5 standard errors over the
 weights without labels; otherwise these are kept. A member that was trained on labels knows the items that they name,
-and ranks these above items that are new to it. So a choice must also keep half of what the weights without labels gain
-over BM25 on queries about unseen items: those whose relevant items, all of them, were left out of the training.
+and ranks these above items that are new to it. So a choice must also keep three quarters of what the weights without
+labels gain over BM25 on queries about unseen items: those whose relevant items, all of them, were left out of the
+training.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tacit.retrieve.blend.gate import probability
 from tacit.retrieve.blend.members import MemberScores, best_items
 from tacit.retrieve.blend.weights import fit_weights
 from tacit.retrieve.validation import HeldOut
@@ -31,6 +33,7 @@ from tacit.retrieve.validation import HeldOut
 STRENGTHS = (math.inf, 100.0, 10.0, 3.0)  # strongest first; infinity keeps the weights of the prior
 N_FIRST = 50  # items by the blend and by each member that are candidates
 SURE = 1.5  # standard errors that learned weights must gain
+KEPT = 0.75  # of the gain over BM25 without labels, on queries about unseen items
 N_FOLDS = 5  # fewer queries than that leave the weights as they are
 MAX_POSITIVES = 20  # of a query; those of largest weight
 MAX_PAIRS = 500  # of a query, spread evenly over all
@@ -47,11 +50,14 @@ class TrainingQuery(NamedTuple):
         Weight of each relevant candidate, 0 where it was judged not relevant, NaN where it is unjudged.
     n_relevant : int
         Number of relevant items of the query, candidates or not.
+    lead : float, default=inf
+        By how much the member `residual` prefers items that pairs name (see `gate`).
     """
 
     scores: np.ndarray
     relevance: np.ndarray
     n_relevant: int
+    lead: float = math.inf
 
     @property
     def is_usable(self) -> bool:
@@ -59,7 +65,9 @@ class TrainingQuery(NamedTuple):
         return 0 < int(np.count_nonzero(self.relevance > 0)) < len(self.relevance)
 
 
-def training_queries(members: Sequence[MemberScores], weights: np.ndarray, block: HeldOut) -> Iterator[TrainingQuery]:
+def training_queries(
+    members: Sequence[MemberScores], weights: np.ndarray, block: HeldOut, leads: np.ndarray
+) -> Iterator[TrainingQuery]:
     """The candidates of a few queries with their scores by every member; `weights` are those without labels."""
     scores = [member.factors[:, None] * member.scores for member in members]
     blend = sum((weight * part for weight, part in zip(weights, scores, strict=True)), np.zeros_like(scores[0]))
@@ -70,7 +78,17 @@ def training_queries(members: Sequence[MemberScores], weights: np.ndarray, block
         relevant, zeros = (part[[row]].toarray().ravel() for part in (block.relevant, block.zeros))
         candidates = np.stack([part[row, items].astype(np.float64) for part in scores], axis=1)
         relevance = np.where((relevant > 0) | zeros, relevant, np.nan)[items]
-        yield TrainingQuery(candidates, relevance, int(np.count_nonzero(relevant)))
+        yield TrainingQuery(candidates, relevance, int(np.count_nonzero(relevant)), float(leads[row]))
+
+
+def gated(queries: Sequence[TrainingQuery], gate: np.ndarray, member: int) -> list[TrainingQuery]:
+    """The same queries, with the scores of a member times P(named | lead)."""
+    found = list[TrainingQuery]()
+    for query, share in zip(queries, probability(np.array([query.lead for query in queries]), gate), strict=True):
+        scores = query.scores.copy()
+        scores[:, member] *= share
+        found.append(query._replace(scores=scores))
+    return found
 
 
 def learn_weights(
@@ -132,9 +150,9 @@ def choose_prior(
 
 
 def _least_on_unseen(first: np.ndarray, unseen: Sequence[TrainingQuery]) -> float:
-    """Sum of average precision that a choice needs: half way from BM25 to the first choice, or less."""
+    """Sum of average precision that a choice needs: part of the way from BM25 to the first choice, or less."""
     bm25 = sum(average_precision(query, np.eye(query.scores.shape[1])[0]) for query in unseen)
-    return min(float(first.sum()), (bm25 + float(first.sum())) / 2)
+    return min(float(first.sum()), bm25 + KEPT * (float(first.sum()) - bm25))
 
 
 def _pairs(queries: Sequence[TrainingQuery]) -> tuple[np.ndarray, np.ndarray]:
