@@ -102,6 +102,8 @@ def test_mistakes_are_told(folder, tmp_path):
         questions.run(Request(data=tmp_path, corpus="cranfeld"))
     with pytest.raises(UsageError, match="system is 'lsi'"):
         questions.run(Request(data=tmp_path, systems=("lsi",)))
+    with pytest.raises(UsageError, match="--split is 'links', want one of related, queries"):
+        questions.run(Request(data=tmp_path, corpus=str(folder), split="links"))
     (folder / "qrels.txt").write_text("q1 0 d1 1\n")
     with pytest.raises(DataError, match="found 1 judged query, want at least 5"):
         questions.run(Request(data=tmp_path, corpus=str(folder)))
@@ -137,6 +139,22 @@ def test_claims_about_one_document_are_in_one_fold(data_folder):
             set(task.pairs.targets[np.isin(task.pairs.sources, rows)].tolist()) for rows in (fold.train, fold.test)
         ]
         assert not documents[0] & documents[1]
+
+
+def test_folds_can_be_drawn_query_by_query(data_folder):
+    found = {}
+    for split in (None, "related", "queries"):
+        request = Request(data=data_folder, corpus="stackfaq", systems=("htr-reconstruction",), quick=True, split=split)
+        found[split] = questions.run(request)
+    notes = [next(note for note in report.notes if "folds" in note) for report in found.values()]
+    assert [note.partition("; ")[2][:20] for note in notes] == ["related queries are "] * 2 + ["folds are drawn quer"]
+    assert "split" not in found[None].rows[0].setting
+    assert found["queries"].rows[0].setting["split"] == "queries"
+    same, other = (
+        found[split].rows[-1].metrics["AP"] == found[None].rows[-1].metrics["AP"] for split in ("related", "queries")
+    )
+    assert same
+    assert not other
 
 
 def test_every_language_of_a_collection_is_measured(data_folder):

@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", nargs="?", help="experiment; without it all are listed")
     add_data(parser)
     parser.add_argument("--corpus", metavar="C", help="name of the corpus; for some, a path of your own")
-    parser.add_argument("--split", metavar="S", help="split into training and test: queries, links or documents")
+    parser.add_argument("--split", metavar="S", help="training and test split: queries, related, links or documents")
     add_words(parser)
     parser.add_argument("--labels", choices=("random", "top"), help="which labels are kept: random (default) or top")
     parser.add_argument("--systems", metavar="a,b,…", help="systems (default: those of the experiment)")

@@ -1,10 +1,11 @@
 """Experiment `questions`: typed queries, of which 0, 5, 10, 20, 40 or all of the training folds are judged.
 
-Five-fold cross-validation over queries, drawn by the seed; related queries are in one fold. A system learns from the
-judged queries of the training folds, and every query is measured once, over the whole collection. `bm25`, with
-stemmed words, is the baseline. Judged queries are cut to the first ones of a random order, so that a smaller number is
-part of a larger one. Members of `blend` are also measured alone, as they are inside it without labels.
-Of a collection in several languages the English part is measured so, and every language without judged queries.
+Five-fold cross-validation over queries, drawn by the seed; related queries are in one fold, or, with
+`--split queries`, in any. A system learns from the judged queries of the training folds, and every query is measured
+once, over the whole collection. `bm25`, with stemmed words, is the baseline. Judged queries are cut to the first ones
+of a random order, so that a smaller number is part of a larger one. Members of `blend` are also measured alone, as they
+are inside it without labels. Of a collection in several languages the English part is measured so, and every language
+without judged queries.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.core import track
+from tacit.core import check_choice, track
 from tacit.experiments.cells import CellCache
 from tacit.experiments.figures import Draw, new_figure, save, shown_systems
 from tacit.experiments.questions.task import CORPORA, MEASURES, Fold, QuestionTask, read_languages
@@ -33,6 +34,7 @@ from tacit.search import TwoStageRanker
 
 BASELINE, BLEND = "bm25", "blend"
 NUMBERS: tuple[int | None, ...] = (0, 5, 10, 20, 40, None)  # of judged queries; None: all of the training folds
+SPLITS = ("related", "queries")  # related queries in one fold, or every query by itself
 QUICK_NUMBERS, QUICK_FOLDS, QUICK_DIM = (0, 20), 2, 50
 
 
@@ -78,7 +80,9 @@ def run(request: Request) -> Report:
     """Measure the systems for every number of judged queries; `full` has three seeds, `quick` two numbers and folds."""
     names = request.systems_of(tuple(SYSTEMS), SYSTEMS)
     request.check_params({name: SYSTEMS[name].make(request) for name in names})
+    related = check_choice("--split", request.split or SPLITS[0], SPLITS) == SPLITS[0]
     parts = read_languages(request.data_folder, request.corpus or CORPORA[0], request.words, request.threads)
+    parts = parts if related else {name: task.ungrouped() for name, task in parts.items()}
     task = next(iter(parts.values()))
     cache, rows = CellCache(request), list[Row]()
     cells = list(_cells(request, task, names))
@@ -112,6 +116,7 @@ def _cells(request: Request, task: QuestionTask, names: Sequence[str]) -> Iterat
                     "cut": n,
                     "queries": round(np.mean(sizes)) if n is None else n,
                     "share": 1.0 if n is None else round(n / float(np.mean(sizes)), 4),
+                    **({} if request.split in (None, SPLITS[0]) else {"split": request.split}),
                 }
 
 
@@ -159,8 +164,8 @@ def _fit(task: QuestionTask, fold: Fold, cell: Cell, request: Request) -> tuple[
 
 
 def _setting(cell: Cell, request: Request) -> dict[str, Any]:
-    setting = {name: cell[name] for name in ("words", "seed", "share", "queries")}
-    return request.shown(setting) | {"stem": SYSTEMS[cell["system"]].stem}
+    names = ["words", "seed", "share", "queries", *(["split"] if "split" in cell else [])]
+    return request.shown({name: cell[name] for name in names}) | {"stem": SYSTEMS[cell["system"]].stem}
 
 
 def _means(report: Report) -> Section:
@@ -258,9 +263,10 @@ def _draw(report: Report, path: Path) -> None:
 def _notes(task: QuestionTask, request: Request) -> list[str]:
     sizes = [len(fold.test) for fold in task.folds(request.seed)]
     measured = f"; the first {QUICK_FOLDS} are measured" if request.quick else ""
+    alone = "folds are drawn query by query" if request.split == SPLITS[1] else "related queries are in one fold"
     notes = [
         task.summary,
-        f"{len(sizes)} folds of {', '.join(map(str, sizes))} test queries; related queries are in one fold{measured}",
+        f"{len(sizes)} folds of {', '.join(map(str, sizes))} test queries; {alone}{measured}",
         "queries: judged queries of the training folds that a system learns from; share: their share of all of these",
         "every document is a candidate" if task.parts is None else "candidates: the documents of the query's project",
         f"{BASELINE}: words are stemmed, as in all systems with stem True",

@@ -123,6 +123,10 @@ class QuestionTask:
             self._features[stem] = {"counts": (queries, items), "tfidf": tfidf, "titles": titles}
         return self._features[stem][check_choice("features", kind, self._features[stem])]
 
+    def ungrouped(self) -> QuestionTask:
+        """The same task with no query related to another."""
+        return replace(self, groups=np.arange(len(self.queries)))
+
     def folds(self, seed: int) -> list[Fold]:
         """Five folds of queries (fewer if there are fewer groups), drawn by the seed."""
         n_folds = min(N_FOLDS, len(np.unique(self.groups)))
