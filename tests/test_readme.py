@@ -65,7 +65,7 @@ def test_the_script_of_collections(folder, monkeypatch, capsys):
     assert "Reason(kind='word', query_word='" in lines[0]
     searcher, new = scope["searcher"], tacit.read_collection("new.jsonl")
     assert list(searcher.documents_.ids) == [*tacit.read_collection("docs.jsonl.gz").ids, *new.ids]
-    assert (searcher.ranker_.n_added_, searcher.get_params()["dim"]) == (5, 200)
+    assert (searcher.ranker_.n_added_, searcher.method) == (5, "blend")
     assert searcher.search(new.titles[0])[0].id in new.ids
 
 

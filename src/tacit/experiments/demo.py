@@ -19,7 +19,12 @@ from tacit.search import Searcher
 
 DEFAULT = "blend"
 DEMO_METHODS = (DEFAULT, "tfidf", "bm25", "lsi", "lsi+tfidf", "ssi-uv", "htr-residual")
-TYPED: tuple[tuple[str, dict[str, Any]], ...] = (("bm25", {"stem": False}), ("bm25", {"stem": True}), (DEFAULT, {}))
+TYPED: dict[str, tuple[str, dict[str, Any]]] = {
+    "bm25": ("bm25", {"stem": False}),
+    "bm25 on stems": ("bm25", {"stem": True}),
+    "blend": (DEFAULT, {}),
+    "blend with links": (DEFAULT, {}),
+}
 FEWEST_WORDS = 4  # of a summary that is used as a question
 SHORTEST_TEXT = 200  # characters that are left of an object without its summary
 DEPTH = 100  # a summary that does not find its object in so many answers counts 0
@@ -69,7 +74,7 @@ def run_demo(documents: Collection, links: Links, *, quick: bool = False, seed: 
             task_of = task
         table.append(Row(name, task_of.measure(ranker), time.perf_counter() - start, chosen=ranker.chosen()))
         searchers[name] = searcher
-    typed = compare_on_summaries(documents, 200 if quick else 1000, seed)
+    typed = compare_on_summaries(documents, split.train, 200 if quick else 1000, seed)
     return Demo(Report("demo", "pydocs", seed, table), typed, searchers)
 
 
@@ -82,8 +87,8 @@ def _fit(name: str, corpus: LinkedCorpus, task: LinkTask, dim: int | None, seed:
     return Searcher.from_parts(name, documents, corpus.vectorizer, task.fit(get_method(name), dim, seed))
 
 
-def compare_on_summaries(documents: Collection, n_most: int, seed: int) -> Report:
-    """How well the summary of an object finds it when it is cut from the document; no system learns from links."""
+def compare_on_summaries(documents: Collection, links: Links, n_most: int, seed: int) -> Report:
+    """How well the summary of an object finds it when it is cut from the document; one system learns from links."""
     names = documents.ids
     summaries = [title.removeprefix(f"{name}: ") for name, title in zip(names, documents.titles, strict=True)]
     times = Counter(summaries)
@@ -96,11 +101,11 @@ def compare_on_summaries(documents: Collection, n_most: int, seed: int) -> Repor
     queries = Collection([names[row] for row in rows], [""] * len(rows), [summaries[row] for row in rows])
     cut = Collection(names, names, documents.texts, name=documents.name)
     table = []
-    for method, options in TYPED:
+    for name, (method, options) in TYPED.items():
         start = time.perf_counter()
-        found = Searcher(method, **options).fit(cut).rank(queries, DEPTH).items == rows[:, None]
+        searcher = Searcher(method, **options).fit(cut, links=links if "links" in name else None)
+        found = searcher.rank(queries, DEPTH).items == rows[:, None]
         values = {"MRR": (found / np.arange(1, found.shape[1] + 1)).sum(axis=1)}
-        name = "bm25 on stems" if options.get("stem") else method
         table.append(Row(name, values, time.perf_counter() - start))
     return Report("demo", "pydocs", seed, table)
 
