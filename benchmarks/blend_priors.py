@@ -68,8 +68,9 @@ def main() -> None:
     values: dict[str, list[float]] = {"without labels": [], "learned": [], "permuted labels": []}
     moved = dict.fromkeys(values, 0)
     for fold in task.folds(0)[: args.folds]:
-        ranker, (examples, prior, strength, others) = fit(task, fold, args.judged, members)
-        choices = (prior, *(learn_weights(e, prior, strength, others)[0] for e in (examples, permuted(examples, rng))))
+        ranker, (examples, prior, strength, others, unseen) = fit(task, fold, args.judged, members)
+        mixed = permuted(examples, rng), prior, strength, others, permuted(unseen, rng)
+        choices = prior, learn_weights(examples, *mixed[1:4], unseen)[0], learn_weights(*mixed)[0]
         for name, weights in zip(values, choices, strict=True):
             values[name] += [average_precision(query, weights) for query in ranker.tested]
             moved[name] += not np.array_equal(weights, prior)

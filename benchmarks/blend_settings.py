@@ -102,9 +102,9 @@ def _measure_block(
 
 
 def _in_units(scores: np.ndarray, base: np.ndarray, places: np.ndarray) -> np.ndarray:
-    from tacit.retrieve.blend.members import spreads
+    from tacit.retrieve.blend.members import deviations, scores_near
 
-    return np.take_along_axis(scores, places, axis=1) / spreads(scores, base)[:, None]
+    return np.take_along_axis(scores, places, axis=1) / deviations(scores_near(scores, base), base >= 0)[:, None]
 
 
 def choose(gains: list[np.ndarray]) -> int:

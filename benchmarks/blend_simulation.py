@@ -20,7 +20,7 @@ from tacit.experiments.questions.task import QuestionTask
 from tacit.features.text.weighting import weigh
 from tacit.retrieve import BlendRanker, Bm25Ranker
 from tacit.retrieve.blend.learning import MIN_PAIRS, RESIDUAL_WEIGHTS
-from tacit.retrieve.blend.members import MEMBERS, N_CANDIDATES, best_items, scaled
+from tacit.retrieve.blend.members import MEMBERS, N_CANDIDATES, best_items, deviations, scores_near, trust
 from tacit.retrieve.blend.ranker import TITLE_B
 from tacit.retrieve.blend.training import N_FIRST, N_FOLDS, STRENGTHS, SURE, TrainingQuery, learn_weights, preferences
 from tacit.retrieve.blend.weights import SCALE_STRENGTH
@@ -127,7 +127,9 @@ class Simulated:
         likeness = world.likeness[query, rows]
         learned = likeness @ self._similarity[train] / max(likeness.sum(), 1e-12)
         scores, half = (world.cosine[query] + learned)[None], float(np.median(world.lengths[rows]))
-        return scores[0] * scaled("residual", scores, world.near[[query]], world.lengths[[query]], half).factors[0]
+        near = world.near[[query]]
+        spread = deviations(scores_near(scores, near), near >= 0)[0]
+        return scores[0] * np.float32(trust("residual", world.lengths[query], half) / spread)
 
     def fitted(self, train: np.ndarray) -> Fitted | None:
         """The weights, learned from some queries if the candidate learns; None: bm25."""

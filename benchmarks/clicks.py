@@ -12,6 +12,8 @@ grade (unjudged: 0) and G the highest one. nDCG@10, compared with the shown rank
 
     known      the queries of the log; the first ten documents reordered by the click model
     unseen     other queries (two folds); a ranker of lists learns from the clicks alone
+    fit        the same for `tacit fit --clicks`: all documents of a text collection are ranked by `blend`
+    blend      for comparison, `blend` without clicks
 
 Every cell has the difference and the p-value of a randomization test over queries; `*` marks cells below the shown
 ranking after Holm's correction over the whole grid. The last part is TREC Session Track 2014: do the estimates order
@@ -24,18 +26,38 @@ import json
 import os
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
-from tacit.core import Judgments, Lists, Run
+from tacit.core import Collection, Judgments, Lists, Run
 from tacit.data import ClickEstimates, ClickLog, Session, read_collection, read_letor, read_qrels, read_queries
 from tacit.metrics import compare, evaluate, holm
 from tacit.rerank.ranking_lists import RankingTask, fit_lists, join_runs
+from tacit.search import Searcher
 from tacit.search.text_lists import make_text_lists
 
 TEXT_SETS = ("cranfield", "cacm", "cisi", "chorus_products")
 LETOR_SETS = ("OHSUMED-letor2", "OHSUMED-letor3-QueryLevelNorm", "MQ2008", "WTR")
 USERS, N_SESSIONS, NOISE, N_SHOWN = ("position", "cascade"), (100, 300, 1000, 3000, 10000), 0.1, 10
+
+
+class Texts(NamedTuple):
+    """A collection with its queries, and `blend` fitted on it without clicks."""
+
+    documents: Collection
+    queries: Collection
+    blend: Searcher
+
+    def asked_by(self, lists: Lists) -> Collection:
+        """The queries of some lists."""
+        return self.queries.take([self.queries.row_of[name] for name in lists.query_ids])
+
+
+def read_texts(data: Path, name: str, seed: int) -> Texts:
+    folder = data / "text" / name
+    documents, queries = read_collection(folder / "docs.jsonl.gz"), read_queries(folder / "queries.jsonl")
+    return Texts(documents, queries, Searcher(seed=seed).fit(documents))
 
 
 def read_lists(data: Path, name: str) -> tuple[Lists, np.ndarray]:
@@ -122,12 +144,28 @@ def unseen_run(lists: Lists, method: str, user: str, n_sessions: int, seed: int)
     return join_runs(runs, method)
 
 
-def cells(lists: Lists, user: str, n_sessions: int, method: str, seed: int) -> dict[str, tuple[float, float, float]]:
+def fitted_run(texts: Texts, lists: Lists, user: str, n_sessions: int, seed: int) -> Run:
+    """Each half of the queries, ranked over the whole collection by what was learned from clicks on the other half."""
+    rng = np.random.default_rng([seed, n_sessions, 1])
+    halves, runs = np.array_split(rng.permutation(len(lists)), 2), []
+    for test, train in (halves, halves[::-1]):
+        log = simulate(lists.take(train), user, n_sessions, rng).named_by(texts.queries)
+        searcher = Searcher(seed=seed).fit(texts.documents, clicks=log.pairs(texts.documents))
+        runs.append(searcher.run(texts.asked_by(lists.take(test)), k=N_SHOWN))
+    return join_runs(runs, "fit")
+
+
+def cells(
+    lists: Lists, texts: Texts | None, user: str, n_sessions: int, method: str, seed: int
+) -> dict[str, tuple[float, float, float]]:
     """Mean nDCG@10, difference from the shown ranking, and p, for known and for unseen queries."""
     judged = lists.to_judgments()
     base = evaluate(judged, shown_run(lists), "nDCG@10").values["nDCG@10"]
     log = simulate(lists, user, n_sessions, np.random.default_rng([seed, n_sessions]))
     runs = {"known": known_run(lists, log.estimates()), "unseen": unseen_run(lists, method, user, n_sessions, seed)}
+    if texts is not None:
+        runs["fit"] = fitted_run(texts, lists, user, n_sessions, seed)
+        runs["blend"] = texts.blend.run(texts.asked_by(lists), k=N_SHOWN)
     found = {}
     for name, run in runs.items():
         values = evaluate(judged, run, "nDCG@10").values["nDCG@10"]
@@ -141,11 +179,12 @@ def print_grid(data: Path, sets: list[str], counts: list[int], method: str, seed
     print(f"{'set':30} {'user':9} {'':7} {'shown':>6}" + "".join(f"{n:>17,}" for n in counts))
     for name in sets:
         lists, _ = read_lists(data, name)
+        texts = read_texts(data, name, seed) if name in TEXT_SETS else None
         base = evaluate(lists.to_judgments(), shown_run(lists), "nDCG@10").means()["nDCG@10"]
         for user in USERS:
-            found = {n: cells(lists, user, n, method, seed) for n in counts}
-            for kind in ("known", "unseen"):
-                grid |= {(name, user, kind, n): found[n][kind] for n in counts}
+            found = {n: cells(lists, texts, user, n, method, seed) for n in counts}
+            for kind in found[counts[0]]:
+                grid |= {(name, user, kind, n): found[n][kind] for n in counts if kind != "blend"}
                 row = "".join(f"{found[n][kind][1]:>+9.4f} p {found[n][kind][2]:<6.2g}" for n in counts)
                 print(f"{name:30} {user:9} {kind:7} {base:6.4f}{row}", flush=True)
     corrected = holm([p for _, _, p in grid.values()])
