@@ -10,10 +10,11 @@ Sessions show the first ten documents of a ranking: stemmed BM25, or the best si
 Both click a document that they look at with probability NOISE + (0.9 - NOISE) (2^g - 1) / (2^G - 1), where g is its
 grade (unjudged: 0) and G the highest one. nDCG@10, compared with the shown ranking:
 
-    known      the queries of the log; the first ten documents reordered by the click model
-    unseen     other queries (two folds); a ranker of lists learns from the clicks alone
-    fit        the same for `tacit fit --clicks`: all documents of a text collection are ranked by `blend`
-    blend      for comparison, `blend` without clicks
+    known        the queries of the log; the first ten documents reordered by the click model
+    unseen       other queries (two folds); a ranker of lists learns from the clicks alone
+    fit known    `tacit fit --clicks`, which ranks all documents of a text collection; the queries of the log
+    fit unseen   the same for other queries (two folds)
+    blend        for comparison, `tacit fit` without clicks
 
 Every cell has the difference and the p-value of a randomization test over queries; `*` marks cells below the shown
 ranking after Holm's correction over the whole grid. The last part is TREC Session Track 2014: do the estimates order
@@ -144,13 +145,18 @@ def unseen_run(lists: Lists, method: str, user: str, n_sessions: int, seed: int)
     return join_runs(runs, method)
 
 
+def fit_on(texts: Texts, log: ClickLog, seed: int) -> Searcher:
+    """What `tacit fit --clicks` makes of a log that names queries by id."""
+    clicks = log.named_by(texts.queries, texts=True).pairs(texts.documents)
+    return Searcher(seed=seed).fit(texts.documents, clicks=clicks)
+
+
 def fitted_run(texts: Texts, lists: Lists, user: str, n_sessions: int, seed: int) -> Run:
     """Each half of the queries, ranked over the whole collection by what was learned from clicks on the other half."""
     rng = np.random.default_rng([seed, n_sessions, 1])
     halves, runs = np.array_split(rng.permutation(len(lists)), 2), []
     for test, train in (halves, halves[::-1]):
-        log = simulate(lists.take(train), user, n_sessions, rng).named_by(texts.queries)
-        searcher = Searcher(seed=seed).fit(texts.documents, clicks=log.pairs(texts.documents))
+        searcher = fit_on(texts, simulate(lists.take(train), user, n_sessions, rng), seed)
         runs.append(searcher.run(texts.asked_by(lists.take(test)), k=N_SHOWN))
     return join_runs(runs, "fit")
 
@@ -164,8 +170,10 @@ def cells(
     log = simulate(lists, user, n_sessions, np.random.default_rng([seed, n_sessions]))
     runs = {"known": known_run(lists, log.estimates()), "unseen": unseen_run(lists, method, user, n_sessions, seed)}
     if texts is not None:
-        runs["fit"] = fitted_run(texts, lists, user, n_sessions, seed)
-        runs["blend"] = texts.blend.run(texts.asked_by(lists), k=N_SHOWN)
+        asked = texts.asked_by(lists)
+        runs["fit known"] = fit_on(texts, log, seed).run(asked, k=N_SHOWN)
+        runs["fit unseen"] = fitted_run(texts, lists, user, n_sessions, seed)
+        runs["blend"] = texts.blend.run(asked, k=N_SHOWN)
     found = {}
     for name, run in runs.items():
         values = evaluate(judged, run, "nDCG@10").values["nDCG@10"]
@@ -176,7 +184,7 @@ def cells(
 def print_grid(data: Path, sets: list[str], counts: list[int], method: str, seed: int) -> None:
     """The grid, and the cells that are below the shown ranking."""
     grid = {}
-    print(f"{'set':30} {'user':9} {'':7} {'shown':>6}" + "".join(f"{n:>17,}" for n in counts))
+    print(f"{'set':30} {'user':9} {'':10} {'shown':>6}" + "".join(f"{n:>17,}" for n in counts))
     for name in sets:
         lists, _ = read_lists(data, name)
         texts = read_texts(data, name, seed) if name in TEXT_SETS else None
@@ -186,7 +194,7 @@ def print_grid(data: Path, sets: list[str], counts: list[int], method: str, seed
             for kind in found[counts[0]]:
                 grid |= {(name, user, kind, n): found[n][kind] for n in counts if kind != "blend"}
                 row = "".join(f"{found[n][kind][1]:>+9.4f} p {found[n][kind][2]:<6.2g}" for n in counts)
-                print(f"{name:30} {user:9} {kind:7} {base:6.4f}{row}", flush=True)
+                print(f"{name:30} {user:9} {kind:10} {base:6.4f}{row}", flush=True)
     corrected = holm([p for _, _, p in grid.values()])
     low = [(key, p) for (key, cell), p in zip(grid.items(), corrected, strict=True) if cell[1] < 0 and p < 0.05]
     print(f"{len(low)} of {len(grid)} cells are below the shown ranking (p < .05, Holm)")

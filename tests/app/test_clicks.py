@@ -59,6 +59,20 @@ def test_searchers_learn_from_sessions(folder, capfd):
     assert main(["fit", "docs.tsv", "--position-one", "-o", "model"]) == 2
 
 
+@pytest.mark.parametrize("rerank", [(), ("--rerank", "linear")])
+def test_a_query_that_was_asked_before_has_the_clicked_document_first(folder, capfd, rerank):
+    (folder / "docs.tsv").write_text("a\tone one one\nb\tdogs bark at the one\nc\tcats purr at one\n")
+    fit = ["fit", "docs.tsv", "--clicks", "log.jsonl", "--queries", "queries.tsv", "-o", "model", *rerank]
+    assert main(fit) == 0
+    assert "clicks change the answers of 1 query in the log\n" in capfd.readouterr().err
+    assert main(["search", "model", "The ONE", "--explain", "-k", "1"]) == 0
+    shown = capfd.readouterr().out
+    assert "b" in shown.split()[:4]
+    assert "clicks +" in shown
+    assert main(["search", "model", "one", "--json", "-k", "1"]) == 0
+    assert json.loads(capfd.readouterr().out)["hits"][0]["id"] == "a"  # another query
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_learns_from_clicks_or_says_what_it_needs(tmp_path, monkeypatch, capfd, method):
     if method in ("lightgbm", "sslambdamart"):

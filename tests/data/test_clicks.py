@@ -34,9 +34,25 @@ def test_pairs_are_weighted_by_relevance_against_the_best_of_the_query(log):
     assert dogs == [0, 0, 0, 1]
 
 
+def test_everything_that_was_shown_comes_with_the_pairs(log):
+    estimates = read_click_log(log).estimates()
+    queries, pairs = read_clicks(log, DOCS.take([0, 1, 2]), skip_unknown=True)
+    shown = pairs.shown
+    found = {
+        (queries.texts[q], DOCS.ids[d]): values
+        for q, d, *values in zip(shown.queries, shown.items, shown.clicks, shown.expected, shown.log_prior, strict=True)
+    }
+    wanted = zip(estimates.clicks, estimates.expected, estimates.log_prior, strict=True)
+    names = zip(estimates.queries, estimates.docs, strict=True)
+    kept = {name: [*values] for name, values in zip(names, wanted, strict=True) if name[0] == "cats" and name[1] != "d"}
+    assert found == kept  # d is not in the collection, and without it no document of dogs was clicked
+    assert (shown.slope, shown.strength) == (estimates.slope, estimates.strength)
+
+
 def test_clicks_on_the_first_answer_are_counted(log):
     _, first = read_clicks(log, DOCS, position_one=True)
     assert first.to_csr().toarray().tolist() == [[1, 0, 0, 0], [0, 0, 0, 1]]
+    assert first.shown.clicks.tolist() == [1, 1]
 
 
 def test_hardly_relevant_clicks_are_no_pairs():

@@ -19,7 +19,9 @@ from tacit.core.estimator import Estimator as Estimator
 from tacit.core.folders import cache_folder as cache_folder
 from tacit.core.judgments import Judgments as Judgments
 from tacit.core.judgments import Run as Run
+from tacit.core.links import ClickedLinks as ClickedLinks
 from tacit.core.links import Links as Links
+from tacit.core.links import Shown as Shown
 from tacit.core.lists import Lists as Lists
 from tacit.core.methods import Method as Method
 from tacit.core.methods import MethodTable as MethodTable

@@ -1,8 +1,8 @@
-"""Weighted pairs of rows: a source (or query) row points to a target (or item) row."""
+"""Weighted pairs of rows: a source (or query) row points to a target (or item) row; of clicks, what was shown too."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -66,6 +66,68 @@ class Links:
         """Sources by targets; repeated pairs add up."""
         shape = (self.n_sources, self.n_targets)
         return sp.csr_array((self.weights, (self.sources, self.targets)), shape=shape)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Items that were shown for queries, and how often they were clicked there.
+
+    Parameters
+    ----------
+    queries, items : ndarray of shape (n_shown,), int64
+        Rows of query and item; each two once.
+    clicks : ndarray of shape (n_shown,), float64
+        Number of clicks.
+    expected : ndarray of shape (n_shown,), float64
+        Clicks that a typical item at the same positions gets.
+    log_prior : ndarray of shape (n_shown,), float64
+        Logarithm of the relevance before any click, by the shown rank.
+    slope : float
+        s: the relevance of items is expected to fall with their rank r as r^(-s/2).
+    strength : float
+        Number of expected clicks at which clicks count as much as what was known before.
+    """
+
+    queries: np.ndarray
+    items: np.ndarray
+    clicks: np.ndarray
+    expected: np.ndarray
+    log_prior: np.ndarray
+    slope: float
+    strength: float
+
+    def __len__(self) -> int:
+        return len(self.queries)
+
+    def of_queries(self, rows: np.ndarray) -> Shown:
+        """What was shown for some queries."""
+        kept = np.isin(self.queries, rows)
+        names = ("queries", "items", "clicks", "expected", "log_prior")
+        return replace(self, **{name: getattr(self, name)[kept] for name in names})
+
+
+@dataclass(frozen=True)
+class ClickedLinks(Links):
+    """Queries and clicked items, weighted by relevance.
+
+    Parameters
+    ----------
+    shown : Shown
+        All items that were shown for these queries, clicked or not.
+    """
+
+    shown: Shown = field(kw_only=True)
+
+    def others_shown(self) -> Links:
+        """Items that were shown for the queries, but are not among the links."""
+        linked = self.sources * self.n_targets + self.targets
+        others = ~np.isin(self.shown.queries * self.n_targets + self.shown.items, linked)
+        return Links(self.shown.queries[others], self.shown.items[others], self.n_sources, self.n_targets)
+
+    def take(self, chosen: np.ndarray) -> ClickedLinks:
+        """The links that a mask or an array of positions chooses, and what was shown for their queries."""
+        links = super().take(chosen)
+        return ClickedLinks(**vars(links), shown=self.shown.of_queries(links.sources))
 
 
 def _rows(name: str, values: np.ndarray, n_rows: int) -> np.ndarray:

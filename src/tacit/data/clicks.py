@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tacit.core import Collection, DataError, Links, plural
+from tacit.core import ClickedLinks, Collection, DataError, Shown, plural
 from tacit.data.click_model import ClickEstimates, estimate_clicks, estimate_counts
 from tacit.data.columns import TOO_LARGE, TOO_SMALL, UnknownIds, is_header, parse_weight, report_header, split_tabs
 from tacit.data.files import FilePath, display_name, read_lines
@@ -76,13 +76,18 @@ class ClickLog:
     name: str = "clicks"
     ordered: bool = True
 
-    def estimates(self) -> ClickEstimates:
-        """Relevance of the documents that were shown (see `click_model`)."""
-        if not any(session.clicked for session in self.sessions):
-            raise DataError(f"no click in {plural(len(self.sessions), 'session')}", path=self.name)
-        if self.ordered:
+    def estimates(self, *, position_one: bool = False) -> ClickEstimates:
+        """Relevance of the documents that were shown (see `click_model`).
+
+        With `position_one`, only clicks on first answers count, as counts without positions.
+        """
+        counts = self._counted_clicks() if position_one else {}
+        if not (counts if position_one else any(session.clicked for session in self.sessions)):
+            where = " on the first answer" if position_one else ""
+            raise DataError(f"no click{where} in {plural(len(self.sessions), 'session')}", path=self.name)
+        if self.ordered and not position_one:
             return estimate_clicks(self.sessions, self.name)
-        return estimate_counts(self._counted_clicks(), self.name)
+        return estimate_counts(counts or self._counted_clicks(), self.name)
 
     def _counted_clicks(self) -> dict[tuple[str, str], float]:
         """Clicks on first answers, by query and document."""
@@ -91,16 +96,6 @@ class ClickLog:
             for doc_id in session.clicked.intersection(session.shown[:1]):
                 counts[session.query, doc_id] = counts.get((session.query, doc_id), 0.0) + session.times
         return counts
-
-    def _weighted_clicks(self) -> dict[tuple[str, str], float]:
-        """Estimated relevance of clicked documents relative to the best of the query."""
-        found = self.estimates()
-        best: dict[str, float] = {}
-        for query, value in zip(found.queries, found.relevance.tolist(), strict=True):
-            best[query] = max(best.get(query, 0.0), value)
-        clicked = zip(found.queries, found.docs, found.relevance.tolist(), found.clicks.tolist(), strict=True)
-        weights = {(query, doc): value / best[query] for query, doc, value, clicks in clicked if clicks}
-        return {pair: weight for pair, weight in weights.items() if weight >= LEAST_RELEVANCE}
 
     def named_by(self, queries: Collection, *, texts: bool = False, skip_unknown: bool = False) -> ClickLog:
         """The log with the ids of `queries` (or their texts) in place of the ids or texts that it names them by."""
@@ -117,14 +112,17 @@ class ClickLog:
 
     def pairs(
         self, docs: Collection, *, position_one: bool = False, skip_unknown: bool = False
-    ) -> tuple[Collection, Links]:
-        """Distinct queries and their clicked documents, for rankers of collections.
+    ) -> tuple[Collection, ClickedLinks]:
+        """Distinct queries and their clicked documents, with what else was shown, for rankers of collections.
 
         The weight of a pair is the relevance that the click model estimates, relative to the best document of the
         query; below LEAST_RELEVANCE there is no pair. With `position_one`, and without positions, it is the number
         of clicks.
         """
-        counted = self._weighted_clicks() if self.ordered and not position_one else self._counted_clicks()
+        found = self.estimates(position_one=position_one)
+        names = zip(found.queries, found.docs, strict=True)
+        by_count = position_one or not self.ordered
+        counted = dict(zip(names, found.clicks.tolist(), strict=True)) if by_count else _relative(found)
         unknown, counts = UnknownIds(self.name), dict[tuple[int, int], float]()
         row_of: dict[str, int] = {}
         line_of = {(session.query, doc_id): session.line for session in reversed(self.sessions)
@@ -137,12 +135,41 @@ class ClickLog:
                 counts[row_of.setdefault(query, len(row_of)), doc] = weight
         unknown.settle(len(counts), skip=skip_unknown)
         if not counts:
-            where = " on the first answer" if position_one else ""
-            raise DataError(f"no click{where} in {plural(len(self.sessions), 'session')}", path=self.name)
+            sessions = plural(len(self.sessions), "session")
+            raise DataError(f"the few clicks in {sessions} say nothing yet, want more sessions", path=self.name)
         texts = list(row_of)
         queries = Collection([f"q{row}" for row in range(len(texts))], [""] * len(texts), texts)
         rows, weights = np.array(list(counts), np.int64), np.array(list(counts.values()), np.float32)
-        return queries, Links(rows[:, 0], rows[:, 1], len(texts), len(docs), weights)
+        shown = _shown(found, row_of, docs)
+        return queries, ClickedLinks(rows[:, 0], rows[:, 1], len(texts), len(docs), weights, shown=shown)
+
+
+def _relative(found: ClickEstimates) -> dict[tuple[str, str], float]:
+    """Relevance of clicked documents relative to the best document of the query, where it is large enough."""
+    best: dict[str, float] = {}
+    for query, value in zip(found.queries, found.relevance.tolist(), strict=True):
+        best[query] = max(best.get(query, 0.0), value)
+    clicked = zip(found.queries, found.docs, found.relevance.tolist(), found.clicks.tolist(), strict=True)
+    weights = {(query, doc): value / best[query] for query, doc, value, clicks in clicked if clicks}
+    return {pair: weight for pair, weight in weights.items() if weight >= LEAST_RELEVANCE}
+
+
+def _shown(found: ClickEstimates, row_of: dict[str, int], docs: Collection) -> Shown:
+    """The estimates of some queries by rows, less documents that are not in the collection."""
+    names = zip(found.queries, found.docs, strict=True)
+    rows = np.array([(row_of.get(query, -1), docs.row_of.get(doc, -1)) for query, doc in names], np.int64).reshape(
+        -1, 2
+    )
+    kept = (rows >= 0).all(axis=1)
+    return Shown(
+        queries=rows[kept, 0],
+        items=rows[kept, 1],
+        clicks=found.clicks[kept],
+        expected=found.expected[kept],
+        log_prior=found.log_prior[kept],
+        slope=found.slope,
+        strength=found.strength,
+    )
 
 
 def read_click_log(path: FilePath) -> ClickLog:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tacit.core import Collection, DataError, Judgments, Links, UsageError
+from tacit.core import ClickedLinks, Collection, DataError, Judgments, Links, UsageError
 from tacit.data.clicks import read_click_log
 from tacit.data.files import FilePath
 from tacit.data.trec import check_known
@@ -58,7 +58,7 @@ def read_clicks(
     *,
     position_one: bool = False,
     skip_unknown: bool = False,
-) -> tuple[Collection, Links]:
+) -> tuple[Collection, ClickedLinks]:
     """Read clicks as training pairs: the distinct queries, and their clicked documents with weights.
 
     Parameters
@@ -77,7 +77,8 @@ def read_clicks(
     Returns
     -------
     queries : Collection
-    links : Links
+    links : ClickedLinks
+        Their attribute `shown` has all documents that were shown.
     """
     log = read_click_log(path)
     if queries is not None:

@@ -127,6 +127,7 @@ def _fit(args: argparse.Namespace, searcher: Searcher, checkpoint: Checkpoint | 
         f"in {time.perf_counter() - start:.1f} s; saved in {args.output}\n"
     )
     _tell_vectors(searcher)
+    _tell_clicks(searcher)
     if args.ann:
         graph = searcher.ranker_.graphs[0]
         sys.stderr.write(
@@ -151,6 +152,14 @@ def _tell_vectors(searcher: Searcher) -> None:
         weight = float(ranker.weights_[-1])
         used = "" if weight else ": they did not show that they help"
         sys.stderr.write(f"vectors of {dim} dimensions have weight {weight:.2g}{used}\n")
+
+
+def _tell_clicks(searcher: Searcher) -> None:
+    """Say how many queries have other answers than without clicks."""
+    ranker = cast("Any", searcher.ranker_)
+    asked = getattr(ranker.first_ if searcher.rerank else ranker, "asked_", None)
+    if asked is not None:
+        sys.stderr.write(f"clicks change the answers of {plural(asked.shape[0], 'query')} in the log\n")
 
 
 def _check_checkpoint(args: argparse.Namespace, searcher: Searcher) -> Checkpoint | None:

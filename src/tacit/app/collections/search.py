@@ -158,8 +158,8 @@ def _in_words(reason: Reason) -> str:
     >>> _in_words(Reason("pair", "inverse", "matrix", 0.25)), _in_words(Reason("word", "svd", "svd", -0.5, "bm25"))
     ('inverse~matrix +0.250', 'svd (bm25) -0.500')
     """
-    if reason.kind == "vector":
-        return f"vectors {reason.value:+.3f}"
+    if reason.kind in ("vector", "clicks"):
+        return f"{reason.kind} {reason.value:+.3f}"
     asked, found = reason.query_word or "[any query]", reason.document_word or "[this document]"
     where = f" ({reason.member})" if reason.member else ""
     return f"{asked if reason.kind == 'word' else f'{asked}~{found}'}{where} {reason.value:+.3f}"

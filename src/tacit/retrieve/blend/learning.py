@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.core import Links
+from tacit.core import ClickedLinks, Links
 from tacit.features.text.weighting import weigh
 from tacit.retrieve.blend.gate import fit_gate
 from tacit.retrieve.blend.members import MEMBERS, N_CANDIDATES, MemberScores, best_items, scores_near
@@ -126,6 +126,8 @@ class BlendLearning(BlendScores):
         for block in held.blocks():
             members = list(self._member_scores(sp.csr_array(block.queries), block.excluded, names))
             found += training_queries(members, prior, block, self._leads_of(members, block))
+        if isinstance(pairs, ClickedLinks) and self._zeros is not None and len(self._zeros):
+            return [query.judged_only() for query in found]  # clicks say nothing of items that were not shown
         return found
 
     def _leads_of(self, members: Sequence[MemberScores], block: HeldOut) -> np.ndarray:

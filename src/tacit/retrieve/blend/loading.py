@@ -53,6 +53,14 @@ def check_gate(blend: BlendScores) -> None:
         raise TacitError(f"gate_ and named_ have the shapes {found}, want (2,) and ({blend.n_items_},)")
 
 
+def check_clicks(blend: BlendScores) -> None:
+    """Raise unless there are queries that were asked before and gains of their items, or neither."""
+    if (blend.asked_ is None) != (blend.clicked_ is None):
+        raise TacitError("there is one of asked_ and clicked_, want both or none")
+    if blend.clicked_ is not None and blend.clicked_.shape[0] != blend.n_items_:
+        raise TacitError(f"clicked_ is for {blend.clicked_.shape[0]} items, want {blend.n_items_}")
+
+
 def check_weights(blend: BlendScores) -> None:
     """Raise unless the weights are numbers of at least 0, some of them above, of members that are there."""
     if (blend.short_weights_ is None) != (blend.full_length_ is None):

@@ -26,7 +26,7 @@ import scipy.sparse as sp
 from tacit.kernels.topk import top_k_rows
 from tacit.retrieve.approximate import best_by_words
 from tacit.retrieve.blend.members import N_CANDIDATES, AskedMember, BlendQuery, FirstItems
-from tacit.retrieve.factors import DenseFactors, length_of, scores_at
+from tacit.retrieve.factors import DenseFactors, FactorPair, SparseFactors, length_of, scores_at
 
 if TYPE_CHECKING:
     from tacit.retrieve.blend.scoring import BlendScores
@@ -36,6 +36,7 @@ N_FIRST = 2  # first items by BM25 for each answer
 LEFT_OUT = 0.1  # what words that are left out may add, of the best score by the same member
 ROUNDING = 1e-4  # of a bound: sums of a thousand float32 numbers
 MANY = 2_000  # items whose vectors are compared; for more, bounds of a sketch are computed first
+ONE = np.float32(1)
 NO_SKIPS = np.zeros(2, np.int32)
 VERY_MANY = 200_000  # items for which a graph is faster than a sketch
 
@@ -43,7 +44,7 @@ VERY_MANY = 200_000  # items for which a graph is faster than a sketch
 def rank_row(blend: BlendScores, query: BlendQuery, skip: sp.csr_array, items: np.ndarray, scores: np.ndarray) -> None:
     """Fill items and scores (k,) with the best items of one query, as ranking all items does.
 
-    With `n_candidates` they are the best of the first items by BM25.
+    With `n_candidates` they are the best of the first items by BM25 and of those that clicks moved.
     """
     first = blend._first_items(query.words, skip, max(N_FIRST * len(items), blend.n_candidates or 0))
     items[:], scores[:] = -1, 0
@@ -53,12 +54,18 @@ def rank_row(blend: BlendScores, query: BlendQuery, skip: sp.csr_array, items: n
         member._replace(factor=blend._weights(member.name, query.words.nnz) * member.factor)
         for member in blend._asked_members(query, blend._used, first)
     ]
+    clicked = blend._known(query.words)
+    if clicked is not None:
+        members.append(AskedMember("clicks", [clicked], scores_at([clicked], np.maximum(first.items[0], 0)), ONE))
     known = first.items[0] >= 0
     totals = _totals(members, [member.scores for member in members])[known]
     if blend.n_candidates is None:
         theta = np.partition(totals, -len(items))[-len(items)] if len(totals) >= len(items) else -np.inf
         candidates = _candidates(blend, members, first, float(theta), len(items))
         candidates = np.setdiff1d(candidates, skip.indices, assume_unique=True) if skip.nnz else candidates
+        totals = _totals(members, [_scores(member, first, candidates) for member in members])
+    elif clicked is not None:
+        candidates = np.setdiff1d(np.union1d(first.items[0, known], _items_of(clicked)), skip.indices)
         totals = _totals(members, [_scores(member, first, candidates) for member in members])
     else:
         order = np.argsort(first.items[0, known])
@@ -67,6 +74,14 @@ def rank_row(blend: BlendScores, query: BlendQuery, skip: sp.csr_array, items: n
     places = np.empty((1, n_found), np.int64)
     top_k_rows(totals[None], NO_SKIPS, NO_SKIPS, places, scores[None, :n_found])
     items[:n_found] = candidates[places[0]]
+
+
+def _items_of(clicked: FactorPair) -> np.ndarray:
+    """Items whose scores clicks change."""
+    factors, place = clicked
+    assert isinstance(factors, SparseFactors)
+    found: np.ndarray = factors.postings[:, place.indices].indices
+    return found
 
 
 def _scores(member: AskedMember, first: FirstItems, items: np.ndarray) -> np.ndarray:

@@ -13,7 +13,8 @@ With pairs they are learned (see `training`), with these as the prior. `residual
 between items, or many; half_length is for it the median length of the queries that it learned from, so that what was
 learned from whole pages has little weight for short questions. Learned from judged queries, it also counts less for a
 query that is probably about items that no judgment names (see `gate`). Weights learned from links are those of whole
-items; a query of fewer words has weights between these and those without labels.
+items; a query of fewer words has weights between these and those without labels. Clicks also move the answers of the
+queries that they were made for (see `asked`).
 """
 
 from __future__ import annotations
@@ -24,10 +25,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.core import Features, Links, TacitError, check_features, check_numbers
+from tacit.core import ClickedLinks, Features, Links, Shown, TacitError, check_features, check_numbers
 from tacit.features.text.weighting import weigh
+from tacit.retrieve.blend.asked import learn_known
 from tacit.retrieve.blend.learning import BlendLearning
-from tacit.retrieve.blend.loading import check_gate, check_members, check_weights
+from tacit.retrieve.blend.loading import check_clicks, check_gate, check_members, check_weights
 from tacit.retrieve.blend.members import MEMBERS
 from tacit.retrieve.blend.vectors import (
     centred,
@@ -39,7 +41,7 @@ from tacit.retrieve.blend.vectors import (
     spread_rows,
 )
 from tacit.retrieve.checkpoint import Checkpoint
-from tacit.retrieve.factors import widened
+from tacit.retrieve.factors import append_rows, widened
 from tacit.retrieve.latent.reconstruction import LearnedConcepts
 from tacit.retrieve.lexical.bm25 import Bm25Ranker
 from tacit.retrieve.lexical.cosine import CosineRanker
@@ -109,6 +111,10 @@ class BlendRanker(BlendLearning):
         1 for items that the pairs of `residual` name; None without `gate_`.
     gate_ : ndarray of shape (2,), float32, or None
         Slope and log odds at 0 by which `residual` counts for a query (see `gate`); None means that it always counts.
+    asked_ : csr_array of shape (n_asked, n_features), float32, or None
+        Queries whose answers clicks have moved; None without clicks.
+    clicked_ : csr_array of shape (n_items, n_asked), float32, or None
+        What is added to the scores of their items.
     strength_ : float or None
         Strength of the prior that the weights were learned with; None if they are those of a prior.
     idf_ : ndarray of shape (n_features,), float32
@@ -134,6 +140,8 @@ class BlendRanker(BlendLearning):
         "residual_length_": "+",
         "named_": "?items",
         "gate_": "?gate",
+        "asked_": "?asked features",
+        "clicked_": "?items asked",
         "strength_": "?+",
         "idf_": "features",
     }
@@ -195,7 +203,7 @@ class BlendRanker(BlendLearning):
             Counts of the words of the items, their titles included.
         pairs : Links or None, default=None
             Relevant items of queries, weighted by grade or confidence. Items that are not named count as probably
-            worse.
+            worse; with `ClickedLinks`, only those that were shown.
         validation : Links or None, default=None
             Pairs to learn the weights from, where `pairs` train the member `residual`.
         queries_are_items : bool or None, default=None
@@ -216,6 +224,8 @@ class BlendRanker(BlendLearning):
             over, so that only the weights are learned. The result is the same as without.
         """
         self._check_params()
+        if isinstance(pairs, ClickedLinks):
+            zeros = pairs.others_shown()
         self._titles, self._zeros, self._members = self._check_titles(titles, items), zeros, members
         self._unit = None if vectors is None else check_vectors("vectors", vectors, items.shape[0])
         self._probes = probes
@@ -250,7 +260,7 @@ class BlendRanker(BlendLearning):
         self.bm25_ = Bm25Ranker().fit(None, counts)
         self.idf_ = _plain_idf(counts)
         self.latent_ = self.title_ = self.residual_ = self.named_ = self.gate_ = None
-        self.strength_ = self.short_weights_ = self.full_length_ = None
+        self.strength_ = self.short_weights_ = self.full_length_ = self.asked_ = self.clicked_ = None
         rows = weigh(counts, self.idf_, "log")
         if rows.nnz and (self.latent or learns):
             known = None if self._members is None else self._members.latent_
@@ -269,6 +279,14 @@ class BlendRanker(BlendLearning):
                 setattr(self, f"{name}_", None)
         if self.residual_ is None or self.gate_ is None:
             self.named_ = self.gate_ = None
+        if isinstance(pairs, ClickedLinks):
+            self._keep_clicks(asking, pairs.shown)
+
+    def _keep_clicks(self, queries: sp.csr_array, shown: Shown) -> None:
+        found = learn_known(self, queries, shown)
+        if found.gains.nnz:
+            self.asked_, self.clicked_ = found
+        self._forget_factors()
 
     def _asking(self, queries: Features, items: Features) -> sp.csr_array:
         """Query rows, with vectors beside the words where there are some; items that ask have theirs."""
@@ -339,6 +357,8 @@ class BlendRanker(BlendLearning):
 
     def _grow(self, width: int) -> None:
         self.idf_ = widened(self.idf_, width)
+        if self.asked_ is not None:
+            self.asked_ = widened(self.asked_, width)
         super()._grow(width)
 
     def _add_items(self, items: Features) -> None:
@@ -352,6 +372,9 @@ class BlendRanker(BlendLearning):
             self.residual_.add_items(weigh(counts, self.idf_))
         if self.named_ is not None:
             self.named_ = np.append(self.named_, np.zeros(counts.shape[0], np.float32))
+        if self.clicked_ is not None:
+            shape = (counts.shape[0], self.clicked_.shape[1])
+            self.clicked_ = append_rows(self.clicked_, sp.csr_array(shape, dtype=np.float32))
         if self.vectors_ is not None and self.centre_ is not None:
             none = np.zeros((counts.shape[0], len(self.centre_)), np.float32)
             self.vectors_.add_items(none if self._unit is None else centred(self._unit, self.centre_))
@@ -366,6 +389,7 @@ class BlendRanker(BlendLearning):
         check_members(self, None if self.centre_ is None else len(self.centre_))
         check_gate(self)
         check_weights(self)
+        check_clicks(self)
         self._check_params()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import scipy.sparse as sp
 from tacit.core import Features, check_features
 from tacit.features.text.weighting import weigh
 from tacit.retrieve.base import CollectionRanker
+from tacit.retrieve.blend.asked import keys_of, place_among
 from tacit.retrieve.blend.feedback import expand_query
 from tacit.retrieve.blend.gate import leads, probability
 from tacit.retrieve.blend.members import (
@@ -28,7 +30,7 @@ from tacit.retrieve.blend.members import (
 from tacit.retrieve.blend.pruning import PRUNED_FROM, rank_row
 from tacit.retrieve.blend.vectors import split_vectors
 from tacit.retrieve.explanation import Term, difference, word_terms
-from tacit.retrieve.factors import FactorPair, ItemFactors, Words, factor_scores, scores_at, word_rows
+from tacit.retrieve.factors import FactorPair, ItemFactors, SparseFactors, Words, factor_scores, scores_at, word_rows
 from tacit.retrieve.latent.reconstruction import LearnedConcepts
 from tacit.retrieve.lexical.bm25 import Bm25Ranker
 from tacit.retrieve.lexical.cosine import CosineRanker
@@ -42,6 +44,7 @@ class BlendScores(CollectionRanker):
     n_expansion: int
     half_length: float
     n_candidates: int | None
+    threads: int | None
     bm25_: Bm25Ranker
     latent_: LearnedConcepts | None
     title_: Bm25Ranker | None
@@ -53,6 +56,8 @@ class BlendScores(CollectionRanker):
     residual_length_: float
     named_: np.ndarray | None
     gate_: np.ndarray | None
+    asked_: sp.csr_array | None
+    clicked_: sp.csr_array | None
     idf_: np.ndarray
 
     def _has(self, name: str) -> bool:
@@ -143,7 +148,33 @@ class BlendScores(CollectionRanker):
             scores *= (self._weights(name, n_words) * factors)[:, None]  # nobody else has these arrays
             total = scores if total is None else np.add(total, scores, out=total)
         assert total is not None  # a blend without any weight is refused
+        if self.clicked_ is not None:
+            words, _ = split_vectors(given, self.n_features_)
+            for number, row in enumerate(total):
+                known = self._known(one_row(words, number))
+                if known is not None:
+                    row += scores_at([known], np.arange(self.n_items_))
         return total
+
+    def _known(self, words: sp.csr_array) -> FactorPair | None:
+        """What clicks add to the scores of a query, as a product; None if it was not asked before."""
+        place = None if self.clicked_ is None else place_among(self._place_of, words)
+        return None if place is None or not len(place.indices) else (self._clicked_factors, place)
+
+    @cached_property
+    def _place_of(self) -> dict[bytes, int]:
+        """Places of the queries that were asked before."""
+        return {} if self.asked_ is None else {key: place for place, key in enumerate(keys_of(self.asked_))}
+
+    @cached_property
+    def _clicked_factors(self) -> SparseFactors:
+        assert self.clicked_ is not None
+        return SparseFactors(self.clicked_.tocsc(), self.clicked_)
+
+    def _forget_factors(self) -> None:
+        super()._forget_factors()
+        for name in ("_place_of", "_clicked_factors"):
+            self.__dict__.pop(name, None)
 
     def _rankers_by_vectors(self) -> list[CollectionRanker]:
         return [getattr(self, f"{name}_") for name in ("latent", "residual", "vectors") if name in self._used]
@@ -201,6 +232,15 @@ class BlendScores(CollectionRanker):
         members = self._asked_members(query, [name for name in names if self._has(name)], first, items)
         return {member.name: member.factor * member.scores[first.items.shape[1] :] for member in members}
 
+    def scores_at(self, row: sp.csr_array, items: np.ndarray) -> np.ndarray:
+        """Scores of some items for one query, float64, without what clicks add."""
+        n_words = split_vectors(row, self.n_features_)[0].nnz
+        found = self.member_scores_at(row, items, self._used)
+        total = np.zeros(len(items))
+        for name, scores in found.items():
+            total += float(self._weights(name, n_words)) * scores
+        return total
+
     def _make_item_factors(self) -> Sequence[ItemFactors]:
         return self.bm25_._item_factors
 
@@ -215,7 +255,10 @@ class BlendScores(CollectionRanker):
             factor = float(self._weights(member.name, n_words)) * float(member.factors[0])
             found = self._terms_of(member.name, row, a, b)
             terms += [term._replace(value=factor * term.value, member=member.name) for term in found]
-        return terms
+        known = self._known(split_vectors(row, self.n_features_)[0])
+        gains = [] if known is None else scores_at([known], np.array([a] if b is None else [a, b])).tolist()
+        change = sum(sign * gain for sign, gain in zip((1.0, -1.0), gains, strict=False))
+        return [*terms, Term("clicks", -1, -1, change)] if change else terms
 
     def _terms_of(self, name: str, row: sp.csr_array, a: int, b: int | None) -> list[Term]:
         row, vectors = split_vectors(row, self.n_features_)

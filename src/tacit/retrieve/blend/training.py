@@ -5,6 +5,8 @@ Candidates of a query are the first items by the blend without labels and by eve
 the importance of the pair, and the pairs of a query sum to 1. Unjudged candidates stand with the judged zeros, but
 count less: by the share of zeros among the judged candidates of all queries. That they are worse at all is an
 assumption, the only one possible where judgments name relevant items alone; they then count in full.
+Of clicks with the shown order, the other items that were shown are the zeros, and candidates that were not shown are
+left out: clicks say nothing of them.
 Relevant items that no member ranks high are left out: against them the high-ranked candidates would say that the
 members are wrong, whatever the weights.
 
@@ -63,6 +65,11 @@ class TrainingQuery(NamedTuple):
     def is_usable(self) -> bool:
         """Whether some candidates, not all, are relevant."""
         return 0 < int(np.count_nonzero(self.relevance > 0)) < len(self.relevance)
+
+    def judged_only(self) -> TrainingQuery:
+        """The same without unjudged candidates."""
+        judged = ~np.isnan(self.relevance)
+        return self._replace(scores=self.scores[judged], relevance=self.relevance[judged])
 
 
 def training_queries(
