@@ -17,7 +17,7 @@ from tacit.core import Lists, TacitError, check_choice, check_number, plural, tr
 from tacit.data.letor.folds import Fold
 from tacit.metrics import Evaluation, evaluate_rows, parse_measure
 from tacit.rerank.label_cuts import cut_labels, cut_queries
-from tacit.rerank.ranking_lists import RankingTask, fit_lists, is_positive_only
+from tacit.rerank.ranking_lists import RankingTask, fit_lists, has_few_zeros
 from tacit.rerank.registry import get_method
 
 BY = ("documents", "queries")
@@ -134,7 +134,7 @@ def _point(
     n_failed = 0
     for part in cuts:
         try:
-            warn = is_positive_only(part.train) and next(warnings, False)
+            warn = has_few_zeros(part.train) and next(warnings, False)
             ranker = fit_lists(task, part.train, part.vali, warn=warn)
         except TacitError:
             if not _teaches_nothing(part.train):

@@ -17,7 +17,8 @@ from tacit.rerank.base import ListRanker
 from tacit.rerank.registry import get_method
 
 logger = logging.getLogger("tacit")
-UNJUDGED_WEIGHT = 0.2  # of a pair of a relevant and an unjudged row, where there are positive judgments only
+FEW_ZEROS = 0.2  # share of judged rows that are not relevant, below which unjudged rows take part in learning
+UNJUDGED_WEIGHT = 0.2  # of a pair of a relevant and an unjudged row there
 MAX_UNJUDGED = 50  # rows of a list in such pairs
 
 
@@ -49,7 +50,8 @@ class RankingTask:
 def fit_lists(task: RankingTask, train: Lists, validation: Lists | None = None, *, warn: bool = True) -> ListRanker:
     """A ranker fitted on the lists of `train`, with choices made on those of `validation`.
 
-    Where all judged rows are relevant, unjudged rows count as probably worse; with `warn`, a message says so.
+    Where all judged rows are relevant, or all but a few, unjudged rows count as probably worse; with `warn`, a message
+    says so.
 
     >>> import numpy as np
     >>> train = Lists(np.array([[0.0], [1.0]]), np.array([0.0, 1.0]), np.array([0, 2]), ["q"], ["a", "b"])
@@ -61,13 +63,19 @@ def fit_lists(task: RankingTask, train: Lists, validation: Lists | None = None, 
     pairs, weights = None, None
     if task.preferences is not None:
         pairs, weights = task.preferences.rows(train, skip_unknown=task.skip_unknown)
-    elif is_positive_only(train):
+    elif has_few_zeros(train):
         pairs = positive_pairs(train)
         weights = np.full(len(pairs), UNJUDGED_WEIGHT)
+        n_judged, n_relevant = int((train.y >= 0).sum()), int((train.y > 0).sum())
+        how_many = (
+            f"{n_judged} judged rows are all"
+            if n_judged == n_relevant
+            else f"{n_relevant} of {n_judged} judged rows are"
+        )
         logger.log(
             logging.WARNING if warn else logging.DEBUG,
-            "%d judged rows are all relevant: unjudged rows of their lists are taken as probably worse, weight %g",
-            int((train.y > 0).sum()),
+            "%s relevant: unjudged rows of their lists are taken as probably worse, weight %g",
+            how_many,
             UNJUDGED_WEIGHT,
         )
     ranker.method_ = task.method
@@ -96,14 +104,20 @@ def count_idle_lists(lists: Lists) -> int:
     return count
 
 
-def is_positive_only(lists: Lists) -> bool:
-    """Whether all judged rows are relevant and no list has two grades, so that grades alone teach nothing."""
+def has_few_zeros(lists: Lists) -> bool:
+    """Whether judged rows are relevant but for a few, so that what is worse must come from unjudged rows.
+
+    >>> y = np.array([1.0, 2.0, np.nan])
+    >>> lists = Lists(np.zeros((3, 1)), y, np.array([0, 3]), ["q"], list("abc"))
+    >>> has_few_zeros(lists), has_few_zeros(replace(lists, y=y - 1))
+    (True, False)
+    """
     judged = lists.y[lists.y >= 0]
-    return bool(len(judged)) and judged.min() > 0 and count_idle_lists(lists) == len(lists)
+    return 0 < len(judged) < len(lists.y) and np.count_nonzero(judged == 0) < FEW_ZEROS * len(judged)
 
 
 def positive_pairs(lists: Lists) -> np.ndarray:
-    """(judged row, unjudged row) of one list, int64 (n, 2), with up to MAX_UNJUDGED rows spread over each list.
+    """(relevant row, unjudged row) of one list, int64 (n, 2), with up to MAX_UNJUDGED rows spread over each list.
 
     >>> lists = Lists(np.zeros((3, 1)), np.array([1, np.nan, np.nan]), np.array([0, 3]), ["q"], list("abc"))
     >>> positive_pairs(lists).tolist()
@@ -111,8 +125,8 @@ def positive_pairs(lists: Lists) -> np.ndarray:
     """
     pairs = [np.empty((0, 2), np.int64)]
     for start, stop in zip(lists.starts[:-1].tolist(), lists.starts[1:].tolist(), strict=True):
-        judged = lists.y[start:stop] >= 0
-        better, worse = np.flatnonzero(judged) + start, np.flatnonzero(~judged) + start
+        grades = lists.y[start:stop]
+        better, worse = np.flatnonzero(grades > 0) + start, np.flatnonzero(~(grades >= 0)) + start
         if len(better) and len(worse):
             picks = np.unique(np.linspace(0, len(worse) - 1, MAX_UNJUDGED).round().astype(np.int64))
             pairs.append(np.stack(np.meshgrid(better, worse[picks], indexing="ij"), axis=-1).reshape(-1, 2))

@@ -153,10 +153,10 @@ def _rank_by_model(args: argparse.Namespace) -> Run:
 
 
 def _say_what_is_idle(lists: Lists) -> None:
-    from tacit.rerank.ranking_lists import count_idle_lists
+    from tacit.rerank.ranking_lists import count_idle_lists, has_few_zeros
 
-    idle = count_idle_lists(lists)
-    if 0 < idle < len(lists):  # where all are, either unjudged rows teach, which is reported, or it is an error
+    idle = 0 if has_few_zeros(lists) else count_idle_lists(lists)  # unjudged rows then teach, which is reported
+    if 0 < idle < len(lists):  # where all are, it is an error
         sys.stderr.write(
             f"lists without a pair to learn from (two judged rows of different grades): {idle} of {len(lists)}\n"
         )
