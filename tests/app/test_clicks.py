@@ -54,8 +54,11 @@ def test_counts_by_text_or_id_train_rankers_of_lists(folder, capfd, log):
 
 
 def test_searchers_learn_from_sessions(folder, capfd):
-    assert main(["fit", "docs.tsv", "--clicks", "log.jsonl", "--position-one", "--method", "qe", "-o", "model"]) == 0
+    fit = ["fit", "docs.tsv", "--clicks", "log.jsonl", "--position-one", "--method", "qe", "-o", "model"]
+    assert main([*fit, "--queries", "queries.tsv"]) == 0
     assert "and 1 pair," in capfd.readouterr().err
+    assert main(fit) == 1  # ids are no texts
+    assert "no training query has a word of the documents, want texts: the first is '1'" in capfd.readouterr().err
     assert main(["fit", "docs.tsv", "--position-one", "-o", "model"]) == 2
 
 

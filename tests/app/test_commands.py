@@ -20,7 +20,7 @@ def folder(tmp_path, monkeypatch):
     (tmp_path / "links.tsv").write_text("pinv\tinv\ninv\tpinv\n")
     (tmp_path / "queries.tsv").write_text("1\tsingular matrix\n2\tscattered points\n")
     (tmp_path / "qrels.txt").write_text("1 0 pinv 2\n1 0 inv 0\n2 0 interp 1\n")
-    (tmp_path / "clicks.tsv").write_text("grid data\tinterp\t3\ngrid data\tinterp\nsolve\tinv\n")
+    (tmp_path / "clicks.tsv").write_text("points\tinterp\t3\npoints\tinterp\nmatrix\tinv\n")
     return tmp_path
 
 
@@ -172,3 +172,18 @@ def test_one_document_is_counted_in_the_singular(tmp_path, tacit):
     assert code == 0
     assert "bm25 fitted on 1 document" in err
     assert "1 documents" not in err
+
+
+def test_judgments_that_change_nothing_are_told(folder, tacit):
+    code, _, err = tacit("fit", "docs.jsonl", "-o", "model", "--queries", "queries.tsv", "--qrels", "qrels.txt")
+    assert code == 0
+    assert "2 pairs changed no weight: none gained in cross-validation beyond chance\n" in err
+    assert "changed no weight" not in tacit("fit", "docs.jsonl", "-o", "model")[2]
+
+
+def test_options_of_search_that_do_not_fit_are_refused(folder, tacit):
+    assert tacit("fit", "docs.jsonl", "-o", "model")[0] == 0
+    code, _, err = tacit("search", "model", "matrix", "--exclude-self")
+    assert (code, "--exclude-self is about the ids of --queries" in err) == (2, True)
+    code, _, err = tacit("fit", "docs.jsonl", "--rerank", "standing", "-o", "other")
+    assert (code, "a second stage learns from links" in err) == (2, True)

@@ -103,3 +103,13 @@ def test_a_beir_folder_has_judgments(tmp_path, capsys):
     (tmp_path / "empty").mkdir()
     assert main(["evaluate", str(tmp_path / "empty"), str(tmp_path / "a.run")]) == 1
     assert "want qrels/test.tsv" in capsys.readouterr().err
+
+
+def test_queries_without_judged_zeros_are_counted_where_a_measure_needs_them(folder, tacit):
+    (folder / "positive.txt").write_text("".join(f"{q} 0 a 1\n" for q in range(N_QUERIES)))
+    told = "30 queries without a document judged not relevant, counted as 0.5 in AUC and rank_loss\n"
+    assert told in tacit("evaluate", "positive.txt", "base.run", "-m", "AUC", "-m", "rank_loss", "-m", "AP")[1]
+    assert "not relevant" not in tacit("evaluate", "positive.txt", "base.run", "-m", "AP")[1]
+    assert "not relevant" not in tacit("evaluate", "qrels.txt", "base.run", "-m", "AUC")[1]
+    found = json.loads(tacit("evaluate", "positive.txt", "base.run", "-m", "AUC", "--json")[1])
+    assert (found["without_zeros"], found["measures"]) == (30, {"AUC": 0.5})

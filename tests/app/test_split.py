@@ -80,3 +80,19 @@ def test_an_empty_part_is_refused(queries, capsys):
     assert main(["split", *arguments, "--test", "1"]) == 1
     assert "--test 1 of 30 queries leaves the training part empty" in capsys.readouterr().err
     assert not list((queries / "parts").glob("*"))
+
+
+def test_queries_keep_all_their_fields_and_may_be_in_a_beir_folder(queries):
+    assert main(["split", str(queries), "--qrels", str(queries / "qrels.txt"), "--out", str(queries / "parts")]) == 0
+    lines = (queries / "queries.jsonl").read_text().splitlines()
+    parts = [(queries / "parts" / f"{part}.queries.jsonl").read_text().splitlines() for part in ("train", "test")]
+    assert sorted(parts[0] + parts[1]) == sorted(lines)
+    assert (len(parts[0]), len(parts[1])) == (24, 6)
+
+
+def test_queries_between_tabs_become_json_lines(tmp_path):
+    (tmp_path / "queries.tsv").write_text("".join(f"q{n}\tquery {n}\n" for n in range(10)))
+    (tmp_path / "qrels.txt").write_text("".join(f"q{n} 0 d{n} 1\n" for n in range(10)))
+    options = ["--qrels", str(tmp_path / "qrels.txt"), "--out", str(tmp_path / "parts")]
+    assert main(["split", str(tmp_path / "queries.tsv"), *options]) == 0
+    assert len(read_queries(tmp_path / "parts" / "test.queries.jsonl")) == 2

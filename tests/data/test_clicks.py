@@ -49,6 +49,12 @@ def test_everything_that_was_shown_comes_with_the_pairs(log):
     assert (shown.slope, shown.strength) == (estimates.slope, estimates.strength)
 
 
+def test_ids_may_be_whole_numbers(tmp_path):
+    (tmp_path / "log").write_text('{"query": "cats", "shown": [7, 8], "clicked": [8], "count": 9}')
+    _, pairs = read_clicks(tmp_path / "log", Collection(["7", "8"], ["", ""], ["w", "x"]))
+    assert pairs.targets.tolist() == [1]
+
+
 def test_clicks_on_the_first_answer_are_counted(log):
     _, first = read_clicks(log, DOCS, position_one=True)
     assert first.to_csr().toarray().tolist() == [[1, 0, 0, 0], [0, 0, 0, 1]]
@@ -82,7 +88,7 @@ def test_queries_are_named_by_id_or_text(log, tmp_path):
      ('{"query": " ", "shown": [], "clicked": []}', "query is"),
      ('{"query": "q", "shown": ["a"], "clicked": ["b"]}', "'b' is clicked but not shown"), ("{", "not JSON"),
      ('{"query": "q", "shown": ["a", "a"], "clicked": []}', "shown twice"), ("", "no clicks"),
-     ('{"query": "q", "shown": [1], "clicked": []}', "shown holds 1"),
+     ('{"query": "q", "shown": [1.5], "clicked": []}', "shown holds 1.5"),
      ('{"query": "q", "shown": ["a"], "clicked": [], "count": 0}', "count is 0")],
 )  # fmt: skip
 def test_bad_sessions_are_named(tmp_path, line, message):

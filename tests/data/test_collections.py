@@ -259,3 +259,14 @@ def test_texts_of_a_large_collection_are_kept_in_a_file_and_give_the_same_model(
         Searcher("bm25").fit(docs).save(tmp_path / name)
     for file in ("model.json", "arrays.safetensors"):
         assert (tmp_path / "small" / file).read_bytes() == (tmp_path / "large" / file).read_bytes()
+
+
+def test_documents_without_a_text_are_counted_with_the_fields_that_they_have(tmp_path, caplog):
+    path = tmp_path / "docs.jsonl"
+    path.write_text('{"id": "a", "title": "Cats", "body": "they purr"}\n{"id": "b", "text": "dogs", "n": 3}\n')
+    assert [document.text for document in read_collection(path)] == ["", "dogs"]
+    assert f"{path}: 1 of 2 documents have no field text; other fields: body" in caplog.text
+    caplog.clear()
+    path.write_text('{"id": "a", "title": "Cats", "text": null}\n')
+    read_collection(path)
+    assert caplog.text == ""

@@ -114,7 +114,7 @@ def test_refuses_a_collection_without_words():
         Searcher().fit(Collection(["a"], [""], ["..."]))
 
 
-QUERIES = Collection(["1", "2", "3"], [""] * 3, ["generalised inverse", "gridding", "inverse"])
+QUERIES = Collection(["1", "2", "3"], [""] * 3, ["generalised inverse", "points", "inverse"])
 PAIRS = Links([0, 1, 2], [0, 2, 1], 3, len(TEXTS))
 QRELS = Judgments.from_dict({"1": {"pinv": 1, "kfold": 0}, "2": {"interp": 1}, "3": {"inv": 1}})
 
@@ -130,6 +130,15 @@ def test_every_source_of_pairs_teaches_the_same(library, source):
     rows = found.features(library.full_texts())
     assert found.n_pairs_ == 3
     assert np.array_equal(found.ranker_.scores(rows), wanted.ranker_.scores(rows))
+
+
+def test_training_queries_without_a_word_of_the_documents_are_counted(library):
+    some = Collection(["1", "2", "3"], [""] * 3, ["inverse", "", "zzz"])
+    with pytest.warns(UserWarning, match="teach nothing: 2 of 3, such as ''"):
+        Searcher("ssi-uv", dim=3, n_epochs=1).fit(library, queries=some, pairs=PAIRS)
+    none = Collection(["1", "2", "3"], [""] * 3, ["qid1", "qid2", "qid3"])
+    with pytest.raises(TacitError, match="no training query has a word of the documents, want texts: .* 'qid1'"):
+        Searcher().fit(library, queries=none, pairs=PAIRS)
 
 
 @pytest.mark.parametrize(
@@ -210,3 +219,17 @@ def test_runs_leave_out_what_shares_no_word(library, links):
         assert all(score > 0 for answers in found.values() for score in answers.values())
     found = Searcher("ssi-uv", dim=4).fit(library, links=links).run(queries).to_dict()
     assert (len(found["1"]), len(found["2"])) == (5, 0)
+
+
+def test_what_is_no_collection_and_no_text_is_told(library):
+    with pytest.raises(UsageError, match="documents are a list, want a Collection"):
+        Searcher("bm25").fit(["text one", "text two"])
+    searcher = Searcher("bm25").fit(library)
+    with pytest.raises(UsageError, match="the query is of type NoneType, want a string"):
+        searcher.search(None)
+
+
+def test_one_marked_document_needs_no_list(library):
+    searcher = Searcher("bm25").fit(library)
+    assert searcher.feedback("inverse", "kfold") == searcher.feedback("inverse", ["kfold"])
+    assert searcher.feedback("inverse", "kfold")[0].id == "kfold"

@@ -144,7 +144,7 @@ def test_explanations_add_up_and_name_the_second_stage(world, fitted):
     one, two = fitted.explain(query, a), fitted.explain(query, a, b)
     assert one.total == pytest.approx(scores[a], abs=1e-5)
     assert two.total == pytest.approx(scores[a] - scores[b], abs=1e-5)
-    assert [term.value for term in one.terms if term.member == "standing"]
+    assert [term.kind for term in one.terms if term.member == "standing"] == ["stage"]
 
 
 def test_scores_do_not_depend_on_the_batch(world, fitted):

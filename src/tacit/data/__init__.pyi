@@ -2,6 +2,7 @@ from tacit.data.click_model import ClickEstimates as ClickEstimates
 from tacit.data.clicks import ClickLog as ClickLog
 from tacit.data.clicks import Session as Session
 from tacit.data.clicks import read_click_log as read_click_log
+from tacit.data.collections import find_file as find_file
 from tacit.data.collections import read_collection as read_collection
 from tacit.data.collections import read_linked_collection as read_linked_collection
 from tacit.data.collections import read_queries as read_queries

@@ -239,9 +239,9 @@ def _ids(fields: dict[str, Any], name: str, place: str, number: int) -> tuple[st
     if not isinstance(values, list):
         raise DataError(f"{name} is {kind_of(values)}, want a list of document ids", path=place, line=number)
     for value in values:
-        if not isinstance(value, str) or not value:
-            raise DataError(f"{name} holds {value!r}, want document ids as text", path=place, line=number)
-    return tuple(values)
+        if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
+            raise DataError(f"{name} holds {value!r}, want document ids", path=place, line=number)
+    return tuple(map(str, values))
 
 
 def _count(value: Any, place: str, number: int) -> float:

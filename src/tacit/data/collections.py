@@ -80,7 +80,7 @@ def read_collection(path: FilePath, *, extras: Sequence[str] = (), name: str = "
     (Document(id='a', title='Cats', text='they purr'), {'year': [1999]})
     """
     wanted = _Wanted("documents", ("title", "text"), False, tuple(extras))
-    return _read(_file_of(path, ("corpus.jsonl", "docs.jsonl")), wanted, name)[0]
+    return _read(find_file(path, ("corpus.jsonl", "docs.jsonl")), wanted, name)[0]
 
 
 def read_linked_collection(path: FilePath) -> tuple[Collection, Links | None]:
@@ -98,7 +98,7 @@ def read_linked_collection(path: FilePath) -> tuple[Collection, Links | None]:
         Links between articles of a MediaWiki dump; None for other files, and for a dump without such links.
     """
     wanted = _Wanted("documents", ("title", "text"), False, ())
-    return _read(_file_of(path, ("corpus.jsonl", "docs.jsonl")), wanted, "")
+    return _read(find_file(path, ("corpus.jsonl", "docs.jsonl")), wanted, "")
 
 
 def read_queries(path: FilePath, *, extras: Sequence[str] = (), name: str = "") -> Collection:
@@ -118,7 +118,7 @@ def read_queries(path: FilePath, *, extras: Sequence[str] = (), name: str = "") 
     Collection
     """
     wanted = _Wanted("queries", ("text",), True, tuple(extras))
-    return _read(_file_of(path, ("queries.jsonl",)), wanted, name)[0]
+    return _read(find_file(path, ("queries.jsonl",)), wanted, name)[0]
 
 
 def write_collection(collection: Collection, path: FilePath) -> None:
@@ -142,7 +142,7 @@ def write_collection(collection: Collection, path: FilePath) -> None:
             out.write(dump_object(fields) + "\n")
 
 
-def _file_of(path: FilePath, names: tuple[str, ...]) -> FilePath:
+def find_file(path: FilePath, names: tuple[str, ...]) -> FilePath:
     """The file itself, or the one file of these names that the folder holds, plain or compressed."""
     if os.fspath(path) == "-" or not os.path.isdir(path):
         return path
@@ -226,8 +226,17 @@ def _guess_form(line: str, place: str, number: int) -> str:
 
 
 def _json_rows(lines: Iterable[tuple[int, str]], wanted: _Wanted, place: str) -> Iterator[_Row]:
+    n_rows, n_without, others = 0, 0, dict[str, None]()
     for number, line in lines:
         fields = parse_object(line, place, number)
+        n_rows += 1
+        if "text" not in fields and not wanted.all_needed:
+            n_without += 1
+            others |= {
+                name: None
+                for name, value in fields.items()
+                if isinstance(value, str) and name not in ("id", "_id", "title")
+            }
         doc_id = _json_id(fields, place, number)
         texts = {name: _json_text(fields, name, wanted.all_needed, place, number) for name in wanted.fields}
         extras = [fields.get(name) for name in wanted.extras]
@@ -235,6 +244,9 @@ def _json_rows(lines: Iterable[tuple[int, str]], wanted: _Wanted, place: str) ->
         if "\\u" in line and (bad := forbidden_character([doc_id, *texts.values(), *extras])):
             raise DataError(f"the character {bad} stands in a string, want text", path=place, line=number)
         yield _Row(number, doc_id, texts.get("title", ""), texts["text"], extras)
+    if n_without:
+        named = f"; other fields: {', '.join(list(others)[:5])}" if others else ""
+        logger.warning("%s: %d of %d %s have no field text%s", place, n_without, n_rows, wanted.what, named)
 
 
 def _json_id(fields: dict[str, Any], place: str, number: int) -> str:

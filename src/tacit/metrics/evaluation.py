@@ -32,6 +32,8 @@ class Evaluation:
         Queries of the run without judgments.
     n_without_relevant : int, default=0
         Judged queries without any document of grade >= 1; they count 0.
+    n_without_zeros : int, default=0
+        Judged queries without any document that was judged not relevant; they count 0.5 in AUC and rank_loss.
     name : str, default="tacit"
         Name of the run.
     """
@@ -41,6 +43,7 @@ class Evaluation:
     n_missing: int = 0
     n_ignored: int = 0
     n_without_relevant: int = 0
+    n_without_zeros: int = 0
     name: str = "tacit"
 
     def __str__(self) -> str:
@@ -179,6 +182,7 @@ def _evaluate_rankings(
         n_missing=int((rankings.n_ranked == 0).sum()),
         n_ignored=n_ignored,
         n_without_relevant=int((rankings.n_relevant(rel=1) == 0).sum()),
+        n_without_zeros=int((rankings.n_relevant(rel=0) == rankings.n_relevant(rel=1)).sum()),
         name=name,
     )
 

@@ -113,7 +113,7 @@ def has_few_zeros(lists: Lists) -> bool:
     (True, False)
     """
     judged = lists.y[lists.y >= 0]
-    return 0 < len(judged) < len(lists.y) and np.count_nonzero(judged == 0) < FEW_ZEROS * len(judged)
+    return 0 < len(judged) < len(lists.y) and bool((judged == 0).mean() < FEW_ZEROS)
 
 
 def positive_pairs(lists: Lists) -> np.ndarray:

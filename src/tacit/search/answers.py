@@ -56,7 +56,7 @@ class Reason(NamedTuple):
     kind : str
         "word": a word that query and document share; "pair": a word of the query and a word of the document;
         "item": a word of the query and this document as a whole; "vector": the vectors of query and document;
-        "clicks": clicks on the document when the query was asked before.
+        "clicks": clicks on the document when the query was asked before; "stage": what a second stage adds.
     query_word : str
         Word of the query; "" for a term that does not depend on the query.
     document_word : str

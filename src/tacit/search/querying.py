@@ -67,8 +67,8 @@ class SearchAnswers(Estimator):
     def feedback(
         self,
         query: str,
-        liked: Sequence[str] = (),
-        disliked: Sequence[str] = (),
+        liked: Sequence[str] | str = (),
+        disliked: Sequence[str] | str = (),
         k: int = 10,
         *,
         vector: np.ndarray | None = None,
@@ -77,7 +77,8 @@ class SearchAnswers(Estimator):
         from tacit.search.feedback import rerank
 
         self.check_query(query, k)
-        items, scores = rerank(self, query, liked, disliked, _one_row(vector))
+        good, bad = ([marked] if isinstance(marked, str) else marked for marked in (liked, disliked))
+        items, scores = rerank(self, query, good, bad, _one_row(vector))
         return make_hits(self, query, self.features([query]), items[:k], scores[:k])
 
     def explain(
@@ -105,7 +106,10 @@ class SearchAnswers(Estimator):
         threads: int | None = None,
         vectors: np.ndarray | None = None,
     ) -> Run:
-        """Answers to many queries; with `exclude_self`, no document answers the query of its own id."""
+        """Answers to many queries; with `exclude_self`, no document answers the query of its own id.
+
+        For measuring, all k documents are ranked; `search` shows those only that speak for the query.
+        """
         self._check_fitted()
         exclude = same_ids(queries, self.documents_) if exclude_self else None
         ranking = self.rank(queries, k, exclude=exclude, threads=threads, vectors=vectors)
@@ -167,6 +171,8 @@ class SearchAnswers(Estimator):
         """Raise unless `search` can answer."""
         self._check_fitted()
         check_number("k", k, low=1, whole=True)
+        if not isinstance(query, str):
+            raise UsageError(f"the query is of type {type(query).__name__}, want a string")
         if not query.strip():
             raise TacitError("the query is empty, want at least one word")
         if len(query) > MAX_QUERY_CHARACTERS:

@@ -17,7 +17,7 @@ from tacit.retrieve import Checkpoint, CollectionRanker, find_same_words, get_me
 from tacit.retrieve.blend.vectors import check_vectors, join_vectors
 from tacit.search.querying import SearchAnswers
 from tacit.search.rows import fit_rows, read_rows, sample_queries, title_rows
-from tacit.search.training import asked_queries, choose_training
+from tacit.search.training import asked_queries, check_words, choose_training
 from tacit.search.two_stage import TwoStageRanker
 from tacit.search.vectors import check_vector_sources, encode_texts, short_queries
 
@@ -179,6 +179,11 @@ class Searcher(SearchAnswers):
         checkpoint : str, Path, Checkpoint or None, default=None
             Folder for the state of the training, from which it goes on after a kill; see `CollectionRanker.fit`.
         """
+        if not isinstance(documents, Collection):
+            kind = type(documents).__name__
+            raise UsageError(
+                f"documents are a {kind}, want a Collection: read_collection(path), or Collection(ids, titles, texts)"
+            )
         if not len(documents):
             raise TacitError("the collection has no documents")
         unfitted = self._unfitted()
@@ -205,6 +210,8 @@ class Searcher(SearchAnswers):
             rows = read_rows(ranker, vectorizer, training.queries.full_texts())
             if "vectors" in further:
                 rows = self._with_query_vectors(rows, training.queries, query_vectors, further["vectors"].shape[1])
+            if training.pairs is not None and rows.shape[1] == items.shape[1]:  # without vectors
+                check_words(training.queries, vectorizer.counts(training.queries.full_texts()), training.pairs)
         elif query_vectors is not None:
             raise UsageError("query_vectors are given without training queries, want queries with qrels or pairs")
         if ranker.reads_occurrences:

@@ -7,10 +7,12 @@ import warnings
 from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
-from tacit.core import Collection, Judgments, Links, UsageError, plural
+from tacit.core import Collection, Judgments, Links, TacitError, UsageError, plural
 from tacit.data import judged_pairs
 from tacit.retrieve import CollectionRanker
+from tacit.search.two_stage import TwoStageRanker
 
 
 class Training(NamedTuple):
@@ -78,6 +80,7 @@ def _check_sources(method: str, ranker: CollectionRanker, given: list[str], has_
     if ranker.needs_links and "links" not in given:
         raise UsageError(f"{method} learns from links between the documents as well, and there are none")
     if ranker.needs_pairs and not given:
+        method = "a second stage" if isinstance(ranker, TwoStageRanker) else method
         raise UsageError(f"{method} learns from links, from queries with qrels or pairs, or from clicks: give one")
 
 
@@ -87,6 +90,18 @@ def _check_sizes(name: str, given: Links | None, n_sources: int, n_targets: int)
             f"{name} are for {plural(given.n_sources, 'query')} and {plural(given.n_targets, 'document')}, "
             f"want {n_sources} and {n_targets}"
         )
+
+
+def check_words(queries: Collection, counts: sp.csr_array, pairs: Links) -> None:
+    """Raise where no query of the pairs has a word of the documents; warn of those that have none."""
+    asked = np.unique(pairs.sources)
+    unknown = asked[np.diff(counts.indptr)[asked] == 0]
+    if len(asked) and len(unknown) == len(asked):
+        text = queries.full_text(int(unknown[0]))
+        raise TacitError(f"no training query has a word of the documents, want texts: the first is {text[:60]!r}")
+    if len(unknown):
+        found = f"{len(unknown)} of {len(asked)}, such as {queries.full_text(int(unknown[0]))[:60]!r}"
+        warnings.warn(f"training queries without a word of the documents, which teach nothing: {found}", stacklevel=3)
 
 
 def hash_query(text: str) -> str:

@@ -310,7 +310,7 @@ class TwoStageRanker(CollectionRanker):
             return terms
         scores = self._scores(query)[0].astype(np.float64)
         gap = scores[a] - (0.0 if b is None else scores[b]) - sum(term.value for term in terms)
-        return [*terms, Term("item", -1, -1, float(gap), self.rerank)]
+        return [*terms, Term("stage", -1, -1, float(gap), self.rerank)]
 
     def check_new_items(self) -> None:
         """New items are welcome where the first stage takes them."""

@@ -210,3 +210,34 @@ def test_a_gain_that_more_judged_answers_could_explain_is_not_claimed():
     held_back = make_advice(candidates, has_zeros=True, **options).recommended
     assert not held_back.help
     assert "more of its first ten answers are judged (+0.50)" in held_back.reason
+
+
+def test_nothing_more_is_to_be_judged_where_judgments_do_harm():
+    rng = np.random.default_rng(3)
+    base = rng.uniform(0.4, 0.6, 40)
+    free, noise = Fixed("blend", base + 0.1), rng.normal(0, 0.15, 40)
+    found = advice_of(base, free, Learned("learned", free.table - 0.3 + noise))
+    assert "Do not learn from your 40 judged queries" in found.text
+    assert "more would show" not in found.text
+    assert "more would show" in advice_of(base, free, Learned("learned", free.table + noise - noise.mean())).text
+
+
+def test_the_gain_of_the_system_alone_is_told_where_folds_choose_others():
+    rng = np.random.default_rng(0)
+    base, free = rng.random(30), rng.random(30)
+    found = advice_of(base, Fixed("blend", free), Learned("learned", rng.random(30)))
+    own = next(row for row in found.rows if row["system"] == found.system)["against_baseline"]["AP"]["gain"]
+    assert own != pytest.approx(found.recommended.gain, abs=1e-3)
+    assert f"differed from fold to fold; {found.system} alone has {own:+.3f}." in found.text
+    same = advice_of(base, Fixed("blend", base + 0.2), Learned("learned", base))
+    assert "from fold to fold" not in same.text
+
+
+def test_rows_of_a_sequential_advice_have_sequential_intervals():
+    rng = np.random.default_rng(1)
+    base = rng.uniform(0.1, 0.5, 60)
+    free = Fixed("blend", base + 0.05 + rng.normal(0, 0.02, 60))
+    found = advice_of(base, free, Learned("learned", base), sequential=True)
+    row = next(row for row in found.rows if row["system"] == "blend")
+    assert row["against_baseline"]["AP"]["interval"] == list(gain_of(base, free.table, sequential=True).interval)
+    assert "The intervals hold at every look; p-values are of this sample alone" in found.text

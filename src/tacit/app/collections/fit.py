@@ -127,7 +127,7 @@ def _fit(args: argparse.Namespace, searcher: Searcher, checkpoint: Checkpoint | 
         f"in {time.perf_counter() - start:.1f} s; saved in {args.output}\n"
     )
     _tell_vectors(searcher)
-    _tell_clicks(searcher)
+    _tell_learning(searcher)
     if args.ann:
         graph = searcher.ranker_.graphs[0]
         sys.stderr.write(
@@ -154,10 +154,19 @@ def _tell_vectors(searcher: Searcher) -> None:
         sys.stderr.write(f"vectors of {dim} dimensions have weight {weight:.2g}{used}\n")
 
 
-def _tell_clicks(searcher: Searcher) -> None:
-    """Say how many queries have other answers than without clicks."""
+def _tell_learning(searcher: Searcher) -> None:
+    """Say where pairs changed no weight of `blend`, and how many queries clicks gave other answers."""
+    from tacit.retrieve import BlendRanker
+
     ranker = cast("Any", searcher.ranker_)
-    asked = getattr(ranker.first_ if searcher.rerank else ranker, "asked_", None)
+    ranker = ranker.first_ if searcher.rerank else ranker
+    if not isinstance(ranker, BlendRanker) or not searcher.n_pairs_:
+        return
+    if not ranker.has_learned:
+        sys.stderr.write(
+            f"{plural(searcher.n_pairs_, 'pair')} changed no weight: none gained in cross-validation beyond chance\n"
+        )
+    asked = ranker.asked_
     if asked is not None:
         sys.stderr.write(f"clicks change the answers of {plural(asked.shape[0], 'query')} in the log\n")
 

@@ -70,6 +70,8 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
     marked = bool(args.like or args.dislike)
     if marked and (args.queries or args.explain):
         raise UsageError("--like and --dislike re-rank one QUERY; they go with neither --queries nor --explain")
+    if args.exclude_self and args.queries is None:
+        raise UsageError("--exclude-self is about the ids of --queries, and one QUERY has none")
     if args.run is not None:
         if args.explain or args.json:
             raise UsageError(f"--{'explain' if args.explain else 'json'} goes with one QUERY, not with --run")
@@ -159,7 +161,9 @@ def _in_words(reason: Reason) -> str:
     ('inverse~matrix +0.250', 'svd (bm25) -0.500')
     """
     if reason.kind in ("vector", "clicks"):
-        return f"{reason.kind} {reason.value:+.3f}"
+        return f"{'vectors' if reason.kind == 'vector' else 'clicks'} {reason.value:+.3f}"
+    if reason.kind == "stage":
+        return f"second stage ({reason.member}) {reason.value:+.3f}"
     asked, found = reason.query_word or "[any query]", reason.document_word or "[this document]"
     where = f" ({reason.member})" if reason.member else ""
     return f"{asked if reason.kind == 'word' else f'{asked}~{found}'}{where} {reason.value:+.3f}"

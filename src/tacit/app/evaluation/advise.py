@@ -53,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--skip-unknown", action="store_true", help="leave out judgments, links and clicks of unknown ids"
     )
-    parser.add_argument("--save", metavar="MODEL", help="fit the recommended system on all data and save it")
+    parser.add_argument("--save", metavar="MODEL", help="documents: fit the recommended system on all data and save it")
     parser.add_argument("--report", metavar="FILE", help="write an HTML report with the learning curve")
     add_seed(parser)
     add_threads(parser)

@@ -110,6 +110,7 @@ def _as_json(found: dict[str, Evaluation], comparisons: list[Comparison], seed: 
         **_measures_json(first[1], seed),
         "queries": len(first[1].query_ids),
         "without_relevant": first[1].n_without_relevant,
+        "without_zeros": first[1].n_without_zeros,
         "compare": [{"run": name, **_measures_json(evaluation, seed)} for name, evaluation in others],
         "tests": [{"better": c.better, "worse": c.worse, "metric": c.metric, "p": c.p} for c in comparisons],
     }
@@ -154,10 +155,16 @@ def show_systems(found: dict[str, Evaluation], args: argparse.Namespace, out: Te
 
 
 def _show_counts(found: dict[str, Evaluation], out: TextIO) -> None:
+    from tacit.metrics import parse_measure
+
     first = next(iter(found.values()))
     out.write(f"{plural(len(first.query_ids), 'judged query')}\n")
     if first.n_without_relevant:
         out.write(f"{plural(first.n_without_relevant, 'query')} without a relevant document, counted as 0\n")
+    of_pairs = [name for name in first.values if parse_measure(name).name in ("AUC", "rank_loss")]
+    if of_pairs and first.n_without_zeros:
+        queries = plural(first.n_without_zeros, "query")
+        out.write(f"{queries} without a document judged not relevant, counted as 0.5 in {' and '.join(of_pairs)}\n")
     for name, evaluation in found.items():
         if evaluation.n_missing:
             out.write(f"{name}: {plural(evaluation.n_missing, 'judged query')} without an answer, counted as 0\n")

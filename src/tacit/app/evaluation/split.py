@@ -1,13 +1,14 @@
 """`tacit split`: cut data into a training and a test part by queries
 
-INPUT is a file of queries (with --qrels), a file of links (cut by their sources), or feature lists (LETOR). Queries of
-one group are never in both parts.
+INPUT is a file of queries or a BEIR folder (with --qrels), a file of links (cut by their sources), or feature lists
+(LETOR). Queries of one group are never in both parts.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -18,6 +19,8 @@ from tacit.core import plural
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from tacit.core import Collection
 
 EXAMPLES = """examples:
   tacit split queries.jsonl --qrels qrels.txt --out parts --test 0.3
@@ -59,8 +62,10 @@ def _new_folder(args: argparse.Namespace) -> Path:
 def _kind(args: argparse.Namespace) -> Callable[[argparse.Namespace, Path], dict[str, int]]:
     """How the input is cut, by what it is."""
     from tacit.core import UsageError
-    from tacit.data import read_lines
+    from tacit.data import find_file, read_lines
 
+    if os.path.isdir(args.input):
+        args.input = find_file(args.input, ("queries.jsonl",))
     first = next((line for _, line in read_lines(args.input) if line.strip()), "")
     if " qid:" in first:
         if args.qrels or args.group:
@@ -100,7 +105,7 @@ def _is_test(names: Sequence[str], args: argparse.Namespace, groups: Sequence[ob
 
 def _split_queries(args: argparse.Namespace, folder: Path) -> dict[str, int]:
     from tacit.core import Judgments
-    from tacit.data import read_qrels, read_queries, write_collection, write_qrels
+    from tacit.data import read_qrels, read_queries, write_qrels
 
     queries, qrels = read_queries(args.input, extras=[args.group] if args.group else []), read_qrels(args.qrels)
     is_test = _is_test(queries.ids, args, read_groups(queries, args.group))
@@ -108,11 +113,26 @@ def _split_queries(args: argparse.Namespace, folder: Path) -> dict[str, int]:
     folder.mkdir(parents=True, exist_ok=True)
     for part, mask in (("train", ~is_test), ("test", is_test)):
         kept = queries.take(mask.nonzero()[0])
-        write_collection(kept, folder / f"{part}.queries.jsonl")
+        _write_queries(args.input, kept, folder / f"{part}.queries.jsonl")
         judged = {query: grades[query] for query in kept.ids if query in grades}
         write_qrels(Judgments.from_dict(judged), folder / f"{part}.qrels.txt")
         counts[f"{part}.queries.jsonl"] = len(kept)
     return counts
+
+
+def _write_queries(source: str, kept: Collection, path: Path) -> None:
+    """Some queries, with all fields that they have in the source."""
+    from tacit.data import open_output, read_lines, write_collection
+
+    lines = [line.strip() for _, line in read_lines(source) if line.strip()]
+    if not lines[0].startswith("{"):
+        write_collection(kept, path)
+        return
+    with open_output(path) as file:
+        for line in lines:
+            fields = json.loads(line)
+            if str(fields.get("id", fields.get("_id"))) in kept.row_of:
+                file.write(f"{line}\n")
 
 
 def _split_links(args: argparse.Namespace, folder: Path) -> dict[str, int]:

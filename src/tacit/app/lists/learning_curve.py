@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 EXAMPLES = """examples:
   tacit learning-curve lists.txt --method standing --against linear
   tacit learning-curve lists.txt --column 25
-  tacit learning-curve lists.txt --column bm25 --names names.txt
+  tacit learning-curve lists.txt --column both.bm25 --names names.txt
   tacit learning-curve train.txt --test test.txt --method sslambdarank --against lambdarank --by queries
   tacit learning-curve lists.txt.gz --folds folds.json --method standing --share 0.1 --share 1 --out curves"""
 

@@ -19,10 +19,13 @@ from tacit.judge.advise.verdict import (
     guard_against_pool,
     guard_against_position,
     judged_only,
+    sequential_interval,
     widen_interval,
 )
 from tacit.judge.advise.words import (
+    LOOKS,
     added_in_words,
+    alone_in_words,
     corrected_in_words,
     left_out_in_words,
     more_in_words,
@@ -173,12 +176,14 @@ def make_advice(
     labels, clicks = added[learned.name], None if clicked is None else added[clicked.name]
     points = _curve(validation, learned, label_free, values, curve)
     words = [recommended_in_words(system, baseline, measure, recommended)]
+    words += alone_in_words(system, names, recommended.gain, values[system][measure] - values[baseline][measure])
     words += [added_in_words(f"{n_queries} {evidence}", measure, labels)]
-    if not (sequential or labels.help or learned.name in left_out):
+    if not (sequential or labels.help or labels.interval[1] < 0 or learned.name in left_out):
         words += more_in_words(values[learned.name][measure] - values[label_free.name][measure])
     words += [] if clicks is None else [added_in_words("clicks", measure, clicks)]
-    rows = _rows(values, baseline, names)
+    rows = _rows(values, baseline, names, sequential)
     words += [] if corrected is None else [corrected_in_words(rows, baseline, corrected)]
+    words += [LOOKS] if sequential else []
     text = " ".join(words + left_out_in_words(left_out))
     found = system, measure, baseline, recommended, labels, n_queries, rows, points, text, clicks, note
     return Advice(*found, tuple(left_out))
@@ -220,8 +225,11 @@ def _claim(
     return guard_against_pool(gain, gain_of(baseline[judged], other[judged], sequential=sequential), more_judged)
 
 
-def _rows(values: dict[str, dict[str, np.ndarray]], baseline: str, names: Sequence[str]) -> list[dict[str, Any]]:
+def _rows(
+    values: dict[str, dict[str, np.ndarray]], baseline: str, names: Sequence[str], sequential: bool
+) -> list[dict[str, Any]]:
     """One row for each system: means, and per measure the gain over the baseline with its interval and p (Holm)."""
+    interval_of = sequential_interval if sequential else cautious_interval
     measures = [name for name in values[baseline] if name != JUDGED]
     tests = {
         measure: {
@@ -242,7 +250,7 @@ def _rows(values: dict[str, dict[str, np.ndarray]], baseline: str, names: Sequen
             row["against_baseline"] = {
                 measure: {
                     "gain": float((found[measure] - values[baseline][measure]).mean()),
-                    "interval": list(cautious_interval(found[measure] - values[baseline][measure])),
+                    "interval": list(interval_of(found[measure] - values[baseline][measure])),
                     "p": tests[measure][system].p,
                 }
                 for measure in measures

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,6 +15,7 @@ from tacit.features import TextVectorizer, has_stemmer
 from tacit.metrics import evaluate
 from tacit.retrieve import get_method
 
+logger = logging.getLogger("tacit")
 DEPTH = 1000  # documents of a query that are measured
 
 
@@ -52,6 +54,7 @@ class CollectionTask:
     seed: int = 0
     _rows: dict[tuple[bool, str], tuple[Any, Any]] = field(default_factory=dict)
     _vectorizers: dict[bool, TextVectorizer] = field(default_factory=dict)
+    _told: bool = False
 
     @classmethod
     def of(
@@ -80,10 +83,22 @@ class CollectionTask:
             )
             items = vectorizer.fit_counts(self.documents.full_texts())
             queries = vectorizer.counts(self.queries.full_texts())
+            self._check_words(np.diff(queries.indptr))
             self._rows[stem, "counts"] = queries, items
             self._rows[stem, "titles"] = queries, vectorizer.counts(self.documents.titles)
             self._rows[stem, "tfidf"] = vectorizer.tfidf(queries), vectorizer.tfidf(items)
         return self._rows[stem, features]
+
+    def _check_words(self, n_words: np.ndarray) -> None:
+        """Raise where no query has a word of the documents; say how many have none."""
+        unknown = np.flatnonzero(n_words == 0)
+        if len(unknown) == len(n_words):
+            text = self.queries.full_text(int(unknown[0]))
+            raise TacitError(f"no query has a word of the documents, want their texts: the first is {text[:60]!r}")
+        if len(unknown) and not self._told:
+            found = f"{len(unknown)} of {len(n_words)}, such as {self.queries.ids[unknown[0]]!r}"
+            logger.warning("queries without a word of the documents, which no system can answer: %s", found)
+        self._told = True
 
     def vectorize(self, queries: Collection, stem: bool, features: str) -> Any:
         """Rows of further queries, as `rows` has those of the task."""

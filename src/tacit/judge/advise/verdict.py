@@ -63,7 +63,7 @@ def gain_of(baseline: np.ndarray, other: np.ndarray, *, sequential: bool = False
     tests = compare(baseline, other, seed=seed)
     p = max(tests.t, tests.randomization)
     if sequential:
-        interval = confidence_sequence(differences, -1.0, 1.0, LEVEL)
+        interval = sequential_interval(differences)
         shown = interval[0] > 0
     else:
         interval = cautious_interval(differences)
@@ -95,6 +95,11 @@ def cautious_interval(values: np.ndarray) -> tuple[float, float]:
     variance = (float(((values - values.mean()) ** 2).sum()) + 2 * UNSEEN**2) / (len(values) - 1)
     low, high = _interval(values, n, variance, LEVEL)
     return max(low, -1.0), min(high, 1.0)
+
+
+def sequential_interval(differences: np.ndarray) -> tuple[float, float]:
+    """Interval of the mean difference that holds at every look, however often one looks."""
+    return confidence_sequence(differences, -1.0, 1.0, LEVEL)
 
 
 def _interval(values: np.ndarray, n: int, variance: float, level: float) -> tuple[float, float]:

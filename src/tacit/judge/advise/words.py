@@ -10,6 +10,8 @@ import numpy as np
 from tacit.judge.advise.verdict import NOISE, NOT_MEASURED, Gain, queries_needed
 
 SMALLEST_GAIN = 0.02  # what the power computation speaks of
+SAME = 0.0005  # two gains that are printed alike
+LOOKS = "The intervals hold at every look; p-values are of this sample alone, and decide nothing."
 
 
 def recommended_in_words(system: str, baseline: str, measure: str, found: Gain) -> str:
@@ -20,6 +22,14 @@ def recommended_in_words(system: str, baseline: str, measure: str, found: Gain) 
     if found.help:
         return f"Use {system}: {gain}."
     return f"No system is shown to be better than {baseline}: {system} has {gain}, but {found.reason}."
+
+
+def alone_in_words(system: str, chosen: Sequence[str], gain: float, differences: np.ndarray) -> list[str]:
+    """The gain of the recommended system by itself, where folds chose others and the gain of choosing differs."""
+    alone = float(differences.mean())
+    if set(chosen) == {system} or abs(alone - gain) < SAME:
+        return []
+    return [f"This is the gain of choosing, which differed from fold to fold; {system} alone has {alone:+.3f}."]
 
 
 def added_in_words(what: str, measure: str, found: Gain) -> str:

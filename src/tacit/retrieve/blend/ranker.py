@@ -330,6 +330,11 @@ class BlendRanker(BlendLearning):
             return None
         return centred(self.vectors_.items_, -self.centre_)
 
+    @property
+    def has_learned(self) -> bool:
+        """Whether pairs changed the weights."""
+        return self.strength_ is not None or self.residual_ is not None
+
     def check_new_items(self) -> None:
         """Any item can be added."""
 

@@ -110,7 +110,7 @@ function bar(term, largest) {
   const length = make("span", { class: "length" + (term.value < 0 ? " minus" : "") });
   length.style.width = (100 * Math.abs(term.value) / largest).toFixed(1) + "%";
   const member = term.member ? `${term.member}: ` : "";
-  const names = { word: term.query_word, pair: `${term.query_word} ~ ${term.document_word}`, item: `${term.query_word} ~ this document`, vector: "vectors of query and document", clicks: "clicks on this document" };
+  const names = { word: term.query_word, pair: `${term.query_word} ~ ${term.document_word}`, item: `${term.query_word} ~ this document`, vector: "vectors of query and document", clicks: "clicks on this document", stage: "second stage" };
   return make("tr", {}, make("td", {}, member + (names[term.kind] ?? term.kind)), make("td", { class: "size" }, length), make("td", {}, signed(term.value)));
 }
 
