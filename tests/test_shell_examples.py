@@ -63,7 +63,8 @@ def folder(tmp_path, monkeypatch):
     Path("links.tsv").write_text("".join(f"{ids[at]}\t{ids[(at + 4) % 40]}\n" for at in range(40)))
     with gzip.open("mates.tsv.gz", "wt") as file:
         file.writelines(f"{name}\t{name}\n" for name in ids)
-    sessions = [{"query": f"q{q}", "shown": ids[:8], "clicked": [ids[q % 4]]} for q in range(20) for _ in range(3)]
+    asked = [query["text"] for query in queries for _ in range(3)]
+    sessions = [{"query": text, "shown": ids[:8], "clicked": [ids[n // 3 % 4]]} for n, text in enumerate(asked)]
     write_jsonl(tmp_path / "sessions.jsonl", sessions)
     Path("llm.csv").write_text("query,document,grade\nq1,d1,1\n")
     np.save("docs.npy", rng.normal(size=(40, 6)).astype(np.float32))
