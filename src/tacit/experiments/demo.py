@@ -33,7 +33,7 @@ QUESTIONS = (
     "interpolate scattered points",
     "cross validation that keeps groups together",
     "how likely is it that two samples come from the same distribution",
-    "remove noise from a signal without shifting it",
+    "filter a signal without shifting it",
 )
 
 
