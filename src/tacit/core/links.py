@@ -86,6 +86,8 @@ class Shown:
         s: the relevance of items is expected to fall with their rank r as r^(-s/2).
     strength : float
         Number of expected clicks at which clicks count as much as what was known before.
+    ordered : bool, default=True
+        Whether positions are known, and items without clicks among the items; False for mere counts of clicks.
     """
 
     queries: np.ndarray
@@ -95,9 +97,24 @@ class Shown:
     log_prior: np.ndarray
     slope: float
     strength: float
+    ordered: bool = True
 
     def __len__(self) -> int:
         return len(self.queries)
+
+    def excess(self) -> np.ndarray:
+        """Clicks beyond those of other items at the same rank, (n_shown,), relative to the expected ones.
+
+        The posterior mean of C / E, less its mean over all items of about the same rank: random clicks have none.
+
+        >>> clicks, expected, prior = np.array([4.0, 4, 4, 0]), np.array([4.0, 2, 4, 2]), np.log([1, 0.5, 1, 0.5])
+        >>> Shown([0, 0, 1, 1], [5, 6, 5, 7], clicks, expected, prior, slope=2.0, strength=2.0).excess().tolist()
+        [0.0, 0.5, 0.0, -0.5]
+        """
+        ratio = (self.clicks - self.expected) / (self.expected + self.strength)
+        _, rank = np.unique(np.exp(-2 * self.log_prior / self.slope).round(), return_inverse=True)
+        found: np.ndarray = ratio - (np.bincount(rank, ratio) / np.bincount(rank))[rank]
+        return found
 
     def of_queries(self, rows: np.ndarray) -> Shown:
         """What was shown for some queries."""

@@ -11,7 +11,7 @@ section 6.4).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -140,7 +140,7 @@ class ClickLog:
         texts = list(row_of)
         queries = Collection([f"q{row}" for row in range(len(texts))], [""] * len(texts), texts)
         rows, weights = np.array(list(counts), np.int64), np.array(list(counts.values()), np.float32)
-        shown = _shown(found, row_of, docs)
+        shown = replace(_shown(found, row_of, docs), ordered=not by_count)
         return queries, ClickedLinks(rows[:, 0], rows[:, 1], len(texts), len(docs), weights, shown=shown)
 
 

@@ -46,6 +46,14 @@ def hold_out(pairs: Links, share: float = 0.05, seed: int = 0) -> tuple[Links, L
     return pairs.take(~is_held), pairs.take(is_held)
 
 
+def sampled_queries(relevant: Links, max_queries: int = MAX_QUERIES, seed: int = 0) -> np.ndarray:
+    """Rows of the queries of `relevant`, rising: a seeded sample of at most `max_queries`."""
+    rows = np.unique(relevant.sources)
+    if len(rows) > max_queries:
+        rows = np.sort(np.random.default_rng(seed).choice(rows, max_queries, replace=False))
+    return rows
+
+
 def held_out_queries(
     queries: Features,
     relevant: Links,
@@ -60,9 +68,7 @@ def held_out_queries(
     Candidates are all items but the query itself (with `queries_are_items`) and its known links; `zeros` were judged
     and are not relevant.
     """
-    rows = np.unique(relevant.sources)
-    if len(rows) > max_queries:
-        rows = np.sort(np.random.default_rng(seed).choice(rows, max_queries, replace=False))
+    rows = sampled_queries(relevant, max_queries, seed)
     nothing = sp.csr_array((len(rows), relevant.n_targets))
     excluded = nothing if known is None else known.take(np.isin(known.sources, rows)).to_csr()[rows]
     if queries_are_items:

@@ -7,6 +7,7 @@ import scipy.sparse as sp
 from tacit.core import ClickedLinks, Links, Shown, StoreError
 from tacit.retrieve import BlendRanker
 from tacit.retrieve.blend import asked
+from tacit.retrieve.blend.training import TrainingQuery, learn_weights
 from tacit.search.models import load, save
 from tacit.store import Stored, load_model, pack_csr, save_model
 
@@ -219,3 +220,42 @@ def test_parts_of_clicked_links_keep_what_was_shown(plain, texts):
     assert not set(zip(others.sources.tolist(), others.targets.tolist(), strict=True)) & set(
         zip(links.sources.tolist(), links.targets.tolist(), strict=True)
     )
+
+
+@pytest.mark.parametrize("by_rank", [True, False])
+def test_what_repeats_the_shown_order_alone_changes_no_weight(by_rank):
+    """The second member is right of all clicks; the first is the shown order, of which random clicks are no proof."""
+    rng, n_shown = np.random.default_rng(0), 10
+    queries = []
+    for _ in range(40):
+        order, taste = np.linspace(2, -2, n_shown), rng.normal(size=n_shown)
+        excess = np.zeros(n_shown) if by_rank else 0.5 * taste
+        relevance = np.where(order + (0 if by_rank else 2 * taste) > 0.5, 1.0, 0.0)
+        scores = np.stack([order, taste], axis=1)
+        queries.append(
+            TrainingQuery(scores, relevance, int(relevance.sum()), excess=excess + rng.normal(0, 0.1, n_shown))
+        )
+    prior = np.array([1.0, 4.0]) if by_rank else np.array([4.0, 1.0])
+    weights, strength = learn_weights(queries, prior)
+    assert np.array_equal(weights, prior) == by_rank
+    assert np.isinf(strength) == by_rank
+    plain = [query._replace(excess=None) for query in queries]
+    assert not np.array_equal(learn_weights(plain, prior)[0], prior)
+
+
+def test_excess_of_clicks_has_no_part_of_the_rank():
+    rng = np.random.default_rng(4)
+    ranks = np.tile(np.arange(1, 9), 50)
+    expected = 6.0 / ranks
+    shown = Shown(
+        np.repeat(np.arange(50), 8), rng.integers(0, 90, 400), rng.poisson(1.7 * expected).astype(float), expected,
+        -SLOPE / 2 * np.log(ranks), SLOPE, STRENGTH,
+    )  # fmt: skip
+    excess = shown.excess()
+    means = [excess[ranks == rank].mean() for rank in range(1, 9)]
+    np.testing.assert_allclose(means, 0, atol=1e-12)
+    slow = [(c - e) / (e + STRENGTH) for c, e in zip(shown.clicks, shown.expected, strict=True)]
+    slow = np.array(slow) - np.array(
+        [np.mean([s for s, r in zip(slow, ranks, strict=True) if r == rank]) for rank in ranks]
+    )
+    np.testing.assert_allclose(excess, slow)

@@ -17,7 +17,7 @@ from tacit.retrieve.blend.scoring import BlendScores
 from tacit.retrieve.blend.training import N_FOLDS, TrainingQuery, gated, learn_weights, training_queries
 from tacit.retrieve.blend.vectors import split_vectors
 from tacit.retrieve.margin.embedding import EmbeddingRanker
-from tacit.retrieve.validation import HeldOut, held_out_queries, hold_out
+from tacit.retrieve.validation import HeldOut, held_out_queries, hold_out, sampled_queries
 
 MIN_PAIRS = 200  # pairs that train `residual`
 MAX_CROSS_FITTED = 500  # queries up to which weights are learned from all of them, each scored by a member without it
@@ -40,10 +40,14 @@ class BlendLearning(BlendScores):
     threads: int | None
     strength_: float | None
     _zeros: Links | None  # during `fit`
+    _excess: sp.csr_array | None = None  # clicks beyond those of other items at the same rank, queries by items
 
     def _learn(self, queries: sp.csr_array, counts: sp.csr_array, pairs: Links, validation: Links | None) -> None:
         """Train the member `residual` where there are pairs enough, then the weights."""
         n_queries, unseen = len(np.unique(pairs.sources)), list[TrainingQuery]()
+        if isinstance(pairs, ClickedLinks):
+            shown, shape = pairs.shown, (pairs.n_sources, pairs.n_targets)
+            self._excess = sp.csr_array((shown.excess(), (shown.queries, shown.items)), shape=shape)
         wanted = self._queries_are_items or len(pairs) >= MIN_PAIRS if self.residual is None else self.residual
         if not wanted or (validation is None and n_queries < 2):
             examples = self._examples(queries, pairs, None)
@@ -126,8 +130,10 @@ class BlendLearning(BlendScores):
         for block in held.blocks():
             members = list(self._member_scores(sp.csr_array(block.queries), block.excluded, names))
             found += training_queries(members, prior, block, self._leads_of(members, block))
-        if isinstance(pairs, ClickedLinks) and self._zeros is not None and len(self._zeros):
-            return [query.judged_only() for query in found]  # clicks say nothing of items that were not shown
+        if isinstance(pairs, ClickedLinks) and pairs.shown.ordered:
+            assert self._excess is not None
+            excess = self._excess[sampled_queries(pairs, seed=self.seed)]
+            return [query.of_clicks(excess[[row]].toarray().ravel()) for row, query in enumerate(found)]
         return found
 
     def _leads_of(self, members: Sequence[MemberScores], block: HeldOut) -> np.ndarray:

@@ -234,6 +234,7 @@ class BlendRanker(BlendLearning):
             return super().fit(queries, items, pairs, validation, **how)
         finally:
             del self._titles, self._zeros, self._members, self._unit, self._probes
+            self._excess = None
 
     def _further_data(self) -> dict[str, Any]:
         given = {} if self._unit is None else {"vectors": self._unit}

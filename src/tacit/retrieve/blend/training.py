@@ -6,7 +6,9 @@ the importance of the pair, and the pairs of a query sum to 1. Unjudged candidat
 count less: by the share of zeros among the judged candidates of all queries. That they are worse at all is an
 assumption, the only one possible where judgments name relevant items alone; they then count in full.
 Of clicks with the shown order, the other items that were shown are the zeros, and candidates that were not shown are
-left out: clicks say nothing of them.
+left out: clicks say nothing of them. The estimated relevance has a part of the shown order in it, so that weights which
+repeat that order seem right even by random clicks. A choice must therefore agree more, and as surely, with the clicks
+that items got beyond others at the same rank.
 Relevant items that no member ranks high are left out: against them the high-ranked candidates would say that the
 members are wrong, whatever the weights.
 
@@ -54,22 +56,31 @@ class TrainingQuery(NamedTuple):
         Number of relevant items of the query, candidates or not.
     lead : float, default=inf
         By how much the member `residual` prefers items that pairs name (see `gate`).
+    items : ndarray of shape (n_candidates,), int64, or None, default=None
+        The candidates.
+    excess : ndarray of shape (n_candidates,), float64, or None, default=None
+        Of clicks: how many more the candidate got than other items at the same rank (`Shown.excess`).
     """
 
     scores: np.ndarray
     relevance: np.ndarray
     n_relevant: int
     lead: float = math.inf
+    items: np.ndarray | None = None
+    excess: np.ndarray | None = None
 
     @property
     def is_usable(self) -> bool:
         """Whether some candidates, not all, are relevant."""
         return 0 < int(np.count_nonzero(self.relevance > 0)) < len(self.relevance)
 
-    def judged_only(self) -> TrainingQuery:
-        """The same without unjudged candidates."""
-        judged = ~np.isnan(self.relevance)
-        return self._replace(scores=self.scores[judged], relevance=self.relevance[judged])
+    def of_clicks(self, excess: np.ndarray) -> TrainingQuery:
+        """The same without candidates that were not shown, of which clicks say nothing; `excess` is of all items."""
+        shown = ~np.isnan(self.relevance)
+        items = np.asarray(self.items)[shown]
+        return self._replace(
+            scores=self.scores[shown], relevance=self.relevance[shown], items=items, excess=excess[items]
+        )
 
 
 def training_queries(
@@ -85,7 +96,7 @@ def training_queries(
         relevant, zeros = (part[[row]].toarray().ravel() for part in (block.relevant, block.zeros))
         candidates = np.stack([part[row, items].astype(np.float64) for part in scores], axis=1)
         relevance = np.where((relevant > 0) | zeros, relevant, np.nan)[items]
-        yield TrainingQuery(candidates, relevance, int(np.count_nonzero(relevant)), float(leads[row]))
+        yield TrainingQuery(candidates, relevance, int(np.count_nonzero(relevant)), float(leads[row]), items)
 
 
 def gated(queries: Sequence[TrainingQuery], gate: np.ndarray, member: int) -> list[TrainingQuery]:
@@ -142,18 +153,24 @@ def choose_prior(
     if len(choices) == 1 or len(queries) < N_FOLDS:
         return choices[0]
     values, guard = (np.empty((len(choices), len(part))) for part in (queries, unseen))
+    agreed = None if queries[0].excess is None else np.empty_like(values)
     for fold in range(N_FOLDS):
         pairs = _pairs([query for place, query in enumerate(queries) if place % N_FOLDS != fold])
         for row, choice in enumerate(choices):
             weights = fit_weights(*pairs, *choice)
             for found, part in ((values, queries), (guard, unseen)):
                 found[row, fold::N_FOLDS] = [average_precision(query, weights) for query in part[fold::N_FOLDS]]
+            if agreed is not None:
+                agreed[row, fold::N_FOLDS] = [agreement(query, weights) for query in queries[fold::N_FOLDS]]
     floor = _least_on_unseen(guard[0], unseen)
     safe = [row for row in range(len(choices)) if row == 0 or guard[row].sum() >= floor]
     best = max(safe, key=lambda row: values[row].mean())
-    gains = values[best] - values[0]
-    sure = gains.mean() > SURE * gains.std(ddof=1) / math.sqrt(len(queries))
+    sure = _is_sure(values[best] - values[0]) and (agreed is None or _is_sure(agreed[best] - agreed[0]))
     return choices[best if sure else 0]
+
+
+def _is_sure(gains: np.ndarray) -> bool:
+    return bool(gains.mean() > SURE * gains.std(ddof=1) / math.sqrt(len(gains)))
 
 
 def _least_on_unseen(first: np.ndarray, unseen: Sequence[TrainingQuery]) -> float:
@@ -202,3 +219,16 @@ def average_precision(query: TrainingQuery, weights: np.ndarray) -> float:
     order = np.argsort(-(query.scores @ weights), kind="stable")
     ranks = 1 + np.flatnonzero(query.relevance[order] > 0)
     return float((np.arange(1, len(ranks) + 1) / ranks).sum() / query.n_relevant)
+
+
+def agreement(query: TrainingQuery, weights: np.ndarray) -> float:
+    """Mean product of the candidates' standardized scores and the clicks that they got beyond others at their rank.
+
+    >>> query = TrainingQuery(np.array([[3.0], [2.0], [1.0]]), np.ones(3), 3, excess=np.array([0.5, 0.0, -0.5]))
+    >>> round(agreement(query, np.ones(1)), 3), round(agreement(query, -np.ones(1)), 3)
+    (0.408, -0.408)
+    """
+    assert query.excess is not None
+    scores = query.scores @ weights
+    spread = float(scores.std())
+    return float(((scores - scores.mean()) * query.excess).mean()) / spread if spread else 0.0
