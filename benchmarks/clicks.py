@@ -1,14 +1,15 @@
 """Learning from clicks: simulated users on judged collections, and real sessions.
 
-    python benchmarks/clicks.py [--data FOLDER] [--full | --sets cacm WTR … --sessions 300 1000 …] [--method standing]
+    python benchmarks/clicks.py [--data FOLDER] [--full | --sets cacm WTR … --sessions 300 1000 …]
 
 Sessions show the first ten documents of a ranking: stemmed BM25, or the best single column of a LETOR set. Users:
 
     position    looks at rank r with probability 1 / r, whatever was clicked
     cascade     looks from the top down, stops after a click with probability 0.7 and after any other document with 0.05
 
-Both click a document that they look at with probability NOISE + (0.9 - NOISE) (2^g - 1) / (2^G - 1), where g is its
-grade (unjudged: 0) and G the highest one. nDCG@10, compared with the shown ranking:
+Both click a document that they look at with probability n + (0.9 - n) (2^g - 1) / (2^G - 1), where g is its grade
+(unjudged: 0), G the highest one and n the noise, 0.1 unless told (--noise 0.9: clicks are random). nDCG@10, compared
+with the shown ranking:
 
     known        the queries of the log; the first ten documents reordered by the click model
     unseen       other queries (two folds); a ranker of lists learns from the clicks alone
@@ -40,7 +41,17 @@ from tacit.search.text_lists import make_text_lists
 
 TEXT_SETS = ("cranfield", "cacm", "cisi", "chorus_products")
 LETOR_SETS = ("OHSUMED-letor2", "OHSUMED-letor3-QueryLevelNorm", "MQ2008", "WTR")
-USERS, N_SESSIONS, NOISE, N_SHOWN = ("position", "cascade"), (100, 300, 1000, 3000, 10000), 0.1, 10
+N_SESSIONS, N_SHOWN = (100, 300, 1000, 3000, 10000), 10
+
+
+class User(NamedTuple):
+    """How users look at answers, and the probability of a click on an answer that is not relevant."""
+
+    kind: str
+    noise: float = 0.1
+
+
+KINDS = ("position", "cascade")
 
 
 class Texts(NamedTuple):
@@ -89,14 +100,16 @@ def _sorted(lists: Lists, scores: np.ndarray) -> Lists:
     return Lists(lists.X[order], lists.y[order], lists.starts, lists.query_ids, [names[row] for row in order])
 
 
-def simulate(lists: Lists, user: str, n_sessions: int, rng: np.random.Generator) -> ClickLog:
+def simulate(lists: Lists, user: User, n_sessions: int, rng: np.random.Generator) -> ClickLog:
     """Sessions of random queries, which show the first rows of lists."""
     grades = np.nan_to_num(lists.y)
-    attractive = NOISE + (0.9 - NOISE) * (2**grades - 1) / (2 ** grades.max() - 1)
+    attractive = user.noise + (0.9 - user.noise) * (2**grades - 1) / (2 ** grades.max() - 1)
     sessions = []
     for line, number in enumerate(rng.integers(len(lists), size=n_sessions), start=1):
         rows = range(int(lists.starts[number]), int(lists.starts[number + 1]))[:N_SHOWN]
-        clicked = _position_user(attractive, rows, rng) if user == "position" else _cascade_user(attractive, rows, rng)
+        clicked = (
+            _position_user(attractive, rows, rng) if user.kind == "position" else _cascade_user(attractive, rows, rng)
+        )
         shown = tuple(lists.doc_ids[row] for row in rows)
         names = frozenset(lists.doc_ids[row] for row in clicked)
         sessions.append(Session(lists.query_ids[number], shown, names, 1.0, line))
@@ -131,7 +144,7 @@ def known_run(lists: Lists, found: ClickEstimates) -> Run:
     return lists.to_run(scores, "known")
 
 
-def unseen_run(lists: Lists, method: str, user: str, n_sessions: int, seed: int) -> Run:
+def unseen_run(lists: Lists, method: str, user: User, n_sessions: int, seed: int) -> Run:
     """Each half of the lists, ranked by what was learned from clicks on the other half."""
     rng = np.random.default_rng([seed, n_sessions, 1])
     halves = np.array_split(rng.permutation(len(lists)), 2)
@@ -151,7 +164,7 @@ def fit_on(texts: Texts, log: ClickLog, seed: int) -> Searcher:
     return Searcher(seed=seed).fit(texts.documents, clicks=clicks)
 
 
-def fitted_run(texts: Texts, lists: Lists, user: str, n_sessions: int, seed: int) -> Run:
+def fitted_run(texts: Texts, lists: Lists, user: User, n_sessions: int, seed: int) -> Run:
     """Each half of the queries, ranked over the whole collection by what was learned from clicks on the other half."""
     rng = np.random.default_rng([seed, n_sessions, 1])
     halves, runs = np.array_split(rng.permutation(len(lists)), 2), []
@@ -162,7 +175,7 @@ def fitted_run(texts: Texts, lists: Lists, user: str, n_sessions: int, seed: int
 
 
 def cells(
-    lists: Lists, texts: Texts | None, user: str, n_sessions: int, method: str, seed: int
+    lists: Lists, texts: Texts | None, user: User, n_sessions: int, method: str, seed: int
 ) -> dict[str, tuple[float, float, float]]:
     """Mean nDCG@10, difference from the shown ranking, and p, for known and for unseen queries."""
     judged = lists.to_judgments()
@@ -181,7 +194,7 @@ def cells(
     return found
 
 
-def print_grid(data: Path, sets: list[str], counts: list[int], method: str, seed: int) -> None:
+def print_grid(data: Path, sets: list[str], counts: list[int], method: str, noise: float, seed: int) -> None:
     """The grid, and the cells that are below the shown ranking."""
     grid = {}
     print(f"{'set':30} {'user':9} {'':10} {'shown':>6}" + "".join(f"{n:>17,}" for n in counts))
@@ -189,8 +202,8 @@ def print_grid(data: Path, sets: list[str], counts: list[int], method: str, seed
         lists, _ = read_lists(data, name)
         texts = read_texts(data, name, seed) if name in TEXT_SETS else None
         base = evaluate(lists.to_judgments(), shown_run(lists), "nDCG@10").means()["nDCG@10"]
-        for user in USERS:
-            found = {n: cells(lists, texts, user, n, method, seed) for n in counts}
+        for user in KINDS:
+            found = {n: cells(lists, texts, User(user, noise), n, method, seed) for n in counts}
             for kind in found[counts[0]]:
                 grid |= {(name, user, kind, n): found[n][kind] for n in counts if kind != "blend"}
                 row = "".join(f"{found[n][kind][1]:>+9.4f} p {found[n][kind][2]:<6.2g}" for n in counts)
@@ -237,12 +250,15 @@ def main() -> None:
     parser.add_argument("--sessions", nargs="*", type=int, default=[300, 1000])
     parser.add_argument("--full", action="store_true", help="all sets, 100 to 10,000 sessions")
     parser.add_argument("--method", default="standing")
+    parser.add_argument("--noise", type=float, default=User("").noise)
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
+    if args.data is None:
+        parser.error("--data FOLDER, or TACIT_DATA, is needed")
     print_real_sessions(args.data)
     sets, sessions = ([*TEXT_SETS, *LETOR_SETS], [*N_SESSIONS]) if args.full else (args.sets, args.sessions)
     if sets:
-        print_grid(args.data, sets, sessions, args.method, args.seed)
+        print_grid(args.data, sets, sessions, args.method, args.noise, args.seed)
 
 
 if __name__ == "__main__":
