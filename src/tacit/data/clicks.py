@@ -11,7 +11,7 @@ section 6.4).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -81,13 +81,12 @@ class ClickLog:
 
         With `position_one`, only clicks on first answers count, as counts without positions.
         """
-        counts = self._counted_clicks() if position_one else {}
-        if not (counts if position_one else any(session.clicked for session in self.sessions)):
+        by_count = position_one or not self.ordered
+        counts = self._counted_clicks() if by_count else {}
+        if not (counts if by_count else any(session.clicked for session in self.sessions)):
             where = " on the first answer" if position_one else ""
             raise DataError(f"no click{where} in {plural(len(self.sessions), 'session')}", path=self.name)
-        if self.ordered and not position_one:
-            return estimate_clicks(self.sessions, self.name)
-        return estimate_counts(counts or self._counted_clicks(), self.name)
+        return estimate_counts(counts, self.name) if by_count else estimate_clicks(self.sessions, self.name)
 
     def _counted_clicks(self) -> dict[tuple[str, str], float]:
         """Clicks on first answers, by query and document."""
@@ -140,7 +139,7 @@ class ClickLog:
         texts = list(row_of)
         queries = Collection([f"q{row}" for row in range(len(texts))], [""] * len(texts), texts)
         rows, weights = np.array(list(counts), np.int64), np.array(list(counts.values()), np.float32)
-        shown = replace(_shown(found, row_of, docs), ordered=not by_count)
+        shown = _shown(found, row_of, docs, ordered=not by_count)
         return queries, ClickedLinks(rows[:, 0], rows[:, 1], len(texts), len(docs), weights, shown=shown)
 
 
@@ -154,12 +153,11 @@ def _relative(found: ClickEstimates) -> dict[tuple[str, str], float]:
     return {pair: weight for pair, weight in weights.items() if weight >= LEAST_RELEVANCE}
 
 
-def _shown(found: ClickEstimates, row_of: dict[str, int], docs: Collection) -> Shown:
+def _shown(found: ClickEstimates, row_of: dict[str, int], docs: Collection, ordered: bool) -> Shown:
     """The estimates of some queries by rows, less documents that are not in the collection."""
     names = zip(found.queries, found.docs, strict=True)
-    rows = np.array([(row_of.get(query, -1), docs.row_of.get(doc, -1)) for query, doc in names], np.int64).reshape(
-        -1, 2
-    )
+    pairs = [(row_of.get(query, -1), docs.row_of.get(doc, -1)) for query, doc in names]
+    rows = np.array(pairs, np.int64).reshape(-1, 2)
     kept = (rows >= 0).all(axis=1)
     return Shown(
         queries=rows[kept, 0],
@@ -169,6 +167,7 @@ def _shown(found: ClickEstimates, row_of: dict[str, int], docs: Collection) -> S
         log_prior=found.log_prior[kept],
         slope=found.slope,
         strength=found.strength,
+        ordered=ordered,
     )
 
 

@@ -163,9 +163,8 @@ def _tell_learning(searcher: Searcher) -> None:
     if not isinstance(ranker, BlendRanker) or not searcher.n_pairs_:
         return
     if not ranker.has_learned:
-        sys.stderr.write(
-            f"{plural(searcher.n_pairs_, 'pair')} changed no weight: none gained in cross-validation beyond chance\n"
-        )
+        pairs = plural(searcher.n_pairs_, "pair")
+        sys.stderr.write(f"{pairs} changed no weight: too few, or no gain in cross-validation beyond chance\n")
     asked = ranker.asked_
     if asked is not None:
         sys.stderr.write(f"clicks change the answers of {plural(asked.shape[0], 'query')} in the log\n")

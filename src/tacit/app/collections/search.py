@@ -160,10 +160,9 @@ def _in_words(reason: Reason) -> str:
     >>> _in_words(Reason("pair", "inverse", "matrix", 0.25)), _in_words(Reason("word", "svd", "svd", -0.5, "bm25"))
     ('inverse~matrix +0.250', 'svd (bm25) -0.500')
     """
-    if reason.kind in ("vector", "clicks"):
-        return f"{'vectors' if reason.kind == 'vector' else 'clicks'} {reason.value:+.3f}"
-    if reason.kind == "stage":
-        return f"second stage ({reason.member}) {reason.value:+.3f}"
+    whole = {"vector": "vectors", "clicks": "clicks", "stage": f"second stage ({reason.member})"}
+    if reason.kind in whole:
+        return f"{whole[reason.kind]} {reason.value:+.3f}"
     asked, found = reason.query_word or "[any query]", reason.document_word or "[this document]"
     where = f" ({reason.member})" if reason.member else ""
     return f"{asked if reason.kind == 'word' else f'{asked}~{found}'}{where} {reason.value:+.3f}"
