@@ -174,6 +174,8 @@ def test_items_come_and_go(clicked, texts, tmp_path):
     changed.add_items(wide[:2])
     rows = sp.csr_array((texts[1].data, texts[1].indices, texts[1].indptr), shape=(12, N_WORDS + 3))
     assert np.array_equal(changed.rank(rows[:6], 1).items[:, 0], best[:, 0])
+    save(changed, tmp_path / "wider")
+    assert np.array_equal(load(tmp_path / "wider", BlendRanker).scores(rows), changed.scores(rows))
     changed.remove_items([int(best[0, 0])])
     assert changed.n_items_ == N_DOCS + 1
     kept = best[1:, 0] - (best[1:, 0] > best[0, 0])
