@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 # Two processes at a time, each with whole files, so that their fixtures are made once; long files first (tests/conftest.py).
 PARALLEL := -n 2 --dist loadfile --no-loadscope-reorder
 
-.PHONY: setup demo test lint kernels plain integrations site release check bench docs clean
+.PHONY: setup demo quick test lint kernels plain integrations site release check bench docs clean
 
 setup: $(STAMP)
 
@@ -14,6 +14,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(0 if (3, 11) <= v < (3, 14) else "tacit needs Python 3.11, 3.12 or 3.13, found %d.%d: set PYTHON=python3.x" % v[:2])'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	$(BIN)/tacit warm
 	@touch $@
 
 demo: setup
@@ -25,6 +26,13 @@ test: export OPENBLAS_NUM_THREADS = 1
 test: export PYTHONDONTWRITEBYTECODE =
 test: setup
 	$(BIN)/python -m pytest $(PARALLEL)
+
+# For use while editing: the tests without a browser, compilation from scratch or long training (tests/conftest.py lists
+# those). The first run compiles the loops, which later runs find in the cache.
+quick: export OPENBLAS_NUM_THREADS = 1
+quick: export PYTHONDONTWRITEBYTECODE =
+quick: setup
+	$(BIN)/python -m pytest $(PARALLEL) --quick tests
 
 lint: setup
 	$(BIN)/ruff check .
@@ -62,9 +70,11 @@ bench: setup
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[bench]'
 	@for script in $(filter-out benchmarks/screenshots.py,$(wildcard benchmarks/*.py)); do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
-# Rewrites what the docs quote from the program itself: help texts and the demo's transcript.
+# Rewrites what the docs quote from the program itself (help texts, the demo's transcript), and the pictures of result pages
+# whose tables have changed.
 docs: setup
 	$(BIN)/python docs/generate.py
+	$(BIN)/python docs/figures.py
 
 clean:
 	rm -rf $(VENV) .venv-* .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist site

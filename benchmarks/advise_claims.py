@@ -38,7 +38,7 @@ from tacit.experiments.questions.task import read_questions
 from tacit.judge.advise.advice import make_advice
 from tacit.judge.advise.procedure import CrossValidation
 from tacit.judge.advise.verdict import Gain, cautious_interval, widen_interval
-from tacit.metrics.sequences import confidence_sequence
+from tacit.metrics.confidence_sequences import confidence_sequence
 
 KINDS = ("collection", "candidates", "judged")
 CORPORA = "cacm,cranfield,cisi,cystic_fibrosis,chorus_products,traceability"

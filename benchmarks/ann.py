@@ -16,8 +16,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from tacit.data import read_pydocs
-from tacit.retrieve import CollectionRanker, NeighborGraph
+from tacit.retrieve import BlendRanker, CollectionRanker, NeighborGraph
 from tacit.retrieve.approximate import item_vectors, query_terms
+from tacit.retrieve.blend.member import RankerMember
 from tacit.retrieve.factors import DenseFactors, factor_scores
 from tacit.search import Searcher, load
 
@@ -113,8 +114,9 @@ def member_rows(ranker: CollectionRanker, member: CollectionRanker, rows: sp.csr
     """Queries as the member of a blend reads them."""
     if member is ranker:
         return rows
-    name = next(name for name in ("latent", "residual") if getattr(ranker, f"{name}_") is member)
-    return ranker._member_rows(name, rows)
+    assert isinstance(ranker, BlendRanker)
+    owner = next(own for own in ranker.members_ if isinstance(own, RankerMember) and own.ranker_ is member)
+    return owner.rows(ranker.query_block(rows, None))
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ FOLDER defaults to $TACIT_DATA.
 import argparse
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,36 +19,41 @@ import numpy as np
 
 from tacit.experiments.questions.task import CORPORA, Fold, QuestionTask, read_questions
 from tacit.retrieve import BlendRanker
-from tacit.retrieve.blend import learning
-from tacit.retrieve.blend.training import TrainingQuery, average_precision, learn_weights
+from tacit.retrieve.blend import ranker as blend_ranker
+from tacit.retrieve.blend.examples import Learner
+from tacit.retrieve.blend.member import ItemRows
+from tacit.retrieve.training_data import TrainingData
+from tacit.retrieve.weights import TrainingQuery, learn_weights, precision_of
 
 
 class Recorded(BlendRanker):
     """A blend that keeps the candidates of test queries as its members score them, before any member is dropped."""
 
-    def _learn(self, *given: Any) -> None:
-        prior = self.weights_.copy()
-        super()._learn(*given)
+    def _learn(self, items: ItemRows, data: TrainingData) -> None:
+        prior = self.weights_
+        super()._learn(items, data)
         learned, self.weights_ = self.weights_, prior
-        self._zeros = None
-        self.tested = self._examples(*self.asked, None)
+        queries, pairs = self.asked
+        tested = Learner(self, items, replace(data, queries=queries, zeros=None)).examples(pairs, None)
+        self.tested = [example.query for example in tested]
         self.weights_ = learned
 
 
 def fit(task: QuestionTask, fold: Fold, n_judged: int | None, members: BlendRanker) -> tuple[Recorded, list[Any]]:
     """A blend fitted on some judged queries of a fold, and what `learn_weights` was given."""
-    queries, items = task.features("counts", stem=True)
+    read = task.read(members, stem=True)
+    queries = read.queries(task.queries.full_texts())
     train, test, given = np.sort(fold.train[:n_judged]), np.sort(fold.test), list[Any]()
 
     def learn(*args: Any) -> tuple[np.ndarray, float]:
         given.extend(args)
         return learn_weights(*args)
 
-    learning.learn_weights = learn
+    blend_ranker.learn_weights = learn
     ranker = Recorded(seed=0)
     ranker.asked = queries[test], task.training_pairs(test)
-    titles, zeros = task.features("titles", stem=True)[1], task.training_pairs(train, relevant=False)
-    ranker.fit(queries[train], items, task.training_pairs(train), titles=titles, zeros=zeros, members=members)
+    zeros, further = task.training_pairs(train, relevant=False), read.further()
+    ranker.fit(queries[train], read.items, task.training_pairs(train), zeros=zeros, members=members, **further)
     return ranker, given
 
 
@@ -63,8 +69,8 @@ def main() -> None:
     parser.add_argument("--data", default=os.environ.get("TACIT_DATA"), type=Path)
     args = parser.parse_args()
     task, rng = read_questions(args.data, args.corpus), np.random.default_rng(0)
-    _, items = task.features("counts", stem=True)
-    members = BlendRanker(seed=0).fit(None, items, titles=task.features("titles", stem=True)[1])
+    read = task.read(BlendRanker(), stem=True)
+    members = BlendRanker(seed=0).fit(None, read.items, **read.further())
     values: dict[str, list[float]] = {"without labels": [], "learned": [], "permuted labels": []}
     moved = dict.fromkeys(values, 0)
     for fold in task.folds(0)[: args.folds]:
@@ -72,7 +78,7 @@ def main() -> None:
         mixed = permuted(examples, rng), prior, strength, others, permuted(unseen, rng)
         choices = prior, learn_weights(examples, *mixed[1:4], unseen)[0], learn_weights(*mixed)[0]
         for name, weights in zip(values, choices, strict=True):
-            values[name] += [average_precision(query, weights) for query in ranker.tested]
+            values[name] += [precision_of(query, weights) for query in ranker.tested]
             moved[name] += not np.array_equal(weights, prior)
     for name, found in values.items():
         print(f"{args.corpus}  {name:<16} AP {np.mean(found):.4f}  moved {moved[name]} of {args.folds}")

@@ -22,8 +22,9 @@ import scipy.sparse as sp
 from tacit.core import cut
 from tacit.experiments.questions.task import CORPORA, QuestionTask, read_questions
 from tacit.retrieve import Bm25Ranker
-from tacit.retrieve.blend.members import best_items
+from tacit.retrieve.blend.member import best_items, deviations, scores_near
 from tacit.retrieve.blend.ranker import BlendRanker
+from tacit.retrieve.blend.words import FeedbackMember
 
 LATENT = FEEDBACK = (0.0, 1.0, 2.0, 3.0, 4.0)
 HALF_LENGTHS = (0.0, 6.0, 12.0, 18.0)  # in words; 0: the length of a query does not matter
@@ -45,19 +46,12 @@ def average_precision(scores: np.ndarray, relevant: np.ndarray, n_relevant: np.n
 def measured(task: QuestionTask) -> np.ndarray:
     """AP by setting and query; the last row is BM25."""
     values = np.zeros((len(GRID) + 1, len(task.queries)))
-    queries, items = task.features("counts", stem=True)
-    titles = task.features("titles", stem=True)[1]
-    plain = Bm25Ranker().fit(None, items)
+    read = task.read(BlendRanker(), stem=True)
+    queries, plain = read.queries(task.queries.full_texts()), Bm25Ranker().fit(None, read.items)
     for title_weight in TITLE_WEIGHTS:
-        made = BlendRanker(title_weight=title_weight, threads=1).fit(None, items, titles=titles)
-        blends = {
-            size: BlendRanker(n_feedback=size[0], n_expansion=size[1], title_weight=title_weight, threads=1).fit(
-                None, items, titles=titles, members=made
-            )
-            for size in EXPANSIONS
-        }
+        blend = BlendRanker(title_weight=title_weight, threads=1).fit(None, read.items, **read.further())
         for block in cut(len(task.queries), 50):
-            _measure_block(task, block, queries, plain, blends, title_weight, values)
+            _measure_block(task, block, queries, plain, blend, values)
     return values
 
 
@@ -66,8 +60,7 @@ def _measure_block(
     block: slice,
     queries: sp.csr_array,
     plain: Bm25Ranker,
-    blends: dict[tuple[int, int], BlendRanker],
-    title_weight: int,
+    blend: BlendRanker,
     values: np.ndarray,
 ) -> None:
     rows = np.arange(len(task.queries))[block]
@@ -77,9 +70,11 @@ def _measure_block(
     n_words = np.diff(asked.indptr)[:, None]
     relevant = grades >= 1
     parts = {("plain", None): plain._scores(asked)}
-    for size, blend in blends.items():
-        for name, scores, _ in blend._member_scores(asked, skip, ("bm25", "latent", "feedback")):
-            parts[name, size if name == "feedback" else None] = scores
+    query_block = blend.query_block(asked, skip)
+    for member in blend.members_:
+        if member.name in ("bm25", "latent"):
+            parts[member.name, None] = member.scores(query_block)
+    parts |= {("feedback", size): FeedbackMember(*size).scores(query_block) for size in EXPANSIONS}
     first = [best_items(scores, skip, N_FIRST)[0] for scores in parts.values()]
     chosen = np.zeros(grades.shape, bool)
     np.put_along_axis(chosen, np.maximum(np.hstack(first), 0), np.hstack(first) >= 0, axis=1)
@@ -93,7 +88,7 @@ def _measure_block(
     base = best_items(parts["bm25", None], skip, N_FIRST)[0]
     units = {key: _in_units(scores, base, places) for key, scores in parts.items()}
     for number, (latent, feedback, half, size, weight) in enumerate(GRID):
-        if weight == title_weight:
+        if weight == blend.title_weight:
             trust = n_words / (n_words + half) if half else 1.0
             total = units["bm25", None] + trust * (latent * units["latent", None] + feedback * units["feedback", size])
             values[number, block] = average_precision(np.where(known, total, -np.inf), found, n_relevant)
@@ -102,8 +97,6 @@ def _measure_block(
 
 
 def _in_units(scores: np.ndarray, base: np.ndarray, places: np.ndarray) -> np.ndarray:
-    from tacit.retrieve.blend.members import deviations, scores_near
-
     return np.take_along_axis(scores, places, axis=1) / deviations(scores_near(scores, base), base >= 0)[:, None]
 
 

@@ -19,11 +19,19 @@ from numba import njit
 from tacit.experiments.questions.task import QuestionTask
 from tacit.features.text.weighting import weigh
 from tacit.retrieve import BlendRanker, Bm25Ranker
-from tacit.retrieve.blend.learning import MIN_PAIRS, RESIDUAL_WEIGHTS
-from tacit.retrieve.blend.members import MEMBERS, N_CANDIDATES, best_items, deviations, scores_near, trust
-from tacit.retrieve.blend.ranker import TITLE_B
-from tacit.retrieve.blend.training import N_FIRST, N_FOLDS, STRENGTHS, SURE, TrainingQuery, learn_weights, preferences
-from tacit.retrieve.blend.weights import SCALE_STRENGTH
+from tacit.retrieve.blend.examples import MIN_PAIRS, N_FIRST_OF_EACH
+from tacit.retrieve.blend.member import best_items, deviations, length_trust, scores_near
+from tacit.retrieve.blend.ranker import RESIDUAL_WEIGHTS
+from tacit.retrieve.blend.words import TITLE_B, TitleMember
+from tacit.retrieve.weights import (
+    N_FOLDS,
+    SCALE_STRENGTH,
+    STRENGTHS,
+    SURE,
+    TrainingQuery,
+    learn_weights,
+    preferences,
+)
 
 MEASURE = "nDCG@10"
 TOLERANCE = 1e-3  # of weights, whose sum is 8 and more
@@ -65,24 +73,29 @@ class World:
 
 def make_world(task: QuestionTask) -> World:
     """The scores of all documents for all queries, computed once."""
-    queries, items = task.features("counts", stem=True)
-    titles = task.features("titles", stem=True)[1]
+    read = task.read(BlendRanker(), stem=True)
+    queries, items, titles = read.queries(task.queries.full_texts()), read.items, read.further().get("titles")
     blend = BlendRanker(threads=1).fit(None, items, titles=titles)
-    blend.title_ = Bm25Ranker(b=TITLE_B).fit(None, titles) if titles.nnz else None  # as with labels
-    names = [name for name in MEMBERS[:4] if blend._has(name)]
-    parts = [factors[:, None] * scores for _, scores, factors in blend._member_scores(queries, None, names)]
-    prior = blend.weights_[: len(names)].astype(np.float64)
+    if titles is not None and titles.nnz:  # as with labels
+        title = TitleMember()
+        title.ranker_ = Bm25Ranker(b=TITLE_B).fit(None, titles)
+        blend.put(title)
+    block, parts = blend.query_block(queries, None), list[np.ndarray]()
+    for member in blend.members_:
+        scores = member.scores(block)
+        parts.append(member.factors(block, scores_near(scores, block.candidates))[:, None] * scores)
+    prior = np.array([blend.weights_.get(member.name, 0.0) for member in blend.members_])
     total = sum(weight * part for weight, part in zip(prior.astype(np.float32), parts, strict=True))
     bm25 = Bm25Ranker().fit(None, items).scores(queries)
     firsts, pools = (
-        np.hstack([best_items(part, None, N_FIRST)[0] for part in (total, *parts, *more)]) for more in ((), (bm25,))
+        np.hstack([best_items(part, None, N_FIRST_OF_EACH)[0] for part in (total, *parts, *more)])
+        for more in ((), (bm25,))
     )
-    near = best_items(blend.bm25_._scores(queries), None, N_CANDIDATES)[0]
     asking, rows = (weigh(part, blend.idf_) for part in (queries, blend._with_titles(items, titles)))
     relevant = [np.flatnonzero(row >= 1) for row in task._grades(np.arange(len(task.queries)))]
     return World(
         np.stack(parts, axis=1), bm25, (asking @ rows.T).toarray(), *([np.unique(row[row >= 0]) for row in found]
-        for found in (firsts, pools)), near, relevant, prior, rows, (asking @ asking.T).toarray(),
+        for found in (firsts, pools)), block.candidates, relevant, prior, rows, (asking @ asking.T).toarray(),
         np.diff(queries.indptr).astype(np.float64),
     )  # fmt: skip
 
@@ -129,7 +142,7 @@ class Simulated:
         scores, half = (world.cosine[query] + learned)[None], float(np.median(world.lengths[rows]))
         near = world.near[[query]]
         spread = deviations(scores_near(scores, near), near >= 0)[0]
-        return scores[0] * np.float32(trust("residual", world.lengths[query], half) / spread)
+        return scores[0] * np.float32(length_trust(world.lengths[query], half) / spread)
 
     def fitted(self, train: np.ndarray) -> Fitted | None:
         """The weights, learned from some queries if the candidate learns; None: bm25."""
@@ -156,7 +169,7 @@ class Simulated:
             items, scores = self.world.firsts[query], self.world.members[query]
             if folds is not None:
                 residual = self.residual_scores(query, train[folds != folds[place]])
-                items = np.union1d(items, best_items(residual[None], None, N_FIRST)[0][0])
+                items = np.union1d(items, best_items(residual[None], None, N_FIRST_OF_EACH)[0][0])
                 scores = np.vstack([scores, residual])
             relevance = np.where(np.isin(items, relevant), 1.0, np.nan)
             if 0 < np.count_nonzero(relevance > 0) < len(items):
@@ -254,7 +267,7 @@ class _Problem:
 
 @njit(cache=True)
 def precisions(scores: np.ndarray, relevance: np.ndarray, n_relevant: int) -> np.ndarray:
-    """Average precision of candidates by each row of scores, as `training.average_precision`."""
+    """Average precision of candidates by each row of scores, as `weights.precision_of`."""
     values = np.zeros(len(scores))
     for row in range(len(scores)):
         found = 0

@@ -21,7 +21,7 @@ from tacit.core import Collection, Links
 from tacit.data import judged_pairs, read_collection, read_qrels, read_queries
 from tacit.metrics import full_ranking_measures
 from tacit.retrieve import BlendRanker
-from tacit.retrieve.blend.vectors import join_vectors
+from tacit.retrieve.vectors import join_vectors
 from tacit.search import Searcher
 from tacit.search.vectors import short_queries
 
@@ -109,7 +109,7 @@ def main() -> None:
                 ranker = world.fit(items, probes=probes)
                 change = world.precision(ranker, rows, everyone) - before
                 error = change.std(ddof=1) / np.sqrt(len(change))
-                cells.append(f"{ranker.weights_[-1]:5.2f}   {change.mean():+.4f} ± {error:.4f}")
+                cells.append(f"{ranker.weights_['vectors']:5.2f}   {change.mean():+.4f} ± {error:.4f}")
             learned = "" if args.label_free else f"  {world.learned(items, rows):.3f}"
             print(f"{kind:22} {cells[0]}     {cells[1]}{learned}", flush=True)
 

@@ -26,10 +26,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from tacit.core import Links
-from tacit.core.tasks import spread_map
+from tacit.core.tasks import cluster
 from tacit.distributed import ray_cluster
 from tacit.distributed.owners import Owners
-from tacit.distributed.training import PartedTrainer
+from tacit.distributed.parted_embedding import PartedTrainer
 from tacit.features import TextVectorizer
 from tacit.features.text.counting import stack_rows
 from tacit.retrieve import EmbeddingRanker
@@ -119,7 +119,7 @@ class Meter:
         def close_trainer(trainer: Any) -> None:
             import ray
 
-            self.owners = [ray.get(actor.__ray_call__.remote(_peak)) for actor in trainer._owners._actors]
+            self.owners = [ray.get(owner._actor.__ray_call__.remote(_peak)) for owner in trainer._owners.owners]
             close(trainer)
 
         Owners.take_words, Owners.take_vectors, Owners.put = take_words, take_vectors, put_vectors  # type: ignore[method-assign]
@@ -177,8 +177,9 @@ def count(args: argparse.Namespace) -> dict[str, Any]:
     n_bytes = [0, 0]
     with ray_cluster(args.ray) if args.part == "count-ray" else nullcontext():
         TextVectorizer().fit_counts(texts[:100])  # loads compiled code, starts a worker
-        inner = spread_map.get()
-        if inner is not None:
+        backend: Any = cluster.get()
+        if backend is not None:
+            inner = backend.map_tasks
 
             def measured(work: Any, blocks: Any) -> Iterator[Any]:
                 def sent() -> Iterator[Any]:
@@ -192,7 +193,7 @@ def count(args: argparse.Namespace) -> dict[str, Any]:
                     n_bytes[1] += sum(map(len, terms)) + sum(array.nbytes for array in arrays)
                     yield found
 
-            spread_map.set(measured)
+            backend.map_tasks = measured
         wall, cpu = time.perf_counter(), time.process_time()
         counts = TextVectorizer().fit_counts(texts)
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
@@ -241,7 +242,7 @@ def main() -> None:
     parser.add_argument("--part", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if find_spec("ray") is None:
-        print("needs tacit[ray]: nothing is measured")
+        print("needs tacit-rank[ray]: nothing is measured")
     elif args.part is None:
         report(args)
     else:

@@ -24,8 +24,8 @@ from tacit.rerank import get_method
 from tacit.rerank.gradient.losses import SwapLoss
 from tacit.rerank.gradient.neighbours import find_neighbours
 from tacit.rerank.gradient.regularizer import NeighbourRegularizer
+from tacit.rerank.gradient.scorer_training import GradientTerm, total_loss
 from tacit.rerank.gradient.scorers import make_scorer
-from tacit.rerank.gradient.training import GradientTerm, total_loss
 from tacit.rerank.rows import Rows
 
 K, COPIES = 5, (1, 2, 4, 8)

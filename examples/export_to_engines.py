@@ -1,4 +1,4 @@
-"""One ranker of lists in the forms of other engines: OpenSearch, Vespa, XGBoost; and why another is refused.
+"""Export a ranker to OpenSearch, Vespa and XGBoost, and show the error for a ranker that cannot be exported.
 
 python examples/export_to_engines.py FOLDER
 """
@@ -20,7 +20,7 @@ COLUMNS = ["body.bm25", "title.bm25"]
 
 
 def main(folder: Path) -> None:
-    """Fit two rankers, export the one that scores rows by themselves."""
+    """Fit two rankers and export the one that scores each row independently of its list."""
     rng = np.random.default_rng(0)
     X, qid = rng.gamma(2.0, size=(200, 2)), np.repeat(np.arange(10), 20)
     y = (X[:, 0] + 2 * X[:, 1] > 6).astype(int)

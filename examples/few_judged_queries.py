@@ -1,9 +1,9 @@
-"""Judgments of a few queries: is a learned method better than BM25 on queries that it has not seen?
+"""Train on a few judged queries and compare with BM25 on unseen queries.
 
     python examples/few_judged_queries.py
 
-The corpus is the documentation of the installed libraries; the first "See Also" entries of an object are the judgments
-of a query, which is its title in plain words.
+The corpus is the documentation of the installed libraries; a query is the title of an object in plain words, and
+the first "See Also" entries of the object are its relevant documents.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""The whole loop over HTTP on Cranfield: serve, judge 40 queries, train, and read the verdict.
+"""Serve, judge 40 queries, train and read the verdict over HTTP, on Cranfield.
 
     TACIT_DATA=… python examples/judge_and_learn.py [--queries 40] [--unseen 185] [--seed 0]
 
-Grades come from the collection's own judgments; a document that they do not name is graded 0. The verdict compares the
-trained version with the one that answers, by cross-validation over the judged queries. Then both versions answer the
-other queries, which neither has seen: that comparison is printed last, and needs no trust in the first.
+Grades come from the collection's own judgments; a document without a judgment is graded 0. The verdict compares the
+trained version with the live version by cross-validation over the judged queries. Then both versions rank documents for
+the other queries, which neither has seen. That comparison is printed last, and does not depend on the verdict.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ import numpy as np
 
 import tacit
 
-N_EACH = 10  # documents judged, for each query
+N_EACH = 10  # documents judged per query
 
 
 def ask(address: str, path: str, body: object = None) -> Any:
-    """One request; JSON in, JSON out."""
+    """Send one request with a JSON body and return the JSON response."""
     data = None if body is None else json.dumps(body).encode()
     request = urllib.request.Request(address + path, data, {"content-type": "application/json"})
     with urllib.request.urlopen(request) as answer:
@@ -37,7 +37,7 @@ def ask(address: str, path: str, body: object = None) -> Any:
 
 
 def judge(address: str, texts: dict[str, str], grades: dict[str, dict[str, float]], n_wanted: int) -> int:
-    """Judge what the service offers, at most so many documents; return their number."""
+    """Judge the documents that the service offers, at most `n_wanted`, and return their number."""
     ask(address, "/queries", [{"id": query, "text": text} for query, text in texts.items()])
     n_judged = 0
     while n_judged < n_wanted and not (offer := ask(address, "/next?judge=cranfield"))["finished"]:
@@ -60,7 +60,7 @@ def train(address: str) -> dict[str, Any]:
 
 
 def answers(address: str, texts: dict[str, str], version: str) -> tacit.Run:
-    """Answers of a version to some queries."""
+    """Return the run of a version for the queries."""
     found = {}
     for query, text in texts.items():
         asked = urllib.parse.urlencode({"q": text, "k": 100, "model": version})

@@ -1,9 +1,9 @@
-"""Feature lists of which one row in ten is judged: a supervised ranker and one that reads the unjudged rows.
+"""Train on feature lists with one judged row in ten: a supervised ranker and one that also uses the unjudged rows.
 
     python examples/lists_with_few_labels.py
 
-The lists are drawn: features of a row are its true relevance and noise, on a scale that differs from list to list, as
-scores of search engines do.
+The lists are generated. The features of a row are its true relevance plus noise. Their scale differs from list to list,
+as the scores of search engines do.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tacit.rerank import get_method
 
 
 def draw(n_lists: int, rng: np.random.Generator) -> Lists:
-    """Lists of 30 rows with three useful features and two of noise, all judged."""
+    """Generate lists of 30 judged rows with three useful features and two noise features."""
     n_rows = 30 * n_lists
     relevance = rng.normal(size=n_rows)
     scale = np.exp(rng.normal(size=n_lists)).repeat(30)
@@ -25,7 +25,7 @@ def draw(n_lists: int, rng: np.random.Generator) -> Lists:
 
 
 def main() -> None:
-    """Train on few labels, measure on lists with all labels."""
+    """Train on few labels and measure on lists with all labels."""
     rng = np.random.default_rng(0)
     train, test = draw(20, rng), draw(50, rng)
     train.y[rng.random(len(train.y)) < 0.9] = np.nan  # unjudged

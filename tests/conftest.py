@@ -1,23 +1,81 @@
-"""What tests of several packages share: where the real collections are, and which files begin."""
+"""What tests of several packages share: where the real collections are, which files begin, and which are slow."""
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+TESTS = Path(__file__).parent
 LONG_FILES = {
     "test_compiled_and_cached.py",
     "test_page.py",
-    "test_blend.py",
+    "test_ranker.py",
     "test_contract.py",
     "test_changes.py",
     "test_examples.py",
 }
+# Files and folders that `--quick` leaves out: they start a browser or other processes, compile from scratch, train for
+# long, or run every method. Tests on real collections are skipped by `--quick`, too.
+SLOW = {
+    "app/test_add_remove.py",
+    "app/test_checkpoint.py",
+    "app/web/test_page.py",
+    "app/web/test_training.py",
+    "app/web/test_workspace.py",
+    "data/pydocs",
+    "distributed",
+    "experiments",
+    "integrations",
+    "judge/advise",
+    "rerank/test_contract.py",
+    "rerank/test_estimator_checks.py",
+    "search/test_changes.py",
+    "store/test_kill.py",
+    "test_compiled_and_cached.py",
+    "test_contract.py",
+    "test_examples.py",
+    "test_numba_cache.py",
+    "test_plugins.py",
+    "test_readme.py",
+    "test_release.py",
+    "test_saved_models.py",
+    "test_shell_examples.py",
+}
 
 
-def pytest_collection_modifyitems(items):
-    """Run the longest files first, so that no process is left alone with one of them at the end."""
+def pytest_addoption(parser):
+    parser.addoption("--quick", action="store_true", help="leave out slow files and real collections (conftest.py)")
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "slow: left out by --quick, as are the files of SLOW in conftest.py")
+    if config.getoption("--quick"):
+        os.environ.pop("TACIT_DATA", None)
+
+
+def pytest_ignore_collect(collection_path, config):
+    """Slow files are not even imported by `--quick`."""
+    if config.getoption("--quick") and collection_path.is_relative_to(TESTS):
+        return collection_path.relative_to(TESTS).as_posix() in SLOW or None
+    return None
+
+
+def pytest_collection_modifyitems(config, items):
+    """Leave out slow tests where asked; run the longest files first, so that no process ends with one of them."""
+    if config.getoption("--quick"):
+        slow = [item for item in items if item.get_closest_marker("slow")]
+        config.hook.pytest_deselected(items=slow)
+        items[:] = [item for item in items if not item.get_closest_marker("slow")]
     items.sort(key=lambda item: item.path.name not in LONG_FILES)
+
+
+with suppress(ImportError):  # not every environment of CI has it
+    from hypothesis import HealthCheck, settings
+
+    # On a busy machine a process may wait for seconds, which says nothing about the strategies.
+    settings.register_profile("tacit", suppress_health_check=[HealthCheck.too_slow], deadline=None)
+    settings.load_profile("tacit")
 
 
 @pytest.fixture(autouse=True, scope="session")

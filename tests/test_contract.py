@@ -139,7 +139,7 @@ def again(fitted, rows, world, method):
 
 def steady(ranker):
     """The ranker, or the member of a blend whose scores do not depend on the query's first answers."""
-    return ranker.bm25_ if isinstance(ranker, BlendRanker) else ranker
+    return ranker.bm25 if isinstance(ranker, BlendRanker) else ranker
 
 
 def test_new_items_are_ranked_and_old_scores_keep_their_bits(again, rows):
@@ -147,7 +147,7 @@ def test_new_items_are_ranked_and_old_scores_keep_their_bits(again, rows):
         again.check_new_items()
     except TacitError:
         assert again.items == "free"
-        with pytest.raises(TacitError, match="a new item has none"):
+        with pytest.raises(TacitError, match="a new item has no vector"):
             again.add_items(rows[:2])
         return
     before = steady(again).scores(rows)

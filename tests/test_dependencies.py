@@ -17,7 +17,8 @@ MODULES = {
 
 
 GUARDED_BY_HAND = {"sudachipy", "ray"}  # a function asks `find_spec` first; `ray_cluster` imports Ray first
-SERVICE = {"fastapi", "pydantic", "starlette", "uvicorn"}  # `tacit serve` asks for them before it imports `app.web`
+# `tacit serve` asks for them before it imports `app.web`.
+SERVICE = {"fastapi", "itsdangerous", "prometheus_client", "pydantic", "pydantic_core", "starlette", "uvicorn"}
 
 
 def core_modules():

@@ -12,7 +12,12 @@ from tacit import rerank, retrieve
 from tacit.app.main import COMMANDS, build_parser
 
 ROOT = Path(__file__).parent.parent
-PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
+PAGES = sorted(
+    [
+        *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "SECURITY.md")),
+        *(ROOT / "docs").rglob("*.md"),
+    ]
+)
 
 
 # Each section of the page on integrations needs a library of its own: tests/integrations runs it.

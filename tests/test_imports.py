@@ -17,14 +17,20 @@ BELOW = {
     "data": ("core",),
     "store": ("core",),
     "features": ("core", "kernels"),
-    "metrics": ("core", "kernels"),
+    "metrics": ("core", "kernels", "data"),
     "retrieve": ("core", "kernels", "data", "store", "features", "metrics"),
     "rerank": ("core", "kernels", "data", "store", "features", "metrics", "retrieve"),
 }
 # Sub-packages, and which others each may import beside the modules at the top of its package.
 # Modules at the top that may import sub-packages (registries and the like) are named in ABOVE.
 FAMILIES = {
-    "retrieve": {"lexical": (), "margin": (), "latent": (), "graph": (), "blend": ("lexical", "latent", "margin")},
+    "retrieve": {
+        "lexical": (),
+        "latent": (),
+        "margin": ("lexical", "latent"),
+        "graph": (),
+        "blend": ("lexical", "latent", "margin"),
+    },
     "rerank": {
         "gradient": (),
         "propagation": ("gradient",),
@@ -32,13 +38,13 @@ FAMILIES = {
         "boosting": ("gradient",),
         "transduction": ("boosting", "linear"),
     },
-    "data": {"letor": (), "pydocs": (), "wiki": ()},
+    "data": {"letor": (), "pydocs": (), "wiki": (), "formats": ()},
     "features": {"text": ()},
 }
 ABOVE = {
-    "retrieve": {"registry", "state", "mixture", "__init__"},
+    "retrieve": {"registry", "state", "__init__"},
     "rerank": {"registry", "state", "ranking_lists", "learning_curve", "__init__"},
-    "data": {"__init__", "collections", "trec", "training"},
+    "data": {"__init__", "collections", "trec", "clicks", "training_pairs", "inputs"},
     "features": {"__init__", "cfh", "query_document"},
 }
 BELOW["search"] = (*BELOW["rerank"], "rerank")

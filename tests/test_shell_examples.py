@@ -5,6 +5,7 @@ import gzip
 import json
 import re
 import shlex
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -42,9 +43,25 @@ def write_jsonl(path, rows):
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
-    """Small files with all names that the pages use; documents and queries of four topics."""
+def folder(files, tmp_path, monkeypatch):
+    """A copy of the files that a page may change."""
+    shutil.copytree(files, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """Small files with all names that the pages use, and models of them."""
+    place = tmp_path_factory.mktemp("files")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(place)
+        write_files(place)
+    return place
+
+
+def write_files(place):
+    """Documents and queries of four topics."""
     rng = np.random.default_rng(0)
 
     def text(topic, n=8):
@@ -53,10 +70,10 @@ def folder(tmp_path, monkeypatch):
     ids = [*TITLES, *(f"d{number}" for number in range(37))]
     documents = [{"id": name, "title": text(at % 4, 2), "text": text(at % 4)} for at, name in enumerate(ids)]
     for name in ("docs.jsonl", "docs.jsonl.gz", "docs.ja.jsonl.gz"):
-        write_jsonl(tmp_path / name, documents)
+        write_jsonl(place / name, documents)
     queries = [{"id": f"q{number}", "text": text(number % 4, 3)} for number in range(20)]
     for name in ("queries.jsonl", "judged.jsonl"):
-        write_jsonl(tmp_path / name, queries)
+        write_jsonl(place / name, queries)
     relevant = [(q, at) for q in range(20) for at in range(len(ids)) if at % 4 == q % 4 and rng.random() < 0.7]
     judged = [f"q{q} 0 {ids[at]} 1" for q, at in relevant] + [f"q{q} 0 {ids[(q + 1) % 4]} 0" for q in range(20)]
     Path("qrels.txt").write_text("\n".join(judged) + "\n")
@@ -65,16 +82,31 @@ def folder(tmp_path, monkeypatch):
         file.writelines(f"{name}\t{name}\n" for name in ids)
     asked = [query["text"] for query in queries for _ in range(3)]
     sessions = [{"query": text, "shown": ids[:8], "clicked": [ids[n // 3 % 4]]} for n, text in enumerate(asked)]
-    write_jsonl(tmp_path / "sessions.jsonl", sessions)
+    write_jsonl(place / "sessions.jsonl", sessions)
     Path("llm.csv").write_text("query,document,grade\nq1,d1,1\n")
+    Path("judge.py").write_text(
+        "import json, sys\nfor line in sys.stdin:\n    asked = json.loads(line)\n"
+        "    shared = set(asked['query'].split()) & set(asked['document'].split())\n"
+        "    print(json.dumps({'grade': min(len(shared), 3)}), flush=True)\n"
+    )
+    Path("llm.qrels").write_text("".join(f"q{q} 0 {ids[at]} {(q + at) % 2}\n" for q in range(20) for at in range(8)))
+    Path("synonyms.txt").write_text("shoe, sneaker\n")
+    Path("gpt.qrels").write_text("".join(f"{q} 0 {q}-{at + 1} {at % 2}\n" for q in range(12) for at in range(8)))
     np.save("docs.npy", rng.normal(size=(40, 6)).astype(np.float32))
     np.save("queries.npy", rng.normal(size=(20, 6)).astype(np.float32))
+    Path("products.csv").write_text(
+        "sku,name,description,bullet_points,price,in_stock,brand,released\n"
+        + "".join(f"p{n},red shoe {n},{text(n % 4)},light,{n * 5},true,Acme,2024\n" for n in range(20))
+    )
+    Path("judged.csv").write_text("query,document,grade\n" + "".join(f"red shoe {n},p{n},1\n" for n in range(6)))
     write_lists(rng)
+    write_runs(rng, ids)
     write_dump(rng, text)
     main(["fit", "docs.jsonl", "--method", "bm25", "-o", "my.model"])
+    main(["fit", "products.csv", "--method", "bm25", "-o", "shop.model"])
+    main(["judgments", "import", "damaged.judgments", "qrels.txt", "--judge", "ann"])
     for method in ("ssi", "htr"):
         main(["fit", "docs.jsonl", "--method", "tfidf", "-o", f"{method}.model"])
-    return tmp_path
 
 
 def write_lists(rng):
@@ -86,6 +118,16 @@ def write_lists(rng):
                 values = rng.normal(size=30).round(3)
                 columns = " ".join(f"{at}:{value}" for at, value in enumerate(values, 1))
                 file.write(f"{int(values[24] > 0.3)} qid:{row // 8} {columns}\n")
+
+
+def write_runs(rng, ids):
+    """Runs of the judged queries: those of a topic first, with more or less noise."""
+    for name, noise in (("bm25", 1.0), ("dense", 0.5), ("main", 0.8), ("branch", 0.2), ("old", 0.8), ("new", 0.2)):
+        with open(f"{name}.run", "w") as file:
+            for q in range(20):
+                scores = {doc: (at % 4 == q % 4) + noise * rng.random() for at, doc in enumerate(ids)}
+                best = sorted(scores, key=lambda doc: -scores[doc])
+                file.writelines(f"q{q} Q0 {doc} {rank} {scores[doc]} x\n" for rank, doc in enumerate(best, 1))
 
 
 def write_dump(rng, text):

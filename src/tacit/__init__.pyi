@@ -18,6 +18,7 @@ from tacit.data import write_letor as write_letor
 from tacit.data import write_qrels as write_qrels
 from tacit.data import write_run as write_run
 from tacit.judge.advise import advise as advise
+from tacit.judge.fuse import fuse as fuse
 from tacit.metrics import compare as compare
 from tacit.metrics import evaluate as evaluate
 from tacit.rerank import BradleyTerryRanker as BradleyTerryRanker

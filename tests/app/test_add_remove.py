@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from tacit.search import Searcher, models
-from tacit.store import lock
+from tacit.store import files
 
 
 @pytest.fixture
@@ -65,12 +65,14 @@ def test_a_mistake_is_one_line_and_the_model_stays(folder, tacit, words, problem
 
 def test_a_save_that_fails_leaves_the_old_model(folder, tacit, monkeypatch):
     before = contents(folder)
-    monkeypatch.setattr("tacit.store.save._commit", lambda folder: (_ for _ in ()).throw(OSError(28, "No space left")))
+    monkeypatch.setattr(
+        "tacit.store.folder._commit", lambda folder: (_ for _ in ()).throw(OSError(28, "No space left"))
+    )
     assert tacit("add", "model", "new.jsonl")[0] == 1
     assert contents(folder) == before
 
 
-needs_locks = pytest.mark.skipif(lock.fcntl is None, reason="needs locks of the operating system")
+needs_locks = pytest.mark.skipif(files.fcntl is None, reason="needs locks of the operating system")
 
 
 @needs_locks
@@ -86,7 +88,7 @@ def test_a_model_is_held_from_load_to_save(folder, tacit, monkeypatch, words):
 
 
 def is_held(folder):
-    descriptor = lock._lock_now(folder / "model")
+    descriptor = files._lock_now(folder / "model")
     if descriptor is not None:
         os.close(descriptor)
     return descriptor is None
@@ -105,8 +107,8 @@ def test_two_processes_change_a_model_one_after_the_other(folder, tacit, monkeyp
 
         while not is_held(folder) and first.poll() is None:
             time.sleep(0.05)
-        monkeypatch.setattr(lock, "NOTICE_SECONDS", 0)
-        monkeypatch.setattr(lock, "time", SimpleNamespace(monotonic=time.monotonic, sleep=give_documents))
+        monkeypatch.setattr(files, "NOTICE_SECONDS", 0)
+        monkeypatch.setattr(files, "time", SimpleNamespace(monotonic=time.monotonic, sleep=give_documents))
         code, _, err = tacit("add", "model", "new.jsonl")
     assert (code, first.returncode) == (0, 0)
     assert err.splitlines() == [

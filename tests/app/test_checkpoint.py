@@ -11,7 +11,8 @@ import pytest
 
 WORDS = ["apple", "banana", "cherry", "date", "elder", "fig", "grape", "hazel", "iris", "juniper", "kiwi"]
 KILLED = """
-import sys
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background of a shell ignores it
 from tacit.app.main import main
 from tacit.retrieve import checkpoint
 checkpoint.SECONDS = checkpoint.Checkpoint.__init__.__kwdefaults__["every"] = 0.01
@@ -70,7 +71,7 @@ def test_an_interrupted_training_says_how_to_go_on(files, tmp_path, tacit):
     assert process.returncode == 130
     lines = [line for line in err.splitlines() if line.startswith("tacit:")]
     assert lines == [
-        f"tacit: interrupted; the training is kept in {tmp_path / 'c'}: the same command goes on from there"
+        f"tacit: interrupted; the training is saved in {tmp_path / 'c'}: run the same command again to resume"
     ]
     assert not (tmp_path / "m").exists()
     code, _, err = tacit(*command(files, tmp_path / "m", "--checkpoint", tmp_path / "c", "--set", "rate=0.2"))
@@ -86,4 +87,4 @@ def test_mistakes_are_told_before_anything_is_read(tmp_path, tacit):
     assert f"{tmp_path / 'file'}: cannot be used for a checkpoint" in err
     code, _, err = tacit("fit", missing, "-o", tmp_path / "m", "--method", "bm25", "--checkpoint", tmp_path / "c")
     assert code == 2
-    assert "bm25 does not train in epochs that can be kept, --checkpoint is of no use to it" in err
+    assert "bm25 does not train in epochs, so --checkpoint has no effect" in err

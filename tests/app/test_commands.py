@@ -61,7 +61,7 @@ def test_fit_learns_from_the_links_of_a_dump(folder, tacit):
     (folder / "cut").write_text(f"<mediawiki>{pages}")
     (folder / "no.xml").write_text("no XML at all")
     for name, problem in (
-        ("cut", "cut:1: the dump is cut short, 3 whole pages were read"),
+        ("cut", "cut:1: the dump is cut short, 3 complete pages were read"),
         ("no.xml", "no.xml:1: not XML: syntax error, want a MediaWiki dump"),
     ):
         for model in ("model", "other"):
@@ -184,6 +184,6 @@ def test_judgments_that_change_nothing_are_told(folder, tacit):
 def test_options_of_search_that_do_not_fit_are_refused(folder, tacit):
     assert tacit("fit", "docs.jsonl", "-o", "model")[0] == 0
     code, _, err = tacit("search", "model", "matrix", "--exclude-self")
-    assert (code, "--exclude-self is about the ids of --queries" in err) == (2, True)
+    assert (code, "--exclude-self compares ids of --queries" in err) == (2, True)
     code, _, err = tacit("fit", "docs.jsonl", "--rerank", "standing", "-o", "other")
     assert (code, "a second stage learns from links" in err) == (2, True)

@@ -65,7 +65,7 @@ def test_one_run_has_a_row_for_each_measure(folder, tacit):
     (folder / "part.run").write_text("1 Q0 a 1 1 x\n")
     out = tacit("evaluate", "qrels.txt", "part.run", "-m", "RR", "-m", "AP")[1]
     assert [line.split()[0] for line in out.splitlines()[1:3]] == ["RR", "AP"]
-    assert f"part.run: {N_QUERIES - 1} judged queries without an answer, counted as 0" in out
+    assert f"part.run: {N_QUERIES - 1} judged queries without results, counted as 0" in out
 
 
 def test_a_run_that_is_given_twice_is_refused(folder, tacit):
@@ -113,3 +113,20 @@ def test_queries_without_judged_zeros_are_counted_where_a_measure_needs_them(fol
     assert "not relevant" not in tacit("evaluate", "qrels.txt", "base.run", "-m", "AUC")[1]
     found = json.loads(tacit("evaluate", "positive.txt", "base.run", "-m", "AUC", "--json")[1])
     assert (found["without_zeros"], found["measures"]) == (30, {"AUC": 0.5})
+
+
+def test_bounds_of_differences(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "qrels.txt").write_text("q 0 a 1\nq 0 b 0\n")
+    (tmp_path / "old.run").write_text("q Q0 a 1 2 x\nq Q0 b 2 1 x\n")
+    (tmp_path / "new.run").write_text("q Q0 a 1 2 x\nq Q0 u 2 1 x\n")
+    call = ["evaluate", "qrels.txt", "old.run", "new.run", "--bounds"]
+    assert main([*call, "-m", "P@2", "--json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)["bounds"]
+    assert row == {"run": "new.run", "metric": "P@2", "difference": 0.0, "bounds": [0.0, 0.5], "unjudged": 1}
+    assert main([*call, "-m", "nDCG@2"]) == 0
+    assert "whatever the grades of unjudged results" in capsys.readouterr().out
+    assert main([*call, "-m", "AP"]) == 2
+    assert "no measure has bounds" in capsys.readouterr().err
+    assert main(["evaluate", "qrels.txt", "old.run", "--bounds"]) == 2
+    assert "two or more runs" in capsys.readouterr().err

@@ -36,13 +36,21 @@ BAD_DATA = [
     "learning-curve absent",
     "learning-curve lists.txt",
     "export absent --to linear -o other",
+    "fuse absent my.run other.run",
+    "fuse qrels.txt my.run bad.run",
+    "fuse --apply absent my.run other.run",
+    "gate absent my.run my.run",
+    "gate qrels.txt my.run bad.run",
     "evaluate absent my.run",
     "evaluate qrels.txt absent",
     "evaluate qrels.txt bad.run",
     "beir absent",
     "serve absent",
+    "mcp absent",
     "judgments show absent",
     "judgments import store absent",
+    "judge store --model absent --queries queries.tsv --with openai:m",
+    "judge store --model model --queries absent --with openai:m",
     "label absent --queries queries.tsv",
     "label model --queries absent",
     "split absent --out parts",
@@ -72,14 +80,21 @@ WRONG_CALLS = [
     "learning-curve absent --method absent",
     "learning-curve absent --measure absent",
     "export model --to absent -o other",
+    "fuse qrels.txt my.run",
+    "gate qrels.txt my.run",
     "evaluate qrels.txt my.run -m absent",
     "evaluate qrels.txt my.run -m P@0",
     "beir . --method absent",
     "serve model --port 99999",
+    "mcp model --judge helper",
     "judgments absent",
+    "judge store --model model --queries queries.tsv --with absent",
+    "judge store --model model --queries queries.tsv --with openai:m --base-url absent",
+    "evaluate qrels.txt my.run --assist absent",
     "label model",
     "split lists.txt --out parts --test 7",
     "methods absent",
+    "warm my.model",
     "reproduce absent",
     "reproduce links --systems absent",
     "reproduce links --corpus absent",
@@ -103,6 +118,7 @@ def folder(tmp_path_factory):
 )  # fmt: skip
 def test_a_mistake_is_one_line_and_its_code(folder, tacit, monkeypatch, line, wanted):
     monkeypatch.chdir(folder)
+    monkeypatch.delitem(sys.modules, "tacit.integrations.mcp", raising=False)  # half imported by doctest without `mcp`
     before = sorted(os.listdir(folder))
     code, out, err = tacit(*line.split())
     assert (code, out, err.count("\n")) == (wanted, "", 1), err
@@ -119,8 +135,11 @@ LEAST = {
     "demo": "", "fit": "docs.jsonl -o other", "search": "model cat", "add": "model docs.jsonl", "remove": "model a",
     "verify": "model", "advise": "lists.txt", "features": "docs.jsonl --queries queries.tsv",
     "rank": "lists.txt lists.txt", "learning-curve": "lists.txt", "export": "model --to linear -o other",
-    "evaluate": "qrels.txt my.run", "beir": ".", "serve": "model", "judgments": "show store",
-    "label": "model --queries queries.tsv", "split": "lists.txt --out parts", "methods": "", "reproduce": "links",
+    "fuse": "qrels.txt my.run other.run", "gate": "qrels.txt my.run my.run",
+    "evaluate": "qrels.txt my.run", "beir": ".", "serve": "model", "mcp": "model",
+    "judgments": "show store",
+    "judge": "store --model model --queries queries.tsv --with openai:m", "label": "model --queries queries.tsv",
+    "split": "lists.txt --out parts", "methods": "", "reproduce": "links", "warm": "",
 }  # fmt: skip
 
 

@@ -250,3 +250,35 @@ def test_features_count_the_judgments_that_are_in_no_list(tmp_path, monkeypatch,
     )
     assert code == 0
     assert "1 of 4 judgments are of documents not among the first 3 of their query: in no list" in err
+
+
+def test_a_program_is_compared_with_people_and_calibrated(tmp_path, monkeypatch, tacit):
+    monkeypatch.chdir(tmp_path)
+    lines = [f"q{q} 0 d{d} {(q + d) % 4}\n" for q in range(3) for d in range(8)]
+    (tmp_path / "ann.txt").write_text("".join(lines[:12]))
+    (tmp_path / "gpt.txt").write_text("".join(line[:-2] + str(min(int(line[-2]) + 1, 3)) + "\n" for line in lines))
+    assert tacit("judgments", "import", "s", "ann.txt", "--judge", "ann")[0] == 0
+    assert tacit("judgments", "import", "s", "gpt.txt", "--judge", "gpt", "--program")[0] == 0
+    code, out, _ = tacit("judgments", "show", "s", "--judge", "gpt", "--against", "ann", "--json")
+    found = json.loads(out)
+    assert (code, found["n_both"], found["share_of_program"]) == (0, 12, 0.5)
+    assert found["confusion"] == [[3, 0, 0, 0], [0, 3, 0, 0], [0, 0, 3, 3]]
+    assert found["bias"]["mean"] == 0.75
+    code, out, _ = tacit("judgments", "show", "s", "--judge", "gpt")
+    assert (code, "gpt against ann: 12 pairs judged by both (100.0% of ann's, 50.0% of its own)" in out) == (0, True)
+    code, _, err = tacit("judgments", "show", "s", "--judge", "gpt", "--against", "zoe")
+    assert (code, "has no judge 'zoe', only ann, gpt" in err) == (2, True)
+    code, _, err = tacit("judgments", "show", "s", "--against", "ann")
+    assert (code, "name it (--judge)" in err) == (2, True)
+
+    code, out, err = tacit("label", "--for", "calibrating", "--judgments", "s", "-n", "6", "--json")
+    found = json.loads(out)
+    assert (code, found["program"], len(found["pairs"])) == (0, "gpt", 6)
+    assert all(pair["probability"] is None for pair in found["pairs"])  # no sample for measuring
+    code, out, _ = tacit("label", "--for", "calibrating", "--judgments", "s", "-n", "6")
+    rows = out.splitlines()
+    assert (code, len(rows), rows[0].split(",")[:4]) == (0, 7, ["query", "text", "document", "grade"])
+    code, _, err = tacit("label", "--for", "calibrating", "--judgments", "s", "--program", "x")
+    assert (code, "want one of: gpt" in err) == (2, True)
+    code, _, err = tacit("label", "--queries", "x")
+    assert (code, "want a MODEL, or --runs with two or more runs" in err) == (2, True)

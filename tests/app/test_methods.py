@@ -54,7 +54,8 @@ def test_every_parameter_is_listed_with_its_meaning(tacit, name):
 def test_a_method_is_shown_with_one_line_for_each_parameter(tacit):
     lines = tacit("methods", "bm25")[1].splitlines()
     assert lines[0].startswith("bm25: ")
-    assert [line.split()[:2] for line in lines[-2:]] == [["k1", "1.5"], ["b", "0.75"]]
+    wanted = [["k1", "1.5"], ["b", "0.75"], ["variant", "lucene"], ["delta", "0.5"]]
+    assert [line.split()[:2] for line in lines[-4:]] == wanted
     code, out, err = tacit("methods", "bm26")
     assert (code, out) == (2, "")
     assert "did you mean 'bm25'" in err

@@ -51,7 +51,7 @@ def test_fit_reads_rows_in_order_or_by_id(folder, tacit, tmp_path):
     options = ("--set", "vectors=1", "--dim", 3, "-o", tmp_path / "model")
     code, _, err = tacit("fit", "docs.jsonl", "--vectors", "docs.npz", *options)
     assert (code, err.splitlines()[-1]) == (0, "vectors of 3 dimensions have weight 1")
-    one, two = (Searcher.load(path).ranker_.vectors_.items_ for path in ("model", tmp_path / "model"))
+    one, two = (Searcher.load(path).ranker_.given_vectors()["vectors"] for path in ("model", tmp_path / "model"))
     assert np.array_equal(one, two)
     np.save(tmp_path / "random.npy", np.random.default_rng(0).normal(size=(36, 30)))
     err = tacit("fit", "docs.jsonl", "--vectors", tmp_path / "random.npy", "-o", tmp_path / "model")[2]
@@ -91,7 +91,7 @@ def test_add(folder, tacit, tmp_path):
         Searcher.load("model").save(tmp_path / "model")
         code, _, err = tacit("add", tmp_path / "model", "new.jsonl", *words)
         assert (code, message in err) == (0, True)
-        assert Searcher.load(tmp_path / "model").ranker_.vectors_.items_[-1].any() == bool(words)
+        assert Searcher.load(tmp_path / "model").ranker_.given_vectors()["vectors"][-1].any() == bool(words)
 
 
 def test_features(folder, tacit, tmp_path):
@@ -115,7 +115,11 @@ def test_features(folder, tacit, tmp_path):
         (("search", "model", "cat", "--vectors", "wide.npy"), 1, "have 9 dimensions, want 3"),
         (("search", "model", "--queries", "queries.jsonl", "--vectors", "query.npy", "--run", "r"), 1, "want 3, one"),
         (("add", "model", "new.jsonl", "--vectors", "wide.npy"), 1, "have 9 dimensions, want 3"),
-        (("features", "docs.jsonl", "--queries", "queries.jsonl", "--vectors", "docs.npy"), 2, "go together"),
+        (
+            ("features", "docs.jsonl", "--queries", "queries.jsonl", "--vectors", "docs.npy"),
+            2,
+            "must be given together",
+        ),
     ],
 )
 def test_mistakes_are_one_line(folder, tacit, words, code, problem):

@@ -100,7 +100,7 @@ def test_bad_sessions_are_named(tmp_path, line, message):
 def test_what_teaches_nothing_is_refused(tmp_path):
     with pytest.raises(DataError, match="no click in 1 session"):
         ClickLog([Session("q", ("a", "b"), frozenset(), 1.0, 1)]).estimates()
-    with pytest.raises(DataError, match="no click on the first answer"):
+    with pytest.raises(DataError, match="no click on the first result"):
         ClickLog([Session("q", ("a", "b"), frozenset("b"), 1.0, 1)]).pairs(DOCS, position_one=True)
     with pytest.raises(DataError, match="'gone'"):
         ClickLog([Session("q", ("gone",), frozenset({"gone"}), 1.0, 7)]).pairs(DOCS)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from tacit.core import DataError, MissingExtraError
 from tacit.data import files
-from tacit.data.files import open_output, read_blocks, read_lines, split_suffix
+from tacit.data.files import open_output, read_blocks, read_bytes, read_lines, split_suffix
 
 COMPRESS = {
     "": lambda data: data,
@@ -42,6 +42,11 @@ def stored(folder, name, data):
     return path
 
 
+def in_pieces(path, chunk_bytes=64):
+    """The lines of a file that is read a few bytes at a time."""
+    return read_lines(path, read_bytes(path, chunk_bytes=chunk_bytes))
+
+
 @every_suffix
 def test_lines_are_numbered_from_one_and_end_at_either_break(tmp_path, suffix):
     path = stored(tmp_path, "a.txt" + suffix, COMPRESS[suffix](b"one\n\r\ntwo\r\nx\ry\nlast"))
@@ -60,25 +65,25 @@ def test_what_is_written_is_read_whatever_the_chunks(tmp_path_factory, lines, su
         out.writelines(line + "\n" for line in lines)
     # A mark at the very start would be taken for a byte order mark.
     wanted = [line.removeprefix("\ufeff") if number == 0 else line for number, line in enumerate(lines)]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(files, "CHUNK_BYTES", chunk)
-        assert list(read_lines(path)) == list(enumerate(wanted, 1))
+    assert list(in_pieces(path, chunk)) == list(enumerate(wanted, 1))
     assert DECOMPRESS[suffix](path.read_bytes()) == "".join(line + "\n" for line in lines).encode()
 
 
 @every_compression
-def test_streams_one_after_the_other_are_one_text(tmp_path, suffix, monkeypatch):
+def test_streams_one_after_the_other_are_one_text(tmp_path, suffix):
     one, two = COMPRESS[suffix](b"a\nb"), COMPRESS[suffix](b"c\nd\n")
     path = stored(tmp_path, "a.txt" + suffix, one + b"\0" * 4 + two + b"\0" * 8)
     for chunk in (1, 7, 1 << 17):
-        monkeypatch.setattr(files, "CHUNK_BYTES", chunk)
-        assert [line for _, line in read_lines(path)] == ["a", "bc", "d"]
+        assert [line for _, line in in_pieces(path, chunk)] == ["a", "bc", "d"]
 
 
-def test_blocks_hold_whole_lines(tmp_path, monkeypatch):
+def test_blocks_hold_whole_lines(tmp_path):
     path = stored(tmp_path, "a.txt", b"\xef\xbb\xbfone\ntwo\nthree\nfour")
-    monkeypatch.setattr(files, "CHUNK_BYTES", 9)
-    assert list(read_blocks(path)) == [(1, b"one\n"), (2, b"two\nthree\n"), (4, b"four")]
+    assert list(read_blocks(path, read_bytes(path, chunk_bytes=9))) == [
+        (1, b"one\n"),
+        (2, b"two\nthree\n"),
+        (4, b"four"),
+    ]
 
 
 def test_a_mark_at_the_start_is_dropped_and_only_there(tmp_path):
@@ -88,38 +93,35 @@ def test_a_mark_at_the_start_is_dropped_and_only_there(tmp_path):
     assert list(read_lines(stored(tmp_path, "c.txt", b""))) == []
 
 
-def test_bad_encoding_names_its_line(tmp_path, monkeypatch):
+def test_bad_encoding_names_its_line(tmp_path):
     path = stored(tmp_path, "a.txt", "one\ntwo\nthr\xe9e\n".encode("latin-1"))
     for chunk in (1, 1 << 17):
-        monkeypatch.setattr(files, "CHUNK_BYTES", chunk)
         with pytest.raises(DataError, match=r"a\.txt:3: byte 0xe9 is not UTF-8"):
-            list(read_lines(path))
+            list(in_pieces(path, chunk))
 
 
 @every_compression
-def test_a_file_that_was_cut_or_damaged_says_how_far_it_was_read(tmp_path, suffix, monkeypatch):
-    monkeypatch.setattr(files, "CHUNK_BYTES", 64)
+def test_a_file_that_was_cut_or_damaged_says_how_far_it_was_read(tmp_path, suffix):
     whole = COMPRESS[suffix]("".join(f"line {n * n}\n" for n in range(20_000)).encode())
     with pytest.raises(DataError, match="cut short") as cut:
-        list(read_lines(stored(tmp_path, "a.txt" + suffix, whole[:-5])))
+        list(in_pieces(stored(tmp_path, "a.txt" + suffix, whole[:-5])))
     assert cut.value.line is None or 0 < cut.value.line <= 20_000
     damaged = bytearray(whole)
     for place in range(len(whole) * 3 // 4, len(whole) * 3 // 4 + 50):
         damaged[place] ^= 0xA5
     with pytest.raises(DataError, match=r"damaged|cut short|not UTF-8"):
-        list(read_lines(stored(tmp_path, "b.txt" + suffix, bytes(damaged))))
+        list(in_pieces(stored(tmp_path, "b.txt" + suffix, bytes(damaged))))
     for name, data in (("c.txt", b"plain text\n"), ("d.txt", whole + b"garbage"), ("e.txt", b"")):
         with pytest.raises(DataError, match=r"damaged|cut short"):
-            list(read_lines(stored(tmp_path, name + suffix, data)))
+            list(in_pieces(stored(tmp_path, name + suffix, data)))
 
 
-def test_the_line_reached_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "CHUNK_BYTES", 64)
+def test_the_line_reached_is_named(tmp_path):
     whole = gzip.compress("".join(f"line {n * n}\n" for n in range(20_000)).encode())
     path = stored(tmp_path, "a.txt.gz", whole[: len(whole) // 2])
     numbers = []
     with pytest.raises(DataError, match=r"a\.txt\.gz:\d+: gzip data is cut short after this line") as cut:
-        numbers.extend(number for number, _ in read_lines(path))
+        numbers.extend(number for number, _ in in_pieces(path))
     assert cut.value.line == max(numbers) > 5_000
 
 
@@ -153,9 +155,9 @@ def test_standard_input(monkeypatch):
 
 def test_zstd_is_an_extra(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "zstandard", None)
-    with pytest.raises(MissingExtraError, match=r"tacit\[zstd\]"):
+    with pytest.raises(MissingExtraError, match=r"tacit-rank\[zstd\]"):
         list(read_lines(stored(tmp_path, "a.txt.zst", b"")))
-    with pytest.raises(MissingExtraError, match=r"tacit\[zstd\]"), open_output(tmp_path / "b.zst"):
+    with pytest.raises(MissingExtraError, match=r"tacit-rank\[zstd\]"), open_output(tmp_path / "b.zst"):
         pass
     assert os.listdir(tmp_path) == ["a.txt.zst"]
 
@@ -172,13 +174,10 @@ def test_a_bar_follows_large_files_to_their_end(tmp_path, monkeypatch):
 
     monkeypatch.setattr(files, "progress_bar", bar)
     path = stored(tmp_path, "big.txt.gz", gzip.compress(os.urandom(40_000).hex().encode()))
-    monkeypatch.setattr(files, "BAR_BYTES", 40_001)
-    monkeypatch.setattr(files, "CHUNK_BYTES", 1000)
-    assert len(list(read_lines(path))) == 1
+    assert len(list(read_lines(path, read_bytes(path, chunk_bytes=1000, bar_from=40_001)))) == 1
     assert seen[0] == ("reading big.txt.gz", path.stat().st_size)
     assert sum(seen[1:]) == path.stat().st_size
-    monkeypatch.setattr(files, "BAR_BYTES", 10**6)
-    assert len(list(read_lines(path))) == 1
+    assert len(list(read_lines(path, read_bytes(path, bar_from=10**6)))) == 1
     assert len([entry for entry in seen if isinstance(entry, tuple)]) == 1
 
 

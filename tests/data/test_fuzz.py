@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 
 from tacit.core import Collection, DataError, Judgments, Links, Run
 from tacit.data import (
+    ClickLog,
     Preferences,
+    read_click_log,
     read_collection,
     read_links,
     read_pairs,
@@ -35,6 +37,22 @@ READERS = {
     ),
     "docs.tsv": (read_collection, Collection, "a\tT\tx\nb\t\ty é\n\nc\tU\tz\n"),
     "docs": (read_collection, Collection, 'id\ttext\na\tx\n{"id": 1}\ty\n'),
+    "all.jsonl": (
+        read_collection,
+        Collection,
+        '{"_id": "a", "body": "x", "n": 1, "t": ["u", 2], "m": {"d": "2024-01-02"}}\n{"_id": "b", "body": null}\n',
+    ),
+    "docs.csv": (read_collection, Collection, 'sku;name;description;n\n1;"T ""q""";"x\ny";3\n2;U;z;\n'),
+    "docs.json": (read_collection, Collection, '[{"id": "a", "text": "x\\u00e9"},\n {"id": 2, "text": "y", "n": [1]}]'),
+    "bulk.ndjson": (
+        read_collection,
+        Collection,
+        '{"index": {"_id": "a"}}\n{"text": "x"}\n{"index": {}}\n{"_id": "b", "text": "y"}\n',
+    ),
+    "queries.csv": (read_queries, Collection, "qid,query\n1,x y\n2,z\n"),
+    "qrels.csv": (read_qrels, Judgments, "query,document,grade\nq,a,1\nq,b,-1\n"),
+    "qrels.json": (read_qrels, Judgments, '[{"qid": 1, "docid": "a", "rel": 1}]'),
+    "log.csv": (read_click_log, ClickLog, "query,doc_id,count\nx,a,2\ny,b,\n"),
     "queries.jsonl": (read_queries, Collection, '{"id": "q", "text": "x y"}\n{"_id": "r", "text": ""}\n'),
     "queries.tsv": (read_queries, Collection, "q\tx\nr\ty\n"),
     "links.tsv": (lambda path: read_links(path, DOCS, skip_unknown=True), Links, "a\tb\nb\tc d\t0.5\nz\ta\t1e3\n"),

@@ -75,7 +75,7 @@ def test_pairs_and_links_between_two_collections(stored):
         ("", r"links\.tsv: holds no lines, want source<TAB>target"),
         ("a b\n", ":1: 1 column between tabs, want source<TAB>target"),
         ("a\tb\t1\t2\n", ":1: 4 columns"),
-        ("a\tb\n\nb\ta\na\tb\t3\n", ":4: this pair of source and target stands in line 1 already"),
+        ("a\tb\n\nb\ta\na\tb\t3\n", ":4: this pair of source and target is already in line 1"),
         ("a\tb\tx\n", ":1: weight is 'x', want a positive finite number"),
         ("a\tb\t0\n", ":1: weight is '0'"),
         ("a\tb\t-1\n", ":1: weight is '-1'"),

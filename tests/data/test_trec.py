@@ -65,7 +65,7 @@ class TestReadQrels:
             ("q 0 a x\n", ":1: grade is 'x', want a finite number"),
             ("q 0 a nan\n", ":1: grade is 'nan'"),
             ("q 0 a inf\n", ":1: grade is 'inf'"),
-            ("q 0 a 1\n\nr 0 a 1\nq 0 a 1\n", ":4: this pair of query and document stands in line 1 already"),
+            ("q 0 a 1\n\nr 0 a 1\nq 0 a 1\n", ":4: this pair of query and document is already in line 1"),
             ("q 0 a -1\nq 0 a 1\n", ":2: this pair"),
             (
                 "query-id\tcorpus-id\tscore\nq a 1\n",
@@ -103,7 +103,7 @@ class TestReadRun:
             ("q Q0 a 1 x s\n", ":1: score is 'x', want a finite number"),
             ("q Q0 a 1 nan s\n", ":1: score is 'nan'"),
             ("q Q0 a 1 -inf s\n", ":1: score is '-inf'"),
-            ("q Q0 a 1 3 s\nq Q0 b 2 2 s\nq Q0 a 3 1 s\n", ":3: this pair of query and document stands in line 1"),
+            ("q Q0 a 1 3 s\nq Q0 b 2 2 s\nq Q0 a 3 1 s\n", ":3: this pair of query and document is already in line 1"),
         ],
     )
     def test_mistakes(self, stored, lines, message):

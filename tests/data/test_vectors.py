@@ -115,7 +115,7 @@ def test_a_damaged_header(tmp_path):
         ("v.npy", np.array([[1.0], [np.nan], [1.0]]), None, "row 1 holds NaN or infinity"),
         ("v.npy", np.full((3, 1), 1e300), None, "row 0 holds NaN or infinity"),
         ("v.npz", np.array([[1.0], [np.inf], [1.0]]), IDS, "the vector of 'b' holds NaN or infinity"),
-        ("v.npz", np.ones((3, 1)), ["a", "b", "b"], "id 'b' stands more than once"),
+        ("v.npz", np.ones((3, 1)), ["a", "b", "b"], "id 'b' occurs more than once"),
         ("v.npz", np.ones((3, 1)), ["a", "b"], "vectors: 3, ids: 2"),
         ("v.safetensors", np.ones((3, 1)), ["a", "b"], "vectors: 3, ids: 2"),
         ("v.safetensors", np.ones((3, 1)), {"a": 1}, '"ids" of the metadata is no JSON list'),
@@ -149,5 +149,5 @@ def test_other_suffixes(tmp_path):
 def test_parquet_without_pyarrow_says_how_to_install_it(tmp_path, monkeypatch):
     path = write(tmp_path / "v.parquet")
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'tacit\[parquet\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install 'tacit-rank\[parquet\]'"):
         read_vectors(path, DOCS)

@@ -13,7 +13,7 @@ import pytest
 from tacit.core import TacitError, UsageError
 from tacit.distributed import ray_cluster
 
-pytest.importorskip("ray", reason="needs tacit[ray]")
+pytest.importorskip("ray", reason="needs tacit-rank[ray]")
 
 TOKEN = "a" * 64
 
@@ -38,7 +38,7 @@ def test_a_cluster_that_cannot_be_started_is_one_line(monkeypatch):
         raise Exception("The current node timed out\nduring startup.")
 
     monkeypatch.setattr("ray.init", failing)
-    monkeypatch.setattr("tacit.distributed.cluster._find", lambda ray: None)
+    monkeypatch.setattr("tacit.distributed.cluster._find", lambda: None)
     line = "^no Ray cluster could be started on this machine: The current node timed out during startup.$"
     with pytest.raises(TacitError, match=line), ray_cluster("auto"):
         pass

@@ -118,9 +118,9 @@ def test_cl_lsi_sees_training_mates_alone(corpus, monkeypatch):
     split, seen = split_mates(corpus, 0), []
     fit = ClLsiRanker._fit
 
-    def spy(self, queries, items, pairs, validation):
-        seen.append(pairs)
-        fit(self, queries, items, pairs, validation)
+    def spy(self, data):
+        seen.append(data.pairs)
+        fit(self, data)
 
     monkeypatch.setattr(ClLsiRanker, "_fit", spy)
     SystemBench(corpus, split, None, 0).fitted("cl-lsi", Setting())

@@ -4,12 +4,16 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from tacit.core import Links
 from tacit.experiments.htr_over_ssi import experiment
 from tacit.experiments.htr_over_ssi.by_in_links import BORDERS, LinkRanks, crossing, link_ranks
 from tacit.experiments.htr_over_ssi.figures import corpus_figure, in_links_figure, world_figure
 from tacit.experiments.htr_over_ssi.world import N_GROUPS, N_TOPICS, WORDS_OF_EACH, generate
+from tacit.experiments.links.splits import split_links
+from tacit.experiments.links.task import LinkTask
 from tacit.experiments.report import Row
 from tacit.experiments.request import Request
+from tacit.retrieve import get_method
 
 
 @pytest.mark.parametrize("hidden", [0.0, 1.0])
@@ -72,7 +76,7 @@ def test_where_a_curve_passes_another():
 
 
 def test_the_plan_changes_one_thing_at_a_time_at_all_links():
-    assert len(experiment.plan_corpus(Request(), experiment.SYSTEMS)) == 3 * 4 + 2 * 2
+    assert len(experiment.plan_corpus(Request(), experiment.SYSTEMS)) == 3 * 4 + 2 + 2 * 2
     cells = experiment.plan_corpus(Request(full=True), experiment.SYSTEMS)
     around = [cell for cell in cells if (cell["share"] == 1 and len(cell) > 4) or cell["dim"] != 100]
     assert {cell["system"] for cell in around} == {"ssi-uv", "htr"}
@@ -105,3 +109,27 @@ def test_free_vectors_win_where_words_do_not_tell(monkeypatch):
     assert found["htr", 1.0] > found["ssi-uv", 1.0]
     assert {row.setting["recipe"] for row in report.rows} == {"mined", "printed"}
     assert any("hidden 1, mined: htr has a higher MAP" in note for note in report.notes)
+
+
+def test_the_core_ranks_well_linked_items_alone():
+    rng = np.random.default_rng(0)
+    links = Links(*np.unique(rng.integers(0, 30, (2, 300)), axis=1), 30, 30)
+    split = split_links(links, "queries", 0)
+    words = sp.csr_array(rng.random((30, 12)).astype(np.float32))
+    rows = split.test_queries(100, 0)
+    task = LinkTask({"tfidf": words}, {"tfidf": words}, split, rows, 1)
+    ranker = get_method("tfidf").make().fit(words, words)
+    in_links = np.bincount(split.train.targets, minlength=30)
+    least = int(np.median(in_links))
+    found, core = task.measure(ranker, least), set(np.flatnonzero(in_links >= least).tolist())
+    expected = []
+    for row in rows:
+        relevant = core & set(split.test.targets[split.test.sources == row].tolist())
+        known = {int(row), *split.train.targets[split.train.sources == row].tolist()}
+        candidates = sorted(core - known - set(split.validation.targets[split.validation.sources == row].tolist()))
+        scores = ranker.scores(words[[row]])[0]
+        if relevant:
+            ranks = sorted(1 + sum(scores[other] > scores[item] for other in candidates) for item in relevant)
+            expected.append(np.mean([(place + 1) / rank for place, rank in enumerate(ranks)]))
+    assert 0 < len(expected) == task.core_queries(least).sum()
+    np.testing.assert_allclose(found["MAP"], expected)

@@ -8,10 +8,12 @@ import pytest
 
 from tacit.core import DataError, Links, UsageError
 from tacit.experiments.questions import experiment as questions
+from tacit.experiments.questions import task as task_module
 from tacit.experiments.questions.task import read_languages, read_questions, shared_documents
 from tacit.experiments.request import Request
 from tacit.metrics import evaluate
 from tacit.retrieve import Bm25Ranker
+from tacit.search.encoders import Encoder
 
 TOPICS = ["cat purr fur", "dog bark bone", "fish swim water", "bird fly wing", "horse run saddle"]
 ASKED = ["kitten", "puppy", "trout", "sparrow", "pony"]  # words of queries that no document has
@@ -56,8 +58,8 @@ def test_every_query_is_tested_once_and_never_trained_on(folder):
 
 def test_the_whole_collection_is_ranked_as_a_run_would_be(folder):
     task = read_questions(folder, str(folder))
-    queries, items = task.features("counts", stem=True)
-    ranker = Bm25Ranker().fit(None, items)
+    read = task.read(Bm25Ranker(), stem=True)
+    queries, ranker = read.queries(task.queries.full_texts()), Bm25Ranker().fit(None, read.items)
     found = task.measure(ranker, queries, np.arange(40))
     run = ranker.rank(queries, 40).to_run(task.queries.ids, task.documents.ids, "bm25")
     assert tuple(found) == ("AP", "nDCG@10", "AP-judged", "nDCG-judged@10")  # there is a judged 0
@@ -117,8 +119,9 @@ def test_use_cases_are_answered_within_their_project(data_folder):
         names = [{task.queries.ids[row].partition(":")[0] for row in rows} for rows in (fold.train, fold.test)]
         assert len(names[1]) == 1
         assert not names[0] & names[1]
-    queries, items = task.features("counts", stem=True)
-    found = task.measure(Bm25Ranker().fit(None, items), queries, np.arange(len(task.queries)))
+    read = task.read(Bm25Ranker(), stem=True)
+    queries, ranker = read.queries(task.queries.full_texts()), Bm25Ranker().fit(None, read.items)
+    found = task.measure(ranker, queries, np.arange(len(task.queries)))
     # By chance alone AP would be near the share of relevant classes, about 0.06.
     assert 0.3 < found["AP"].mean() < 0.6
 
@@ -179,3 +182,29 @@ def test_languages_are_a_table_of_their_own(folder, monkeypatch):
     ]
     english = next(row for row in questions.run(request).rows if row.system == "blend")
     assert section.rows[0][4] == f"{english.metrics['AP']:.4f}"
+
+
+def test_rows_with_an_encoder(folder, monkeypatch, tmp_path):
+    """An encoder that knows the topics finds what words do not; rows are compared with it and with rank fusion."""
+    words = [[*topic.split(), name] for topic, name in zip(TOPICS, ASKED, strict=True)]
+
+    def encode(texts):
+        own = [next((word for word in text.split() if word in ASKED), "") for text in texts]
+        return np.array([[1.0 + 20 * (name in topic) for topic in words] for name in own])
+
+    monkeypatch.setenv("TACIT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(task_module, "load_encoder", lambda name: Encoder(encode, name))
+    systems = ("bm25", "blend", "blend+encoder", "encoder", "rrf")
+    request = Request(
+        data=folder, corpus=str(folder), systems=systems, params={"dim": 8, "vectors": 4.0}, threads=1, encoder="e",
+        quick=True,
+    )  # fmt: skip
+    report = questions.run(request)
+    means = {row.system: row.metrics["AP"] for row in report.rows if row.setting["queries"] == 0}
+    assert means["encoder"] > means["bm25"]
+    assert means["blend+encoder"] > means["blend"]
+    titles = [section.title for section in report.sections]
+    assert any("against rrf" in title for title in titles)
+    assert any("against encoder" in title for title in titles)
+    with pytest.raises(UsageError, match="systems with an encoder need --encoder"):
+        questions.run(replace(request, encoder=None))

@@ -46,3 +46,8 @@ def test_a_run_with_a_parameter():
     quick = Request(quick=True, systems=("bt",), params={"n_epochs": 3})
     usual, short = (get_experiment("spiral").run(r).rows[0] for r in (Request(quick=True, systems=("bt",)), quick))
     assert usual.values["spearman"].tolist() != short.values["spearman"].tolist()
+
+
+def test_an_experiment_without_printed_rows_refuses_to_add_them():
+    with pytest.raises(UsageError, match="usps has no rows of a printed recipe, want --as-printed with one of links"):
+        get_experiment("usps").run(Request(as_printed=True))

@@ -9,6 +9,7 @@ from tacit.experiments.report import Row
 from tacit.experiments.request import Request
 from tacit.experiments.transduction import experiment as transduction
 from tacit.experiments.transduction.analysis import improved_lists, weight_statistics
+from tacit.rerank import AdaCostRanker
 
 
 def test_a_quick_run_measures_and_draws(data_folder, tmp_path, monkeypatch):
@@ -16,13 +17,15 @@ def test_a_quick_run_measures_and_draws(data_folder, tmp_path, monkeypatch):
     monkeypatch.setattr(transduction, "QUICK_LISTS", 2)
     systems = ("rankboost", "fg", "iw-printed-footnote", "guarded")
     report = transduction.run(Request(data=data_folder, corpus="MQ2008", systems=systems, quick=True, threads=1))
-    assert [row.system for row in report.rows] == list(systems)
+    found = [(row.system, row.setting["scale"], row.setting["rounds"]) for row in report.rows]
+    scaled = [(system, "zscore", rounds) for rounds in ("fixed", "chosen") for system in ("rankboost", "fg")]
+    assert found == [*((system, "none", "chosen") for system in systems), *scaled]
     assert {"MAP", "nDCG-letor@1", "nDCG-letor@14"} <= set(report.rows[0].values)
     assert all(len(row.values["MAP"]) == 2 for row in report.rows)
     titles = [section.title for section in report.sections]
     assert any("against rankboost" in title for title in titles)
     assert any("test lists whose AP is more than 20% above rankboost" in title for title in titles)
-    assert report.sections[0].header[-2:] == ["p", "corrected p"]
+    assert report.sections[0].header[-2:] == ["p", "Holm-corrected p"]
     assert any("queries without a relevant document, counted as 0: 220" in note for note in report.notes)
     for name, draw in report.figures.items():
         draw(tmp_path / f"{name}.png")
@@ -33,14 +36,27 @@ def test_shares_of_training_queries_are_cells_of_a_full_run():
     class Corpus:
         name = "MQ2008"
 
-    cells = transduction._cells(Request(full=True), Corpus, ("rankboost", "lightgbm"))
-    assert [(cell["share"], cell["system"]) for cell in cells] == [
-        (0.4, "rankboost"),
-        (0.6, "rankboost"),
-        (0.8, "rankboost"),
-        (1.0, "rankboost"),
-        (1.0, "lightgbm"),
+    cells = transduction._cells(Request(full=True), Corpus, ("rankboost", "lightgbm", "uniform"))
+    assert [(cell["share"], cell["system"], cell["scale"], cell["rounds"]) for cell in cells] == [
+        (0.4, "rankboost", "none", "chosen"),
+        (0.6, "rankboost", "none", "chosen"),
+        (0.8, "rankboost", "none", "chosen"),
+        (1.0, "rankboost", "none", "chosen"),
+        (1.0, "lightgbm", "none", "chosen"),
+        (1.0, "rankboost", "zscore", "fixed"),
+        (1.0, "uniform", "zscore", "fixed"),
+        (1.0, "rankboost", "zscore", "chosen"),
+        (1.0, "uniform", "zscore", "chosen"),
     ]
+
+
+def test_controls_with_equal_costs_have_no_importance_weights():
+    uniform, both = (transduction._make(system, Request(), "zscore") for system in ("uniform", "fg+uniform"))
+    assert isinstance(uniform, AdaCostRanker)
+    assert isinstance(both.base, AdaCostRanker)
+    assert both.adapt is None
+    assert [kernel.n_components for kernel in both.discover.kernels] == [5] * 5
+    assert uniform.scale == both.scale == "zscore"
 
 
 def test_a_wrong_name_is_told_before_anything_is_trained(data_folder):

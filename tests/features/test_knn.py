@@ -124,7 +124,7 @@ def test_components_count_edges_of_distance_zero():
 
 class TestApproximate:
     def test_finds_nearly_all_and_repeats(self):
-        pytest.importorskip("usearch")
+        pytest.importorskip("faiss")
         X = np.random.default_rng(0).normal(size=(2000, 8))
         exact = edges(knn_graph(X, 5))
         near, again = (knn_graph(X, 5, exact=False, threads=threads) for threads in (1, 2))
@@ -135,12 +135,12 @@ class TestApproximate:
         assert all(i != j for i, j in found)
 
     def test_equal_points_keep_k_neighbours_of_their_own(self):
-        pytest.importorskip("usearch")
+        pytest.importorskip("faiss")
         graph = knn_graph(np.zeros((50, 3)), 4, exact=False, how="directed")
         assert (np.diff(graph.indptr) == 4).all()
         assert all(i != j for i, j in edges(graph))
 
     def test_names_the_extra(self, monkeypatch):
-        monkeypatch.setitem(sys.modules, "usearch.index", None)
-        with pytest.raises(MissingExtraError, match=r"tacit\[ann\]"):
+        monkeypatch.setitem(sys.modules, "faiss", None)
+        with pytest.raises(MissingExtraError, match=r"tacit-rank\[ann\]"):
             knn_graph(np.zeros((9, 2)), 2, exact=False)

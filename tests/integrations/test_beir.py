@@ -40,7 +40,7 @@ def test_command_measures_both_systems(world, folder, capsys, tmp_path):
     assert [row["system"] for row in found["rows"]] == ["bm25", "lsi+tfidf"]
     assert (found["queries"], found["training_queries"]) == (6, 6)
     _, test = split(judgments)
-    run = Searcher("bm25", stem=True).fit(documents).run(queries.take(range(6, 12)), exclude_self=True)
+    run = Searcher("bm25", language="en", stem=True).fit(documents).run(queries.take(range(6, 12)), exclude_self=True)
     wanted = evaluate(Judgments.from_dict(test), run, ["nDCG@10", "AP", "R@100"]).means()
     assert found["rows"][0]["metrics"] == pytest.approx(wanted)
     assert {test["metric"] for test in found["tests"]} == {"nDCG@10", "AP", "R@100"}

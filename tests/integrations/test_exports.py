@@ -45,10 +45,12 @@ def assert_same_order(ours, theirs):
     assert len(np.unique(ours)) > 10
 
 
-@pytest.mark.parametrize("method", ["rankboost", "adacost", "rankboost-semi", "lightgbm", "sslambdamart"])
+@pytest.mark.parametrize(
+    "method", ["rankboost", "adacost", "rankboost-semi", "lightgbm", "lightgbm-pointwise", "sslambdamart"]
+)
 def test_xgboost_loads_the_model_and_orders_rows_as_we_do(need, method, lists, rows, tmp_path):
     xgboost = need("xgboost")
-    if method in ("lightgbm", "sslambdamart"):
+    if method in ("lightgbm", "lightgbm-pointwise", "sslambdamart"):
         pytest.importorskip("lightgbm")
     ranker = fitted(method, lists, **({} if "boost" in method or method == "adacost" else {"n_trees": 40}))
     rows = rows.copy()

@@ -21,7 +21,7 @@ def fit(world):
 
     def build(method, stem=False):
         if (method, stem) not in made:
-            searcher = Searcher(method, dim=5, stem=stem, **METHODS[method])
+            searcher = Searcher(method, dim=5, language="en", stem=stem, **METHODS[method])
             given = {} if method == "lsi" else {"queries": queries, "qrels": judgments}
             made[method, stem] = searcher.fit(documents, **given)
         return made[method, stem]

@@ -8,7 +8,16 @@ from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
 from tacit.core import UsageError
-from tacit.judge import Judgment, disagreements, kappas, krippendorff_alpha
+from tacit.judge import (
+    Judgment,
+    JudgmentStore,
+    agreement_with_people,
+    disagreements,
+    kappas,
+    krippendorff_alpha,
+)
+from tacit.judge.columns import read_columns
+from tacit.judge.records import DECISION
 
 LEVELS = ("nominal", "ordinal", "interval")
 
@@ -74,3 +83,38 @@ def test_disagreements_come_largest_first():
 def test_an_unknown_level_is_refused():
     with pytest.raises(UsageError, match="level is 'ratio', want one of nominal"):
         krippendorff_alpha([], "ratio")
+
+
+def test_agreement_with_people_counts_the_last_grade_of_other_people(tmp_path):
+    rng = np.random.default_rng(0)
+    grades = {}  # by judge and document, in the order of recording
+    with JudgmentStore(tmp_path / "my.judgments") as store:
+        for _ in range(200):
+            judge, document = str(rng.choice(["ann", "bob", "program"])), f"d{rng.integers(20)}"
+            grade = int(rng.integers(3))
+            store.record("q", document, grade, judge, kind="program" if judge == "program" else "person")
+            grades.pop((judge, document), None)
+            grades[judge, document] = grade
+        store.record("q", "d0", None, "ann")  # cannot judge
+        grades.pop(("ann", "d0"), None)
+        found = agreement_with_people(read_columns(store), ["ann", "bob"])
+    for judge in ("ann", "bob", "program"):
+        last = {doc: grade for (name, doc), grade in grades.items() if name not in (judge, "program")}
+        both = [(grade, last[doc]) for (name, doc), grade in grades.items() if name == judge and doc in last]
+        assert found[judge].both == len(both)
+        assert found[judge].same == pytest.approx(np.mean([a == b for a, b in both]))
+        kappa = cohen_kappa_score(*zip(*both, strict=True), weights="linear")
+        assert found[judge].kappa == pytest.approx(kappa)
+
+
+def test_decisions_are_left_out_of_agreement_and_the_grade_before_counts(tmp_path):
+    with JudgmentStore(tmp_path / "my.judgments") as store:
+        store.record("q", "d", 0, "program", kind="program")
+        store.record("q", "d", 2, "ann")
+        store.record("q", "d", 0, "ann", display=DECISION)
+        assert store.decided() == {(store.query_id("q"), "d")}
+        blind = read_columns(store, decisions=False)
+        assert agreement_with_people(blind, ["ann"])["program"].same == 0
+        assert agreement_with_people(read_columns(store), ["ann"])["program"].same == 1
+        store.withdraw("q", "d", "ann")
+        assert store.decided() == set()

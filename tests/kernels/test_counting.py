@@ -1,5 +1,7 @@
 """A Python dict is the oracle of the table of words."""
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -17,8 +19,9 @@ def empty_tables(n_slots, n_bytes=2000):
 
 def number(texts, tables, n_words=0):
     text = np.frombuffer(b"".join(" ".join(words).encode() + b"\xff" for words in texts), np.uint8)
-    numbers, ends = np.empty(len(text) + 1, np.int32), np.empty(len(texts), np.int64)
-    n_words, n_written = number_words(text, *tables, n_words, numbers, ends)
+    numbers, places, ends = *np.empty((2, len(text) + 1), np.int32), np.empty(len(texts), np.int64)
+    n_words, n_written = number_words(text, *tables, n_words, numbers, places, ends)
+    assert places[:n_written].tolist() == [match.start() for match in re.finditer(rb"[^ \xff]+", text.tobytes())]
     return numbers[:n_written].tolist(), ends.tolist(), n_words
 
 

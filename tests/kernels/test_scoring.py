@@ -5,7 +5,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit.kernels.scoring import TILE, add_dense_scores, add_sparse_scores, score_hashed_pairs
+from tacit.kernels.scoring import TILE, add_dense_scores, add_sparse_scores, score_hashed_pairs, spread_of_rows
 from tacit.retrieve.factors import DenseFactors, make_factors, scores_at
 
 
@@ -105,3 +105,13 @@ def test_hashed_pairs_are_the_plain_sum():
     score_hashed_pairs(words, query.data, items.indptr, items.indices, items.data, buckets, prime, out)
     table = buckets[(np.arange(7)[:, None] * prime + np.arange(7)[None, :]) % 11]
     np.testing.assert_allclose(out, (query.toarray() @ table @ items.toarray().T)[0], rtol=1e-5)
+
+
+def test_spread_is_the_standard_deviation_of_known_values():
+    rng = np.random.default_rng(0)
+    values, known = rng.normal(size=(5, 7)), rng.random((5, 7)) < 0.6
+    values[1], known[2], known[3, 1:] = 4.0, False, False
+    found = np.empty(5)
+    spread_of_rows(values, known, 1e-5, found)
+    expected = [values[row][known[row]].std() for row in (0, 4)]
+    np.testing.assert_allclose(found, [expected[0], 1, 1, 1, expected[1]])

@@ -39,7 +39,7 @@ def test_a_document_twice_is_refused_by_name():
         evaluate(once, run, "AP")
     with pytest.raises(TacitError, match="query 'q' has document 'a' more than once in the judgments"):
         evaluate(judgments, Run.from_dict({}), "AP")
-    with pytest.raises(TacitError, match="query 'q' stands more than once in the ids"):
+    with pytest.raises(TacitError, match="query 'q' is more than once in the ids"):
         evaluate(Judgments(["q", "q"], ["a"], np.zeros(1, int), np.zeros(1, int), np.ones(1)), run, "AP")
 
 

@@ -20,7 +20,7 @@ SMALL_BUDGETS = {"n_rounds": 12, "max_rounds": 2, "n_epochs": 4, "n_trees": 5, "
                  "n_validation": 1}  # fmt: skip
 
 # These look at judged rows alone; all others use the unjudged ones as well, if only to bring features to one scale.
-SUPERVISED = ("rankboost", "adacost", "lightgbm")
+SUPERVISED = ("rankboost", "adacost", "lightgbm", "lightgbm-pointwise")
 
 every_system = pytest.mark.parametrize("name", METHODS)
 
@@ -200,7 +200,7 @@ def test_lists_in_place_of_arrays(name):
     assert sorted(run.to_dict()) == ["a", "b", "c"]
     found = [value for query in "abc" for value in run.to_dict()[query].values()]
     assert sorted(found) == sorted(scores.tolist())
-    with pytest.raises(TacitError, match="want neither beside them"):
+    with pytest.raises(TacitError, match="want neither given again"):
         ranker.predict(lists, lists.qid)
     with pytest.raises(TacitError, match="the lists to rank have 2 features, the training lists have 5"):
         ranker.rank(replace(lists, X=lists.X[:, :2]))

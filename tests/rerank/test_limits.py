@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from tacit.core import TacitError
-from tacit.rerank import get_method, input_checks
-from tacit.rerank import rows as rows_module
+from tacit.rerank import METHODS, get_method, input_checks
 from tacit.rerank.gradient.expected_pairs import expected_pairs
 from tacit.rerank.rows import Rows, graded_pairs
 
@@ -27,25 +26,21 @@ def test_memory_does_not_grow_with_the_square_of_the_list(name):
     assert ranker.score(X, np.clip(np.round(X[:, 0] + 1), 0, 2)) > 0.99
 
 
-def test_long_lists_give_all_pairs_up_to_the_bound_and_a_sample_beyond(monkeypatch):
+def test_long_lists_give_all_pairs_up_to_the_bound_and_a_sample_beyond():
     rng = np.random.default_rng(1)
     y = np.where(rng.random(60) < 0.2, np.nan, rng.integers(0, 3, 60).astype(float))
     starts = np.array([0, 40, 60])
     by_table = graded_pairs(y, starts)
-    monkeypatch.setattr(rows_module, "SHORT_LIST", 5)
-    by_counts = graded_pairs(y, starts)
+    by_counts = graded_pairs(y, starts, short=5)
     assert all(np.array_equal(a, b) for a, b in zip(by_table, by_counts, strict=True))
-    monkeypatch.setattr(rows_module, "MOST_PAIRS", 100)
-    some = graded_pairs(y, starts)
+    some = graded_pairs(y, starts, most=100, short=5)
     first = by_table.better < 40
     assert 50 < (some.better < 40).sum() <= 100
     assert some.weight[some.better < 40].sum() == pytest.approx(first.sum())
     assert (y[some.better] > y[some.worse]).all()
     rows = Rows(np.zeros((60, 1)), y, starts, np.arange(60))
-    monkeypatch.setattr(rows_module, "MOST_PAIRS", 10**6)
     whole = expected_pairs(rows).weight.sum()
-    monkeypatch.setattr(rows_module, "MOST_PAIRS", 50)
-    assert expected_pairs(rows).weight.sum() == pytest.approx(whole, rel=0.2)
+    assert expected_pairs(rows, most=50).weight.sum() == pytest.approx(whole, rel=0.2)
 
 
 @pytest.mark.parametrize("name", ["standing", "ssbt", "guarded"])
@@ -62,3 +57,30 @@ def test_wide_tables_within_bounds_are_learned():
     X[:, 0] = np.arange(20) % 3
     scores = get_method("linear").make(n_epochs=3).fit(X, np.arange(20) % 3).predict(X)
     assert scores[2] > scores[1] > scores[0]
+
+
+@pytest.mark.parametrize("name", ["rankboost", "adacost", "lightgbm"])
+def test_the_largest_numbers_are_taken_without_overflow(name):
+    """Only the order of values counts for these; warnings are errors in tests."""
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    large = X.copy()
+    large[3:8, 1], large[9, 1], large[10, 2] = 1.7e308, -1.7e308, np.nan
+    y, qid = (X[:, 0] > 0).astype(float), np.repeat(np.arange(6), 10)
+    ranker = get_method(name).make().fit(large, y, qid)
+    assert np.isfinite(ranker.feature_means_).all()
+    assert np.isfinite(ranker.predict(large, qid)).all()
+    assert np.isfinite(ranker.predict(X, qid)).all()
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_the_largest_numbers_of_both_signs_are_refused_in_one_line_or_scored(name):
+    """Sums of 1.7e308 and -1.7e308 are neither finite nor infinite; warnings are errors in tests."""
+    X = np.where(np.arange(60)[:, None] % 2, 1.7e308, -1.7e308) * np.ones(3)
+    refusal, scores = "", np.zeros(0)
+    try:
+        scores = get_method(name).make().fit(X, np.arange(60) % 2, np.repeat(np.arange(6), 10)).predict(X)
+    except TacitError as error:
+        refusal = str(error)
+    assert "\n" not in refusal
+    assert np.isfinite(scores).all()
+    assert len(scores) == 60 or refusal

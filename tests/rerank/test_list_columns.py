@@ -11,9 +11,9 @@ from scipy.stats import rankdata
 from tacit.metrics import evaluate_rows
 from tacit.rerank.gradient.bradley_terry import BradleyTerryRanker
 from tacit.rerank.gradient.ranker import center_and_spread
+from tacit.rerank.gradient.scorer_training import is_ahead
 from tacit.rerank.gradient.scorers import make_scorer
-from tacit.rerank.gradient.training import is_ahead
-from tacit.rerank.list_columns import LEAST_SPREAD, decorrelation, list_quantiles, list_ranks
+from tacit.rerank.list_columns import LEAST_SPREAD, decorrelation, list_quantiles, list_ranks, scale_within_lists
 from tacit.rerank.rows import group_rows
 
 
@@ -108,3 +108,25 @@ def test_ranks_are_those_of_scipy_list_by_list(seed):
     found = list_ranks(X, lists)
     for number in np.unique(lists):
         assert np.array_equal(found[lists == number], rankdata(X[lists == number], axis=0))
+
+
+@pytest.mark.parametrize("scale", ["zscore", "minmax"])
+@pytest.mark.parametrize("share_missing", [0.0, 0.3])
+def test_scaling_within_lists_uses_the_known_values_of_each_list(scale, share_missing):
+    rng = np.random.default_rng(3)
+    X, lists = rng.normal(size=(40, 3)), rng.integers(0, 5, 40)
+    X[:, 2] = lists  # constant in each list
+    X[rng.random(X.shape) < share_missing] = np.nan
+    found = scale_within_lists(X, lists, scale)
+    for row, column in np.ndindex(X.shape):
+        mates = X[lists == lists[row], column]
+        mates = mates[~np.isnan(mates)]
+        if np.isnan(X[row, column]):
+            assert np.isnan(found[row, column])
+        elif np.ptp(mates) == 0:
+            assert found[row, column] == 0
+        elif scale == "zscore":
+            assert found[row, column] == pytest.approx((X[row, column] - mates.mean()) / mates.std())
+        else:
+            assert found[row, column] == pytest.approx((X[row, column] - mates.min()) / np.ptp(mates))
+    assert scale_within_lists(X, lists, None) is X

@@ -9,7 +9,7 @@ from sklearn.svm import LinearSVC
 from tacit.core import Lists, MissingExtraError, TacitError
 from tacit.metrics import evaluate_rows
 from tacit.rerank.boosting.lambdamart import LambdaMartRanker, derivatives
-from tacit.rerank.boosting.lightgbm import LightGbmRanker
+from tacit.rerank.boosting.lightgbm import LightGbmRanker, PointwiseLightGbmRanker
 from tacit.rerank.boosting.rankboost import RankBoostRanker
 from tacit.rerank.boosting.semi import SemiRankBoostRanker, guess_grades
 from tacit.rerank.gradient.bradley_terry import BradleyTerryRanker
@@ -98,6 +98,22 @@ def test_trees_get_the_gradients_of_the_sources():
     gradient, curvature = derivatives([PairLoss(rows.pairs)], np.zeros(3))
     assert gradient.tolist() == [-1.5, 1.5, 0]
     assert curvature.tolist() == [0.75, 0.75, 1e-6]
+
+
+def test_pointwise_trees_are_those_of_lightgbms_regressor_on_judged_rows():
+    lightgbm = pytest.importorskip("lightgbm")
+    rng = np.random.default_rng(0)
+    X, qid = rng.normal(size=(300, 4)), np.repeat(np.arange(30), 10)
+    y = np.clip(np.round(X[:, 0] ** 2 + 0.2 * rng.normal(size=300)), 0, 3)
+    y[rng.random(300) < 0.4] = np.nan
+    known = ~np.isnan(y)
+    peer = lightgbm.LGBMRegressor(
+        n_estimators=30, num_leaves=15, min_child_samples=int(known.sum()) // 20, learning_rate=0.05, n_jobs=1,
+        deterministic=True, force_row_wise=True, random_state=0, verbosity=-1,
+    ).fit(X[known], y[known])  # fmt: skip
+    ranker = PointwiseLightGbmRanker(n_trees=30).fit(X, y, qid)
+    assert int(known.sum()) // 20 < 20  # so that fewer rows make a leaf
+    np.testing.assert_allclose(ranker.predict(X, qid), peer.predict(X))
 
 
 def test_without_lightgbm_the_extra_is_named(monkeypatch):

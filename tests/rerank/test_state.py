@@ -61,7 +61,7 @@ def test_what_cannot_be_saved_is_refused_before_training():
 @pytest.mark.parametrize(
     ("name", "change", "problem"),
     [
-        ("fg", {"train_starts_": np.array([0, 99])}, "not whole"),
+        ("fg", {"train_starts_": np.array([0, 99])}, "are incomplete"),
         ("fg", {"train_grades_": np.zeros(24)}, "no two rows"),
         ("fg", {"train_pairs_": np.array([[0, 99]]), "train_pair_weights_": np.ones(1)}, "pairs names row 99"),
         ("kpca-pooled", {"ranker_/stump_features_": np.full(3, 99)}, "feature 99"),

@@ -10,7 +10,7 @@ from tacit.core import Collection, MissingExtraError, StoreError, TacitError, Us
 from tacit.retrieve import METHODS, Bm25Ranker, EmbeddingRanker, LsiRanker, NeighborGraph
 from tacit.search import Searcher, load
 
-pytest.importorskip("faiss", reason="an index is built by faiss: pip install 'tacit[ann]'")
+pytest.importorskip("faiss", reason="an index is built by faiss: pip install 'tacit-rank[ann]'")
 
 
 @pytest.fixture(scope="module")
@@ -148,7 +148,7 @@ def test_a_ranker_without_vectors_says_so(rows):
 
 def test_without_faiss_the_extra_is_named(vectors, monkeypatch):
     monkeypatch.setitem(sys.modules, "faiss", None)
-    with pytest.raises(MissingExtraError, match=r"tacit\[ann\]"):
+    with pytest.raises(MissingExtraError, match=r"tacit-rank\[ann\]"):
         NeighborGraph().fit(vectors)
 
 
@@ -204,6 +204,6 @@ def test_a_searcher_refuses_an_index_before_it_trains(documents, monkeypatch):
         with pytest.raises(UsageError, match=r"does not score|two stages"):
             Searcher(ann=True, **cannot).fit(documents)
     monkeypatch.setitem(sys.modules, "faiss", None)
-    monkeypatch.setattr(Searcher, "_vectorize", None)
-    with pytest.raises(MissingExtraError, match=r"tacit\[ann\]"):
+    monkeypatch.setattr("tacit.search.rows.TextRows.read", None)  # no text is read
+    with pytest.raises(MissingExtraError, match=r"tacit-rank\[ann\]"):
         Searcher(ann=True).fit(documents)

@@ -1,6 +1,7 @@
 """Feedback: marks decide, their neighbours follow, what is unmarked stands between; on real queries it pays."""
 
 import json
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -93,10 +94,25 @@ def test_feedback_improves_real_queries(data_folder):
             True: [name for name in before[:5] if name in known],
             False: [n for n in before[:5] if n not in known],
         }
-        after = [searcher.documents_.ids[row] for row in rerank(searcher, text, marked[True], marked[False])[0]]
+        after = [
+            searcher.documents_.ids[row]
+            for row in rerank(searcher, searcher.query_rows([text]), marked[True], marked[False])[0]
+        ]
         rest = [[name for name in ids if name not in before[:5]] for ids in (before, after)]
         truth = [[float(name in known) for name in ids] for ids in rest]
         if any(truth[0]):
             values = [evaluate_rows(t, -np.arange(len(t))).means()["nDCG-letor@10"] for t in truth]
             gains.append(values[1] - values[0])
     assert np.mean(gains) > 0.05
+
+
+def test_feedback_is_a_term_that_makes_explanations_add_up_to_the_list(searcher):
+    marks = {"liked": ["cat3"], "disliked": ["car0"]}
+    hits = searcher.feedback("jaguar", **marks, k=20)
+    for hit, following in pairwise(hits):
+        reasons = searcher.explain("jaguar", hit.id, **marks)
+        assert sum(reason.value for reason in reasons) == pytest.approx(hit.score, abs=1e-5)
+        assert [reason.kind for reason in reasons].count("feedback") == 1
+        above = sum(reason.value for reason in searcher.explain("jaguar", hit.id, following.id, **marks))
+        assert above == pytest.approx(hit.score - following.score, abs=1e-5)
+    assert all(reason.kind != "feedback" for reason in searcher.explain("jaguar", "cat3"))

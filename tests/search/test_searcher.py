@@ -222,8 +222,8 @@ def test_runs_leave_out_what_shares_no_word(library, links):
 
 
 def test_what_is_no_collection_and_no_text_is_told(library):
-    with pytest.raises(UsageError, match="documents are a list, want a Collection"):
-        Searcher("bm25").fit(["text one", "text two"])
+    with pytest.raises(UsageError, match="documents are of type int, want a Collection"):
+        Searcher("bm25").fit(3)
     searcher = Searcher("bm25").fit(library)
     with pytest.raises(UsageError, match="the query is of type NoneType, want a string"):
         searcher.search(None)

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from tacit.app.main import main
 from tacit.core import Collection, Links, TacitError, UsageError
 from tacit.retrieve import BlendRanker, Bm25Ranker
-from tacit.retrieve.blend import scoring
+from tacit.retrieve.blend import ranker as blend_ranker
 from tacit.search import Searcher, TwoStageRanker
 from tacit.search.text_lists import make_text_lists
 from tacit.search.two_stage import N_FOLDS
@@ -79,9 +79,9 @@ def test_no_list_comes_from_a_first_stage_that_knows_its_query(world, monkeypatc
     fitted_on, listed = list[set[int]](), list[set[int]]()
     real = TwoStageRanker._fit_first
 
-    def spy(self, queries, kept, pairs, members):
+    def spy(self, data, kept):
         fitted_on.append(set(kept.tolist()))
-        return real(self, queries, kept, pairs, members)
+        return real(self, data, kept)
 
     def keep(self, folds, relevant):
         listed.extend({part.query for part in fold} for fold in folds)
@@ -130,8 +130,8 @@ def test_the_best_items_of_a_blend_are_found_without_scoring_all(world, monkeypa
     ranker = TwoStageRanker(BlendRanker(dim=8, residual=False), depth=30)
     ranker.fit(world["queries"], world["items"], world["pairs"], titles=world["titles"])
     scores = ranker.scores(world["queries"])
-    monkeypatch.setattr(scoring, "PRUNED_FROM", 0)
-    monkeypatch.setattr(scoring.BlendScores, "_scores", None)
+    monkeypatch.setattr(blend_ranker, "PRUNED_FROM", 0)
+    monkeypatch.setattr(BlendRanker, "_scores", None)
     found = ranker.rank(world["queries"], 10)
     assert np.array_equal(found.items, np.argsort(-scores, axis=1, kind="stable")[:, :10])
     assert np.array_equal(found.scores, np.take_along_axis(scores, found.items, axis=1))

@@ -120,7 +120,7 @@ def forge(folder, table=None, raw=None, data=b"", tensors=None, **changes):
     folder.mkdir(exist_ok=True)
     fields = {
         "format": "tacit-model",
-        "format_version": 1,
+        "format_version": 3,
         "tacit_version": "0.1.0",
         "class": "R",
         "parameters": {},
@@ -263,6 +263,7 @@ def test_bools_that_are_neither(tmp_path, mmap):
         ({"format": [[[1]]]}, "is no tacit model"),
         ({"format_version": 4, "tacit_version": "9.1"}, r"format version 4, .* reads up to 3: it needs tacit '9\.1'"),
         ({"format_version": 10**4000}, "reads up to 3"),
+        ({"format_version": 2}, "has format version 2, this tacit reads 3: fit it again"),
         ({"format_version": 0}, "format_version is 0"),
         ({"format_version": True}, "format_version is True"),
         ({"format_version": "1"}, "format_version is '1'"),

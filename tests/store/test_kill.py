@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 from tacit.core import StoreError
-from tacit.store import Stored, changing_model, load_model, lock, save, save_model
+from tacit.store import Stored, changing_model, files, load_model, save_model
+from tacit.store import folder as model_folder
 
 MODELS = [
     Stored("Old", {"name": "old"}, {"x": np.arange(20_000, dtype=np.float32), "same": np.ones(3)}),
@@ -195,7 +196,7 @@ class Fuse:
         self.calls, self.blow_at, self.error, self.dead = 0, blow_at, error, dead
         for name in ("open", "mkdir", "replace", "fsync", "chmod", "unlink", "rmdir"):
             monkeypatch.setattr(os, name, self._guarded(getattr(os, name)))
-        real = save.write_arrays
+        real = model_folder.write_arrays
 
         def write_half(path, arrays, arrays_id):
             """Fails with half a file written, as a full disk or a kill would."""
@@ -208,7 +209,7 @@ class Fuse:
                 raise
             real(path, arrays, arrays_id)
 
-        monkeypatch.setattr(save, "write_arrays", write_half)
+        monkeypatch.setattr(model_folder, "write_arrays", write_half)
 
     def _guarded(self, real):
         def call(*args, **kwargs):
@@ -341,13 +342,11 @@ def in_a_thread(job):
     return found
 
 
-def test_a_saver_waits_for_another_and_gives_up_in_the_end(tmp_path, monkeypatch):
+def test_a_saver_waits_for_another_and_gives_up_in_the_end(tmp_path):
     save_model(tmp_path, OLD)
-    monkeypatch.setattr(lock, "WAIT_SECONDS", 0.05)
-    monkeypatch.setattr(lock, "NOTICE_SECONDS", 0.02)
-    with lock.locked(tmp_path):
-        given_up, notice = in_a_thread(lambda: save_model(tmp_path, NEW))
-        assert given_up.endswith("another process has been changing this model for 0.05 seconds; try again later")
+    with files.locked(tmp_path):
+        given_up, notice = in_a_thread(lambda: save_model(tmp_path, NEW, wait=0.3))
+        assert given_up.endswith("another process has been changing this model for 0.3 seconds; try again later")
         assert notice == f"{tmp_path}: is being changed by another process; waiting for it"
         assert which(tmp_path) == 0
     assert in_a_thread(lambda: save_model(tmp_path, NEW)) == []
@@ -356,11 +355,11 @@ def test_a_saver_waits_for_another_and_gives_up_in_the_end(tmp_path, monkeypatch
 
 def test_who_changes_a_model_saves_it_in_the_same_lock(tmp_path, monkeypatch):
     save_model(tmp_path / "m", OLD)
-    monkeypatch.setattr(lock, "WAIT_SECONDS", 0.02)
     monkeypatch.chdir(tmp_path)
     with changing_model(tmp_path / "m"):
         save_model("m", NEW)
-        assert len(in_a_thread(lambda: save_model(tmp_path / "m", OLD))) == 1, "the save has freed the folder"
+        problem = in_a_thread(lambda: save_model(tmp_path / "m", OLD, wait=0.02))[0]
+        assert problem.endswith("try again later"), "the save has freed the folder"
     assert in_a_thread(lambda: save_model(tmp_path / "m", OLD)) == []
     with changing_model(tmp_path / "absent"):
         assert not (tmp_path / "absent").exists()
@@ -368,13 +367,13 @@ def test_who_changes_a_model_saves_it_in_the_same_lock(tmp_path, monkeypatch):
 
 def test_a_folder_that_goes_away_before_it_is_locked_is_made_anew(tmp_path, monkeypatch):
     """As it does when the first save of another process fails."""
-    folder, real = tmp_path / "m", lock._try_flock
+    folder, real = tmp_path / "m", files._try_flock
 
     def remove_first(descriptor):
-        monkeypatch.setattr(lock, "_try_flock", real)
+        monkeypatch.setattr(files, "_try_flock", real)
         folder.rmdir()
         return real(descriptor)
 
-    monkeypatch.setattr(lock, "_try_flock", remove_first)
+    monkeypatch.setattr(files, "_try_flock", remove_first)
     save_model(folder, NEW)
     assert which(folder) == 1

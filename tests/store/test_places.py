@@ -5,7 +5,8 @@ import os
 import pytest
 
 from tacit.core import StoreError
-from tacit.store import Stored, check_destination, load_model, save, save_model
+from tacit.store import Stored, check_destination, load_model, save_model
+from tacit.store import folder as model_folder
 
 SMALL = Stored("LsiRanker", {"dim": 2}, {})
 
@@ -150,7 +151,7 @@ def test_a_disk_that_is_full_is_told(tmp_path, monkeypatch):
     def fail(*args, **kwargs):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(save, "write_arrays", fail)
+    monkeypatch.setattr(model_folder, "write_arrays", fail)
     with pytest.raises(StoreError, match=r"m: cannot be written: No space left on device"):
         save_model(tmp_path / "m", SMALL)
     assert os.listdir(tmp_path) == []

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from tacit.core import StoreError, TacitError
-from tacit.store import Stored, load_model, pack_csr, save_model, sparse, unpack_csr
+from tacit.store import Stored, columns, load_model, pack_csr, save_model, unpack_csr
 
 SHAPES = hnp.array_shapes(min_dims=2, max_dims=2, min_side=0, max_side=5)
 
@@ -60,7 +60,7 @@ def test_a_mapped_matrix_multiplies(tmp_path):
 
 @pytest.mark.parametrize("block", [1, 2, 3, 5, 1 << 20])
 def test_checks_by_blocks_find_what_one_look_finds(monkeypatch, block):
-    monkeypatch.setattr(sparse, "BLOCK", block)
+    monkeypatch.setattr(columns, "BLOCK", block)
     rng = np.random.default_rng(0)
     for _ in range(40):
         matrix = sp.random_array((5, 4), density=0.5, rng=rng, format="csr", dtype=np.float64)
@@ -69,8 +69,8 @@ def test_checks_by_blocks_find_what_one_look_finds(monkeypatch, block):
         place = rng.integers(len(arrays["m/indices"]))
         arrays["m/indices"][place] = rng.integers(-1, 6)
         row = np.searchsorted(arrays["m/indptr"], place, side="right") - 1
-        columns = arrays["m/indices"][arrays["m/indptr"][row] : arrays["m/indptr"][row + 1]]
-        if (np.diff(columns) > 0).all() and columns.min() >= 0 and columns.max() < 4:
+        found = arrays["m/indices"][arrays["m/indptr"][row] : arrays["m/indptr"][row + 1]]
+        if (np.diff(found) > 0).all() and found.min() >= 0 and found.max() < 4:
             unpack_csr("m", arrays)
         else:
             with pytest.raises(StoreError, match="columns"):
@@ -201,7 +201,7 @@ def test_what_is_taken_equals_a_plain_loop(data):
 @pytest.fixture
 def large(monkeypatch):
     """A matrix that is stored by columns too, as large ones are."""
-    monkeypatch.setattr(sparse, "BY_COLUMN_FROM", 1)
+    monkeypatch.setattr(columns, "BY_COLUMN_FROM", 1)
     return sp.random_array((7, 5), density=0.4, rng=np.random.default_rng(3), format="csr", dtype=np.float32)
 
 
@@ -215,7 +215,7 @@ def test_a_large_matrix_is_stored_by_columns_too_and_sorted_no_more(large, tmp_p
     assert np.shares_memory(again["m/by_column/data"], found.tocsc().data)
     for changed, oracle in ((found[[4, 1]], large[[4, 1]]), (2 * found, 2 * large), (found.copy(), large)):
         np.testing.assert_array_equal(changed.tocsc().toarray(), oracle.toarray())
-    monkeypatch.setattr(sparse, "BY_COLUMN_FROM", large.nnz + 1)
+    monkeypatch.setattr(columns, "BY_COLUMN_FROM", large.nnz + 1)
     assert unpack_csr("m", pack_csr("m", large)).by_column is None
 
 

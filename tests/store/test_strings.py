@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.core import Collection, StoreError, TacitError
-from tacit.store import StringTable, pack_strings, strings, unpack_strings
+from tacit.store import StringTable, columns, pack_strings, unpack_strings
 
 TEXTS = st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=12), max_size=8)
 
@@ -96,7 +96,7 @@ def test_exactly_the_tables_that_decode_are_taken(data, cuts):
 
 def test_characters_across_the_chunks_of_the_check(monkeypatch):
     for size in (1, 2, 3, 4, 5):
-        monkeypatch.setattr(strings, "_CHUNK", size)
+        monkeypatch.setattr(columns, "_CHUNK", size)
         assert list(unpack_strings("s", pack_strings("s", ["日é", "😀x"]))) == ["日é", "😀x"]
         whole = pack_strings("s", ["日é😀"])
         cut = {"s/bytes": whole["s/bytes"][:-1], "s/offsets": whole["s/offsets"] - np.array([0, 1])}

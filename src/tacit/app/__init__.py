@@ -1,1 +1,1 @@
-"""The command line. It imports everything; nobody imports it."""
+"""The command line. It imports all other packages; no package imports it."""

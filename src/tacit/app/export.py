@@ -140,7 +140,7 @@ def _refuse(args: argparse.Namespace, ranker: ListRanker) -> NoReturn:
     alternative = nearest(ranker)
     found = f"{args.model}: {why_not(ranker)}; the nearest that can be exported is tacit rank {alternative.options}"
     if args.vali is None:
-        raise UsageError(f"{found} (--train and --vali tell what it costs)")
+        raise UsageError(f"{found} (--train and --vali measure the cost)")
     width = int(ranker.n_features_in_)
     train, vali = (read_letor(path, n_features=width) for path in (args.train, args.vali))
     ours, theirs = cost(ranker, alternative.ranker, train, vali)

@@ -14,9 +14,9 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from tacit import __version__
-from tacit.app import demo, export, methods, reproduce, serve
+from tacit.app import demo, export, mcp, methods, reproduce, serve, warm
 from tacit.app.collections import add, features, fit, remove, search, verify
-from tacit.app.evaluation import advise, beir, evaluate, judgments, label, split
+from tacit.app.evaluation import advise, beir, evaluate, fuse, gate, judge, judgments, label, split
 from tacit.app.lists import learning_curve, rank
 
 COMMANDS = {
@@ -27,6 +27,8 @@ COMMANDS = {
     "remove": remove,
     "verify": verify,
     "advise": advise,
+    "fuse": fuse,
+    "gate": gate,
     "features": features,
     "rank": rank,
     "learning-curve": learning_curve,
@@ -34,11 +36,14 @@ COMMANDS = {
     "evaluate": evaluate,
     "beir": beir,
     "serve": serve,
+    "mcp": mcp,
     "judgments": judgments,
+    "judge": judge,
     "label": label,
     "split": split,
     "methods": methods,
     "reproduce": reproduce,
+    "warm": warm,
 }
 
 

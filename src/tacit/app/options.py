@@ -22,9 +22,46 @@ def add_judges(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--merge", choices=merges, help="one grade from several judges: all people, or those named")
 
 
+def add_assist(parser: argparse.ArgumentParser) -> None:
+    """--assist, for learning."""
+    parser.add_argument(
+        "--assist",
+        metavar="J",
+        help="a program's grades: a judge of the store, or a file; used where they measurably gain over people's alone",
+    )
+
+
+def add_columns(parser: argparse.ArgumentParser) -> None:
+    """--id, --title, --text, --encoding and --table, for files of documents"""
+    group = parser.add_argument_group("input files (guessed where nothing is said)")
+    group.add_argument("--id", dest="id_column", metavar="COLUMN", help="column of the ids; without one, row numbers")
+    group.add_argument("--title", dest="title_column", metavar="COLUMN", help="column of the titles")
+    group.add_argument(
+        "--text", dest="text_columns", metavar="COLUMN[,COLUMN]", help="columns of the text, joined in this order"
+    )
+    add_encoding(group)
+
+
+def add_encoding(parser: Any) -> None:
+    """--encoding and --table"""
+    parser.add_argument(
+        "--encoding",
+        metavar="NAME",
+        help="encoding of all input files, such as latin-1 (default UTF-8, or by their BOM)",
+    )
+    parser.add_argument("--table", metavar="NAME", help="table of an SQLite database")
+
+
+def column_options(args: argparse.Namespace) -> Any:
+    """What the options say about the file of documents."""
+    from tacit.data import read_options
+
+    return read_options(args.id_column, args.title_column, args.text_columns, args.encoding, args.table)
+
+
 def add_seed(parser: argparse.ArgumentParser) -> None:
     """--seed"""
-    parser.add_argument("--seed", type=whole_number(0), default=0, help="random seed (default 0)")
+    parser.add_argument("--seed", type=whole_number(0, 2**32 - 1), default=0, help="random seed (default 0)")
 
 
 def add_threads(parser: argparse.ArgumentParser) -> None:
@@ -42,7 +79,7 @@ def add_ray(parser: argparse.ArgumentParser, what: str) -> None:
     parser.add_argument(
         "--ray",
         metavar="ADDRESS",
-        help=f"{what} on a Ray cluster (tacit[ray]): HOST:PORT, or auto for that of this machine, started if need be",
+        help=f"{what} on a Ray cluster (extra ray): HOST:PORT; auto joins the local cluster or starts one",
     )
 
 
@@ -59,6 +96,15 @@ def add_words(parser: argparse.ArgumentParser) -> None:
     """--words"""
     parser.add_argument(
         "--words", type=words, default=30_000, metavar="N|all", help="size of the vocabulary (default 30000)"
+    )
+
+
+def add_encoder(parser: argparse.ArgumentParser, purpose: str) -> None:
+    """`--encoder`, the name or folder of a pretrained model of texts."""
+    parser.add_argument(
+        "--encoder",
+        metavar="NAME_OR_FOLDER",
+        help=f"{purpose}: a sentence-transformers model (tacit[encoder]) or a model2vec model (tacit[static])",
     )
 
 
@@ -134,6 +180,8 @@ def named_value(text: str) -> tuple[str, Any]:
         return name, json.loads(value, parse_constant=_not_json)
     except ValueError:
         return name, value
+    except RecursionError:
+        raise argparse.ArgumentTypeError(f"the value of {name} is nested too deep") from None
 
 
 def _not_json(name: str) -> NoReturn:

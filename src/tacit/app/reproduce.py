@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from tacit.app.options import add_data, add_json, add_seed, add_set, add_threads, add_words
+from tacit.app.options import add_data, add_encoder, add_json, add_seed, add_set, add_threads, add_words
 from tacit.app.tables import print_table
 
 if TYPE_CHECKING:
@@ -27,12 +27,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `tacit reproduce`."""
     parser.add_argument("name", nargs="?", help="experiment; without it all are listed")
     add_data(parser)
-    parser.add_argument("--corpus", metavar="C", help="name of the corpus; for some, a path of your own")
+    parser.add_argument("--corpus", metavar="C", help="name of the corpus; for some, a path")
     parser.add_argument("--split", metavar="S", help="training and test split: queries, related, links or documents")
     add_words(parser)
     parser.add_argument("--labels", choices=("random", "top"), help="which labels are kept: random (default) or top")
-    parser.add_argument("--systems", metavar="a,b,…", help="systems (default: those of the experiment)")
+    parser.add_argument("--systems", metavar="a,b,…", help="systems (default: all of the experiment)")
     parser.add_argument("--as-printed", action="store_true", help="also rows trained by the papers' own recipe")
+    add_encoder(parser, "questions: also rows with an encoder, the encoder alone and rank fusion")
     add_set(parser)
     length = parser.add_mutually_exclusive_group()
     length.add_argument("--quick", action="store_true", help="less than a minute: fewer queries, smaller models")
@@ -70,6 +71,7 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
         threads=args.threads,
         params=args.params,
         as_printed=args.as_printed,
+        encoder=args.encoder,
     )
     if args.out:
         args.out.mkdir(parents=True, exist_ok=True)

@@ -1,14 +1,14 @@
-"""`tacit serve`: search, judge, learn and prove on a local page and by HTTP
+"""`tacit serve`: serve search, judging and training as a local web app and over HTTP
 
-Without a MODEL the documentation of the installed Python libraries is served, as a tour. The service listens on this
-machine only, unless --host says otherwise; then a token is required.
+Without a MODEL it serves a tour: the documentation of the installed Python libraries, with 20 sample queries and some
+judgments, so that search, judging, training and comparison can be tried at once. The service listens on this machine
+only, unless --host says otherwise; then a token is required.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-import sys
 from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
@@ -28,7 +28,7 @@ TOKEN_VARIABLE = "TACIT_TOKEN"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `tacit serve`."""
-    parser.add_argument("model", nargs="?", help="folder that `tacit fit` wrote (default: the embedded corpus)")
+    parser.add_argument("model", nargs="?", help="folder that `tacit fit` wrote (default: the tour)")
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default 127.0.0.1)")
     parser.add_argument(
         "--port", type=whole_number(0, 65535), default=8000, help="port (default 8000; 0: any free one)"
@@ -36,6 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--judgments", metavar="STORE", help="file of the judgments (default: MODEL.judgments)")
     parser.add_argument("--ranker", metavar="MODEL", help="model of `tacit rank --save`, for POST /rank")
     parser.add_argument("--token", help=f"what requests must carry (default ${TOKEN_VARIABLE})")
+    parser.add_argument("--read-only", action="store_true", help="refuse judgments, training and other changes")
     parser.add_argument(
         "--allowed-host", action="append", default=[], metavar="H", help="another name that requests may use"
     )
@@ -47,26 +48,27 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
 
     try:
         import fastapi  # noqa: F401
+        import itsdangerous  # noqa: F401
+        import prometheus_client  # noqa: F401
         import uvicorn  # noqa: F401
-    except ImportError:
-        raise MissingExtraError("tacit serve", "fastapi and uvicorn", "serve") from None
+    except ImportError as error:
+        raise MissingExtraError("tacit serve", error.name or "fastapi", "serve") from None
     from tacit.app.web.server import serve
 
     token = args.token or os.environ.get(TOKEN_VARIABLE)
     if not _is_loopback(args.host) and not token:
         raise UsageError(f"--host {args.host} can be reached from other machines: set --token or ${TOKEN_VARIABLE}")
-    model = None if args.model is None else Path(args.model)
-    searcher = _searcher(model)
-    store = Path(args.judgments) if args.judgments else _default_store(model)
+    model, store, searcher = _opened(args.model)
     return serve(
         searcher,
         model=model,
-        store=store,
+        store=Path(args.judgments) if args.judgments else store,
         host=args.host,
         port=args.port,
         token=token,
         allowed_hosts=args.allowed_host,
         ranker=_ranker(args.ranker),
+        read_only=args.read_only,
     )
 
 
@@ -77,20 +79,15 @@ def _is_loopback(host: str) -> bool:
         return False
 
 
-def _searcher(model: Path | None) -> Searcher:
+def _opened(model: str | None) -> tuple[Path, Path, Searcher]:
+    """The model with its judgment store, else the tour."""
+    if model is None:
+        from tacit.app.web.tour import open_tour
+
+        return open_tour()
     from tacit.search import Searcher
 
-    if model is not None:
-        return Searcher.load(model)
-    from tacit.data import read_pydocs
-
-    sys.stderr.write("no MODEL is given: fitting the embedded corpus\n")
-    documents, _ = read_pydocs()
-    return Searcher(stem=True).fit(documents)
-
-
-def _default_store(model: Path | None) -> Path:
-    return Path("pydocs.judgments") if model is None else model.with_name(model.name + ".judgments")
+    return Path(model), Path(model).with_name(Path(model).name + ".judgments"), Searcher.load(model)
 
 
 def _ranker(path: str | None) -> object:

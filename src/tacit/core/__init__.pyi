@@ -2,8 +2,13 @@ from tacit.core.checks import Features as Features
 from tacit.core.checks import check_choice as check_choice
 from tacit.core.checks import check_features as check_features
 from tacit.core.checks import check_fitted as check_fitted
+from tacit.core.checks import check_kind as check_kind
+from tacit.core.checks import check_list as check_list
 from tacit.core.checks import check_number as check_number
 from tacit.core.checks import check_numbers as check_numbers
+from tacit.core.checks import check_path as check_path
+from tacit.core.checks import check_sizes as check_sizes
+from tacit.core.checks import shown as shown
 from tacit.core.collection import Collection as Collection
 from tacit.core.collection import Document as Document
 from tacit.core.errors import DataError as DataError
@@ -21,7 +26,9 @@ from tacit.core.judgments import Judgments as Judgments
 from tacit.core.judgments import Run as Run
 from tacit.core.links import ClickedLinks as ClickedLinks
 from tacit.core.links import Links as Links
+from tacit.core.links import ProgramLinks as ProgramLinks
 from tacit.core.links import Shown as Shown
+from tacit.core.links import join_links as join_links
 from tacit.core.lists import Lists as Lists
 from tacit.core.methods import Method as Method
 from tacit.core.methods import MethodTable as MethodTable

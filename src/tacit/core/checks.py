@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import math
+import os
+from collections.abc import Hashable
+from contextlib import suppress
 from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 
 from tacit.core.errors import NotFittedError, TacitError, UsageError, plural
+
+MOST_SHOWN = 200  # characters of a wrong value
 
 Features: TypeAlias = "sp.csr_array | np.ndarray"
 
@@ -44,7 +49,8 @@ def check_number(
     tacit.core.errors.UsageError: dim is 0, want a whole number >= 1
     """
     kinds = (int, np.integer) if whole else (int, float, np.integer, np.floating)
-    good = isinstance(value, kinds) and not isinstance(value, bool) and math.isfinite(value)
+    good = isinstance(value, kinds) and not isinstance(value, bool)
+    good = good and (isinstance(value, int) or math.isfinite(value))
     if good and low <= value <= high and not (open_low and value == low):
         return value
     wanted = "a whole number" if whole else "a number"
@@ -52,7 +58,83 @@ def check_number(
         wanted += f" {'>' if open_low else '>='} {low:g}"
     if high < math.inf:
         wanted += f" and <= {high:g}" if low > -math.inf else f" <= {high:g}"
-    raise UsageError(f"{name} is {value!r}, want {wanted}")
+    raise UsageError(f"{name} is {shown(value)}, want {wanted}")
+
+
+def shown(value: Any) -> str:
+    """A value in one line."""
+    if isinstance(value, int) and value.bit_length() > 1024:  # Python refuses to write very long ones
+        return f"a whole number of {value.bit_length()} bits"
+    text = " ".join(repr(value).split())
+    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}…"
+
+
+def check_kind(name: str, value: Any, kinds: Any, wanted: str) -> Any:
+    """Return a value if it is of one of the types, else raise UsageError.
+
+    Parameters
+    ----------
+    name : str
+        Name of the parameter.
+    value : object
+        Value to check.
+    kinds : type, tuple of types or union
+        Types, as of `isinstance`; bool counts as a whole number only where it is named.
+    wanted : str
+        The types in words.
+
+    Examples
+    --------
+    >>> check_kind("stem", "yes", bool | None, "True, False or None")
+    Traceback (most recent call last):
+    tacit.core.errors.UsageError: stem is 'yes', want True, False or None
+    """
+    if isinstance(value, kinds):
+        return value
+    raise UsageError(f"{name} is {shown(value)}, want {wanted}")
+
+
+def check_list(name: str, values: Any, wanted: str) -> list[Any]:
+    """The values as a list, or UsageError where they are none, such as a text."""
+    try:
+        if not isinstance(values, str | bytes):
+            return list(values)
+    except TypeError:
+        pass
+    raise UsageError(f"{name} is {shown(values)}, want {wanted}")
+
+
+def check_path(value: Any, name: str = "path") -> str:
+    """The path as text, or UsageError if no file can have that name."""
+    if isinstance(value, str | os.PathLike) and isinstance(text := os.fspath(value), str):
+        with suppress(UnicodeEncodeError):  # half a character
+            os.fsencode(text)
+            return text
+    raise UsageError(f"{name} is {shown(value)}, want the name of a file or folder")
+
+
+# Bounds of parameters that every method understands alike: random generators, thread pools and arrays take no others.
+_SIZES = {
+    "seed": (0, 2**63 - 1),
+    "threads": (1, 10_000),
+    "dim": (0, 1_000_000),
+    "n_hidden": (0, 1_000_000),
+    "n_buckets": (1, 2**31 - 1),
+}
+
+
+def check_sizes(owner: object) -> None:
+    """Refuse a seed, number of threads or number of dimensions that no method can use.
+
+    Parameters
+    ----------
+    owner : object
+        Estimator that has the parameters as attributes; what is no whole number is left to its own checks.
+    """
+    for name, (low, high) in _SIZES.items():
+        value = getattr(owner, name, None)
+        if isinstance(value, int) and not low <= value <= high:
+            raise UsageError(f"{name} is {shown(value)}, want a whole number from {low} to {high}")
 
 
 def check_numbers(owner: object, *names: str, optional: bool = False, **limits: Any) -> None:
@@ -77,13 +159,13 @@ def check_numbers(owner: object, *names: str, optional: bool = False, **limits: 
 
 def check_choice(name: str, value: Any, choices: Any) -> Any:
     """Return the value if it is one of the choices, else raise UsageError that names the nearest one."""
-    if value in choices:
+    if isinstance(value, Hashable) and value in choices:
         return value
     import difflib
 
-    near = difflib.get_close_matches(str(value), [str(choice) for choice in choices], n=1)
+    near = difflib.get_close_matches(shown(value).strip("'"), [str(choice) for choice in choices], n=1)
     hint = f"; did you mean {near[0]!r}?" if near else ""
-    raise UsageError(f"{name} is {value!r}, want one of {', '.join(map(str, choices))}{hint}")
+    raise UsageError(f"{name} is {shown(value)}, want one of {', '.join(map(str, choices))}{hint}")
 
 
 def check_features(name: str, features: Any, *, n_columns: int | None = None) -> Features:

@@ -32,7 +32,7 @@ class MissingExtraError(TacitError, ImportError):
     """An optional library is needed and not installed."""
 
     def __init__(self, what: str, package: str, extra: str) -> None:
-        super().__init__(f"{what} needs the package {package}: pip install 'tacit[{extra}]'")
+        super().__init__(f"{what} needs the package {package}: pip install 'tacit-rank[{extra}]'")
 
 
 class TimeIsOver(TacitError):

@@ -4,9 +4,10 @@
 whole model, in memory and on disk (`store.estimators`). Each has a specification:
 
     ""                 a number or a bool
+    "numbers"          numbers by name, a dict
     "text"             a string
     "strings"          a list of strings
-    "estimator"        a nested estimator, or None
+    "estimator"        a nested estimator
     "estimators"       a list of nested estimators
     anything else      an array, dense or sparse; the words name its axes, and axes of one name have one length
 
@@ -45,6 +46,8 @@ class Estimator:
     _array_dtypes: ClassVar[tuple[str, ...]] = ("float32",)
     # Parameters and attributes that had another name in older model folders: old name -> new name.
     _renamed: ClassVar[Mapping[str, str]] = {}
+    # Whether it came from a file, so that an error of its values is that of the file.
+    _loaded: bool = False
 
     @classmethod
     def _get_param_names(cls) -> list[str]:
@@ -114,13 +117,6 @@ class Estimator:
     def _stored_params(self) -> dict[str, Any]:
         """Parameters as a model folder keeps them."""
         return self.get_params(deep=False)
-
-    @classmethod
-    def _from_version_1(
-        cls, header: dict[str, Any], arrays: Mapping[str, Any]
-    ) -> tuple[dict[str, Any], Mapping[str, Any]]:
-        """Header and arrays of a model folder of version 1, in the form of today."""
-        return header, arrays
 
     def _check_loaded(self) -> None:
         """Raise StoreError unless attributes that came from a file fit together beyond what their axes say."""

@@ -12,10 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tacit.core.errors import TacitError
+from tacit.core.checks import check_kind
+from tacit.core.collection import N_SHOWN, html_table
+from tacit.core.errors import TacitError, plural
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Judgments:
     """Grades of query-document pairs; grade >= 1 is relevant unless a measure sets another bound.
 
@@ -57,6 +59,11 @@ class Judgments:
     def __len__(self) -> int:
         return len(self.query)
 
+    def __repr__(self) -> str:
+        grades = ", ".join(f"{grade:g}: {n:,}" for grade, n in zip(*_counts(self.grade), strict=True))
+        about = f"{plural(len(self.query_ids), 'query')}, {plural(len(self), 'judgment')}"
+        return f"Judgments({about}{f'; grades {grades}' if grades else ''})"
+
     @classmethod
     def from_dict(cls, grades: Mapping[str, Mapping[str, float]]) -> Judgments:
         """Judgments from `{query: {document: grade}}`."""
@@ -80,12 +87,12 @@ class Judgments:
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Run:
     """Scores of documents for queries, as one system gave them.
 
-    The order within a query is by score, higher first. Equal scores go to the document that comes first in `doc_ids`,
-    so a run made from a collection prefers the smaller row.
+    The order within a query is by score, higher first. Equal scores follow `rank`, or without it the order of
+    `doc_ids`, so a run made from a collection prefers the smaller row.
 
     Parameters
     ----------
@@ -101,6 +108,8 @@ class Run:
         Score of each pair.
     name : str, default="tacit"
         Name of the system.
+    rank : ndarray of shape (n_pairs,), int64, default=None
+        Rank column of a run that was read from a file. It orders equal scores.
     """
 
     query_ids: Sequence[str]
@@ -109,12 +118,22 @@ class Run:
     doc: np.ndarray
     score: np.ndarray
     name: str = "tacit"
+    rank: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         _check_columns(self, "score")
 
     def __len__(self) -> int:
         return len(self.query)
+
+    def __repr__(self) -> str:
+        return f"Run({self.name!r}, {plural(len(self.query_ids), 'query')}, {plural(len(self), 'line')})"
+
+    def _repr_html_(self) -> str:
+        """The first lines as a table, for notebooks."""
+        places = range(min(N_SHOWN, len(self)))
+        rows = [[self.query_ids[self.query[at]], self.doc_ids[self.doc[at]], float(self.score[at])] for at in places]
+        return html_table(["query", "document", "score"], rows, repr(self))
 
     @classmethod
     def from_dict(cls, scores: Mapping[str, Mapping[str, float]], name: str = "tacit") -> Run:
@@ -124,6 +143,12 @@ class Run:
     def to_dict(self) -> dict[str, dict[str, float]]:
         """`{query: {document: score}}`, in the order of the columns."""
         return _nested(self, self.score)
+
+
+def _counts(grades: np.ndarray) -> tuple[list[float], list[int]]:
+    """Up to ten grades and how often each was given."""
+    values, counts = np.unique(grades, return_counts=True)
+    return values[:10].tolist(), counts[:10].tolist()
 
 
 def _columns(
@@ -148,6 +173,10 @@ def _nested(table: Judgments | Run, values: np.ndarray) -> dict[str, dict[str, f
 
 
 def _check_columns(table: Judgments | Run, value_name: str) -> None:
+    for name in ("query", "doc", value_name):
+        check_kind(name, getattr(table, name), np.ndarray, "a flat array of numbers")
+        if getattr(table, name).dtype.kind not in "iufb":
+            raise TacitError(f"{name} is an array of {getattr(table, name).dtype}, want numbers")
     values = getattr(table, value_name)
     if not len(table.query) == len(table.doc) == len(values):
         raise TacitError(f"query, doc and {value_name} must have one entry each per pair")

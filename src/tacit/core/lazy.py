@@ -4,6 +4,9 @@ Sub-packages are imported on first use too. The stub `__init__.pyi` of a package
 editors and this module, one on each line:
 
     from tacit.core.checks import check_number as check_number
+
+The library lazy_loader does less: its stubs must have relative imports, sub-packages must be listed, `dir` omits what a
+package has beside the stub, and a stub must be a file on disk.
 """
 
 from __future__ import annotations
@@ -11,7 +14,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from importlib import import_module
-from pkgutil import iter_modules
 from typing import Any
 
 
@@ -37,6 +39,8 @@ def lazy_names(package: dict[str, Any]) -> tuple[Callable[[str], Any], Callable[
         return package[name]
 
     def sub_packages() -> list[str]:
+        from pkgutil import iter_modules  # its imports take longer than this module
+
         return [module.name for module in iter_modules(package["__path__"]) if module.ispkg]
 
     names = sorted(homes)

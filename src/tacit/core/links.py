@@ -1,4 +1,7 @@
-"""Weighted pairs of rows: a source (or query) row points to a target (or item) row; of clicks, what was shown too."""
+"""Weighted pairs of rows: a source (or query) row points to a target (or item) row.
+
+Of clicks, what was shown too; of a program's grades, how far each is trusted.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import scipy.sparse as sp
 
+from tacit.core.checks import check_number
 from tacit.core.errors import TacitError
 
 
@@ -147,8 +151,50 @@ class ClickedLinks(Links):
         return ClickedLinks(**vars(links), shown=self.shown.of_queries(links.sources))
 
 
+@dataclass(frozen=True)
+class ProgramLinks(Links):
+    """Queries and items that a program graded and people did not, weighted by the grade that people would give.
+
+    Parameters
+    ----------
+    trust : ndarray of shape (n_links,), float32
+        From 0 to 1, how far people's grades are known by the program's: 1 counts as a person's grade.
+    """
+
+    trust: np.ndarray = field(kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        trust = np.asarray(self.trust, np.float32)
+        if trust.shape != self.sources.shape or not ((trust >= 0) & (trust <= 1)).all():
+            raise TacitError("trust must be numbers from 0 to 1, one for each link")
+        object.__setattr__(self, "trust", trust)
+
+    def take(self, chosen: np.ndarray) -> ProgramLinks:
+        """The links that a mask or an array of positions chooses."""
+        return ProgramLinks(**vars(super().take(chosen)), trust=self.trust[chosen])
+
+    def relevant(self) -> Links:
+        """The links that people would rather grade 1 than 0, weighted by that grade and by trust."""
+        kept = (self.weights >= 0.5) & (self.trust > 0)
+        weights = (self.weights * self.trust)[kept]
+        return Links(self.sources[kept], self.targets[kept], self.n_sources, self.n_targets, weights)
+
+
+def join_links(first: Links, second: Links) -> Links:
+    """The links of both, of the same rows."""
+    sources, targets, weights = (
+        np.concatenate([getattr(first, name), getattr(second, name)]) for name in ("sources", "targets", "weights")
+    )
+    return Links(sources, targets, first.n_sources, first.n_targets, weights)
+
+
 def _rows(name: str, values: np.ndarray, n_rows: int) -> np.ndarray:
-    rows = np.asarray(values)
+    check_number(f"n_{name}", n_rows, low=0, whole=True)
+    try:
+        rows = np.asarray(values)
+    except ValueError:
+        raise TacitError(f"{name} must be a flat array of row numbers, got lists of several lengths") from None
     if rows.size == 0:
         return np.empty(0, np.int64)
     if rows.ndim != 1 or not np.issubdtype(rows.dtype, np.integer):

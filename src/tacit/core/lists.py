@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tacit.core.checks import check_kind
 from tacit.core.errors import TacitError, plural
 from tacit.core.judgments import Judgments, Run
 
@@ -39,6 +40,10 @@ class Lists:
     comments: Sequence[str] = ()
 
     def __post_init__(self) -> None:
+        for name in ("X", "y", "starts"):
+            check_kind(name, getattr(self, name), np.ndarray, "an array")
+        for name in ("query_ids", "doc_ids"):
+            check_kind(name, getattr(self, name), Sequence | np.ndarray, "a list of ids")
         n_rows = len(self.X)
         if not len(self.y) == len(self.doc_ids) == n_rows:
             raise TacitError(

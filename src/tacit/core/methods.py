@@ -77,14 +77,15 @@ class Method:
         free = set(self.estimator._get_param_names()) - set(self.params)
         return self.make(**{name: value for name, value in offered.items() if name in free and value is not None})
 
+    def defaults(self) -> dict[str, Any]:
+        """Values of all parameters where none are given."""
+        found = {p.name: None if p.default is inspect._empty else p.default for p in self.estimator._parameters()}
+        return found | dict(self.params)
+
     def parameters(self) -> list[Parameter]:
         """All parameters with the defaults of this method."""
         docs = parameter_docs(self.estimator)
-        return [
-            Parameter(p.name, self.params.get(p.name, None if p.default is inspect._empty else p.default),
-                      docs.get(p.name, ""))
-            for p in self.estimator._parameters()
-        ]  # fmt: skip
+        return [Parameter(name, default, docs.get(name, "")) for name, default in self.defaults().items()]
 
 
 class MethodTable(Mapping[str, Method]):

@@ -1,15 +1,16 @@
-"""Parameters of a class as its docstring describes them (numpydoc form)."""
+"""Parameters of a class or function as its docstring describes them (numpydoc form)."""
 
 from __future__ import annotations
 
 import inspect
 import re
+from typing import Any
 
 _ENTRY = re.compile(r"^(\w+(?:, \w+)*) : (.+)$")
 
 
-def parameter_docs(kind: type) -> dict[str, str]:
-    """First sentence of each parameter's description, those of base classes included.
+def parameter_docs(described: Any) -> dict[str, str]:
+    """First sentence of each parameter's description, of a function or of a class with its base classes.
 
     >>> class Ranker:
     ...     '''Ranks.
@@ -23,8 +24,8 @@ def parameter_docs(kind: type) -> dict[str, str]:
     {'dim': 'Width of the vectors.'}
     """
     found: dict[str, str] = {}
-    for base in kind.__mro__:
-        text = inspect.cleandoc(vars(base).get("__doc__") or "")
+    for part in getattr(described, "__mro__", (described,)):
+        text = inspect.cleandoc(part.__doc__ or "")
         for name, meaning in _parameters_of(text).items():
             found.setdefault(name, meaning)
     return found

@@ -1,18 +1,26 @@
-"""Work on blocks of input that the machines of a cluster may do."""
+"""Work that a cluster may do; `tacit.distributed` has the clusters."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextvars import ContextVar
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 T = TypeVar("T")
 R = TypeVar("R")
 
-# Maps a function over blocks, results in order, by processes elsewhere; `tacit.distributed` puts one here.
-spread_map: ContextVar[Callable[[Callable[[Any], Any], Iterable[Any]], Iterator[Any]] | None] = ContextVar(
-    "spread_map", default=None
-)
+
+class Cluster(Protocol):
+    """What the packages below `tacit.distributed` ask of its `Backend`."""
+
+    def map_tasks(self, work: Callable[[T], R], blocks: Iterable[T]) -> Iterator[R]:
+        """`map_tasks`, by processes elsewhere."""
+
+    def new_trainer(self, tables: Any, data: Any, settings: Any, threads: int | None, partitions: int | None) -> Any:
+        """An `EmbeddingTrainer` whose item vectors are elsewhere."""
+
+
+cluster: ContextVar[Cluster | None] = ContextVar("cluster", default=None)  # in use; None means this process alone
 
 
 def map_tasks(work: Callable[[T], R], blocks: Iterable[T]) -> Iterator[R]:
@@ -30,7 +38,8 @@ def map_tasks(work: Callable[[T], R], blocks: Iterable[T]) -> Iterator[R]:
     >>> list(map_tasks(sum, [[1, 2], [3]]))
     [3, 3]
     """
-    return (spread_map.get() or map)(work, blocks)
+    used = cluster.get()
+    return map(work, blocks) if used is None else used.map_tasks(work, blocks)
 
 
 def gather(parts: Iterable[T], size_of: Callable[[T], int], size: int) -> Iterator[list[T]]:

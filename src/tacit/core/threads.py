@@ -22,7 +22,7 @@ def count_threads(threads: int | None = None) -> int:
     from tacit.core.checks import check_number
 
     if threads is not None:
-        return int(check_number("threads", threads, low=1, whole=True))
+        return int(check_number("threads", threads, low=1, high=10_000, whole=True))
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

@@ -30,7 +30,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import digamma, gammaln, ndtr, polygamma
+import scipy  # `scipy.special` is loaded when it is used: it takes as long as all of NumPy
 
 from tacit.core import Lists
 from tacit.data.preferences import Preferences
@@ -109,8 +109,8 @@ class ClickEstimates:
         rows of its list that were not: they stand at the middle of the ranks below.
         """
         shape, rate = self.clicks + self.strength, self.expected + self.strength
-        centre = self.log_prior + digamma(shape) - np.log(rate)
-        variance = polygamma(1, shape)
+        centre = self.log_prior + scipy.special.digamma(shape) - np.log(rate)
+        variance = scipy.special.polygamma(1, shape)
         below = {} if lists is None else {query: number for number, query in enumerate(lists.query_ids)}
         names = [] if lists is None else lists.document_names()
         statements: list[tuple[str, str, str, float]] = []
@@ -129,8 +129,8 @@ class ClickEstimates:
     def _unshown(self, n_shown: int, n_ranks: int) -> tuple[float, float]:
         """Centre and variance of the log relevance of documents below the shown ones."""
         rank = (n_shown + 1 + max(n_ranks, n_shown + 1)) / 2
-        centre = -0.5 * self.slope * np.log(rank) + digamma(self.strength) - np.log(self.strength)
-        return float(centre), float(polygamma(1, self.strength))
+        centre = -0.5 * self.slope * np.log(rank) + scipy.special.digamma(self.strength) - np.log(self.strength)
+        return float(centre), float(scipy.special.polygamma(1, self.strength))
 
     def rows(self, lists: Lists, *, skip_unknown: bool = False) -> tuple[np.ndarray, np.ndarray]:
         """Preferences between rows of lists and their weights, as `Preferences.rows` gives them."""
@@ -154,7 +154,7 @@ def _ordered(docs: list[str], values: np.ndarray, n_shown: int) -> list[tuple[st
     kept = first < n_shown
     first, second = first[kept], second[kept]
     z = (values[first, 0] - values[second, 0]) / np.sqrt(values[first, 1] + values[second, 1])
-    confidence = 2 * ndtr(np.abs(z)) - 1
+    confidence = 2 * scipy.special.ndtr(np.abs(z)) - 1
     return [
         (docs[a], docs[b], c) if ahead else (docs[b], docs[a], c)
         for a, b, ahead, c in zip(first.tolist(), second.tolist(), (z > 0).tolist(), confidence.tolist(), strict=True)
@@ -272,7 +272,10 @@ def _strength(clicks: np.ndarray, expected: np.ndarray) -> float:
     """k by the negative binomial likelihood of the clicks and a log-normal prior."""
     k, mean = STRENGTHS[:, None], np.maximum(expected, 1e-12)
     log_likelihood = (
-        gammaln(clicks + k) - gammaln(k) + k * np.log(k / (k + mean)) + clicks * np.log(mean / (k + mean))
+        scipy.special.gammaln(clicks + k)
+        - scipy.special.gammaln(k)
+        + k * np.log(k / (k + mean))
+        + clicks * np.log(mean / (k + mean))
     ).sum(axis=1)
     prior = -0.5 * np.log(STRENGTHS / PRIOR_CLICKS) ** 2
     return float(STRENGTHS[np.argmax(log_likelihood + prior)])

@@ -2,7 +2,8 @@
 
 One JSON object a line, a session each: {"query": "…", "shown": ["a", "b", "c"], "clicked": ["c"], "count": 2}; `count`
 is optional and is the number of such sessions. Or lines `query<TAB>document[<TAB>count]`, where positions are not
-known. `query` is the text of a query or its id. `click_model` says what follows from a log.
+known. Tables in other formats (CSV, JSON arrays, parquet, …) have columns of these names. `query` is the text of a
+query or its id. `click_model` says what follows from a log.
 
 With `position_one`, only clicks on the first answer count, so that no position has an advantage over another (SSI,
 section 6.4).
@@ -10,7 +11,7 @@ section 6.4).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -19,7 +20,10 @@ import numpy as np
 from tacit.core import ClickedLinks, Collection, DataError, Shown, plural
 from tacit.data.click_model import ClickEstimates, estimate_clicks, estimate_counts
 from tacit.data.columns import TOO_LARGE, TOO_SMALL, UnknownIds, is_header, parse_weight, report_header, split_tabs
-from tacit.data.files import FilePath, display_name, read_lines
+from tacit.data.files import FilePath, read_lines
+from tacit.data.formats.registry import is_binary, is_table, table_of
+from tacit.data.formats.roles import CLICK_NAMES, find_columns, listed
+from tacit.data.formats.source import ReadOptions, Table, open_source
 from tacit.data.jsonlines import kind_of, parse_object
 
 WANTED = "query<TAB>document, or these and <TAB>count"
@@ -84,7 +88,7 @@ class ClickLog:
         by_count = position_one or not self.ordered
         counts = self._counted_clicks() if by_count else {}
         if not (counts if by_count else any(session.clicked for session in self.sessions)):
-            where = " on the first answer" if position_one else ""
+            where = " on the first result" if position_one else ""
             raise DataError(f"no click{where} in {plural(len(self.sessions), 'session')}", path=self.name)
         return estimate_counts(counts, self.name) if by_count else estimate_clicks(self.sessions, self.name)
 
@@ -171,13 +175,15 @@ def _shown(found: ClickEstimates, row_of: dict[str, int], docs: Collection, orde
     )
 
 
-def read_click_log(path: FilePath) -> ClickLog:
+def read_click_log(path: FilePath, options: ReadOptions | None = None) -> ClickLog:
     """Read a click log: sessions, or counts without positions.
 
     Parameters
     ----------
     path : path
         Plain or compressed file; `-` is standard input.
+    options : ReadOptions or None, default=None
+        Encoding of the file, and table of an SQLite database.
 
     Returns
     -------
@@ -192,7 +198,11 @@ def read_click_log(path: FilePath) -> ClickLog:
     ...     read_click_log(path).sessions[0].clicked
     frozenset({'b'})
     """
-    place, lines = display_name(path), [*read_lines(path)]
+    source = open_source(path, options)
+    place = source.place
+    if is_binary(source) or (is_table(source, CLICK_NAMES, ("count",)) and not _is_lines(source.start)):
+        return _table_log(table_of(source))
+    lines = [*read_lines(path, source.chunks)]
     filled = [(number, line) for number, line in lines if line and not line.isspace()]
     if not filled:
         raise DataError(
@@ -207,6 +217,39 @@ def read_click_log(path: FilePath) -> ClickLog:
     return ClickLog([parse(line, place, number) for number, line in filled], place, ordered)
 
 
+def _is_lines(start: bytes) -> bool:
+    """Whether a file begins as sessions do, or as `query<TAB>document`."""
+    head = start.removeprefix(b"\xef\xbb\xbf").lstrip()
+    first = head.partition(b"\n")[0]
+    return (first.startswith(b"{") and b'"shown"' in first) or (b"\t" in first and not first.startswith((b"{", b"[")))
+
+
+def _table_log(table: Table) -> ClickLog:
+    """Sessions of a table with columns `shown` and `clicked`, else counts without positions."""
+    records = [*table.records]
+    if not records:
+        raise DataError("holds no clicks, want columns of queries and documents", path=table.place)
+    if "shown" in records[0].fields:
+        return ClickLog([_session_of(fields, table.place, line) for line, fields, _ in records], table.place)
+    columns = table.columns or tuple(records[0].fields)
+    try:
+        names = find_columns(columns, CLICK_NAMES, ("count",))
+    except KeyError as missing:
+        found = f"no column is a {missing.args[0]} (columns: {listed(columns)})"
+        raise DataError(f"{found}, want query, document and count", path=table.place) from None
+    sessions = [_counted_row(fields, names, table.place, line) for line, fields, _ in records]
+    return ClickLog(sessions, table.place, ordered=False)
+
+
+def _counted_row(fields: Mapping[str, Any], names: Mapping[str, str], place: str, number: int) -> Session:
+    query, document = (str(fields.get(names[role]) or "").strip() for role in ("query", "document"))
+    if not query or not document:
+        raise DataError(f"the {'document' if query else 'query'} is empty", path=place, line=number)
+    given = fields.get(names["count"])
+    count = 1.0 if given is None or given == "" else parse_weight(str(given), place, number)
+    return Session(query, (document,), frozenset([document]), count, number)
+
+
 def _counted(line: str, place: str, number: int) -> Session:
     """A line of counts, as a session that shows one document."""
     fields = split_tabs(line, WANTED, (2, 3), place, number)
@@ -218,7 +261,10 @@ def _counted(line: str, place: str, number: int) -> Session:
 
 
 def _session(line: str, place: str, number: int) -> Session:
-    fields = parse_object(line, place, number)
+    return _session_of(parse_object(line, place, number), place, number)
+
+
+def _session_of(fields: Mapping[str, Any], place: str, number: int) -> Session:
     query = fields.get("query")
     if not isinstance(query, str) or not query.strip():
         raise DataError(f"query is {query!r}, want its text or id", path=place, line=number)
@@ -233,7 +279,7 @@ def _session(line: str, place: str, number: int) -> Session:
     return Session(query.strip(), shown, frozenset(clicked), _count(fields.get("count", 1), place, number), number)
 
 
-def _ids(fields: dict[str, Any], name: str, place: str, number: int) -> tuple[str, ...]:
+def _ids(fields: Mapping[str, Any], name: str, place: str, number: int) -> tuple[str, ...]:
     values = fields.get(name)
     if not isinstance(values, list):
         raise DataError(f"{name} is {kind_of(values)}, want a list of document ids", path=place, line=number)

@@ -95,7 +95,7 @@ def refuse_repeats(place: str, lines: Sequence[int], what: str, left: np.ndarray
     repeat = first_repeat(left, right)
     if repeat is not None:
         first, again = (lines[entry] for entry in repeat)
-        raise DataError(f"{what} stands in line {first} already, want it once", path=place, line=again)
+        raise DataError(f"{what} is already in line {first}, want it once", path=place, line=again)
 
 
 def used_ids(ids: Sequence[str], rows: np.ndarray) -> list[str]:

@@ -22,6 +22,8 @@ _FIRST_BYTES = {
     **{b"BZh%d%s" % (level, block): ".bz2" for level in range(1, 10) for block in (b"1AY&SY", b"\x17rE8P\x90")},
 }
 N_FIRST_BYTES = max(map(len, _FIRST_BYTES))
+PIECE_BYTES = 1 << 20  # that are unpacked at once
+ZSTD_STEP = 1 << 10  # of packed bytes; a block of 128 KiB can be packed in 4, so this is at most 32 MiB
 XZ_MEMORY = 1 << 30  # a damaged header may ask for a dictionary of any size
 ZSTD_WINDOW = 1 << 31  # dumps packed with `zstd --long=31` need the whole of it
 
@@ -48,7 +50,7 @@ def find_compression(start: bytes) -> str:
 
 
 def decompress(chunks: Iterable[bytes], suffix: str) -> Iterator[bytes]:
-    """The plain bytes of compressed chunks; zeros between or after streams are padding."""
+    """The plain bytes of compressed chunks, in pieces; zeros between or after streams are padding."""
     codec = _codec(suffix)
     decoder, n_streams = None, 0
     for chunk in chunks:
@@ -56,16 +58,44 @@ def decompress(chunks: Iterable[bytes], suffix: str) -> Iterator[bytes]:
             if decoder is None:
                 decoder, n_streams = codec.new(), n_streams + 1
             try:
-                plain = decoder.decompress(chunk)
+                yield from _pieces(decoder, chunk)
             except codec.errors:
                 raise DamagedError(f"{codec.name} data is damaged") from None
-            if plain:
-                yield plain
             if not decoder.eof:
                 break
             chunk, decoder = decoder.unused_data, None
     if decoder is not None or not n_streams:
         raise DamagedError(f"{codec.name} data is cut short")
+
+
+def _pieces(decoder: Any, chunk: bytes) -> Iterator[bytes]:
+    """What a chunk unpacks to, piece by piece: a few kilobytes of bzip2 can be many gigabytes."""
+    piece = decoder.decompress(chunk, PIECE_BYTES)
+    while True:
+        if piece:
+            yield piece
+        rest = getattr(decoder, "unconsumed_tail", b"")  # zlib hands back what it did not take, the others keep it
+        if decoder.eof or (not rest and getattr(decoder, "needs_input", True)):
+            return
+        piece = decoder.decompress(rest, PIECE_BYTES)
+
+
+class _ZstdPieces:
+    """The object of zstandard in the form of those of the standard library: output in pieces, input kept."""
+
+    def __init__(self, maker: Any) -> None:
+        self._stream = maker.decompressobj()
+        self.eof, self.unused_data, self.needs_input, self._rest = False, b"", True, b""
+
+    def decompress(self, data: bytes, most: int) -> bytes:
+        """Unpack a small part of the input, which bounds the output by the largest block of zstd."""
+        data = self._rest + data
+        part, self._rest = data[:ZSTD_STEP], data[ZSTD_STEP:]
+        plain: bytes = self._stream.decompress(part)
+        self.eof, self.needs_input = self._stream.eof, not self._rest
+        if self.eof:
+            self.unused_data, self._rest, self.needs_input = self._stream.unused_data + self._rest, b"", False
+        return plain
 
 
 def compressor(raw: IO[bytes], suffix: str) -> AbstractContextManager[Any]:
@@ -109,7 +139,7 @@ def _codec(suffix: str) -> Codec:
         return Codec("bzip2", bz2.BZ2Decompressor, (OSError, ValueError, MemoryError))
     zstandard = _zstandard("reading .zst files")
     maker = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW)
-    return Codec("zstd", maker.decompressobj, (zstandard.ZstdError, MemoryError))
+    return Codec("zstd", lambda: _ZstdPieces(maker), (zstandard.ZstdError, MemoryError))
 
 
 def _zstandard(what: str) -> Any:

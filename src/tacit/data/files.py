@@ -5,7 +5,8 @@ Input may be compressed (gzip, xz, bzip2, zstd) whatever its name; an output is 
 
     file -> decompressor -> blocks that end at a line break -> UTF-8 -> lines
 
-so a file of any size takes the memory of one chunk, or of its longest line.
+so a file of any size takes the memory of one chunk, or of its longest line. A line, and a document within a file, may
+have `MAX_LINE_BYTES`; the environment variable TACIT_MAX_LINE_MIB sets another limit.
 """
 
 from __future__ import annotations
@@ -20,13 +21,14 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from itertools import chain
 from typing import IO, TextIO, TypeAlias, cast
 
-from tacit.core import DataError, progress_bar
+from tacit.core import DataError, UsageError, check_path, progress_bar
 from tacit.data.compression import COMPRESSIONS, N_FIRST_BYTES, DamagedError, compressor, decompress, find_compression
 from tacit.data.staging import staged
 
 FilePath: TypeAlias = "str | os.PathLike[str]"
 
 CHUNK_BYTES = 1 << 17
+MAX_LINE_BYTES = 64 << 20  # more is a mistake or an attack: a few kilobytes can unpack to many gigabytes
 BAR_BYTES = 20_000_000  # smaller files are read before a bar could be drawn
 
 
@@ -36,7 +38,7 @@ def split_suffix(path: FilePath) -> tuple[str, str]:
     >>> split_suffix("docs.ja.jsonl.GZ"), split_suffix("links.tsv"), split_suffix("-")
     (('.jsonl', '.gz'), ('.tsv', ''), ('', ''))
     """
-    rest, last = os.path.splitext(os.fspath(path).lower())
+    rest, last = os.path.splitext(check_path(path).lower())
     if last in COMPRESSIONS:
         return os.path.splitext(rest)[1], last
     return last, ""
@@ -44,7 +46,22 @@ def split_suffix(path: FilePath) -> tuple[str, str]:
 
 def display_name(path: FilePath) -> str:
     """The path as error messages show it."""
-    return "<stdin>" if os.fspath(path) == "-" else os.fspath(path)
+    text = check_path(path)
+    return "<stdin>" if text == "-" else text
+
+
+def max_line_bytes() -> int:
+    """Bytes that a line or a document of a file may have."""
+    text = os.environ.get("TACIT_MAX_LINE_MIB", "")
+    if text and not (text.isascii() and text.isdigit() and 0 < int(text) <= 1 << 20):
+        raise UsageError(f"TACIT_MAX_LINE_MIB is {text!r}, want a whole number of MiB from 1 to 1048576")
+    return int(text) << 20 if text else MAX_LINE_BYTES
+
+
+def too_long(path: FilePath, line: int, what: str = "a line or document") -> DataError:
+    """The error for a line or document above the limit."""
+    found = f"{what} of more than {max_line_bytes() >> 20} MiB"
+    return DataError(f"{found}; TACIT_MAX_LINE_MIB=N raises the limit", path=display_name(path), line=line)
 
 
 def read_lines(path: FilePath, chunks: Iterable[bytes] | None = None) -> Iterator[tuple[int, str]]:
@@ -67,6 +84,8 @@ def read_blocks(path: FilePath, chunks: Iterable[bytes] | None = None) -> Iterat
     done = 0
     try:
         for block in _whole_lines(read_bytes(path) if chunks is None else chunks):
+            if block is None:
+                raise too_long(path, done + 1, "a line")
             yield done + 1, block if done else block.removeprefix(codecs.BOM_UTF8)
             done += block.count(b"\n")
     except DamagedError as damage:
@@ -80,9 +99,12 @@ def damaged_at(path: FilePath, damage: DamagedError, line: int = 0) -> DataError
     return DataError(f"{damage}{where}", path=display_name(path), line=line or None)
 
 
-def read_bytes(path: FilePath) -> Iterator[bytes]:
-    """Yield the plain bytes of a file in chunks; damaged compression is a `DamagedError`."""
-    start, chunks = peek(_raw_bytes(path), N_FIRST_BYTES)
+def read_bytes(path: FilePath, *, chunk_bytes: int = CHUNK_BYTES, bar_from: int = BAR_BYTES) -> Iterator[bytes]:
+    """Yield the plain bytes of a file in chunks; damaged compression is a `DamagedError`.
+
+    `chunk_bytes` are read from the disk at once; a file of at least `bar_from` bytes has a progress bar.
+    """
+    start, chunks = peek(_raw_bytes(path, chunk_bytes, bar_from), N_FIRST_BYTES)
     compression = find_compression(start) or split_suffix(path)[1]
     return decompress(chunks, compression) if compression else chunks
 
@@ -151,11 +173,11 @@ def _replaced_when_done(path: FilePath) -> Iterator[IO[bytes]]:
         yield raw
 
 
-def _raw_bytes(path: FilePath) -> Iterator[bytes]:
+def _raw_bytes(path: FilePath, chunk_bytes: int, bar_from: int) -> Iterator[bytes]:
     place = display_name(path)
     try:
-        with _opened(path) as raw, _reading_bar(raw, place) as advance:
-            while chunk := raw.read(CHUNK_BYTES):
+        with _opened(path) as raw, _reading_bar(raw, place, bar_from) as advance:
+            while chunk := raw.read(chunk_bytes):
                 yield chunk
                 advance(len(chunk))
     except OSError as error:
@@ -173,24 +195,29 @@ def _opened(path: FilePath) -> AbstractContextManager[IO[bytes]]:
         raise DataError("holds a NUL character, want the name of a file", path=repr(os.fspath(path))) from None
 
 
-def _reading_bar(raw: IO[bytes], place: str) -> AbstractContextManager[Callable[[float], None]]:
+def _reading_bar(raw: IO[bytes], place: str, bar_from: int) -> AbstractContextManager[Callable[[float], None]]:
     """A bar over the bytes as they lie on the disk, whose number is known; that of the text is not."""
     size = os.fstat(raw.fileno()).st_size if isinstance(raw, io.FileIO) else 0
-    if size < BAR_BYTES:
+    if size < bar_from:
         return nullcontext(lambda amount: None)
     return progress_bar(f"reading {os.path.basename(place)}", total=size)
 
 
-def _whole_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """Cut the bytes into blocks that end with a line break; only the last may lack one."""
+def _whole_lines(chunks: Iterable[bytes]) -> Iterator[bytes | None]:
+    """Cut the bytes into blocks that end with a line break; only the last may lack one. None: a line is too long."""
     pending: list[bytes] = []
+    n_pending, limit = 0, max_line_bytes()
     for chunk in chunks:
         end = chunk.rfind(b"\n") + 1
         if end:
             yield b"".join([*pending, chunk[:end]])
             pending = [chunk[end:]]
+            n_pending = len(chunk) - end
         else:
             pending.append(chunk)
+            n_pending += len(chunk)
+        if n_pending > limit:
+            yield None
     if rest := b"".join(pending):
         yield rest
 
@@ -201,7 +228,8 @@ def _decode(block: bytes, place: str, first: int) -> list[str]:
     except UnicodeDecodeError as error:
         line = first + block.count(b"\n", 0, error.start)
         found = f"byte 0x{block[error.start]:02x}"
-        raise DataError(f"{found} is not UTF-8, want UTF-8 text", path=place, line=line) from None
+        problem = f"{found} is not UTF-8, want UTF-8 text; --encoding names another encoding, such as latin-1"
+        raise DataError(problem, path=place, line=line) from None
     lines = text.split("\n")
     if not lines[-1]:
         lines.pop()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import Any
 
 from tacit.core import DataError, TacitError
@@ -12,28 +13,35 @@ _KINDS = {str: "a string", bool: "true or false", int: "a number", float: "a num
 
 def parse_object(line: str, place: str, number: int) -> dict[str, Any]:
     """The object that the line writes."""
-    try:
-        value = json.loads(line, object_pairs_hook=_unique_keys)
-    except json.JSONDecodeError as error:
-        raise DataError(f"not JSON: {error.msg} at column {error.colno}", path=place, line=number) from None
-    except _RepeatedKeyError as error:
-        raise DataError(f"the key {error} stands twice in one object, want it once", path=place, line=number) from None
-    except (ValueError, RecursionError):  # Python's limits on digits and on depth
-        raise DataError("JSON with too long a number or too deep a nesting", path=place, line=number) from None
+    value = parse_value(line, place, number)
     if not isinstance(value, dict):
         raise DataError(f"{kind_of(value)}, want an object in braces", path=place, line=number)
     return value
 
 
-class _RepeatedKeyError(Exception):
+def parse_value(text: str, place: str, number: int) -> Any:
+    """The value that the text writes; further lines count from the given one."""
+    try:
+        return json.loads(text, object_pairs_hook=unique_keys)
+    except json.JSONDecodeError as error:
+        line = number + error.lineno - 1
+        raise DataError(f"not JSON: {error.msg} at column {error.colno}", path=place, line=line) from None
+    except RepeatedKeyError as error:
+        raise DataError(f"the key {error} occurs twice in one object, want it once", path=place, line=number) from None
+    except (ValueError, RecursionError):  # Python's limits on digits and on depth
+        raise DataError("JSON with too long a number or too deep a nesting", path=place, line=number) from None
+
+
+class RepeatedKeyError(ValueError):
     """A key that an object has twice."""
 
 
-def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The pairs as an object; RepeatedKeyError if a key is there twice."""
     table = dict(pairs)
     if len(table) < len(pairs):
-        keys = [key for key, _ in pairs]
-        raise _RepeatedKeyError(repr(next(key for key in keys if keys.count(key) > 1)))
+        count = Counter(key for key, _ in pairs)
+        raise RepeatedKeyError(repr(next(key for key, _ in pairs if count[key] > 1)))
     return table
 
 

@@ -5,9 +5,10 @@
     LETOR   grade qid:query 1:value ... #docid = document
     run     query Q0 document rank score tag  columns between blanks
 
-The first line decides which of the three forms of judgments a file has. A negative grade means unjudged: the pair
+The first line decides which of the three forms of judgments a file has. Any other table (CSV, JSON, parquet, …) with
+columns of queries, documents and grades, guessed by name, is read too. A negative grade means unjudged: the pair
 is left out, its query stays. The probability is that with which the pair was chosen to be judged. A run is
-ordered by its scores; the rank column is checked and not used.
+ordered by its scores; the rank column orders equal scores.
 """
 
 from __future__ import annotations
@@ -15,26 +16,34 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain
 
 import numpy as np
 
-from tacit.core import Collection, DataError, Judgments, Run, TacitError, check_choice, plural
+from tacit.core import Collection, DataError, Judgments, Run, TacitError, check_choice, check_kind, plural
 from tacit.data.columns import first_repeat, logger, parse_number, refuse_repeats, split_tabs, used_ids
 from tacit.data.files import FilePath, display_name, open_output, read_lines
+from tacit.data.formats.registry import is_table, table_of
+from tacit.data.formats.roles import JUDGMENT_NAMES, find_columns, listed
+from tacit.data.formats.source import ReadOptions, Table, open_source
 from tacit.data.ids import check_ids, id_problem
 
 BEIR_HEADER = ["query-id", "corpus-id", "score"]
+MAX_RANK = 2**62
 QRELS_LINES = {"qrels": "{0} 0 {1} {2}", "beir": "{0}\t{1}\t{2}", "letor": "{2} qid:{0} #docid = {1}"}
 
 
-def read_qrels(path: FilePath) -> Judgments:
-    """Read judgments from a TREC, BEIR or LETOR file; pairs with a grade below 0 are unjudged and left out.
+def read_qrels(path: FilePath, *, encoding: str | None = None, table: str | None = None) -> Judgments:
+    """Read judgments from a file; pairs with a grade below 0 are unjudged and left out.
 
     Parameters
     ----------
     path : path
-        Plain or compressed file; `-` is standard input.
+        TREC, BEIR or LETOR file, or a table in a format that `read_collection` reads, with columns such as `query`,
+        `document` and `grade`; `-` is standard input.
+    encoding, table : str or None, default=None
+        As for `read_collection`.
 
     Returns
     -------
@@ -49,7 +58,10 @@ def read_qrels(path: FilePath) -> Judgments:
     ...     read_qrels(path).to_dict()
     {'q1': {'a': 2.0}, 'q2': {'a': 0.0}}
     """
-    lines = read_lines(path)
+    source = open_source(path, ReadOptions(encoding=encoding or "", table=table or ""))
+    if is_table(source, JUDGMENT_NAMES) and not _is_beir(source.start):
+        return _gather(_table_entries(table_of(source)), source.place)
+    lines = read_lines(path, source.chunks)
     opening = _opening(lines)
     first = opening[-1][1].split() if opening else []
     if len(first) > 1 and first[1].startswith("qid:"):
@@ -78,6 +90,7 @@ def write_qrels(judgments: Judgments, path: FilePath, *, form: str = "qrels") ->
     2 qid:q1 #docid = a
     0.5 qid:q1 #docid = b
     """
+    check_kind("judgments", judgments, Judgments, "Judgments")
     _check_writable(judgments)
     line = QRELS_LINES[check_choice("form", form, QRELS_LINES)]
     if form == "letor" and (marked := [name for name in judgments.query_ids if "#" in name]):
@@ -97,7 +110,13 @@ def write_qrels(judgments: Judgments, path: FilePath, *, form: str = "qrels") ->
 
 
 def check_known(
-    judgments: Judgments, queries: Collection, docs: Collection, *, skip_unknown: bool = False, path: object = None
+    judgments: Judgments,
+    queries: Collection,
+    docs: Collection,
+    *,
+    skip_unknown: bool = False,
+    path: object = None,
+    texts: Collection | None = None,
 ) -> Judgments:
     """Return the judgments if every id in them is in its collection.
 
@@ -113,11 +132,14 @@ def check_known(
         Leave out what names an unknown id and log the number, instead of raising an error.
     path : path, default=None
         Source of the judgments, for messages.
+    texts : Collection or None, default=None
+        Queries of the judgments with their texts; a query with the same text in `queries` is taken under its id there.
 
     Returns
     -------
     Judgments
     """
+    judgments = judgments if texts is None else _named_by_text(judgments, queries, texts)
     query_known = np.array([query_id in queries.row_of for query_id in judgments.query_ids], bool)
     doc_known = np.array([doc_id in docs.row_of for doc_id in judgments.doc_ids], bool)
     known = query_known[judgments.query] & doc_known[judgments.doc]
@@ -125,6 +147,20 @@ def check_known(
         return judgments
     _report_unknown(judgments, query_known, doc_known, known, skip_unknown, path)
     return judgments.select(query_known, known)
+
+
+def _named_by_text(judgments: Judgments, queries: Collection, texts: Collection) -> Judgments:
+    """The judgments with the ids of `queries` for queries that are unknown there and have the same text."""
+    id_of = {_normal(text): name for name, text in zip(reversed(queries.ids), reversed([*queries.texts]), strict=True)}
+    text_of = {name: _normal(text) for name, _, text in texts}
+    names = [name if name in queries.row_of else id_of.get(text_of.get(name, ""), name) for name in judgments.query_ids]
+    if len(set(names)) != len(names):
+        return judgments
+    return replace(judgments, query_ids=names)
+
+
+def _normal(text: str) -> str:
+    return " ".join(text.split())
 
 
 def read_run(path: FilePath) -> Run:
@@ -141,28 +177,28 @@ def read_run(path: FilePath) -> Run:
     """
     place, name = display_name(path), ""
     query_rows, doc_rows = dict[str, int](), dict[str, int]()
-    query, doc, score, lines = array("q"), array("q"), array("d"), array("q")
+    query, doc, score, ranks, lines = array("q"), array("q"), array("d"), array("q"), array("q")
     for number, line in read_lines(path):
         try:
-            query_id, _, doc_id, rank, text, tag = line.split()
-            value = float(text)
-            int(rank)
+            query_id, _, doc_id, text_rank, text, tag = line.split()
+            value, rank = float(text), int(text_rank)
         except ValueError:
             if not line or line.isspace():
                 continue
             raise _run_error(line.split(), place, number) from None
-        if not -math.inf < value < math.inf:
+        if not -math.inf < value < math.inf or not -MAX_RANK <= rank <= MAX_RANK:
             raise _run_error(line.split(), place, number)
         name = name or tag
         query.append(query_rows.setdefault(query_id, len(query_rows)))
         doc.append(doc_rows.setdefault(doc_id, len(doc_rows)))
         score.append(value)
+        ranks.append(rank)
         lines.append(number)
     if not lines:
         raise DataError("holds no lines, want query Q0 document rank score tag", path=place)
     columns = np.array(query, np.int64), np.array(doc, np.int64)
     refuse_repeats(place, lines, "this pair of query and document", *columns)
-    return Run(list(query_rows), list(doc_rows), *columns, np.array(score, np.float64), name)
+    return Run(list(query_rows), list(doc_rows), *columns, np.array(score, np.float64), name, np.array(ranks, np.int64))
 
 
 def write_run(run: Run, path: FilePath) -> None:
@@ -181,10 +217,11 @@ def write_run(run: Run, path: FilePath) -> None:
     q Q0 b 1 1.5 tacit
     q Q0 a 2 0.25 tacit
     """
+    check_kind("run", run, Run, "a Run")
     _check_writable(run)
     check_ids("name of the run", [run.name], words=True)
     scores = np.asarray(run.score, np.float64)
-    order = np.lexsort((run.doc, -scores, run.query))
+    order = np.lexsort((run.doc if run.rank is None else run.rank, -scores, run.query))
     with open_output(path) as out:
         current, rank = -1, 0
         for q, d, score in zip(*(column[order].tolist() for column in (run.query, run.doc, scores)), strict=True):
@@ -209,6 +246,32 @@ def _refuse_repeats(table: Judgments | Run) -> None:
     if repeat is not None:
         query_id, doc_id = table.query_ids[table.query[repeat[1]]], table.doc_ids[table.doc[repeat[1]]]
         raise TacitError(f"query {query_id!r} has document {doc_id!r} twice, want it once")
+
+
+def _is_beir(start: bytes) -> bool:
+    return start.removeprefix(b"\xef\xbb\xbf").lstrip().startswith("\t".join(BEIR_HEADER).encode())
+
+
+def _table_entries(table: Table) -> Iterator[tuple[int, str, str, str, str]]:
+    """Rows of a table of judgments; a row without a grade is unjudged, as one below 0 is."""
+    records = iter(table.records)
+    first = next(records, None)
+    if first is None:
+        return
+    columns = table.columns or tuple(first.fields)
+    try:
+        names = find_columns(columns, JUDGMENT_NAMES)
+    except KeyError as missing:
+        found = f"no column is a {missing.args[0]} (columns: {listed(columns)})"
+        raise DataError(f"{found}, want query, document and grade", path=table.place) from None
+    if set(names.values()) != set(names):
+        logger.warning("%s: %s", table.place, "; ".join(f"{role}: {name}" for role, name in names.items()))
+    for line, fields, _ in chain([first], records):
+        query, doc, grade = (fields.get(names[role]) for role in ("query", "document", "grade"))
+        ids = ["" if value is None else str(value) for value in (query, doc)]
+        if problem := id_problem(ids[0]) or id_problem(ids[1]):
+            raise DataError(f"id {problem}", path=table.place, line=line)
+        yield line, ids[0], ids[1], "-1" if grade is None or grade == "" else str(grade), ""
 
 
 def _opening(lines: Iterator[tuple[int, str]]) -> list[tuple[int, str]]:
@@ -317,7 +380,8 @@ def _run_error(fields: list[str], place: str, number: int) -> DataError:
     if len(fields) != 6:
         return _width_error(fields, "query Q0 document rank score tag", place, number)
     try:
-        int(fields[3])
+        if abs(int(fields[3])) > MAX_RANK:
+            raise ValueError
     except ValueError:
         return DataError(f"rank is {fields[3]!r}, want a whole number", path=place, line=number)
     return DataError(f"score is {fields[4]!r}, want a finite number", path=place, line=number)

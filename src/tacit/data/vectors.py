@@ -28,7 +28,7 @@ from tacit.data.files import FilePath, split_suffix
 
 ID_COLUMNS = ("id", "_id")
 VECTOR_COLUMNS = ("vector", "vectors", "embedding", "embeddings")
-NO_NUMBERS = "it is cut off, holds Python objects or is no file of this kind, want plain numbers"
+NO_NUMBERS = "it is truncated, contains Python objects or is not a file of this kind, want plain numbers"
 
 
 class VectorFile(NamedTuple):
@@ -91,7 +91,7 @@ def _check(found: VectorFile, path: FilePath) -> np.ndarray:
     if len(set(found.ids)) < len(found.ids):
         seen = set[str]()
         twice = next(name for name in found.ids if name in seen or seen.add(name))  # type: ignore[func-returns-value]
-        raise DataError(f"id {twice!r} stands more than once, want unique ids", path=path)
+        raise DataError(f"id {twice!r} occurs more than once, want unique ids", path=path)
     return vectors
 
 
@@ -111,7 +111,7 @@ def _in_order(found: VectorFile, texts: Collection, path: FilePath, skip_unknown
         )
     if unknown and not skip_unknown:
         raise DataError(
-            f"{len(unknown)} of {len(ids)} ids are unknown, the first is {unknown[0]!r}, want those of the texts",
+            f"{len(unknown)} of {len(ids)} ids are unknown, the first is {unknown[0]!r}, want ids of the texts",
             path=path,
         )
     if unknown:

@@ -1,4 +1,6 @@
-"""Training and searching on the machines of a Ray cluster (extra `ray`), with the same bits as on one machine.
+"""Training and searching on a cluster, with the same bits as on one machine.
+
+A cluster is a `Backend`: Ray (`ray_cluster`, extra `ray`), or one within this process (`InProcessBackend`).
 
 Names are imported when they are first used.
 """

@@ -17,15 +17,13 @@ from functools import cache
 from typing import Any
 
 from tacit.core import MissingExtraError, TacitError, UsageError
-from tacit.core.tasks import spread_map
-from tacit.distributed.tasks import map_on_cluster
-from tacit.distributed.training import PartedTrainer
-from tacit.retrieve.margin.embedding_sgd import EmbeddingSettings, EmbeddingTrainer, Tables, TrainingRows, new_trainer
+from tacit.distributed.ray_backend import RayBackend
 
 SECONDS = 10  # to wait for an answer of an address
 HTTP_2 = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])  # what opens a connection of gRPC
 SETTINGS = bytes([4])  # type of the frame that answers
 WRONG_TOKEN = "its token is not given or wrong; want RAY_AUTH_MODE=token and the token in RAY_AUTH_TOKEN"
+LOOPBACK = ("localhost", "127.0.0.1", "::1", "[::1]")  # `ray.init` replaces them by the address of this machine
 QUIET: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False}
 
 
@@ -41,28 +39,8 @@ def ray_cluster(address: str = "auto") -> Iterator[None]:
     address : str, default="auto"
         HOST:PORT of a cluster; "auto" joins the cluster of this machine, or else starts one.
     """
-    with _connected(address):
-        tokens = new_trainer.set(_parted_trainer), spread_map.set(map_on_cluster)
-        try:
-            yield
-        finally:
-            new_trainer.reset(tokens[0])
-            spread_map.reset(tokens[1])
-
-
-def n_machines() -> int:
-    """Number of machines of the cluster."""
-    import ray
-
-    return sum(bool(node["Alive"]) for node in ray.nodes())
-
-
-def _parted_trainer(
-    tables: Tables, data: TrainingRows, settings: EmbeddingSettings, threads: int | None, partitions: int | None
-) -> EmbeddingTrainer:
-    if settings.uniform:
-        raise UsageError('a Ray cluster trains in blocks; negatives="uniform" takes one triple a step, want "mined"')
-    return PartedTrainer(tables, data, settings, threads, partitions or n_machines())
+    with _connected(address), RayBackend().used():
+        yield
 
 
 @contextmanager
@@ -77,10 +55,10 @@ def _connected(address: str) -> Iterator[None]:
     if ray.is_initialized():
         yield
         return
-    constants = ray._private.ray_constants
+    constants, _ = _internals()
     may_leave = constants.ENABLE_RAY_CLUSTER
     try:
-        found = _find(ray) if address == "auto" else address
+        found = _find() if address == "auto" else address
         if found is None:
             _start(ray)
         else:
@@ -93,26 +71,34 @@ def _connected(address: str) -> Iterator[None]:
         os.environ.update(before)
 
 
-def _find(ray: Any) -> str | None:
+def _internals() -> tuple[Any, Any]:
+    """Constants and services of Ray that have no public name (2.60); nothing else here is private.
+
+    `constants.ENABLE_RAY_CLUSTER = False` makes the loopback address the only one of this machine. Its public form, the
+    variable RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER, is read once, when Ray is imported, and `ray.init` replaces a loopback
+    address that it is given. `services.find_bootstrap_address` tells what `ray start` started here; `ray.init("auto")`
+    would join the clusters of other commands too, and wait for minutes where one does not answer any more.
+    """
+    from ray._private import ray_constants, services
+
+    return ray_constants, services
+
+
+def _find() -> str | None:
     """Address of the cluster that `ray start` started on this machine; those of other commands are not joined."""
-    found = ray._private.services.get_ray_address_from_environment(None, None)
-    return str(found) if found is not None and _problem(str(found)) is None else None
+    found = os.environ.get("RAY_ADDRESS") or _internals()[1].find_bootstrap_address(None)
+    return str(found) if found and _problem(str(found)) is None else None
 
 
 def _start(ray: Any) -> None:
     os.environ["RAY_AUTH_TOKEN"] = _token()
     os.environ.pop("RAY_AUTH_MODE", None)  # without it, a cluster of one machine asks for the token
-    _stay_here(ray)
+    _internals()[0].ENABLE_RAY_CLUSTER = False
     try:
         with _kept_messages():
             ray.init("local", include_dashboard=False, **QUIET)
     except Exception as error:  # Ray has no type of its own for this
         raise TacitError(f"no Ray cluster could be started on this machine: {' '.join(str(error).split())}") from error
-
-
-def _stay_here(ray: Any) -> None:
-    """Let the loopback address be the only one, which is what Ray does on systems where it supports no clusters."""
-    ray._private.ray_constants.ENABLE_RAY_CLUSTER = False
 
 
 @cache
@@ -141,9 +127,9 @@ def _join(ray: Any, address: str) -> None:
     if problem is not None:
         raise _refusal(address, problem)
     try:
-        used = ray._private.services.canonicalize_bootstrap_address(address)
-        if used != address and _problem(used) is not None:  # it listens on the loopback address only
-            _stay_here(ray)
+        host, _, port = address.rpartition(":")
+        if host in LOOPBACK and _problem(f"{ray.util.get_node_ip_address()}:{port}") is not None:
+            _internals()[0].ENABLE_RAY_CLUSTER = False  # the cluster listens on the loopback address only
         os.environ.setdefault("RAY_gcs_server_port_wait_time_s", str(SECONDS))
         with _kept_messages() as messages:
             ray.init(address, **QUIET)
@@ -160,7 +146,7 @@ def _problem(address: str) -> str | None:
     try:
         with socket.create_connection((host.strip("[]"), int(port)), SECONDS) as connection:
             connection.sendall(HTTP_2)
-            return None if connection.recv(9)[3:4] == SETTINGS else "it answers, but not as Ray does"
+            return None if connection.recv(9)[3:4] == SETTINGS else "it responds, but not as Ray does"
     except (OSError, OverflowError) as error:
         return str(error)
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from tacit import __version__
 from tacit.core.mapped import allocate
 from tacit.retrieve.snapshots import copy_into, move_to
 
@@ -55,10 +54,6 @@ class ItemOwner:
         self._vectors = {"live": allocate(self._shape)}
         self._candidates = np.empty(0, np.int64)
         self._ranker: EmbeddingRanker | None = None  # of these
-
-    def version(self) -> str:
-        """Version of tacit in this process."""
-        return __version__
 
     def fill_words(self, start: int, words: np.ndarray, values: np.ndarray) -> None:
         """Receive words and values from an entry on."""

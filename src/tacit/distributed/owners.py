@@ -9,30 +9,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from tacit import __version__
 from tacit.core import TacitError, cut
+from tacit.distributed.backend import Backend, Owner, Parts
 from tacit.distributed.owner import ItemOwner, Rows
-from tacit.distributed.tasks import ONE_THREAD, check_version
 
-MOST_LOSSES = 10  # owners lost during one call
+if TYPE_CHECKING:
+    from tacit.distributed.validation import Question
+
 SENT_ENTRIES, SENT_ROWS = 4 << 20, 1 << 14  # of words and vectors in one message
-
-# A part waits for no processor: it works only while the training process waits. Threads would change no bit.
-PART_OPTIONS: dict[str, Any] = {"num_cpus": 0, "scheduling_strategy": "SPREAD", "runtime_env": ONE_THREAD}
 
 ReadRows = Callable[[int, int], np.ndarray]  # vectors from one row to another
 
 
-class Owners:
-    """Items cut into contiguous parts, each with an owner in some process of the cluster.
+class Owners(Parts):
+    """The owners of all items.
 
     Parameters
     ----------
+    backend : Backend
+        Holds the owners.
     words : csr_array of shape (n_items, n_words)
         Rows of the items. They are read again only if an owner is lost.
     vectors : ndarray of shape (n_items, dim) or (0, dim)
@@ -41,15 +41,13 @@ class Owners:
         Number of parts.
     """
 
-    def __init__(self, words: sp.csr_array, vectors: np.ndarray, n_parts: int) -> None:
-        n_items = words.shape[0]
-        n_parts = min(n_parts, n_items)
-        self.borders = np.array([n_items * part // n_parts for part in range(n_parts + 1)])
+    def __init__(self, backend: Backend, words: sp.csr_array, vectors: np.ndarray, n_parts: int) -> None:
+        n_parts = min(n_parts, words.shape[0])
         self.shape, self._words = vectors.shape, words
         self._first_change, self._log = [0] * n_parts, [list[tuple[Any, ...]]() for _ in range(n_parts)]
         self._n_changes, self._keeps_log = [0] * n_parts, False
         self._saved: Mapping[str, ReadRows] | None = {"live": lambda start, stop: vectors[start:stop]}
-        self._actors = [self._start(part) for part in range(n_parts)]
+        super().__init__(backend, words.shape[0], n_parts)
         self._saved = None if len(vectors) else {}
 
     def take_words(self, items: np.ndarray) -> Callable[[], Rows]:
@@ -67,11 +65,11 @@ class Owners:
         calls = {part: (name, *args, self._n_changes[part]) for part, args in self._parts(items).items()}
         return np.concatenate([np.empty((0, self.shape[1]), np.float32), *self._ask("take_vectors", calls)()])
 
-    def count_places(self, name: str, candidates: np.ndarray, asked: Any) -> np.ndarray:
+    def count_places(self, name: str, candidates: np.ndarray, asked: Question) -> np.ndarray:
         """Let every owner count its candidates for `validation`; the sums over all."""
-        calls, first = dict[int, tuple[Any, ...]](), 0
+        calls, first, shared = dict[int, tuple[Any, ...]](), 0, self._backend.share(asked)
         for part, (rows,) in self._parts(candidates).items():
-            calls[part] = name, rows, first, asked, self._n_changes[part]
+            calls[part] = name, rows, first, shared, self._n_changes[part]
             first += len(rows)
         return np.sum(self._ask("count_places", calls)(), axis=0)
 
@@ -90,7 +88,7 @@ class Owners:
 
     def change_all(self, name: str, *args: Any) -> None:
         """Let every owner change all its vectors."""
-        for part in range(len(self._actors)):
+        for part in range(len(self.owners)):
             self._change(part, name, *args)
 
     def saved(self, read: Mapping[str, ReadRows]) -> None:
@@ -111,77 +109,37 @@ class Owners:
         change = (self._n_changes[part], name, *args)
         if self._keeps_log:
             self._log[part].append(change)
-        self._actors[part].change.remote(*change)
-
-    def _ask(self, name: str, calls: Mapping[int, tuple[Any, ...]]) -> Callable[[], list[Any]]:
-        sent = {part: self._send(part, name, args) for part, args in calls.items()}
-        return lambda: [self._answer(part, *sent[part], name, args) for part, args in calls.items()]
-
-    def _send(self, part: int, name: str, args: tuple[Any, ...]) -> tuple[Any, Any]:
-        actor = self._actors[part]
-        return actor, getattr(actor, name).remote(*args)
-
-    def _answer(self, part: int, actor: Any, ref: Any, name: str, args: tuple[Any, ...]) -> Any:
-        import ray
-
-        for _ in range(MOST_LOSSES):
-            try:
-                if ref is None:
-                    if actor is self._actors[part]:
-                        self._replace(part)
-                    actor, ref = self._send(part, name, args)
-                return ray.get(ref)
-            except (ray.exceptions.RayActorError, ray.exceptions.ObjectLostError):
-                ref = None
-        raise TacitError(f"the owner of items {self._range(part)} was lost {MOST_LOSSES} times; has it enough memory?")
-
-    def _range(self, part: int) -> str:
-        return f"{self.borders[part]} to {self.borders[part + 1] - 1}"
+        self.owners[part].call("change", *change)
 
     def _replace(self, part: int) -> None:
-        """Start a new owner with the state of the lost one."""
-        import ray
-
         if self._saved is None:
             raise TacitError(
                 f"the machine with items {self._range(part)} was lost in training; with a checkpoint "
                 "(--checkpoint DIR) the training would have gone on"
             )
-        ray.kill(self._actors[part])  # it may be alive and out of reach
-        self._actors[part] = self._start(part)
-        for change in self._log[part]:
-            self._actors[part].change.remote(*change)
+        super()._replace(part)
 
-    def _start(self, part: int) -> Any:
-        """A new owner with the words and the saved vectors of its items."""
-        import ray
-
+    def _start(self, part: int) -> Owner:
+        """A new owner with the words and the saved vectors of its items, and the changes since then."""
         start, stop = (int(border) for border in self.borders[part : part + 2])
         indptr = self._words.indptr[start : stop + 1].astype(np.int64)
-        made = ray.remote(**PART_OPTIONS)(ItemOwner)
         n_vectors = min(stop - start, self.shape[0])
-        actor = made.remote(np.diff(indptr), self.shape[1], n_vectors, self._first_change[part])
-        check_version(ray.get(actor.version.remote()), __version__)
-        for sent in self._messages(actor, indptr, start, stop if n_vectors else start):
-            ray.get(sent)
-        return actor
+        owner = self._backend.own(ItemOwner, np.diff(indptr), self.shape[1], n_vectors, self._first_change[part])
+        for message in self._messages(indptr, start, stop if n_vectors else start):
+            owner.call(*message)()  # the next one when this has arrived
+        for change in self._log[part]:
+            owner.call("change", *change)
+        return owner
 
-    def _messages(self, actor: Any, indptr: np.ndarray, start: int, stop: int) -> Iterator[Any]:
-        """Send words and vectors in pieces, each when the one before has arrived."""
+    def _messages(self, indptr: np.ndarray, start: int, stop: int) -> Iterator[tuple[Any, ...]]:
+        """Words and vectors in pieces."""
         for piece in cut(int(indptr[-1] - indptr[0]), SENT_ENTRIES):
             entries = slice(piece.start + int(indptr[0]), piece.stop + int(indptr[0]))
             words, values = self._words.indices[entries], self._words.data[entries]
-            yield actor.fill_words.remote(piece.start, words.astype(np.int32, copy=False), values)
+            yield "fill_words", piece.start, words.astype(np.int32, copy=False), values
         for name, read in (self._saved or {}).items():
             for piece in cut(stop - start, SENT_ROWS):
-                yield actor.fill_vectors.remote(name, piece.start, read(start + piece.start, start + piece.stop))
-
-    def close(self) -> None:
-        """End the owners."""
-        import ray
-
-        for actor in self._actors:
-            ray.kill(actor)
+                yield "fill_vectors", name, piece.start, read(start + piece.start, start + piece.stop)
 
 
 class OwnedVectors:

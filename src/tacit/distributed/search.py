@@ -1,23 +1,24 @@
-"""Search in items that are spread over a Ray cluster: each part returns its best, the best of these are the answer.
+"""Search in items that are spread over a cluster: each part returns its best, the best of these are the answer.
 
 A score depends on its own query and item only, so the answers are those of one machine, bit by bit.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from itertools import pairwise
+from typing import cast
 
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.core import Features, Ranking, TacitError, UsageError
-from tacit.distributed.cluster import n_machines
-from tacit.distributed.owners import MOST_LOSSES, PART_OPTIONS
+from tacit.core import Features, Ranking, UsageError
+from tacit.core.tasks import cluster
+from tacit.distributed.backend import Backend, Owner, Parts
 from tacit.retrieve import CollectionRanker
 
 
 def spread_items(ranker: CollectionRanker, n_parts: int | None = None) -> None:
-    """Let `rank` ask the machines of the cluster (`ray_cluster`), each of which gets a part of the items.
+    """Let `rank` ask the machines of the cluster in use (`ray_cluster`), each of which gets a part of the items.
 
     Parameters
     ----------
@@ -26,10 +27,13 @@ def spread_items(ranker: CollectionRanker, n_parts: int | None = None) -> None:
     n_parts : int or None, default=None
         Number of parts; None means one for each machine.
     """
+    backend = cast(Backend | None, cluster.get())
+    if backend is None:
+        raise UsageError("spread_items has no cluster, want it within ray_cluster() or Backend.used()")
     if type(ranker)._scores is not CollectionRanker._scores or ranker.graphs:
         what = "an index for approximate search" if ranker.graphs else "scores that depend on the best items"
-        raise UsageError(f"a Ray cluster cannot search for {type(ranker).__name__}: it has {what}")
-    ranker._rank_in_parts = PartedSearch(ranker, min(n_parts or n_machines(), ranker.n_items_)).rank
+        raise UsageError(f"a cluster cannot search for {type(ranker).__name__}: it has {what}")
+    ranker._rank_in_parts = PartedSearch(backend, ranker, n_parts or backend.n_machines).rank
 
 
 class PartSearcher:
@@ -44,40 +48,21 @@ class PartSearcher:
         return Ranking(np.where(found.items < 0, -1, found.items + self._first), found.scores)
 
 
-class PartedSearch:
-    """The parts of a ranker; a part whose machine is lost is sent to another one."""
+class PartedSearch(Parts):
+    """The parts of a ranker."""
 
-    def __init__(self, ranker: CollectionRanker, n_parts: int) -> None:
+    def __init__(self, backend: Backend, ranker: CollectionRanker, n_parts: int) -> None:
         self._ranker = ranker
-        self._borders = [ranker.n_items_ * part // n_parts for part in range(n_parts + 1)]
-        self._actors = [self._start(part) for part in range(n_parts)]
+        super().__init__(backend, ranker.n_items_, n_parts)
 
     def rank(self, queries: Features, k: int, exclude: sp.csr_array) -> Ranking:
         """The k best items of each query; `exclude` has those that are no candidates."""
-        calls = [
-            (queries, k, sp.csr_array(exclude[:, start:stop]))
-            for start, stop in zip(self._borders[:-1], self._borders[1:], strict=True)
-        ]
-        sent = [actor.rank.remote(*call) for actor, call in zip(self._actors, calls, strict=True)]
-        return merge([self._answer(part, sent[part], call) for part, call in enumerate(calls)], k)
+        excluded = [sp.csr_array(exclude[:, start:stop]) for start, stop in pairwise(self.borders)]
+        return merge(self._ask("rank", {part: (queries, k, some) for part, some in enumerate(excluded)})(), k)
 
-    def _start(self, part: int) -> Any:
-        import ray
-
-        start, stop = self._borders[part : part + 2]
-        made = ray.remote(**PART_OPTIONS)(PartSearcher)
-        return made.remote(self._ranker._only(np.arange(start, stop)), start)
-
-    def _answer(self, part: int, ref: Any, call: tuple[Any, ...]) -> Ranking:
-        import ray
-
-        for _ in range(MOST_LOSSES):
-            try:
-                return ray.get(ref)
-            except (ray.exceptions.RayActorError, ray.exceptions.ObjectLostError):
-                self._actors[part] = self._start(part)
-                ref = self._actors[part].rank.remote(*call)
-        raise TacitError(f"part {part} of the items was lost {MOST_LOSSES} times; is there memory for it?")
+    def _start(self, part: int) -> Owner:
+        start, stop = self.borders[part : part + 2]
+        return self._backend.own(PartSearcher, self._ranker._only(np.arange(start, stop)), start)
 
 
 def merge(parts: list[Ranking], k: int) -> Ranking:

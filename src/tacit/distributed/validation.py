@@ -20,7 +20,7 @@ from tacit.retrieve import EmbeddingRanker
 from tacit.retrieve.margin.tasks import PairTask, TripleTask
 
 if TYPE_CHECKING:
-    from tacit.distributed.training import PartedTrainer
+    from tacit.distributed.parted_embedding import PartedTrainer
 
 QUERIES = 64  # that are scored at once
 
@@ -95,8 +95,6 @@ class PartedValidation:
         return made
 
     def _pair_values(self, task: PairTask) -> dict[str, np.ndarray]:
-        import ray
-
         held, shape = task.held, task.held.relevant.shape
         relevant, excluded = check_mask("relevant", held.relevant, shape), check_mask("excluded", held.excluded, shape)
         candidates = np.arange(shape[1]) if task.candidates is None else task.candidates
@@ -109,6 +107,6 @@ class PartedValidation:
                 wanted.data[own] = row[places[own]]
                 check_row(query, wanted.data[own], relevant.indices[own], entries(excluded, query))
         tables, factors = self._trainer.averaged, ranker._query_factors(held.queries)
-        asked = ray.put(Question(ranker.clone(), tables.mapped, tables.diagonal, factors, wanted, excluded))
+        asked = Question(ranker.clone(), tables.mapped, tables.diagonal, factors, wanted, excluded)
         found = Places(*self._trainer.count_places(candidates, asked))
         return task.named(measures_from_places(found, wanted, shape[1] - np.diff(excluded.indptr)))

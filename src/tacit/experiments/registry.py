@@ -10,11 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from importlib import import_module
 
-from tacit.core import check_choice, load_plugins
+from tacit.core import UsageError, check_choice, load_plugins
 from tacit.experiments.report import Report
 from tacit.experiments.request import Request
 
-TWO_LANGUAGES = "TACIT_DATA with linked/ (mdn_ja_en, debian_ja_en), and tacit[ja]"
+TWO_LANGUAGES = "TACIT_DATA with linked/ (mdn_ja_en, debian_ja_en), and tacit-rank[ja]"
 LINKED = "TACIT_DATA with linked/ (mdn_ja_en, wikispeedia, debian_ja_en, foldoc)"
 
 LETOR_NEEDS = "TACIT_DATA with letor/ (OHSUMED-letor2, OHSUMED-letor3-QueryLevelNorm, MQ2008)"
@@ -34,15 +34,21 @@ class Experiment:
         The data and extras that it needs.
     home : str, default=""
         Module with `run`; "" for the one of that name in this package.
+    has_printed : bool, default=False
+        Whether it has rows trained by a paper's own recipe, with `as_printed` or always.
     """
 
     name: str
     summary: str
     needs: str
     home: str = ""
+    has_printed: bool = False
 
     def run(self, request: Request) -> Report:
         """Measure what the request asks for."""
+        if request.as_printed and not self.has_printed:
+            names = ", ".join(name for name, experiment in EXPERIMENTS.items() if experiment.has_printed)
+            raise UsageError(f"{self.name} has no rows of a printed recipe, want --as-printed with one of {names}")
         home = self.home or f"tacit.experiments.{self.name.replace('-', '_')}.experiment"
         report: Report = import_module(home).run(request)
         return report
@@ -55,11 +61,13 @@ EXPERIMENTS = {
             "links",
             "rank the documents that a document links to (HTR tables 2-3, SSI tables 1-4)",
             LINKED,
+            has_printed=True,
         ),
         Experiment(
             "htr-over-ssi",
             "when free vectors of items are better than their words: by known links, dimension, gamma, recipe",
             f"{LINKED}; nothing with --corpus generated",
+            has_printed=True,
         ),
         Experiment("keywords", "the same for queries of 5, 10 and 20 words (SSI tables 5-6)", LINKED),
         Experiment(
@@ -87,6 +95,7 @@ EXPERIMENTS = {
             "transduction",
             "a ranker trained for each test list (TRANS tables 2-5, figures 3-6)",
             LETOR_NEEDS,
+            has_printed=True,
         ),
         Experiment(
             "semi-auc",
@@ -95,19 +104,31 @@ EXPERIMENTS = {
         ),
         Experiment(
             "feedback",
-            "the first answers to a query are judged, the rest is ranked again (PREF figure 6)",
+            "the first results of a query are judged, the rest is ranked again (PREF figure 6)",
             "TACIT_DATA with text/ (cranfield, cacm, cisi)",
+            has_printed=True,
         ),
         Experiment("spiral", "one preference between the ends of a spiral (PREF figures 2-4)", "nothing"),
         Experiment(
             "preference",
             "few labels of feature lists, with and without the unjudged rows (PREF figures 5 and 7)",
             f"{LETOR_NEEDS}, or text/ (cranfield, cacm, cisi)",
+            has_printed=True,
         ),
         Experiment(
             "label",
             "which documents to judge first: labels needed to reach random labelling",
             "TACIT_DATA with letor/ (three sets and WTR), text/ (cacm, cranfield, cisi)",
+        ),
+        Experiment(
+            "fuse",
+            "weights over results of several systems: how often they lose to the default, and to the best of a grid",
+            "TACIT_DATA with runs/dl21; texts: text/ (cranfield, cacm, cisi, cystic_fibrosis), vectors/",
+        ),
+        Experiment(
+            "judges",
+            "program judges with few human-judged queries: intervals of differences, and training on lists",
+            "TACIT_DATA with judges/ and runs/ (dl21), or letor/WTR and judges/wtr_gpt (--corpus WTR)",
         ),
     )
 }

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from tacit.experiments.figures import Draw
-from tacit.judge.advise.verdict import t_interval
-from tacit.metrics import compare_systems, standard_error
+from tacit.metrics import compare_systems, standard_error, t_interval
 
 # Settings that are parameters of one system, not of the task.
 OF_THE_SYSTEM = {"dim", "gamma", "frequent", "stem", "recipe", "start"}

@@ -44,6 +44,8 @@ class Request:
         Parameters for every system that has them (`--set NAME=VALUE`).
     as_printed : bool, default=False
         Also rows of systems trained by the recipe of their paper.
+    encoder : str or None, default=None
+        Name or folder of a pretrained encoder, for experiments that have rows with one.
     """
 
     data: Path | None = None
@@ -59,6 +61,7 @@ class Request:
     threads: int | None = None
     params: Mapping[str, Any] = field(default_factory=dict)
     as_printed: bool = False
+    encoder: str | None = None
 
     @property
     def data_folder(self) -> Path:

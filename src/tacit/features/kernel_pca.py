@@ -28,6 +28,8 @@ KINDS = ("linear", "polynomial", "gaussian", "diffusion")
 # Directions with less than this share of the first one's variance are rounding.
 SMALLEST_SHARE = 1e-10
 
+MOST_COMPONENTS = 10_000
+
 
 class Kernel(Estimator):
     """A kernel and its leading components.
@@ -114,7 +116,7 @@ class Kernel(Estimator):
     def check_params(self) -> None:
         """Raise unless the parameters describe a kernel."""
         check_choice("kernel", self.kind, KINDS)
-        check_number("n_components", self.n_components, low=0, whole=True)
+        check_number("n_components", self.n_components, low=0, high=MOST_COMPONENTS, whole=True)
         check_numbers(self, "degree", "n_neighbors", low=1, whole=True)
         check_numbers(self, "tau", "width", low=0, open_low=True)
         check_numbers(self, "sigma", optional=True, low=0, open_low=True)
@@ -147,6 +149,12 @@ PRINTED_KERNELS = tuple(
         (4, 2, 1, 3),
     )
 )
+
+# Five kernels with five components each: the 25 features of Duh and Kirchhoff in equal parts.
+FIVE_KERNELS = (
+    Kernel("linear", 5), Kernel("polynomial", 5), Kernel("polynomial", 5, degree=3), Kernel("gaussian", 5),
+    Kernel("diffusion", 5),
+)  # fmt: skip
 
 
 class KernelPca(Estimator, TransformerMixin, BaseEstimator):
@@ -239,10 +247,12 @@ class KernelPca(Estimator, TransformerMixin, BaseEstimator):
 
     def _check_loaded(self) -> None:
         given, fitted = ([(k.kind, k.n_components) for k in kernels] for kernels in (self.kernels, self.kernels_))
+        if given != fitted:
+            raise StoreError("the kernels of a kernel PCA are others than it was fitted with")
         n_values = [k.weights_.shape[0] - (self.n_features_in_ if k.kind == "linear" else len(self.points_))
                     for k in self.kernels_]  # fmt: skip
         bounds = (2, len(self.families_)) if self.range_ is None else self.range_.shape
-        if given != fitted or any(n_values) or bounds != (2, len(self.families_)) or (self.deviation_ < 0).any():
+        if any(n_values) or bounds != (2, len(self.families_)) or (self.deviation_ < 0).any():
             raise StoreError("the kernels of a kernel PCA do not fit its documents")
 
 

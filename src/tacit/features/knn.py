@@ -5,7 +5,7 @@ it, `mutual` if both have, `directed` as it is found. Of equal distances the sma
 euclidean |a - b|, or cosine 1 - a.b / (|a| |b|) (an empty row is at distance 1 from all that are not).
 
 Up to 50,000 dense points, and always for sparse rows, neighbours are exact: blocks of distances by products of
-matrices. Beyond, an approximate index (usearch) is asked, which misses a few in a hundred.
+matrices. Beyond, an approximate index (HNSW by faiss, extra `ann`) is searched, which misses a few in a hundred.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from tacit.kernels.topk import top_k_rows
 METRICS = ("euclidean", "cosine")
 FORMS = ("union", "mutual", "directed")
 MOST_EXACT = 50_000
+N_LINKS, BUILD_BREADTH, BREADTH = 32, 100, 64  # of the approximate index
 BLOCK_BYTES = 32 << 20
 ROUNDING = 1e-13  # squares of distances below this share of the squared lengths are rounding, and mean 0
 
@@ -191,21 +192,27 @@ def _exact_neighbours(table: Features, k: int, threads: int | None) -> tuple[np.
 def _approximate_neighbours(table: np.ndarray, k: int, threads: int | None) -> tuple[np.ndarray, np.ndarray]:
     """As `_exact_neighbours`, by an index; -1 where it found fewer than k."""
     try:
-        from usearch.index import Index
+        import faiss
     except ImportError:
-        raise MissingExtraError("a graph of that many points", "usearch", "ann") from None
-    n_points = table.shape[0]
-    index, rows = Index(ndim=table.shape[1], metric="l2sq", dtype="f32"), table.astype(np.float32)
+        raise MissingExtraError("a graph of that many points", "faiss-cpu", "ann") from None
+    n_points, rows = table.shape[0], np.ascontiguousarray(table, np.float32)
+    index: Any = faiss.IndexHNSWFlat(table.shape[1], N_LINKS)
+    index.hnsw.efConstruction = BUILD_BREADTH
+    index.hnsw.efSearch = max(BREADTH, 2 * (k + 1))
     found = np.full((n_points, k + 1), -1, np.int64)
-    with progress_bar("nearest neighbours", 2 * n_points) as advance:
-        for block in cut(n_points, 4096):
-            # One thread: the index depends on the order in which points come.
-            index.add(np.arange(block.start, block.stop), rows[block], threads=1)
-            advance(block.stop - block.start)
-        for block in cut(n_points, 4096):
-            matches = index.search(rows[block], k + 1, threads=count_threads(threads))
-            found[block] = np.where(np.arange(k + 1) < matches.counts[:, None], matches.keys.astype(np.int64), -1)
-            advance(block.stop - block.start)
+    before = faiss.omp_get_max_threads()
+    try:
+        with progress_bar("nearest neighbours", 2 * n_points) as advance:
+            faiss.omp_set_num_threads(1)  # with more, the index depends on which thread is first
+            for block in cut(n_points, 4096):
+                index.add(rows[block])
+                advance(block.stop - block.start)
+            faiss.omp_set_num_threads(count_threads(threads))  # each point is searched for by itself
+            for block in cut(n_points, 4096):
+                found[block] = index.search(rows[block], k + 1)[1]
+                advance(block.stop - block.start)
+    finally:
+        faiss.omp_set_num_threads(before)
     neighbours = _without_self(found)
     squares = np.empty(neighbours.shape, np.float64)
     pair_squares(table, neighbours, 0, n_points, squares)

@@ -4,14 +4,14 @@ The set of Szummer and Yilmaz (2011), table 1, with LETOR's definitions. For a f
 c is the count of a query word in it, |d| its number of words, df in how many documents the field has the word,
 n the number of documents; every sum is over the words of the query, with repetition:
 
-    bm25               idf c / (c + k1 (1 - b + b |d| / mean |d|)), idf = ln(1 + (n - df + 0.5) / (df + 0.5))
+    bm25               see `bm25`, Lucene's form, as the ranker `bm25` has it
     log_bm25           ln(1 + bm25)
     lm_absolute, lm_dirichlet, lm_jelinek_mercer     see `language_models`
     tf                 sum c                          normalized_tf      sum c / |d|
     log_normalized_tf  sum ln(1 + c / |d|)            sum_log_tf         sum ln(1 + c)
     tf_idf             sum c ln(n / df)               log_tf_idf         sum ln(1 + c / |d| ln(n / df))
 
-Words that no document has are left out. BM25 is Lucene's form, as the ranker `bm25` has it.
+Words that no document has are left out.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from tacit.core import TacitError
+from tacit.features.bm25 import DELTA, K1, VARIANTS, inverse_frequencies, length_norms
 from tacit.features.language_models import absolute, dirichlet, jelinek_mercer
 
-K1, B = 1.5, 0.75
 MEASURES = (
     "bm25", "log_bm25", "lm_absolute", "lm_dirichlet", "lm_jelinek_mercer",
     "tf", "normalized_tf", "log_normalized_tf", "sum_log_tf", "tf_idf", "log_tf_idf",
@@ -83,10 +83,10 @@ class FieldCounts:
         return np.column_stack(columns)
 
     def _bm25(self, c: np.ndarray, df: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-        n_docs, mean_length = len(self.lengths), self.lengths.mean()
-        idf = np.log1p((n_docs - df + 0.5) / (df + 0.5))
-        held_back = K1 * (1 - B + B * lengths / max(mean_length, 1e-12))[:, None]
-        return idf * c / (c + held_back)
+        norms = length_norms(lengths, max(self.lengths.mean(), 1e-12))[:, None]
+        idf = inverse_frequencies(df.tolist(), len(self.lengths))
+        weights: np.ndarray = idf * VARIANTS["lucene"].tf_part(c, norms, K1, DELTA)
+        return weights
 
 
 class QueryDocumentFeatures:

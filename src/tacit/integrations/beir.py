@@ -42,7 +42,7 @@ class BeirSearch(BaseSearch):
     def search(
         self, corpus: Mapping[str, Mapping[str, str]], queries: Mapping[str, str], top_k: int, *args: Any, **kwargs: Any
     ) -> dict[str, dict[str, float]]:
-        """Scores of the best documents of each query; no document answers the query of its own id."""
+        """Scores of the best documents of each query; a document with the id of the query is no result."""
         if list(getattr(self.searcher, "documents_", Collection([], [], [])).ids) != list(corpus):
             self._fit(corpus)
         return self.searcher.run(make_queries(queries), top_k, exclude_self=True).to_dict()

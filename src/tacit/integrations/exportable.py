@@ -40,8 +40,8 @@ class Alternative(NamedTuple):
 
 
 def has_trees(ranker: ListRanker) -> bool:
-    """Whether the ranker is a sum of stumps or trees."""
-    return isinstance(ranker, RankBoostRanker | LightGbmRanker)
+    """Whether the ranker is a sum of stumps or trees that scores each row by itself."""
+    return isinstance(ranker, RankBoostRanker | LightGbmRanker) and not ranker._needs_lists()
 
 
 def to_linear(ranker: ListRanker) -> Linear | None:

@@ -22,7 +22,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tacit.core import TacitError
-from tacit.features.query_document import K1, B
+from tacit.features.bm25 import K1, B
 from tacit.integrations.exportable import Linear, has_trees, to_linear, why_not
 from tacit.integrations.xgboost import dump_json, make_trees
 from tacit.rerank import ListRanker

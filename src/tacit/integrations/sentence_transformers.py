@@ -29,7 +29,7 @@ from tacit.features.text.tokenizers import WITHOUT_SPACES
 from tacit.retrieve import CollectionRanker, EmbeddingRanker, HtrPairsRanker, LsiRanker, LsiTfidfRanker
 from tacit.retrieve.latent.cl_lsi import ClLsiRanker
 from tacit.search import Searcher
-from tacit.search.vectors import encode_texts
+from tacit.search.encoders import encode_texts
 
 UNKNOWN = "[UNK]"
 STATIC, ROUTER = (f"sentence_transformers.models.{name}" for name in ("StaticEmbedding", "Router"))
@@ -92,7 +92,7 @@ def word_tables(ranker: CollectionRanker) -> WordTables:
         return WordTables(ranker.concepts_, ranker.concepts_, mixed)
     if isinstance(ranker, EmbeddingRanker) and ranker.items != "free" and ranker.dim:
         left_out = [] if ranker.identity == "none" else ["the weight of words that query and document share"]
-        left_out += ["what documents learned beside their words"] if ranker.items == "residual" else []
+        left_out += ["what documents learned in addition to their words"] if ranker.items == "residual" else []
         document = ranker.query_table_ if ranker.items == "tied" else ranker.item_table_
         return WordTables(ranker.query_table_, document, left_out)
     wanted = "want lsi, ssi-uu, ssi-uv, htr-residual, htr+pairs, htr-reconstruction or a cross-language method"

@@ -17,7 +17,7 @@ import numpy as np
 
 from tacit.core import TacitError
 from tacit.rerank import LightGbmRanker, ListRanker, RankBoostRanker
-from tacit.rerank.boosting.lightgbm import load_booster
+from tacit.rerank.boosting.trees import Trees
 
 LARGEST = np.finfo(np.float32).max
 
@@ -42,7 +42,7 @@ def make_trees(ranker: ListRanker, *, zero_if_missing: bool = False) -> list[Tre
     Parameters
     ----------
     ranker : RankBoostRanker or LightGbmRanker
-        Fitted ranker: `rankboost`, `adacost`, `rankboost-semi`, `lightgbm` or `sslambdamart`.
+        Fitted ranker: `rankboost`, `adacost`, `rankboost-semi`, `lightgbm`, `lightgbm-pointwise` or `sslambdamart`.
     zero_if_missing : bool, default=False
         Send missing values where 0 goes, instead of where the ranker sends them: a search engine that finds no word of
         the query in a field has no value for it.
@@ -50,7 +50,7 @@ def make_trees(ranker: ListRanker, *, zero_if_missing: bool = False) -> list[Tre
     if isinstance(ranker, RankBoostRanker):
         trees = _stumps(ranker)
     elif isinstance(ranker, LightGbmRanker):
-        trees = [_flatten(tree["tree_structure"], -1, []) for tree in load_booster(ranker).dump_model()["tree_info"]]
+        trees = _trees(ranker)
     else:
         raise TacitError(f"a {type(ranker).__name__} is no sum of trees")
     if not trees:
@@ -95,19 +95,24 @@ def _stumps(ranker: RankBoostRanker) -> list[Tree]:
     ]
 
 
-def _flatten(found: dict[str, Any], parent: int, tree: Tree) -> Tree:
-    """Append the nodes of one of LightGBM's trees, this one first."""
-    if "leaf_value" in found:
-        return [*tree, _leaf(found["leaf_value"], parent)]
-    threshold, missing = found["threshold"], found["missing_type"]
-    if found["decision_type"] != "<=" or missing == "Zero":
-        raise TacitError(f"a tree has a split of the kind {found['decision_type']} {missing}, want <= and None or NaN")
-    missing_left = found["default_left"] if missing == "NaN" else threshold >= 0  # else a missing value counts as 0
-    place = len(tree)
-    tree = _flatten(found["left_child"], place, [*tree, _leaf(0.0, parent)])
-    right = len(tree)
-    tree = _flatten(found["right_child"], place, tree)
-    tree[place] = Node(found["split_feature"], _above(threshold), place + 1, right, bool(missing_left), parent)
+def _trees(ranker: LightGbmRanker) -> list[Tree]:
+    """One tree for each of LightGBM's, a node before what is below it."""
+    found = ranker.trees()
+    return [_tree(found, int(root)) for root in found.roots]
+
+
+def _tree(found: Trees, root: int) -> Tree:
+    """Nodes level by level, so that the two children of a node lie side by side: XGBoost relies on it in deep trees."""
+    tree, waiting = list[Node](), [(root, -1)]
+    for place, (at, parent) in enumerate(waiting):  # grows on the way; the node of entry t is node t of the tree
+        if at < 0:
+            tree.append(_leaf(found.values[~at], parent))
+            continue
+        threshold, missing = float(found.threshold[at]), found.missing[at]
+        missing_left = missing == 1 or (missing == 0 and threshold >= 0)  # 0: a missing value counts as 0
+        left = len(waiting)
+        waiting += [(int(found.left[at]), place), (int(found.right[at]), place)]
+        tree.append(Node(int(found.feature[at]), _above(threshold), left, left + 1, missing_left, parent))
     return tree
 
 

@@ -1,3 +1,4 @@
+from tacit.judge.agreement import agreement_with_people as agreement_with_people
 from tacit.judge.agreement import disagreements as disagreements
 from tacit.judge.agreement import kappas as kappas
 from tacit.judge.agreement import krippendorff_alpha as krippendorff_alpha
@@ -11,12 +12,15 @@ from tacit.judge.merge import graded_lists as graded_lists
 from tacit.judge.merge import is_store as is_store
 from tacit.judge.merge import merged_judgments as merged_judgments
 from tacit.judge.merge import read_judgments as read_judgments
+from tacit.judge.merge import read_query_texts as read_query_texts
 from tacit.judge.next import make_pool as make_pool
 from tacit.judge.next import what_to_judge as what_to_judge
 from tacit.judge.pool import Pool as Pool
 from tacit.judge.pool import Suggestion as Suggestion
+from tacit.judge.program.independence import check_independent as check_independent
 from tacit.judge.records import Judgment as Judgment
 from tacit.judge.records import typed_query_id as typed_query_id
+from tacit.judge.repair import repair_store as repair_store
 from tacit.judge.sampling import draw_sample as draw_sample
 from tacit.judge.store import Judge as Judge
 from tacit.judge.store import JudgmentStore as JudgmentStore

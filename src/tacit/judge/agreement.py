@@ -17,13 +17,14 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 
 from tacit.core import check_choice
+from tacit.judge.columns import Graded, JudgmentColumns
 from tacit.judge.records import Judgment
 
 LEVELS = ("nominal", "ordinal", "interval")
@@ -40,6 +41,14 @@ class KappaPair(NamedTuple):
     quadratic: float | None
 
 
+class PeopleAgreement(NamedTuple):
+    """Agreement of one judge with the people other than this judge; kappa has linear weights, None: not defined."""
+
+    both: int
+    same: float
+    kappa: float | None
+
+
 class Disagreement(NamedTuple):
     """A pair that was graded differently; `spread` is the largest difference."""
 
@@ -49,7 +58,7 @@ class Disagreement(NamedTuple):
     spread: float
 
 
-def kappas(records: Sequence[Judgment]) -> list[KappaPair]:
+def kappas(records: Sequence[Judgment | Graded]) -> list[KappaPair]:
     """Kappa of every two judges: plain, with linear and with quadratic weights.
 
     Parameters
@@ -65,12 +74,41 @@ def kappas(records: Sequence[Judgment]) -> list[KappaPair]:
         both = [(g[first], g[second]) for g in graded.values() if first in g and second in g]
         if both:
             codes = np.searchsorted(levels, np.array(both))
-            kinds = [_kappa(codes, len(levels), weights) for weights in (None, "linear", "quadratic")]
+            kinds = [kappa_of_codes(codes, len(levels), weights) for weights in (None, "linear", "quadratic")]
             found.append(KappaPair((first, second), len(both), float((codes[:, 0] == codes[:, 1]).mean()), *kinds))
     return found
 
 
-def krippendorff_alpha(records: Sequence[Judgment], level: str = "ordinal") -> float | None:
+def agreement_with_people(found: JudgmentColumns, people: Collection[str]) -> dict[str, PeopleAgreement]:
+    """Agreement of each judge with people, on the pairs that both graded.
+
+    Where several people graded a pair, the last grade counts. Judges who share no pair with people are left out.
+
+    Parameters
+    ----------
+    found : JudgmentColumns
+        Current judgments.
+    people : collection of str
+        Names of the judges that are people.
+    """
+    graded = np.flatnonzero(~np.isnan(found.grade))
+    graded = graded[np.argsort(found.time[graded], kind="stable")]
+    is_person = np.array([name in people for name in found.judges], bool)
+    agreements = {}
+    for judge, name in enumerate(found.judges):
+        of_judge = found.judge[graded] == judge
+        mine, others = graded[of_judge], graded[is_person[found.judge[graded]] & ~of_judge]
+        last = dict(zip(found.pair[others].tolist(), found.grade[others].tolist(), strict=True))
+        pairs = zip(found.pair[mine].tolist(), found.grade[mine].tolist(), strict=True)
+        both = np.array([(grade, last[pair]) for pair, grade in pairs if pair in last])
+        if len(both):
+            levels, codes = np.unique(both, return_inverse=True)
+            kappa = kappa_of_codes(codes.reshape(both.shape), len(levels), "linear")
+            agreements[name] = PeopleAgreement(len(both), float((both[:, 0] == both[:, 1]).mean()), kappa)
+    return agreements
+
+
+def krippendorff_alpha(records: Sequence[Judgment | Graded], level: str = "ordinal") -> float | None:
     """Krippendorff's alpha of all judges; None where no pair has two grades, or all grades are the same.
 
     Parameters
@@ -95,7 +133,7 @@ def krippendorff_alpha(records: Sequence[Judgment], level: str = "ordinal") -> f
     return 1 - (totals.sum() - 1) * float((coincidences * distance).sum()) / expected
 
 
-def disagreements(records: Sequence[Judgment]) -> list[Disagreement]:
+def disagreements(records: Sequence[Judgment | Graded]) -> list[Disagreement]:
     """Pairs on which judges gave different grades, the largest differences first."""
     found = [
         Disagreement(*pair, grades, max(grades.values()) - min(grades.values()))
@@ -105,7 +143,7 @@ def disagreements(records: Sequence[Judgment]) -> list[Disagreement]:
     return sorted(found, key=lambda entry: (-entry.spread, entry.query, entry.document))
 
 
-def _by_pair(records: Sequence[Judgment]) -> dict[tuple[str, str], dict[str, float]]:
+def _by_pair(records: Sequence[Judgment | Graded]) -> dict[tuple[str, str], dict[str, float]]:
     graded: dict[tuple[str, str], dict[str, float]] = {}
     for record in records:
         if record.grade is not None:
@@ -113,7 +151,8 @@ def _by_pair(records: Sequence[Judgment]) -> dict[tuple[str, str], dict[str, flo
     return graded
 
 
-def _kappa(codes: np.ndarray, n_levels: int, weights: str | None) -> float | None:
+def kappa_of_codes(codes: np.ndarray, n_levels: int, weights: str | None) -> float | None:
+    """Cohen's kappa of two columns of codes from 0 to n_levels - 1; None where it is not defined."""
     from sklearn.metrics import cohen_kappa_score
 
     with warnings.catch_warnings():

@@ -14,7 +14,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from urllib.parse import quote
 
-from tacit.core import StoreError
+from tacit.core import StoreError, TacitError
 
 APPLICATION_ID = 0x74616A64  # "tajd"
 VERSION = 1
@@ -44,11 +44,12 @@ TABLES = (
        BEGIN SELECT RAISE(ABORT, 'judgments are never changed'); END""",
 )
 
+DAMAGED = "is damaged; `tacit judgments repair STORE -o NEW` saves every record that can be read"
 REASONS = {
     "SQLITE_FULL": "the disk is full; this was not recorded",
     "SQLITE_READONLY": "is read-only; this was not recorded",
     "SQLITE_NOTADB": "is no judgment store",
-    "SQLITE_CORRUPT": "is damaged",
+    "SQLITE_CORRUPT": DAMAGED,
     "SQLITE_BUSY": f"is locked by another process for more than {SECONDS_TO_WAIT:g} seconds",
     "SQLITE_CANTOPEN": "cannot be opened or created; want a file in an existing, writable folder",
     "SQLITE_IOERR": "the disk reports an error; this was not recorded",
@@ -83,9 +84,24 @@ def one_line(path: Path) -> Iterator[None]:
     except sqlite3.Error as error:
         name = getattr(error, "sqlite_errorname", "")
         reason = next((text for code, text in REASONS.items() if name.startswith(code)), str(error))
+        if reason.startswith("Could not decode"):
+            reason = DAMAGED
         raise StoreError(f"{path}: {reason}") from error
+    except UnicodeDecodeError as error:  # SQLite's message cites what it cannot read
+        raise StoreError(f"{path}: {DAMAGED}") from error
     except OSError as error:
         raise StoreError(f"{path}: {error.strerror or error}") from error
+
+
+@contextmanager
+def damage_in_one_line(path: Path) -> Iterator[None]:
+    """Turn the errors of values that no store holds into one line that names the file."""
+    try:
+        yield
+    except TacitError:
+        raise
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+        raise StoreError(f"{path}: {DAMAGED}") from error
 
 
 @contextmanager

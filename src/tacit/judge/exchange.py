@@ -1,7 +1,8 @@
 """Judgments into a store and out of it: CSV, which keeps every record, and TREC, BEIR and LETOR files.
 
 The columns of the CSV form are the fields of `Judgment`; `query`, `document` and `grade` are needed, an empty grade
-means "cannot judge", `?` is not judged yet and left out, and a row without `query` gets its id from `text`.
+means "cannot judge", `?` is not judged yet and left out, and a row without `query` gets its id from `text`. Tables with
+other columns, such as those of a spreadsheet, are read as `read_qrels` does.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import csv
 import io
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,9 @@ from tacit.core import DataError, TacitError, plural
 from tacit.data import open_output, read_qrels
 from tacit.data.columns import parse_number
 from tacit.data.files import FilePath, display_name, read_blocks, split_suffix
+from tacit.data.formats.delimited import header_names
+from tacit.data.formats.roles import JUDGMENT_NAMES, find_columns
+from tacit.data.formats.source import ReadOptions, open_source
 from tacit.judge.records import FIELDS, MAX_TEXT, Judgment, as_utc, typed_query_id, typed_text, utc_now
 from tacit.judge.store import JudgmentStore
 
@@ -36,35 +40,71 @@ class Imported:
 
 
 def import_judgments(
-    store: JudgmentStore, path: FilePath, *, judge: str | None = None, kind: str = "person"
+    store: JudgmentStore,
+    path: FilePath,
+    *,
+    judge: str | None = None,
+    kind: str = "person",
+    encoding: str | None = None,
+    table: str | None = None,
 ) -> Imported:
-    """Append the judgments of a CSV, TREC, BEIR or LETOR file to a store; all of them, or none if one is wrong.
+    """Append the judgments of a table, TREC, BEIR or LETOR file to a store; all of them, or none if one is wrong.
 
     Parameters
     ----------
     store : JudgmentStore
         The store.
     path : str or Path
-        The file. One in `.csv`, plain or compressed, is CSV; a first line tells the other forms apart.
+        The file: CSV with the columns of records, or what `read_qrels` reads.
     judge : str or None, default=None
         Judge of judgments that name none; None: `imported`.
     kind : {"person", "program"}, default="person"
         Kind of that judge.
+    encoding, table : str or None, default=None
+        Encoding of the file, and table of an SQLite database.
 
     Notes
     -----
+    A file in which a query has a blank names its queries by text, unless a column `text` has the texts.
     Records that the store holds already are left out. Forms without times are taken as judged now, and only those
     judgments are appended that differ from the judge's current one.
     """
     judge = DEFAULT_JUDGE if judge is None else judge
-    if split_suffix(path)[0] == ".csv":
-        records = read_csv(path, judge, kind)
+    if split_suffix(path)[0] == ".csv" and not _is_other_table(path, encoding):
+        records = _by_text(store, read_csv(path, judge, kind, encoding))
     else:
         held = {(j.query, j.document): (j.grade, j.probability) for j in store.current(judge)}
-        found = list(_from_qrels(path, judge, kind))
+        found = _by_text(store, list(_from_qrels(path, judge, kind, encoding, table)))
         records = [j for j in found if held.get((j.query, j.document), ()) != (j.grade, j.probability)]
         return Imported(len(found), store.import_records(records))
     return Imported(len(records), store.import_records(records))
+
+
+def _is_other_table(path: FilePath, encoding: str | None) -> bool:
+    """Whether a CSV file has other columns or another delimiter than records have, so that columns are guessed."""
+    start = open_source(path, ReadOptions(encoding=encoding or "")).start.decode("utf-8", "replace")
+    first = next(iter(start.removeprefix("\ufeff").splitlines()), "")
+    names = header_names(first)
+    if set(names) <= set(FIELDS) and "," in first:
+        return False
+    try:
+        found = find_columns(names, JUDGMENT_NAMES)
+    except KeyError:
+        return False
+    return not set(names) & (set(FIELDS) - NEEDED - {"text"}) and (";" in first or set(found.values()) != set(found))
+
+
+def _by_text(store: JudgmentStore, records: list[Judgment]) -> list[Judgment]:
+    """Records under the ids of their queries, where the file names queries by text."""
+    if not any(len(record.query.split()) > 1 for record in records if record.text is None):
+        return records
+    names = {record.query: store.query_id(record.query) for record in records if record.text is None}
+    return [
+        replace(record, query=names[record.query], text=typed_text(record.query))
+        if record.text is None and names[record.query] != record.query
+        else record
+        for record in records
+    ]
 
 
 def write_csv(records: Sequence[Judgment], path: FilePath) -> None:
@@ -80,10 +120,12 @@ def csv_lines(records: Sequence[Judgment]) -> Iterator[str]:
         yield ",".join(_cell(getattr(record, name)) for name in FIELDS) + "\n"
 
 
-def read_csv(path: FilePath, judge: str = DEFAULT_JUDGE, kind: str = "person") -> list[Judgment]:
+def read_csv(
+    path: FilePath, judge: str = DEFAULT_JUDGE, kind: str = "person", encoding: str | None = None
+) -> list[Judgment]:
     """Records of a CSV file; `judge` and `kind` are for rows that name no judge."""
     place, now = display_name(path), utc_now()
-    rows = _csv_rows(path, place)
+    rows = _csv_rows(path, place, encoding)
     _, header = next(rows, (1, []))
     unknown = [name for name in header if name not in FIELDS]
     if unknown or not set(header) >= NEEDED or len(set(header)) != len(header):
@@ -104,9 +146,10 @@ def read_csv(path: FilePath, judge: str = DEFAULT_JUDGE, kind: str = "person") -
     return records
 
 
-def _csv_rows(path: FilePath, place: str) -> Iterator[tuple[int, list[str]]]:
+def _csv_rows(path: FilePath, place: str, encoding: str | None = None) -> Iterator[tuple[int, list[str]]]:
     """Yield (number of its last line, cells) of each row that is not blank."""
-    content = b"".join(block for _, block in read_blocks(path))
+    source = open_source(path, ReadOptions(encoding=encoding or ""))
+    content = b"".join(block for _, block in read_blocks(path, source.chunks))
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -145,8 +188,8 @@ def _number(name: str, text: str) -> float | int:
     return int(number) if name == "rank" and number == int(number) else number
 
 
-def _from_qrels(path: FilePath, judge: str, kind: str) -> Iterator[Judgment]:
-    judgments, now = read_qrels(path), utc_now()
+def _from_qrels(path: FilePath, judge: str, kind: str, encoding: str | None, table: str | None) -> Iterator[Judgment]:
+    judgments, now = read_qrels(path, encoding=encoding, table=table), utc_now()
     chances = np.full(len(judgments), np.nan) if judgments.probability is None else judgments.probability
     columns = judgments.query, judgments.doc, judgments.grade, chances
     for q, d, grade, chance in zip(*(column.tolist() for column in columns), strict=True):

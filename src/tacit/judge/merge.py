@@ -9,9 +9,10 @@ from statistics import fmean, median, multimode
 
 import numpy as np
 
-from tacit.core import DataError, Judgments, Lists, TacitError, UsageError, check_choice
+from tacit.core import Collection, DataError, Judgments, Lists, TacitError, UsageError, check_choice
 from tacit.data import read_qrels
-from tacit.judge.records import Judgment
+from tacit.data.inputs import queries_by_text
+from tacit.judge.columns import read_columns
 from tacit.judge.store import JudgmentStore
 
 MERGES: dict[str, Callable[[list[float]], float]] = {
@@ -60,38 +61,67 @@ def merged_judgments(store: JudgmentStore, judges: Sequence[str] = (), merge: st
     Pairs that could not be judged are left out, their queries stay. Programs are merged only if they are named.
     See `choose_judges` for the parameters; `majority` takes the lower grade of a tie, `last` the newest judgment.
     """
-    chosen = set(choose_judges(store, judges, merge))
-    grades: dict[tuple[str, str], list[float]] = {}
-    chance: dict[tuple[str, str], float] = {}
-    queries: dict[str, int] = {}
-    for record in sorted(store.current(), key=_time):
-        if record.judge in chosen:
-            queries.setdefault(record.query, len(queries))
-            if record.grade is not None:
-                pair = record.query, record.document
-                grades.setdefault(pair, []).append(record.grade)
-                chance[pair] = np.nan if record.probability is None else record.probability
-    join = MERGES[merge or "last"]
-    docs = {document: row for row, document in enumerate(dict.fromkeys(document for _, document in grades))}
-    probability = np.array([chance[pair] for pair in grades], np.float64)
+    found = read_columns(store, choose_judges(store, judges, merge))
+    rows = np.argsort(found.time, kind="stable")
+    query, query_ids = _renumbered(found.query[rows], found.query_ids)
+    graded = ~np.isnan(found.grade[rows])
+    rows, query = rows[graded], query[graded]
+    pair, first, member = np.unique(found.pair[rows], return_index=True, return_inverse=True)
+    order = np.argsort(first)  # pairs in the order of their first judgment
+    doc, doc_ids = _renumbered(found.doc[rows][first[order]], found.doc_ids)
+    probability = found.probability[rows][first[order]]
     return Judgments(
-        list(queries),
-        list(docs),
-        np.array([queries[query] for query, _ in grades], np.int64),
-        np.array([docs[document] for _, document in grades], np.int64),
-        np.array([join(given) for given in grades.values()], np.float64),
+        query_ids,
+        doc_ids,
+        query[first[order]],
+        doc,
+        _merged(found.grade[rows], member, len(pair), MERGES[merge or "last"])[order],
         probability if not np.isnan(probability).all() else None,
     )
 
 
-def read_judgments(path: str | Path, judges: Sequence[str] = (), merge: str | None = None) -> Judgments:
-    """Judgments of a store, of a TREC, BEIR or LETOR file, or of a folder with one; judges and merge are for stores."""
+def _renumbered(numbers: np.ndarray, names: Sequence[str]) -> tuple[np.ndarray, list[str]]:
+    """Numbers from 0 in the order in which they appear, and the names that belong to them."""
+    _, first, inverse = np.unique(numbers, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    return np.argsort(order)[inverse], [names[row] for row in numbers[first[order]].tolist()]
+
+
+def _merged(grade: np.ndarray, member: np.ndarray, n_pairs: int, join: Callable[[list[float]], float]) -> np.ndarray:
+    """One grade for each pair; the grades of a pair are in the order of their times."""
+    if len(grade) == n_pairs:
+        found = np.empty(n_pairs)
+        found[member] = grade
+        return found
+    order = np.argsort(member, kind="stable")
+    parts = np.split(grade[order], np.flatnonzero(np.diff(member[order])) + 1)
+    return np.array([join(part.tolist()) for part in parts], np.float64)
+
+
+def read_judgments(
+    path: str | Path, judges: Sequence[str] = (), merge: str | None = None, *, encoding: str | None = None
+) -> Judgments:
+    """Judgments of a store, of a file that `read_qrels` reads, or of a folder; judges and merge are for stores."""
     if is_store(path):
         with JudgmentStore(path, read_only=True) as store:
             return merged_judgments(store, judges, merge)
     if judges or merge:
         raise UsageError(f"{path}: is no judgment store, so there are no judges to choose or merge")
-    return read_qrels(find_qrels(path))
+    return read_qrels(find_qrels(path), encoding=encoding)
+
+
+def read_query_texts(path: str | Path, judgments: Judgments) -> Collection | None:
+    """Queries of judgments with their texts, which a store has, or a file that names queries by text; else None.
+
+    A file names its queries by text if one of them has a blank.
+    """
+    if is_store(path):
+        with JudgmentStore(path, read_only=True) as store:
+            queries = store.queries()
+        judged = set(judgments.query_ids)
+        kept = [row for row, (name, _, text) in enumerate(queries) if name in judged and text]
+        return queries.take(kept) if kept else None
+    return queries_by_text(judgments)
 
 
 def find_qrels(path: str | Path) -> str | Path:
@@ -100,7 +130,7 @@ def find_qrels(path: str | Path) -> str | Path:
     if not folder.is_dir():
         return path
     files = sorted(file for file in (folder / "qrels").glob("*") if file.is_file())
-    named = [file for file in files if file.name.startswith("test.")] or files
+    named = [file for file in files if file.name.startswith(("test.", "test-"))] or files
     named = [*named, *sorted(folder.glob("qrels.*"))] if len(named) != 1 else named
     if len(named) == 1:
         return named[0]
@@ -130,7 +160,3 @@ def is_store(path: str | Path) -> bool:
             return file.read(16) == b"SQLite format 3\0"
     except (OSError, ValueError):
         return False  # the reader of the file says what is wrong with it
-
-
-def _time(record: Judgment) -> str:
-    return record.time

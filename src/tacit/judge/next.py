@@ -87,7 +87,7 @@ def what_to_judge(
     if store is not None:
         if isinstance(queries, Collection):
             store.add_queries(_asked(queries, sample))
-        store.record_draw(_drawn(sample, model_name))
+        store.record_draw(drawn_records(sample, model_name))
     return [pair for pair in sample if (pair.query, pair.document) not in judged]
 
 
@@ -129,7 +129,7 @@ def _run(model: object, queries: Collection | Lists, depth: int, threads: int | 
 
 def _scores(model: object, lists: Lists) -> np.ndarray:
     if isinstance(model, Searcher):
-        raise TacitError("the model is a searcher, which answers text queries; want jsonl or TSV, not LETOR lists")
+        raise TacitError("the model is a searcher and needs text queries; want jsonl or TSV, not LETOR lists")
     return np.asarray(model.predict(lists.X, lists.qid), np.float64)  # type: ignore[attr-defined]
 
 
@@ -137,7 +137,8 @@ def _asked(queries: Collection, chosen: list[Suggestion]) -> Collection:
     return queries.take([queries.row_of[name] for name in dict.fromkeys(pair.query for pair in chosen)])
 
 
-def _drawn(sample: list[Suggestion], model_name: str | None) -> list[Judgment]:
+def drawn_records(sample: list[Suggestion], model_name: str | None) -> list[Judgment]:
+    """A sample as records without grades, which keep its probabilities in a store."""
     now = utc_now()
     return [
         Judgment(

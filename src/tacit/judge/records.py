@@ -14,10 +14,11 @@ from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from tacit.core import TacitError, check_choice, check_number
+from tacit.core import TacitError, check_choice, check_number, shown
 from tacit.data.ids import id_problem
 
 ACTIONS = ("judged", "withdrawn", "drawn")
+DECISION = "decision"  # `display` of a judgment by a person who saw the grades of other judges
 KINDS = ("person", "program")
 MAX_TEXT = 1_000_000  # characters of a query
 ID_WORDS, ID_DIGITS = 40, 16
@@ -99,7 +100,7 @@ def check_name(what: str, value: Any) -> str:
     tacit.core.errors.TacitError: judge is 'Ann ', want no blanks at its ends
     """
     if not isinstance(value, str):
-        raise TacitError(f"{what} is {value!r}, want text")
+        raise TacitError(f"{what} is {shown(value)}, want text")
     problem = id_problem(value) or _not_utf8(value)
     if problem:
         raise TacitError(f"{what} {problem}")
@@ -109,7 +110,7 @@ def check_name(what: str, value: Any) -> str:
 def check_text(text: Any) -> str:
     """Return the text of a query if it can be kept: not blank, not endless, no half characters."""
     if not isinstance(text, str) or not text.strip():
-        raise TacitError(f"the text of a query is {text!r}, want at least one word")
+        raise TacitError(f"the text of a query is {shown(text)}, want at least one word")
     if len(text) > MAX_TEXT:
         raise TacitError(f"the text of a query has {len(text)} characters, want at most {MAX_TEXT}")
     problem = _not_utf8(text)

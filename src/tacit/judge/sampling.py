@@ -70,11 +70,11 @@ def draw_sample(
     check_number("top_share", top_share, low=0, high=1)
     pool = Pool.from_run(run, depth)
     pairs = [(pool.query_ids[q], doc) for q, doc in zip(pool.query.tolist(), pool.doc_ids, strict=True)]
-    stratum, share = _strata(pool.rank, k, top_share)
-    number = np.array([_random_number(seed, *pair) for pair in pairs])
+    stratum, share = strata(pool.rank, k, top_share)
+    number = np.array([random_number(seed, *pair) for pair in pairs])
     members = [np.flatnonzero(stratum == h) for h in range(len(share))]
     members = [rows[np.argsort(number[rows], kind="stable")] for rows in members]
-    sizes = _allocate(members, share, n, np.array([pair in judged for pair in pairs]))
+    sizes = allocate(members, share, n, np.array([pair in judged for pair in pairs]))
     taken = np.sort(np.concatenate([rows[:size] for rows, size in zip(members, sizes, strict=True)])).tolist()
     chance = [size / len(rows) for rows, size in zip(members, sizes, strict=True)]
     return [
@@ -83,7 +83,7 @@ def draw_sample(
     ]
 
 
-def _strata(rank: np.ndarray, k: int, top_share: float) -> tuple[np.ndarray, np.ndarray]:
+def strata(rank: np.ndarray, k: int, top_share: float) -> tuple[np.ndarray, np.ndarray]:
     """Stratum of each pair, and the share of the sample that each stratum gets; none is empty."""
     _, stratum = np.unique(np.digitize(rank, [k // 2 + 1, k + 1, 3 * k + 1]), return_inverse=True)
     share = np.bincount(stratum, 1 / np.log2(rank + 1))
@@ -94,7 +94,7 @@ def _strata(rank: np.ndarray, k: int, top_share: float) -> tuple[np.ndarray, np.
     return stratum, share / share.sum()
 
 
-def _allocate(members: list[np.ndarray], share: np.ndarray, n: int, judged: np.ndarray) -> list[int]:
+def allocate(members: list[np.ndarray], share: np.ndarray, n: int, judged: np.ndarray) -> list[int]:
     """Pairs that each stratum gives: one after the other to the stratum that lacks most, until n are not judged."""
     sizes, limits = np.zeros(len(share)), np.array([len(rows) for rows in members])
     while n > 0 and (sizes < limits).any():
@@ -105,6 +105,7 @@ def _allocate(members: list[np.ndarray], share: np.ndarray, n: int, judged: np.n
     return [int(size) for size in sizes]
 
 
-def _random_number(seed: int, query: str, document: str) -> float:
+def random_number(seed: int, query: str, document: str) -> float:
+    """The permanent random number of a pair, from 0 to 1."""
     digest = hashlib.blake2b(f"{seed}\0{query}\0{document}".encode(), digest_size=8).digest()
     return int.from_bytes(digest) / 2**64

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from threading import RLock
-from types import TracebackType
+from types import NoneType, TracebackType
 from typing import Any, NamedTuple, Self
 
-from tacit.core import Collection, StoreError, TacitError, check_number
-from tacit.judge.database import connect, one_line, transaction
+from tacit.core import Collection, StoreError, TacitError, check_choice, check_number, check_path
+from tacit.judge.database import DAMAGED, connect, damage_in_one_line, one_line, transaction
 from tacit.judge.records import (
+    DECISION,
     FIELDS,
+    KINDS,
     Judgment,
     as_utc,
     check_name,
@@ -24,6 +27,7 @@ from tacit.judge.records import (
     utc_now,
 )
 
+BLOCK = 20_000  # rows read at once
 DIGITS = (16, 32, 64)  # of the ids of typed queries; more only if another query has the shorter id
 COLUMNS = "query.id, document, grade, coalesce(judge, ''), time, text, coalesce(kind, 'person'), rank, model"
 SELECT = (
@@ -45,6 +49,32 @@ CURRENT = """
   WHERE last.age = 1 AND action = 'judged' ORDER BY first
 """
 
+# Judgments that no later record of the same judge and pair replaces.
+COUNTS = """
+  SELECT judge, count(*) FROM judgment AS this WHERE judge IS NOT NULL AND action = 'judged' AND NOT EXISTS (
+    SELECT 1 FROM judgment AS later INDEXED BY judgment_pair
+    WHERE later.query = this.query AND later.document = this.document AND later.judge = this.judge
+          AND later.time >= this.time AND (later.time > this.time OR later.number > this.number))
+  GROUP BY judge
+"""
+
+# Pairs whose last record, of any judge, is a decision.
+DECIDED = """
+  SELECT query.id, this.document FROM judgment AS this JOIN query ON query.number = this.query
+  WHERE display = ? AND action = 'judged' AND NOT EXISTS (
+    SELECT 1 FROM judgment AS later INDEXED BY judgment_pair
+    WHERE later.query = this.query AND later.document = this.document AND later.judge IS NOT NULL
+          AND (later.time > this.time OR later.time = this.time AND later.number > this.number))
+"""
+
+# The last known rank of the pairs of one judge.
+RANKS = """
+  SELECT query.id, mine.document, ranked.rank FROM judgment AS mine
+  JOIN judgment AS ranked ON ranked.query = mine.query AND ranked.document = mine.document AND ranked.rank IS NOT NULL
+  JOIN query ON query.number = mine.query
+  WHERE mine.judge = ? ORDER BY ranked.time, ranked.number
+"""
+
 # SQLite takes the other columns of a group from the row that has the maximum.
 JUDGED = """
   SELECT query.id, document
@@ -53,6 +83,15 @@ JUDGED = """
   JOIN query ON query.number = last.query JOIN judge ON judge.name = last.judge
   WHERE action = 'judged' AND (?1 IS NOT NULL OR kind = 'person')
 """
+
+# What the values of one record may be, in the order of `FIELDS`; anything else is damage.
+_TEXT, _MAYBE_TEXT, _MAYBE_NUMBER, _MAYBE_WHOLE = (str,), (str, NoneType), (float, NoneType), (int, NoneType)
+ROW_TYPES = frozenset(
+    product(
+        *(_TEXT, _TEXT, _MAYBE_NUMBER, _TEXT, _TEXT, _MAYBE_TEXT, _TEXT),
+        *(_MAYBE_WHOLE, _MAYBE_TEXT, _MAYBE_NUMBER, _MAYBE_TEXT, _TEXT),
+    )
+)
 
 
 class Judge(NamedTuple):
@@ -89,9 +128,10 @@ class JudgmentStore:
     """
 
     def __init__(self, path: str | Path, *, read_only: bool = False, create: bool = True) -> None:
-        self.path = Path(path)
+        self.path = Path(check_path(path))
         self._lock = RLock()
         self._database = connect(self.path, read_only=read_only, create=create)
+        self._counts: tuple[int, dict[str, int]] | None = None
 
     def close(self) -> None:
         """Close the file; what was recorded is on disk already."""
@@ -138,11 +178,18 @@ class JudgmentStore:
             Where, by which model, how likely and how the document was shown; see `Judgment`.
         """
         shown = {"rank": rank, "model": model, "probability": probability, "display": display}
-        return self._append(query, document, grade, judge, kind, action="judged", **shown)
+        with self._writing():
+            return self._append(query, document, grade, judge, kind, action="judged", **shown)
+
+    def record_many(self, judgments: Iterable[Mapping[str, Any]]) -> list[Judgment]:
+        """Record judgments, each with the arguments of `record` by name, in one transaction: all of them or none."""
+        with self._writing():
+            return [self._append(**({"kind": None, "action": "judged"} | dict(given))) for given in judgments]
 
     def withdraw(self, query: str, document: str, judge: str) -> Judgment:
         """Record that a judge takes the judgment of a pair back, which leaves the pair unjudged by this judge."""
-        return self._append(query, document, None, judge, None, action="withdrawn")
+        with self._writing():
+            return self._append(query, document, None, judge, None, action="withdrawn")
 
     def import_records(self, records: Iterable[Judgment]) -> int:
         """Append records as they are, in one transaction; those that the store holds already are left out.
@@ -169,11 +216,45 @@ class JudgmentStore:
             for row, (query_id, _, text) in enumerate(queries):
                 self._query_number(query_id, text, None if topics is None else topics[row])
 
+    def change_query(self, query_id: str, text: str | None = None, topic: str | None = None) -> None:
+        """Give a query another text or topic; the text of a query with records stays, since they are about it."""
+        with self._writing():
+            number, known, known_topic = self._known_query(query_id)
+            if text is not None and text != known and self.n_records(query_id):
+                n_records = self.n_records(query_id)
+                raise TacitError(f"query {query_id!r} has {n_records} records about its text; add a new query instead")
+            values = (known if text is None else check_text(text), known_topic if topic is None else topic or None)
+            self._database.execute("UPDATE query SET text = ?, topic = ? WHERE number = ?", (*values, number))
+
+    def delete_query(self, query_id: str) -> None:
+        """Delete a query that has no records; records are never deleted."""
+        with self._writing():
+            number, n_records = self._known_query(query_id)[0], self.n_records(query_id)
+            if n_records:
+                raise TacitError(f"query {query_id!r} has {n_records} records, which are never deleted")
+            self._database.execute("DELETE FROM query WHERE number = ?", (number,))
+
+    def n_records(self, query_id: str) -> int:
+        """Number of records of a query."""
+        counted = "SELECT count(*) FROM judgment JOIN query ON query.number = judgment.query WHERE query.id = ?"
+        return int(self._ask(counted, query_id)[0][0])
+
+    def _known_query(self, query_id: str) -> tuple[int, str | None, str | None]:
+        rows = self._ask_query(query_id)
+        if not rows:
+            raise TacitError(f"there is no query {query_id!r}, want the id of one in the store")
+        number, text, topic = rows[0]
+        return int(number), text, topic
+
     def queries(self) -> Collection:
         """All queries; the text is empty where none is known. Extra `topic`: their groups."""
         rows = self._ask("SELECT id, coalesce(text, ''), topic FROM query ORDER BY number")
         ids, texts, topics = zip(*rows, strict=True) if rows else ((), (), ())
         return Collection(list(ids), [""] * len(ids), list(texts), {"topic": list(topics)})
+
+    def n_queries(self) -> int:
+        """Number of queries."""
+        return int(self._ask("SELECT count(*) FROM query")[0][0])
 
     def query_id(self, query: str) -> str:
         """Id of a query given by id or by text: that of the first known query, else the one that a text would get."""
@@ -190,24 +271,39 @@ class JudgmentStore:
 
     def history(self) -> list[Judgment]:
         """Every record, in the order in which they were appended."""
-        return [_stored(row) for row in self._ask(f"{SELECT} ORDER BY judgment.number")]
+        return self._records(f"{SELECT} ORDER BY judgment.number")
 
     def current(self, judge: str | None = None) -> list[Judgment]:
         """The last judgment of each judge and pair, by time; "cannot judge" included, withdrawn ones not.
 
         A probability that the last record lacks is taken from the pair's last record that has one.
         """
-        return [_stored(row) for row in self._ask(CURRENT, judge)]
+        return self._records(CURRENT, judge)
 
     def judged(self, judge: str | None = None) -> set[tuple[str, str]]:
         """Pairs (query, document) that a judge, or any person, has judged now; "cannot judge" counts."""
         return set(self._ask(JUDGED, judge))
 
+    def decided(self) -> set[tuple[str, str]]:
+        """Pairs (query, document) on which a person decided between judges (`DECISION`), and no record followed."""
+        return set(self._ask(DECIDED, DECISION))
+
+    def ranks(self, judge: str) -> dict[tuple[str, str], int]:
+        """Rank at which each pair that a judge judged was found, by any record that has one."""
+        return {(query, document): int(rank) for query, document, rank in self._ask(RANKS, judge)}
+
     def judges(self) -> list[Judge]:
         """The judges by name."""
-        counts = dict(self._ask(f"SELECT judge, count(*) FROM ({CURRENT}) GROUP BY judge", None))
+        counts = self._judgment_counts()
         rows = self._ask("SELECT name, kind FROM judge ORDER BY name")
         return [Judge(name, kind, counts.get(name, 0)) for name, kind in rows]
+
+    def _judgment_counts(self) -> dict[str, int]:
+        """Pairs judged now by judge; counted again only if records were appended since."""
+        last = int(self._ask("SELECT coalesce(max(number), 0) FROM judgment")[0][0])
+        if self._counts is None or self._counts[0] != last:
+            self._counts = last, dict(self._ask(COUNTS))
+        return self._counts[1]
 
     def record_draw(self, draws: Iterable[Judgment]) -> None:
         """Append records of pairs that a design drew to be judged, in one transaction."""
@@ -219,15 +315,16 @@ class JudgmentStore:
         self, query: str, document: str, grade: float | None, judge: str, kind: str | None, **shown: Any
     ) -> Judgment:
         check_name("document id", document)
+        if kind is not None:
+            check_choice("kind of judge", kind, KINDS)
         grade = None if grade is None else float(check_number("grade", grade, low=0))
-        with self._writing():
-            query_id = self.query_id(query)
-            self._query_number(query_id, None if self._ask_query(query_id) else typed_text(query))
-            known = self._ask("SELECT kind FROM judge WHERE name = ?", check_name("judge", judge))
-            kind = kind or (known[0][0] if known else "person")
-            time = self._next_time(query_id, document, judge)
-            record = self._complete(Judgment(query_id, document, grade, judge, time, kind=kind, **shown))
-            self._insert(record)
+        query_id = self.query_id(query)
+        self._query_number(query_id, None if self._ask_query(query_id) else typed_text(query))
+        known = self._ask("SELECT kind FROM judge WHERE name = ?", check_name("judge", judge))
+        kind = kind or (known[0][0] if known else "person")
+        time = self._next_time(query_id, document, judge)
+        record = self._complete(Judgment(query_id, document, grade, judge, time, kind=kind, **shown))
+        self._insert(record)
         return record
 
     def _next_time(self, query_id: str, document: str, judge: str) -> str:
@@ -235,7 +332,8 @@ class JudgmentStore:
         number = self._ask_query(query_id)[0][0]
         pair = "SELECT max(time) FROM judgment WHERE query = ? AND document = ? AND judge = ?"
         last, now = self._ask(pair, number, document, judge)[0][0], utc_now()
-        return now if last is None or last < now else just_after(last)
+        with damage_in_one_line(self.path):
+            return now if last is None or last < now else just_after(last)
 
     def _complete(self, record: Judgment) -> Judgment:
         """The record as the store gives it back: time in UTC, text of its query."""
@@ -274,9 +372,22 @@ class JudgmentStore:
     def _ask_query(self, query_id: str) -> list[Any]:
         return self._ask("SELECT number, text, topic FROM query WHERE id = ?", query_id)
 
+    def _records(self, question: str, *values: Any) -> list[Judgment]:
+        rows = self._ask(question, *values)
+        if any(tuple(map(type, row)) not in ROW_TYPES for row in rows):
+            raise StoreError(f"{self.path}: {DAMAGED}")
+        return [_stored(row) for row in rows]
+
     def _ask(self, question: str, *values: Any) -> list[Any]:
         with self._lock, one_line(self.path):
             return self._database.execute(question, values).fetchall()
+
+    def _ask_in_blocks(self, question: str, *values: Any) -> Iterator[list[Any]]:
+        """The rows in blocks, so that a million rows are never held as tuples at once."""
+        with self._lock, one_line(self.path):
+            cursor = self._database.execute(question, values)
+            while block := cursor.fetchmany(BLOCK):
+                yield block
 
     @contextmanager
     def _writing(self) -> Iterator[None]:

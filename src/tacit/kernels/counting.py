@@ -16,8 +16,8 @@ _FNV_START, _FNV_PRIME, _FNV_MASK = 0x811C9DC5, 0x01000193, 0xFFFFFFFF  # FNV-1a
 
 
 @njit(cache=True, nogil=True)
-def number_words(text, slots, hashes, starts, spelled, n_words, numbers, row_ends):
-    """Write the number of each word into `numbers`, and how many words stood before each end of a text.
+def number_words(text, slots, hashes, starts, spelled, n_words, numbers, places, row_ends):
+    """Write the number and the place of each word, and how many words stood before each end of a text.
 
     Return how many words the table holds now, and how many were written.
     """
@@ -37,7 +37,7 @@ def number_words(text, slots, hashes, starts, spelled, n_words, numbers, row_end
                 hashes[n_words] = word_hash
                 spell_word(text, at, end, starts, spelled, n_words)
                 n_words += 1
-            numbers[n_written] = slots[slot]
+            numbers[n_written], places[n_written] = slots[slot], at
             n_written += 1
             at = end
     return n_words, n_written

@@ -7,6 +7,8 @@ does not promise that.
 out: float32 (n_queries, n_items), changed in place.
 """
 
+import math
+
 import numpy as np
 from numba import njit
 
@@ -117,3 +119,21 @@ def score_hashed_pairs(words, values, indptr, indices, data, buckets, prime, out
             for s in range(len(words)):
                 total += values[s] * data[t] * buckets[(words[s] * prime + indices[t]) % n_buckets]
         out[item] = total
+
+
+@njit(cache=True, nogil=True)
+def spread_of_rows(values, known, tied, out):
+    """out[row] = standard deviation of the known values of a row; 1 where it is at most `tied` of the largest."""
+    for row in range(len(values)):
+        n_known, total, squares, largest = 0, 0.0, 0.0, 0.0
+        for t in range(values.shape[1]):
+            if known[row, t]:
+                n_known += 1
+                total += values[row, t]
+                largest = max(largest, abs(values[row, t]))
+        mean = total / max(n_known, 1)
+        for t in range(values.shape[1]):
+            if known[row, t]:
+                squares += (values[row, t] - mean) ** 2
+        spread = math.sqrt(squares / max(n_known, 1))
+        out[row] = spread if spread > tied * largest else 1.0

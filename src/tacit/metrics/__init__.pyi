@@ -1,3 +1,9 @@
+from tacit.metrics.assistance import AssistedEstimate as AssistedEstimate
+from tacit.metrics.assistance import AssistedReport as AssistedReport
+from tacit.metrics.assistance import assisted as assisted
+from tacit.metrics.assistance import whole_queries as whole_queries
+from tacit.metrics.bounds import Bounds as Bounds
+from tacit.metrics.bounds import difference_bounds as difference_bounds
 from tacit.metrics.evaluation import Evaluation as Evaluation
 from tacit.metrics.evaluation import evaluate as evaluate
 from tacit.metrics.evaluation import evaluate_rows as evaluate_rows
@@ -17,6 +23,7 @@ from tacit.metrics.significance import PairedTests as PairedTests
 from tacit.metrics.significance import compare as compare
 from tacit.metrics.significance import compare_systems as compare_systems
 from tacit.metrics.significance import holm as holm
+from tacit.metrics.significance import t_interval as t_interval
 from tacit.metrics.tables import Cell as Cell
 from tacit.metrics.tables import ComparisonTable as ComparisonTable
 from tacit.metrics.tables import Row as Row

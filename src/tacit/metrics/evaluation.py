@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from tacit.core import Judgments, Lists, Run, TacitError, UsageError, check_number
+from tacit.core.collection import html_table
+from tacit.data import as_judgments, as_run
 from tacit.metrics.formulas import compute_values
 from tacit.metrics.measures import Measure, parse_measure
 from tacit.metrics.rankings import Rankings, join_rows, join_run
@@ -16,7 +19,7 @@ from tacit.metrics.rankings import Rankings, join_rows, join_run
 CELLS_AT_ONCE = 2_000_000
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Evaluation:
     """Values of each measure for each judged query; printing it shows the means as a table.
 
@@ -55,6 +58,15 @@ class Evaluation:
             lines.append(f"{measure:{width}}  {values.mean():6.4f}  {shown}  {len(values):7d}")
         return "\n".join(lines)
 
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        """A table, for notebooks."""
+        errors = self.standard_errors()
+        rows = [[name, mean, errors[name], len(self.query_ids)] for name, mean in self.means().items()]
+        return html_table(["measure", "mean", "standard error", "queries"], rows, self.name)
+
     def means(self) -> dict[str, float]:
         """Mean over all judged queries, by measure."""
         return {measure: float(values.mean()) for measure, values in self.values.items()}
@@ -86,15 +98,17 @@ class Evaluation:
         return {measure: (float(low), float(high)) for measure, low, high in zip(self.values, *ends, strict=True)}
 
 
-def evaluate(judgments: Judgments | Lists, run: Run, measures: Iterable[str | Measure] | str | Measure) -> Evaluation:
+def evaluate(
+    judgments: Judgments | Lists | Any, run: Run | Any, measures: Iterable[str | Measure] | str | Measure
+) -> Evaluation:
     """Measure a run on every judged query.
 
     Parameters
     ----------
-    judgments : Judgments or Lists
-        Grades of documents, or feature lists whose rows are graded.
-    run : Run
-        Scores of documents.
+    judgments : Judgments, Lists, dict of dicts, frame or path
+        Grades of documents, such as `{query: {document: grade}}`, or feature lists whose rows are graded.
+    run : Run, dict of dicts, frame or path
+        Scores of documents, such as `{query: {document: score}}`.
     measures : str, Measure, or iterable of these
         Names such as "nDCG@10".
 
@@ -116,8 +130,8 @@ def evaluate(judgments: Judgments | Lists, run: Run, measures: Iterable[str | Me
     AUC      0.2500   0.2500        2
     """
     wanted = read_measures(measures)
-    if isinstance(judgments, Lists):
-        judgments = judgments.to_judgments()
+    judgments = judgments.to_judgments() if isinstance(judgments, Lists) else as_judgments(judgments)
+    run = as_run(run)
     if not len(judgments.query_ids):
         raise TacitError("the judgments hold no query, want at least one")
     rankings, n_ignored = join_run(judgments, run)

@@ -164,3 +164,24 @@ FORMULAS: dict[str, Callable[[Measure, Rankings], np.ndarray]] = {
     "AUC": _auc,
     "rank_loss": _rank_loss,
 }
+
+
+def average_precision(scores: np.ndarray, relevance: np.ndarray, n_relevant: int) -> float:
+    """Average precision of one scored list; of `n_relevant` relevant items, those that it lacks count as not found.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_items,)
+        Scores; equal ones keep the order of the list.
+    relevance : ndarray of the same shape
+        Relevant items have a value above 0; NaN means unjudged, which is not counted as relevant.
+    n_relevant : int
+        Number of relevant items, in the list or not.
+
+    Examples
+    --------
+    >>> round(average_precision(np.array([3.0, 2.0, 1.0]), np.array([1.0, 0.0, 1.0]), 4), 3)
+    0.417
+    """
+    ranks = 1 + np.flatnonzero(relevance[np.argsort(-scores, kind="stable")] > 0)
+    return float((np.arange(1, len(ranks) + 1) / ranks).sum() / max(n_relevant, 1))

@@ -41,7 +41,7 @@ ALIASES = {"map": "AP", "mrr": "RR", "precision": "P", "recall": "R"}
 NAMES = {name.lower(): name for name in KINDS} | ALIASES
 
 # Measures, ours or an experiment's, of which less is better.
-LOSSES = ("rank_loss", "error")
+LOSSES = ("rank_loss", "error", "harmful")
 
 PATTERN = re.compile(r"(?P<name>[^(@]*?)(?P<judged>-judged)?(\(rel=(?P<rel>[^)]*)\))?(@(?P<cutoff>.*))?", re.I | re.S)
 
@@ -79,7 +79,7 @@ class Measure:
         if self.cutoff is None and kind.cutoff == "needed":
             raise UsageError(f"measure {self.name} has no cutoff, want one as in {self.name}@10")
         if self.cutoff is not None and kind.cutoff == "none":
-            raise UsageError(f"measure {self.name} has the cutoff {self.cutoff}, but it always looks at the whole list")
+            raise UsageError(f"measure {self.name} has the cutoff {self.cutoff}, but it always covers the full list")
         if self.rel != 1 and not kind.rel:
             raise UsageError(f"measure {self.name} has rel={self.rel:g}, but it does not cut grades at a level")
         if self.judged_only and not kind.judged_only:

@@ -1,7 +1,7 @@
 """Judgments and a run brought together as flat arrays, the form on which every formula works.
 
-Order within a query: score descending, then the document that comes first in the run's `doc_ids`;
-rank numbers in a run file play no part. Grades below 0 mean unjudged, as in trec_eval.
+Order within a query: score descending; equal scores by the rank column of a run file, or by the run's `doc_ids` where
+the run has no ranks. Grades below 0 mean unjudged, as in trec_eval.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def join_run(judgments: Judgments, run: Run) -> tuple[Rankings, int]:
     n_unjudged_queries = len({run.query_ids[q] for q in np.unique(run.query) if run_query[q] < 0})
 
     known = run_query[run.query] >= 0
-    order = _best_first(run_query[run.query[known]], run.score[known], run.doc[known])
+    order = _best_first(run_query[run.query[known]], run.score[known], _ties(run)[known])
     query, doc, score = (column[known][order] for column in (run_query[run.query], run_doc[run.doc], run.score))
     judged = judgments.grade >= 0
     judged_query, judged_doc, judged_grade = (
@@ -97,9 +97,21 @@ def join_run(judgments: Judgments, run: Run) -> tuple[Rankings, int]:
 
 def order_run(run: Run) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Query row, document row and rank (from 1) of a run's entries, by query and best first."""
-    order = _best_first(run.query, run.score, run.doc)
+    order = _best_first(run.query, run.score, _ties(run))
     query = run.query[order]
     return query, run.doc[order], _places(query) + 1
+
+
+def look_up_pairs(judgments: Judgments, other: Judgments) -> np.ndarray:
+    """Grade that another judge gave to each pair of the judgments; NaN where it gave none."""
+    query_row = {name: row for row, name in enumerate(judgments.query_ids)}
+    doc_row = {name: row for row, name in enumerate(judgments.doc_ids)}
+    query = np.array([query_row.get(name, -1) for name in other.query_ids], np.int64)[other.query]
+    doc = np.array([doc_row.get(name, -1) for name in other.doc_ids], np.int64)[other.doc]
+    known = (query >= 0) & (doc >= 0)
+    n_docs = max(len(doc_row), 1)
+    keys = query[known] * n_docs + doc[known]
+    return _look_up(judgments.query * n_docs + judgments.doc, keys, other.grade[known], missing=np.nan)
 
 
 def join_rows(grade: np.ndarray, score: np.ndarray, query: np.ndarray, n_queries: int) -> Rankings:
@@ -109,6 +121,11 @@ def join_rows(grade: np.ndarray, score: np.ndarray, query: np.ndarray, n_queries
     grade, score, query = grade[order], score[order], query[order]
     judged = ~np.isnan(grade)
     return Rankings(n_queries, query, _places(query), score, grade, query[judged], grade[judged], score[judged])
+
+
+def _ties(run: Run) -> np.ndarray:
+    """What orders equal scores."""
+    return run.doc if run.rank is None else run.rank
 
 
 def _best_first(query: np.ndarray, score: np.ndarray, doc: np.ndarray) -> np.ndarray:
@@ -135,7 +152,7 @@ def _row_of(what: str, ids: Sequence[str]) -> dict[str, int]:
     row_of: dict[str, int] = {}
     for row, name in enumerate(ids):
         if row_of.setdefault(name, row) != row:
-            raise TacitError(f"{what} {name!r} stands more than once in the ids of the judgments; want unique ids")
+            raise TacitError(f"{what} {name!r} is more than once in the ids of the judgments; want unique ids")
     return row_of
 
 

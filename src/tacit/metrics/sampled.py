@@ -171,11 +171,11 @@ def _estimate_sum(measure: Measure, pool: Pool, level: float, assisted: bool) ->
     grade, chance = pool.grade[within][sampled], pool.probability[within][sampled]
     y = (grade >= measure.rel).astype(np.float64) if measure.name == "P" else grade
     columns = _columns(query, rank, score, assisted)
-    coef, leverage = _regression(columns[sampled], y, 1 / chance)
+    coef, leverage = weighted_ridge(columns[sampled], y, 1 / chance)
     predicted = columns @ coef
     residual = weight[sampled] * (y - predicted[sampled])
     total = float(weight @ predicted + (residual / chance).sum())
-    error, n_free = _stratified_error(residual / (1 - leverage), chance, columns.shape[1])
+    error, n_free = stratified_error(residual / (1 - leverage), chance, columns.shape[1])
     highest = 1.0 if measure.name == "P" else np.inf
     most = 1.0 if measure.name == "P" else float(weight.sum()) * max(1.0, float(y.max()))
     rest = most if (chance < 1).any() else 0.0
@@ -188,7 +188,7 @@ def _columns(query: np.ndarray, rank: np.ndarray, score: np.ndarray, assisted: b
     return np.column_stack([constant, 1 / np.log2(rank + 1), score] if assisted else [constant])
 
 
-def _regression(X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def weighted_ridge(X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Coefficients of weighted ridge regression, and the leverage of each row; the constant is not penalized."""
     weight = weight / weight.mean()
     centre = weight @ X / weight.sum()
@@ -202,7 +202,7 @@ def _regression(X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> tuple[np.nd
     return coef, np.minimum(leverage, 0.9)  # a row that is predicted by itself alone
 
 
-def _stratified_error(residual: np.ndarray, chance: np.ndarray, n_fitted: int) -> tuple[float, int]:
+def stratified_error(residual: np.ndarray, chance: np.ndarray, n_fitted: int) -> tuple[float, int]:
     """Standard error of the sum of residual / chance, and its degrees of freedom."""
     strata, stratum = np.unique(chance, return_inverse=True)
     count = np.bincount(stratum)

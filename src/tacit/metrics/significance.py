@@ -12,13 +12,14 @@ Where all differences are 0, or there is one query only, p is 1.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 
-from tacit.core import TacitError, check_choice, check_number
+from tacit.core import TacitError, check_choice, check_kind, check_number
 from tacit.metrics.measures import is_loss
 
 # Cells of the table of signs that are held at once: 16 MB as float64.
@@ -205,6 +206,25 @@ def t_test(differences: np.ndarray, n_resamples: int = 0, seed: int = 0) -> floa
     return float(2 * stdtr(len(differences) - 1, -t))
 
 
+def t_interval(values: np.ndarray, level: float = 0.95) -> tuple[float, float]:
+    """Interval of the mean by Student's t; from minus to plus infinity for a single value.
+
+    >>> [round(end, 3) for end in t_interval(np.array([0.1, 0.2, 0.3]))], t_interval(np.array([0.5]))
+    ([-0.048, 0.448], (-inf, inf))
+    """
+    if len(values) < 2:
+        return -math.inf, math.inf
+    return student_interval(float(values.mean()), float(values.var(ddof=1)), len(values), level)
+
+
+def student_interval(mean: float, variance: float, n: int, level: float) -> tuple[float, float]:
+    """Interval of a mean of n values of this variance."""
+    from scipy.stats import t
+
+    half = float(t.ppf((1 + level) / 2, n - 1)) * math.sqrt(variance / n)
+    return mean - half, mean + half
+
+
 def wilcoxon_test(differences: np.ndarray, n_resamples: int = 0, seed: int = 0) -> float:
     """p of the Wilcoxon signed-rank test without the zeros; nothing is drawn."""
     if not differences.any() or len(differences) < 2:
@@ -250,7 +270,11 @@ def _reaches(sums: np.ndarray, differences: np.ndarray) -> np.ndarray:
 
 def _check_values(values: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """The values as float64 arrays of one length."""
-    arrays = {name: np.asarray(given, np.float64) for name, given in values.items()}
+    check_kind("values", values, Mapping, "a dict of values by system")
+    try:
+        arrays = {name: np.asarray(given, np.float64) for name, given in values.items()}
+    except (TypeError, ValueError):
+        raise TacitError("values holds something that is no number, want one value for each query") from None
     if not arrays:
         raise TacitError("values holds no system, want at least one")
     first, reference = next(iter(arrays.items()))

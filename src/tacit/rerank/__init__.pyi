@@ -2,6 +2,7 @@ from tacit.rerank.base import ListRanker as ListRanker
 from tacit.rerank.boosting.adacost import AdaCostRanker as AdaCostRanker
 from tacit.rerank.boosting.lambdamart import LambdaMartRanker as LambdaMartRanker
 from tacit.rerank.boosting.lightgbm import LightGbmRanker as LightGbmRanker
+from tacit.rerank.boosting.lightgbm import PointwiseLightGbmRanker as PointwiseLightGbmRanker
 from tacit.rerank.boosting.rankboost import RankBoostRanker as RankBoostRanker
 from tacit.rerank.boosting.ranklib import read_ranklib as read_ranklib
 from tacit.rerank.boosting.ranklib import write_ranklib as write_ranklib

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from inspect import Parameter, Signature, signature
 from typing import Any, ClassVar, Self
@@ -19,7 +21,7 @@ from sklearn.exceptions import NotFittedError as SklearnNotFittedError
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_array, validate_data
 
-from tacit.core import DivergedError, Estimator, Lists, NotFittedError, Run, TacitError, plural
+from tacit.core import DivergedError, Estimator, Lists, NotFittedError, Run, StoreError, TacitError, check_sizes, plural
 from tacit.metrics import evaluate_rows
 from tacit.rerank.input_checks import (
     check_grades,
@@ -105,6 +107,7 @@ class ListRanker(Estimator, BaseEstimator, ABC):
         validation : Lists, default=None
             Lists to choose parameters on, of the same features.
         """
+        check_sizes(self)
         X, y, qid = _unpack(X, y, qid)
         rows = self._checked_rows(X, y, qid, pairs, pair_weights)
         if rows.n_contradictory:
@@ -153,8 +156,8 @@ class ListRanker(Estimator, BaseEstimator, ABC):
             )
         table = self._checked(X, reset=False)
         lists = check_qid(qid, len(table))
-        with numeric_errors_in_one_line(type(self).__name__, table.shape):
-            scores = self._predict(self._filled(table, lists), lists)
+        with numeric_errors_in_one_line(type(self).__name__, table.shape), self._loaded_errors_in_one_line():
+            scores = self._predict(self._read_table(table, lists), lists)
         if not np.isfinite(scores).all():
             raise DivergedError(f"scores are not finite, first in row {int(np.argmin(np.isfinite(scores)))}")
         return scores
@@ -195,6 +198,19 @@ class ListRanker(Estimator, BaseEstimator, ABC):
         weights = list_weights(sample_weight, check_qid(qid, len(scores)))
         return float(np.average(found.values["nDCG-letor@10"], weights=weights))
 
+    @contextmanager
+    def _loaded_errors_in_one_line(self) -> Iterator[None]:
+        """Errors of a ranker that came from a file, whose values passed every check and still do not fit together."""
+        try:
+            yield
+        except TacitError:
+            raise
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            if not self._loaded:
+                raise
+            reason = " ".join(str(error).split())
+            raise StoreError(f"the stored {type(self).__name__} does not fit together: {reason}") from error
+
     def _needs_lists(self) -> bool:
         """Whether the scores of this fitted ranker depend on the whole list."""
         return self._scores_by_list
@@ -218,13 +234,13 @@ class ListRanker(Estimator, BaseEstimator, ABC):
             raise TacitError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         grades, lists = check_grades(y, len(table)), check_qid(qid, len(table))
         self.feature_means_ = known_means(table)
-        return group_rows(self._filled(table, lists), grades, lists, pairs, weights)
+        return group_rows(self._read_table(table, lists), grades, lists, pairs, weights)
 
-    def _filled(self, table: np.ndarray, lists: np.ndarray) -> np.ndarray:
-        """The table with missing values filled in, unless the ranker has its own way with them."""
+    def _read_table(self, table: np.ndarray, lists: np.ndarray) -> np.ndarray:
+        """Checked features as `_fit` and `_predict` read them: missing values are filled in, unless `_allow_nan`."""
         if self._allow_nan or not np.isnan(table).any():
             return table
-        if not hasattr(self, "feature_means_"):
+        if getattr(self, "feature_means_", None) is None:
             raise TacitError(
                 f"X holds NaN, and this {type(self).__name__} was saved by a version that does not fill in missing "
                 "values: want it fitted again, or finite X"
@@ -235,7 +251,7 @@ class ListRanker(Estimator, BaseEstimator, ABC):
         if not isinstance(lists, Lists):
             raise TacitError(f"validation is a {type(lists).__name__}, want Lists")
         check_width("validation lists have", lists, self.n_features_in_)
-        lists = replace(lists, X=self._filled(self._checked(lists.X, reset=False, names=False), lists.qid))
+        lists = replace(lists, X=self._read_table(self._checked(lists.X, reset=False, names=False), lists.qid))
         if not (lists.y >= 0).any():
             raise TacitError(
                 f"validation lists have no judged row (rows: {len(lists.y)}, lists: {len(lists)}): nothing to choose "
@@ -248,11 +264,12 @@ class ListRanker(Estimator, BaseEstimator, ABC):
             check_memory("X as a dense table", X.shape[0] * X.shape[1] * 8)
         options: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": "allow-nan", "accept_sparse": "csr"}
         try:
-            if names:
-                found = validate_data(self, X, reset=reset, **options)
-            else:
-                found = check_array(X, **options)
-        except (TypeError, ValueError) as error:  # scikit-learn's words, in our family and on one line
+            with np.errstate(over="ignore", invalid="ignore"):  # they add up all values, 1e308 and -1e308 too
+                if names:
+                    found = validate_data(self, X, reset=reset, **options)
+                else:
+                    found = check_array(X, **options)
+        except (OverflowError, TypeError, ValueError) as error:  # scikit-learn's words, in our family and on one line
             family = InputTypeError if isinstance(error, TypeError) else TacitError
             raise family(" ".join(str(error).split())) from None
         table: np.ndarray = found.toarray() if sp.issparse(found) else found
@@ -274,8 +291,18 @@ def _unpack(X: Any, y: Any, qid: Any) -> tuple[Any, Any, Any]:
     if not isinstance(X, Lists):
         return X, y, qid
     if y is not None or qid is not None:
-        raise TacitError("X is Lists, which hold y and qid: want neither beside them")
+        raise TacitError("X is Lists, which contain y and qid: want neither given again")
     return X.X, X.y, X.qid
+
+
+def check_nested(owner: ListRanker, rankers: Sequence[Any], n_least: int = 1, n_most: int | None = None) -> None:
+    """Raise unless rankers that were loaded inside another one are rankers of the same features."""
+    if not n_least <= len(rankers) <= (n_most or len(rankers)):
+        raise StoreError(f"{type(owner).__name__} holds {plural(len(rankers), 'ranker')}, want {n_most or n_least}")
+    for ranker in rankers:
+        if not isinstance(ranker, ListRanker) or ranker.n_features_in_ != owner.n_features_in_:
+            wanted = f"a ranker of lists with {plural(owner.n_features_in_, 'feature')}"
+            raise StoreError(f"{type(owner).__name__} holds a {type(ranker).__name__}, want {wanted}")
 
 
 def check_width(what: str, lists: Lists, wanted: int) -> None:

@@ -22,7 +22,7 @@ def check_grades(y: Any, n_rows: int) -> np.ndarray:
     """Grades as float64, one for each row; infinity is refused."""
     try:
         array = np.asarray(y, np.float64)
-    except (TypeError, ValueError):
+    except (OverflowError, TypeError, ValueError):
         raise TacitError("y holds something that is no number, want a grade, -1 or NaN for each row") from None
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]

@@ -24,7 +24,8 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from tacit.rerank.input_checks import check_memory
+from tacit.core import check_choice
+from tacit.rerank.input_checks import check_memory, check_size
 
 LEAST_SPREAD = 0.01  # least variance of a direction, relative to the mean over directions
 
@@ -40,7 +41,10 @@ def centre_lists(X: np.ndarray, lists: np.ndarray) -> np.ndarray:
 def known_means(X: np.ndarray) -> np.ndarray:
     """Mean of the values of each feature that are not NaN; 0 where there are none."""
     known = ~np.isnan(X)
-    return np.where(known, X, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+    values, counts = np.where(known, X, 0.0), np.maximum(known.sum(axis=0), 1)
+    with np.errstate(over="ignore", invalid="ignore"):
+        means: np.ndarray = values.sum(axis=0) / counts
+    return means if np.isfinite(means).all() else (values / counts).sum(axis=0)  # sums of 1e308 overflow
 
 
 def fill_missing(X: np.ndarray, lists: np.ndarray, means: np.ndarray) -> np.ndarray:
@@ -71,6 +75,20 @@ def scale_lists(X: np.ndarray, lists: np.ndarray) -> np.ndarray:
     np.add.at(spread, code, centred**2)
     spread = np.sqrt(spread / counts[:, None])
     return np.where(spread[code] > 1e-9, centred / np.where(spread > 1e-9, spread, 1.0)[code], 0.0)
+
+
+def minmax_lists(X: np.ndarray, lists: np.ndarray) -> np.ndarray:
+    """X scaled to the range 0 to 1 within each list; a feature that is constant in a list is 0 there.
+
+    >>> minmax_lists(np.array([[1.0], [5.0], [3.0], [5.0]]), np.array([7, 2, 7, 2])).ravel().tolist()
+    [0.0, 0.0, 1.0, 0.0]
+    """
+    _, code = np.unique(lists, return_inverse=True)
+    low, high = np.full((2, int(code.max(initial=0)) + 1, X.shape[1]), np.inf)
+    np.minimum.at(low, code, X)
+    np.minimum.at(high, code, -X)
+    width = -high - low
+    return (X - low[code]) / np.where(width > 0, width, np.inf)[code]
 
 
 def list_ranks(X: np.ndarray, lists: np.ndarray) -> np.ndarray:
@@ -115,6 +133,35 @@ def list_lengths(lists: np.ndarray) -> np.ndarray:
     """Number of rows of each row's list, (n_rows, 1)."""
     _, code, counts = np.unique(lists, return_inverse=True, return_counts=True)
     return counts[code][:, None]
+
+
+LIST_SCALES = {"zscore": scale_lists, "minmax": minmax_lists}
+
+
+def check_list_scale(scale: str | None) -> None:
+    """Raise unless this is the name of a scale within lists, or None."""
+    if scale is not None:
+        check_choice("scale", scale, LIST_SCALES)
+
+
+def scale_within_lists(X: np.ndarray, lists: np.ndarray, scale: str | None) -> np.ndarray:
+    """X scaled within each list by the rule of that name in `LIST_SCALES`; None changes nothing, NaN stays NaN.
+
+    >>> scale_within_lists(np.array([[1.0], [np.nan], [3.0]]), np.zeros(3, int), "zscore").ravel().tolist()
+    [-1.0, nan, 1.0]
+    """
+    if scale is None:
+        return X
+    check_size(X)
+    missing = np.isnan(X)
+    if not missing.any():
+        return LIST_SCALES[scale](X, lists)
+    out = np.empty_like(X)
+    for column in range(X.shape[1]):  # each with its own known rows
+        known = ~missing[:, column]
+        out[known, column] = LIST_SCALES[scale](X[known, column, None], lists[known]).ravel()
+    out[missing] = np.nan
+    return out
 
 
 Scale = Mapping[str, float]

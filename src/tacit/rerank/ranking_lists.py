@@ -14,6 +14,7 @@ from tacit.data import ClickEstimates, Preferences
 from tacit.data.letor.folds import Fold
 from tacit.metrics import parse_measure
 from tacit.rerank.base import ListRanker
+from tacit.rerank.program_pairs import ProgramPreferences
 from tacit.rerank.registry import get_method
 
 logger = logging.getLogger("tacit")
@@ -30,7 +31,7 @@ class RankingTask:
     measure: str | None = None
     seed: int = 0
     threads: int | None = None
-    preferences: Preferences | ClickEstimates | None = None
+    preferences: Preferences | ClickEstimates | ProgramPreferences | None = None
     skip_unknown: bool = False
     params: Mapping[str, Any] = field(default_factory=dict)
 

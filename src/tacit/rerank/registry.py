@@ -41,12 +41,13 @@ _FAMILIES: dict[str, list[tuple[Any, ...]]] = {
         ("adacost", "AdaCostRanker", "RankBoost in which the weights of pairs are costs of mistakes"),
         ("sslambdamart", "LambdaMartRanker", "Trees fitted to the gradients of sslambdarank (extra bench)"),
         ("lightgbm", "LightGbmRanker", "LambdaMART of LightGBM on judged rows (extra bench)"),
+        ("lightgbm-pointwise", "PointwiseLightGbmRanker", "Regression trees of LightGBM on grades (extra bench)"),
         ("rankboost-semi", "SemiRankBoostRanker", "RankBoost with grades of unjudged rows taken from neighbours"),
     ],
     "linear": [
         ("auc-logistic", "AucRanker", "Linear, exponential AUC loss in linear time"),
         ("auc-semi", "SemiAucRanker", "auc-logistic with the manifold order of the best unjudged rows"),
-        ("standing", "StandingRanker", "Regression of grades on a row's position in its whole list, with list effects"),
+        ("standing", "StandingRanker", "Regression of grades on a row's position in its list, with list effects"),
         ("ranksvm", "RankSvmRanker", "Linear SVM of differences of rows"),
         ("tsvm", "TransductiveSvmRanker", "Transductive SVM: labels of unjudged rows are guessed and switched"),
     ],
@@ -77,7 +78,7 @@ _FAMILIES: dict[str, list[tuple[Any, ...]]] = {
         ),
     ],
     "propagation": [
-        ("manifold", "ManifoldRanker", "Relevance spreads to neighbours; reads the labels of its own lists only"),
+        ("manifold", "ManifoldRanker", "Relevance spreads to neighbours; reads only the labels of the list it ranks"),
         ("prf", "FeedbackRanker", "Similarity to the top of the list (relevance feedback); reads its own lists only"),
         ("prf-neg", "FeedbackRanker", "prf, away from the rest of the list", {"negatives": True}),
         ("prf-retrained", "PseudoLabelRanker", "A ranker trained again, the best unjudged rows taken as relevant"),

@@ -163,10 +163,11 @@ def group_rows(
     return Rows(X[order], grades, starts, order, given)
 
 
-def graded_pairs(y: np.ndarray, starts: np.ndarray) -> Pairs:
+def graded_pairs(y: np.ndarray, starts: np.ndarray, most: int = MOST_PAIRS, short: int = SHORT_LIST) -> Pairs:
     """All pairs of rows of one list with different grades; unjudged rows are in none.
 
-    A list with more than MOST_PAIRS of them gives a random sample (`draw_pairs`), so that memory stays bounded.
+    A list with more than `most` of them gives a random sample (`draw_pairs`), so that memory stays bounded. Lists of up
+    to `short` rows always give all.
 
     >>> better, worse, _ = graded_pairs(np.array([0, 2, np.nan, 1]), np.array([0, 4]))
     >>> list(zip(better.tolist(), worse.tolist()))
@@ -174,30 +175,30 @@ def graded_pairs(y: np.ndarray, starts: np.ndarray) -> Pairs:
     """
     found = [no_pairs()]
     for start, stop in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
-        better, worse, weight = _list_pairs(y[start:stop])
+        better, worse, weight = _list_pairs(y[start:stop], most, short)
         found.append(Pairs(better + start, worse + start, np.full(len(better), weight)))
         check_memory("pairs of different grades", 2 * 24 * sum(map(len, found)))
     return Pairs(*(np.concatenate(columns) for columns in zip(*found, strict=True)))
 
 
-def _list_pairs(grades: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+def _list_pairs(grades: np.ndarray, most: int, short: int) -> tuple[np.ndarray, np.ndarray, float]:
     """Pairs of one list, by better row, then by worse row, and the weight of each."""
-    if len(grades) <= SHORT_LIST:
+    if len(grades) <= short:
         better, worse = np.nonzero(grades[:, None] > grades[None, :])  # NaN compares as False
         return better, worse, 1.0
     judged = np.flatnonzero(~np.isnan(grades))
     judged = judged[np.argsort(grades[judged], kind="stable")]
     n_below = np.searchsorted(grades[judged], grades[judged], side="left")
     ends = np.cumsum(n_below)
-    picks, weight = draw_pairs(int(ends[-1]) if len(ends) else 0)
+    picks, weight = draw_pairs(int(ends[-1]) if len(ends) else 0, most)
     at = np.searchsorted(ends, picks, side="right")
     better, worse = judged[at], judged[picks - (ends - n_below)[at]]
     order = np.lexsort((worse, better))
     return better[order], worse[order], weight
 
 
-def draw_pairs(n_pairs: int) -> tuple[np.ndarray, float]:
-    """Numbers of the pairs of a list to use, and the weight of each: all, or MOST_PAIRS drawn at random.
+def draw_pairs(n_pairs: int, most: int = MOST_PAIRS) -> tuple[np.ndarray, float]:
+    """Numbers of the pairs of a list to use, and the weight of each: all, or `most` drawn at random.
 
     The draw is the same for the same list. Weights make up for the pairs that are left out.
 
@@ -207,15 +208,18 @@ def draw_pairs(n_pairs: int) -> tuple[np.ndarray, float]:
     >>> len(picks) <= MOST_PAIRS, round(len(picks) * weight)
     (True, 100000000)
     """
-    if n_pairs <= MOST_PAIRS:
+    if n_pairs <= most:
         return np.arange(n_pairs), 1.0
-    picks = np.unique(np.random.default_rng(n_pairs).integers(n_pairs, size=MOST_PAIRS))
+    picks = np.unique(np.random.default_rng(n_pairs).integers(n_pairs, size=most))
     return picks, n_pairs / len(picks)
 
 
 def _check_pairs(pairs: np.ndarray, weights: np.ndarray | None, number: np.ndarray, position: np.ndarray) -> Pairs:
     """The given preferences in the new numbering of rows."""
-    table = np.asarray(pairs)
+    try:
+        table = np.asarray(pairs)
+    except ValueError:
+        raise TacitError("pairs holds lists of several lengths, want whole numbers (n, 2): better, worse row") from None
     if table.ndim != 2 or table.shape[1] != 2 or not np.issubdtype(table.dtype, np.integer):
         raise TacitError(f"pairs is {table.dtype} of shape {table.shape}, want whole numbers (n, 2): better, worse row")
     counted = np.ones(len(table)) if weights is None else np.asarray(weights, np.float64)

@@ -1,6 +1,5 @@
 from tacit.retrieve.approximate import NeighborGraph as NeighborGraph
 from tacit.retrieve.base import CollectionRanker as CollectionRanker
-from tacit.retrieve.blend.cross import CrossMixtureRanker as CrossMixtureRanker
 from tacit.retrieve.blend.ranker import BlendRanker as BlendRanker
 from tacit.retrieve.checkpoint import Checkpoint as Checkpoint
 from tacit.retrieve.graph.embedding import GraphEmbedding as GraphEmbedding
@@ -19,12 +18,14 @@ from tacit.retrieve.lexical.shared import SharedWordsRanker as SharedWordsRanker
 from tacit.retrieve.lexical.shared import find_same_words as find_same_words
 from tacit.retrieve.margin.cfh import CfhRanker as CfhRanker
 from tacit.retrieve.margin.cross import CrossRanker as CrossRanker
+from tacit.retrieve.margin.cross_mixture import CrossMixtureRanker as CrossMixtureRanker
 from tacit.retrieve.margin.embedding import EmbeddingRanker as EmbeddingRanker
 from tacit.retrieve.margin.htr_pairs import HtrPairsRanker as HtrPairsRanker
 from tacit.retrieve.margin.wordpair_forms import FullPairRanker as FullPairRanker
 from tacit.retrieve.margin.wordpair_forms import HashedPairRanker as HashedPairRanker
 from tacit.retrieve.margin.wordpair_forms import SparsePairRanker as SparsePairRanker
-from tacit.retrieve.mixture import Mixture as Mixture
-from tacit.retrieve.mixture import mix as mix
 from tacit.retrieve.registry import METHODS as METHODS
 from tacit.retrieve.registry import get_method as get_method
+from tacit.retrieve.weights import TrainingQuery as TrainingQuery
+from tacit.retrieve.weights import fit_weights as fit_weights
+from tacit.retrieve.weights import learn_weights as learn_weights

@@ -1,15 +1,15 @@
 """Base of rankers of a whole collection: scoring in blocks, ranking, explaining.
 
 A score is a sum of products of a query factor and an item factor (`_query_factors`, one for each of the
-`_item_factors`); blocks, threads, ties and top-k are handled here. Scores of all queries by all items never exist at
-once.
+`_item_factors`). This module handles blocks, threads, ties and top-k. The scores of all queries and all items are never
+in memory at once.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
@@ -21,21 +21,22 @@ from tacit.core import (
     Features,
     Links,
     Ranking,
-    StoreError,
     TacitError,
     UsageError,
     check_features,
     check_number,
+    check_sizes,
     cut,
     map_blocks,
 )
 from tacit.kernels.topk import top_k_rows
 from tacit.retrieve import approximate
 from tacit.retrieve.changes import ChangingItems
-from tacit.retrieve.checkpoint import Checkpoint, Stage, describe
+from tacit.retrieve.checkpoint import Checkpoint, describe
 from tacit.retrieve.explanation import Explanation, Term, strongest_first
 from tacit.retrieve.factors import DenseFactors, ItemFactors
 from tacit.retrieve.neighbor_graph import NeighborGraph, import_faiss
+from tacit.retrieve.training_data import TrainingData
 
 BLOCK_BYTES = 32 << 20  # scores of one block of queries; small enough for a few threads at once
 
@@ -45,9 +46,9 @@ FeatureKind = Literal["tfidf", "counts", "words+grams"]
 class CollectionRanker(ChangingItems, ABC):
     """Base of all rankers of collections.
 
-    Subclasses store their parameters in `__init__` and set the attributes of `_fitted` in `_fit`; these attributes are
-    the whole model, in memory and on disk. `_fitted` gives the axes of each ("items features", "" for a single
-    number); axes of one name have one length, that of "features" is the width of a query row.
+    Subclasses store their parameters in `__init__` and set the attributes of `_fitted` in `_fit`. These attributes are
+    the whole model, in memory and on disk. `_fitted` maps each attribute to its axes ("items features", "" for a single
+    number). Axes of the same name have the same length; the length of "features" is the width of a query row.
 
     Attributes
     ----------
@@ -61,53 +62,54 @@ class CollectionRanker(ChangingItems, ABC):
         Index for approximate search (`build_graph`).
     """
 
-    _checkpoint: Checkpoint | None = None  # during `fit`
-
     # `rank` on a cluster (`tacit.distributed`)
     _rank_in_parts: Callable[[Features, int, sp.csr_array], Ranking] | None = None
 
     _n_features_attribute: ClassVar[str | None] = "n_features_"
-    # What a ranker needs of its user; a form that depends on parameters overrides with a property.
-    learns_from_pairs: ClassVar[bool] = True  # pairs train it, or at least choose a weight
+    # What a ranker requires. Where it depends on parameters, a subclass overrides it with a property.
+    learns_from_pairs: ClassVar[bool] = True  # learns from pairs, or at least chooses a weight by them
     needs_pairs: ClassVar[bool] = False
     prefers_stems: ClassVar[bool] = False  # words are stemmed unless the user decides otherwise
     reads_occurrences: bool = False  # `fit` takes the number of occurrences of each column of the items (`occurrences`)
     reads_same_words: ClassVar[bool] = False  # `fit` takes the words that queries and items share (`same_words`)
     reads_titles: ClassVar[bool] = False  # `fit` and `add_items` take counts of titles beside those of items
+    reads_terms: ClassVar[bool] = False  # `fit` and `add_items` take the words of the columns (`Terms`)
     reads_vectors: bool = False  # `fit`, `add_items` and queries take vectors of another model (`blend.vectors`)
     reads_zeros: ClassVar[bool] = False  # `fit` takes items that were judged not relevant beside pairs
+    reads_program: ClassVar[bool] = False  # `fit` takes items that a program graded beside pairs
+    reuses_members: ClassVar[bool] = False  # `fit` takes a ranker fitted on the same items, whose parts are reused
     by_words: ClassVar[bool] = False  # a score of 0 means that query and item share no word
-    answers_above: ClassVar[float | None] = None  # a search shows items that score more; None: all that do not score 0
-    trains_in_epochs: ClassVar[bool] = False  # `fit` can go on from a checkpoint
-    has_parts: ClassVar[bool] = False  # `fit` can train vectors of the items on a Ray cluster (`tacit.distributed`)
-    by_word_pairs: ClassVar[bool] = False  # a weight for each pair of words: cost grows with the square of a text
+    answers_above: ClassVar[float | None] = None  # a search shows higher scores; None: all but 0
+    trains_in_epochs: ClassVar[bool] = False  # `fit` can resume from a checkpoint
+    trains_on_cluster: ClassVar[bool] = False  # `fit` can train vectors of the items on Ray (`tacit.distributed`)
+    by_word_pairs: ClassVar[bool] = False  # has a weight for each pair of words: cost grows with the square of a text
 
     # Fitted numbers that were counted, not chosen.
     _counted: ClassVar[tuple[str, ...]] = ("n_added_", "n_removed_", "n_words_", "n_item_words_", "mean_length_")
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Every ranker stores how many items were added and removed since `fit`, and the graph if it has one."""
+        """Add the number of items added and removed since `fit`, and the graph, to what every ranker stores."""
         super().__init_subclass__(**kwargs)
         cls._fitted = {**cls._fitted, "n_added_": "", "n_removed_": "", "graph_": "?estimator"}
 
     @property
     def features(self) -> FeatureKind:
-        """Rows that the ranker reads: "tfidf", "counts", or "words+grams" (tf-idf of words, then of 2-grams)."""
+        """Rows that the ranker requires: "tfidf", "counts", or "words+grams" (tf-idf of words, then of 2-grams)."""
         return "tfidf"
 
     @property
     def vectors_dim(self) -> int:
-        """Dimensions of the vectors that queries may bring beside their words; 0 if they can bring none."""
+        """Number of dimensions of the vectors that queries may have beside their words; 0 if they have none."""
         return 0
 
     @property
     def uses_vectors(self) -> bool:
-        """Whether vectors of queries have a part in the scores."""
+        """Whether vectors of queries affect the scores."""
         return False
 
     @property
     def needs_links(self) -> bool:
-        """Whether it learns from links between the items beside pairs."""
+        """Whether it learns from links between the items in addition to pairs."""
         return False
 
     def fit(
@@ -120,7 +122,7 @@ class CollectionRanker(ChangingItems, ABC):
         queries_are_items: bool | None = None,
         checkpoint: Checkpoint | str | Path | None = None,
     ) -> Self:
-        """Learn from items and, where the method can, from (query, relevant item) pairs.
+        """Fit the ranker to items and, if the method supports it, to (query, relevant item) pairs.
 
         Parameters
         ----------
@@ -131,66 +133,62 @@ class CollectionRanker(ChangingItems, ABC):
         pairs : Links or None, default=None
             Relevant items of queries.
         validation : Links or None, default=None
-            Pairs for validation; without them, rankers that need some set a part of `pairs` aside.
+            Pairs for validation. Without them, rankers that need validation hold out a part of `pairs`.
         queries_are_items : bool or None, default=None
-            Whether query row i and item row i are one document, which is then no candidate for itself. None means so
-            where `queries` and `items` are one object, as with links between documents.
+            Whether query row i and item row i are the same document, which is then not a candidate for itself. None
+            means true if `queries` and `items` are the same object, as with links between documents.
         checkpoint : str, Path, Checkpoint or None, default=None
-            Folder for the state of a training in epochs. A training that was killed goes on from there when it is
-            started again with the same parameters and data, and ends with the same bits as without the kill. The
-            folder stays until it is removed (`Checkpoint.remove`).
+            Folder for the state of training in epochs. If training is killed, run it again with the same parameters and
+            data to resume from there. The result is bit-identical to an uninterrupted run. The folder remains until it
+            is removed (`Checkpoint.remove`).
         """
+        how: dict[str, Any] = {"queries_are_items": queries_are_items, "checkpoint": checkpoint}
+        return self._fit_on(queries, items, pairs, validation, **how)
+
+    def _fit_on(
+        self,
+        queries: Features | None,
+        items: Features,
+        pairs: Any,
+        validation: Links | None,
+        *,
+        queries_are_items: bool | None,
+        checkpoint: Checkpoint | str | Path | None,
+        **further: Any,
+    ) -> Self:
+        """Check the input common to all rankers, and fit; `further` are other fields of `TrainingData`."""
+        check_sizes(self)
         if checkpoint is not None and not self.trains_in_epochs:
-            raise UsageError(f"{type(self).__name__} is not trained in epochs, a checkpoint is of no use to it")
-        items_checked = check_features("items", items)
+            raise UsageError(f"{type(self).__name__} is not trained in epochs, so a checkpoint has no effect")
+        checked = check_features("items", items)
         shared = queries is items or queries is None
-        queries_checked = items_checked if shared else check_features("queries", queries)
-        self._queries_are_items = shared if queries_are_items is None else queries_are_items
-        if self._queries_are_items and queries_checked.shape[0] != items_checked.shape[0]:
+        asking = checked if shared else check_features("queries", queries)
+        same = shared if queries_are_items is None else queries_are_items
+        if same and asking.shape[0] != checked.shape[0]:
             raise TacitError(
-                f"queries have {queries_checked.shape[0]} rows and items {items_checked.shape[0]}; "
+                f"queries have {asking.shape[0]} rows and items {checked.shape[0]}; "
                 "rows that are the same documents want the same number"
             )
-        self.n_features_ = int(queries_checked.shape[1])
+        self.n_features_ = int(asking.shape[1])
         self.n_added_ = self.n_removed_ = 0
         self.graph_ = None
         self._forget_factors()
-        data = {"queries": None if shared else queries_checked, "items": items_checked, "pairs": pairs}
-        also = {"validation_pairs": validation, "settings": self._queries_are_items}
-        with nullcontext() if checkpoint is None else self._kept_in(checkpoint, data | also):
-            self._fit(queries_checked, items_checked, pairs, validation)
+        data = TrainingData(asking, checked, pairs, validation, same, **further)
+        if checkpoint is None:
+            self._fit(data)
+            return self
+        place = checkpoint if isinstance(checkpoint, Checkpoint) else Checkpoint(checkpoint)
+        with place.of(describe(type(self).__name__, self.get_params(deep=False), **data.described())) as held:
+            self._fit(replace(data, checkpoint=held))
         return self
 
-    @contextmanager
-    def _kept_in(self, checkpoint: Checkpoint | str | Path, data: Mapping[str, Any]) -> Iterator[None]:
-        """Around a training that is kept in a checkpoint."""
-        place = checkpoint if isinstance(checkpoint, Checkpoint) else Checkpoint(checkpoint)
-        training = describe(type(self).__name__, self.get_params(deep=False), **data, **self._further_data())
-        with place.of(training) as self._checkpoint:
-            try:
-                yield
-            finally:
-                self._checkpoint = None
-
-    def _further_data(self) -> dict[str, Any]:
-        """Other data of a training, which a checkpoint is to know."""
-        return {}
-
-    def _stage(self) -> Stage | None:
-        """Where the next epochs are kept."""
-        return None if self._checkpoint is None else self._checkpoint.stage()
-
-    def _part(self, name: str) -> Checkpoint | None:
-        """The checkpoint of a model inside this one."""
-        return None if self._checkpoint is None else self._checkpoint.part(name)
-
     @abstractmethod
-    def _fit(self, queries: Features, items: Features, pairs: Links | None, validation: Links | None) -> None:
+    def _fit(self, data: TrainingData) -> None:
         """Set the fitted attributes from checked input."""
 
     @abstractmethod
     def _make_item_factors(self) -> Sequence[ItemFactors]:
-        """Factors of the items, one for each term of the score, from the fitted attributes."""
+        """Return the factors of the items, one for each term of the score, from the fitted attributes."""
 
     @cached_property
     def _item_factors(self) -> Sequence[ItemFactors]:
@@ -198,7 +196,7 @@ class CollectionRanker(ChangingItems, ABC):
 
     @abstractmethod
     def _query_factors(self, queries: Features) -> Sequence[Features]:
-        """Factors of checked query rows, one for each of the item factors."""
+        """Return the factors of checked query rows, one for each of the item factors."""
 
     @property
     def n_items_(self) -> int:
@@ -206,27 +204,31 @@ class CollectionRanker(ChangingItems, ABC):
         return self._item_factors[0].n_items
 
     def scores(self, queries: Features, *, exclude: sp.csr_array | None = None) -> np.ndarray:
-        """Scores of all items for a few queries, float32 (n_queries, n_items).
+        """Return the scores of all items for a few queries, float32 (n_queries, n_items).
 
         Parameters
         ----------
         queries : array or sparse matrix of shape (n_queries, n_features)
             Query rows.
         exclude : csr_array of shape (n_queries, n_items) or None, default=None
-            Items that are no candidates. They are scored too, but do not expand the query.
+            Items that are not candidates. They are also scored, but do not expand the query.
         """
         self._check_fitted()
         rows = self._check_queries(queries)
         return self._scores(rows, _skips(exclude, (rows.shape[0], self.n_items_)))
 
+    def unmatched_scores(self, queries: Features) -> np.ndarray:
+        """Return scores of items that share nothing with a query, float32 (n_queries, 1): 0 except in BM25 variants."""
+        return np.zeros((queries.shape[0], 1), np.float32)
+
     def _check_queries(self, queries: Features) -> Features:
-        """Query rows as float32; raise unless the ranker can read them."""
+        """Return query rows as float32; raise unless they match the ranker."""
         return check_features("queries", queries, n_columns=self.n_features_)
 
     def rank(
         self, queries: Features, k: int = 10, *, exclude: sp.csr_array | None = None, threads: int | None = None
     ) -> Ranking:
-        """The k best items of each query.
+        """Return the k best items of each query.
 
         Parameters
         ----------
@@ -235,7 +237,7 @@ class CollectionRanker(ChangingItems, ABC):
         k : int, default=10
             Number of items.
         exclude : csr_array of shape (n_queries, n_items) or None, default=None
-            Items that are no candidates.
+            Items that are not candidates.
         threads : int or None, default=None
             Number of threads; None means all cores. The result does not depend on it.
         """
@@ -250,7 +252,7 @@ class CollectionRanker(ChangingItems, ABC):
             return self._rank_in_parts(rows, width, skip)
 
         blocks = self._blocks(rows)
-        if len(blocks) == 1:  # a slice of a sparse matrix takes longer than a check
+        if len(blocks) == 1:  # slicing a sparse matrix takes longer than a check
             self._rank_rows(rows, skip, items, scores)
         else:
             map_blocks(lambda at: self._rank_rows(rows[at], skip[at], items[at], scores[at]), blocks, threads)
@@ -263,19 +265,33 @@ class CollectionRanker(ChangingItems, ABC):
         else:
             top_k_rows(self._scores(rows, skip), skip.indptr, skip.indices, items, scores)
 
+    def items_with_word(self, column: int) -> np.ndarray | None:
+        """Return the rows of the items that contain a word; None if the ranker does not know."""
+        return None
+
+    @property
+    def ranks_by_scores(self) -> bool:
+        """Whether `rank` sorts the result of `scores`, with no index, pruning or cluster selecting candidates."""
+        plain = type(self)._rank_rows is CollectionRanker._rank_rows
+        return plain and not self.graphs and self._rank_in_parts is None
+
+    def ranked_scores_at(self, row: Features, items: np.ndarray) -> np.ndarray | None:
+        """Return scores of some items for one query, float32, bit-identical to `rank`; None if only `rank` has them."""
+        return self.scores(row)[0, items] if self.ranks_by_scores else None
+
     def check_graph(self) -> None:
-        """Raise unless `build_graph` can be called after `fit`; asked before a long training."""
+        """Raise unless `build_graph` can be called after `fit`; called before a long training."""
         if self.by_words or self.by_word_pairs:
             raise approximate.no_vectors(self)
         import_faiss()
 
     def build_graph(self, queries: Features, **params: Any) -> Self:
-        """Build an index, so that `rank` no longer compares a query with every vector; its answers are approximate.
+        """Build an index, so `rank` need not compare a query with every vector; its results become approximate.
 
         Parameters
         ----------
         queries : array or sparse matrix of shape (n_queries, n_features)
-            Queries on which the share of the exact 10 best items that is still found is measured (`graph_.recall_`).
+            Queries used to measure the recall of the exact top 10 (`graph_.recall_`).
         **params
             Parameters of `NeighborGraph`.
         """
@@ -289,19 +305,19 @@ class CollectionRanker(ChangingItems, ABC):
         return approximate.checked_graphs(self)
 
     def _rankers_by_vectors(self) -> list[CollectionRanker]:
-        """The ranker itself, where one term of its score is a product with a vector of the item; a blend: members."""
+        """Return the ranker itself if one term of its score is a product with an item vector; of a blend, members."""
         n_dense = sum(isinstance(factors, DenseFactors) for factors in self._item_factors)
         return [self] if n_dense == 1 and type(self)._scores is CollectionRanker._scores else []
 
     def _score_candidates(self, row: Features, skip: sp.csr_array, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """Items that may be among the k best of one query, and their scores."""
+        """Return items that may be among the k best of one query, and their scores."""
         terms = approximate.query_terms(self, row)
         n_best = max(k, *(int(graph.breadth_) for graph in self.graphs))
         candidates = approximate.find_candidates(self, terms, n_best)
         return candidates, approximate.score_items(self, terms, candidates)
 
     def _fits(self, n_known: int, width: int) -> bool:
-        """Whether a table for so many words fits rows of this width: words that came with new items have no entry."""
+        """Whether a table for these words fits rows of this width: words added with new items have no entry."""
         return n_known == width or (self.n_added_ > 0 and n_known < width)
 
     def _forget_factors(self) -> None:
@@ -309,17 +325,8 @@ class CollectionRanker(ChangingItems, ABC):
             self.__dict__.pop(name, None)
 
     def chosen(self) -> dict[str, float]:
-        """The numbers that fitting settled on, such as the weight of a mixture."""
+        """Return the numbers chosen by fitting, such as the weight of a mixture."""
         return {name: value for name, value in super().chosen().items() if f"{name}_" not in self._counted}
-
-    @classmethod
-    def _from_version_1(
-        cls, header: dict[str, Any], arrays: Mapping[str, Any]
-    ) -> tuple[dict[str, Any], Mapping[str, Any]]:
-        numbers = header.get("numbers")
-        if not isinstance(numbers, dict):
-            raise StoreError("the header of a ranker is not what tacit writes: it has no table of numbers")
-        return header | {"numbers": {"n_added_": 0, "n_removed_": 0} | numbers, "estimators": {}}, arrays
 
     def _scores(self, rows: Features, skip: sp.csr_array | None = None) -> np.ndarray:
         out = np.zeros((rows.shape[0], self.n_items_), np.float32)
@@ -331,7 +338,7 @@ class CollectionRanker(ChangingItems, ABC):
         return cut(rows.shape[0], max(1, min(256, BLOCK_BYTES // (4 * max(1, self.n_items_)))))
 
     def explain(self, query: Features, a: int, b: int | None = None) -> Explanation:
-        """Terms that add up to the score of an item, or to the difference of two scores, within float error.
+        """Return the terms that sum to the score of an item, or to the difference of two scores, within float error.
 
         Parameters
         ----------
@@ -352,11 +359,11 @@ class CollectionRanker(ChangingItems, ABC):
 
     @abstractmethod
     def _terms(self, query: Features, a: int, b: int | None) -> list[Term]:
-        """The terms of score(a) - score(b), or of score(a) alone."""
+        """Return the terms of score(a) - score(b), or of score(a) alone."""
 
 
 def _skips(exclude: sp.csr_array | None, shape: tuple[int, int]) -> sp.csr_array:
-    """Items to leave out, row by row in rising order and none of them stored as False."""
+    """Return the items to leave out, ascending in each row, without stored False values."""
     if exclude is None:
         return sp.csr_array(shape, dtype=bool)
     if exclude.shape != shape:

@@ -14,7 +14,24 @@ from tacit.retrieve.factors import widened
 from tacit.retrieve.neighbor_graph import NeighborGraph
 
 
-class ChangingItems(Estimator):
+class HoldsItems(Estimator):
+    """Has a row for each item in attributes whose first axis is "items", and in nested estimators of this kind."""
+
+    def _only(self, rows: np.ndarray) -> Self:
+        """A copy that has some of the items."""
+        made = copy(self)
+        for name, spec in self._fitted.items():
+            value = getattr(self, name, None)
+            if isinstance(value, HoldsItems):
+                setattr(made, name, value._only(rows))
+            elif isinstance(value, list):
+                setattr(made, name, [v._only(rows) if isinstance(v, HoldsItems) else v for v in value])
+            elif value is not None and spec.lstrip("?+").split()[:1] == ["items"]:
+                setattr(made, name, value[rows])
+        return made
+
+
+class ChangingItems(HoldsItems):
     """Adds and removes items of a fitted ranker; attributes whose first axis is "items" follow."""
 
     n_features_: int
@@ -45,6 +62,12 @@ class ChangingItems(Estimator):
         items : array or sparse matrix of shape (n_new_items, n_item_features)
             Rows of the new items.
         """
+        rows = self._checked_new(items)
+        self._add_items(rows)
+        return self._added(rows.shape[0])
+
+    def _checked_new(self, items: Features) -> Features:
+        """Rows of new items; columns for words that `fit` has not seen are appended to the ranker."""
         self._check_fitted()
         self.check_new_items()
         rows, width = check_features("items", items), self._n_item_features
@@ -52,8 +75,11 @@ class ChangingItems(Estimator):
             raise TacitError(f"new items have {plural(rows.shape[1], 'feature')}, want {width} as in fit")
         if rows.shape[1] > width:
             self._grow(int(rows.shape[1]))
-        self._add_items(rows)
-        self.n_added_ += int(rows.shape[0])
+        return rows
+
+    def _added(self, n_items: int) -> Self:
+        """Count new items, which the fitted attributes have by now."""
+        self.n_added_ += int(n_items)
         self._forget_factors()
         return self
 
@@ -78,17 +104,9 @@ class ChangingItems(Estimator):
 
     def _only(self, rows: np.ndarray) -> Self:
         """A copy that ranks some of the items."""
-        made = copy(self)
+        made = super()._only(rows)
         made.n_removed_ += self.n_items_ - len(rows)
         made._forget_factors()
-        for name, spec in self._fitted.items():
-            value = getattr(self, name, None)
-            if isinstance(value, ChangingItems):
-                setattr(made, name, value._only(rows))
-            elif isinstance(value, list):
-                setattr(made, name, [v._only(rows) if isinstance(v, ChangingItems) else v for v in value])
-            elif value is not None and spec.lstrip("?+").split()[:1] == ["items"]:
-                setattr(made, name, value[rows])
         if self.graph_ is not None:
             made.graph_ = copy(self.graph_)
             made.graph_.remove(rows)

@@ -32,8 +32,7 @@ import scipy.sparse as sp
 from tacit.core import Links, StoreError, cut
 from tacit.core.folders import sync
 from tacit.retrieve.snapshots import Arrays, Snapshots, row_blocks
-from tacit.store.files import os_errors, refusal, write_synced
-from tacit.store.lock import locked
+from tacit.store.files import locked, os_errors, refusal, write_synced
 
 TITLE, SLOTS, PART = "training.json", ("0.json", "1.json"), ".part"
 FORM = 1  # another number refuses the checkpoints of versions that train otherwise
@@ -173,7 +172,7 @@ class Stage:
             self._write(progress, groups, {name: self.files[name] for name in kept if name in self.files})
         except OSError as error:
             self._tidy()
-            stays = "; the one before stays valid: the same command goes on from there" if self.files else ""
+            stays = "; the one before stays valid: run the same command again to resume" if self.files else ""
             reason = " ".join((error.strerror or str(error)).split())
             raise refusal(self.folder, f"the checkpoint cannot be written: {reason}{stays}") from error
         took = time.monotonic() - start
@@ -246,7 +245,7 @@ def difference(found: Any, wanted: Mapping[str, Any]) -> str:
             continue
         name = next((name for name in sorted(old.keys() | new.keys()) if old.get(name) != new.get(name)), None)
         if name is not None and group == "data":
-            return f"its {name.replace('_', ' ')} are other data than those of this one"
+            return f"its {name.replace('_', ' ')} are other data than in this one"
         if name is not None:
             return f"its {name} is {old.get(name)!r}, this one has {new.get(name)!r}"
     return "its description differs"

@@ -1,8 +1,8 @@
 """Explanations of scores and of differences of scores, as terms that add up to them.
 
-A term is one of six kinds: a word that query and item share; a pair of words with a learned weight; a word of the
+A term is one of seven kinds: a word that query and item share; a pair of words with a learned weight; a word of the
 query and the learned vector of the item as a whole; the given vectors of query and item; clicks on the item when the
-query was asked before; or what a second stage adds.
+query was asked before; judgments of the item for similar queries; or what a second stage adds.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Term(NamedTuple):
     `member` names the ranker inside a blend that the term comes from; "" for a ranker alone.
     """
 
-    kind: Literal["word", "pair", "item", "vector", "clicks", "stage"]
+    kind: Literal["word", "pair", "item", "vector", "clicks", "similar", "stage"]
     query_word: int
     item_word: int
     value: float

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -150,7 +150,70 @@ class DenseFactors:
         return np.sqrt(squares)
 
 
-ItemFactors = SparseFactors | DenseFactors
+@dataclass(frozen=True)
+class PassageFactors(DenseFactors):
+    """Items as one or more vectors each; score = the largest u . v over the passages of the item.
+
+    `items` are the vectors of all passages, those of one item together; `starts` (n_items + 1,) says where each item
+    begins. Every item has at least one passage.
+    """
+
+    starts: np.ndarray = field(default_factory=lambda: np.zeros(1, np.int64))
+
+    @property
+    def n_items(self) -> int:
+        """How many items there are."""
+        return len(self.starts) - 1
+
+    def add_scores(self, queries: Features, out: np.ndarray) -> None:
+        """Add the scores of all items for some query vectors (dense) to out (n_queries, n_items)."""
+        out += np.maximum.reduceat(factor_scores(DenseFactors(self.items), queries), self.starts[:-1], axis=1)
+
+    def add_scores_at(self, query: Features, items: np.ndarray, out: np.ndarray) -> None:
+        """Add the scores of some items for one query vector to out (len(items),), with the bits of `add_scores`."""
+        if not len(items):
+            return
+        sizes = self.starts[items + 1] - self.starts[items]
+        first = np.cumsum(sizes) - sizes
+        passages = np.arange(sizes.sum()) + np.repeat(self.starts[items] - first, sizes)
+        found = np.zeros(len(passages), np.float32)
+        DenseFactors(self.items).add_scores_at(query, passages, found)
+        out += np.maximum.reduceat(found, first)
+
+    def lower_bounds(self, query: Features, factor: float, wanted: float, bounds: np.ndarray) -> None:
+        """Leave the bounds as they are."""
+
+    @cached_property
+    def lengths(self) -> np.ndarray:
+        """The largest Euclidean length of the vectors of each item, float32."""
+        return np.maximum.reduceat(DenseFactors(self.items).lengths, self.starts[:-1])
+
+
+@dataclass(frozen=True)
+class FewFactors:
+    """Scores of a few items (rising) for one query, which is part of them; all others score 0."""
+
+    items: np.ndarray
+    scores: np.ndarray
+    n_items: int
+
+    def add_scores(self, queries: Any, out: np.ndarray) -> None:
+        """Add the scores to out (1, n_items)."""
+        out[0, self.items] += self.scores
+
+    def add_scores_at(self, query: Any, items: np.ndarray, out: np.ndarray) -> None:
+        """Add the scores of some items to out (len(items),)."""
+        if len(self.items):
+            places = np.minimum(np.searchsorted(self.items, items), len(self.items) - 1)
+            out += np.where(self.items[places] == items, self.scores[places], np.float32(0))
+
+    def add_bounds(self, query: Any, factor: float, budget: float, out: np.ndarray) -> float:
+        """Add factor * score to out (n_items,); return 0."""
+        out[self.items] += np.float32(factor) * self.scores
+        return 0.0
+
+
+ItemFactors = SparseFactors | DenseFactors | FewFactors
 FactorPair = tuple[ItemFactors, Any]  # of the items, and of one query: Words, a sparse row or a vector (1, dim)
 
 

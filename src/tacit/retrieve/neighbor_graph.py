@@ -64,7 +64,7 @@ class NeighborGraph(Estimator):
         "offsets_": "offsets",
         "row_of_node_": "nodes",
         "entry_": "",
-        "breadth_": "?",
+        "breadth_": "",
         "recall_": "",
         "n_measured_": "",
     }
@@ -150,7 +150,6 @@ class NeighborGraph(Estimator):
             raise TacitError("the index of approximate search has arrays of wrong types")
         sizes = np.diff(self.offsets_)
         check_number("n_links", self.n_links, low=2, whole=True)
-        self.breadth_ = self.breadth_ or self.breadth or BREADTHS[0]  # older models have the parameter only
         check_number("breadth", self.breadth_, low=2, high=MAX_BREADTH)
         whole = len(self.offsets_) == n_nodes + 1 > 1 and (self.offsets_[0], self.offsets_[-1]) == (0, n_places)
         if not whole or (sizes < 2 * self.n_links).any() or (sizes % self.n_links).any():

@@ -107,13 +107,13 @@ METHODS = MethodTable(
         Method(
             "ssi-cross+cl-lsi",
             CROSS,
-            "tacit.retrieve.blend.cross:CrossMixtureRanker",
+            "tacit.retrieve.margin.cross_mixture:CrossMixtureRanker",
             "mixture of ssi-cross and cl-lsi, the weight by validation",
         ),
         Method(
             "ssi-cross-multitask+cl-lsi",
             CROSS,
-            "tacit.retrieve.blend.cross:CrossMixtureRanker",
+            "tacit.retrieve.margin.cross_mixture:CrossMixtureRanker",
             "mixture of ssi-cross-multitask and cl-lsi, the weight by validation",
             {"share": "both"},
         ),

@@ -1,18 +1,23 @@
-"""Answers to a query as users see them: hits with snippets, and the terms of a score."""
+"""Results of a query for users: hits with snippets, and the terms of a score."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.search.snippets import Snippet, make_snippet
+from tacit.core import MissingExtraError
+from tacit.core.collection import html_table
+from tacit.search.snippets import Snippet, find_matches, make_snippets
 
 if TYPE_CHECKING:
+    from tacit.search.query.expansion import Added
     from tacit.search.querying import SearchAnswers
 
+Matches = tuple[tuple[int, int], ...]  # start and end of each match within a text
 MAX_JOINED_WORDS = 64  # of a query; explaining every hit of a whole page would take longer than finding them
 N_JOINED_WORDS = 8
 COMMON_IDF = 0.4  # ln(n / df): a word that two of three documents have does not tell why one was found
@@ -20,12 +25,12 @@ COMMON_IDF = 0.4  # ln(n / df): a word that two of three documents have does not
 
 @dataclass(frozen=True)
 class Hit:
-    """One answer to a query.
+    """One result of a query.
 
     Attributes
     ----------
     rank : int
-        1 for the best answer.
+        1 for the best result.
     id : str
         Id of the document.
     score : float
@@ -34,6 +39,10 @@ class Hit:
         Title of the document, "" if it has none.
     snippet : Snippet
         Passage of the document with the query's words.
+    fields : dict of str to object
+        Further fields of the document that have a value.
+    title_matches : tuple of (int, int)
+        Start and end of each match within the title.
     """
 
     rank: int
@@ -41,11 +50,89 @@ class Hit:
     score: float
     title: str
     snippet: Snippet
+    fields: dict[str, Any] = field(default_factory=dict)
+    title_matches: Matches = ()
 
     def to_json(self) -> dict[str, object]:
-        """The hit as the command line and the service write it, with the text of the snippet and its matches."""
+        """Return the hit as written by the command line and the service, with the snippet's text and matches."""
         matches = [list(span) for span in self.snippet.matches]
-        return vars(self) | {"snippet": self.snippet.text, "matches": matches}
+        found = {name: value for name, value in vars(self).items() if name != "fields" or value}
+        found["title_matches"] = [list(span) for span in self.title_matches]
+        return found | {"snippet": self.snippet.text, "matches": matches}
+
+
+class Hits(list[Hit]):
+    """Results of a query, best first.
+
+    Parameters
+    ----------
+    hits : iterable of Hit, default=()
+        Results.
+    total : int or None, default=None
+        Number of all matches, if known: with facets or a sort order, or if all were examined.
+    facets : dict of str to dict, default={}
+        Counts of the values of fields over all matches, by field and value, the most frequent first.
+
+    Attributes
+    ----------
+    suggestion : str or None
+        The query with corrected words, if some are in no document.
+    added : tuple of Added
+        Words searched in addition to or instead of typed ones (`search.query.expansion`).
+    """
+
+    suggestion: str | None = None
+    added: Sequence[Added] = ()
+
+    def __init__(
+        self, hits: Iterable[Hit] = (), total: int | None = None, facets: dict[str, dict[Any, int]] | None = None
+    ) -> None:
+        super().__init__(hits)
+        self.total, self.facets = total, {} if facets is None else facets
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the hits as written by the command line and the service, with total and facets if there are any."""
+        found: dict[str, Any] = {"hits": [hit.to_json() for hit in self]}
+        found |= {} if self.suggestion is None else {"did_you_mean": self.suggestion}
+        if self.added:
+            names = ("typed", "used", "kind", "weight")
+            found["added"] = [{name: getattr(word, name) for name in names} for word in self.added]
+        found |= {} if self.total is None else {"total": self.total}
+        if self.facets:
+            found["facets"] = {
+                name: [{"value": value, "count": count} for value, count in counts.items()]
+                for name, counts in self.facets.items()
+            }
+        return found
+
+    def to_frame(self) -> Any:
+        """Return the hits as a pandas frame: rank, id, score, title, snippet, and a column for each field."""
+        try:
+            import pandas as pd
+        except ImportError:
+            raise MissingExtraError("to_frame", "pandas", "frames") from None
+        columns = [
+            "rank",
+            "id",
+            "score",
+            "title",
+            "snippet",
+            *dict.fromkeys(name for hit in self for name in hit.fields),
+        ]
+        rows = [hit.fields | vars(hit) | {"snippet": hit.snippet.text} for hit in self]
+        return pd.DataFrame(rows, columns=[*columns])
+
+    def __repr__(self) -> str:
+        lines = [] if self.suggestion is None else [f"did you mean: {self.suggestion}"]
+        lines += [f"{hit.rank:>3}  {hit.score:7.3f}  {hit.title or hit.id}" for hit in self]
+        return "\n".join(lines) or "no hits"
+
+    def _repr_html_(self) -> str:
+        """Return an HTML table, for notebooks."""
+        names = list(dict.fromkeys(name for hit in self for name in hit.fields))
+        rows = [[h.rank, h.score, h.id, h.title, h.snippet.text, *(h.fields.get(n) for n in names)] for h in self]
+        total = "" if self.total is None else f" of {self.total:,}"
+        return html_table(["rank", "score", "id", "title", "snippet", *names], rows, f"{len(self)}{total} hits")
 
 
 class Reason(NamedTuple):
@@ -56,7 +143,9 @@ class Reason(NamedTuple):
     kind : str
         "word": a word that query and document share; "pair": a word of the query and a word of the document;
         "item": a word of the query and this document as a whole; "vector": the vectors of query and document;
-        "clicks": clicks on the document when the query was asked before; "stage": what a second stage adds.
+        "clicks": clicks on the document when the query was asked before; "similar": judgments of the document for
+        similar queries; "stage": what a second stage adds;
+        "feedback": what liked and disliked documents add.
     query_word : str
         Word of the query; "" for a term that does not depend on the query.
     document_word : str
@@ -76,31 +165,56 @@ class Reason(NamedTuple):
 
 
 def make_hits(
-    searcher: SearchAnswers, query: str, row: sp.csr_array, items: np.ndarray, scores: np.ndarray
-) -> list[Hit]:
-    """Hits for rows of documents and their scores, best first; snippets show the words that match the query.
+    searcher: SearchAnswers,
+    query: str,
+    row: sp.csr_array,
+    items: np.ndarray,
+    scores: np.ndarray,
+    *,
+    offset: int = 0,
+    snippets: bool = True,
+) -> Hits:
+    """Return hits for rows of documents and their scores, best first; snippets show the words that match the query.
 
-    `row` is what the ranker reads of the query's words.
+    `row` is the query's word row for the ranker, `offset` the number of hits before these.
     """
-    wanted = set() if searcher.is_across else _rare_words(searcher, query, row)
-    hits = []
-    for rank, (item, score) in enumerate(zip(items.tolist(), scores.tolist(), strict=True), start=1):
-        document = searcher.documents_[item]
-        matched = _joined_words(searcher, row, item) if searcher.is_across else wanted
-        snippet = make_snippet(document.text, matched, searcher.vectorizer_.tokenizer_)
-        hits.append(Hit(rank, document.id, score, document.title, snippet))
-    return hits
+    rows, documents = items.tolist(), searcher.documents_
+    nothing: tuple[Snippet, Matches] = Snippet(""), ()
+    shown = _snippets(searcher, query, row, rows) if snippets else [nothing] * len(rows)
+    return Hits(
+        Hit(rank, documents.ids[item], score, documents.titles[item], snippet, documents.fields(item), marked)
+        for rank, (item, score, (snippet, marked)) in enumerate(
+            zip(rows, scores.tolist(), shown, strict=True), offset + 1
+        )
+    )
+
+
+def _snippets(
+    searcher: SearchAnswers, query: str, row: sp.csr_array, items: list[int]
+) -> list[tuple[Snippet, Matches]]:
+    """Return the snippet of each document, and the matches in its title."""
+    documents, tokenizer = searcher.documents_, searcher.vectorizer_.tokenizer_
+    texts, titles = ([column[item] for item in items] for column in (documents.texts, documents.titles))
+    if not searcher.is_across:
+        words = _rare_words(searcher, query, row)
+        marked = find_matches(titles, words, tokenizer)
+        return list(zip(make_snippets(texts, words, tokenizer), marked, strict=True))
+    found = []
+    for item, text, title in zip(items, texts, titles, strict=True):
+        words = _joined_words(searcher, row, item)
+        found.append((make_snippets([text], words, tokenizer)[0], find_matches([title], words, tokenizer)[0]))
+    return found
 
 
 def _rare_words(searcher: SearchAnswers, query: str, row: sp.csr_array) -> set[str]:
-    """The words of a query without those that most documents have, unless there are no others."""
+    """Return the query words without those that most documents contain, unless there are no others."""
     vectorizer, columns = searcher.vectorizer_, row.indices
     rare = {vectorizer.vocabulary_[column] for column in columns if vectorizer.idf_[column] > COMMON_IDF}
     return rare or set(vectorizer.tokenizer_(query))
 
 
 def _joined_words(searcher: SearchAnswers, query: sp.csr_array, item: int) -> set[str]:
-    """Words of a document with the highest weights for the words of a query in another language."""
+    """Return the document words with the highest weights for the words of a query in another language."""
     if query.nnz > MAX_JOINED_WORDS:
         return set()
     terms = searcher.ranker_.explain(query, item).terms

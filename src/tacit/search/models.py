@@ -2,22 +2,20 @@
 
 A folder holds one estimator (`store.estimators`), a searcher also its documents. Arrays are mapped, not read: what is
 opened is checked for sizes, shapes and values that compiled loops rely on; `store.verify_model` checks every byte.
-Folders of versions 1 and 2 are read too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, overload
 
 import numpy as np
 
 import tacit.features
 import tacit.rerank
 import tacit.retrieve
-from tacit.core import Collection, Estimator, Method, StoreError, load_plugins
-from tacit.features import TextVectorizer, WordGramVectorizer
+from tacit.core import Collection, Estimator, Method, StoreError, check_kind, load_plugins
 from tacit.search.searcher import Searcher
 from tacit.search.two_stage import TwoStageRanker
 from tacit.store import (
@@ -25,17 +23,17 @@ from tacit.store import (
     blame,
     load_model,
     pack_estimator,
+    pack_fields,
     pack_strings,
     pack_texts,
     save_model,
-    take_array,
     unpack_estimator,
+    unpack_fields,
     unpack_strings,
     unpack_texts,
-    with_prefix,
-    without_prefix,
 )
 
+AnySearcher = TypeVar("AnySearcher", bound=Searcher)
 PACKAGES = (tacit.retrieve, tacit.rerank, tacit.features)
 
 
@@ -51,6 +49,11 @@ def find_class(name: str) -> type[Estimator]:
         found = getattr(package, name) if name in package.__all__ else None
         if isinstance(found, type) and issubclass(found, Estimator):
             return found
+    from tacit.retrieve.blend.ranker import MEMBERS
+
+    member = next((kind for kind in MEMBERS if kind.__name__ == name), None)
+    if member is not None:
+        return member
     for plugin in load_plugins():  # those of installed packages
         if isinstance(plugin, Method) and plugin.estimator.__name__ == name:
             return plugin.estimator
@@ -67,17 +70,24 @@ def save(model: Any, path: str | Path) -> None:
     path : str or Path
         Folder; a model that it holds is replaced as a whole.
     """
-    header, arrays = pack_estimator(model)
+    header, arrays = pack_estimator(check_kind("model", model, Estimator, "an estimator of tacit"))
     if isinstance(model, Searcher):
         header["name"] = model.documents_.name
         arrays |= pack_strings("documents/ids", model.documents_.ids)
         arrays |= pack_strings("documents/titles", model.documents_.titles)
         arrays |= pack_texts("documents/texts", model.documents_.texts)
+        if model.documents_.extras:
+            header["fields"], fields = pack_fields("documents/fields", model.documents_.extras)
+            arrays |= fields
     else:
         header["method"] = getattr(model, "method_", "")
     save_model(path, Stored(type(model).__name__, header, arrays))
 
 
+@overload
+def load(path: str | Path, kind: type[AnySearcher]) -> AnySearcher: ...
+@overload
+def load(path: str | Path, kind: type = object) -> Any: ...
 def load(path: str | Path, kind: type = object) -> Any:
     """Read what `save` wrote.
 
@@ -91,39 +101,20 @@ def load(path: str | Path, kind: type = object) -> Any:
     stored = load_model(path, mmap=True, verify=False)
     with blame(path):
         header, arrays = {"class": stored.kind} | stored.params, stored.arrays
-        if stored.kind == "Searcher" and "estimators" not in header:
-            header, arrays = _searcher_of_version_1(stored)
         model: Any = unpack_estimator(header, arrays, find_class)
         if not issubclass(type(model), kind):
             raise StoreError(f"holds a {type(model).__name__}, want a {kind.__name__}")
         if isinstance(model, Searcher):
-            model.documents_ = _documents(arrays, str(header.get("name", "")))
+            model.documents_ = _documents(arrays, header)
             model._check_sizes()
         else:
             model.method_ = str(header.get("method", ""))
         return model
 
 
-def _documents(arrays: Mapping[str, np.ndarray], name: str) -> Collection:
-    """Documents, of which nothing is read before it is asked for; versions 1 and 2 had plain texts."""
+def _documents(arrays: Mapping[str, np.ndarray], header: Mapping[str, Any]) -> Collection:
+    """Documents, of which nothing is read before it is asked for."""
     ids, titles = (unpack_strings(f"documents/{column}", arrays) for column in ("ids", "titles"))
-    unpack = unpack_strings if "documents/texts/bytes" in arrays else unpack_texts
-    return Collection(ids, titles, unpack("documents/texts", arrays), name=name)
-
-
-def _searcher_of_version_1(stored: Stored) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Version 1 had no header of the searcher, and vectorizers were no estimators."""
-    params, arrays, parts = stored.params, dict(stored.arrays), {"ranker_": stored.params.get("ranker")}
-    arrays |= with_prefix("ranker_", without_prefix("ranker", arrays))
-    for name, words, n_docs in (("vectorizer", "words", "n_docs"), ("query_vectorizer", "query_words", "query_n_docs")):
-        if name not in params:
-            continue
-        given = params[name]
-        kind = WordGramVectorizer if "grams" in given else TextVectorizer
-        parts[f"{name}_"] = {"class": kind.__name__, "params": given, "numbers": {"n_docs_": params.get(n_docs)}}
-        arrays |= with_prefix(f"{name}_/vocabulary_", without_prefix(f"{words}/names", arrays))
-        arrays[f"{name}_/idf_"] = take_array(arrays, f"{words}/idf", dtype="float32", shape=(None,))
-    own = {"method": params["method"]} | {name: params["vectorizer"][name] for name in ("words", "language", "stem")}
-    if "query_vectorizer" in params:
-        own["query_language"] = params["query_vectorizer"]["language"]
-    return {"class": "Searcher", "params": own, "estimators": parts, "name": params["name"]}, arrays
+    fields = unpack_fields("documents/fields", header.get("fields", []), arrays, len(ids))
+    texts = unpack_texts("documents/texts", arrays)
+    return Collection(ids, titles, texts, fields, str(header.get("name", "")))

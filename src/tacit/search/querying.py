@@ -1,30 +1,59 @@
-"""What a fitted searcher answers: hits, rankings and explanations, from the rows that it asks its ranker with."""
+"""Query methods of a fitted searcher: hits, rankings and explanations."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Sequence
-from typing import Any
+from dataclasses import fields
+from typing import Any, cast, overload
 
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.core import Collection, Estimator, Ranking, Run, TacitError, UsageError, check_number
+from tacit.core import (
+    Collection,
+    Estimator,
+    Ranking,
+    Run,
+    TacitError,
+    UsageError,
+    check_choice,
+    check_kind,
+    check_list,
+    check_number,
+)
+from tacit.data import as_collection
 from tacit.features import TextVectorizer
 from tacit.retrieve import CollectionRanker
-from tacit.retrieve.blend.vectors import check_vectors, join_vectors
-from tacit.search.answers import Hit, Reason, make_hits
+from tacit.retrieve.vectors import check_vectors, join_vectors
+from tacit.search.answers import Hits, Reason, make_hits
+from tacit.search.encoders import OBJECT, Encoder, EncoderInfo, as_encoder
+from tacit.search.filters import fields_of
+from tacit.search.query.expansion import AskedQuery, Expansion
+from tacit.search.query.language import parse_query
+from tacit.search.query.restrictions import TITLE, Restricted, can_restrict
+from tacit.search.query.suggestions import Completions
+from tacit.search.query.synonyms import Rule
 from tacit.search.rows import read_rows, same_ids
-from tacit.search.training import hash_query
-from tacit.search.vectors import encode_texts
+from tacit.search.selecting import Matches, Selected, Selection, best_matches, make_selection
+from tacit.search.sources import hash_query
 
+logger = logging.getLogger("tacit")
+SCORED_SHARE = 0.05  # share of documents: if a filter leaves fewer, they are scored instead of ranking deeper
 MAX_QUERY_CHARACTERS = 1_000_000  # a whole page is a valid query; a file of a gigabyte is a mistake
 
 
 class SearchAnswers(Estimator):
-    """The part of `Searcher` that answers queries."""
+    """The part of `Searcher` that processes queries."""
 
     method: str
     encode: Any
+    encoder: str | None
+    encoder_: str | None = None
+    _loaded_encoder: tuple[Any, Encoder | None] | None = None
+    _made_expansion: Expansion | None = None
+    _completions: tuple[Collection, Completions] | None = None
+    synonym_rules: Sequence[Rule] = ()
     documents_: Collection
     vectorizer_: TextVectorizer
     query_vectorizer_: TextVectorizer | None
@@ -32,37 +61,159 @@ class SearchAnswers(Estimator):
 
     @property
     def is_across(self) -> bool:
-        """Whether queries have a vocabulary of their own."""
+        """Whether queries have a separate vocabulary."""
         return self.query_vectorizer_ is not None
 
-    def search(self, query: str, k: int = 10, *, vector: np.ndarray | None = None) -> list[Hit]:
-        """The best k documents for a query, best first; without those of score 0, for `blend` also those below it.
+    @overload
+    def search(self, query: str, k: int = 10, *, vector: np.ndarray | None = None, **selection: Any) -> Hits: ...
+    @overload
+    def search(
+        self, query: Sequence[str], k: int = 10, *, vector: np.ndarray | None = None, **selection: Any
+    ) -> list[Hits]: ...
+    def search(
+        self, query: str | Sequence[str], k: int = 10, *, vector: np.ndarray | None = None, **selection: Any
+    ) -> Hits | list[Hits]:
+        """Return the k best documents for a query, best first; omits scores of 0, for `blend` also negative scores.
 
         Parameters
         ----------
-        query : str
-            Query.
+        query : str or list of str
+            Query: plain text, with phrases in quotes, `-word`, `field:word` and `word*` (`search.query.language`).
+            A list of queries is passed to `search_many`; `vector` then has a row for each.
         k : int, default=10
             Number of documents.
         vector : ndarray of shape (dim,) or None, default=None
-            Vector of the query, for a model with vectors; None means by `encode`, or none.
-        """
-        return self.search_many([query], k, vectors=_one_row(vector))[0]
+            Vector of the query, for a model with vectors. None means computed by `encode`, if there is one.
+        **selection
+            `filter`, such as "category = shoes and price < 50"; `facets`, names of fields whose values are counted;
+            `sort`, a field, or "-field" for descending; `offset`, number of first hits to skip; `group`, a field of
+            which each value is shown once; `snippets`, False to omit them. See `search.selecting` and
+            `search.filters`.
 
-    def search_many(self, queries: Sequence[str], k: int = 10, *, vectors: np.ndarray | None = None) -> list[list[Hit]]:
-        """The answers of `search` to each query, in less time than one by one."""
+        Returns
+        -------
+        Hits
+            A list of `Hit` with `facets`, `total`, `suggestion`, `added` and `to_frame()`.
+        """
+        if isinstance(query, list | tuple):
+            return self.search_many(query, k, vectors=vector, **selection)
+        return self.search_many([cast("str", query)], k, vectors=_one_row(vector), **selection)[0]
+
+    def search_many(
+        self, queries: Sequence[str], k: int = 10, *, vectors: np.ndarray | None = None, **selection: Any
+    ) -> list[Hits]:
+        """Return the hits of `search` for each query, faster than one by one."""
+        queries = check_list("queries", queries, "a list of strings")
         for query in queries:
             self.check_query(query, k)
-        rows = self.features(queries)
-        ranking = self.ranker_.rank(self._with_vectors(rows, queries, vectors), k)
-        above = self.ranker_.answers_above
+        selected = _selection(selection)
+        asked = [self.ask(query) for query in queries]
+        rows = self._asked_rows(asked)
+        full = self._with_vectors(rows, [one.text for one in asked], vectors)
+        if selected.is_plain and not any(one.restrictions for one in asked):
+            chosen = self._first_hits(full, k)
+        else:
+            chosen = self._selected_hits(full, k, selected, asked)
+        show: dict[str, Any] = {"offset": selected.offset, "snippets": selected.snippets}
         answers = []
-        for number, query in enumerate(queries):
-            items, scores = ranking.of(number)
-            shown = scores != 0 if above is None else scores > above
+        for number, (one, found) in enumerate(zip(asked, chosen, strict=True)):
             row = rows if len(queries) == 1 else rows[[number]]
-            answers.append(make_hits(self, query, row, items[shown], scores[shown]))
+            hits = make_hits(self, one.text, row, found.items, found.scores, **show)
+            hits.total, hits.facets = found.total, found.facets
+            hits.suggestion, hits.added = one.suggestion, one.added
+            answers.append(hits)
         return answers
+
+    def ask(self, query: str) -> AskedQuery:
+        """Parse the syntax of a typed query (`search.query.language`), and expand its words."""
+        self._check_fitted()
+        return self._expansion.ask(query, parse_query(query, self._can_restrict))
+
+    def _can_restrict(self, name: str, value: str) -> bool:
+        return can_restrict(fields_of(self.documents_), name, value)
+
+    @property
+    def _expansion(self) -> Expansion:
+        """Return the query expansion; rebuilt when the vocabulary has changed."""
+        reader, rules = self._query_reader, self.synonym_rules
+        if self._made_expansion is None or self._made_expansion.vectorizer is not reader:
+            self._made_expansion = Expansion(reader, rules)
+        return self._made_expansion
+
+    def _asked_rows(self, asked: Sequence[AskedQuery]) -> sp.csr_array:
+        """Return the word rows of typed queries for the ranker."""
+        counts = self._expansion.rows(asked)
+        return counts if self.ranker_.features == "counts" else self._query_reader.tfidf(counts)
+
+    def _restricted(self, asked: AskedQuery) -> Restricted | None:
+        """Return the documents that pass the restrictions of a query; None: all."""
+        if not asked.restrictions:
+            return None
+        segmenter = self.vectorizer_.tokenizer_.segmenter
+        made = Restricted(self.documents_, fields_of(self.documents_), segmenter, asked.restrictions)
+        for restriction in asked.restrictions:
+            if not restriction.is_excluded and not restriction.is_prefix and restriction.field in ("", TITLE):
+                self._narrow(made, restriction.text)
+        return made
+
+    def _narrow(self, restricted: Restricted, phrase: str) -> None:
+        """Restrict documents to those that contain the rarest word of a phrase, if the ranker can list them."""
+        if self.is_across:
+            return
+        columns = self.vectorizer_.counts([phrase]).indices
+        rarest = max(columns.tolist(), key=lambda column: float(self.vectorizer_.idf_[column]), default=None)
+        items = None if rarest is None else self.ranker_.items_with_word(rarest)
+        if items is not None:
+            mask = np.zeros(len(self.documents_), bool)
+            mask[items] = True
+            restricted.narrow(mask)
+
+    def _first_hits(self, rows: sp.csr_array, k: int) -> list[Selected]:
+        """Return the first hits of each query."""
+        ranking = self.ranker_.rank(rows, k)
+        unmatched = self.ranker_.unmatched_scores(rows)
+        found = [self._shown(*ranking.of(number), float(unmatched[number, 0])) for number in range(rows.shape[0])]
+        return [Selected(items, scores, None, {}) for items, scores in found]
+
+    def _selected_hits(
+        self, rows: sp.csr_array, k: int, selection: Selection, asked: Sequence[AskedQuery]
+    ) -> list[Selected]:
+        """Return the hits of each query that pass a selection and the restrictions of the query."""
+        prepared = selection.prepare(self.documents_)
+        one_by_one = [rows] if len(asked) == 1 else [rows[[number]] for number in range(len(asked))]
+        return [
+            prepared.select(self._matches(row, query), k, self._restricted(query))
+            for row, query in zip(one_by_one, asked, strict=True)
+        ]
+
+    def _matches(self, row: sp.csr_array, asked: AskedQuery) -> Matches:
+        """Choose how to find the matches of one query: score the documents that a filter leaves, or rank deeper.
+
+        A query that only restricts documents, and has no word to rank by, matches all documents.
+        """
+        if not row.nnz and asked.must_contain:
+            return lambda depth, mask: _all_equal(np.ones(len(self.documents_), bool) if mask is None else mask, depth)
+        none = float(self.ranker_.unmatched_scores(row)[0, 0])
+
+        def matches(depth: int, mask: np.ndarray | None) -> tuple[np.ndarray, np.ndarray, bool]:
+            if self.ranker_.ranks_by_scores or (mask is not None and mask.mean() <= SCORED_SHARE):
+                items = np.arange(len(self.documents_)) if mask is None else np.flatnonzero(mask)
+                found = self.ranker_.ranked_scores_at(row, items)
+                if found is not None:
+                    return best_matches(*self._shown(items, found, none), depth)
+            ranked = self.ranker_.rank(row, max(1, depth)).of(0)
+            items, scores = self._shown(*ranked, none)
+            complete = len(items) < len(ranked[0]) and (self.ranker_.answers_above is not None or self.ranker_.by_words)
+            kept = slice(None) if mask is None else mask[items]
+            return items[kept], scores[kept], complete
+
+        return matches
+
+    def _shown(self, items: np.ndarray, scores: np.ndarray, unmatched: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return the items that are results: score above the limit of the ranker, or different from unmatched items."""
+        above = self.ranker_.answers_above
+        shown = scores != unmatched if above is None else scores > above
+        return items[shown], scores[shown]
 
     def feedback(
         self,
@@ -72,45 +223,87 @@ class SearchAnswers(Estimator):
         k: int = 10,
         *,
         vector: np.ndarray | None = None,
-    ) -> list[Hit]:
-        """The answers of a query, ranked again by ids of liked and disliked documents (see `search.feedback`)."""
+    ) -> Hits:
+        """Rerank the results of a query by ids of liked and disliked documents (see `search.feedback`)."""
         from tacit.search.feedback import rerank
 
         self.check_query(query, k)
         good, bad = ([marked] if isinstance(marked, str) else marked for marked in (liked, disliked))
-        items, scores = rerank(self, query, good, bad, _one_row(vector))
-        return make_hits(self, query, self.features([query]), items[:k], scores[:k])
+        asked = self.ask(query)
+        rows = self._asked_rows([asked])
+        items, scores = rerank(self, self._with_vectors(rows, [asked.text], _one_row(vector)), good, bad)
+        restricted = self._restricted(asked)
+        if restricted is not None:
+            kept = restricted.passes(items)
+            items, scores = items[kept], scores[kept]
+        return make_hits(self, asked.text, rows, items[:k], scores[:k])
+
+    def suggest(self, prefix: str, k: int = 10) -> list[str]:
+        """Return titles that complete the typed text (`search.query.suggestions`), best first."""
+        check_number("k", k, low=1, whole=True)
+        made = self._completions
+        if made is None or made[0] is not self.documents_:
+            made = self._completions = self.documents_, Completions(self.documents_.titles)
+        return made[1].find(prefix, k)
 
     def explain(
-        self, query: str, document_id: str, other_id: str | None = None, *, vector: np.ndarray | None = None
+        self,
+        query: str,
+        document_id: str,
+        other_id: str | None = None,
+        *,
+        liked: Sequence[str] | str = (),
+        disliked: Sequence[str] | str = (),
+        vector: np.ndarray | None = None,
     ) -> list[Reason]:
-        """The terms that sum to a document's score, or to its difference from another's; largest first."""
+        """Return the terms that sum to a document's score, or to its difference from another's; largest first.
+
+        With liked or disliked documents, the sum is the score by `feedback`, and their effect is one term.
+        """
         self._check_fitted()
         other = None if other_id is None else self._row(other_id)
-        asked = self.query_rows([query], _one_row(vector))
-        explanation = self.ranker_.explain(asked, self._row(document_id), other)
+        check_kind("query", query, str, "a string")
+        asked = self.ask(query)
+        rows = self._with_vectors(self._asked_rows([asked]), [asked.text], _one_row(vector))
+        explanation = self.ranker_.explain(rows, self._row(document_id), other)
         query_words, words = self._query_reader.vocabulary_, self.vectorizer_.vocabulary_
-        return [
-            Reason(
-                term.kind, _word(query_words, term.query_word), _word(words, term.item_word), term.value, term.member
-            )
+        typed = set(self.features([asked.text]).indices.tolist())
+        added = {word.column: str(word) for word in asked.added if word.column not in typed}
+
+        def name(column: int) -> str:
+            return added.get(column) or _word(query_words, column)
+
+        reasons = [
+            Reason(term.kind, name(term.query_word), _word(words, term.item_word), term.value, term.member)
             for term in explanation.terms
         ]
+        for label, marked in (("liked", liked), ("disliked", disliked)):
+            check_kind(label, marked, list | tuple | set | frozenset | str, "ids of documents")
+        if liked or disliked:
+            from tacit.search.feedback import feedback_term
+
+            good, bad = ([marked] if isinstance(marked, str) else marked for marked in (liked, disliked))
+            more = feedback_term(self, rows, document_id, other_id, (good, bad))
+            reasons.append(Reason("feedback", "", "", more))
+            reasons.sort(key=lambda reason: -abs(reason.value))
+        return reasons
 
     def run(
         self,
-        queries: Collection,
+        queries: Collection | Any,
         k: int = 1000,
         *,
         exclude_self: bool = False,
         threads: int | None = None,
         vectors: np.ndarray | None = None,
     ) -> Run:
-        """Answers to many queries; with `exclude_self`, no document answers the query of its own id.
+        """Return the results of many queries; with `exclude_self`, a document with the id of the query is omitted.
 
-        For measuring, all k documents are ranked; `search` shows those only that speak for the query.
+        For evaluation, all k documents are ranked; `search` omits documents that do not match the query. Texts are
+        plain: they have no syntax, and their words are not expanded.
         """
         self._check_fitted()
+        queries = as_collection(queries, "queries")
         exclude = same_ids(queries, self.documents_) if exclude_self else None
         ranking = self.rank(queries, k, exclude=exclude, threads=threads, vectors=vectors)
         return ranking.to_run(queries.ids, self.documents_.ids, self.method)
@@ -124,37 +317,67 @@ class SearchAnswers(Estimator):
         threads: int | None = None,
         vectors: np.ndarray | None = None,
     ) -> Ranking:
-        """Rows of the best documents for many queries.
+        """Return the rows of the best documents for many queries.
 
-        A query without any known word and without a vector has no answer. Where the ranker only compares words,
-        documents of score 0, which share no word with the query, are no answers either.
+        A query without any known word and without a vector has no results. If the ranker only compares words, documents
+        that share no word with the query are not results.
         """
         self._check_fitted()
         rows = self.query_rows(list(queries.full_texts()), vectors)
         ranking = self.ranker_.rank(rows, k, exclude=exclude, threads=threads)
         empty = np.diff(rows.indptr)[:, None] == 0
-        left_out = empty | (self.ranker_.by_words & (ranking.scores == 0))
+        left_out = empty | (self.ranker_.by_words & (ranking.scores == self.ranker_.unmatched_scores(rows)))
         return Ranking(np.where(left_out, -1, ranking.items), np.where(left_out, np.float32(0), ranking.scores))
 
     def features(self, texts: Iterable[str]) -> sp.csr_array:
-        """The words that the ranker reads, for texts of queries."""
+        """Return the word rows of query texts for the ranker."""
         return read_rows(self.ranker_, self._query_reader, texts)
 
     def query_rows(self, texts: Sequence[str], vectors: np.ndarray | None = None) -> sp.csr_array:
-        """The rows that the ranker is asked with: words, and beside them vectors, given ones or those by `encode`."""
+        """Return the query rows for the ranker: words, followed by vectors, given or computed by `encode`."""
         return self._with_vectors(self.features(texts), texts, vectors)
 
     def _with_vectors(self, rows: sp.csr_array, texts: Sequence[str], vectors: np.ndarray | None) -> sp.csr_array:
-        if vectors is None and self.encode is not None and self.ranker_.uses_vectors:
-            vectors = encode_texts(self.encode, texts, "query")
+        if vectors is None and self.ranker_.uses_vectors and self.model_of_texts is not None:
+            vectors = self.model_of_texts.encode(texts, "query")
         if vectors is None:
             return rows
         return join_vectors(rows, self._check_vectors("vectors of queries", vectors, len(texts)))
 
+    @property
+    def model_of_texts(self) -> Encoder | None:
+        """Return the encoder of documents and queries: `encode`, or else the encoder that the model was fitted with.
+
+        If a named encoder cannot be loaded, this is reported once, and the other members rank without it. An encoder
+        whose vectors differ from those of the documents is rejected.
+        """
+        key = id(self.encode), self.encoder
+        if self._loaded_encoder is None or self._loaded_encoder[0] != key:
+            self._loaded_encoder = key, self._load_encoder()
+        return self._loaded_encoder[1]
+
+    def _load_encoder(self) -> Encoder | None:
+        info = None if self.encoder_ is None else EncoderInfo.from_text(self.encoder_)
+        given = self.encoder if self.encode is None else self.encode
+        if given is None and info is not None and info.kind != OBJECT:
+            given = info.name
+        if given is None:
+            return None
+        try:
+            found = as_encoder(given)
+        except TacitError as error:
+            if info is None or self.encode is not None:  # it is asked for, or there is nothing to rank without
+                raise
+            logger.warning("results come from words alone: %s", error)
+            return None
+        if info is not None:
+            info.check_same(found.info)
+        return found
+
     def _check_vectors(self, name: str, vectors: np.ndarray, n_rows: int) -> np.ndarray:
         dim = self.ranker_.vectors_dim
         if not dim:
-            raise UsageError(f"the model has no vectors of documents, so {name} are of no use: fit it with vectors")
+            raise UsageError(f"the model has no vectors of documents, so {name} have no effect: fit it with vectors")
         return check_vectors(name, vectors, n_rows, dim)
 
     @property
@@ -162,13 +385,15 @@ class SearchAnswers(Estimator):
         return self.vectorizer_ if self.query_vectorizer_ is None else self.query_vectorizer_
 
     def _row(self, document_id: str) -> int:
-        row = self.documents_.row_of.get(document_id)
+        row = self.documents_.row_of.get(document_id) if isinstance(document_id, str) else None
         if row is None:
-            raise TacitError(f"no document has the id {document_id!r}, want one that the model has")
+            raise TacitError(
+                f"no document has the id {' '.join(repr(document_id)[:200].split())}, want one that the model has"
+            )
         return row
 
     def check_query(self, query: str, k: int) -> None:
-        """Raise unless `search` can answer."""
+        """Raise unless `search` can process the query."""
         self._check_fitted()
         check_number("k", k, low=1, whole=True)
         if not isinstance(query, str):
@@ -179,13 +404,29 @@ class SearchAnswers(Estimator):
             raise TacitError(f"the query has {len(query)} characters, want at most {MAX_QUERY_CHARACTERS}")
 
     def learned_from(self, queries: Collection) -> list[str]:
-        """Ids of those queries whose text the ranker learned from."""
+        """Return the ids of the queries whose text was used to train the ranker."""
         known = set(getattr(self, "trained_on_", None) or ())
         return [name for row, name in enumerate(queries.ids) if known and hash_query(queries.full_text(row)) in known]
 
 
+def _selection(given: dict[str, Any]) -> Selection:
+    """Return the selection of hits to show; an unknown parameter is a UsageError."""
+    for name in given:
+        check_choice("parameter of search", name, tuple(field.name for field in fields(Selection)))
+    return make_selection(**given)
+
+
+def _all_equal(mask: np.ndarray, depth: int) -> tuple[np.ndarray, np.ndarray, bool]:
+    """Return the documents that pass, all with score 0."""
+    items = np.flatnonzero(mask)
+    return best_matches(items, np.zeros(len(items), np.float32), depth)
+
+
 def _one_row(vector: np.ndarray | None) -> np.ndarray | None:
-    return None if vector is None else np.asarray(vector)[None]
+    try:
+        return None if vector is None else np.asarray(vector)[None]
+    except (TypeError, ValueError):
+        raise UsageError(f"vector is of type {type(vector).__name__}, want a flat array of numbers") from None
 
 
 def _word(vocabulary: Sequence[str], column: int) -> str:

@@ -1,28 +1,125 @@
-"""From texts to the rows that a ranker reads."""
+"""From texts to the rows that a ranker reads: the one way that searchers, `advise` and the experiments use."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from tacit.core import Collection, TacitError, plural, track
-from tacit.features import TextVectorizer
+from tacit.features import TextVectorizer, WordGramVectorizer, find_language, has_stemmer
 from tacit.retrieve import CollectionRanker
+from tacit.retrieve.training_data import Terms
+from tacit.retrieve.vectors import spread_rows
 
 N_SAMPLED = 200  # queries on which approximate search is measured
 
 
-def fit_rows(vectorizer: TextVectorizer, texts: Collection, ranker: CollectionRanker) -> sp.csr_array:
-    """Fit a vectorizer; return the rows that the ranker reads of the texts."""
-    counts = vectorizer.fit_counts(track(texts.full_texts(), "reading texts", len(texts)))
-    if not counts.nnz:
-        raise TacitError(f"no word was found in {plural(len(texts), 'text')}")
-    rows = counts if ranker.features == "counts" else vectorizer.tfidf(counts)
-    if not rows.nnz:
-        raise TacitError(f"every word stands in all of {len(texts)} texts, so that tf-idf is 0 everywhere")
-    return rows
+@dataclass
+class TextRows:
+    """The texts of a collection as rows; each kind of words is read once, however many rankers are fitted on it.
+
+    Parameters
+    ----------
+    texts : Collection
+        Documents, or queries with a vocabulary of their own.
+    words : int or None, default=30000
+        Size of the vocabulary; None for all words.
+    language : str, default="auto"
+        Language of the texts; "auto" finds it in the texts.
+
+    Examples
+    --------
+    >>> from tacit.retrieve import Bm25Ranker
+    >>> rows = TextRows(Collection(["a", "b"], ["Cats", "Dogs"], ["they purr", "they bark"]), language="en")
+    >>> read = rows.read(Bm25Ranker())
+    >>> read.items.shape, read.queries(["cats bark"]).indices.size
+    ((2, 5), 2)
+    """
+
+    texts: Collection
+    words: int | None = 30_000
+    language: str = "auto"
+    _read: dict[tuple[type[TextVectorizer], bool], ReadTexts] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.is_found = self.language == "auto"
+        self.language = find_language(self.texts, self.language)
+
+    def read(self, ranker: CollectionRanker, stem: bool | None = None) -> RankerRows:
+        """Rows as a ranker reads them; `stem` None means as the ranker prefers."""
+        kind = WordGramVectorizer if ranker.features == "words+grams" else TextVectorizer
+        stems = ranker.prefers_stems if stem is None else stem
+        # Where the language was found, or stems are only preferred, a language without a stemmer is left as it is.
+        wanted = stem is True and not self.is_found
+        return RankerRows(self._texts(kind, stems and (wanted or has_stemmer(self.language))), ranker)
+
+    def _texts(self, kind: type[TextVectorizer], stem: bool) -> ReadTexts:
+        if (kind, stem) not in self._read:
+            vectorizer = kind(words=self.words, language=self.language, stem=stem)
+            counts = vectorizer.fit_counts(track(self.texts.full_texts(), "reading texts", len(self.texts)))
+            if not counts.nnz:
+                raise TacitError(f"no word was found in {plural(len(self.texts), 'text')}")
+            self._read[kind, stem] = ReadTexts(self.texts, vectorizer, counts)
+        return self._read[kind, stem]
+
+
+@dataclass
+class ReadTexts:
+    """Texts that a vectorizer was fitted on, and their counts; what is derived from these is kept too."""
+
+    texts: Collection
+    vectorizer: TextVectorizer
+    counts: sp.csr_array
+    _derived: dict[str, Any] = field(default_factory=dict)
+
+    def derived(self, name: str, make: Callable[[], Any]) -> Any:
+        """What `make` returns, made once."""
+        if name not in self._derived:
+            self._derived[name] = make()
+        return self._derived[name]
+
+
+@dataclass(frozen=True)
+class RankerRows:
+    """The same texts as one ranker reads them."""
+
+    read: ReadTexts
+    ranker: CollectionRanker
+
+    @property
+    def vectorizer(self) -> TextVectorizer:
+        """The fitted vectorizer."""
+        return self.read.vectorizer
+
+    @property
+    def items(self) -> sp.csr_array:
+        """Rows of the texts: counts or tf-idf."""
+        if self.ranker.features == "counts":
+            return self.read.counts
+        rows: sp.csr_array = self.read.derived("tfidf", lambda: self.vectorizer.tfidf(self.read.counts))
+        if not rows.nnz:
+            n_texts = len(self.read.texts)
+            raise TacitError(f"every word occurs in all of {n_texts} texts, so that tf-idf is 0 everywhere")
+        return rows
+
+    def queries(self, texts: Iterable[str]) -> sp.csr_array:
+        """Rows of other texts."""
+        return read_rows(self.ranker, self.vectorizer, texts)
+
+    def further(self) -> dict[str, Any]:
+        """Other arguments of the ranker's `fit` that come from the texts."""
+        found = self.read.derived("titles", self._titles) if self.ranker.reads_titles else {}
+        found = found | term_names(self.ranker, self.vectorizer)
+        if self.ranker.reads_occurrences:
+            found = found | {"occurrences": np.asarray(self.read.counts.sum(axis=0))}
+        return dict(found)
+
+    def _titles(self) -> dict[str, sp.csr_array]:
+        return title_rows(self.ranker, self.vectorizer, self.read.texts)
 
 
 def read_rows(ranker: CollectionRanker, vectorizer: TextVectorizer, texts: Iterable[str]) -> sp.csr_array:
@@ -34,6 +131,11 @@ def read_rows(ranker: CollectionRanker, vectorizer: TextVectorizer, texts: Itera
 def title_rows(ranker: CollectionRanker, vectorizer: TextVectorizer, documents: Collection) -> dict[str, sp.csr_array]:
     """Counts of the words of titles, for a ranker that reads them apart and documents that have some."""
     return {"titles": vectorizer.counts(documents.titles)} if ranker.reads_titles and any(documents.titles) else {}
+
+
+def term_names(ranker: CollectionRanker, vectorizer: TextVectorizer) -> dict[str, Terms]:
+    """The words of the columns, for a ranker that reads them."""
+    return {"terms": Terms(vectorizer.vocabulary_, vectorizer.function_columns())} if ranker.reads_terms else {}
 
 
 def sample_queries(
@@ -48,16 +150,11 @@ def sample_queries(
     """
     has_titles = any(documents.titles)
     if rows.shape[0] == len(documents) and (has_titles or vectors is not None):
-        chosen = _spread(len(documents), N_SAMPLED)
+        chosen = spread_rows(len(documents), N_SAMPLED)
         texts = [documents.titles[row] if has_titles else documents.full_text(row) for row in chosen]
         rows = read(texts, None if vectors is None else vectors[chosen])
     used = np.flatnonzero(np.diff(rows.indptr))
-    return rows[used[_spread(len(used), N_SAMPLED)]]
-
-
-def _spread(n_rows: int, n_most: int) -> np.ndarray:
-    """Up to so many rows, evenly spread."""
-    return np.unique(np.linspace(0, n_rows - 1, min(n_rows, n_most)).astype(np.int64))
+    return rows[used[spread_rows(len(used), N_SAMPLED)]]
 
 
 def same_ids(queries: Collection, documents: Collection) -> sp.csr_array:

@@ -54,9 +54,3 @@ def joined_scores(first: np.ndarray, second: np.ndarray, share: float) -> np.nda
     """Scores of both stages as one; `second` is standardized."""
     joined: np.ndarray = first + share * first.std() * second
     return joined
-
-
-def average_precision(scores: np.ndarray, grades: np.ndarray, n_relevant: int) -> float:
-    """Average precision of a list; relevant items that are not in it count as not found."""
-    ranks = 1 + np.flatnonzero(grades[np.argsort(-scores, kind="stable")] > 0)
-    return float((np.arange(1, len(ranks) + 1) / ranks).sum() / max(n_relevant, 1))

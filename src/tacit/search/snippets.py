@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Collection as AnyOf
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from collections.abc import Set as AnySet
 from dataclasses import dataclass
 
 from tacit.features import Tokenizer
@@ -42,9 +41,16 @@ class Snippet:
         return "".join([*pieces, self.text[end:]])
 
 
-def make_snippet(text: str, wanted: AnyOf[str], tokenizer: Tokenizer, width: int = 160) -> Snippet:
-    """The window of about `width` characters with the most distinct wanted words; ties by the number of matches."""
-    hits = tokenizer.spans(text[:MAX_CHARACTERS], wanted)
+def make_snippets(texts: Sequence[str], wanted: AnySet[str], tokenizer: Tokenizer, width: int = 160) -> list[Snippet]:
+    """A snippet of each text: the window of about `width` characters with the most distinct wanted words.
+
+    Of windows with equally many, the one with more matches is taken, then the first.
+    """
+    found = tokenizer.find([text[:MAX_CHARACTERS] for text in texts], wanted)
+    return [_snippet(text, hits, width) for text, hits in zip(texts, found, strict=True)]
+
+
+def _snippet(text: str, hits: Sequence[Span], width: int) -> Snippet:
     if not hits:
         return Snippet(_flat(text[:width].rsplit(" ", 1)[0] if len(text) > width else text))
     start, stop = _best_window(hits, width)
@@ -56,6 +62,11 @@ def make_snippet(text: str, wanted: AnyOf[str], tokenizer: Tokenizer, width: int
         right = space if space >= 0 else right
     matches = _joined((s - left, e - left) for s, e, _ in hits if left <= s and e <= right)
     return Snippet(_flat(text[left:right]), matches)
+
+
+def find_matches(texts: Sequence[str], wanted: AnySet[str], tokenizer: Tokenizer) -> list[tuple[tuple[int, int], ...]]:
+    """Start and end of each match in short texts, such as titles."""
+    return [_joined((start, end) for start, end, _ in hits) for hits in tokenizer.find(texts, wanted)]
 
 
 def _joined(matches: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
@@ -75,20 +86,19 @@ def _joined(matches: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
 
 def _best_window(hits: Sequence[Span], width: int) -> tuple[int, int]:
     """Start and end of the best run of hits; a hit that is longer than the window is a run of its own."""
-
-    def windows() -> Iterator[tuple[int, int, int, int]]:
-        tokens, last = Counter[str](), 0  # of hits[first:last]
-        for first, (start, _, token) in enumerate(hits):
-            while last < len(hits) and (last <= first or hits[last].end - start <= width):
-                tokens[hits[last].token] += 1
-                last += 1
-            yield len(tokens), last - first, -start, hits[last - 1].end
-            tokens[token] -= 1
-            if not tokens[token]:
-                del tokens[token]
-
-    _, _, negative_start, stop = max(windows())
-    return -negative_start, stop
+    counts, last = dict[str, int](), 0  # of the tokens of hits[first:last]
+    best, n_hits, found = 0, 0, (0, 0)
+    for first, (start, _, token) in enumerate(hits):
+        while last < len(hits) and (last <= first or hits[last].end - start <= width):
+            added = hits[last].token
+            counts[added] = counts.get(added, 0) + 1
+            last += 1
+        if (len(counts), last - first) > (best, n_hits):  # of equal ones the first is taken
+            best, n_hits, found = len(counts), last - first, (start, hits[last - 1].end)
+        counts[token] -= 1
+        if not counts[token]:
+            del counts[token]
+    return found
 
 
 def _flat(text: str) -> str:

@@ -16,7 +16,7 @@ from tacit.core import Collection, Judgments, Lists, TacitError, UsageError, che
 from tacit.features import TextVectorizer, find_language
 from tacit.features.query_document import QueryDocumentFeatures
 from tacit.retrieve import Bm25Ranker
-from tacit.retrieve.blend.vectors import check_vectors
+from tacit.retrieve.vectors import check_vectors
 from tacit.search.searcher import Searcher
 
 FIELDS = ("body", "title", "both")
@@ -177,7 +177,7 @@ class _Cosines:
         self, vectors: np.ndarray | None, query_vectors: np.ndarray | None, documents: Collection, queries: Collection
     ) -> None:
         if vectors is None or query_vectors is None:
-            raise UsageError("vectors and query_vectors go together: a cosine needs those of documents and of queries")
+            raise UsageError("vectors and query_vectors must be given together: a cosine needs both")
         self.items = check_vectors("vectors", vectors, len(documents))
         self.queries = check_vectors("vectors of queries", query_vectors, len(queries), self.items.shape[1])
 

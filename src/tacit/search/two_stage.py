@@ -1,18 +1,19 @@
-"""Two stages in one ranker: the first answers of a ranker, ranked again by a ranker of lists.
+"""Two-stage ranker: a ranker of lists reranks the first results of a ranker of collections.
 
-The rows of a list are the first items of the first stage. Their features are those of the query's words in the text
-(`features.query_document`), the score of the first stage, and of a `blend` the scores of its members. Both stages learn
-from the same judged queries, so they are cross-fitted: the list of a training query comes from a first stage that was
+The rows of a list are the first items of the first stage. Their features are the query-document features of the text
+(`features.query_document`), the score of the first stage and, for a `blend`, the scores of its members. Both stages
+learn from the same judged queries, so they are cross-fitted: the list of a training query comes from a first stage
 fitted without the judgments of that query.
 
-The scores of both stages are joined (see `shares`), and all items of the list are moved up alike where others would
-stand above them. The share of the second stage is chosen by cross-validation over queries; with share 0 the ranker is
-the first stage alone.
+The scores of both stages are combined (see `shares`). If items outside the list would rank above it, the scores of all
+items of the list are raised by the same amount. Cross-validation over queries chooses the share of the second stage.
+With share 0, the ranker is the first stage alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -22,13 +23,15 @@ import scipy.sparse as sp
 
 from tacit.core import Features, Links, Lists, TacitError, UsageError, check_features, check_number, track
 from tacit.features.query_document import QueryDocumentFeatures
+from tacit.metrics.formulas import average_precision
 from tacit.rerank.registry import get_method as get_list_method
 from tacit.retrieve import BlendRanker, Checkpoint, CollectionRanker
-from tacit.retrieve.blend.members import best_items
-from tacit.retrieve.blend.vectors import join_vectors, split_vectors
+from tacit.retrieve.blend.member import best_items
 from tacit.retrieve.explanation import Term
 from tacit.retrieve.factors import ItemFactors, append_rows, widened
-from tacit.search.shares import SHARES, FirstAnswers, average_precision, joined_scores, standardized, sure_share
+from tacit.retrieve.training_data import Probes, Terms, TrainingData
+from tacit.retrieve.vectors import join_vectors, split_vectors
+from tacit.search.shares import SHARES, FirstAnswers, joined_scores, standardized, sure_share
 
 if TYPE_CHECKING:
     from tacit.rerank import ListRanker
@@ -38,16 +41,16 @@ MEMBER_COLUMNS = ("bm25", "latent", "feedback", "residual")
 
 
 class TwoStageRanker(CollectionRanker):
-    """A ranker of a collection whose first answers are ranked again by a ranker of lists.
+    """A ranker of a collection whose first results are reranked by a ranker of lists.
 
     Parameters
     ----------
     first : CollectionRanker or None, default=None
-        The first stage, which reads counts; None means `blend`.
+        The first stage, a ranker on word counts; None means `blend`.
     rerank : str, default="standing"
         Method of the second stage; `tacit.rerank.METHODS` lists them.
     depth : int, default=100
-        Number of first answers that are ranked again.
+        Number of first results to rerank.
     seed : int, default=0
         Random seed.
     threads : int or None, default=None
@@ -58,9 +61,9 @@ class TwoStageRanker(CollectionRanker):
     first_ : CollectionRanker
         The first stage, fitted on all pairs.
     list_ranker_ : ListRanker or None
-        The second stage; None where it did not gain in cross-validation.
+        The second stage; None if it did not improve the result in cross-validation.
     share_ : float
-        Weight of the second stage; 0 where there is none.
+        Weight of the second stage; 0 if there is none.
     items_, titles_ : csr_array of shape (n_items, n_features), float32
         Counts of the words of the items, titles included, and of the titles alone.
     """
@@ -75,7 +78,9 @@ class TwoStageRanker(CollectionRanker):
     needs_pairs: ClassVar[bool] = True
     prefers_stems: ClassVar[bool] = True
     reads_titles: ClassVar[bool] = True
+    reads_terms: ClassVar[bool] = True
     reads_zeros: ClassVar[bool] = True
+    reuses_members: ClassVar[bool] = True
     features = "counts"
 
     def __init__(
@@ -90,7 +95,7 @@ class TwoStageRanker(CollectionRanker):
         self.first, self.rerank, self.depth, self.seed, self.threads = first, rerank, depth, seed, threads
 
     def check_params(self) -> None:
-        """Raise unless the first stage reads counts and the second stage is known."""
+        """Raise unless the first stage uses counts and the second stage is known."""
         if self._unfitted().features != "counts":
             name = type(self._unfitted()).__name__
             raise UsageError(f"a second stage reads counts of words, and {name} does not: want blend or bm25")
@@ -98,22 +103,22 @@ class TwoStageRanker(CollectionRanker):
         check_number("depth", self.depth, low=2, whole=True)
 
     def check_graph(self) -> None:
-        """A second stage reads exact scores of the first."""
+        """Raise, because a second stage requires exact scores of the first."""
         raise UsageError("two stages (rerank) have no approximate search (ann): give one of them")
 
     @property
     def reads_vectors(self) -> bool:  # type: ignore[override]
-        """Whether the first stage does."""
+        """Whether the first stage uses vectors."""
         return self._unfitted().reads_vectors
 
     @property
     def vectors_dim(self) -> int:
-        """Dimensions of the vectors of the first stage."""
+        """Number of dimensions of the vectors of the first stage."""
         return self.first_.vectors_dim
 
     @property
     def uses_vectors(self) -> bool:
-        """Whether the first stage does, or the second reads the column."""
+        """Whether the first stage uses vectors, or the second uses their scores."""
         return self.first_.uses_vectors or (self.list_ranker_ is not None and self.vectors_dim > 0)
 
     def _check_queries(self, queries: Features) -> Features:
@@ -132,73 +137,74 @@ class TwoStageRanker(CollectionRanker):
         queries_are_items: bool | None = None,
         checkpoint: Checkpoint | str | Path | None = None,
         titles: Features | None = None,
+        terms: Terms | None = None,
         zeros: Links | None = None,
+        vectors: np.ndarray | None = None,
+        passages: np.ndarray | None = None,
+        probes: Probes | None = None,
+        references: Sequence[np.ndarray] = (),
         members: BlendRanker | None = None,
-        **vectors: Any,
     ) -> Self:
         """Fit both stages on (query, relevant item) pairs; the parameters are those of `BlendRanker.fit`."""
         self.check_params()
         if pairs is None or not len(pairs):
             raise UsageError("a second stage learns from judged queries, pairs, clicks or links: give some")
-        self._titles = None if titles is None else sp.csr_array(check_features("titles", titles))
-        self._zeros, self._members, self._vectors = zeros, members, vectors
-        try:
-            how: dict[str, Any] = {"queries_are_items": queries_are_items, "checkpoint": checkpoint}
-            return super().fit(queries, items, pairs, validation, **how)
-        finally:
-            del self._titles, self._zeros, self._members, self._vectors
+        how: dict[str, Any] = {"queries_are_items": queries_are_items, "checkpoint": checkpoint}
+        titles = None if titles is None else sp.csr_array(check_features("titles", titles))
+        further: dict[str, Any] = {"titles": titles, "terms": terms, "zeros": zeros, "members": members}
+        given: dict[str, Any] = {"vectors": vectors, "passages": passages, "probes": probes, "references": references}
+        return self._fit_on(queries, items, pairs, validation, **how, **further, **given)
 
-    def _fit(self, queries: Features, items: Features, pairs: Links | None, validation: Links | None) -> None:
-        assert pairs is not None
-        self.items_ = sp.csr_array(items).astype(np.float32)
-        self.titles_ = self._titles if self._titles is not None else sp.csr_array(self.items_.shape, dtype=np.float32)
+    def _fit(self, data: TrainingData) -> None:
+        self.items_ = sp.csr_array(data.items).astype(np.float32)
+        self.titles_ = data.titles if data.titles is not None else sp.csr_array(self.items_.shape, dtype=np.float32)
         self.__dict__.pop("_text", None)
-        asking, self.n_features_ = sp.csr_array(queries), int(items.shape[1])
-        if self._queries_are_items and self._vectors.get("vectors") is not None:
-            asking = join_vectors(asking, self._vectors["vectors"])
-        plain, members = self._unfitted(), self._members
+        asking, self.n_features_ = sp.csr_array(data.queries), int(data.items.shape[1])
+        if data.queries_are_items and data.vectors is not None:
+            asking = join_vectors(asking, data.vectors[slice(None) if data.passages is None else data.passages[:-1]])
+        plain, members = self._unfitted(), data.members
         if members is None and isinstance(plain, BlendRanker):
-            members = plain.fit(None, self.items_, titles=self._titles, **self._vectors)
-        self.first_ = self._fit_first(asking, np.unique(pairs.sources), pairs, members)
+            members = plain.fit(None, self.items_, titles=data.titles, terms=data.terms, **_given_vectors(data))
+        data = replace(data, queries=asking, items=self.items_, members=members)
+        known = np.unique(data.pairs.sources)
+        self.first_ = self._fit_first(data, known)
         self.list_ranker_: ListRanker | None = None
         self.share_ = 0.0
-        known = np.unique(pairs.sources)
         if len(known) < FEWEST_QUERIES:
             return
         rng = np.random.default_rng(self.seed)
-        known = rng.permutation(known)[:MAX_QUERIES]
-        lists = self._cross_fitted(asking, known, pairs, members)
-        self.share_ = self._choose_share(lists, pairs.to_csr() > 0)
+        lists = self._cross_fitted(data, rng.permutation(known)[:MAX_QUERIES])
+        self.share_ = self._choose_share(lists, data.pairs.to_csr() > 0)
         if self.share_:
             self.list_ranker_ = self._learn([part for fold in lists for part in fold])
 
-    def _fit_first(
-        self, queries: sp.csr_array, kept: np.ndarray, pairs: Links, members: BlendRanker | None
-    ) -> CollectionRanker:
-        """The first stage, fitted on the judgments of some queries."""
-        ranker, further = self._unfitted(), dict(self._vectors)
+    def _fit_first(self, data: TrainingData, kept: np.ndarray) -> CollectionRanker:
+        """Return the first stage, fitted on the judgments of some queries."""
+        ranker, further = self._unfitted(), dict[str, Any]()
         if ranker.reads_titles:
-            further["titles"] = self._titles
-        if ranker.reads_zeros and self._zeros is not None:
-            further["zeros"] = self._zeros.take(np.isin(self._zeros.sources, kept))
+            further["titles"] = data.titles
+        if ranker.reads_terms:
+            further["terms"] = data.terms
+        if ranker.reads_vectors:
+            further |= _given_vectors(data)
+        if ranker.reads_zeros and data.zeros is not None:
+            further["zeros"] = data.zeros.take(np.isin(data.zeros.sources, kept))
         if isinstance(ranker, BlendRanker):
-            further["members"] = members
-        chosen = pairs.take(np.isin(pairs.sources, kept))
-        return ranker.fit(queries, self.items_, chosen, queries_are_items=self._queries_are_items, **further)
+            further["members"] = data.members
+        pairs = data.pairs.take(np.isin(data.pairs.sources, kept))
+        return ranker.fit(data.queries, data.items, pairs, queries_are_items=data.queries_are_items, **further)
 
-    def _cross_fitted(
-        self, queries: sp.csr_array, known: np.ndarray, pairs: Links, members: BlendRanker | None
-    ) -> list[list[FirstAnswers]]:
-        """Lists of the queries of each fold, by a first stage that was fitted on the other folds."""
-        relevant = pairs.to_csr()
-        zeros = sp.csr_array(relevant.shape, dtype=bool) if self._zeros is None else self._zeros.to_csr() > 0
+    def _cross_fitted(self, data: TrainingData, known: np.ndarray) -> list[list[FirstAnswers]]:
+        """Return lists of the queries of each fold, from a first stage fitted on the other folds."""
+        queries, relevant = sp.csr_array(data.queries), data.pairs.to_csr()
+        zeros = sp.csr_array(relevant.shape, dtype=bool) if data.zeros is None else data.zeros.to_csr() > 0
         folds = []
         for fold in track(range(N_FOLDS), "second stage", N_FOLDS):
             test = known[fold::N_FOLDS]
-            first = self._fit_first(queries, np.setdiff1d(known, test), pairs, members)
+            first = self._fit_first(data, np.setdiff1d(known, test))
             made = []
             for query in test.tolist():
-                own = [query] if self._queries_are_items else []
+                own = [query] if data.queries_are_items else []
                 skip = sp.csr_array((np.ones(len(own), bool), ([0] * len(own), own)), shape=(1, relevant.shape[1]))
                 best = first.rank(queries[[query]], self.depth, exclude=skip, threads=1)
                 found = self._list_of(first, queries[[query]], best.items[0], best.scores[0])
@@ -212,7 +218,7 @@ class TwoStageRanker(CollectionRanker):
     def _list_of(
         self, first: CollectionRanker, row: sp.csr_array, items: np.ndarray, scores: np.ndarray
     ) -> FirstAnswers | None:
-        """The first items of a query (-1: none) with their features; None if there are fewer than two."""
+        """Return the first items of a query (-1: none) with their features; None if there are fewer than two."""
         items, scores = items[items >= 0], scores[items >= 0].astype(np.float64)
         if not row.nnz or len(items) < 2:
             return None
@@ -231,7 +237,7 @@ class TwoStageRanker(CollectionRanker):
         return QueryDocumentFeatures({"body": body, "title": self.titles_, "both": self.items_})
 
     def _learn(self, made: Sequence[FirstAnswers]) -> ListRanker:
-        """The second stage, fitted on some lists; without judged zeros, on which items are relevant at all."""
+        """Fit the second stage to some lists; without judged negatives, to whether items are relevant at all."""
         from tacit.rerank.ranking_lists import RankingTask, fit_lists  # imports scikit-learn
 
         grades = np.concatenate([part.grades for part in made])
@@ -245,7 +251,7 @@ class TwoStageRanker(CollectionRanker):
         return fit_lists(RankingTask(self.rerank, seed=self.seed, threads=self.threads), lists, warn=False)
 
     def _choose_share(self, folds: Sequence[Sequence[FirstAnswers]], relevant: sp.csr_array) -> float:
-        """The share by cross-validation over the lists."""
+        """Choose the share by cross-validation over the lists."""
         values = list[list[float]]()
         for number, fold in enumerate(folds):
             train = [part for other, parts in enumerate(folds) if other != number for part in parts]
@@ -276,7 +282,7 @@ class TwoStageRanker(CollectionRanker):
         return total
 
     def _rank_again(self, found: FirstAnswers, highest_other: float) -> np.ndarray:
-        """Scores of the items of a list, none below those that are not in it."""
+        """Return the scores of the items of a list, none below the items outside it."""
         assert self.list_ranker_ is not None
         second = standardized(self.list_ranker_.predict(found.X, np.zeros(len(found.X), np.int64)))
         scores = joined_scores(found.scores, second, self.share_)
@@ -297,6 +303,10 @@ class TwoStageRanker(CollectionRanker):
             order = np.lexsort((first, -total, first < 0))[: items.shape[1]]
             items[number], scores[number] = first[order], total[order]
 
+    def items_with_word(self, column: int) -> np.ndarray | None:
+        """Return the rows of the items that contain a word, from the first stage."""
+        return self.first_.items_with_word(column)
+
     def _make_item_factors(self) -> Sequence[ItemFactors]:
         return self.first_._item_factors
 
@@ -304,7 +314,7 @@ class TwoStageRanker(CollectionRanker):
         raise AssertionError("scores of two stages are no sum of fixed factors")
 
     def _terms(self, query: Features, a: int, b: int | None) -> list[Term]:
-        """The terms of the first stage, and one term of the second."""
+        """Return the terms of the first stage, and one term of the second."""
         terms = [term if term.member else term._replace(member="first") for term in self.first_._terms(query, a, b)]
         if self.list_ranker_ is None:
             return terms
@@ -313,14 +323,16 @@ class TwoStageRanker(CollectionRanker):
         return [*terms, Term("stage", -1, -1, float(gap), self.rerank)]
 
     def check_new_items(self) -> None:
-        """New items are welcome where the first stage takes them."""
+        """Raise unless the first stage accepts new items."""
         if hasattr(self, "first_"):
             self.first_.check_new_items()
 
-    def add_items(self, items: Features, *, titles: Features | None = None, **vectors: Any) -> Self:
+    def add_items(
+        self, items: Features, *, titles: Features | None = None, terms: Terms | None = None, **vectors: Any
+    ) -> Self:
         """Make new items rankable; see `BlendRanker.add_items`."""
         self._titles = None if titles is None else sp.csr_array(check_features("titles", titles))
-        self._vectors = vectors
+        self._vectors = vectors | ({"terms": terms} if self.first_.reads_terms else {})
         try:
             return super().add_items(items)
         finally:
@@ -358,7 +370,12 @@ class TwoStageRanker(CollectionRanker):
 
 
 def _member_columns(first: CollectionRanker) -> tuple[str, ...]:
-    """Members of a blend whose scores are features; `vectors` where it has some."""
+    """Return the members of a blend whose scores are features, including `vectors` if it has vectors."""
     if not isinstance(first, BlendRanker):
         return ()
     return (*MEMBER_COLUMNS, *(["vectors"] if first.vectors_dim else []))
+
+
+def _given_vectors(data: TrainingData) -> dict[str, Any]:
+    """Return the vectors as arguments of the first stage."""
+    return {name: getattr(data, name) for name in ("vectors", "passages", "probes", "references")}

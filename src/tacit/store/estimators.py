@@ -18,12 +18,18 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.core import StoreError, TacitError
+from tacit.core import StoreError, TacitError, check_sizes
 from tacit.core.estimator import Estimator
+from tacit.store.columns import (
+    pack_csr,
+    pack_strings,
+    take_array,
+    unpack_csr,
+    unpack_strings,
+    with_prefix,
+    without_prefix,
+)
 from tacit.store.files import shown
-from tacit.store.parts import take_array, with_prefix, without_prefix
-from tacit.store.sparse import pack_csr, unpack_csr
-from tacit.store.strings import pack_strings, unpack_strings
 
 Arrays = Mapping[str, np.ndarray]
 FindClass = Callable[[str], type[Estimator]]
@@ -58,7 +64,7 @@ def pack_estimator(estimator: Estimator) -> tuple[dict[str, Any], dict[str, np.n
 
 
 def _pack_value(name: str, spec: str, value: Any, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-    if spec == "":
+    if spec in ("", "numbers"):
         header["numbers"][name] = value
     elif spec == "text":
         header["texts"][name] = value
@@ -87,8 +93,6 @@ def unpack_estimator(header: Any, arrays: Arrays, find_class: FindClass, depth: 
     if not isinstance(header, dict) or not isinstance(header.get("class"), str) or depth > _MAX_DEPTH:
         raise StoreError("the header of an estimator is not what tacit writes")
     kind = find_class(header["class"])
-    if "estimators" not in header:
-        header, arrays = kind._from_version_1(header, arrays)
     estimator = _construct(kind, header, find_class)
     lengths: dict[str, int] = {}
     if estimator._n_features_attribute is not None:
@@ -104,6 +108,7 @@ def unpack_estimator(header: Any, arrays: Arrays, find_class: FindClass, depth: 
         if "+" in spec and not np.all(np.asarray(value) > 0):
             raise StoreError(f"{header['class']}: {stored_name} holds a number that is not above 0")
         setattr(estimator, name, value)
+    estimator._loaded = True
     try:
         estimator._check_loaded()
     except StoreError:
@@ -125,15 +130,17 @@ def _unpack_value(
 ) -> Any:
     if spec == "":
         return _number(_table(header, "numbers"), name)
+    if spec == "numbers":
+        named = _table(_table(header, "numbers"), name)
+        return {key: _number(named, key) for key in named}
     if spec == "text":
-        return _text(_table(header, "texts"), name, arrays)
+        return _text(_table(header, "texts"), name)
     if spec == "strings":
         return list(unpack_strings(name, arrays))
     if spec in ("estimator", "estimators"):
         nested = _table(header, "estimators").get(name)
         if spec == "estimator":
-            below = without_prefix(name, arrays)
-            return None if nested is None else unpack_estimator(nested, below, find_class, depth + 1)
+            return unpack_estimator(nested, without_prefix(name, arrays), find_class, depth + 1)
         if not isinstance(nested, list):
             raise StoreError(f"{name} is {shown(nested)}, want a list of estimators")
         return [
@@ -158,7 +165,9 @@ def _construct(kind: type[Estimator], header: dict[str, Any], find_class: FindCl
         if not _fits_annotation(params.get(parameter.name, parameter.default), parameter.annotation):
             found = shown(params[parameter.name])
             raise StoreError(f"{kind.__name__}: {parameter.name} is {found}, want {parameter.annotation}")
-    return kind(**params)
+    estimator = kind(**params)
+    check_sizes(estimator)
+    return estimator
 
 
 def _fits_annotation(value: Any, annotation: Any) -> bool:
@@ -213,7 +222,7 @@ def _given_value(value: Any, find_class: FindClass, depth: int = 0) -> Any:
 
 def _is_stored(name: str, header: dict[str, Any], arrays: Arrays) -> bool:
     tables = (header.get(key) for key in ("numbers", "texts", "estimators"))
-    if any(isinstance(table, dict) and name in table for table in tables):
+    if any(isinstance(table, dict) and table.get(name) is not None for table in tables):
         return True
     return name in arrays or any(key.startswith(f"{name}/") for key in arrays)
 
@@ -225,7 +234,7 @@ def _take(
     wanted = tuple(lengths.get(axis) for axis in axes)
     found: np.ndarray | sp.csr_array
     if f"{name}/indptr" in arrays and len(axes) == 2:
-        found = unpack_csr(name, arrays, shape=(wanted[0], wanted[1]))
+        found = unpack_csr(name, arrays, shape=(wanted[0], wanted[1]), dtype=dtypes)
     else:
         found = take_array(arrays, name, dtype=dtypes, shape=wanted)
     lengths.update(zip(axes, found.shape, strict=True))
@@ -233,7 +242,7 @@ def _take(
 
 
 def _table(header: dict[str, Any], key: str) -> dict[str, Any]:
-    table = header.get(key, {})  # folders of version 1 have no texts and no estimators
+    table = header.get(key)
     if not isinstance(table, dict):
         raise StoreError(f"{key} is {str(table)[:80]}, want a table")
     return table
@@ -241,16 +250,15 @@ def _table(header: dict[str, Any], key: str) -> dict[str, Any]:
 
 def _number(numbers: dict[str, Any], name: str) -> float:
     value = numbers.get(name)
+    if isinstance(value, int) and not -_INT64 <= value < _INT64:
+        value = float(value)
     if not isinstance(value, int | float) or abs(value) > _MAX_NUMBER:
         raise StoreError(f"{name} is {shown(value)}, want a number of at most {_MAX_NUMBER:g}")
     return value
 
 
-def _text(texts: dict[str, Any], name: str, arrays: Arrays) -> str:
+def _text(texts: dict[str, Any], name: str) -> str:
     value = texts.get(name)
-    if name not in texts:  # version 1 kept texts as arrays of strings
-        stored = unpack_strings(name, arrays)
-        value = stored[0] if len(stored) == 1 else None
     if not isinstance(value, str):
         raise StoreError(f"{name} is {shown(value)}, want one text")
     return value

@@ -22,7 +22,7 @@ from tacit.store.stored import DTYPES, is_array_name, is_kind
 from tacit.store.strict_json import digest_json, parse_json
 
 FORMAT = "tacit-model"
-FORMAT_VERSION = 3  # 2: nested estimators; 3: texts in compressed blocks; older versions are read, never written
+FORMAT_VERSION = 3  # versions 1 and 2 were never released and are refused
 MAX_JSON_BYTES = 16 * 2**20
 _KEYS = {
     "format",
@@ -136,6 +136,8 @@ def _check_version(path: Path, fields: dict[str, Any]) -> None:
             f"has format version {shown(version)}, this tacit reads up to {FORMAT_VERSION}: "
             f"it needs tacit {writer}, which wrote it, or a later one",
         )
+    if version < FORMAT_VERSION:
+        raise refusal(path, f"has format version {version}, this tacit reads {FORMAT_VERSION}: fit it again")
 
 
 def _array_table(header: Header) -> dict[str, Any]:

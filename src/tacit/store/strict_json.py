@@ -18,7 +18,7 @@ def parse_json(data: bytes) -> Any:
 
     >>> parse_json(b'{"a": 1, "a": 2}')
     Traceback (most recent call last):
-    ValueError: the key 'a' stands twice
+    ValueError: the key 'a' occurs twice
     """
     try:
         return json.loads(
@@ -45,7 +45,7 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     table: dict[str, Any] = {}
     for key, value in pairs:
         if key in table:
-            raise ValueError(f"the key {shown(key)} stands twice")
+            raise ValueError(f"the key {shown(key)} occurs twice")
         table[key] = value
     return table
 

@@ -39,7 +39,10 @@ def address(store):
 def test_every_route_stands_in_the_table(workspace):
     described = re.findall(r"^\| `([A-Z]+) (/[^`]*)`", PAGE, re.MULTILINE)
     routes = {
-        (method.upper(), path.replace("{document}", "ID"))
+        (
+            method.upper(),
+            re.sub(r"\{(document|query)\}", "ID", path.removeprefix("/v1")).replace("{version}", "VERSION"),
+        )
         for path, methods in create_app(workspace).app.openapi()["paths"].items()
         for method in methods
     }

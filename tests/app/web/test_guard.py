@@ -40,9 +40,9 @@ def test_a_token_is_asked_for_where_one_is_set(workspace):
 def test_long_bodies_are_refused_by_their_length_and_while_they_come(workspace):
     client = TestClient(create_app(workspace, limits=Limits(body_bytes=1000)))
     long = {"query": "x" * 2000, "document": "d", "grade": 1, "judge": "ann"}
-    assert client.post("/judgments", json=long).status_code == 413
+    assert client.post("/feedback", json=long).status_code == 413
     chunks = (b"x" * 100 for _ in range(50))
-    assert client.post("/judgments", content=chunks).status_code == 413
+    assert client.post("/feedback", content=chunks).status_code == 413
 
 
 async def call(app, body=(), headers=()):

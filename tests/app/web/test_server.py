@@ -23,12 +23,21 @@ async def answer(scope, receive, send):
     await send({"type": "http.response.body", "body": body})
 
 
+class Impatient(server.Connection):
+    seconds_idle = 0.5
+
+
 @pytest.fixture
-def port(monkeypatch):
-    monkeypatch.setattr(server, "SECONDS_IDLE", 0.5)
+def port(request):
+    """A port of a server; the connection is that of the parameter."""
     listening = server._listen("127.0.0.1", 0)
     config = uvicorn.Config(
-        answer, http=server.Connection, ws="none", lifespan="off", timeout_keep_alive=60, log_level="error"
+        answer,
+        http=getattr(request, "param", Impatient),
+        ws="none",
+        lifespan="off",
+        timeout_keep_alive=60,
+        log_level="error",
     )
     running = uvicorn.Server(config)
     thread = threading.Thread(target=running.run, kwargs={"sockets": [listening]})
@@ -108,7 +117,11 @@ def test_a_connection_with_requests_stays(port):
     connection.close()
 
 
-def test_too_many_connections_are_refused(port, monkeypatch):
-    monkeypatch.setattr(server, "MAX_CONNECTIONS", 1)
+class Lonely(Impatient):
+    max_connections = 1
+
+
+@pytest.mark.parametrize("port", [Lonely], indirect=True)
+def test_too_many_connections_are_refused(port):
     with socket.create_connection(("127.0.0.1", port)), socket.create_connection(("127.0.0.1", port)) as second:
         assert seconds_until_closed(second) < 0.4

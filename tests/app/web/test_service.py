@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from fastapi.testclient import TestClient
+from prometheus_client.parser import text_string_to_metric_families
 
 from tacit.app.web.service import create_app
 from tacit.app.web.workspace import Workspace
@@ -42,11 +43,21 @@ def test_feedback_ranks_again(client):
         (("GET", "/search?q=a&k=0", None), 422, 'k is "0", want a number greater than or equal to 1'),
         (("GET", "/search?q=%20", None), 400, "the query is empty"),
         (("GET", "/search?q=cat&model=7", None), 400, "there is no version '7'"),
-        (("GET", "/explain?q=cat&id=nobody", None), 400, "no document has the id 'nobody'"),
+        (("GET", "/explain?q=cat&id=nobody", None), 404, "no document has the id 'nobody'"),
         (("GET", "/documents/nobody", None), 404, "no document has the id 'nobody'"),
         (("DELETE", "/documents/nobody", None), 404, "no document has the id 'nobody'"),
         (("POST", "/judgments", {"query": "q"}), 422, "body.document is missing"),
-        (("POST", "/judgments", [1]), 422, "body is [1], want a JSON object"),
+        (("POST", "/judgments", [1]), 422, "body[0] is 1, want a JSON object"),
+        (("POST", "/judgments", 1), 422, "body is 1, want a JSON object"),
+        (("POST", "/judgments", [{"query": "q", "document": "cats-0", "grade": 1}]), 422, "body[0].judge is missing"),
+        (("GET", "/search?q=cat&page=2", None), 422, 'unknown parameter "page", want one of q, k, model, filter'),
+        (("GET", "/health?x", None), 422, 'unknown parameter "x", and this route has none'),
+        (("GET", "/search?q=cat&filter=price<", None), 400, "filter ends after 'price<', want a value"),
+        (("GET", "/search?q=cat&filter=price<3", None), 400, "the documents have no field 'price'"),
+        (("GET", "/search?q=cat&sort=price", None), 400, "sort is 'price', and the documents have no such field"),
+        (("GET", "/search?q=cat&offset=-1", None), 422, 'offset is "-1", want a number greater than or equal to 0'),
+        (("POST", "/search", {"query": "cat", "vector": [1.0]}), 400, "the model has no vectors of documents"),
+        (("POST", "/documents", {"id": "x", "text": "y", "fields": {"a": {}}}), 422, "body[0].fields.a"),
         (("POST", "/judgments", {"query": "q" * 20_001, "document": "d", "grade": 1, "judge": "ann"}), 422,
          "body.query is a text of 20001 characters, want at most 20000 characters"),
         (("POST", "/judgments", {"query": "q", "document": "d", "grade": 1, "judge": "ann", "rank": 1}), 422,
@@ -70,7 +81,7 @@ def test_feedback_ranks_again(client):
         (("GET", "/nowhere", None), 404, "there is no route GET /nowhere, want one of those that /docs"),
         (("PUT", "/search", None), 405, "there is no route PUT /search"),
         (("POST", "/rank", {"features": [[1.0]]}), 400, "has no ranker of lists"),
-        (("POST", "/judgments", {"query": "q", "document": "nobody", "grade": 1, "judge": "ann"}), 400,
+        (("POST", "/judgments", {"query": "q", "document": "nobody", "grade": 1, "judge": "ann"}), 404,
          "no document has the id 'nobody'"),
     ],
 )  # fmt: skip
@@ -86,9 +97,9 @@ def test_mistakes_are_one_line(client, call, status, problem):
 @pytest.mark.parametrize(
     ("content", "kind", "problem"),
     [
-        (b"{bad", "application/json", "the body is no JSON: expecting property name"),
+        (b"{bad", "application/json", "the body is no JSON: key must be a string at line 1 column 2"),
         (b"query=q", "application/x-www-form-urlencoded", "body is not sent as application/json"),
-        (b"\xff\xfe{", "application/json", "error parsing the body"),
+        (b"\xff\xfe{", "application/json", "the body is no JSON: expected value at line 1"),
     ],
 )
 def test_a_body_that_is_no_json_is_one_line(client, content, kind, problem):
@@ -192,12 +203,30 @@ def test_health_metrics_and_reference(client):
     assert (health["status"], health["documents"], health["method"]) == ("ok", 37, "bm25")
     client.get("/search", params={"q": "cat"})
     text = client.get("/metrics").text
-    assert 'tacit_requests_total{route="/search",outcome="ok"} 1' in text
+    assert 'tacit_requests_total{method="GET",outcome="ok",route="/search"} 1.0' in text
+    assert 'tacit_request_seconds_count{method="GET",route="/search"} 1.0' in text
+    assert 'tacit_request_seconds_sum{method="GET",route="/search"}' in text
+    assert 'tacit_request_seconds_bucket{le="+Inf",method="GET",route="/search"} 1.0' in text
+    assert "# HELP tacit_request_seconds Seconds to answer." in text
+    assert "tacit_documents 37.0" in text
     page = client.get("/docs").text
     for path in ("/search", "/explain", "/feedback", "/judgments", "/next", "/documents", "/train", "/health"):
         assert path in page
     assert "http://" not in page
     assert "https://" not in page
+
+
+def test_all_paths_without_a_route_are_counted_together(client):
+    for path in ("/nowhere", "/elsewhere", "/documents/nobody"):
+        client.get(path)
+    client.request("BREW", "/search")
+    families = {
+        sample.labels["route"]: sample.value
+        for family in text_string_to_metric_families(client.get("/metrics").text)
+        for sample in family.samples
+        if sample.name == "tacit_requests_total" and sample.labels["outcome"] == "error"
+    }
+    assert families == {"other": 3.0, "/documents/{document}": 1.0}
 
 
 def test_the_page_needs_nothing_from_elsewhere(client):
@@ -221,7 +250,7 @@ def test_without_the_extra_the_command_says_what_to_install(monkeypatch, model, 
 
     monkeypatch.setitem(sys.modules, "fastapi", None)
     assert main(["serve", str(model)]) == 1
-    assert "pip install 'tacit[serve]'" in capsys.readouterr().err
+    assert "pip install 'tacit-rank[serve]'" in capsys.readouterr().err
 
 
 def test_other_addresses_need_a_token(model, capsys, monkeypatch):

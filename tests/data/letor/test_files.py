@@ -12,9 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.core import DataError, Lists, TacitError
-from tacit.data import files
 from tacit.data.letor import build
-from tacit.data.letor import files as letor
 from tacit.data.letor.files import read_letor
 
 BLANKS = " \t\r"
@@ -241,9 +239,8 @@ def test_small_chunks_change_nothing(read, monkeypatch):
         b"%d qid:%d %d:0.%d %d:1 #docid = d%d\n" % (row % 3, row // 7, 1 + row // 9, row, 40 + row // 5, row)
         for row in range(100)
     )
-    monkeypatch.setattr(files, "CHUNK_BYTES", 11)
-    monkeypatch.setattr(letor, "TEXT_BYTES", 64)
-    assert_same(read(data), slow_lists(data))
+    assert_same(read(data, block_bytes=11), slow_lists(data))
+    assert_same(read(data, block_bytes=64), slow_lists(data))
 
 
 def test_rows_that_grow_wider_step_by_step(read):

@@ -30,7 +30,7 @@ def test_reads_parts_by_name_and_numbers_as_text(tmp_path):
         ("1" * 5000, "is not JSON of a sensible size"),
         ("[]", "holds no folds"),
         ("{}", "holds no folds"),
-        ('{"A": {}, "A": {}}', "name 'A' stands twice"),
+        ('{"A": {}, "A": {}}', "name 'A' occurs twice"),
         ({"A": ["1"]}, "fold 'A' has none of them, want 'train', 'vali' and 'test'"),
         ({"A": {"train": ["1"], "test": ["2"]}}, "fold 'A' has 'train', 'test', want"),
         ({"A": {**GOOD, "more": []}}, "want 'train', 'vali' and 'test'"),

@@ -10,8 +10,6 @@ import sys
 import pytest
 
 from tacit.core import DataError
-from tacit.data import files
-from tacit.data.letor import files as letor
 from tacit.data.letor.files import read_letor
 
 
@@ -80,19 +78,15 @@ def test_says_which_line_is_wrong_and_why(read, row, problem):
     assert "\n" not in str(caught.value)
 
 
-def test_a_query_that_comes_back_in_a_later_text_is_found(read, monkeypatch):
-    monkeypatch.setattr(letor, "TEXT_BYTES", 1)
-    monkeypatch.setattr(files, "CHUNK_BYTES", 16)
+def test_a_query_that_comes_back_in_a_later_text_is_found(read):
     with pytest.raises(DataError, match=r"lists\.txt:4: query 'a' comes back .* began in line 1"):
-        read(b"1 qid:a 1:1\n1 qid:a 1:1\n1 qid:b 1:1\n1 qid:a 1:1\n")
+        read(b"1 qid:a 1:1\n1 qid:a 1:1\n1 qid:b 1:1\n1 qid:a 1:1\n", block_bytes=16)
 
 
-@pytest.mark.parametrize("text_bytes", [1, 50, 10_000])
-def test_lines_are_counted_over_all_chunks(read, monkeypatch, text_bytes):
-    monkeypatch.setattr(letor, "TEXT_BYTES", text_bytes)
-    monkeypatch.setattr(files, "CHUNK_BYTES", 16)
+@pytest.mark.parametrize("block_bytes", [1, 50, 10_000])
+def test_lines_are_counted_over_all_chunks(read, block_bytes):
     with pytest.raises(DataError, match=r"lists\.txt:41: value of feature 1 is 'x'"):
-        read(b"1 qid:a 1:1\n\n" * 20 + b"1 qid:a 1:x\n" + b"1 qid:a 1:1\n" * 20)
+        read(b"1 qid:a 1:1\n\n" * 20 + b"1 qid:a 1:x\n" + b"1 qid:a 1:1\n" * 20, block_bytes=block_bytes)
 
 
 @pytest.mark.parametrize("data", [b"", b"\n\n", b"# only\n#comments", b" \t\r\n"])
@@ -111,10 +105,8 @@ def test_a_table_too_sparse_to_be_dense_is_refused_before_it_is_made(read, monke
     narrow = b"0 qid:1 1:1\n" * 100
     with pytest.raises(DataError, match=r":101: 101 rows by 1000000 features are too sparse"):
         read(narrow + wide)
-    monkeypatch.setattr(letor, "TEXT_BYTES", 1)
-    monkeypatch.setattr(files, "CHUNK_BYTES", 64)
     with pytest.raises(DataError, match="rows by 1000000 features are too sparse"):
-        read(narrow + wide)
+        read(narrow + wide, block_bytes=64)
 
 
 @pytest.mark.parametrize(("suffix", "pack"), [(".gz", gzip.compress), (".xz", lzma.compress), (".bz2", bz2.compress)])

@@ -84,7 +84,7 @@ def test_what_is_left_out_is_counted_and_bad_pages_are_named(stored, caplog):
     assert messages[0] == "left out: 1 redirect, 1 page of another namespace, 4 bad pages; 1 article read"
     assert messages[1:] == [
         "bad page 'Style' in line 6: its model is 'css', want wikitext",
-        "bad page 'Again' in line 7: its id 1 stands in the dump already",
+        "bad page 'Again' in line 7: its id 1 is in the dump already",
         "bad page 'No text' in line 8: it has no text",
     ]
 
@@ -114,9 +114,9 @@ BOMB = '<!DOCTYPE mediawiki [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;">]>'
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (WHOLE[:100_000], r"dump\.xml:\d+: the dump is cut short, within the page 'Page \d+', \d+ whole pages"),
-        (WHOLE[: -len("</mediawiki>")], r"the dump is cut short, 399 whole pages were read"),
-        (WHOLE.replace("<title>Page 7</title>", "<title>Page & 7</title>"), r"dump\.xml:9: not XML: .*, 6 whole pages"),
+        (WHOLE[:100_000], r"dump\.xml:\d+: the dump is cut short, within the page 'Page \d+', \d+ complete pages"),
+        (WHOLE[: -len("</mediawiki>")], r"the dump is cut short, 399 complete pages were read"),
+        (WHOLE.replace("<title>Page 7</title>", "<title>Page & 7</title>"), r"dump\.xml:9: not XML: .*, 6 complete"),
         ("no XML at all", r"dump\.xml:1: not XML: .* want a MediaWiki dump"),
         ("", r"dump\.xml:1: not XML: no element found, want a MediaWiki dump"),
         ("<rss><page></page></rss>", r"no MediaWiki dump: its root is <rss>, want <mediawiki>"),

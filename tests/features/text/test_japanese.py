@@ -108,7 +108,7 @@ def test_a_vectorizer_of_japanese_comes_back_from_its_parts():
 def test_without_the_extra_the_error_says_what_to_install(monkeypatch):
     module._dictionary.cache_clear()
     monkeypatch.setattr(module, "find_spec", lambda name: None if name == "sudachidict_core" else sys)
-    with pytest.raises(MissingExtraError, match=r"sudachidict-core.*pip install 'tacit\[ja\]'"):
+    with pytest.raises(MissingExtraError, match=r"sudachidict-core.*pip install 'tacit-rank\[ja\]'"):
         tokenizer_for("ja")
     monkeypatch.undo()
     assert tokenizer_for("ja-JP").language == "ja"

@@ -85,7 +85,7 @@ def test_stop_words_are_folded_cut_and_dropped_before_stemming():
 def test_spans_carry_stems_and_skip_stop_words():
     tokenizer = tokenizer_for("en", stem=True, stop_words="en")
     assert tokenizer.spans("The ﬁnest cats") == [Span(4, 9, "finest"), Span(10, 14, "cat")]
-    assert tokenizer.spans("The ﬁnest Cats, cats", {"cat", "the"}) == [Span(10, 14, "cat"), Span(16, 20, "cat")]
+    assert tokenizer.find(["The ﬁnest Cats, cats"], {"cat", "the"}) == [[Span(10, 14, "cat"), Span(16, 20, "cat")]]
 
 
 @pytest.mark.parametrize("stop_words", [None, "en", ["the", "Öl"]])

@@ -49,7 +49,7 @@ def test_folds_are_even_and_keep_groups_together():
     assert len(set(fold_of[:6])) == 1
     assert len(set(fold_of[6:9])) == 1
     assert np.bincount(fold_of).max() <= 6
-    with pytest.raises(TacitError, match="cannot be cut into 5 folds"):
+    with pytest.raises(TacitError, match="cannot be split into 5 folds"):
         make_folds(8, 5, seed=0, groups=["a"] * 6 + ["b", "c"])
 
 
@@ -88,7 +88,7 @@ def test_a_clear_gain_is_claimed_and_a_gain_of_labels_is_a_claim_of_its_own():
     assert (found.recommended.help, found.labels.help) == (True, False)
     assert found.recommended.gain == pytest.approx(0.05, abs=0.02)
     assert found.text.startswith("Use blend: AP +0.0")
-    assert "add nothing that can be told from noise" in found.text
+    assert "made no measurable difference" in found.text
     better = advice_of(base, free, Learned("learned", free.table, slope=0.002))
     assert better.labels.help
     assert (better.system, better.labels.gain) == ("learned", pytest.approx(0.096))
@@ -166,9 +166,7 @@ class Slow(Learned):
 def test_what_does_not_end_in_time_is_left_out_after_one_fit(tells):
     base = np.linspace(0.2, 0.6, 20)
     free, slow = Fixed("blend", base + 0.1), Slow("slow", base + 0.3, tells=tells)
-    start = time.monotonic()
     found = advice_of(base, free, slow, simpler=Learned("simple", base + 0.2), seconds_left=lambda: 3.0)
-    assert time.monotonic() - start < 3  # 20 fits of the slow system take 10 s and more
     assert len(slow.seen) == (0 if tells else 1)
     assert [row["system"] for row in found.rows] == ["bm25", "blend", "simple"]
     assert (found.left_out, found.to_json()["left_out"]) == (("slow",), ["slow"])
@@ -209,7 +207,7 @@ def test_a_gain_that_more_judged_answers_could_explain_is_not_claimed():
     assert make_advice(candidates, has_zeros=False, **options).recommended.help
     held_back = make_advice(candidates, has_zeros=True, **options).recommended
     assert not held_back.help
-    assert "more of its first ten answers are judged (+0.50)" in held_back.reason
+    assert "more of its first ten results are judged (+0.50)" in held_back.reason
 
 
 def test_nothing_more_is_to_be_judged_where_judgments_do_harm():
@@ -228,7 +226,7 @@ def test_the_gain_of_the_system_alone_is_told_where_folds_choose_others():
     found = advice_of(base, Fixed("blend", free), Learned("learned", rng.random(30)))
     own = next(row for row in found.rows if row["system"] == found.system)["against_baseline"]["AP"]["gain"]
     assert own != pytest.approx(found.recommended.gain, abs=1e-3)
-    assert f"differed from fold to fold; {found.system} alone has {own:+.3f}." in found.text
+    assert f"when tacit picks a system in each fold; {found.system} alone has {own:+.3f}." in found.text
     same = advice_of(base, Fixed("blend", base + 0.2), Learned("learned", base))
     assert "from fold to fold" not in same.text
 

@@ -12,6 +12,7 @@ from tacit.rerank.boosting.adacost import AdaCostRanker
 from tacit.rerank.boosting.bins import BinnedFeatures
 from tacit.rerank.boosting.rankboost import RankBoostRanker, best_prefix, measure_both_ways
 from tacit.rerank.boosting.stumps import Stumps
+from tacit.rerank.list_columns import scale_within_lists
 from tacit.rerank.rows import Rows, group_rows
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -253,3 +254,35 @@ def test_ohsumed_is_ranked_as_well_as_published(data_folder):
         ranker = RankBoostRanker().fit(train.X, train.y, train.qid, validation=validation)
         values.append(evaluate_rows(test.y, ranker.predict(test.X), test.qid, "AP").values["AP"])
     assert np.concatenate(values).mean() == pytest.approx(0.4424, abs=0.005)
+
+
+@given(seed=SEEDS)
+@settings(max_examples=10, deadline=None)
+def test_half_steps_are_adacost_with_equal_costs(seed):
+    X, y, qid = random_lists(seed)
+    half = RankBoostRanker(n_rounds=15, shrinkage=0.5).fit(X, y, qid)
+    uniform = AdaCostRanker(n_rounds=15).fit(X, y, qid)
+    np.testing.assert_array_equal(half.stump_features_, uniform.stump_features_)
+    np.testing.assert_array_equal(half.stump_thresholds_, uniform.stump_thresholds_)
+    np.testing.assert_allclose(half.stump_weights_, uniform.stump_weights_ / 2, rtol=1e-9)  # sums in another order
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+def test_scaled_lists_are_lists_that_were_scaled_before(missing):
+    X, y, qid = random_lists(4, missing=missing)
+    table = scale_within_lists(X, qid, "zscore")
+    scaled, plain = RankBoostRanker(n_rounds=10, scale="zscore").fit(X, y, qid), RankBoostRanker(n_rounds=10)
+    plain.fit(table, y, qid)
+    np.testing.assert_array_equal(scaled.predict(X, qid), plain.predict(table, qid))
+    one = qid == 1
+    np.testing.assert_array_equal(list(scaled.staged_predict(X[one]))[-1], plain.predict(table[one]))
+    assert scaled.explain(X[one], 0, 1) == plain.explain(table[one], 0, 1)
+    with pytest.raises(TacitError, match="qid is None"):
+        scaled.predict(X)
+
+
+@pytest.mark.parametrize("params", [{"shrinkage": 0}, {"shrinkage": 1.5}, {"scale": "z"}])
+def test_wrong_steps_and_scales_are_refused(params):
+    X, y, qid = random_lists(0)
+    with pytest.raises(TacitError, match=next(iter(params))):
+        RankBoostRanker(**params).fit(X, y, qid)

@@ -9,15 +9,15 @@ from tacit.core import DivergedError, Lists, TacitError, UsageError
 from tacit.kernels.lambdas import add_pair_gradients
 from tacit.metrics import evaluate_rows
 from tacit.rerank import METHODS
-from tacit.rerank.gradient import training
+from tacit.rerank.gradient import scorer_training
 from tacit.rerank.gradient.bradley_terry import BradleyTerryRanker
 from tacit.rerank.gradient.expected_pairs import expected_pairs
 from tacit.rerank.gradient.lambdarank import LambdaRankRanker
 from tacit.rerank.gradient.losses import PairLoss, SwapLoss, parse_swap_measure
 from tacit.rerank.gradient.neighbours import find_neighbours
 from tacit.rerank.gradient.regularizer import NeighbourRegularizer
+from tacit.rerank.gradient.scorer_training import total_loss
 from tacit.rerank.gradient.scorers import make_scorer
-from tacit.rerank.gradient.training import total_loss
 from tacit.rerank.rows import Pairs, Rows, group_rows
 
 MANY = settings(deadline=None, max_examples=15)
@@ -334,6 +334,6 @@ def test_expected_pairs_count_on_validation_lists_only_where_they_are_learned_fr
     X, y, _ = two_clusters()
     lists = Lists(X, np.where(y < 0, np.nan, y), np.array([0, len(X)]), ["1"], [""] * len(X))
     seen = []
-    monkeypatch.setattr(training, "expected_pairs", lambda rows: seen.append(rows) or expected_pairs(rows))
+    monkeypatch.setattr(scorer_training, "expected_pairs", lambda rows: seen.append(rows) or expected_pairs(rows))
     BradleyTerryRanker(n_hidden=0, beta=1.0, expected=expected, n_epochs=2).fit(X, y, validation=lists)
     assert bool(seen) == bool(expected)

@@ -133,6 +133,36 @@ def test_binomial_form_is_the_sum_of_equation_3(seed, mean):
     np.testing.assert_allclose(gradient, slopes, atol=1e-7)
 
 
+@settings(deadline=None, max_examples=15)
+@given(SEEDS, st.booleans(), st.sampled_from([1.0, 2.0, 4.5]))
+def test_the_push_is_its_sum_over_negative_rows(seed, mean, power):
+    rows, rng = world(seed)
+    h = rng.normal(size=24)
+    wanted = sum(w * np.exp(h[j] - h[i]) for i, j, w in zip(*rows.given, strict=True))
+    for span in rows.spans:
+        positive, negative = (np.flatnonzero(test) + span.start for test in (rows.y[span] >= 1, rows.y[span] < 1))
+        terms = [sum(np.exp(h[j] - h[i]) for i in positive) ** power for j in negative if len(positive)]
+        wanted += sum(terms) / (len(terms) * len(positive) ** power if mean else 1) if terms else 0
+    loss = AucLoss.of(rows, mean=mean, power=power)
+    value, gradient = loss.value_and_gradient(h)
+    assert value == pytest.approx(wanted)
+    step = 1e-6 * np.eye(24)
+    slopes = [(loss.value_and_gradient(h + n)[0] - loss.value_and_gradient(h - n)[0]) / 2e-6 for n in step]
+    np.testing.assert_allclose(gradient, slopes, rtol=1e-5, atol=1e-5 * np.abs(gradient).max())
+
+
+def test_the_push_lowers_the_worst_negative_rows():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 3)), (np.arange(60) < 20) * 1.0
+    X[:20] += 0.5
+
+    def of_negative_rows(loss):
+        h = AucRanker(loss=loss, l2=1e-3, scale=False).fit(X, y).predict(X)
+        return np.exp(h[20:]) * np.exp(-h[:20]).sum()
+
+    assert of_negative_rows("p-norm-push").max() < 0.9 * of_negative_rows("exponential").max()
+
+
 @pytest.mark.parametrize("mean", [False, True])
 def test_a_refit_minimises_the_printed_criterion(mean):
     """Step 3: pairs of the labelled rows, and the manifold order of the n best unlabelled ones, at its minimum."""

@@ -11,6 +11,7 @@ from tacit.metrics import evaluate_rows
 from tacit.rerank import METHODS
 from tacit.rerank.boosting.adacost import AdaCostRanker
 from tacit.rerank.boosting.rankboost import RankBoostRanker
+from tacit.rerank.list_columns import scale_within_lists
 from tacit.rerank.rows import Rows, group_rows
 from tacit.rerank.transduction.discovery import DiscoveredFeaturesRanker
 from tacit.rerank.transduction.importance import LEVELS, KliepAdaptation, convert_weights
@@ -272,3 +273,17 @@ def test_clipped_weights_have_no_tail():
     np.testing.assert_allclose(clipped[kept] / clipped[kept].sum(), plain[kept] / plain[kept].sum())
     with pytest.raises(TacitError, match="clip is 2"):
         KliepAdaptation(clip=2).weights(rows, X, NEW)
+
+
+@pytest.mark.parametrize("kind", [TransductiveRanker, DiscoveredFeaturesRanker])
+def test_lists_are_scaled_each_by_its_own_statistics(kind):
+    params = {"base": FEW, "discover": KernelPca(KERNELS)}
+    scaled = kind(**params, scale="zscore").fit(X, Y, QID)
+    plain = kind(**params).fit(scale_within_lists(X, QID, "zscore"), Y, QID)
+    expected = plain.predict(scale_within_lists(NEW, NEW_QID, "zscore"), NEW_QID)
+    np.testing.assert_array_equal(scaled.predict(NEW, NEW_QID), expected)
+
+
+def test_a_base_that_scales_lists_is_refused():
+    with pytest.raises(UsageError, match="scale of the TransductiveRanker itself"):
+        TransductiveRanker(base=RankBoostRanker(scale="zscore"), discover="kernel-pca").fit(X, Y, QID)

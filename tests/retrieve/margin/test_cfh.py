@@ -10,6 +10,7 @@ from tacit.features.cfh import correlated_words, hash_map
 from tacit.retrieve import METHODS, CfhRanker, EmbeddingRanker, get_method
 from tacit.retrieve.margin.cfh import WEIGHTS
 from tacit.retrieve.margin.tasks import make_task
+from tacit.retrieve.training_data import TrainingData
 from tacit.search import Searcher
 from tacit.search.models import find_class
 from tacit.store import pack_estimator, unpack_estimator
@@ -101,7 +102,7 @@ def test_a_mixture_of_nothing_is_the_model_of_frequent_words(world):
 
 def test_the_weight_is_the_best_on_validation(fitted, world):
     rows, links = world["rows"], world["links"]
-    task = make_task(links, None, rows, rows, True, 0)
+    task = make_task(TrainingData(rows, rows, links, queries_are_items=True), 0)
     again = CfhRanker(8, n_words=world["n"], k=2, mu=1.0).fit(rows, rows, links)
     values = []
     for again.mu_ in WEIGHTS:

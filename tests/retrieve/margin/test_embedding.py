@@ -292,7 +292,7 @@ def test_a_new_item_without_words_scores_nothing(fitted):
 @pytest.mark.parametrize("name", [name for name in FORMS if name not in TAKE_NEW_ITEMS])
 def test_free_vectors_take_no_new_items(name, fitted):
     for call in (fitted[name].add_items, fitted[name].embed_items):
-        with pytest.raises(UsageError, match="learned one by one"):
+        with pytest.raises(UsageError, match="learned for each item"):
             call(random_rows(8, 1))
     assert fitted[name].n_items_ == 30
 

@@ -9,6 +9,7 @@ from tacit.features.text.weighting import best_words
 from tacit.retrieve import EmbeddingRanker, HashedPairRanker, HtrPairsRanker
 from tacit.retrieve.margin.htr_pairs import WEIGHTS
 from tacit.retrieve.margin.tasks import make_task
+from tacit.retrieve.training_data import TrainingData
 
 N_DOCS, N_WORDS = 80, 30
 
@@ -78,7 +79,7 @@ def test_triples_choose_by_their_order(world):
     worse = (links.targets + rng.integers(2, 70, len(links.targets))) % N_DOCS
     triples = np.column_stack([links.sources, links.targets, worse])
     ranker = HtrPairsRanker(4, n_epochs=3).fit(rows, rows, triples)
-    task, chosen, accuracy = make_task(triples, None, rows, rows, True, 0), ranker.mu_, []
+    task, chosen, accuracy = make_task(TrainingData(rows, rows, triples, queries_are_items=True), 0), ranker.mu_, []
     for ranker.mu_ in WEIGHTS:
         query, better, worse = task.held.T
         scores = ranker.scores(rows[query])

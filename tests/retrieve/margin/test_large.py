@@ -13,6 +13,7 @@ from tacit.core.mapped import allocate, release
 from tacit.retrieve import EmbeddingRanker, FullPairRanker, HtrPairsRanker, ReconstructionRanker, snapshots
 from tacit.retrieve.margin import tasks
 from tacit.retrieve.snapshots import copy_into, row_blocks
+from tacit.retrieve.training_data import TrainingData
 from tacit.store import pack_estimator, unpack_estimator
 
 N, WORDS = 120, 30
@@ -112,7 +113,7 @@ def test_sampled_measures_are_those_of_the_sampled_candidates(monkeypatch):
     monkeypatch.setattr(tasks, "MOST_ITEMS", 100)
     monkeypatch.setattr(tasks, "SAMPLED_ITEMS", 40)
     rows, links = corpus()
-    task = tasks.make_task(links, None, rows, rows, True, 0)
+    task = tasks.make_task(TrainingData(rows, rows, links, queries_are_items=True), 0)
     ranker = EmbeddingRanker(4, items="residual", max_epochs=1).fit(rows, rows, links)
     found = task.values(ranker._only(task.candidates))
     scores = ranker.scores(task.held.queries)[:, task.candidates]
@@ -126,5 +127,5 @@ def test_sampled_measures_are_those_of_the_sampled_candidates(monkeypatch):
 
 def test_small_collections_are_validated_on_all_items():
     rows, links = corpus()
-    assert tasks.make_task(links, None, rows, rows, True, 0).candidates is None
+    assert tasks.make_task(TrainingData(rows, rows, links, queries_are_items=True), 0).candidates is None
     assert RANKERS["mapped"].clone().fit(rows, rows, links).validation_items_ is None

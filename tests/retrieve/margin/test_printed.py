@@ -214,13 +214,13 @@ def test_a_rate_that_had_to_be_halved_is_not_chosen():
     class Halving(EmbeddingRanker):
         """Better at higher rates, but diverges once above 0.2."""
 
-        def _train(self, data, task, schedule):
+        def _train(self, data, rows, task, schedule):
             self.rate_ = schedule.rate if schedule.rate < 0.2 else schedule.rate / 2
             self.epochs_ = [{"MAP": schedule.rate}]
 
     ranker = Halving(recipe="printed")
     ranker.margin_ = 1.0
-    assert ranker._tune(None, SimpleNamespace(target="MAP")) == (0.1, 1.0)
+    assert ranker._tune(None, None, SimpleNamespace(target="MAP")) == (0.1, 1.0)
 
 
 def test_unweighted_ranks_change_the_mined_negatives():

@@ -7,6 +7,7 @@ import scipy.sparse as sp
 from tacit.core import Links, TacitError
 from tacit.retrieve.margin.embedding import EmbeddingRanker
 from tacit.retrieve.margin.tasks import PairTask, TripleTask, make_task
+from tacit.retrieve.training_data import TrainingData
 
 N = 12
 ROWS = np.random.default_rng(0).random((N, 5)).astype(np.float32)
@@ -37,7 +38,7 @@ def ring():
 
 
 def task_on(pairs, validation=None, queries_are_items=True, seed=0, queries=ROWS, items=ROWS):
-    return make_task(pairs, validation, queries, items, queries_are_items, seed)
+    return make_task(TrainingData(queries, items, pairs, validation, queries_are_items), seed)
 
 
 def test_pairs_are_split_by_query_and_nothing_is_lost():

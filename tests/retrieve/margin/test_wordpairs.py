@@ -268,7 +268,7 @@ def test_a_rate_that_cannot_work_is_named(synonyms):
     ("ranker", "problem"),
     [
         (FullPairRanker(identity="learned"), "identity is 'learned', want one of start, none, barred"),
-        (HashedPairRanker(0), "n_buckets is 0, want a whole number >= 1"),
+        (HashedPairRanker(0), "n_buckets is 0, want a whole number from 1"),
         (SparsePairRanker(0), "per_row is 0"),
         (SparsePairRanker(2, identity="barred"), "identity is 'barred'"),
         (FullPairRanker(rate=0), "rate is 0"),
@@ -303,7 +303,7 @@ def test_refuses_stored_parts_that_do_not_fit(synonyms):
     hashed, full, sparse = (FORMS[form](n_epochs=1).fit(rows, rows, links) for form in ("hashed", "full", "sparse"))
     with pytest.raises(StoreError, match="the table has 5 buckets, want 50"):
         restored(hashed, buckets_=hashed.buckets_[:5])
-    with pytest.raises(StoreError, match="the table has 0 buckets, want 1"):
+    with pytest.raises(UsageError, match="n_buckets is 0, want a whole number from 1"):
         restored(hashed, {"n_buckets": 0}, buckets_=hashed.buckets_[:0])
     with pytest.raises(StoreError, match="identity is 'barred', want one of learned, none"):
         restored(hashed, {"identity": "barred"})

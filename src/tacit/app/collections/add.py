@@ -9,6 +9,8 @@ import argparse
 import sys
 from typing import TextIO
 
+from tacit.app.options import add_columns, column_options
+
 EXAMPLES = """examples:
   tacit add my.model new.jsonl
   tacit add my.model new.jsonl --vectors new.npy"""
@@ -23,11 +25,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="F",
         help="vectors of the documents, for a model with vectors; without them, they count as average ones",
     )
+    add_columns(parser)
 
 
 def run(args: argparse.Namespace, out: TextIO) -> int:
     """Load, add, save; a change by another process is waited for."""
-    from tacit.data import read_collection, read_vectors
+    from tacit.app.web.document_log import entries, log_change
+    from tacit.data import read_linked_collection, read_vectors
     from tacit.search import Searcher
     from tacit.store import changing_model, check_destination
 
@@ -35,10 +39,11 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
     with changing_model(args.model):
         searcher = Searcher.load(args.model)
         searcher.ranker_.check_new_items()
-        documents = read_collection(args.documents)
+        documents = read_linked_collection(args.documents, column_options(args))[0]
         vectors = read_vectors(args.vectors, documents) if args.vectors else None
         searcher.add(documents, vectors=vectors).save(args.model)
-    if vectors is None and searcher.ranker_.vectors_dim:
+        log_change(args.model, entries(documents), [])
+    if vectors is None and searcher.ranker_.vectors_dim and searcher.model_of_texts is None:
         sys.stderr.write("no --vectors are given: the documents count as average ones by the vectors of the model\n")
     sys.stderr.write(
         f"documents added: {len(documents):,}, now in {args.model}: {len(searcher.documents_):,} "

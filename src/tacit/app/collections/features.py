@@ -57,7 +57,7 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
     if args.complete and not args.qrels:
         raise UsageError("--complete is about judgments: give --qrels")
     if bool(args.vectors) != bool(args.query_vectors):
-        raise UsageError("--vectors and --query-vectors go together: a cosine needs those of documents and of queries")
+        raise UsageError("--vectors and --query-vectors must be given together: a cosine needs both")
     for path in (args.output, args.names or "-"):
         check_output(path)
     made = _make_lists(args)

@@ -7,6 +7,7 @@ links of their own, which are used if nothing else is given and the method learn
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 from collections.abc import Iterator
@@ -14,6 +15,10 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from tacit.app.options import (
+    add_assist,
+    add_columns,
+    add_encoder,
+    add_judges,
     add_language,
     add_ray,
     add_seed,
@@ -21,6 +26,7 @@ from tacit.app.options import (
     add_threads,
     add_words,
     cluster,
+    column_options,
     language,
     whole_number,
 )
@@ -36,7 +42,11 @@ EXAMPLES = """examples:
   tacit fit docs.jsonl --links links.tsv --method htr-residual --set tune=true -o my.model
   tacit fit beir-folder --queries queries.jsonl --qrels qrels.txt --method qe -o my.model
   tacit fit docs.jsonl --queries queries.jsonl --qrels qrels.txt --rerank standing -o my.model
+  tacit fit docs.jsonl --qrels my.judgments --assist gpt-4o -o my.model
+  tacit fit docs.jsonl --encoder sentence-transformers/all-MiniLM-L6-v2 -o my.model
   tacit fit docs.jsonl --vectors docs.npy -o my.model
+  tacit fit products.csv --id sku --title name --text description,bullet_points -o shop.model
+  tacit fit shop.db --table products -o shop.model
   tacit fit pydocs -o pydocs.model
   tacit fit simplewiki-latest-pages-articles.xml.bz2 -o wiki.model
   tacit fit docs.jsonl --query-corpus docs.ja.jsonl --pairs mates.tsv --query-language ja -o ja-en.model"""
@@ -44,15 +54,21 @@ EXAMPLES = """examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `tacit fit`."""
-    parser.add_argument("corpus", help="jsonl, TSV, MediaWiki dump, also compressed; BEIR folder; `pydocs`; - is stdin")
+    parser.add_argument(
+        "corpus",
+        help="documents: jsonl, JSON, CSV, TSV, parquet, Arrow, SQLite, Elasticsearch bulk or MediaWiki dump, also "
+        "compressed; folder of BEIR, of Hugging Face or of text files; `pydocs`; - is stdin",
+    )
     parser.add_argument("-o", "--output", required=True, metavar="MODEL", help="folder of the model")
     parser.add_argument("--method", metavar="M", help="ranker (default blend); `tacit methods` lists them")
     parser.add_argument("--links", metavar="F", help="links between documents: source<TAB>target[<TAB>weight]")
     parser.add_argument("--queries", metavar="F", help="training queries, named by --qrels, --pairs or --clicks")
-    parser.add_argument("--qrels", metavar="F", help="judgments of --queries: TREC or BEIR form")
+    parser.add_argument(
+        "--qrels", metavar="F", help="judgments of --queries: TREC, BEIR, a table of query, document, grade, or a store"
+    )
     parser.add_argument("--pairs", metavar="F", help="query<TAB>document[<TAB>weight] by the ids of --queries")
-    parser.add_argument("--clicks", metavar="F", help="sessions in jsonl, or query<TAB>document[<TAB>count]")
-    parser.add_argument("--position-one", action="store_true", help="use only clicks on the first answer of a session")
+    parser.add_argument("--clicks", metavar="F", help="sessions in jsonl, or a table of query, document, count")
+    parser.add_argument("--position-one", action="store_true", help="use only clicks on the first result of a session")
     parser.add_argument("--query-corpus", metavar="F", help="texts in the language of the queries, joined by --pairs")
     parser.add_argument(
         "--query-language", type=language, metavar="L", help="language of --query-corpus and of later queries"
@@ -62,12 +78,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="F",
         help="vectors of the documents by another model, for blend: npy, npz, safetensors, parquet",
     )
+    add_encoder(parser, "encode documents and all later queries, for blend")
     parser.add_argument("--query-vectors", metavar="F", help="vectors of --queries; the weight of --vectors is learned")
     parser.add_argument("--dim", type=whole_number(1), metavar="N", help="dimension of learned vectors")
     parser.add_argument(
         "--rerank",
         metavar="M",
-        help="rank the first answers again by a method of `tacit rank`, fitted on the same pairs",
+        help="re-rank the first results by a method of `tacit rank`, fitted on the same pairs",
     )
     add_set(parser)
     add_words(parser)
@@ -78,7 +95,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="reduce words to their stems (Snowball); by default so for blend, where the language has a stemmer",
     )
     parser.add_argument(
-        "--ann", action="store_true", help="index the documents' vectors for approximate search (tacit[ann])"
+        "--synonyms",
+        metavar="FILE",
+        help="synonyms that are applied to queries, in Solr's format: 'tv, television' or 'i-pod => ipod' on each line",
+    )
+    parser.add_argument(
+        "--ann", action="store_true", help="index the documents' vectors for approximate search (extra ann)"
     )
     parser.add_argument(
         "--skip-unknown", action="store_true", help="ignore links, judgments and vectors of unknown ids"
@@ -86,8 +108,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--checkpoint",
         metavar="DIR",
-        help="folder for the state of the training: after a kill, the same command goes on from there",
+        help="folder for the state of the training; if the process is killed, run the same command again to resume",
     )
+    add_judges(parser)
+    add_assist(parser)
+    add_columns(parser)
     add_ray(parser, "count words and train vectors of documents")
     add_seed(parser)
     add_threads(parser)
@@ -103,10 +128,10 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
     searcher = _unfitted(args)  # errors are reported before a long file is read
     check_destination(args.output)
     if args.ann:
-        searcher._unfitted().check_graph()
+        searcher.unfitted().check_graph()
     checkpoint = _check_checkpoint(args, searcher)
-    if args.ray and not get_method(searcher.method).make(**searcher.params).has_parts:
-        raise UsageError(f"{searcher.method} learns no vectors by SGD, --ray is of no use to it")
+    if args.ray and not get_method(searcher.method).estimator.trains_on_cluster:
+        raise UsageError(f"{searcher.method} learns no vectors by SGD, so --ray has no effect")
     with cluster(args):
         return _fit(args, searcher, checkpoint)
 
@@ -115,7 +140,11 @@ def _fit(args: argparse.Namespace, searcher: Searcher, checkpoint: Checkpoint | 
     documents, sources = _read(args, searcher)
     start = time.perf_counter()
     with _keeping(checkpoint):
-        searcher.fit(documents, **sources, **_read_vectors(args, documents, sources), checkpoint=checkpoint)
+        vectors = _read_vectors(args, documents, sources)
+        if "program" in sources:
+            _fit_assisted(args, searcher, documents, sources, vectors)
+        else:
+            searcher.fit(documents, **sources, **vectors, checkpoint=checkpoint)
         searcher.save(args.output)
     pairs = f" and {plural(searcher.n_pairs_, 'pair')}" if searcher.n_pairs_ else ""
     chosen = _found_languages(searcher)
@@ -131,9 +160,24 @@ def _fit(args: argparse.Namespace, searcher: Searcher, checkpoint: Checkpoint | 
     if args.ann:
         graph = searcher.ranker_.graphs[0]
         sys.stderr.write(
-            f"approximate search finds {graph.recall_:.1%} of the 10 best answers (queries: {graph.n_measured_})\n"
+            f"approximate search finds {graph.recall_:.1%} of the exact top 10 (queries: {graph.n_measured_})\n"
         )
     return 0
+
+
+def _fit_assisted(
+    args: argparse.Namespace,
+    searcher: Searcher,
+    documents: Collection,
+    sources: dict[str, Any],
+    vectors: dict[str, Any],
+) -> None:
+    """Fit with a program's grades if they gain, and say so."""
+    from tacit.judge.program.collections import fit_assisted
+
+    queries, people, program = (sources[name] for name in ("queries", "qrels", "program"))
+    _, verdict = fit_assisted(searcher, documents, queries, people, program, vectors)
+    sys.stderr.write(f"{args.assist}: {verdict}\n")
 
 
 def _found_languages(searcher: Searcher) -> str:
@@ -146,11 +190,10 @@ def _found_languages(searcher: Searcher) -> str:
 
 def _tell_vectors(searcher: Searcher) -> None:
     """Say which weight the vectors have."""
-    dim, ranker = searcher.ranker_.vectors_dim, cast("Any", searcher.ranker_)
+    dim, ranker = searcher.ranker_.vectors_dim, cast("Any", searcher.first_stage)
     if dim:
-        ranker = ranker.first_ if searcher.rerank else ranker
-        weight = float(ranker.weights_[-1])
-        used = "" if weight else ": they did not show that they help"
+        weight = ranker.weights_["vectors"]
+        used = "" if weight else ": they showed no benefit"
         sys.stderr.write(f"vectors of {dim} dimensions have weight {weight:.2g}{used}\n")
 
 
@@ -158,16 +201,14 @@ def _tell_learning(searcher: Searcher) -> None:
     """Say where pairs changed no weight of `blend`, and how many queries clicks gave other answers."""
     from tacit.retrieve import BlendRanker
 
-    ranker = cast("Any", searcher.ranker_)
-    ranker = ranker.first_ if searcher.rerank else ranker
+    ranker = searcher.first_stage
     if not isinstance(ranker, BlendRanker) or not searcher.n_pairs_:
         return
     if not ranker.has_learned:
         pairs = plural(searcher.n_pairs_, "pair")
         sys.stderr.write(f"{pairs} changed no weight: too few, or no gain in cross-validation beyond chance\n")
-    asked = ranker.asked_
-    if asked is not None:
-        sys.stderr.write(f"clicks change the answers of {plural(asked.shape[0], 'query')} in the log\n")
+    if ranker.n_clicked_queries:
+        sys.stderr.write(f"clicks change the results of {plural(ranker.n_clicked_queries, 'query')} in the log\n")
 
 
 def _check_checkpoint(args: argparse.Namespace, searcher: Searcher) -> Checkpoint | None:
@@ -176,9 +217,9 @@ def _check_checkpoint(args: argparse.Namespace, searcher: Searcher) -> Checkpoin
 
     if args.checkpoint is None:
         return None
-    if not searcher._unfitted().trains_in_epochs:
+    if not searcher.unfitted().trains_in_epochs:
         method = f"{searcher.method} with --rerank" if args.rerank else searcher.method
-        raise UsageError(f"{method} does not train in epochs that can be kept, --checkpoint is of no use to it")
+        raise UsageError(f"{method} does not train in epochs, so --checkpoint has no effect")
     checkpoint = Checkpoint(args.checkpoint)
     checkpoint.check()
     return checkpoint
@@ -193,7 +234,7 @@ def _keeping(checkpoint: Checkpoint | None) -> Iterator[None]:
         if checkpoint is None or not checkpoint.has_state:
             raise
         raise KeyboardInterrupt(
-            f"interrupted; the training is kept in {checkpoint.folder}: the same command goes on from there"
+            f"interrupted; the training is saved in {checkpoint.folder}: run the same command again to resume"
         ) from None
     if checkpoint is not None:
         checkpoint.remove()
@@ -214,13 +255,14 @@ def _unfitted(args: argparse.Namespace) -> Searcher:
     params |= ({} if args.dim is None else {"dim": args.dim}) | args.params
     ranker = method.make(**params)
     check_storable(ranker)
-    if args.vectors and not ranker.reads_vectors:
-        raise UsageError(f"{method.name} reads no vectors of another model, --vectors is for blend")
+    if (args.vectors or args.encoder) and not ranker.reads_vectors:
+        option = "--vectors" if args.vectors else "--encoder"
+        raise UsageError(f"{method.name} reads no vectors of another model, {option} is for blend")
     if args.query_corpus and not ranker.two_dictionaries:
         fitting = [name for name, other in METHODS.items() if other.family == get_method("ssi-cross").family]
         raise UsageError(f"{method.name} has one vocabulary; for --query-corpus want one of {', '.join(fitting)}")
     vocabulary = {"words": args.words, "language": args.language, "stem": args.stem}
-    stages = {"ann": args.ann, "rerank": args.rerank}
+    stages = {"ann": args.ann, "encoder": args.encoder, "rerank": args.rerank, "synonyms": args.synonyms}
     return Searcher(method.name, query_language=args.query_language, **stages, **vocabulary, **params)
 
 
@@ -251,11 +293,31 @@ def _check_sources(args: argparse.Namespace) -> None:
         raise UsageError(f"--{given[0]} and --{given[1]} exclude each other; give one of them")
     if args.query_vectors and not (args.vectors and args.queries):
         raise UsageError("--query-vectors needs --vectors and --queries, whose vectors they are")
-    if (args.qrels or args.pairs) and not args.queries:
-        also = " or --query-corpus" if args.pairs else ""
-        raise UsageError(f"--{given[0]} needs --queries{also}, which has the texts of the queries")
+    if args.pairs and not args.queries:
+        raise UsageError("--pairs needs --queries or --query-corpus, which has the texts of the queries")
+    if args.qrels and not args.queries and not os.path.exists(args.qrels):
+        raise UsageError("--qrels needs --queries, which has the texts of the queries")
+    if args.qrels and not args.queries:
+        _read_judgments(args)  # which have the texts of the queries, or are refused
+    if (args.judge or args.merge) and not args.qrels:
+        raise UsageError("--judge and --merge choose among the judges of --qrels: give a judgment store")
+    if args.assist:
+        _check_assist(args)
     if args.queries and not (args.qrels or args.pairs or args.clicks):
         raise UsageError("--queries needs --qrels, --pairs or --clicks, which name the relevant documents")
+
+
+def _check_assist(args: argparse.Namespace) -> None:
+    from tacit.core import UsageError
+    from tacit.retrieve import get_method
+
+    if not args.qrels:
+        raise UsageError("--assist needs --qrels, the judgments of people that hold the program to account")
+    for name in ("rerank", "checkpoint", "query_vectors", "ray"):
+        if getattr(args, name):
+            raise UsageError(f"--assist and --{name.replace('_', '-')} exclude each other; give one of them")
+    if not get_method(args.method or "blend").estimator.reads_program:
+        raise UsageError(f"{args.method} does not learn from a program's grades, --assist is for blend")
 
 
 def _read(args: argparse.Namespace, searcher: Searcher) -> tuple[Collection, dict[str, Any]]:
@@ -263,7 +325,8 @@ def _read(args: argparse.Namespace, searcher: Searcher) -> tuple[Collection, dic
     from tacit.data import read_linked_collection, read_pydocs
     from tacit.retrieve import get_method
 
-    documents, links = read_pydocs() if args.corpus == "pydocs" else read_linked_collection(args.corpus)
+    options = column_options(args)
+    documents, links = read_pydocs() if args.corpus == "pydocs" else read_linked_collection(args.corpus, options)
     sources = _read_sources(args, documents)
     if links is not None and not sources and get_method(searcher.method).make(**searcher.params).learns_from_pairs:
         sys.stderr.write(f"training data: {plural(len(links), 'link')} between the documents of {args.corpus}\n")
@@ -272,25 +335,46 @@ def _read(args: argparse.Namespace, searcher: Searcher) -> tuple[Collection, dic
 
 
 def _read_sources(args: argparse.Namespace, documents: Collection) -> dict[str, Any]:
-    from tacit.data import check_known, read_clicks, read_collection, read_links, read_pairs, read_qrels, read_queries
+    from tacit.data import check_known, read_clicks, read_collection, read_links, read_pairs, read_queries
+    from tacit.data.formats.source import ReadOptions
 
-    skip = args.skip_unknown
+    skip, files = args.skip_unknown, ReadOptions(encoding=args.encoding or "")
     sources: dict[str, Any] = {}
     if args.links:
         sources["links"] = read_links(args.links, documents, skip_unknown=skip)
     if args.clicks:
-        named = read_queries(args.queries) if args.queries else None
-        one = args.position_one
-        sources["clicks"] = read_clicks(args.clicks, documents, named, position_one=one, skip_unknown=skip)
-    elif args.query_corpus or args.queries:
-        queries = read_collection(args.query_corpus) if args.query_corpus else read_queries(args.queries)
+        named = read_queries(args.queries, encoding=args.encoding) if args.queries else None
+        how: dict[str, Any] = {"position_one": args.position_one, "skip_unknown": skip, "options": files}
+        sources["clicks"] = read_clicks(args.clicks, documents, named, **how)
+    elif args.query_corpus or args.pairs:
+        both = args.query_corpus or args.queries
+        read = read_collection if args.query_corpus else read_queries
+        sources["queries"] = queries = read(both, encoding=args.encoding)
+        sources["pairs"] = read_pairs(args.pairs, queries, documents, skip_unknown=skip)
+    elif args.qrels:
+        judgments, program, texts = _read_judgments(args)
+        queries = read_queries(args.queries, encoding=args.encoding) if args.queries else texts
         sources["queries"] = queries
-        if args.pairs:
-            sources["pairs"] = read_pairs(args.pairs, queries, documents, skip_unknown=skip)
-        else:
-            judgments = read_qrels(args.qrels)
-            sources["qrels"] = check_known(judgments, queries, documents, skip_unknown=skip, path=args.qrels)
+        sources["qrels"] = check_known(judgments, queries, documents, skip_unknown=skip, path=args.qrels, texts=texts)
+        if program is not None:
+            known: dict[str, Any] = {"skip_unknown": True, "path": args.assist, "texts": texts}
+            sources["program"] = check_known(program, queries, documents, **known)
     return sources
+
+
+def _read_judgments(args: argparse.Namespace) -> tuple[Any, Any, Any]:
+    """Judgments of a file or store, a program's, and the texts of their queries where these are known."""
+    from tacit.app.evaluation.assist import read_for_learning
+    from tacit.app.evaluation.judgments import say_who_is_left_out
+    from tacit.core import UsageError
+    from tacit.judge import is_store
+
+    judgments, program, texts = read_for_learning(args)
+    if is_store(args.qrels) and program is None:
+        say_who_is_left_out(args.qrels, args.judge)
+    if texts is None and not args.queries:
+        raise UsageError("--qrels needs --queries, which has the texts of the queries")
+    return judgments, program, texts
 
 
 def _read_vectors(args: argparse.Namespace, documents: Collection, sources: dict[str, Any]) -> dict[str, Any]:

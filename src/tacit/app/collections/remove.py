@@ -20,6 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, out: TextIO) -> int:
     """Load, remove, save; a change by another process is waited for."""
+    from tacit.app.web.document_log import log_change
     from tacit.search import Searcher
     from tacit.store import changing_model, check_destination
 
@@ -28,6 +29,7 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
         searcher = Searcher.load(args.model)
         before = len(searcher.documents_)
         searcher.remove(args.ids).save(args.model)
+        log_change(args.model, [], args.ids)
     after = len(searcher.documents_)
     sys.stderr.write(f"documents removed: {before - after:,}, left in {args.model}: {after:,}\n")
     return 0

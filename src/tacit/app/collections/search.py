@@ -3,6 +3,10 @@
 One query prints rank, score, title and a snippet with the matched words. Many queries are written as a TREC run; a
 query without any known word has no answer, and methods that compare words only (tfidf, bm25, qe) leave out documents
 that share no word with the query.
+
+A query is plain text. "two words" in quotes must occur in a row, -word must not occur, field:word must occur in the
+title or another field, word* matches all words that begin so. Put -- before a query that begins with a minus. A word
+that no document contains is searched with the nearest spelling, at half the weight.
 """
 
 from __future__ import annotations
@@ -16,15 +20,18 @@ from tacit.app.options import add_json, add_ray, add_threads, check_output, clus
 from tacit.core import plural
 
 if TYPE_CHECKING:
-    from tacit.search import Hit, Reason, Searcher
+    from tacit.search import Hit, Hits, Reason, Searcher
 
 EXAMPLES = """examples:
   tacit search my.model "pseudo inverse of a singular matrix"
   echo "fit a line" | tacit search my.model -
   tacit search my.model "fit a line" --like scipy.stats.linregress --dislike numpy.linalg.norm
+  tacit search my.model '"pseudo inverse" -sparse title:linalg comput*'
+  tacit search shop.model "red shoes" --filter "price < 50 and brand in (Acme, Bolt)" --facet brand --sort price
   tacit search my.model --queries queries.jsonl --run answers.run -k 1000
   tacit search my.model --queries queries.jsonl --vectors queries.npy --run answers.run"""
 
+MAX_VALUE = 60  # characters of a field that are shown
 N_REASONS = 6  # terms of a score that are shown, the largest first
 
 
@@ -32,9 +39,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `tacit search`."""
     parser.add_argument("model", help="folder that `tacit fit` wrote")
     parser.add_argument("query", nargs="?", help="text of the query; - reads it from stdin")
-    parser.add_argument("-k", type=whole_number(1), metavar="K", help="number of answers (default 10; 1000 for a run)")
+    parser.add_argument("-k", type=whole_number(1), metavar="K", help="number of results (default 10; 1000 for a run)")
     parser.add_argument("--queries", metavar="FILE", help="file of queries: jsonl or TSV")
-    parser.add_argument("--run", metavar="OUT", help="TREC run with the answers to --queries; - is stdout")
+    parser.add_argument("--run", metavar="OUT", help="TREC run with the results of --queries; - is stdout")
     parser.add_argument(
         "--exclude-self", action="store_true", help="leave out the document that has the id of the query"
     )
@@ -45,13 +52,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             action="extend",
             default=[],
             metavar="ID",
-            help=f"ids of {what} answers to QUERY; its answers are ranked again",
+            help=f"ids of {what} results of QUERY; the others are ranked again",
         )
     parser.add_argument(
         "--vectors",
         metavar="F",
         help="vectors of --queries, or one of QUERY, for a model with vectors: npy, npz, safetensors, parquet",
     )
+    group = parser.add_argument_group("fields of the documents")
+    group.add_argument("--filter", metavar="EXPR", help="show only these, such as 'category = shoes and price < 50'")
+    group.add_argument("--facet", action="append", default=[], metavar="FIELD", help="count its values; repeatable")
+    group.add_argument("--sort", metavar="FIELD", help="order all matches by a field, --sort=-FIELD for descending")
+    group.add_argument("--group", metavar="FIELD", help="show each value of the field once, with its best result")
+    group.add_argument("--offset", type=whole_number(0), default=0, metavar="N", help="skip the first N results")
+    parser.add_argument("--no-snippets", action="store_true", help="leave out the passages with the query's words")
     parser.add_argument("--explain", action="store_true", help="show the largest terms of each score")
     add_ray(parser, "search the documents in parts")
     add_threads(parser)
@@ -70,8 +84,11 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
     marked = bool(args.like or args.dislike)
     if marked and (args.queries or args.explain):
         raise UsageError("--like and --dislike re-rank one QUERY; they go with neither --queries nor --explain")
+    selected = [name for name in ("filter", "facet", "sort", "group", "offset") if getattr(args, name)]
+    if selected and (args.queries or marked):
+        raise UsageError(f"--{selected[0]} goes with one QUERY, and not with --like and --dislike")
     if args.exclude_self and args.queries is None:
-        raise UsageError("--exclude-self is about the ids of --queries, and one QUERY has none")
+        raise UsageError("--exclude-self compares ids of --queries with documents, and a QUERY has no id")
     if args.run is not None:
         if args.explain or args.json:
             raise UsageError(f"--{'explain' if args.explain else 'json'} goes with one QUERY, not with --run")
@@ -93,14 +110,19 @@ def _answer(args: argparse.Namespace, searcher: Searcher, out: TextIO) -> int:
     if args.like or args.dislike:
         hits = searcher.feedback(query, args.like, args.dislike, k, vector=vector)
     else:
-        hits = searcher.search(query, k, vector=vector)
+        how: dict[str, Any] = {"filter": args.filter, "facets": args.facet, "sort": args.sort, "group": args.group}
+        how |= {"offset": args.offset, "snippets": not args.no_snippets}
+        hits = searcher.search(query, k, vector=vector, **how)
     reasons = [searcher.explain(query, hit.id, vector=vector)[:N_REASONS] if args.explain else [] for hit in hits]
     if args.json:
-        out.write(
-            json.dumps({"query": query, "method": searcher.method, "hits": [*map(_as_json, hits, reasons)]}) + "\n"
-        )
+        found: dict[str, Any] = {"query": query, "method": searcher.method} | hits.to_json()
+        for hit, why in zip(found["hits"], reasons, strict=True):
+            hit |= {"reasons": [reason._asdict() for reason in why]} if why else {}
+        out.write(json.dumps(found) + "\n")
     else:
+        _show_added(hits, out)
         _show(hits, reasons, out)
+        _show_facets(hits, out)
     return 0
 
 
@@ -127,17 +149,27 @@ def _answer_many(args: argparse.Namespace, searcher: Searcher) -> int:
     answers = searcher.run(queries, args.k or 1000, **how)
     write_run(answers, args.run)
     n_answered = len(set(answers.query.tolist()))
-    sys.stderr.write(f"{plural(n_answered, 'query')} answered with {plural(len(answers), 'line')}\n")
+    sys.stderr.write(f"{plural(n_answered, 'query')} ranked, {plural(len(answers), 'line')} written\n")
     n_without = 0 if vectors is None else int((~vectors.any(axis=1)).sum())
     if n_without:
         sys.stderr.write(f"{plural(n_without, 'query')} without a vector, answered by the other members\n")
     if n_answered < len(queries):
-        sys.stderr.write(f"{plural(len(queries) - n_answered, 'query')} without an answer\n")
+        sys.stderr.write(f"{plural(len(queries) - n_answered, 'query')} without results\n")
     return 0
 
 
-def _as_json(hit: Hit, reasons: list[Reason]) -> dict[str, object]:
-    return hit.to_json() | ({"reasons": [reason._asdict() for reason in reasons]} if reasons else {})
+def _show_added(hits: Hits, out: TextIO) -> None:
+    """What was searched beside what was typed."""
+    if hits.suggestion is not None:
+        out.write(f"did you mean: {hits.suggestion}\n")
+    if hits.added:
+        words = dict.fromkeys(f"{word} ({word.kind})" if word.kind != "spelling" else str(word) for word in hits.added)
+        out.write(f"searched as well: {', '.join(words)}\n")
+
+
+def _show_facets(hits: Hits, out: TextIO) -> None:
+    for name, counts in hits.facets.items():
+        out.write(f"{name}: {', '.join(f'{value} ({count:,})' for value, count in counts.items()) or 'no value'}\n")
 
 
 def _show(hits: list[Hit], reasons: list[list[Reason]], out: TextIO) -> None:
@@ -149,8 +181,20 @@ def _show(hits: list[Hit], reasons: list[list[Reason]], out: TextIO) -> None:
         out.write(f"{hit.rank:>3}  {hit.score:7.3f}  {name}\n")
         if hit.snippet.text:
             out.write(f"              {hit.snippet.marked(*marks)}\n")
+        if hit.fields:
+            out.write(f"              {', '.join(f'{name}: {_short(value)}' for name, value in hit.fields.items())}\n")
         if why:
             out.write(f"              because: {', '.join(map(_in_words, why))}\n")
+
+
+def _short(value: object) -> str:
+    """A value of a field within a line.
+
+    >>> _short(["a", "b"]), _short("x" * 99)[-3:]
+    ('a, b', 'xx…')
+    """
+    text = " ".join((", ".join(value) if isinstance(value, list) else str(value)).split())
+    return text if len(text) <= MAX_VALUE else text[: MAX_VALUE - 1] + "…"
 
 
 def _in_words(reason: Reason) -> str:
@@ -160,7 +204,8 @@ def _in_words(reason: Reason) -> str:
     >>> _in_words(Reason("pair", "inverse", "matrix", 0.25)), _in_words(Reason("word", "svd", "svd", -0.5, "bm25"))
     ('inverse~matrix +0.250', 'svd (bm25) -0.500')
     """
-    whole = {"vector": "vectors", "clicks": "clicks", "stage": f"second stage ({reason.member})"}
+    whole = {"vector": "vectors", "clicks": "clicks", "similar": "similar judged queries"}
+    whole["stage"] = f"second stage ({reason.member})"
     if reason.kind in whole:
         return f"{whole[reason.kind]} {reason.value:+.3f}"
     asked, found = reason.query_word or "[any query]", reason.document_word or "[this document]"

@@ -12,7 +12,19 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from tacit.app.options import add_json, add_language, add_seed, add_threads, check_output, read_groups
+from tacit.app.options import (
+    add_assist,
+    add_columns,
+    add_encoder,
+    add_json,
+    add_judges,
+    add_language,
+    add_seed,
+    add_threads,
+    check_output,
+    column_options,
+    read_groups,
+)
 from tacit.app.tables import print_table
 
 if TYPE_CHECKING:
@@ -24,17 +36,21 @@ EXAMPLES = """examples:
   tacit advise docs.jsonl --queries queries.jsonl --qrels qrels.txt
   tacit advise docs.jsonl --queries queries.jsonl --qrels qrels.txt --save my.model --report advice.html
   tacit advise docs.jsonl --queries queries.jsonl --qrels qrels.txt --clicks sessions.jsonl
+  tacit advise docs.jsonl --queries queries.jsonl --qrels my.judgments --assist gpt-4o
   tacit advise docs.jsonl --clicks sessions.jsonl
+  tacit advise docs.jsonl --queries queries.jsonl --qrels qrels.txt --encoder sentence-transformers/all-MiniLM-L6-v2
   tacit advise lists.txt.gz --json"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `tacit advise`."""
     parser.add_argument("corpus", help="documents as in `tacit fit`, or judged feature lists (LETOR)")
-    parser.add_argument("--queries", metavar="F", help="queries: jsonl or TSV")
-    parser.add_argument("--qrels", metavar="F", help="judgments of the queries: TREC or BEIR form")
+    parser.add_argument("--queries", metavar="F", help="queries: jsonl, JSON, CSV, TSV or parquet")
+    parser.add_argument(
+        "--qrels", metavar="F", help="their judgments: TREC, BEIR, a table of query, document, grade, or a store"
+    )
     parser.add_argument("--links", metavar="F", help="links between documents: source<TAB>target[<TAB>weight]")
-    parser.add_argument("--clicks", metavar="F", help="sessions in jsonl, or query<TAB>document[<TAB>count]")
+    parser.add_argument("--clicks", metavar="F", help="sessions in jsonl, or a table of query, document, count")
     parser.add_argument("--measure", default="nDCG@10", metavar="M", help="measure to compare by (default nDCG@10)")
     parser.add_argument(
         "--minutes",
@@ -43,6 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="M",
         help="time for all systems; one that takes longer is left out, except the baseline and blend (default 15)",
     )
+    add_encoder(parser, "documents: also measure blend with an encoder, the encoder alone and rank fusion")
     add_language(parser)
     parser.add_argument(
         "--group", metavar="FIELD", help="field of the queries that names their group; a group is kept in one fold"
@@ -55,6 +72,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--save", metavar="MODEL", help="documents: fit the recommended system on all data and save it")
     parser.add_argument("--report", metavar="FILE", help="write an HTML report with the learning curve")
+    add_judges(parser)
+    add_assist(parser)
+    add_columns(parser)
     add_seed(parser)
     add_threads(parser)
     add_json(parser)
@@ -91,9 +111,11 @@ def _check_use(args: argparse.Namespace) -> None:
         raise UsageError("--queries needs --qrels or --clicks, which name the documents that the queries want")
     if args.group and not args.qrels:
         raise UsageError("--group needs a collection with --queries and --qrels")
-    if not (args.qrels or args.clicks) and (args.links or args.save):
-        option = "links" if args.links else "save"
+    if not (args.qrels or args.clicks) and (args.links or args.save or args.encoder):
+        option = "links" if args.links else "save" if args.save else "encoder"
         raise UsageError(f"--{option} needs a collection with --queries and --qrels, or with --clicks")
+    if args.assist and not args.qrels:
+        raise UsageError("--assist needs a collection with --queries and --qrels, the judgments of people")
     if args.report:
         check_output(args.report)
     if args.save:
@@ -101,22 +123,31 @@ def _check_use(args: argparse.Namespace) -> None:
 
 
 def _read(args: argparse.Namespace) -> dict[str, Any]:
+    from tacit.app.evaluation.assist import read_for_learning
     from tacit.core import DataError
-    from tacit.data import check_known, read_collection, read_letor, read_links, read_qrels, read_queries
+    from tacit.data import check_known, read_letor, read_linked_collection, read_links, read_queries
 
     if not (args.qrels or args.clicks):
         try:
             return {"data": read_letor(args.corpus)}
         except DataError as error:
             raise DataError(f"{error}; a collection needs --queries and --qrels, or --clicks") from None
-    documents, skip = read_collection(args.corpus), args.skip_unknown
+    documents, skip = read_linked_collection(args.corpus, column_options(args))[0], args.skip_unknown
     found: dict[str, Any] = {"data": documents, "language": args.language}
+    if args.encoder:
+        from tacit.search.encoders import load_encoder
+
+        found["encoder"] = load_encoder(args.encoder)
     if args.queries:
-        found["queries"] = read_queries(args.queries, extras=[args.group] if args.group else [])
+        found["queries"] = read_queries(args.queries, extras=[args.group] if args.group else [], encoding=args.encoding)
         found["groups"] = read_groups(found["queries"], args.group)
     if args.qrels:
-        qrels = read_qrels(args.qrels)
-        found["qrels"] = check_known(qrels, found["queries"], documents, skip_unknown=skip, path=args.qrels)
+        qrels, program, texts = read_for_learning(args)
+        known: dict[str, Any] = {"skip_unknown": skip, "path": args.qrels, "texts": texts}
+        found["qrels"] = check_known(qrels, found["queries"], documents, **known)
+        if program is not None:
+            known |= {"skip_unknown": True, "path": args.assist}
+            found["program"] = check_known(program, found["queries"], documents, **known)
     if args.links:
         found["links"] = read_links(args.links, documents, skip_unknown=skip)
     if args.clicks:

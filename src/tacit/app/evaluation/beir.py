@@ -1,7 +1,7 @@
-"""`tacit beir`: fit, search and evaluate on a BEIR folder, beside BM25
+"""`tacit beir`: fit, search and evaluate on a BEIR folder, with BM25 as baseline
 
 A BEIR folder has corpus.jsonl, queries.jsonl and qrels/SPLIT.tsv. The method learns from qrels/train.tsv where there is
-one, and is measured on the queries of another split; no document answers the query of its own id.
+one, and is measured on the queries of another split; a document with the id of the query is no result.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from tacit.app.evaluation.evaluate import show_measures, show_systems
-from tacit.app.options import add_json, add_language, add_seed, add_set, add_threads, check_output
+from tacit.app.options import add_encoder, add_json, add_language, add_seed, add_set, add_threads, check_output
 
 if TYPE_CHECKING:
     from tacit.core import Collection, Judgments, Run
@@ -45,6 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--run", metavar="OUT", help="file for the run of the method")
     parser.add_argument("--skip-unknown", action="store_true", help="ignore judgments of unknown ids")
     add_set(parser)
+    add_encoder(parser, "encode documents and queries, for blend")
     add_seed(parser)
     add_threads(parser)
     add_json(parser)
@@ -151,7 +152,8 @@ def _searcher(method: str, args: argparse.Namespace, params: dict[str, Any]) -> 
     offered = {"seed": args.seed, "threads": args.threads}
     known = {parameter.name for parameter in get_method(method).parameters()}
     given = {name: value for name, value in offered.items() if name in known and value is not None}
-    return Searcher(method, **given | params)
+    encoder = args.encoder if get_method(method).estimator.reads_vectors is True else None
+    return Searcher(method, encoder=encoder, **given | params)
 
 
 def _read_split(

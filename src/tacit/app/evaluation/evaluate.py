@@ -2,7 +2,8 @@
 
 One run: mean, standard error and bootstrap interval of each measure. Several runs: one table, with † where a run
 differs from the first one (paired test, Holm-corrected within each measure). Judgments that were sampled, with their
-probabilities in a store or in a fifth column, give estimates and their intervals instead.
+probabilities in a store or in a fifth column, give estimates and their intervals instead. With --assist, people judged
+some queries and a program all of them: means over all queries are estimated from both.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ import json
 import math
 from typing import TYPE_CHECKING, Any, TextIO
 
+from tacit.app.evaluation.assist import show_assisted
+from tacit.app.evaluation.bounds import find_bounds, show_bounds
 from tacit.app.evaluation.estimates import show_estimates
 from tacit.app.evaluation.judgments import say_who_is_left_out
 from tacit.app.options import add_json, add_judges, add_seed
@@ -25,7 +28,9 @@ EXAMPLES = """examples:
   tacit evaluate qrels.txt my.run
   tacit evaluate qrels.txt bm25.run new.run other.run -m nDCG@10 -m AP
   tacit evaluate qrels.txt old.run --compare new.run --test wilcoxon
-  tacit evaluate qrels.txt my.run -m "P(rel=2)@5" --json"""
+  tacit evaluate qrels.txt old.run new.run --bounds -m nDCG@10
+  tacit evaluate qrels.txt my.run -m "P(rel=2)@5" --json
+  tacit evaluate my.judgments old.run new.run --assist gpt-4o"""
 
 DEFAULT_MEASURES = ("nDCG@10", "AP", "P@10", "RR", "Judged@10")
 ALPHA = 0.05
@@ -47,6 +52,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--test", choices=("t", "wilcoxon", "randomization"), default="t", help="paired test (default t)"
     )
+    parser.add_argument(
+        "--bounds", action="store_true", help="how far unjudged results could move each difference (nDCG@k, P@k)"
+    )
+    parser.add_argument(
+        "--assist", metavar="J", help="a program's grades of all queries: a judge of the store, or a file of judgments"
+    )
     add_judges(parser)
     add_seed(parser)
     add_json(parser)
@@ -62,15 +73,24 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
     paths = [*args.runs, *args.compare]
     if len(set(paths)) != len(paths):
         raise UsageError("a run is given twice, want different files")
+    if args.assist is not None:
+        return show_assisted(args, paths, out)
     judgments = read_judgments(args.qrels, args.judge, args.merge)
     if is_store(args.qrels):
         say_who_is_left_out(args.qrels, args.judge)
+    if args.bounds and len(paths) < 2:
+        raise UsageError("--bounds needs two or more runs, whose differences it bounds")
     if is_sampled(judgments):
+        if args.bounds:
+            raise UsageError("--bounds is for plain judgments; sampled ones give estimates with intervals")
         return show_estimates(judgments, paths, args, out)
-    found = {path: evaluate(judgments, read_run(path), args.measure or DEFAULT_MEASURES) for path in paths}
+    runs = {path: read_run(path) for path in paths}
+    found = {path: evaluate(judgments, run, args.measure or DEFAULT_MEASURES) for path, run in runs.items()}
     pairs = _compare(found, args) if args.all_pairs or args.json else []
+    bounds = find_bounds(judgments, runs, found) if args.bounds else []
     if args.json:
-        out.write(json.dumps(_as_json(found, pairs, args.seed)) + "\n")
+        report = _as_json(found, pairs, args.seed)
+        out.write(json.dumps(report | ({"bounds": bounds} if args.bounds else {})) + "\n")
         return 0
     if len(found) == 1:
         show_measures(found[paths[0]], args.seed, out)
@@ -81,6 +101,8 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
         out.write("\nAll pairs of runs:\n\n")
         tests = [[c.metric, c.better, c.worse, f"{c.difference:z.4f}", f"{c.p:.3g}"] for c in pairs]
         print_table(["measure", "better", "worse", "difference", "p"], tests, out)
+    if bounds:
+        show_bounds(bounds, paths[0], out)
     return 0
 
 
@@ -167,6 +189,6 @@ def _show_counts(found: dict[str, Evaluation], out: TextIO) -> None:
         out.write(f"{queries} without a document judged not relevant, counted as 0.5 in {' and '.join(of_pairs)}\n")
     for name, evaluation in found.items():
         if evaluation.n_missing:
-            out.write(f"{name}: {plural(evaluation.n_missing, 'judged query')} without an answer, counted as 0\n")
+            out.write(f"{name}: {plural(evaluation.n_missing, 'judged query')} without results, counted as 0\n")
         if evaluation.n_ignored:
             out.write(f"{name}: {plural(evaluation.n_ignored, 'query')} without judgments, not measured\n")

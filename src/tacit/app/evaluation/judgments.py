@@ -1,4 +1,4 @@
-"""`tacit judgments`: import, export and show the judgments of a store
+"""`tacit judgments`: import, export, show and repair the judgments of a store
 
 A store is one SQLite file. Nothing in it is ever changed or deleted: a changed judgment is a new record.
 """
@@ -9,29 +9,33 @@ import argparse
 import json
 import sys
 import tempfile
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from tacit.app.options import add_json, add_judges, whole_number
+from tacit.app.options import add_encoding, add_json, add_judges, whole_number
 from tacit.app.tables import print_table
 from tacit.core import plural
 
 if TYPE_CHECKING:
     from tacit.judge import JudgmentStore
+    from tacit.judge.columns import JudgmentColumns
+    from tacit.judge.program.comparison import JudgeComparison
 
 EXAMPLES = """examples:
   tacit judgments import my.judgments qrels.txt --judge ann
   tacit judgments show my.judgments
+  tacit judgments show my.judgments --judge openai:gpt-4o@1a2b3c4d --against ann
   tacit judgments export my.judgments --merge median -o qrels.txt
-  tacit judgments export my.judgments --to csv -o everything.csv"""
+  tacit judgments export my.judgments --to csv -o everything.csv
+  tacit judgments repair damaged.judgments -o saved.judgments"""
 
 FORMS = ("qrels", "beir", "letor", "csv")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The three commands below `tacit judgments`."""
-    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True, help="import, export or show")
+    """The commands below `tacit judgments`."""
+    names = "import, export, show or repair"
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True, help=names)
     for name, (add, summary) in ACTIONS.items():
         action = actions.add_parser(name, help=summary, description=summary, formatter_class=parser.formatter_class)
         action.add_argument("store", metavar="STORE", help="judgment store: one SQLite file")
@@ -39,10 +43,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_import(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("files", nargs="+", metavar="FILE", help="CSV (.csv), TREC, BEIR or LETOR; - is stdin")
+    parser.add_argument(
+        "files", nargs="+", metavar="FILE", help="a table (CSV, JSON, parquet, …), TREC, BEIR or LETOR; - is stdin"
+    )
     parser.add_argument("--judge", metavar="NAME", help="judge of judgments that name none (default imported)")
     parser.add_argument("--program", action="store_true", help="this judge is a program, such as a language model")
-    parser.add_argument("--queries", metavar="FILE", help="texts of the queries: jsonl or TSV")
+    parser.add_argument("--queries", metavar="FILE", help="texts of the queries: jsonl, CSV, TSV or parquet")
+    add_encoding(parser)
 
 
 def _add_export(parser: argparse.ArgumentParser) -> None:
@@ -55,14 +62,39 @@ def _add_export(parser: argparse.ArgumentParser) -> None:
 
 def _add_show(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
+        "--judge", metavar="NAME", help="compare this program with people: confusion matrix, kappa, bias"
+    )
+    parser.add_argument("--against", metavar="NAME", help="the person to compare with (default: all people, median)")
+    parser.add_argument(
+        "--runs", nargs="+", default=[], metavar="R", help="with --judge: bias on the top 10 of each run"
+    )
+    parser.add_argument(
         "--disagreements", type=whole_number(0), default=10, metavar="N", help="how many to list (default 10)"
     )
     add_json(parser)
 
 
+def _add_repair(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("-o", "--output", required=True, metavar="NEW", help="new judgment store; must not exist")
+
+
 def run(args: argparse.Namespace, out: TextIO) -> int:
-    """Import, export or show."""
-    return {"import": _import, "export": _export, "show": _show}[args.action](args, out)
+    """Import, export, show or repair."""
+    return {"import": _import, "export": _export, "show": _show, "repair": _repair}[args.action](args, out)
+
+
+def _repair(args: argparse.Namespace, out: TextIO) -> int:
+    from tacit.judge import repair_store
+
+    found = repair_store(args.store, args.output)
+    out.write(f"{args.output}: {plural(found.records, 'record')} of {plural(found.queries, 'query')} saved\n")
+    if found.unreadable:
+        sys.stderr.write(f"not saved, because their values are damaged: {plural(found.unreadable, 'record')}\n")
+    if found.without_query:
+        sys.stderr.write(f"saved under a made-up query id (unreadable-N): {plural(found.without_query, 'record')}\n")
+    if found.judges:
+        sys.stderr.write(f"saved as programs, because their kind is damaged: {', '.join(found.judges)}\n")
+    return 0
 
 
 def _import(args: argparse.Namespace, out: TextIO) -> int:
@@ -73,13 +105,15 @@ def _import(args: argparse.Namespace, out: TextIO) -> int:
     for file in args.files:  # before the store is made
         if file != "-" and not Path(file).exists():
             raise DataError("no such file", path=file)
-    queries = read_queries(args.queries) if args.queries else None
+    queries = read_queries(args.queries, encoding=args.encoding) if args.queries else None
+    how = {"judge": args.judge, "kind": "program" if args.program else "person"}
+    how |= {"encoding": args.encoding, "table": args.table}
     with JudgmentStore(args.store) as store, tempfile.TemporaryDirectory() as folder:
         if queries is not None:
             store.add_queries(queries)
         for file in args.files:
             path = _spooled(Path(folder)) if file == "-" else file
-            done = import_judgments(store, path, judge=args.judge, kind="program" if args.program else "person")
+            done = import_judgments(store, path, **how)
             sys.stderr.write(f"{file}: {plural(done.n_read, 'judgment')} read, {done.n_new:,} new\n")
     return 0
 
@@ -136,8 +170,13 @@ def say_who_is_left_out(path: str, named: list[str]) -> None:
 
 
 def _show(args: argparse.Namespace, out: TextIO) -> int:
+    from tacit.core import UsageError
     from tacit.judge import JudgmentStore
 
+    if args.judge:
+        return _compare(args, out)
+    if args.against or args.runs:
+        raise UsageError("--against and --runs compare one judge with people: name it (--judge)")
     with JudgmentStore(args.store, read_only=True) as store:
         found = _summary(store)
     if args.json:
@@ -147,34 +186,98 @@ def _show(args: argparse.Namespace, out: TextIO) -> int:
     return 0
 
 
-def _summary(store: JudgmentStore) -> dict[str, Any]:
-    from tacit.judge import disagreements, kappas, krippendorff_alpha
+def _compare(args: argparse.Namespace, out: TextIO) -> int:
+    """One program beside people."""
+    from tacit.core import UsageError
+    from tacit.data import read_run
+    from tacit.judge import JudgmentStore, merged_judgments
+    from tacit.judge.program.comparison import compare_judges
 
-    current = store.current()
+    with JudgmentStore(args.store, read_only=True) as store:
+        kinds = {judge.name: judge.kind for judge in store.judges() if judge.n_judgments}
+        people = [args.against] if args.against else [name for name, kind in kinds.items() if kind == "person"]
+        for name in (args.judge, *people):
+            if name not in kinds:
+                raise UsageError(f"{args.store}: has no judge {name!r}, only {', '.join(kinds) or 'none'}")
+        if args.judge in people or not people:
+            raise UsageError(f"{args.judge!r} must be compared with another judge: name a person (--against)")
+        program = merged_judgments(store, [args.judge])
+        human = merged_judgments(store, people, "median" if len(people) > 1 else None)
+        ranks = {pair: rank for name in people for pair, rank in store.ranks(name).items()}
+    runs = {path: read_run(path) for path in args.runs}
+    found = compare_judges(args.judge, program, ", ".join(people), human, ranks=ranks, runs=runs)
+    if args.json:
+        out.write(json.dumps(found.to_json()) + "\n")
+    else:
+        _print_comparison(found, args.disagreements, out)
+    return 0
+
+
+def _print_comparison(found: JudgeComparison, n_listed: int, out: TextIO) -> None:
+    both = f"{plural(found.n_both, 'pair')} judged by both"
+    shares = (
+        f"{found.n_both / found.n_people:.1%} of {found.against}'s, {found.n_both / found.n_program:.1%} of its own"
+    )
+    out.write(f"{found.judge} against {found.against}: {both} ({shares})\n")
+    kappas = ", ".join(f"{name} {_figure(getattr(found, name))}" for name in KAPPAS)
+    out.write(f"same grade {found.same:.1%}; kappa: {kappas.removeprefix('kappa ')}\n\n")
+    rows = [
+        [f"{grade:g}", *(f"{count:,}" for count in counts)]
+        for grade, counts in zip(found.program_grades, found.confusion, strict=True)
+    ]
+    print_table(["program \\ people", *(f"{grade:g}" for grade in found.people_grades)], rows, out)
+    out.write("\nbias: the program's grade less people's\n")
+    groups = [("", [found.bias]), ("rank ", found.by_rank), ("top 10 of ", found.by_system)]
+    groups.append(("query ", found.by_query[:n_listed]))
+    rows = [
+        [f"{kind}{bias.group}", str(bias.n_pairs), f"{bias.mean:+.3f}", _error(bias.standard_error)]
+        for kind, biases in groups
+        for bias in biases
+    ]
+    print_table(["pairs of", "pairs", "bias", "std err"], rows, out)
+
+
+def _error(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
+
+
+def _summary(store: JudgmentStore) -> dict[str, Any]:
+    import numpy as np
+
+    from tacit.judge import disagreements, kappas, krippendorff_alpha
+    from tacit.judge.columns import read_columns
+
+    found = read_columns(store)
+    shared, blind = found.take(found.shared()), read_columns(store, decisions=False)
+    unseen = blind.take(blind.shared())  # graded without sight of other judges' grades
     people = {judge.name for judge in store.judges() if judge.kind == "person"}
-    of_people = [record for record in current if record.judge in people]
+    of_people = [record for record in unseen if record.judge in people]
+    known = ~np.isnan(found.probability)
     return {
         "records": len(store),
-        "queries": len({record.query for record in current}),
-        "pairs": len({(record.query, record.document) for record in current}),
-        "with_probability": len({(r.query, r.document) for r in current if r.probability is not None}),
-        "judges": [_judge_summary(store, judge.name, judge.kind) for judge in store.judges()],
-        "agreement": [pair._asdict() for pair in kappas(current)],
+        "queries": len(found.query_ids),
+        "pairs": len(np.unique(found.pair)),
+        "with_probability": len(np.unique(found.pair[known])),
+        "judges": [_judge_summary(found, judge.name, judge.kind) for judge in store.judges()],
+        "agreement": [pair._asdict() for pair in kappas(unseen)],
         "alpha": {level: krippendorff_alpha(of_people, level) for level in ("ordinal", "interval", "nominal")},
-        "disagreements": [entry._asdict() for entry in disagreements(current)],
+        "disagreements": [entry._asdict() for entry in disagreements(shared)],
     }
 
 
-def _judge_summary(store: JudgmentStore, name: str, kind: str) -> dict[str, Any]:
-    current = store.current(name)
-    grades = Counter(record.grade for record in current if record.grade is not None)
+def _judge_summary(found: JudgmentColumns, name: str, kind: str) -> dict[str, Any]:
+    import numpy as np
+
+    mine = found.judge == (found.judges.index(name) if name in found.judges else -1)
+    grade = found.grade[mine]
+    grades, counts = np.unique(grade[~np.isnan(grade)], return_counts=True)
     return {
         "judge": name,
         "kind": kind,
-        "judgments": sum(grades.values()),
-        "cannot_judge": len(current) - sum(grades.values()),
-        "queries": len({record.query for record in current}),
-        "grades": {f"{grade:g}": grades[grade] for grade in sorted(grades)},
+        "judgments": int(counts.sum()),
+        "cannot_judge": int(mine.sum() - counts.sum()),
+        "queries": len(np.unique(found.query[mine])),
+        "grades": {f"{level:g}": int(count) for level, count in zip(grades, counts, strict=True)},
     }
 
 
@@ -216,4 +319,5 @@ ACTIONS = {
     "import": (_add_import, "append the judgments of files to a store"),
     "export": (_add_export, "write one judge's judgments, or a stated merge of several"),
     "show": (_add_show, "count the judgments by judge, and measure how far the judges agree"),
+    "repair": (_add_repair, "save every readable record of a damaged store in a new one"),
 }

@@ -1,5 +1,6 @@
-"""`tacit label`: choose what to judge next, to train a model or to measure it
+"""`tacit label`: choose what to judge next, to train a model, to measure it, or to decide between systems
 
+With --runs no model is needed: the sample is drawn from the results of several systems, with known probabilities.
 Writes CSV with a grade of ? in each row. Fill in the grades and read the file with `tacit judgments import`.
 """
 
@@ -23,6 +24,8 @@ EXAMPLES = """examples:
   tacit label my.model --queries queries.jsonl -n 30 --judgments my.judgments -o next.csv
   tacit label my.model --queries queries.jsonl --for measuring -n 100 --judgments my.judgments -o sample.csv
   tacit label ranker.model --queries lists.txt -n 50 --strategy gain
+  tacit label --runs old.run new.run -n 50 -o next.csv
+  tacit label --for calibrating --judgments my.judgments -n 40 -o check.csv
   tacit judgments import my.judgments next.csv --judge ann"""
 
 COLUMNS = ("query", "text", "document", "grade", "rank", "model", "probability", "display")
@@ -30,18 +33,21 @@ COLUMNS = ("query", "text", "document", "grade", "rank", "model", "probability",
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `tacit label`."""
-    parser.add_argument("model", help="folder that `tacit fit` or `tacit rank --save` wrote")
-    parser.add_argument("--queries", required=True, metavar="Q", help="queries: jsonl or TSV; LETOR lists for a ranker")
+    parser.add_argument("model", nargs="?", help="folder that `tacit fit` or `tacit rank --save` wrote")
+    parser.add_argument("--runs", nargs="+", metavar="RUN", help="runs of several systems, instead of a model")
+    parser.add_argument("--queries", metavar="Q", help="queries: jsonl or TSV; LETOR lists for a ranker")
     parser.add_argument(
         "--for",
         dest="purpose",
-        choices=("training", "measuring"),
-        default="training",
-        help="training (default): what the model learns most from; measuring: a sample with known probabilities",
+        choices=("training", "measuring", "choosing", "calibrating"),
+        help="training (default of a model): what it learns most from; measuring: a sample with known probabilities; "
+        "choosing (default of --runs): a sample of what the runs rank differently; "
+        "calibrating: pairs that a program judged, evenly over its grades (no MODEL)",
     )
-    parser.add_argument("-n", type=whole_number(1), default=20, metavar="N", help="number of pairs (default 20)")
+    parser.add_argument("-n", type=whole_number(1), metavar="N", help="number of pairs (default 20; 50 with --runs)")
     parser.add_argument("--judgments", metavar="STORE", help="judgment store: what is judged in it is left out")
     parser.add_argument("--judge", metavar="NAME", help="leave out only what this judge has judged")
+    parser.add_argument("--program", metavar="NAME", help="for calibrating: the program (default: the only one)")
     parser.add_argument(
         "--strategy",
         choices=("gain", "strata", "random"),
@@ -56,13 +62,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, out: TextIO) -> int:
     """Choose, and write what was chosen."""
-    from tacit.core import UsageError
     from tacit.judge import JudgmentStore, what_to_judge
     from tacit.search import Searcher, load
 
-    if args.purpose == "measuring" and args.strategy:
-        raise UsageError("--strategy is for training; a sample for measuring has its own design")
+    if args.purpose == "calibrating":
+        return _calibrate(args, out)
+    _check_use(args)
     check_output(args.output)
+    if args.runs:
+        return _across(args, out)
     model = load(args.model)
     queries = _read(args.queries, isinstance(model, Searcher))
     version = f"{Path(args.model).resolve().name}@{_digest(Path(args.model))}"
@@ -71,8 +79,8 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
         chosen = what_to_judge(
             model,
             queries,
-            args.n,
-            purpose=args.purpose,
+            args.n or 20,
+            purpose=args.purpose or "training",
             store=store,
             judge=args.judge,
             model_name=version,
@@ -86,11 +94,88 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
             store.close()
     if args.json:
         pairs = [pair._asdict() for pair in chosen]
-        out.write(json.dumps({"model": version, "for": args.purpose, "pairs": pairs}) + "\n")
+        out.write(json.dumps({"model": version, "for": args.purpose or "training", "pairs": pairs}) + "\n")
     else:
         _write(args.output, chosen, queries, version)
     n_queries = len({pair.query for pair in chosen})
     sys.stderr.write(f"{plural(len(chosen), 'pair')} of {plural(n_queries, 'query')} to judge\n")
+    return 0
+
+
+def _check_use(args: argparse.Namespace) -> None:
+    from tacit.core import UsageError
+
+    if args.program:
+        raise UsageError("--program is for --for calibrating")
+    if bool(args.model) == bool(args.runs):
+        raise UsageError("want a MODEL, or --runs with two or more runs" + (", not both" if args.model else ""))
+    if args.model and not args.queries:
+        raise UsageError("--queries is required with a MODEL")
+    if args.model and args.purpose == "choosing":
+        raise UsageError("--for choosing needs --runs: it decides between systems")
+    if args.runs and args.purpose == "training":
+        raise UsageError("--for training needs a MODEL; with --runs, measuring or choosing")
+    if args.strategy and (args.runs or args.purpose == "measuring"):
+        raise UsageError("--strategy is for training; a sample for measuring has its own design")
+
+
+def _across(args: argparse.Namespace, out: TextIO) -> int:
+    """Choose from the results of several runs."""
+    from tacit.data import read_queries
+    from tacit.judge import JudgmentStore
+    from tacit.judge.across import what_to_judge_across
+    from tacit.judge.fuse import read_legs
+
+    runs = read_legs(args.runs)
+    queries = read_queries(args.queries) if args.queries else None
+    purpose = args.purpose or "choosing"
+    store = JudgmentStore(args.judgments) if args.judgments else None
+    try:
+        chosen = what_to_judge_across(
+            runs, args.n or 50, purpose=purpose, store=store, judge=args.judge, queries=queries, depth=args.depth,
+            seed=args.seed,
+        )  # fmt: skip
+    finally:
+        if store is not None:
+            store.close()
+    if args.json:
+        pairs = [pair._asdict() for pair in chosen]
+        out.write(json.dumps({"runs": list(runs), "for": purpose, "pairs": pairs}) + "\n")
+    else:
+        _write(args.output, chosen, queries, "+".join(runs))
+    n_queries = len({pair.query for pair in chosen})
+    sys.stderr.write(f"{plural(len(chosen), 'pair')} of {plural(n_queries, 'query')} to judge\n")
+    return 0
+
+
+def _calibrate(args: argparse.Namespace, out: TextIO) -> int:
+    """Pairs of a program in the store, for people to judge.
+
+    They carry no probability: judgments with one are a sample for measuring, and would replace whole judged queries.
+    """
+    from tacit.core import UsageError
+    from tacit.judge import JudgmentStore, merged_judgments
+    from tacit.judge.program.calibrating import draw_calibration
+
+    if not args.judgments or args.model or args.queries or args.strategy:
+        raise UsageError("--for calibrating takes pairs of a store: give --judgments STORE, no MODEL and no --queries")
+    check_output(args.output)
+    with JudgmentStore(args.judgments, read_only=True) as store:
+        programs = [j.name for j in store.judges() if j.kind == "program" and j.n_judgments]
+        if args.program not in programs and (args.program or len(programs) != 1):
+            raise UsageError(f"--program is {args.program!r}, want one of: {', '.join(programs) or 'none'}")
+        program = args.program or programs[0]
+        judged = store.judged(args.judge)
+        graded, ranks = merged_judgments(store, [program]), store.ranks(program)
+        sample = draw_calibration(graded, args.n or 20, judged=judged, ranks=ranks, seed=args.seed)
+        chosen = [pair._replace(probability=None) for pair in sample if (pair.query, pair.document) not in judged]
+        queries = store.queries()
+    if args.json:
+        pairs = [pair._asdict() for pair in chosen]
+        out.write(json.dumps({"program": program, "for": args.purpose, "pairs": pairs}) + "\n")
+    else:
+        _write(args.output, chosen, queries, "")
+    sys.stderr.write(f"{plural(len(chosen), 'pair')} to judge, evenly over the grades of {program}\n")
     return 0
 
 
@@ -116,6 +201,6 @@ def _write(path: str, chosen: list[Suggestion], queries: Any, version: str) -> N
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(COLUMNS)
         for pair in chosen:
-            text = texts.texts[texts.row_of[pair.query]] if texts is not None else ""
+            text = "" if texts is None or pair.query not in texts.row_of else texts.texts[texts.row_of[pair.query]]
             chance = "" if pair.probability is None else repr(pair.probability)
-            writer.writerow([pair.query, text, pair.document, "?", pair.rank, version, chance, pair.why])
+            writer.writerow([pair.query, text, pair.document, "?", pair.rank or "", version, chance, pair.why])

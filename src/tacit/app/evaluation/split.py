@@ -1,4 +1,4 @@
-"""`tacit split`: cut data into a training and a test part by queries
+"""`tacit split`: split data by query into training and test sets
 
 INPUT is a file of queries or a BEIR folder (with --qrels), a file of links (cut by their sources), or feature lists
 (LETOR). Queries of one group are never in both parts.

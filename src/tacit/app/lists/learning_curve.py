@@ -72,7 +72,7 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
 
     parse_measure(args.measure)
     if args.vali and not args.test:
-        raise UsageError("--vali goes with --test; folds bring validation lists of their own")
+        raise UsageError("--vali requires --test; with folds, each fold has validation lists")
     if args.out:
         args.out.mkdir(parents=True, exist_ok=True)
     methods = [args.method] + ([args.against] if args.against else [])

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 EXAMPLES = """examples:
   tacit rank train.txt test.txt --vali vali.txt -o my.run
   tacit rank lists.txt.gz --folds folds.json --method rankboost -o my.run
+  tacit rank train.txt test.txt --assist gpt.qrels -o my.run
   tacit rank train.txt test.txt --save ranker.model -o my.run
   tacit rank --model ranker.model more.txt -o more.run"""
 
@@ -37,11 +38,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_set(parser)
     parser.add_argument("--vali", metavar="F", help="validation lists, for choices such as the number of rounds")
     parser.add_argument("--folds", metavar="F", help="folds.json: query ids of train, vali and test by fold")
-    parser.add_argument("--preferences", metavar="F", help="query<TAB>better<TAB>worse[<TAB>weight], beside the grades")
+    parser.add_argument(
+        "--preferences", metavar="F", help="query<TAB>better<TAB>worse[<TAB>weight], in addition to grades"
+    )
     parser.add_argument("--clicks", metavar="F", help="sessions in jsonl, or query<TAB>document[<TAB>count]")
     parser.add_argument("--queries", metavar="F", help="queries by id and text, where --clicks names them by text")
     parser.add_argument("--skip-unknown", action="store_true", help="ignore preferences of unknown documents")
-    parser.add_argument("--measure", metavar="M", help="measure for choices on --vali (default: that of the method)")
+    parser.add_argument(
+        "--assist", metavar="F", help="a program's grades of rows: judgments in a file, used where they measurably gain"
+    )
+    parser.add_argument("--measure", metavar="M", help="measure for choices on --vali (default: the method's own)")
     parser.add_argument(
         "--features", type=whole_number(1), metavar="N", help="number of features, where files leave out zeros"
     )
@@ -72,9 +78,10 @@ def _check_use(args: argparse.Namespace) -> None:
         what = "one file with --model or --folds" if wanted == 1 else "TRAIN and TEST"
         raise UsageError(f"got {plural(len(args.files), 'file')}, want {what}")
     excluded = {
-        "model": ("folds", "method", "vali", "preferences", "clicks", "measure", "save"),
+        "model": ("folds", "method", "vali", "preferences", "clicks", "measure", "save", "assist"),
         "folds": ("vali", "save"),
-        "preferences": ("clicks",),
+        "preferences": ("clicks", "assist"),
+        "clicks": ("assist",),
     }
     if args.queries and not args.clicks:
         raise UsageError("--queries is about clicks: give --clicks")
@@ -108,21 +115,27 @@ def _task(args: argparse.Namespace) -> RankingTask:
 
 
 def _rank_file(args: argparse.Namespace) -> Run:
-    from tacit.data import read_letor
+    from tacit.data import read_letor, read_qrels
+    from tacit.judge.program.lists import fit_assisted
     from tacit.rerank.base import check_width
     from tacit.rerank.ranking_lists import fit_lists
     from tacit.search import save
 
     task = _task(args)
+    program = read_qrels(args.assist) if args.assist else None
     train, test = (read_letor(path, n_features=args.features) for path in args.files)
     validation = read_letor(args.vali, n_features=args.features) if args.vali else None
     check_width("the lists to rank have", test, train.X.shape[1])  # before a long training
     _say_what_is_idle(train)
     shared = len(set(train.query_ids) & set(test.query_ids))
     if shared:
-        sys.stderr.write(f"queries in both files: {shared}; results are not those of unseen queries\n")
+        sys.stderr.write(f"queries in both files: {shared}; results do not hold for unseen queries\n")
     start = time.perf_counter()
-    ranker = fit_lists(task, train, validation)
+    if program is not None:
+        ranker, verdict = fit_assisted(task, train, program, validation)
+        sys.stderr.write(f"{args.assist}: {verdict}\n")
+    else:
+        ranker = fit_lists(task, train, validation)
     _say_what_was_fitted(task.method, ranker, train, time.perf_counter() - start)
     if args.save:
         save(ranker, args.save)
@@ -130,7 +143,8 @@ def _rank_file(args: argparse.Namespace) -> Run:
 
 
 def _rank_folds(args: argparse.Namespace) -> Run:
-    from tacit.data import read_folds, read_letor
+    from tacit.data import read_folds, read_letor, read_qrels
+    from tacit.judge.program.lists import rank_folds_assisted
     from tacit.rerank.ranking_lists import rank_folds
 
     task = _task(args)
@@ -138,7 +152,11 @@ def _rank_folds(args: argparse.Namespace) -> Run:
     lists = read_letor(args.files[0], n_features=args.features)
     _say_what_is_idle(lists)
     start = time.perf_counter()
-    ranked = rank_folds(task, lists, folds)
+    if args.assist:
+        ranked, verdicts = rank_folds_assisted(task, lists, folds, read_qrels(args.assist))
+        sys.stderr.writelines(f"{name}: {verdict}\n" for name, verdict in verdicts.items())
+    else:
+        ranked = rank_folds(task, lists, folds)
     sys.stderr.write(f"{task.method} on {plural(len(folds), 'fold')} in {time.perf_counter() - start:.1f} s\n")
     return ranked
 

@@ -2,7 +2,8 @@
 
 Checked are the Host (a page of another site must not reach a local service by a name of its own), the Origin of
 requests that change something, the token where one is set, and the size and duration of the body. Only so many requests
-are worked on at once, and only so many wait: what comes on top gets 503 and can be sent again.
+are worked on at once, only so many wait, and their bodies share one budget of memory: what comes on top gets 503 and
+can be sent again. A stream of events takes no turn, for it lasts as long as a training; its body has the same limits.
 """
 
 from __future__ import annotations
@@ -10,15 +11,21 @@ from __future__ import annotations
 import asyncio
 import hmac
 import json
+import re
 from collections.abc import Collection
 from dataclasses import dataclass
-from http.cookies import SimpleCookie
-from typing import Any
+from http.cookies import CookieError, SimpleCookie
+from typing import Any, cast
 from urllib.parse import parse_qs, urlsplit
+
+from tacit.app.web.counters import PREFIX
+from tacit.core import UsageError
 
 Scope = dict[str, Any]
 
 COOKIE = "tacit_token"
+STREAMS = ("/train/events",)
+TOKEN = re.compile(r"[A-Za-z0-9!#$&'*+./:<=>?@^_`{|}~-]+")  # what a header and a cookie carry as it is
 HEADERS = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
     "img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -27,6 +34,9 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-store",
 }
+
+
+FREE_BYTES = 64 << 10  # of each body: small requests are answered while large ones use up the budget
 
 
 @dataclass(frozen=True)
@@ -39,6 +49,8 @@ class Limits:
         Largest body.
     upload_bytes : int, default=64 MiB
         Largest body of a request that brings documents.
+    all_bodies_bytes : int, default=160 MiB
+        Largest sum of the bodies that are read or worked on at once; of each, the first 64 KiB do not count.
     body_seconds : float, default=20
         Time in which a body must arrive.
     answer_seconds : float, default=60
@@ -51,6 +63,7 @@ class Limits:
 
     body_bytes: int = 1 << 20
     upload_bytes: int = 64 << 20
+    all_bodies_bytes: int = 160 << 20
     body_seconds: float = 20.0
     answer_seconds: float = 60.0
     at_once: int = 32
@@ -67,7 +80,8 @@ class Guard:
     hosts : collection of str
         Permitted values of the Host header, such as `localhost:8000`.
     token : str or None, default=None
-        What requests must carry (`Authorization: Bearer …`, or the cookie that `/?token=…` sets).
+        What requests must carry (`Authorization: Bearer …`, or the cookie that `/?token=…` sets): ASCII letters,
+        digits and punctuation without quotes, commas, semicolons, per cent signs, brackets and backslashes.
     limits : Limits
         Bounds of a request.
     """
@@ -75,10 +89,14 @@ class Guard:
     def __init__(
         self, app: Any, hosts: Collection[str], token: str | None = None, limits: Limits | None = None
     ) -> None:
+        if token is not None and not TOKEN.fullmatch(token):
+            odd = next((char for char in token if not TOKEN.fullmatch(char)), "")
+            found = f"has the character {odd!a}" if odd else "is empty"
+            raise UsageError(f"the token {found}, want letters, digits and signs of a cookie, such as - _ .")
         self.app, self.hosts, self.token = app, {host.lower() for host in hosts}, token
         self.limits = limits or Limits()
         self._turn = asyncio.Semaphore(self.limits.at_once)
-        self._n_waiting = 0
+        self._n_waiting = self._n_bytes = 0
 
     async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
         """Answer one request."""
@@ -93,7 +111,7 @@ class Guard:
         if self.token is not None and scope["path"] == "/" and _query(scope).get("token"):
             await self._set_cookie(scope, send)
             return
-        await self._take_turn(scope, receive, send, headers)
+        await self._take_turn(scope, receive, send)
 
     def _problem(self, scope: Scope, headers: dict[str, str]) -> tuple[int, str] | None:
         """Status and reason of a request that is refused at once."""
@@ -101,9 +119,9 @@ class Guard:
         if host not in self.hosts:
             return 421, f"host is {host!r}, want one that is served here; see --allowed-host"
         origin = headers.get("origin")
-        if scope["method"] not in ("GET", "HEAD") and origin is not None and urlsplit(origin).netloc.lower() != host:
+        if scope["method"] not in ("GET", "HEAD") and origin is not None and _place(origin) != host:
             return 403, f"origin is {origin!r}, want a page of this service"
-        if self.token is not None and scope["path"] != "/health" and not self._has_token(scope, headers):
+        if self.token is not None and _path(scope) != "/health" and not self._has_token(scope, headers):
             return 401, "the token is missing or is another one; open /?token=… or send Authorization: Bearer …"
         length = headers.get("content-length", "0")
         if not length.isdecimal() or int(length) > self._largest(scope):
@@ -111,7 +129,7 @@ class Guard:
         return None
 
     def _has_token(self, scope: Scope, headers: dict[str, str]) -> bool:
-        cookie = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
+        cookie = _cookies(headers.get("cookie", "")).get(COOKIE)
         offered = [headers.get("authorization", "").removeprefix("Bearer "), cookie.value if cookie else ""]
         if scope["path"] == "/":
             offered.append(_query(scope).get("token", ""))
@@ -124,46 +142,41 @@ class Guard:
         await send_answer(send, 303, b"", {"location": "/", "set-cookie": cookie})
 
     def _largest(self, scope: Scope) -> int:
-        brings_documents = scope["path"] in ("/documents", "/queries", "/rank")
+        brings_documents = _path(scope) in ("/documents", "/queries", "/judgments", "/import", "/rank")
         return self.limits.upload_bytes if brings_documents else self.limits.body_bytes
 
-    async def _take_turn(self, scope: Scope, receive: Any, send: Any, headers: dict[str, str]) -> None:
-        send = _with_headers(send)
-        if headers.get("accept", "").startswith("text/event-stream"):  # lasts as long as a training
-            await self.app(scope, receive, send)
-            return
+    async def _take_turn(self, scope: Scope, receive: Any, send: Any) -> None:
+        send, body = _with_headers(send), bytearray()
         try:
-            async with asyncio.timeout(self.limits.body_seconds):
-                body = await self._read(receive, self._largest(scope))
-        except TimeoutError:
-            await refuse(
-                send, 408, f"the body did not arrive within {self.limits.body_seconds:g} seconds, want it faster"
-            )
-            return
-        if body is None:
-            await refuse(send, 413, f"the body is longer than {self._largest(scope)} bytes, want at most that many")
-            return
-        if self._n_waiting >= self.limits.waiting:
-            await refuse(send, 503, f"{self._n_waiting} requests are waiting; send this one again later")
-            return
+            problem = await self._read(receive, self._largest(scope), body)
+            if problem is not None:
+                await refuse(send, *problem)
+            elif _path(scope) in STREAMS:
+                await self.app(scope, _replay(bytes(body), receive), send)
+            elif self._n_waiting >= self.limits.waiting:
+                await refuse(send, 503, f"{self._n_waiting} requests are waiting; send this one again later")
+            else:
+                # Sent after its turn, for who reads slowly must not keep others out.
+                for message in await self._answer(scope, body):
+                    await send(message)
+        finally:
+            self._n_bytes -= max(0, len(body) - FREE_BYTES)
+
+    async def _answer(self, scope: Scope, body: bytearray) -> list[dict[str, Any]]:
+        """Messages of the answer, when it is the turn of this request."""
+        messages = list[dict[str, Any]]()
         self._n_waiting += 1
         try:
             await self._turn.acquire()
         finally:
             self._n_waiting -= 1
-        for message in await self._answer(scope, body):  # after its turn, for who reads slowly must not keep others out
-            await send(message)
-
-    async def _answer(self, scope: Scope, body: bytes) -> list[dict[str, Any]]:
-        """Messages of the answer; gives the turn back."""
-        messages = list[dict[str, Any]]()
 
         async def collect(message: dict[str, Any]) -> None:
             messages.append(message)
 
         try:
             async with asyncio.timeout(self.limits.answer_seconds):
-                await self.app(scope, _replay(body), collect)
+                await self.app(scope, _replay(bytes(body)), collect)
         except TimeoutError:
             messages.clear()
             await refuse(collect, 503, f"there is no answer after {self.limits.answer_seconds:g} seconds")
@@ -171,23 +184,34 @@ class Guard:
             self._turn.release()
         return messages
 
-    async def _read(self, receive: Any, largest: int) -> bytes | None:
-        """The whole body; None if it is longer than permitted."""
-        chunks, size = [], 0
+    async def _read(self, receive: Any, largest: int, body: bytearray) -> tuple[int, str] | None:
+        """Read the whole body; return status and reason of a refusal."""
+        seconds = self.limits.body_seconds
+        try:
+            async with asyncio.timeout(seconds):
+                return await self._read_all(receive, largest, body)
+        except TimeoutError:
+            return 408, f"the body did not arrive within {seconds:g} seconds, want it faster"
+
+    async def _read_all(self, receive: Any, largest: int, body: bytearray) -> tuple[int, str] | None:
         while True:
             message = await receive()
             if message["type"] == "http.disconnect":
-                return b""
-            chunks.append(message.get("body", b""))
-            size += len(chunks[-1])
-            if size > largest:
-                return None
+                return 400, "the connection was closed before the body had arrived"
+            piece = message.get("body", b"")
+            if len(body) + len(piece) > largest:
+                return 413, f"the body is longer than {largest} bytes, want at most that many"
+            more = max(0, len(body) + len(piece) - FREE_BYTES) - max(0, len(body) - FREE_BYTES)
+            if more and self._n_bytes + more > self.limits.all_bodies_bytes:
+                return 503, "other requests with long bodies are being worked on; send this one again later"
+            self._n_bytes += more
+            body += piece
             if not message.get("more_body"):
-                return b"".join(chunks)
+                return None
 
 
-def _replay(body: bytes) -> Any:
-    """A `receive` that gives the body that was read, then waits: the client is still there."""
+def _replay(body: bytes, receive_more: Any = None) -> Any:
+    """A `receive` that gives the body that was read, then what `receive_more` gives; without it, it waits."""
     sent = False
 
     async def receive() -> dict[str, Any]:
@@ -195,8 +219,9 @@ def _replay(body: bytes) -> Any:
         if not sent:
             sent = True
             return {"type": "http.request", "body": body, "more_body": False}
-        await asyncio.Event().wait()
-        raise AssertionError("nothing sets the event")
+        if receive_more is None:  # the client is still there
+            await asyncio.Event().wait()
+        return cast("dict[str, Any]", await receive_more())
 
     return receive
 
@@ -228,6 +253,27 @@ async def send_answer(send: Any, status: int, body: bytes, headers: dict[str, st
     await send({"type": "http.response.body", "body": body})
 
 
+def _path(scope: Scope) -> str:
+    """The path without the prefix of the interface's version."""
+    return str(scope["path"]).removeprefix(PREFIX)
+
+
 def _query(scope: Scope) -> dict[str, str]:
-    found = parse_qs(scope.get("query_string", b"").decode("latin-1"))
+    text = scope.get("query_string", b"").decode("latin-1")
+    found = parse_qs(text.replace("+", "%2B"))  # a token has no spaces, and may have a plus
     return {name: values[0] for name, values in found.items()}
+
+
+def _place(origin: str) -> str | None:
+    """Host and port of an origin; None if it is none."""
+    try:
+        return urlsplit(origin).netloc.lower()
+    except ValueError:
+        return None
+
+
+def _cookies(text: str) -> SimpleCookie:
+    try:
+        return SimpleCookie(text)
+    except CookieError:
+        return SimpleCookie()

@@ -6,6 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from tacit.app.web.bodies import TAGS
+
 SHOWN = 60  # characters of what was found
 
 
@@ -19,13 +21,18 @@ def describe_mistake(error: Mapping[str, Any]) -> str:
     'body[0].grade is "two", want a valid number'
     """
     where, *rest = error["loc"]
-    if error["type"] == "json_invalid":
-        return f"the body is no JSON: {error['ctx']['error'].lower()} at character {rest[0] + 1}"
+    if error["type"] in ("no_json", "too_many"):
+        return str(error["msg"])
     place = "" if where in ("query", "path") else str(where)
-    place += "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in rest)
+    place += "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in rest if part not in TAGS)
     place = place.removeprefix(".")
+    if error["type"] == "unknown_parameter":
+        wanted = f"want one of {error['msg']}" if error["msg"] else "and this route has none"
+        return f"unknown parameter {_found(place)}, {wanted}"
     if error["type"] == "missing":
         return f"{place} is missing, want a value"
+    if error["type"] == "too_many_names":
+        return f"{place} has {error['msg']}"
     if error["type"] == "extra_forbidden":
         return f"{place} is not known, want one of the names that /docs lists"
     return f"{place} is {_found(error['input'])}, want {_wanted(error['msg'])}"
@@ -44,8 +51,9 @@ def _wanted(message: str) -> str:
 def _found(value: Any) -> str:
     if isinstance(value, bytes):
         return "not sent as application/json"
-    text = json.dumps(value, ensure_ascii=False, default=str)
-    if len(text) <= SHOWN:
-        return text
     sizes: dict[type, str] = {str: "a text of {} characters", list: "a list of {}", dict: "an object with {} names"}
-    return sizes[type(value)].format(len(value)) if type(value) in sizes else text[:SHOWN] + "…"
+    size = sizes[type(value)].format(len(value)) if type(value) in sizes else ""
+    if size and len(value) > SHOWN:  # as JSON it would be long, and take long
+        return size
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= SHOWN else size or text[:SHOWN] + "…"

@@ -47,6 +47,11 @@ class Offers:
             pairs = self._judged_by(judge)
             (pairs.discard if withdrawn else pairs.add)((query, document))
 
+    def forget(self) -> None:
+        """Look up again what is judged, after an import."""
+        with self._lock:
+            self._judged.clear()
+
     def next(self, judge: str, purpose: str, after: str | None = None) -> Offer | None:
         """The next pair of the plan; None if there is nothing to judge. `after` is a ticket that is still open."""
         version = self.workspace.active
@@ -54,7 +59,9 @@ class Offers:
         passed = set() if opened is None else {(opened.query, opened.document)}
         with self._lock:
             key = judge, purpose, version.name
-            self._plans[key] = [pair for pair in self._plans.get(key, []) if pair[:2] not in self._judged_by(judge)]
+            judged, held = self._judged_by(judge), version.searcher.documents_.row_of
+            plan = self._plans.get(key, [])
+            self._plans[key] = [pair for pair in plan if pair[:2] not in judged and pair.document in held]
             if all(pair[:2] in passed for pair in self._plans[key]):
                 self._extend(key, version)
             left = [pair for pair in self._plans[key] if pair[:2] not in passed]

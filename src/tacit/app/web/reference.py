@@ -48,8 +48,8 @@ def _kind(schema: dict[str, Any]) -> str:
     """A type in a few words."""
     if "$ref" in schema:
         return str(schema["$ref"]).rsplit("/", 1)[-1]
-    if "anyOf" in schema:
-        return " or ".join(_kind(part) for part in schema["anyOf"])
+    if "anyOf" in schema or "oneOf" in schema:
+        return " or ".join(_kind(part) for part in schema.get("anyOf") or schema["oneOf"])
     if schema.get("type") == "array":
         return f"list of {_kind(schema.get('items', {}))}"
     bounds = {key: value for key, value in schema.items() if key in ("minimum", "maximum", "maxLength", "default")}

@@ -6,9 +6,9 @@ import resource
 import socket
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -18,6 +18,7 @@ from tacit.app.web.workspace import Workspace
 from tacit.core import TacitError, plural
 from tacit.judge import JudgmentStore
 from tacit.search import Searcher
+from tacit.search.warming import warm_searcher
 
 BACKLOG = 2048
 MAX_CONNECTIONS = 4096
@@ -26,16 +27,19 @@ SWITCH_SECONDS = 0.0005  # what a search waits for the interpreter after each co
 
 
 class Connection(H11Protocol):
-    """A connection that is closed where nothing happens on it for once to twice `SECONDS_IDLE`.
+    """A connection that is closed where nothing happens on it for once to twice `seconds_idle`.
 
     uvicorn itself waits without end for the header of a request, and for a client that does not read.
     """
+
+    seconds_idle: ClassVar[float] = SECONDS_IDLE
+    max_connections: ClassVar[int] = MAX_CONNECTIONS
 
     def connection_made(self, transport: Any) -> None:
         """Begin to watch."""
         super().connection_made(transport)
         self._timer: Any = None
-        if len(self.connections) > MAX_CONNECTIONS:
+        if len(self.connections) > self.max_connections:
             transport.abort()
         else:
             self._watch(None)
@@ -52,7 +56,7 @@ class Connection(H11Protocol):
         if now == before and (between_requests or now[1]):
             self.transport.abort()
         else:
-            self._timer = self.loop.call_later(SECONDS_IDLE, self._watch, now)
+            self._timer = self.loop.call_later(self.seconds_idle, self._watch, now)
 
 
 def serve(
@@ -65,20 +69,24 @@ def serve(
     token: str | None,
     allowed_hosts: Sequence[str] = (),
     ranker: Any = None,
+    read_only: bool = False,
 ) -> int:
     """Answer until interrupted."""
     _allow_many_connections()
     listening = _listen(host, port)
     port = listening.getsockname()[1]
-    with JudgmentStore(store) as judgments, _switching_often():
-        app = create_app(
-            Workspace(model, searcher, judgments),
-            hosts=host_names(host, port, allowed_hosts),
-            token=token,
-            ranker=ranker,
-        )
+    with (
+        JudgmentStore(store) as judgments,
+        _switching_often(),
+        closing(Workspace(model, searcher, judgments, read_only=read_only)) as workspace,
+    ):
+        names = host_names(host, port, allowed_hosts)
+        app = create_app(workspace, hosts=names, token=token, ranker=ranker)
+        if workspace.read_only:
+            sys.stderr.write(f"read-only: {workspace.read_only}\n")
+        warm_searcher(workspace.active.searcher)
         shown = f"[{host}]" if ":" in host else host
-        served = plural(len(searcher.documents_), "document")
+        served = plural(len(workspace.active.searcher.documents_), "document")
         sys.stderr.write(f"serving {served} at http://{shown}:{port}/ (Ctrl-C ends it)\n")
         sys.stderr.flush()
         config = uvicorn.Config(

@@ -2,21 +2,59 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Collection
 from typing import Any
 
-from fastapi import FastAPI, Request
+from fastapi import Depends, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
+from fastapi.security import HTTPBearer
 from starlette.exceptions import HTTPException
 
 from tacit import __version__
-from tacit.app.web.counters import Counters
+from tacit.app.web.answers import Problem
+from tacit.app.web.batches import Batches
+from tacit.app.web.counters import PREFIX, CountRequests
 from tacit.app.web.guard import Guard, Limits
 from tacit.app.web.mistakes import describe_mistake
-from tacit.app.web.routes import documents, judging, lists, page, searching, state, training, versions
-from tacit.app.web.workspace import Workspace
+from tacit.app.web.parts import Parts
+from tacit.app.web.routes import judging, searching, state, training
+from tacit.app.web.workspace import (
+    ReadOnlyError,
+    UnconfirmedError,
+    UnknownDocumentError,
+    UnknownQueryError,
+    UnknownVersionError,
+    Workspace,
+)
 from tacit.core import TacitError
+
+TAGS = {
+    "search": "Search, explanations, feedback and documents.",
+    "judging": "Queries, judgments, and what to judge next.",
+    "training": "Train versions, compare them, and make one live.",
+    "state": "Health and counters.",
+}
+_AS_JSON = {"application/json": {"schema": {"$ref": "#/components/schemas/Problem"}}}  # also where a route returns text
+PROBLEMS: dict[int | str, dict[str, Any]] = {
+    "4XX": {"model": Problem, "content": _AS_JSON, "description": "A mistake of the request, in one line."},
+    "5XX": {
+        "model": Problem,
+        "content": _AS_JSON,
+        "description": "The service is busy or its disk is full; try later.",
+    },
+}
+TOKEN = HTTPBearer(auto_error=False, description="Needed where the service was started with a token.")
+
+# Statuses of mistakes; of any other, 400.
+STATUS: dict[type[TacitError], int] = {
+    ReadOnlyError: 403,
+    UnknownDocumentError: 404,
+    UnknownQueryError: 404,
+    UnknownVersionError: 404,
+    UnconfirmedError: 409,
+}
 
 
 def create_app(
@@ -42,13 +80,23 @@ def create_app(
     ranker : ListRanker or None, default=None
         What `POST /rank` scores with; None: the route answers that there is none.
     """
-    app = FastAPI(title="tacit", version=__version__, docs_url=None, redoc_url=None)
-    counters = Counters()
+    app = FastAPI(
+        title="tacit",
+        description='Search, judging and training. Every mistake is one line: `{"error": …}`.',
+        version=__version__,
+        docs_url=None,
+        redoc_url=None,
+        openapi_tags=[{"name": name, "description": text} for name, text in TAGS.items()],
+        generate_unique_id_function=lambda route: route.name,
+    )
+    parts = Parts.of(workspace, Batches(searching.search_together), ranker)
+    parts.give_to(app)
     _add_errors(app)
-    page.add(app)
-    for routes in (searching, judging, documents, versions, training, state):
-        routes.add(app, workspace, counters)
-    lists.add(app, ranker, counters)
+    for subject in (searching, judging, training, state):
+        app.include_router(subject.router, prefix=PREFIX, responses=PROBLEMS, dependencies=[Depends(TOKEN)])
+        app.include_router(subject.router, include_in_schema=False)  # paths of before
+    app.include_router(state.pages)
+    app.add_middleware(CountRequests, counters=parts.counters)
     return Guard(app, hosts, token, limits)
 
 
@@ -57,7 +105,17 @@ def _add_errors(app: FastAPI) -> None:
 
     @app.exception_handler(TacitError)
     async def mistake(request: Request, error: TacitError) -> Response:
-        return JSONResponse({"error": " ".join(str(error).split())}, 400)
+        return _problem(error, next((status for kind, status in STATUS.items() if isinstance(error, kind)), 400))
+
+    @app.exception_handler(OSError)
+    async def no_disk(request: Request, error: OSError) -> Response:
+        reason = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        return _problem(f"nothing was changed, for the disk refused it: {reason}", 507 if full else 503)
+
+    @app.exception_handler(Exception)
+    async def our_mistake(request: Request, error: Exception) -> Response:
+        return _problem("this is a mistake of the service, whose log has the details", 500)
 
     @app.exception_handler(HTTPException)
     async def no_such_route(request: Request, error: HTTPException) -> Response:
@@ -68,4 +126,10 @@ def _add_errors(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def wrong_request(request: Request, error: RequestValidationError) -> Response:
-        return JSONResponse({"error": describe_mistake(error.errors()[0])}, 422)
+        return _problem(describe_mistake(error.errors()[0]), 422)
+
+
+def _problem(error: object, status: int) -> Response:
+    """One line; what is no Unicode is shown by its number."""
+    line = " ".join(str(error).split()).encode("utf-8", "backslashreplace").decode()
+    return JSONResponse({"error": line}, status)

@@ -6,15 +6,14 @@ lies beside the judgments, so a ticket outlives a restart and cannot be made up.
 
 from __future__ import annotations
 
-import base64
 import hashlib
-import hmac
-import json
 import os
 import secrets
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
+
+from itsdangerous import BadData, URLSafeSerializer
 
 from tacit.core import TacitError
 
@@ -46,12 +45,14 @@ class Tickets:
     """
 
     def __init__(self, key: bytes) -> None:
-        self._key = key
+        self._signer = URLSafeSerializer(key, "ticket", signer_kwargs={"digest_method": hashlib.sha256})
 
     @classmethod
-    def beside(cls, store: Path) -> Tickets:
-        """The signer of a judgment store; its key is made at the first use."""
+    def beside(cls, store: Path, *, read_only: bool = False) -> Tickets:
+        """The signer of a judgment store; its key is made at the first use, unless nothing may be written."""
         path = store.with_name(store.name + ".key")
+        if read_only and not path.exists():
+            return cls(secrets.token_bytes(KEY_BYTES))
         if not path.exists():
             _write_once(path, secrets.token_bytes(KEY_BYTES))
         key = path.read_bytes()
@@ -61,21 +62,14 @@ class Tickets:
 
     def sign(self, ticket: Ticket) -> str:
         """The ticket as a text that a client sends back."""
-        body = json.dumps(asdict(ticket), separators=(",", ":")).encode()
-        return f"{_encode(body)}.{_encode(self._signature(body))}"
+        return str(self._signer.dumps(asdict(ticket)))
 
     def read(self, text: str) -> Ticket:
         """The ticket that `sign` wrote; anything else is refused."""
         try:
-            body, signature = (base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)) for part in text.split("."))
-            if not hmac.compare_digest(signature, self._signature(body)):
-                raise ValueError
-            return Ticket(**json.loads(body))
-        except (ValueError, TypeError):
+            return Ticket(**self._signer.loads(text))
+        except (BadData, TypeError, ValueError):
             raise TacitError("the ticket was not issued here, want one from /next") from None
-
-    def _signature(self, body: bytes) -> bytes:
-        return hmac.new(self._key, body, hashlib.sha256).digest()[:16]
 
 
 def _write_once(path: Path, data: bytes) -> None:
@@ -90,7 +84,3 @@ def _write_once(path: Path, data: bytes) -> None:
             os.link(unfinished, path)
     finally:
         unfinished.unlink()
-
-
-def _encode(data: bytes) -> str:
-    return base64.urlsafe_b64encode(data).decode().rstrip("=")

@@ -1,8 +1,12 @@
-"""What the service works on: the model that answers, the versions beside it, and the judgments.
+"""What the service works on: the model that answers, the versions beside it, the judgments, and changes of documents.
 
 Versions lie in a folder beside the model (`my.model.versions`). The file `active` there names the one that answers, so
 that a restart serves the same. A version is changed by replacing it: a search keeps the one that it began with. If
 another process (`tacit add`) has changed the folder since, the change is made to what the folder holds now.
+
+Documents belong to the workspace: a change is written to a log (`document_log`), and every version that is loaded or
+switched to gets the changes that it does not hold yet. One process holds the workspace; a second one serves it
+read-only, and follows what the first one changes.
 """
 
 from __future__ import annotations
@@ -11,36 +15,75 @@ import copy
 import json
 import os
 import re
+import shutil
+import sys
 import threading
-from collections.abc import Callable
-from contextlib import nullcontext
-from dataclasses import dataclass
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack, nullcontext, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from tacit.core import Collection, TacitError
+from tacit.app.web.document_log import NAME as LOG
+from tacit.app.web.document_log import DocumentLog, Entry, apply_changes, entries
+from tacit.core import Collection, StoreError, TacitError
+from tacit.data.staging import staged
 from tacit.judge import JudgmentStore
 from tacit.search import Searcher
+from tacit.search.query.suggestions import Completions
 from tacit.store import changing_model
-from tacit.store.save import MODEL_FILE
+from tacit.store.files import locked
+from tacit.store.folder import MODEL_FILE
 
 ACTIVE = "active"
+GUIDELINES = "guidelines.txt"
 FIRST = "1"
 MAX_LOADED = 2  # versions in memory: the one that answers, and one to compare it with
+SECONDS_BEHIND = 1.0  # how often a read-only service looks for changes
 _NAME = re.compile(r"[1-9][0-9]{0,8}")
+
+
+class ReadOnlyError(TacitError):
+    """A change that a read-only service refuses."""
+
+
+class UnconfirmedError(TacitError):
+    """A switch to a version without a verdict."""
+
+
+class UnknownQueryError(TacitError):
+    """An id that no query has."""
+
+
+class UnknownVersionError(TacitError):
+    """A version that does not exist."""
+
+
+class UnknownDocumentError(TacitError):
+    """An id that no document has."""
 
 
 @dataclass(frozen=True, eq=False)
 class Version:
-    """A model that can answer; `name` is its number in the order of training, `stamp` that of its file."""
+    """A model that can answer: its number in the order of training, the stamp of its file, its place in the log."""
 
     name: str
     searcher: Searcher
     stamp: tuple[int, int] | None
+    position: int = 0
+
+
+class Changed(NamedTuple):
+    """How many documents a change added and replaced, and how many there are then."""
+
+    added: int
+    replaced: int
+    documents: int
 
 
 class Workspace:
-    """Models and judgments of one service.
+    """Models, judgments and changes of documents of one service.
 
     Parameters
     ----------
@@ -50,92 +93,220 @@ class Workspace:
         That model. Its `encode`, if it has one, gives queries and new documents of all versions their vectors.
     store : JudgmentStore
         Where judgments go.
+    read_only : bool, default=False
+        Refuse all changes.
+
+    Attributes
+    ----------
+    read_only : str
+        Why changes are refused; empty if they are not.
     """
 
-    def __init__(self, model: Path | None, searcher: Searcher, store: JudgmentStore) -> None:
+    def __init__(
+        self, model: Path | None, searcher: Searcher, store: JudgmentStore, *, read_only: bool = False
+    ) -> None:
         self.model, self.store = model, store
-        self._changing, self._encode = threading.Lock(), searcher.encode
-        self._loaded = {FIRST: Version(FIRST, searcher, self._stamp(FIRST))}
-        self._active = FIRST
-        name = self._read_active()
-        if name != FIRST:
-            self._active = self.find(name).name
+        self._changing, self._encode = threading.RLock(), searcher.encode
+        self._guidelines = ""
+        self._held, self._looked = ExitStack(), time.monotonic()
+        self._asked: tuple[int, Completions] | None = None
+        self.read_only = "it was started with --read-only" if read_only else self._hold()
+        folder = self.folder
+        self.log = None if folder is None else DocumentLog(folder / LOG)
+        first = Version(FIRST, searcher, self._stamp(FIRST), self._read_position(FIRST))
+        self._loaded = {FIRST: first}
+        self._active = self._read_active()
+        if self._active == FIRST:
+            self._loaded[FIRST] = self._caught_up(first)
+        else:
+            self._loaded[self._active] = self._load(self._active)
+
+    def close(self) -> None:
+        """Let another process hold the workspace."""
+        self._held.close()
+        if self.folder is not None and not self.read_only:
+            with suppress(OSError):  # it is used
+                self.folder.rmdir()
+
+    def check_writable(self) -> None:
+        """Raise if changes are refused."""
+        if self.read_only:
+            raise ReadOnlyError(f"this service is read-only: {self.read_only}")
+
+    def _hold(self) -> str:
+        """Hold the workspace alone; return why that cannot be."""
+        if self.folder is None:
+            return ""
+        try:
+            self._held.enter_context(locked(self.folder, wait=0))
+        except StoreError:
+            return "another process serves this model"
+        except OSError as error:
+            return f"{self.folder} cannot be written ({error.strerror})"
+        return ""
 
     @property
     def active(self) -> Version:
         """The version that answers."""
+        if self.read_only and self.model is not None and time.monotonic() - self._looked > SECONDS_BEHIND:
+            self._looked = time.monotonic()
+            threading.Thread(target=self._look_for_changes, daemon=True).start()
         return self._loaded[self._active]
+
+    def _look_for_changes(self) -> None:
+        """Follow the process that holds the workspace."""
+        if self._changing.acquire(blocking=False):
+            try:
+                with suppress(TacitError, OSError):  # half of a change: it is complete at the next look
+                    name = self._read_active()
+                    self._loaded[name] = self._current(name)
+                    self._active = name
+            finally:
+                self._changing.release()
 
     @property
     def versions(self) -> list[str]:
-        """Names of all versions, oldest first."""
-        folder = self.folder
-        found = (
-            [path.name for path in folder.iterdir() if _NAME.fullmatch(path.name)] if folder and folder.is_dir() else []
-        )
+        """Names of all versions that are complete, oldest first."""
+        found = [name for name in self._numbers() if (self.path(name) / MODEL_FILE).exists()]
         return sorted({FIRST, *found}, key=int)
+
+    def _numbers(self, ending: str = "") -> list[str]:
+        """Numbers that files in the folder of the versions have as their names."""
+        folder = self.folder
+        try:
+            names = [] if folder is None else [path.name for path in folder.iterdir()]
+        except OSError:
+            names = []
+        bare = [name.removesuffix(ending) for name in names if name.endswith(ending)]
+        return [name for name in bare if _NAME.fullmatch(name)]
 
     @property
     def folder(self) -> Path | None:
-        """Folder of the versions, which exists once there is a second one."""
+        """Folder of the versions and the log of documents."""
         return None if self.model is None else self.model.with_name(self.model.name + ".versions")
 
     def find(self, name: str | None = None) -> Version:
-        """The version of that name, else the one that answers."""
+        """The version of that name, with all documents of the workspace, else the one that answers."""
         if name is None:
             return self.active
-        found = self._loaded.get(name)
-        if found is not None:
-            return found
-        if name not in self.versions:
+        if name not in self._loaded and name not in self.versions:
             raise TacitError(f"there is no version {name!r}, want one of {', '.join(self.versions)}")
-        version = self._load(name)
+        version = self._loaded.get(name) or self._load(name)
         with self._changing:
-            for other in [other for other in self._loaded if other != self._active][
-                : len(self._loaded) + 1 - MAX_LOADED
+            version = self._loaded[name] = self._caught_up(version)
+            for other in [other for other in self._loaded if other not in (self._active, name)][
+                : len(self._loaded) - MAX_LOADED
             ]:
                 if other != FIRST or self.model is not None:
                     del self._loaded[other]
-            self._loaded[name] = version
         return version
 
     def new_version(self) -> tuple[str, Path]:
-        """Name and folder for a model that is about to be trained."""
+        """Name and folder for a model that is about to be trained; no other process gets the same."""
         if self.folder is None:
-            raise TacitError("the served model lies in no folder, so no version can be kept beside it: give a MODEL")
+            raise TacitError("the served model has no folder in which versions could be kept: give a MODEL")
+        self.check_writable()
         self.folder.mkdir(exist_ok=True)
-        name = str(int(self.versions[-1]) + 1)
-        return name, self.folder / name
+        number = max(int(name) for name in [FIRST, *self._numbers(), *self._numbers(".reserved")]) + 1
+        while True:
+            try:
+                os.close(os.open(self._beside(str(number), "reserved"), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+            except FileExistsError:
+                number += 1
+                continue
+            return str(number), self.folder / str(number)
 
-    def switch(self, name: str) -> None:
-        """Let another version answer, from the next request on."""
+    def give_up(self, name: str) -> None:
+        """Free the name of a version that was not trained."""
+        if name not in self.versions:
+            for what in ("position", "reserved"):
+                with suppress(OSError):
+                    self._beside(name, what).unlink()
+
+    def discard(self, name: str) -> None:
+        """Remove a version whose training was cancelled."""
+        with suppress(OSError):
+            shutil.rmtree(self.path(name))
+        self.give_up(name)
+
+    def prepare_training(self, name: str) -> Path:
+        """Folder of the version that answers, with all documents, for the training of a new one."""
+        with self._changing:
+            version = self._current(self._active)
+            if version.position != self._read_position(version.name):
+                version = self._save(version)
+            self._loaded[version.name] = version
+            self._write(self._beside(name, "position"), str(self._read_position(version.name)))
+        return self.path(version.name)
+
+    def switch(self, name: str, *, confirmed: bool = True) -> None:
+        """Make another version live, from the next request on; one without a verdict only if that is confirmed."""
+        self.check_writable()
+        if not confirmed and name in self.versions and not (name == FIRST or self.verdict(name)):
+            reason = f"version {name} has not been compared with version {self._active} yet"
+            raise UnconfirmedError(f'{reason}; send "confirm": true to make it live nevertheless')
         version = self.find(name)
         with self._changing:
-            self._loaded[name] = version
+            self._loaded[name] = self._caught_up(version)
             self._write_active(name)
             self._active = name
 
-    def add(self, documents: Collection) -> int:
-        """Add documents to the version that answers; return the number of documents then."""
-        return self._change(lambda searcher: searcher.add(documents))
+    def suggest(self, prefix: str, k: int) -> list[str]:
+        """Judged queries and titles of documents that complete what is being typed."""
+        n_queries = self.store.n_queries()
+        if self._asked is None or self._asked[0] != n_queries:
+            self._asked = n_queries, Completions((), self.store.queries().texts)
+        found = [*self._asked[1].find(prefix, k), *self.active.searcher.suggest(prefix, k)]
+        return list(dict.fromkeys(found))[:k]
+
+    def add(self, documents: Collection, *, upsert: bool = False) -> Changed:
+        """Add documents to the workspace; with `upsert`, those whose id is known are replaced."""
+        return self._change(entries(documents), upsert=upsert)
 
     def remove(self, document: str) -> int:
-        """Remove a document from the version that answers; return the number of documents then."""
-        return self._change(lambda searcher: searcher.remove([document]))
+        """Remove a document from the workspace; return the number of documents then."""
+        return self._change([], [document]).documents
 
-    def _change(self, change: Callable[[Searcher], Searcher]) -> int:
-        name = self._active
-        with self._changing, nullcontext() if self.model is None else changing_model(self.path(name)):
-            version = self.active if self.active.stamp == self._stamp(name) else self._load(name)
-            searcher = change(copy.copy(version.searcher))
-            if self.model is not None:
-                searcher.save(self.path(name))
-            self._loaded[name] = Version(name, searcher, self._stamp(name))
-        return len(searcher.documents_)
+    def _change(self, put: Sequence[Entry], removed: Sequence[str] = (), *, upsert: bool = False) -> Changed:
+        self.check_writable()
+        with self._changing, nullcontext() if self.model is None else changing_model(self.path(self._active)):
+            version = self._current(self._active)
+            held = version.searcher.documents_.row_of
+            known = [document.id for document in put if document.id in held]
+            _check_change([] if upsert else known, [i for i in removed if i not in held], bool(put or removed))
+            changes: dict[str, Entry | None] = {document.id: document for document in put}
+            searcher = apply_changes(copy.copy(version.searcher), changes | dict.fromkeys(removed))
+            position = 0 if self.log is None else self.log.append(put, removed)
+            version = replace(version, searcher=searcher, position=position)
+            self._loaded[version.name] = version if self.model is None else self._save(version)
+        return Changed(len(put) - len(known), len(known), len(searcher.documents_))
+
+    def _save(self, version: Version) -> Version:
+        """Write a version to its folder. Where that fails nothing is lost: its documents are in the log."""
+        try:
+            version.searcher.save(self.path(version.name))
+            version = replace(version, stamp=self._stamp(version.name))
+            self._write(self._beside(version.name, "position"), str(version.position))
+        except (OSError, TacitError) as error:
+            sys.stderr.write(f"version {version.name} is not saved, its documents are in the log: {error}\n")
+        return version
+
+    def _current(self, name: str) -> Version:
+        """A version as its folder and the log have it now."""
+        version = self._loaded.get(name)
+        return self._caught_up(version) if version and version.stamp == self._stamp(name) else self._load(name)
+
+    def _caught_up(self, version: Version) -> Version:
+        """A version with the changes of documents that it does not hold yet."""
+        if self.log is None or self.log.size() == version.position:
+            return version
+        changes = self.log.since(version.position)
+        searcher = apply_changes(copy.copy(version.searcher), changes.documents)
+        return replace(version, searcher=searcher, position=changes.end)
 
     def _load(self, name: str) -> Version:
-        stamp = self._stamp(name)  # before the model is read: what is replaced meanwhile is read again later
-        return Version(name, Searcher.load(self.path(name), encode=self._encode), stamp)
+        stamp, position = self._stamp(name), self._read_position(name)  # what is replaced meanwhile is read again later
+        return self._caught_up(Version(name, Searcher.load(self.path(name), encode=self._encode), stamp, position))
 
     def _stamp(self, name: str) -> tuple[int, int] | None:
         """What tells a model file from one that has replaced it; None where there is no file."""
@@ -151,30 +322,75 @@ class Workspace:
         assert self.folder is not None
         return self.model if name == FIRST else self.folder / name
 
+    def _beside(self, name: str, what: str) -> Path:
+        """A file about a version, beside its folder."""
+        assert self.folder is not None
+        return self.folder / f"{name}.{what}"
+
     def _read_active(self) -> str:
-        path = None if self.folder is None else self.folder / ACTIVE
-        if path is None or not path.exists():
-            return FIRST
-        name = path.read_text("utf-8").strip()
-        return name if name in self.versions else FIRST
+        name = FIRST if self.folder is None else _read(self.folder / ACTIVE).strip() or FIRST
+        if name in self.versions:
+            return name
+        sys.stderr.write(f"{self.folder}/{ACTIVE}: names no version, so version {FIRST} answers\n")
+        return FIRST
+
+    def _read_position(self, name: str) -> int:
+        text = "" if self.model is None else _read(self._beside(name, "position")).strip()
+        return int(text) if text.isascii() and text.isdecimal() else 0
 
     def _write_active(self, name: str) -> None:
-        if self.folder is None:
-            return
-        self.folder.mkdir(exist_ok=True)
-        unfinished = self.folder / f".{ACTIVE}.tmp"
-        with unfinished.open("w", encoding="utf-8") as file:
-            file.write(name + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-        unfinished.replace(self.folder / ACTIVE)
+        if self.folder is not None:
+            self._write(self.folder / ACTIVE, name + "\n")
+
+    def _write(self, path: Path, text: str) -> None:
+        """Replace a small file, so that a kill leaves the old one or the new one whole."""
+        path.parent.mkdir(exist_ok=True)
+        with staged(path) as unfinished:
+            Path(unfinished).write_text(text, "utf-8")
+
+    @property
+    def guidelines(self) -> str:
+        """Guidelines for judges."""
+        return self._guidelines if self.folder is None else _read(self.folder / GUIDELINES)
+
+    def change_guidelines(self, text: str) -> None:
+        """Keep other guidelines for judges."""
+        self.check_writable()
+        self._guidelines = text
+        if self.folder is not None:
+            self._write(self.folder / GUIDELINES, text)
 
     def keep_verdict(self, name: str, verdict: dict[str, Any]) -> None:
         """Keep what the comparison found beside the version."""
-        assert self.folder is not None
-        (self.folder / f"{name}.verdict.json").write_text(json.dumps(verdict), "utf-8")
+        self._write(self._beside(name, "verdict.json"), json.dumps(verdict))
 
     def verdict(self, name: str) -> dict[str, Any] | None:
-        """What the comparison found when the version was trained."""
-        path = None if self.folder is None else self.folder / f"{name}.verdict.json"
-        return json.loads(path.read_text("utf-8")) if path is not None and path.exists() else None
+        """What the comparison found when the version was trained; None if nothing or if the file is damaged."""
+        text = "" if self.model is None else _read(self._beside(name, "verdict.json"))
+        try:
+            found = json.loads(text) if text else None
+        except ValueError:
+            return None
+        return found if isinstance(found, dict) and "by_query" in found else None
+
+    def verdicts(self) -> dict[str, dict[str, Any]]:
+        """Verdicts of all versions that have one."""
+        found = {name: self.verdict(name) for name in self.versions}
+        return {name: verdict for name, verdict in found.items() if verdict is not None}
+
+
+def _check_change(known: list[str], unknown: list[str], changes: bool) -> None:
+    if known:
+        raise TacitError(f"the model has a document with the id {known[0]!r} already, want new ids")
+    if unknown:
+        raise UnknownDocumentError(f"no document has the id {unknown[0]!r}, want one that the model has")
+    if not changes:
+        raise TacitError("there are no documents to add")
+
+
+def _read(path: Path) -> str:
+    """Text of a small file; empty if there is none, or none that can be read."""
+    try:
+        return path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError):
+        return ""

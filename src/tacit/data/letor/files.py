@@ -18,14 +18,14 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from tacit.core import Lists, TacitError, check_number
-from tacit.data.files import FilePath, display_name, open_output, read_blocks
+from tacit.core import Lists, TacitError, check_kind, check_number
+from tacit.data.files import CHUNK_BYTES, FilePath, display_name, open_output, read_blocks, read_bytes
 
 MOST_FEATURES = 1_000_000
-TEXT_BYTES = 1 << 20  # large enough to make the cost of a call nothing, small enough for the cache
+BLOCK_BYTES = 1 << 20  # large enough to make the cost of a call nothing, small enough for the cache
 
 
-def read_letor(path: FilePath, *, n_features: int | None = None) -> Lists:
+def read_letor(path: FilePath, *, n_features: int | None = None, block_bytes: int = BLOCK_BYTES) -> Lists:
     """Read feature lists from a LETOR (SVMlight) file.
 
     Parameters
@@ -34,6 +34,8 @@ def read_letor(path: FilePath, *, n_features: int | None = None) -> Lists:
         Plain or compressed file; `-` is standard input.
     n_features : int, default=None
         Number of columns; None for the largest index in the file.
+    block_bytes : int, default=1048576
+        Bytes that are parsed at once. The result does not depend on it.
 
     Returns
     -------
@@ -56,7 +58,7 @@ def read_letor(path: FilePath, *, n_features: int | None = None) -> Lists:
     from tacit.data.letor.build import ListsBuilder  # late: the compiler takes half a second to load
 
     builder = ListsBuilder(display_name(path), n_features, most=n_features or MOST_FEATURES)
-    for first_line, text in _texts(path):
+    for first_line, text in _texts(path, block_bytes):
         builder.add(first_line, text)
     return builder.finish()
 
@@ -77,6 +79,7 @@ def write_letor(lists: Lists, path: FilePath) -> None:
     >>> write_letor(lists, "-")
     1 qid:7 1:0.5 2:3 #docid = a inc = 1
     """
+    check_kind("lists", lists, Lists, "Lists")
     _check_names(lists)
     _check_numbers(lists)
     with open_output(path) as out:
@@ -84,15 +87,15 @@ def write_letor(lists: Lists, path: FilePath) -> None:
             out.writelines(_lines(lists, lists.rows(number), query_id))
 
 
-def _texts(path: FilePath) -> Iterator[tuple[int, bytes]]:
+def _texts(path: FilePath, block_bytes: int) -> Iterator[tuple[int, bytes]]:
     """The file in larger blocks of whole lines, each with the number of its first line."""
     blocks: list[bytes] = []
     first, size = 1, 0
-    for line, block in read_blocks(path):
+    for line, block in read_blocks(path, read_bytes(path, chunk_bytes=min(CHUNK_BYTES, block_bytes))):
         first = first if blocks else line
         blocks.append(block)
         size += len(block)
-        if size >= TEXT_BYTES:
+        if size >= block_bytes:
             yield first, b"".join(blocks)
             blocks, size = [], 0
     if blocks:

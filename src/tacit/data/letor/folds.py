@@ -51,7 +51,7 @@ def _unique_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(named) != len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise DataError(f"the name {twice!r} stands twice in one object, want it once")
+        raise DataError(f"the name {twice!r} occurs twice in one object, want it once")
     return named
 
 

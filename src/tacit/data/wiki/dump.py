@@ -129,7 +129,7 @@ def _fault(page: Page, seen: set[str]) -> str:
     if problem := id_problem(page.id):
         return f"its id {problem}"
     if page.id in seen:
-        return f"its id {page.id} stands in the dump already"
+        return f"its id {page.id} is in the dump already"
     if page.text is None:
         return "it has no text"
     return "" if page.model in (None, "wikitext") else f"its model is {page.model!r}, want wikitext"

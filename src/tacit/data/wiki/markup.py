@@ -19,8 +19,9 @@ from typing import NamedTuple
 from tacit.data.wiki.titles import CATEGORY, FILE, Site
 
 _MAX_DEPTH = 100
+# Possessive quantifiers, so that a tag without an end is tried once and not at each of its letters.
 _TOKEN = re.compile(
-    r"\{\{|\}\}|\[\[|\]\]|\]|\[(?=(?:https?|ftps?|ircs?|news|mailto):|//)|<!--|<(/?)([A-Za-z][A-Za-z0-9]*)[^<>]*>"
+    r"\{\{|\}\}|\[\[|\]\]|\]|\[(?=(?:https?|ftps?|ircs?|news|mailto):|//)|<!--|<(/?)([A-Za-z][A-Za-z0-9]*+)[^<>]*+>"
 )
 _CLOSER_OF = {"}}": "{{", "]]": "[[", "]": "["}
 # MediaWiki takes the contents of these as they are, whatever markup is in them.

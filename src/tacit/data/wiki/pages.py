@@ -12,11 +12,14 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 from xml.parsers import expat
 
-from tacit.core import DataError
+from tacit.core import DataError, TacitError
 from tacit.data.compression import DamagedError
+from tacit.data.files import max_line_bytes, too_long
 from tacit.data.wiki.titles import Site
 
-_REDIRECT = re.compile(r"\s*#redirect\s*:?\s*\[\[([^\[\]{}|\n]+)", re.IGNORECASE)
+# Possessive: blanks are tried in one way, so that a text of nothing else takes linear time.
+_REDIRECT = re.compile(r"\s*+#redirect\s*+:?\s*+\[\[([^\[\]{}|\n]+)", re.IGNORECASE)
+_MAX_DEPTH = 100
 # Where a text is read from: its own name and that of the element around it.
 _FIELDS = {("title", "page"), ("ns", "page"), ("id", "page"), ("text", "revision"), ("model", "revision")}
 
@@ -57,7 +60,7 @@ class DumpPages:
         self._pieces: list[str] = []
         self._page: dict[str, Any] = {}
         self._done: list[Page] = []
-        self._n_pages = 0
+        self._n_pages = self._n_fed = self._n_characters = 0
 
     def __iter__(self) -> Iterator[Page]:
         parser = self._parser = expat.ParserCreate()
@@ -66,12 +69,18 @@ class DumpPages:
         parser.StartDoctypeDeclHandler = self._refuse_doctype
         try:
             for chunk in self._chunks:
+                self._n_fed += len(chunk)
                 parser.Parse(chunk, False)
+                self._check_length()
                 yield from self._take()
             parser.Parse(b"", True)
             yield from self._take()
         except expat.ExpatError as error:
             raise self._problem(self._explain(error), error.lineno) from None
+        except TacitError:
+            raise
+        except (LookupError, ValueError) as error:  # of the codec that the XML declaration names
+            raise self._problem(f"the XML declaration names an encoding that cannot be read: {error}") from None
         except DamagedError as damage:
             raise self._problem(f"{damage} after this line, {self._read_so_far()}", parser.CurrentLineNumber) from None
         finally:
@@ -85,6 +94,10 @@ class DumpPages:
         if not self._path and name != "mediawiki":
             raise self._problem(f"no MediaWiki dump: its root is <{name[:40]}>, want <mediawiki>")
         parent = self._path[-1] if self._path else ""
+        if len(self._path) >= _MAX_DEPTH:
+            raise self._problem(f"elements are nested more than {_MAX_DEPTH} deep, want a MediaWiki dump")
+        if name == "page" and "page" in self._path:
+            raise self._problem("a <page> is inside another <page>, want them in sequence")
         self._path.append(name)
         if name == "page":
             self._page = {"line": self._parser.CurrentLineNumber}
@@ -93,8 +106,22 @@ class DumpPages:
         elif name == "namespace":
             self._page["key"] = attributes.get("key", "")
         if (name, parent) in _FIELDS or name in ("namespace", "case"):
-            self._pieces = []
-            self._parser.CharacterDataHandler = self._pieces.append
+            self._pieces, self._n_characters = [], 0
+            self._parser.CharacterDataHandler = self._add_text
+
+    def _add_text(self, text: str) -> None:
+        self._pieces.append(text)
+        self._n_characters += len(text)
+        if self._n_characters > max_line_bytes():
+            raise self._too_long()
+
+    def _check_length(self) -> None:
+        """Raise where expat has waited too long for the end of a tag or comment, all of which it keeps."""
+        if self._n_fed - self._parser.CurrentByteIndex > max_line_bytes() + (1 << 22):
+            raise self._too_long()
+
+    def _too_long(self) -> DataError:
+        return too_long(self._place, self._parser.CurrentLineNumber, "a page or tag")
 
     def _end(self, name: str) -> None:
         self._path.pop()
@@ -144,7 +171,7 @@ class DumpPages:
 
     def _read_so_far(self) -> str:
         where = f"within the page {self._page['title']!r}, " if self._page.get("title") else ""
-        return f"{where}{self._n_pages:,} whole pages were read"
+        return f"{where}{self._n_pages:,} complete pages were read"
 
     def _problem(self, problem: str, line: int | None = None) -> DataError:
         return DataError(problem, path=self._place, line=line or self._parser.CurrentLineNumber)

@@ -16,9 +16,10 @@ from typing import Any
 import scipy.sparse as sp
 
 from tacit.core import Features, Links, check_choice
+from tacit.experiments.crosslang.mixture import mix
 from tacit.experiments.crosslang.task import CrossCorpus, CrossSplit, CrossTask
 from tacit.experiments.request import with_params
-from tacit.retrieve import METHODS, CollectionRanker, CrossRanker, get_method, mix
+from tacit.retrieve import METHODS, CollectionRanker, CrossRanker, get_method
 from tacit.retrieve.validation import ScoreRows
 
 MONOLINGUAL = {"tfidf": "tfidf", "lsi": "lsi", "ssi": "ssi-uv"}

@@ -3,6 +3,15 @@
 On linked documents, split by links: the share of the links that is known, in-links of the single item, the dimension,
 gamma, the number of epochs (training histories), mined and printed training. With `--corpus generated`, on documents of
 a known rule (`world`), by the number of known links of an item.
+
+HTR and SSI differ in two things: what an item is (its words or a free vector), and whether shared words count by
+themselves (the identity, which SSI has and HTR lacks). So there are four systems, the square of both choices:
+
+    words, identity   ssi-uv        free, identity   htr-identity
+    words, none       ssi-uv-noi    free, none       htr
+
+Rows with items "core" rank among well-linked items alone, those with at least `CORE` training links. Among all items, a
+free vector also says how often an item is linked, because rarely linked items keep small or random vectors.
 """
 
 from __future__ import annotations
@@ -24,12 +33,22 @@ from tacit.experiments.links.splits import split_links
 from tacit.experiments.links.task import CORPORA, MEASURES, LinkTask, read_linked_corpus
 from tacit.experiments.report import Report, Row, Section
 from tacit.experiments.request import Request, with_params
-from tacit.metrics import full_ranking_measures
+from tacit.metrics import compare, full_ranking_measures
 from tacit.retrieve import CollectionRanker, get_method
 
 LINKED = ("foldoc", *(name for name in CORPORA if name != "foldoc"))
-SYSTEMS = ("tfidf", "ssi-uv", "htr", "htr-residual")
+SYSTEMS = ("tfidf", "ssi-uv", "ssi-uv-noi", "htr", "htr-identity", "htr-residual")
 PAIR = ("ssi-uv", "htr")
+CONTROLS = ("ssi-uv-noi", "htr-identity")  # of the identity, with all training links
+CORE = 8
+# Comparisons within the square: what is compared, and the two systems.
+SQUARE = (
+    ("free vectors for words, without identity", "htr", "ssi-uv-noi"),
+    ("free vectors for words, with identity", "htr-identity", "ssi-uv"),
+    ("identity, free vectors", "htr-identity", "htr"),
+    ("identity, words", "ssi-uv", "ssi-uv-noi"),
+    ("as printed: HTR for SSI", "htr", "ssi-uv"),
+)
 SHARES, DIMS, GAMMAS, DIM = (0.1, 0.3, 1.0), (50, 200), (0.0, 0.3, 3.0), 100
 KNOWN, HIDDEN, N_ITEMS, WORLD_DIM = (1, 2, 4, 8, 16, 32), (1.0, 0.0), 1000, 50
 
@@ -48,7 +67,12 @@ def run(request: Request) -> Report:
 def plan_corpus(request: Request, systems: Sequence[str]) -> list[Cell]:
     """All systems by share of the known links, both recipes at all links; `full` adds dimensions and gammas."""
     usual = {"split": request.split or "links", "share": 1.0, "dim": 50 if request.quick else DIM}
-    cells = [usual | {"system": system, "share": share} for share in SHARES[::-1] for system in systems]
+    cells = [
+        usual | {"system": system, "share": share}
+        for share in SHARES[::-1]
+        for system in systems
+        if share == 1 or system not in CONTROLS
+    ]
     if not request.quick:
         changes = _changes(request.full)
         cells += [usual | {"system": system} | change for change in changes for system in _changed(systems, change)]
@@ -84,16 +108,19 @@ def _on_corpus(request: Request, systems: Sequence[str], name: str) -> Report:
         rows = parts.test_queries(request.n_queries, request.seed)
         return LinkTask(corpus.features, corpus.features, parts, rows, request.threads)
 
-    cache, ranks = CellCache(request), dict[str, LinkRanks]()
+    cache, ranks, core = CellCache(request), dict[str, LinkRanks](), list[Row]()
 
     def compute(cell: Cell) -> Row:
         here, start = task(cell["split"], cell["share"]), time.perf_counter()
         ranker = here.fit_ranker(_made(cell, request))
         values, seconds = here.measure(ranker), time.perf_counter() - start
         setting = _shown(cell, request) | {"known": round(len(here.split.train) / len(corpus.documents), 2)}
+        setting["items"] = "all"
         row = Row(cell["system"], values, seconds, setting, ranker.chosen(), getattr(ranker, "epochs_", ()))
         if cell["share"] == 1 and row.name not in ranks:
             ranks[row.name] = _ranks(ranker, here)
+            if here.core_queries(CORE).any():
+                core.append(Row(cell["system"], here.measure(ranker, CORE), seconds, setting | {"items": "core"}))
         return row
 
     key = {"experiment": "htr-over-ssi", "corpus": name, "words": request.words_label, "seed": request.seed}
@@ -101,12 +128,14 @@ def _on_corpus(request: Request, systems: Sequence[str], name: str) -> Report:
     # Ranks of single links are not cached, so the cells that have them are measured again.
     rows = [compute(cell) if _has_ranks(cell) else cache.row(key | cell, partial(compute, cell)) for cell in cells]
     known = "known: training links for each document, on average"
-    notes = [corpus.summary, known, *_corpus_notes(rows), *_leads(ranks)]
+    items = f"items: all, or the core of those with at least {CORE} training links, as the only candidates"
+    notes = [corpus.summary, known, items, *_corpus_notes(rows), *_leads(ranks)]
+    rows += core
     figures = {
         f"htr-over-ssi-{name}-in-links": in_links_figure({key: found.means() for key, found in ranks.items()}),
         f"htr-over-ssi-{name}": corpus_figure(rows),
     }
-    return Report("htr-over-ssi", name, request.seed, rows, notes, [_by_in_links(ranks)], figures)
+    return Report("htr-over-ssi", name, request.seed, rows, notes, [_square(rows), _by_in_links(ranks)], figures)
 
 
 def _has_ranks(cell: Cell) -> bool:
@@ -118,6 +147,26 @@ def _ranks(ranker: CollectionRanker, task: LinkTask) -> LinkRanks:
     in_links = np.bincount(task.split.train.targets, minlength=task.split.train.n_targets)
     queries = task.queries[ranker.features][task.rows]
     return link_ranks(ranker.scores, queries, task.split.relevant(task.rows), task.split.excluded(task.rows), in_links)
+
+
+def _square(rows: Sequence[Row]) -> Section:
+    """Differences between the four systems of the square, among all items and among those of the core."""
+    lines = []
+    for items in ("all", "core"):
+        usual = [row for row in rows if row.setting["items"] == items and row.setting["share"] == 1]
+        found = {row.system: row for row in reversed(usual) if row.name == row.system}  # the first of each
+        for what, one, other in SQUARE:
+            if one in found and other in found:
+                lines.append([items, what, one, other, *_differences(found[one], found[other])])
+    header = ["items", "what changes", "system", "instead of", "MAP", "p", "rank loss %", "p"]
+    return Section("Words or free vectors, with and without the identity (paired t-test, p uncorrected)", header, lines)
+
+
+def _differences(one: Row, other: Row) -> Iterator[str]:
+    for metric, digits, unit in (("MAP", 3, 1), ("rank_loss", 2, 100)):
+        change = unit * (one.metrics[metric] - other.metrics[metric])
+        yield f"{change:+.{digits}f}"
+        yield f"{compare(other.values[metric], one.values[metric]).t:.2g}"
 
 
 def _by_in_links(ranks: dict[str, LinkRanks]) -> Section:

@@ -39,7 +39,7 @@ from tacit.search.text_lists import make_text_lists
 LISTS = (*LETOR_SETS, "WTR")
 TEXTS = ("cacm", "cranfield", "cisi")
 BUDGETS = (15, 30, 60, 120, 240, 480)
-N_FIRST = 2  # budgets too small to be compared with: a strategy might need fewer than the smallest
+N_TOO_SMALL = 2  # budgets too small to be compared with: a strategy might need fewer than the smallest
 N_FOLDS, N_CANDIDATES = 5, 100
 METRIC = "nDCG@10"
 
@@ -162,7 +162,7 @@ def _needed(rows: list[Row], systems: tuple[str, ...], budgets: list[int]) -> Se
     lines = []
     for system in systems:
         if system != "random":
-            shares = labels_needed(budgets, curves["random"], curves[system])[N_FIRST:]
+            shares = labels_needed(budgets, curves["random"], curves[system])[N_TOO_SMALL:]
             p = [compare(values["random", n], values[system, n]).t for n in budgets]
             below = [n for n, at in zip(budgets, p, strict=True)
                      if at < 0.05 and values[system, n].mean() < values["random", n].mean()]  # fmt: skip
@@ -171,7 +171,7 @@ def _needed(rows: list[Row], systems: tuple[str, ...], budgets: list[int]) -> Se
     title = "Labels needed to reach random labelling"
     return Section(
         title,
-        ["strategy", "median", f"for {', '.join(map(str, budgets[N_FIRST:]))}", "worse than random, p < .05"],
+        ["strategy", "median", f"for {', '.join(map(str, budgets[N_TOO_SMALL:]))}", "worse than random, p < .05"],
         lines,
     )
 

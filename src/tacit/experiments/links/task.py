@@ -171,18 +171,33 @@ class LinkTask:
         """Occurrences of each word in some items, for rankers that read them."""
         return {"occurrences": np.asarray(self.items["counts"][rows].sum(axis=0))} if ranker.reads_occurrences else {}
 
-    def measure(self, ranker: CollectionRanker) -> dict[str, np.ndarray]:
-        """Values per test query, all candidates ranked."""
-        relevant, excluded = self.split.relevant(self.rows), self.split.excluded(self.rows)
+    def core_queries(self, n_links: int) -> np.ndarray:
+        """Whether each test query has a relevant item with at least so many training links, bool (n_queries,)."""
+        found: np.ndarray = np.diff(self._in_core(self.split.relevant(self.rows), n_links).indptr) > 0
+        return found
+
+    def _in_core(self, matrix: Any, n_links: int) -> Any:
+        """The columns of candidates with at least so many training links, of a dense or sparse matrix."""
+        in_links = np.bincount(self.split.train.targets, minlength=self.split.train.n_targets)
+        in_links = in_links if self.split.candidates is None else in_links[self.split.candidates]
+        return matrix[:, np.flatnonzero(in_links >= n_links)] if n_links else matrix
+
+    def measure(self, ranker: CollectionRanker, n_links: int = 0) -> dict[str, np.ndarray]:
+        """Values per test query, all candidates ranked that have at least so many training links.
+
+        With `n_links`, queries without a relevant item among them are left out (`core_queries`).
+        """
+        rows = self.rows[self.core_queries(n_links)] if n_links else self.rows
+        relevant, excluded = (self._in_core(part(rows), n_links) for part in (self.split.relevant, self.split.excluded))
         queries, columns = self.queries[_kind(ranker)], self._columns(ranker)
-        known = None if ranker.needs_pairs else self.split.known(self.rows)
+        known = None if ranker.needs_pairs else self.split.known(rows)
 
         def one_block(block: slice) -> dict[str, np.ndarray]:
             exclude = None if known is None else known[block]
-            scores = ranker.scores(queries[self.rows[block]], exclude=exclude)
-            return full_ranking_measures(scores[:, columns], relevant[block], excluded[block])
+            scores = ranker.scores(queries[rows[block]], exclude=exclude)[:, columns]
+            return full_ranking_measures(self._in_core(scores, n_links), relevant[block], excluded[block])
 
-        pieces = map_blocks(one_block, cut(len(self.rows), 50), self.threads)
+        pieces = map_blocks(one_block, cut(len(rows), 50), self.threads)
         return {mean: np.concatenate([piece[name] for piece in pieces]) for name, mean in MEASURES.items()}
 
     def _columns(self, ranker: CollectionRanker) -> slice | np.ndarray:

@@ -12,8 +12,8 @@ the others do not.
                which sum to one over the pairs of a list, so that the regularizer weighs far less
     -content   neighbours by the cosine of texts, where the corpus has texts, instead of by features
 
-`upper-bound` is `linear` with all labels of training and validation. Where the top is judged, expected pairs are off:
-they take the judged rows for a random sample of their list.
+`upper-bound` is `lambdarank` with all labels of training and validation. Where the top is judged, expected pairs are
+off: they take the judged rows for a random sample of their list.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ from tacit.experiments.letor_task import (
     measure_folds,
     read_letor_corpus,
 )
+from tacit.experiments.preference.agreement import agreement_table
 from tacit.experiments.preference.figures import preference_figures
 from tacit.experiments.preference.tables import EXTRA_SETTINGS, preference_tables
 from tacit.experiments.report import Report, Row
@@ -78,7 +79,7 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "ssbt-judged": ("ssbt", NOTHING_UNJUDGED),
     "sslambdarank-judged": ("sslambdarank", NOTHING_UNJUDGED),
     "standing-judged": ("standing", {"view": "features"}),
-    "upper-bound": ("linear", {}),
+    "upper-bound": ("lambdarank", {}),
 }
 QUICK_SYSTEMS = ("linear", "ssbt", "standing", "upper-bound")
 SHARES, TOPS = (0.05, 0.1, 0.2, 0.5, 1.0), (2, 3, 5, 10, 15)
@@ -152,7 +153,8 @@ def run(request: Request) -> Report:
         else:
             rows.append(cache.row(cell, partial(measure_cell, task, cell, request)))
     plain = [row for row in rows if not set(row.setting) & set(EXTRA_SETTINGS)]
-    sections = preference_tables(plain)
+    content = task.corpus.similarities(task.corpus.lists) if isinstance(task.corpus, TextCorpus) else None
+    sections = [*preference_tables(plain), agreement_table(task.corpus.lists, content)]
     report = Report("preference", name, request.seed, rows, _notes(task, request), sections, test="wilcoxon")
     return replace(report, figures=preference_figures(report, labelled_pairs(task, cells)))
 
@@ -238,7 +240,7 @@ def _notes(task: Task, request: Request) -> list[str]:
         "epoch only",
         "rows named -beta0 have no regularizer over neighbours, rows named -judged no term from unjudged rows at all, "
         "and nothing else changed; -eq4: q of equation 4, which sum to one in a list; -content: neighbours by the "
-        "cosine of texts; upper-bound is linear with all labels"
+        "cosine of texts; upper-bound is lambdarank with all labels"
         + ("; expected pairs are off" if task.labels == "top" else ""),
         "tables over seeds: values averaged over seeds for each query; p of Wilcoxon's signed-rank test over queries, "
         "before / after Holm's correction over the columns of a line; the best row is chosen by the same values",

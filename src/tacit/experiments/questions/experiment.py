@@ -10,7 +10,6 @@ without judged queries.
 
 from __future__ import annotations
 
-import copy
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.core import check_choice, track
+from tacit.core import UsageError, check_choice, track
 from tacit.experiments.cells import CellCache
 from tacit.experiments.figures import Draw, new_figure, save, shown_systems
 from tacit.experiments.questions.task import CORPORA, MEASURES, Fold, QuestionTask, read_languages
@@ -28,8 +27,9 @@ from tacit.experiments.report import Report, Row, Section, against_baseline
 from tacit.experiments.request import Request, with_params
 from tacit.features import has_stemmer
 from tacit.metrics import holm
-from tacit.retrieve import CollectionRanker, get_method
-from tacit.retrieve.blend.members import MEMBERS
+from tacit.retrieve import BlendRanker, CollectionRanker, get_method
+from tacit.retrieve.rank_fusion import reciprocal_rank_fusion
+from tacit.retrieve.vectors import join_vectors
 from tacit.search import TwoStageRanker
 
 BASELINE, BLEND = "bm25", "blend"
@@ -40,12 +40,17 @@ QUICK_NUMBERS, QUICK_FOLDS, QUICK_DIM = (0, 20), 2, 50
 
 @dataclass(frozen=True)
 class System:
-    """A row of the experiment: a method of `retrieve`, whether words are stemmed, a member alone, a second stage."""
+    """A row of the experiment: a method of `retrieve`, whether words are stemmed, a member alone, a second stage.
+
+    `encoded` is with the encoder of the request, `fused` reciprocal rank fusion of BM25 and the member.
+    """
 
     method: str
     stem: bool = True
     member: str = ""
     rerank: str = ""
+    encoded: bool = False
+    fused: bool = False
 
     def make(self, request: Request) -> CollectionRanker:
         """An unfitted ranker."""
@@ -71,14 +76,38 @@ SYSTEMS = {
     "blend": System("blend"),
     **{f"blend-{member}": System("blend", member=member) for member in ("bm25", "latent", "feedback")},
     "blend+standing": System("blend", rerank="standing"),
+    "blend+encoder": System("blend", encoded=True),
+    "encoder": System("blend", member="vectors", encoded=True),
+    "rrf": System("blend", member="vectors", encoded=True, fused=True),
 }
+BASELINES = (BASELINE, BLEND, "encoder", "rrf")
 
 Cell = dict[str, Any]
 
 
+@dataclass(frozen=True)
+class RankFusion:
+    """Reciprocal rank fusion of BM25 and another ranker, which reads vectors behind the words."""
+
+    words: CollectionRanker
+    other: CollectionRanker
+
+    def scores(self, rows: Any, exclude: Any = None) -> np.ndarray:
+        """Fused scores of all items; those of `exclude` are ranked behind the others."""
+        n_words = self.words.n_features_
+        found = [self.words.scores(rows[:, :n_words]), self.other.scores(rows)]
+        return reciprocal_rank_fusion(found, None if exclude is None else ~exclude.toarray())
+
+    def chosen(self) -> dict[str, float]:
+        """Nothing is chosen."""
+        return {}
+
+
 def run(request: Request) -> Report:
     """Measure the systems for every number of judged queries; `full` has three seeds, `quick` two numbers and folds."""
-    names = request.systems_of(tuple(SYSTEMS), SYSTEMS)
+    names = request.systems_of([name for name in SYSTEMS if request.encoder or not SYSTEMS[name].encoded], SYSTEMS)
+    if request.encoder is None and any(SYSTEMS[name].encoded for name in names):
+        raise UsageError("systems with an encoder need --encoder NAME_OR_FOLDER")
     request.check_params({name: SYSTEMS[name].make(request) for name in names})
     related = check_choice("--split", request.split or SPLITS[0], SPLITS) == SPLITS[0]
     parts = read_languages(request.data_folder, request.corpus or CORPORA[0], request.words, request.threads)
@@ -116,6 +145,7 @@ def _cells(request: Request, task: QuestionTask, names: Sequence[str]) -> Iterat
                     "cut": n,
                     "queries": round(np.mean(sizes)) if n is None else n,
                     "share": 1.0 if n is None else round(n / float(np.mean(sizes)), 4),
+                    **({"encoder": request.encoder} if SYSTEMS[name].encoded else {}),
                     **({} if request.split in (None, SPLITS[0]) else {"split": request.split}),
                 }
 
@@ -142,25 +172,28 @@ def _measure(task: QuestionTask, cell: Cell, request: Request) -> Row:
     return Row(cell["system"], values, time.perf_counter() - start, _setting(cell, request), means)
 
 
-def _fit(task: QuestionTask, fold: Fold, cell: Cell, request: Request) -> tuple[CollectionRanker, Any]:
+def _fit(task: QuestionTask, fold: Fold, cell: Cell, request: Request) -> tuple[Any, Any]:
     """The ranker fitted on the judged queries of a fold, and the rows of all queries as it reads them."""
     system = SYSTEMS[cell["system"]]
     ranker = system.make(replace(request, seed=cell["seed"]))
-    queries, items = task.features(ranker.features, system.stem)
-    further = dict[str, Any]()
-    if ranker.reads_titles:
-        further = {"titles": task.features("titles", system.stem)[1], "members": task.members.get(cell["seed"])}
+    read = task.read(ranker, system.stem)
+    items, queries, further = read.items, read.queries(task.queries.full_texts()), read.further()
+    if system.encoded and request.encoder is not None:
+        encoded = task.encode(request.encoder, read)
+        queries, further = join_vectors(queries, encoded.queries), further | encoded.given
+    key = cell["seed"], system.encoded
+    if ranker.reuses_members:
+        further["members"] = task.members.get(key) or task.members.get((cell["seed"], False))
     if not len(fold.train) or not system.learns(request):
         ranker.fit(None, items, **further)
-        task.members.update({cell["seed"]: ranker} if ranker.reads_titles and not system.rerank else {})
+        task.members.update({key: ranker} if ranker.reuses_members and not system.rerank else {})
     else:
         rows = np.sort(fold.train[: cell["cut"]])
         further |= {"zeros": task.training_pairs(rows, relevant=False)} if ranker.reads_zeros else {}
         ranker.fit(queries[rows], items, task.training_pairs(rows), **further)
-    if system.member:
-        ranker = copy.copy(ranker)
-        vars(ranker)["weights_"] = (np.array(MEMBERS) == system.member).astype(np.float32)
-    return ranker, queries
+    if system.member and isinstance(ranker, BlendRanker):
+        ranker = ranker.only(system.member)
+    return (RankFusion(get_method(BASELINE).offer().fit(None, items), ranker) if system.fused else ranker), queries
 
 
 def _setting(cell: Cell, request: Request) -> dict[str, Any]:
@@ -181,7 +214,7 @@ def _means(report: Report) -> Section:
 def _gains(report: Report) -> list[Section]:
     """Each system against the baseline, and against `blend`, by number of judged queries."""
     sections = []
-    for baseline in (BASELINE, BLEND):
+    for baseline in BASELINES:
         lines = [
             [str(group[0].setting["seed"]), str(group[0].setting["queries"]), *line]
             for group in report.comparable().values()

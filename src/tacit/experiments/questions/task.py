@@ -6,21 +6,25 @@ put into a random order, always the same one: equal scores are ranked by row, an
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
-from tacit.core import Collection, DataError, Features, Judgments, Links, check_choice, cut, map_blocks, plural, track
+from tacit.core import Collection, DataError, Features, Judgments, Links, check_choice, cut, map_blocks, plural
 from tacit.data import judged_pairs, read_collection, read_qrels, read_queries
-from tacit.features import TextVectorizer, find_language, has_stemmer
+from tacit.features import find_language, has_stemmer
 from tacit.judge.advise.folds import make_folds
 from tacit.metrics import evaluate_rows
 from tacit.retrieve import CollectionRanker
+from tacit.search.encoders import load_encoder
+from tacit.search.rows import RankerRows, TextRows
+from tacit.search.vector_cache import VectorCache
+from tacit.search.vectors import WordVectors, encode_documents, make_probes
 
 N_FOLDS = 5
 MEASURES = ("AP", "nDCG@10")
@@ -42,6 +46,13 @@ class Fold:
 
     train: np.ndarray
     test: np.ndarray
+
+
+class Encoded(NamedTuple):
+    """What an encoder makes of a task: arguments of `BlendRanker.fit`, and vectors of the queries."""
+
+    given: dict[str, Any]
+    queries: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -103,25 +114,34 @@ class QuestionTask:
         return MEASURES + (JUDGED_ONLY if (self.judgments.grade == 0).any() else ())
 
     @cached_property
-    def _features(self) -> dict[bool, Mapping[str, tuple[Features, Features]]]:
+    def rows(self) -> TextRows:
+        """The documents as rows, which all systems share."""
+        return TextRows(self.documents, self.words, self.language)
+
+    @cached_property
+    def members(self) -> dict[tuple[int, bool], CollectionRanker]:
+        """Blends by seed, without and with an encoder, whose members that learn from no pair are taken over."""
         return {}
 
     @cached_property
-    def members(self) -> dict[int, CollectionRanker]:
-        """Blends by seed, whose members that learn from no pair are taken over."""
+    def encoded(self) -> dict[str, Encoded]:
+        """Vectors of documents and queries by encoder."""
         return {}
 
-    def features(self, kind: str, stem: bool) -> tuple[Features, Features]:
-        """Rows of queries and of items: "counts", "tfidf", or "titles" (counts of the items' titles alone)."""
-        if stem not in self._features:
-            stems = stem and has_stemmer(self.language)
-            vectorizer = TextVectorizer(words=self.words, language=self.language, stem=stems)
-            texts = track(self.documents.full_texts(), "reading words", len(self.documents))
-            items, queries = vectorizer.fit_counts(texts), vectorizer.counts(self.queries.full_texts())
-            tfidf = vectorizer.tfidf(queries), vectorizer.tfidf(items)
-            titles = queries, vectorizer.counts(self.documents.titles)
-            self._features[stem] = {"counts": (queries, items), "tfidf": tfidf, "titles": titles}
-        return self._features[stem][check_choice("features", kind, self._features[stem])]
+    def encode(self, name: str, read: RankerRows) -> Encoded:
+        """Vectors by the encoder of that name; they are made once."""
+        if name not in self.encoded:
+            encoder, texts = load_encoder(name), list(self.documents.full_texts())
+            words = WordVectors(texts)
+            given: dict[str, Any] = encode_documents(encoder, texts)
+            given |= {"references": words.encode(texts), "probes": make_probes(encoder, self.documents, read, words)}
+            queries = VectorCache(encoder).look_up(list(self.queries.full_texts()), "query").astype(np.float32)
+            self.encoded[name] = Encoded(given, queries)
+        return self.encoded[name]
+
+    def read(self, ranker: CollectionRanker, stem: bool) -> RankerRows:
+        """Documents and queries as a ranker reads them."""
+        return self.rows.read(ranker, stem and has_stemmer(self.rows.language))
 
     def ungrouped(self) -> QuestionTask:
         """The same task with no query related to another."""
@@ -145,7 +165,7 @@ class QuestionTask:
         kept = pairs.take(new[pairs.sources] >= 0)
         return Links(new[kept.sources], kept.targets, len(rows), kept.n_targets, kept.weights)
 
-    def measure(self, ranker: CollectionRanker, queries: Features, rows: np.ndarray) -> dict[str, np.ndarray]:
+    def measure(self, ranker: Any, queries: Features, rows: np.ndarray) -> dict[str, np.ndarray]:
         """Values of each measure for some queries, all candidates ranked."""
 
         def one_block(block: slice) -> dict[str, np.ndarray]:

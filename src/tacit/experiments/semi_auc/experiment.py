@@ -11,6 +11,7 @@ each of these the L2 term is chosen by the AUC of `auc-logistic`, and then alpha
 
     auc-logistic       the supervised model, exponential loss (equation 4)
     auc-binomial       the same with the binomial loss (equation 3)
+    auc-push           the same with the p-norm push, which the paper leaves for later: the top of the list counts most
     auc-semi           lambda = 1, n = 10, 5 neighbours, as in the paper
     auc-semi-lambda0   auc-semi with lambda = 0, which is auc-logistic
     auc-semi-wide      auc-semi with n = 50
@@ -43,6 +44,7 @@ PRINTED: dict[str, Any] = {"scale": False, "mean": False}
 RANKERS: dict[str, Callable[[], ListRanker]] = {
     "auc-logistic": partial(AucRanker, **PRINTED),
     "auc-binomial": partial(AucRanker, loss="binomial", **PRINTED),
+    "auc-push": partial(AucRanker, loss="p-norm-push", **PRINTED),
     "auc-semi": partial(SemiAucRanker, **PRINTED),
     "auc-semi-lambda0": partial(SemiAucRanker, lam=0.0, **PRINTED),
     "auc-semi-wide": partial(SemiAucRanker, n_top=50, **PRINTED),

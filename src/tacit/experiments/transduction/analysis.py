@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from tacit.experiments.report import Row, Section
 from tacit.features.kernel_pca import DEFAULT_KERNELS, KernelPca
 from tacit.metrics import compare_systems
 from tacit.rerank import KliepAdaptation, RankBoostRanker, Rows
+from tacit.rerank.list_columns import scale_within_lists
 from tacit.rerank.transduction.guarded import CommitteeRanker
 
 SHOWN = ("MAP", "nDCG-letor@10")
@@ -39,20 +40,26 @@ def analyse_fold(fold: FoldLists, seed: int) -> Analysis:
     longest = sorted(range(len(lists)), key=lambda number: -len(lists[number]))[:N_LISTS]
     looked_at = [lists[number] for number in sorted(longest) if len(lists[number]) >= 2]
     rows = Rows.of(fold.train)
-    with one_blas_thread():
-        weights = [KliepAdaptation(seed=seed).weights(rows, rows.X, X) for X in looked_at]
+    weights = _weights(rows, looked_at, seed)
+    scaled = replace(rows, X=scale_within_lists(rows.X, rows.list_of, "zscore"))
+    z_scores = [scale_within_lists(X, np.zeros(len(X), np.int64), "zscore") for X in looked_at]
+    statistics = [weight_statistics(found) for found in (weights, _weights(scaled, z_scores, seed))]
     where = f"{len(looked_at)} test lists of {fold.name}"
-    statistics = weight_statistics(weights)
     table = Section(
         f"Importance weights of training pairs (means over {where})",
-        ["statistic", "value"],
-        [[name, f"{value:.4f}"] for name, value in statistics.items()],
+        ["statistic", "raw features", "z-scores"],
+        [[name, *(f"{values[name]:.4f}" for values in statistics)] for name in statistics[0]],
     )
     figures: dict[str, Callable[[Path], None]] = {
         "weights": partial(_draw_weights, weights[:N_HISTOGRAMS]),
         "two-lists": partial(_draw_two_lists, fold.test, _strongest_features(rows)),
     }
     return Analysis([table], figures)
+
+
+def _weights(rows: Rows, lists: Sequence[np.ndarray], seed: int) -> list[np.ndarray]:
+    with one_blas_thread():
+        return [KliepAdaptation(seed=seed).weights(rows, rows.X, X) for X in lists]
 
 
 def improved_lists(folds: Sequence[FoldLists], fg: Row, baseline: Row) -> Section:

@@ -8,8 +8,12 @@ training queries). The features that rankers select (table 4) are those of the t
                          of components are chosen on validation lists; KLIEP's bandwidth by the highest likelihood
     iw-printed-clipped   with weights above the 95th percentile clipped
     iw-printed-footnote  with the costs of footnote 7
+    uniform, fg+uniform  AdaCost with equal costs, which halves each step of RankBoost: the control of IW and FG+IW
 
-All boosted rankers have the same largest number of rounds.
+All boosted rankers have the same largest number of rounds. The paper speaks of normalised features and does not say how
+it chose the number of rounds. So rows with scale "zscore" have features scaled within each list and, as far as they
+find features, five kernels with five components each; with rounds "fixed" they keep all rounds, with "chosen" the
+number that is best on validation lists. Rows with scale "none" have raw features and chosen rounds.
 """
 
 from __future__ import annotations
@@ -37,6 +41,7 @@ from tacit.experiments.report import Report, Row, Section, against_baseline
 from tacit.experiments.request import Request, with_params
 from tacit.experiments.transduction.analysis import analyse_fold, guard_parts, improved_lists
 from tacit.experiments.transduction.figures import result_figures
+from tacit.features.kernel_pca import FIVE_KERNELS, KernelPca
 from tacit.metrics import compare
 from tacit.rerank import AdaCostRanker, KliepAdaptation, ListRanker, get_method
 
@@ -44,6 +49,8 @@ SYSTEMS = (
     "rankboost", "lightgbm", "kpca-train", "kpca-pooled", "fg", "iw", "fg+iw", "fg-printed", "iw-printed",
     "iw-printed-clipped", "iw-printed-footnote", "fg+iw-printed", "fg-precomputed", "iw-precomputed", "guarded",
 )  # fmt: skip
+SCALED = ("rankboost", "uniform", "kpca-train", "fg", "fg+uniform", "iw", "fg+iw")  # the rows on z-scores
+UNIFORM = {"uniform": "adacost", "fg+uniform": "fg"}  # and the method that each is a form of
 CLIPPED, FOOTNOTE = "-clipped", "-footnote"
 CLIP = 0.95
 ABLATED = ("rankboost", "fg", "iw", "guarded")
@@ -62,7 +69,7 @@ Cell = dict[str, Any]
 
 def run(request: Request) -> Report:
     """Measure the systems on all folds; `quick` takes a few lists of the first."""
-    systems = request.systems_of(SYSTEMS)
+    systems = request.systems_of(tuple(dict.fromkeys([*SYSTEMS, *SCALED])))
     request.check_params({system: _make(system, request) for system in systems})
     corpus = read_letor_corpus(request.data_folder, request.corpus_of(LETOR_SETS))
     folds = _quick_folds(corpus) if request.quick else list(corpus)
@@ -76,7 +83,7 @@ def run(request: Request) -> Report:
     report = Report("transduction", corpus.name, request.seed, rows, _notes(corpus, folds, request))
     guarded = [row for row in rows if row.system == "guarded" and row.setting.get("share", 1.0) == 1.0]
     parts = [guard_parts(folds, row) for row in guarded]
-    whole = {row.system: row for row in rows if row.setting.get("share", 1.0) == 1.0}
+    whole = {row.system: row for row in rows if _is_main(row)}
     if {"fg", "rankboost"} <= set(whole):
         parts.append(improved_lists(folds, whole["fg"], whole["rankboost"]))
     report = replace(report, sections=[*_baseline_tests(report), *parts, *analysis.sections])
@@ -85,13 +92,20 @@ def run(request: Request) -> Report:
 
 
 def _cells(request: Request, corpus: LetorCorpus, systems: Sequence[str]) -> list[Cell]:
-    shares = (*SHARES, 1.0) if request.full else (1.0,)
-    return [
-        {"experiment": "transduction", "corpus": corpus.name, "seed": request.seed, "share": share, "system": system}
-        for share in shares
+    of_all = {"experiment": "transduction", "corpus": corpus.name, "seed": request.seed}
+    raw = [
+        of_all | {"share": share, "system": system, "scale": "none", "rounds": "chosen"}
+        for share in ((*SHARES, 1.0) if request.full else (1.0,))
         for system in systems
-        if share == 1 or system in ABLATED
+        if system not in UNIFORM and (share == 1 or system in ABLATED)
     ]
+    scaled = [
+        of_all | {"share": 1.0, "system": system, "scale": "zscore", "rounds": rounds}
+        for rounds in ("fixed", "chosen")
+        for system in systems
+        if system in SCALED
+    ]
+    return raw + scaled
 
 
 def _measure(cell: Cell, folds: Sequence[FoldLists], request: Request) -> Row:
@@ -100,31 +114,43 @@ def _measure(cell: Cell, folds: Sequence[FoldLists], request: Request) -> Row:
     values: list[dict[str, np.ndarray]] = []
     chosen: list[dict[str, float]] = []
     for fold in folds:
-        ranker = _make(cell["system"], request)
+        ranker = _make(cell["system"], request, None if cell["scale"] == "none" else cell["scale"])
         train = first_queries(fold.train, cell["share"])
+        validation = fold.vali if cell["rounds"] == "chosen" else None
         with warnings.catch_warnings():
             # Short lists are counted in the notes.
             warnings.filterwarnings("ignore", message=".*have too few documents")
-            ranker.fit(train.X, train.y, train.qid, validation=fold.vali)
+            ranker.fit(train.X, train.y, train.qid, validation=validation)
             scores = ranker.predict(fold.test.X, fold.test.qid)
         values.append(measure_lists(fold.test, scores))
         chosen.append(ranker.chosen())
     joined = {name: np.concatenate([part[name] for part in values]) for name in values[0]}
     means = {name: float(np.mean([part[name] for part in chosen])) for name in chosen[0]}
-    setting = {"share": cell["share"]} if request.full else {}
+    setting = {"scale": cell["scale"], "rounds": cell["rounds"]}
+    setting |= {"share": cell["share"]} if request.full else {}
     return Row(cell["system"], joined, time.perf_counter() - start, setting, means)
 
 
-def _make(system: str, request: Request) -> ListRanker:
+def _is_main(row: Row) -> bool:
+    """Whether the row has all training queries, raw features and rounds chosen on validation lists."""
+    return row.setting.get("share", 1.0) == 1.0 and row.setting.get("scale") == "none"
+
+
+def _make(system: str, request: Request, scale: str | None = None) -> ListRanker:
     n_rounds = QUICK_ROUNDS if request.quick else N_ROUNDS
     params = {"n_validation": N_VALIDATION} | ({"n_precomputed": 4} if request.quick else {})
-    method = get_method(system.removesuffix(CLIPPED).removesuffix(FOOTNOTE))
+    method = get_method(UNIFORM.get(system, system.removesuffix(CLIPPED).removesuffix(FOOTNOTE)))
     ranker: ListRanker = method.offer(seed=request.seed, threads=request.threads, **params)
     changed: dict[str, Any] = {"n_rounds": n_rounds}
     if system.endswith(CLIPPED):
         changed["adapt"] = KliepAdaptation(cautious=False, clip=CLIP, seed=request.seed)
     if system.endswith(FOOTNOTE):
         changed["base"] = AdaCostRanker(n_rounds, footnote=True)
+    if system == "fg+uniform":
+        changed["base"] = AdaCostRanker(n_rounds)
+    if scale is not None:
+        changed |= {"scale": scale} | ({"adapt": "kliep-printed"} if "iw" in system else {})
+        changed |= {"discover": KernelPca(FIVE_KERNELS)} if "fg" in system or "kpca" in system else {}
     return with_params(with_params(ranker, changed), request.params)
 
 
@@ -138,15 +164,18 @@ def _quick_folds(corpus: LetorCorpus) -> list[FoldLists]:
 def _baseline_tests(report: Report) -> list[Section]:
     """Every system against each baseline, as in the paper."""
     sections = []
-    rows = [row for row in report.rows if row.setting.get("share", 1.0) == 1.0]
-    for baseline in (name for name in BASELINES if any(row.system == name for row in rows)):
-        lines = against_baseline(rows, baseline, TESTED, report.test)
-        if lines:
-            title = f"Each system against {baseline} (paired t-test; p as it is, and Holm-corrected within a metric)"
-            values = {row.system: row.values for row in rows}
-            raw = [compare(values[baseline][metric], values[system][metric]).t for metric, system, *_ in lines]
-            table = [[*line[:4], f"{p:.3g}", line[4]] for line, p in zip(lines, raw, strict=True)]
-            sections.append(Section(title, ["metric", "system", "gain", "95 % interval", "p", "corrected p"], table))
+    whole = [row for row in report.rows if row.setting.get("share", 1.0) == 1.0]
+    for scale, rounds in (("none", "chosen"), ("zscore", "fixed"), ("zscore", "chosen")):
+        rows = [row for row in whole if (row.setting["scale"], row.setting["rounds"]) == (scale, rounds)]
+        for baseline in (name for name in (*BASELINES, *UNIFORM) if any(row.system == name for row in rows)):
+            lines = against_baseline(rows, baseline, TESTED, report.test)
+            if lines:
+                values = {row.system: row.values for row in rows}
+                raw = [compare(values[baseline][metric], values[system][metric]).t for metric, system, *_ in lines]
+                table = [[*line[:4], f"{p:.3g}", line[4]] for line, p in zip(lines, raw, strict=True)]
+                title = f"Each system against {baseline}, scale {scale}, rounds {rounds} (paired t-test)"
+                header = ["metric", "system", "gain", "95 % interval", "p", "Holm-corrected p"]
+                sections.append(Section(title, header, table))
     return sections
 
 

@@ -16,13 +16,13 @@ SHOWN = ("MAP", "nDCG-letor@10")
 def result_figures(report: Report) -> dict[str, Draw]:
     """Bars of the best systems; lines over the share of training queries where several were measured."""
     figures: dict[str, Draw] = {"systems": partial(_draw_systems, report)}
-    if len({row.setting.get("share", 1.0) for row in report.rows}) > 1:
+    if len({row.setting.get("share", 1.0) for row in report.rows}) > 1:  # a full run
         figures["training-queries"] = partial(_draw_shares, report)
     return figures
 
 
 def _draw_systems(report: Report, path: Path) -> None:
-    rows = [row for row in report.rows if row.setting.get("share", 1.0) == 1.0]
+    rows = [row for row in report.rows if row.setting.get("share", 1.0) == 1.0 and row.setting["scale"] == "none"]
     shown = shown_systems(rows, "MAP", keep=("rankboost", "lightgbm"))
     rows = [row for row in rows if row.system in shown]
     metrics = list(rows[0].values)
@@ -43,7 +43,11 @@ def _draw_shares(report: Report, path: Path) -> None:
     several = {row.system for row in report.rows if row.setting["share"] < 1}
     for axis, metric in zip(axes, SHOWN, strict=True):
         for system in sorted(several):
-            points = sorted((row.setting["share"], row.metrics[metric]) for row in report.rows if row.system == system)
+            points = sorted(
+                (row.setting["share"], row.metrics[metric])
+                for row in report.rows
+                if row.system == system and row.setting["scale"] == "none"
+            )
             axis.plot(*zip(*points, strict=True), marker="o", label=system)
         axis.set(xlabel="share of training queries", ylabel=metric)
     axes[0].legend()

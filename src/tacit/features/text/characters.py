@@ -9,10 +9,10 @@ by `words.UnicodeWords`.
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
 
-from tacit.features.text.words import Span, UnicodeWords, combining_marks, word_matches
+from tacit.features.text.words import UnicodeWords, combining_marks, word_matches
 
 _CHINESE = "\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _OTHERS = (
@@ -37,13 +37,8 @@ class CharacterPairs(UnicodeWords):
             return joined
         return _runs().sub(lambda run: f" {' '.join(term for *_, term in _terms(run[0]))} ", joined.decode()).encode()
 
-    def _places(self, folded: str, wanted: Container[str] | None, offset: int = 0) -> list[Span]:
-        return [
-            Span(offset + start, offset + end, term)
-            for word in word_matches(folded)
-            for start, end, term in _places_of(word)
-            if wanted is None or term in wanted
-        ]
+    def _places(self, folded: str) -> Iterator[tuple[int, int, str]]:
+        return (place for word in word_matches(folded) for place in _places_of(word))
 
 
 def _places_of(word: re.Match[str]) -> Iterator[tuple[int, int, str]]:

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 
 from tacit.core import TacitError, UsageError
 from tacit.core.mapped import allocate
-from tacit.core.tasks import gather, spread_map
+from tacit.core.tasks import cluster, gather
 from tacit.features.text.tokenizers import Tokenizer
 
 _STOP_WORD = -1
@@ -27,6 +27,7 @@ PART_WORDS = 1 << 20  # words that are counted at once
 LARGE_ENTRIES = 1 << 23  # 32 MiB of 4-byte numbers
 
 NumberTerms = Callable[[list[str]], np.ndarray]
+TellWords = Callable[[list[str], np.ndarray, np.ndarray], None]
 
 
 class WordStream(NamedTuple):
@@ -49,14 +50,30 @@ class WordNumbers:
 
     def read(self, texts: list[bytes]) -> tuple[np.ndarray, np.ndarray]:
         """Numbers of the words of some texts, and how many words stand before the end of each text."""
+        ends = np.empty(len(texts), np.int64)
+        return self._read(_END_OF_TEXT.join([*texts, b""]), ends)[0].copy(), ends
+
+    def places(self, text: bytes) -> tuple[np.ndarray, np.ndarray]:
+        """Numbers of the words of a text, and the byte where each begins.
+
+        >>> [found.tolist() for found in WordNumbers().places(b"to  be to")]
+        [[0, 1, 0], [0, 4, 7]]
+        """
+        return self._read(text + _END_OF_TEXT, np.empty(1, np.int64))
+
+    def _read(self, text: bytes, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         from tacit.kernels.counting import number_words
 
-        joined = np.frombuffer(_END_OF_TEXT.join([*texts, b""]), np.uint8)
+        joined = np.frombuffer(text, np.uint8)
         self._reserve(len(joined))
-        numbers, ends = np.empty(len(joined) // 2 + 1, np.int32), np.empty(len(texts), np.int64)
+        numbers, places = np.empty((2, len(joined) // 2 + 1), np.int32)
         tables = (self._slots, self._hashes, self._starts, self._spelled)
-        self._n_words, n_written = number_words(joined, *tables, self._n_words, numbers, ends)
-        return numbers[:n_written].copy(), ends
+        self._n_words, n_written = number_words(joined, *tables, self._n_words, numbers, places, ends)
+        return numbers[:n_written], places[:n_written]
+
+    def lengths(self, numbers: np.ndarray) -> np.ndarray:
+        """Numbers of bytes of words."""
+        return self._starts[numbers + 1] - 1 - self._starts[numbers]
 
     def number(self, terms: list[str]) -> np.ndarray:
         """Numbers of terms, which hold no spaces; those not met before get the next ones.
@@ -69,6 +86,10 @@ class WordNumbers:
 
     def __len__(self) -> int:
         return self._n_words
+
+    def hashes(self) -> np.ndarray:
+        """Hashes of the distinct words by number, each below 2^32."""
+        return self._hashes[: self._n_words]
 
     def words(self, first: int = 0) -> list[str]:
         """The distinct words by number, from a number on."""
@@ -96,21 +117,40 @@ class WordNumbers:
 
 
 def word_parts(
-    texts: Iterable[str], tokenizer: Tokenizer, number_terms: NumberTerms, threads: int | None = None
+    texts: Iterable[str],
+    tokenizer: Tokenizer,
+    number_terms: NumberTerms,
+    threads: int | None = None,
+    told: TellWords | None = None,
 ) -> Iterator[WordStream]:
-    """Number the terms of all texts, some texts at a time; `number_terms` is asked once for each distinct word."""
+    """Number the terms of all texts, some texts at a time; `number_terms` is asked once for each distinct word.
+
+    At the end `told` gets the words as they were before stemming, how often each occurs, and the number of its term.
+    """
+    frequency = np.zeros(0, np.int64)
     numbers, term_of = WordNumbers(), np.empty(0, np.int32)
     words, lengths = list[np.ndarray](), list[np.ndarray]()
     for chunk in gather(tokenizer.segmenter.joined_many(checked_texts(texts), threads), len, _CHUNK):
         found, ends = numbers.read(chunk)
         words.append(found)
         lengths.append(np.diff(ends, prepend=0))
+        if told is not None:
+            frequency = _padded(frequency, len(numbers))
+            frequency += np.bincount(found, minlength=len(frequency))
         if sum(map(len, words)) >= PART_WORDS:
             term_of = _renumbered(numbers, term_of, tokenizer, number_terms)
             yield _part(words, lengths, term_of)
             words, lengths = [], []
     if words:
-        yield _part(words, lengths, _renumbered(numbers, term_of, tokenizer, number_terms))
+        term_of = _renumbered(numbers, term_of, tokenizer, number_terms)
+        yield _part(words, lengths, term_of)
+    if told is not None:
+        told(numbers.words(), frequency[: len(numbers)], term_of)
+
+
+def _padded(counts: np.ndarray, size: int) -> np.ndarray:
+    """The counts, twice as long as needed if they are too short, so that few calls copy them."""
+    return counts if len(counts) >= size else np.pad(counts, (0, 2 * size - len(counts)))
 
 
 def _renumbered(
@@ -212,9 +252,11 @@ def _joined(parts: list[Any], n_columns: int) -> sp.csr_array:
 
     In a cluster it is mapped where it is large: its owners read it once, and it need not stay in memory.
     """
+    if len(parts) == 1 and parts[0].shape[1] == n_columns and cluster.get() is None:
+        return parts.pop()
     n_entries, n_rows = sum(part.nnz for part in parts), sum(part.shape[0] for part in parts)
     index_type = np.int32 if n_entries < 2**31 else np.int64
-    make = np.empty if spread_map.get() is None else allocate
+    make = np.empty if cluster.get() is None else allocate
     data, indices = make((n_entries,), np.float32), make((n_entries,), index_type)
     indptr = np.zeros(n_rows + 1, index_type)
     row = entry = 0

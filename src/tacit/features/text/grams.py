@@ -7,7 +7,7 @@ the next.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import scipy.sparse as sp
@@ -42,15 +42,21 @@ class GramTable:
     """
 
     def __init__(self, vocabulary: Sequence[str]) -> None:
+        self.n_columns = len(vocabulary)
+        self._levels: list[tuple[np.ndarray, np.ndarray]] = []
+        self._columns: dict[str, int] | None = None
+        if " " not in "\n".join(vocabulary):  # words alone are their own columns
+            self.word_number = {word: column for column, word in enumerate(vocabulary)}
+            self.unknown = len(self.word_number)
+            self._word_column = np.append(np.arange(self.unknown, dtype=np.int32), np.int32(-1))
+            return
         grams = [gram.split(" ") for gram in vocabulary]
-        self.n_columns = len(grams)
-        self.word_number: dict[str, int] = {}
+        self.word_number = {}
         for gram in grams:
             for word in gram:
                 self.word_number.setdefault(word, len(self.word_number))
         self.unknown = len(self.word_number)
         self._word_column = np.full(self.unknown + 1, -1, np.int32)
-        self._levels: list[tuple[np.ndarray, np.ndarray]] = []
         self._build_levels(grams)
 
     def _build_levels(self, grams: list[list[str]]) -> None:
@@ -68,9 +74,20 @@ class GramTable:
             columns[prefix[whole]] = whole
             self._levels.append((keys, columns))
 
+    def columns_of_words(self) -> Mapping[str, int]:
+        """Columns of single words by word."""
+        if self._columns is None:
+            found = {word: int(self._word_column[number]) for word, number in self.word_number.items()}
+            self._columns = {word: column for word, column in found.items() if column >= 0}
+        return self._columns
+
     def number(self, terms: list[str]) -> np.ndarray:
         """Numbers of words in this table."""
         return np.array([self.word_number.get(term, self.unknown) for term in terms], np.int32)
+
+    def stream(self, terms: list[str]) -> WordStream:
+        """The terms of one text as a stream."""
+        return WordStream(self.number(terms), np.zeros(len(terms), np.int32), 1)
 
     def count(self, parts: Iterable[WordStream]) -> sp.csr_array:
         """Counts of the vocabulary in streams whose words are numbered by this table."""

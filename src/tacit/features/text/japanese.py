@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from importlib.util import find_spec
 from itertools import islice
@@ -57,13 +57,13 @@ class JapaneseWords(Segmenter):
         """All words in order."""
         return [word for match in word_matches(fold(text)) for word in self._words_of(match[0])]
 
-    def spans(self, text: str, wanted: Collection[str] | None = None) -> list[Span]:
-        """The same words, or only the wanted ones, with their places in the text as it was given.
+    def spans(self, text: str) -> list[Span]:
+        """The same words with their places in the text as it was given.
 
         >>> JapaneseWords().spans("ﾃﾞｰﾀを読んだ")
         [Span(start=0, end=4, token='データ'), Span(start=5, end=7, token='読む')]
         """
-        return [span for span in place_words(text, self._places) if wanted is None or span.token in wanted]
+        return place_words(text, self._places)
 
     def joined_many(self, texts: Iterable[str], threads: int | None = None) -> Iterator[bytes]:
         """`joined` of every text, by as many processes as threads are asked for, or from the cache."""

@@ -61,7 +61,9 @@ def find_language(texts: Collection, language: str = "auto") -> str:
     if found not in SEGMENTERS:
         return "any"
     if found == "ja" and find_spec("sudachipy") is None:
-        logger.warning("the texts are Japanese, and sudachipy is not installed: they are cut into pairs of characters")
+        logger.warning(
+            "the texts are Japanese, and sudachipy is not installed: they are split into pairs of characters"
+        )
         return "any"
     return found
 

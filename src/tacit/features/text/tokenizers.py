@@ -12,16 +12,20 @@ To add a language, put its segmenter into `SEGMENTERS`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AnySet
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any
 
 from tacit.core import UsageError, check_choice
 from tacit.features.text.characters import CharacterPairs
 from tacit.features.text.japanese import JapaneseWords
 from tacit.features.text.stop_words import StopWords, load_stop_words
 from tacit.features.text.words import Segmenter, Span, UnicodeWords
+
+if TYPE_CHECKING:
+    from tacit.features.text.finding import TermFinder
 
 # fmt: off
 SNOWBALL = {
@@ -68,16 +72,31 @@ class Tokenizer:
             return None
         return word if self.stem_word is None else self.stem_word(word)
 
-    def spans(self, text: str, wanted: Container[str] | None = None) -> list[Span]:
-        """The terms with the places in the text that they were made from; of `wanted` terms only, if given.
+    def spans(self, text: str) -> list[Span]:
+        """The terms with the places in the text that they were made from.
 
         >>> tokenizer_for("en", stop_words=["the"]).spans("The Cats")
         [Span(start=4, end=8, token='cats')]
         """
-        words = set(self.words(text)) - self.stop_words
-        terms = words if self.stem_word is None else map(self.stem_word, words)
-        kept = {word: term for word, term in zip(words, terms, strict=True) if wanted is None or term in wanted}
-        return [Span(start, end, kept[word]) for start, end, word in self.segmenter.spans(text, kept)] if kept else []
+        return [
+            Span(start, end, term)
+            for start, end, word in self.segmenter.spans(text)
+            if (term := self.term(word)) is not None
+        ]
+
+    def find(self, texts: Sequence[str], wanted: AnySet[str]) -> list[list[Span]]:
+        """Those of `spans` of each text that are of wanted terms, in less time.
+
+        >>> tokenizer_for("en").find(["The Cats", "dogs"], {"cats"})
+        [[Span(start=4, end=8, token='cats')], []]
+        """
+        return self._finder.find(texts, wanted)
+
+    @cached_property
+    def _finder(self) -> TermFinder:
+        from tacit.features.text.finding import TermFinder
+
+        return TermFinder(self)
 
     def spec(self) -> dict[str, Any]:
         """What `tokenizer_from_spec` needs to make the same tokenizer again, fit for JSON."""

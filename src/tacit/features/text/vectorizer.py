@@ -7,7 +7,7 @@ logarithmic counts or smoothed idf do, by rank loss, MAP and P@10 alike.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,11 +15,14 @@ import scipy.sparse as sp
 
 from tacit.core import Estimator, TacitError, UsageError, check_choice, check_features, check_fitted, check_number
 from tacit.features.text.counting import WordNumbers, read_words, row_blocks, word_parts
+from tacit.features.text.function_words import function_words
 from tacit.features.text.grams import GramTable
 from tacit.features.text.stop_words import StopWords
 from tacit.features.text.tokenizers import Tokenizer, tokenizer_for
-from tacit.features.text.vocabulary import choose_vocabulary, count_words
+from tacit.features.text.vocabulary import Spellings, choose_vocabulary, count_and_spell
 from tacit.features.text.weighting import IDF_NAMES, TF_NAMES, inverse_document_frequency, weigh
+
+SHORT_TEXT = 200  # characters of one text, such as a query: with fewer, its words are looked up one by one
 
 
 class TextVectorizer(Estimator):
@@ -54,6 +57,10 @@ class TextVectorizer(Estimator):
         Number of texts seen by `fit`.
     n_added_ : int
         Number of texts seen by `add_words` since then.
+    forms_, form_columns_ : list of str and ndarray of int32, or None
+        Words of the texts before stemming, the most frequent of each column, and their columns; see `lexicon`.
+    rare_ : ndarray of int32 or None
+        Hashes of the terms of the texts that are not in the vocabulary.
     tokenizer_ : Tokenizer
         Cuts texts into words.
 
@@ -69,7 +76,19 @@ class TextVectorizer(Estimator):
     array([[0.   , 0.346, 0.938, 0.   ]], dtype=float32)
     """
 
-    _fitted: ClassVar = {"vocabulary_": "strings", "idf_": "words", "n_docs_": "", "n_added_": "?"}
+    _fitted: ClassVar = {
+        "vocabulary_": "strings",
+        "idf_": "words",
+        "n_docs_": "",
+        "n_added_": "",
+        "forms_": "?strings",
+        "form_columns_": "?forms",
+        "rare_": "?rare",
+    }
+    _array_dtypes: ClassVar = ("float32", "int32")
+    forms_: list[str] | None = None
+    form_columns_: np.ndarray | None = None
+    rare_: np.ndarray | None = None
     # Whether `add_words` may append columns.
     can_add_words: ClassVar[bool] = True
 
@@ -96,28 +115,29 @@ class TextVectorizer(Estimator):
     def fit_counts(self, texts: Iterable[str]) -> sp.csr_array:
         """`fit`, and the counts of the same texts without reading them again."""
         tokenizer = self._checked_tokenizer()
-        vocabulary, counts = self._count_all(texts, tokenizer, self.words, self.min_df)
+        vocabulary, counts, spelled = self._count_all(texts, tokenizer, self.words, self.min_df)
         n_docs = counts.shape[0]
         if not vocabulary:
             raise TacitError(f"nothing to count in the texts ({n_docs}), want words in at least {self.min_df}")
         idf = inverse_document_frequency(_document_frequency(counts), n_docs, self.idf)
         self._keep(tokenizer, vocabulary, GramTable(vocabulary), idf, n_docs)
+        self.forms_, self.form_columns_, self.rare_ = spelled or (None, None, None)
         return counts
 
     def _count_all(
         self, texts: Iterable[str], tokenizer: Tokenizer, limit: int | None = None, min_df: int = 1
-    ) -> tuple[list[str], sp.csr_array]:
-        """The most frequent columns of texts, and their counts."""
+    ) -> tuple[list[str], sp.csr_array, Spellings | None]:
+        """The most frequent columns of texts, their counts, and how they are written."""
         low, high = self.ngrams
         if high == 1:
-            return count_words(texts, tokenizer, limit, min_df)
+            return count_and_spell(texts, tokenizer, limit, min_df)
         numbers = WordNumbers()
         stream = read_words(texts, tokenizer, numbers.number)
         terms = numbers.words()
         vocabulary = choose_vocabulary(stream, terms, (low, high), limit, min_df)
         table = GramTable(vocabulary)
         words = table.number(terms)[stream.words]
-        return vocabulary, table.count(row_blocks(stream._replace(words=words)))
+        return vocabulary, table.count(row_blocks(stream._replace(words=words))), None
 
     def add_words(self, texts: Iterable[str]) -> int:
         """Append the unknown words (or n-grams) of new texts to the vocabulary, most frequent first.
@@ -147,20 +167,55 @@ class TextVectorizer(Estimator):
         check_fitted(self, "vocabulary_")
         if not self.can_add_words:
             raise UsageError(f"{type(self).__name__} cannot take new words: the order of its columns is fixed by fit")
-        found, counts = self._count_all(texts, self.tokenizer_)
+        found, counts, spelled = self._count_all(texts, self.tokenizer_)
         known = set(self.vocabulary_)
         new = [column for column, term in enumerate(found) if term not in known]
         vocabulary, n_added = [*self.vocabulary_, *(found[column] for column in new)], self.n_added_ + counts.shape[0]
         idf = inverse_document_frequency(_document_frequency(counts)[new], self.n_docs_ + n_added, self.idf)
         idf = np.concatenate([self.idf_, idf])
         self._keep(self.tokenizer_, vocabulary, GramTable(vocabulary), idf, self.n_docs_, n_added)
+        if self.forms_ is not None and spelled is not None and spelled.columns is not None:
+            self._add_forms(spelled, found, new)
         return len(new)
+
+    def _add_forms(self, spelled: Spellings, found: list[str], new: list[int]) -> None:
+        """Append the spellings of new columns."""
+        assert self.forms_ is not None
+        assert spelled.forms is not None
+        assert spelled.columns is not None
+        column_of = np.full(len(found), -1, np.int32)
+        column_of[new] = np.arange(len(new)) + len(self.vocabulary_) - len(new)
+        columns = column_of[spelled.columns]
+        self.forms_ = [
+            *self.forms_,
+            *(form for form, column in zip(spelled.forms, columns.tolist(), strict=True) if column >= 0),
+        ]
+        self.form_columns_ = np.concatenate([np.asarray(self.form_columns_, np.int32), columns[columns >= 0]])
+
+    @property
+    def column_of(self) -> Mapping[str, int]:
+        """Columns of single words."""
+        return self._table.columns_of_words()
 
     def counts(self, texts: Iterable[str]) -> sp.csr_array:
         """How often each column stands in each text: float32 (n, n_words); unknown words are left out."""
         check_fitted(self, "vocabulary_")
         table = self._table
+        if isinstance(texts, list) and [len(text) < SHORT_TEXT for text in texts if isinstance(text, str)] == [True]:
+            return table.count([table.stream(self.tokenizer_(texts[0]))])
         return table.count(word_parts(texts, self.tokenizer_, table.number))
+
+    def function_columns(self) -> np.ndarray:
+        """Columns of the words that carry no content in the language (`function_words`), rising, int64.
+
+        >>> vectorizer = TextVectorizer(stem=True).fit(["please explain what zebras are"])
+        >>> [vectorizer.vocabulary_[column] for column in vectorizer.function_columns()]
+        ['are', 'explain', 'pleas', 'what']
+        """
+        check_fitted(self, "vocabulary_")
+        terms = (self.tokenizer_(word) for word in function_words(self.language))
+        wanted = {found[0] for found in terms if len(found) == 1}  # a part of a word may mean something
+        return np.array([column for column, term in enumerate(self.vocabulary_) if term in wanted], np.int64)
 
     def tfidf(self, counts: sp.csr_array) -> sp.csr_array:
         """Weigh counts (n, n_words) as `fit` learned: float32 rows of length 1, or 0 where nothing is known."""
@@ -192,14 +247,18 @@ class TextVectorizer(Estimator):
 
     def _check_loaded(self) -> None:
         vocabulary, idf = self.vocabulary_, self.idf_
-        if idf.shape != (len(vocabulary),) or not np.isfinite(idf).all():
+        forms, columns = self.forms_, self.form_columns_
+        if (forms is None) != (columns is None) or (forms is not None and len(forms) != len(columns)):  # type: ignore[arg-type]
+            raise TacitError("forms and their columns do not fit together")
+        if columns is not None and len(columns) and not 0 <= columns.min() <= columns.max() < len(vocabulary):
+            raise TacitError(f"a form has a column outside of 0 to {len(vocabulary) - 1}")
+        if idf.dtype != np.float32 or idf.shape != (len(vocabulary),) or not np.isfinite(idf).all():
             raise TacitError(f"idf has shape {idf.shape}, want {len(vocabulary)} finite numbers, one for each word")
         if len(set(vocabulary)) != len(vocabulary):
             raise TacitError("vocabulary holds a word twice, want distinct words")
-        n_added = getattr(self, "n_added_", None) or 0  # folders of version 1 have none
-        for name, number in (("n_docs", self.n_docs_), ("n_added", n_added)):
+        for name, number in (("n_docs", self.n_docs_), ("n_added", self.n_added_)):
             check_number(name, number, low=0, whole=True)
-        self._keep(self._checked_tokenizer(), vocabulary, GramTable(vocabulary), idf, self.n_docs_, n_added)
+        self._keep(self._checked_tokenizer(), vocabulary, GramTable(vocabulary), idf, self.n_docs_, self.n_added_)
 
     @classmethod
     def from_vocabulary(cls, vocabulary: Sequence[str], idf: np.ndarray, n_docs: int, **params: Any) -> Self:
@@ -211,11 +270,8 @@ class TextVectorizer(Estimator):
         0
         """
         vectorizer = cls(**params)
-        vectorizer.vocabulary_, vectorizer.idf_, vectorizer.n_docs_ = (
-            list(vocabulary),
-            np.asarray(idf, np.float32),
-            n_docs,
-        )
+        vectorizer.vocabulary_, vectorizer.idf_ = list(vocabulary), np.asarray(idf, np.float32)
+        vectorizer.n_docs_, vectorizer.n_added_ = n_docs, 0
         vectorizer._check_loaded()
         return vectorizer
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.core.tasks import gather, map_tasks, spread_map
+from tacit.core.tasks import cluster, gather, map_tasks
 from tacit.features.text.counting import (
     WordNumbers,
     WordStream,
@@ -28,6 +28,7 @@ from tacit.features.text.counting import (
     word_parts,
 )
 from tacit.features.text.grams import extend_grams
+from tacit.features.text.lexicon import Surfaces, hashes_of
 from tacit.features.text.tokenizers import Tokenizer
 
 TASK_CHARACTERS = 1 << 22  # of the texts that one task counts
@@ -40,23 +41,50 @@ class _Level(NamedTuple):
     frequency: np.ndarray
 
 
+class Spellings(NamedTuple):
+    """How the terms of a vocabulary are written, and what it left out; see `lexicon`.
+
+    Attributes
+    ----------
+    forms : list of str or None
+        Words before stemming, most frequent first; None where words are not stemmed.
+    columns : ndarray of int32 or None
+        Column of each form.
+    rare : ndarray of int32
+        Hashes of the terms that are not in the vocabulary.
+    """
+
+    forms: list[str] | None
+    columns: np.ndarray | None
+    rare: np.ndarray
+
+
 def count_words(
     texts: Iterable[str], tokenizer: Tokenizer, limit: int | None = None, min_df: int = 1
 ) -> tuple[list[str], sp.csr_array]:
-    """The `limit` most frequent terms (all if None) that stand in at least min_df texts, and their counts.
-
-    Equal to `choose_vocabulary` for single words; texts are read once, and no more stays of them than their counts.
+    """`count_and_spell` without the spellings.
 
     >>> from tacit.features.text.tokenizers import tokenizer_for
     >>> words, counts = count_words(["to be or", "not to be", "be"], tokenizer_for("en"), limit=3)
     >>> words, counts.toarray().tolist()
     (['be', 'to', 'not'], [[1.0, 1.0, 0.0], [1.0, 1.0, 1.0], [1.0, 0.0, 0.0]])
     """
+    return count_and_spell(texts, tokenizer, limit, min_df)[:2]
+
+
+def count_and_spell(
+    texts: Iterable[str], tokenizer: Tokenizer, limit: int | None = None, min_df: int = 1
+) -> tuple[list[str], sp.csr_array, Spellings]:
+    """The `limit` most frequent terms (all if None) that stand in at least min_df texts, and their counts.
+
+    Equal to `choose_vocabulary` for single words; texts are read once, and no more stays of them than their counts.
+    """
     terms, totals = WordNumbers(), WordTotals()
-    counted = _counted if spread_map.get() is None else _counted_by_tasks
+    surfaces = None if tokenizer.stem_word is None else Surfaces()
+    counted = _counted if cluster.get() is None else _counted_by_tasks
 
     def added() -> Iterator[sp.csr_array]:
-        for block in counted(texts, tokenizer, terms):
+        for block in counted(texts, tokenizer, terms, surfaces):
             totals.add(block)
             yield block
 
@@ -68,30 +96,45 @@ def count_words(
     column_of[[number for _, _, number in ranked]] = np.arange(len(ranked))
     blocks.reverse()
     kept = (choose_columns(blocks.pop(), column_of, len(ranked)) for _ in range(len(blocks)))
-    return [term for _, term, _ in ranked], stack_rows(kept, len(ranked))
+    forms, columns = (None, None) if surfaces is None else surfaces.forms(column_of)
+    rare = hashes_of(terms, np.flatnonzero(column_of >= 0))
+    return [term for _, term, _ in ranked], stack_rows(kept, len(ranked)), Spellings(forms, columns, rare)
 
 
 def _counted(
-    texts: Iterable[str], tokenizer: Tokenizer, terms: WordNumbers, threads: int | None = None
+    texts: Iterable[str],
+    tokenizer: Tokenizer,
+    terms: WordNumbers,
+    surfaces: Surfaces | None,
+    threads: int | None = None,
 ) -> Iterator[sp.csr_array]:
     """Counts of the terms of texts, some texts at a time."""
-    for part in word_parts(texts, tokenizer, terms.number, threads):
+    for part in word_parts(texts, tokenizer, terms.number, threads, None if surfaces is None else surfaces.add):
         yield count_matrix(part.rows, part.words, (part.n_rows, len(terms)))
 
 
-def _counted_by_tasks(texts: Iterable[str], tokenizer: Tokenizer, terms: WordNumbers) -> Iterator[sp.csr_array]:
+def _counted_by_tasks(
+    texts: Iterable[str], tokenizer: Tokenizer, terms: WordNumbers, surfaces: Surfaces | None
+) -> Iterator[sp.csr_array]:
     """The same, counted by tasks; the columns of a row are in no order."""
     blocks = gather(checked_texts(texts), len, TASK_CHARACTERS)
-    for found, counts in map_tasks(partial(_count_block, tokenizer), blocks):
-        columns = terms.number(found)[counts.indices]
+    for found, counts, spelled in map_tasks(partial(_count_block, tokenizer), blocks):
+        numbers = terms.number(found)
+        if surfaces is not None and spelled is not None:
+            words, frequency, own = spelled
+            surfaces.add(words, frequency, np.where(own >= 0, numbers[own], -1))
+        columns = numbers[counts.indices]
         yield sp.csr_array((counts.data, columns, counts.indptr), shape=(counts.shape[0], len(terms)))
 
 
-def _count_block(tokenizer: Tokenizer, texts: list[str]) -> tuple[list[str], sp.csr_array]:
-    """The terms of some texts, and their counts; a task of one thread."""
-    terms = WordNumbers()
-    counts = list(_counted(texts, tokenizer, terms, threads=1))
-    return terms.words(), stack_rows(counts, len(terms))
+def _count_block(
+    tokenizer: Tokenizer, texts: list[str]
+) -> tuple[list[str], sp.csr_array, tuple[list[str], np.ndarray, np.ndarray] | None]:
+    """The terms of some texts, their counts, and their words before stemming; a task of one thread."""
+    terms, surfaces = WordNumbers(), None if tokenizer.stem_word is None else Surfaces()
+    counts = list(_counted(texts, tokenizer, terms, surfaces, threads=1))
+    spelled = None if surfaces is None else (surfaces.numbers.words(), surfaces.frequency, surfaces.terms)
+    return terms.words(), stack_rows(counts, len(terms)), spelled
 
 
 def choose_vocabulary(

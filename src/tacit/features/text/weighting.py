@@ -2,7 +2,7 @@
 
 weight(d, w) = tf(d, w) * idf(w), then each row is divided by its Euclidean length, with
 
-    tf:  "raw"    count(d, w)                "log"     1 + ln count(d, w)
+    tf:  "raw"    count(d, w)                "log"     1 + ln count(d, w); a count below 1 as it is
     idf: "plain"  ln(n / df(w))              "smooth"  ln((1 + n) / (1 + df(w))) + 1
 
 n documents, df(w) of them hold w. Plain idf gives a word of every document the weight 0, smooth idf
@@ -20,7 +20,6 @@ import scipy.sparse as sp
 from tacit.features.text.counting import stack_rows
 
 _BLOCK_ENTRIES = 1 << 20
-_TINY = np.finfo(np.float64).tiny
 TF_NAMES = ("raw", "log")
 IDF_NAMES = ("plain", "smooth")
 
@@ -49,8 +48,8 @@ def weigh(counts: sp.csr_array, idf: np.ndarray, tf: str = "raw") -> sp.csr_arra
 def _weigh_rows(counts: sp.csr_array, idf: np.ndarray, tf: str) -> sp.csr_array:
     tf_part = counts.data.astype(np.float64)
     if tf == "log":
-        # An entry of 0 is stored but no occurrence: it must not become 1 + ln 0.
-        tf_part = np.where(tf_part > 0, 1 + np.log(np.maximum(tf_part, _TINY)), 0.0)
+        # A count below 1, of a word that counts less than another, stays as it is.
+        tf_part = np.minimum(tf_part, 1) * (1 + np.log(np.maximum(tf_part, 1)))
     weights = tf_part * idf[counts.indices]
     lengths = np.sqrt(_row_sums(weights**2, counts.indptr))
     lengths[lengths == 0] = 1.0

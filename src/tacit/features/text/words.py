@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Container, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from itertools import chain, pairwise
 from typing import NamedTuple
@@ -30,7 +30,7 @@ _LETTERS = r"[^\W_]+"
 # A stretch of other characters, with what little ASCII there is between them.
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]+(?:[\x00-\x7f]{1,20}[^\x00-\x7f]+)*")
 _INVISIBLE = re.compile("[\u00ad\u180b-\u180f\u200c\u200d\u2060\ufe00-\ufe0f\ufeff\U000e0100-\U000e01ef]+")
-MANY_WORDS = 30  # from here on a text is cut into words, where fewer are looked for one by one
+BREAKS = " \n、。，"  # characters that nothing after them is melted into; there are more
 # Marks stand in the first two planes; scanning the other fifteen would only cost time.
 _SCANNED = range(0x300, 0x20000)
 
@@ -51,8 +51,8 @@ class Segmenter(ABC):
         """All words in order."""
 
     @abstractmethod
-    def spans(self, text: str, wanted: Collection[str] | None = None) -> list[Span]:
-        """The same words, or only the wanted ones, with their places in the text as it was given."""
+    def spans(self, text: str) -> list[Span]:
+        """The same words with their places in the text as it was given."""
 
     def joined(self, text: str) -> bytes:
         """The same words as UTF-8 with spaces around them: what the counting loops read."""
@@ -78,43 +78,35 @@ class UnicodeWords(Segmenter):
         """All words as UTF-8 with one or more spaces between."""
         if not text.isascii():
             text = _fold_where_needed(text)
-        return text.encode("utf-8").translate(_ASCII_FOLD)
+        return ascii_words(text)
 
-    def spans(self, text: str, wanted: Collection[str] | None = None) -> list[Span]:
-        """The same words, or only the wanted ones, with their places in the text as it was given.
+    def spans(self, text: str) -> list[Span]:
+        """The same words with their places in the text as it was given.
 
         >>> UnicodeWords().spans("(ﬁne) Ｃafés")
         [Span(start=1, end=4, token='fine'), Span(start=6, end=11, token='cafés')]
         """
         spans, done = list[Span](), 0
-        for start, end in [*_not_ascii(text), (len(text), len(text))]:
-            if wanted is None or len(wanted) > MANY_WORDS:
-                spans += self._places(text[done:start].lower(), wanted, done)
-            else:
-                spans += _ascii_places(text[done:start].lower(), wanted, done)
+        for start, end in [*not_ascii(text), (len(text), len(text))]:
+            spans += (Span(done + s, done + e, word) for s, e, word in self._places(text[done:start].lower()))
             if start < end:
-                found = place_words(text[start:end], lambda folded: self._places(folded, wanted))
+                found = place_words(text[start:end], self._places)
                 spans += (Span(start + s, start + e, word) for s, e, word in found)
             done = end
         return spans
 
-    def _places(self, folded: str, wanted: Container[str] | None, offset: int = 0) -> list[Span]:
-        """Words of folded text, all or the wanted ones, with places that are counted from an offset."""
-        found = word_matches(folded)
-        return [Span(offset + m.start(), offset + m.end(), m[0]) for m in found if wanted is None or m[0] in wanted]
+    def _places(self, folded: str) -> Iterator[tuple[int, int, str]]:
+        """Words of folded text with their places."""
+        return ((found.start(), found.end(), found[0]) for found in word_matches(folded))
 
 
-def _ascii_places(text: str, wanted: Iterable[str], offset: int) -> list[Span]:
-    """A few words of ASCII text in small letters, with places that are counted from an offset."""
-    found = list[Span]()
-    for word in wanted:
-        start = text.find(word) if word.isalnum() else -1
-        while start >= 0:
-            end = start + len(word)
-            if not (text[start - 1 : start].isalnum() or text[end : end + 1].isalnum()):
-                found.append(Span(offset + start, offset + end, word))
-            start = text.find(word, end)
-    return sorted(found)
+def ascii_words(text: str) -> bytes:
+    """UTF-8 with the ASCII letters small, and spaces for ASCII signs: words and spaces at the places they had.
+
+    >>> ascii_words("Don't_X")
+    b'don t x'
+    """
+    return text.encode("utf-8").translate(_ASCII_FOLD)
 
 
 def place_words(text: str, find: Callable[[str], Iterable[tuple[int, int, str]]]) -> list[Span]:
@@ -144,13 +136,13 @@ def fold(text: str) -> str:
 def _fold_where_needed(text: str) -> str:
     """Put the folded words in the place of each stretch that is not ASCII."""
     pieces, done = list[str](), 0
-    for start, end in _not_ascii(text):
+    for start, end in not_ascii(text):
         pieces += text[done:start], *_word_pattern().findall(fold(text[start:end]))
         done = end
     return " ".join([*pieces, text[done:]])
 
 
-def _not_ascii(text: str) -> Iterator[tuple[int, int]]:
+def not_ascii(text: str) -> Iterator[tuple[int, int]]:
     """Start and end of each stretch that is not ASCII, cut at the spaces around it.
 
     A space never joins what follows or precedes it, so the words come out as from the whole text.
@@ -180,7 +172,9 @@ def combining_marks() -> str:
 
 def _segment_starts(text: str) -> list[int]:
     """Where the text may be cut so that folding the pieces gives the pieces of the folded text."""
-    return [place for place, char in enumerate(text) if place == 0 or not _joins_previous(char)]
+    return [
+        place for place, char in enumerate(text) if place == 0 or not _joins_previous(char) or text[place - 1] in BREAKS
+    ]
 
 
 @lru_cache(maxsize=4096)

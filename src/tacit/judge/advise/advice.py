@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from tacit.core.collection import html_table
 from tacit.judge.advise.procedure import Candidate, CrossValidation
 from tacit.judge.advise.verdict import (
     NOT_MEASURED,
@@ -27,8 +28,10 @@ from tacit.judge.advise.words import (
     added_in_words,
     alone_in_words,
     corrected_in_words,
+    encoder_in_words,
     left_out_in_words,
     more_in_words,
+    program_in_words,
     recommended_in_words,
 )
 from tacit.metrics import compare_systems
@@ -37,7 +40,7 @@ JUDGED = "Judged@10"
 CURVE = (5, 10, 20, 40, 80, 160)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Advice:
     """What `advise` found.
 
@@ -62,10 +65,14 @@ class Advice:
         The verdict in words.
     clicks : Gain or None, default=None
         Gain that clicks add to the best system without judgments, measured on judged queries.
+    encoder : dict of str to Gain, or None, default=None
+        Gains of the blend with the encoder over the blend without it (`blend`) and over rank fusion (`rrf`).
     note : str, default=""
         What the measure favours, where it is clicks.
     left_out : tuple of str, default=()
         Systems for which there was not enough time.
+    assist : Gain or None, default=None
+        Gain that a program's grades add to learning from people's alone, measured by people's grades.
     """
 
     system: str
@@ -80,6 +87,17 @@ class Advice:
     clicks: Gain | None = None
     note: str = ""
     left_out: tuple[str, ...] = ()
+    encoder: dict[str, Gain] | None = None
+    assist: Gain | None = None
+
+    def __repr__(self) -> str:
+        return f"Advice({self.system!r}: {self.text})"
+
+    def _repr_html_(self) -> str:
+        """The verdict and the table of systems, for notebooks."""
+        from tacit.judge.advise.report import table_rows
+
+        return html_table(*table_rows(self), self.text)
 
     def to_json(self) -> dict[str, Any]:
         """The form of `advise --json`."""
@@ -95,6 +113,8 @@ class Advice:
             "queries": self.queries,
             "labels": self.labels.to_json(),
             **({} if self.clicks is None else {"clicks": self.clicks.to_json()}),
+            **({} if self.encoder is None else {"encoder": {k: gain.to_json() for k, gain in self.encoder.items()}}),
+            **({} if self.assist is None else {"assist": self.assist.to_json()}),
             "rows": self.rows,
             "curve": self.curve,
             "text": self.text,
@@ -109,7 +129,9 @@ def make_advice(
     label_free: Candidate,
     learned: Candidate,
     clicked: Candidate | None = None,
+    assisted: Candidate | None = None,
     simpler: Candidate | None = None,
+    encoded: Sequence[Candidate] = (),
     n_queries: int,
     measure: str,
     has_zeros: bool,
@@ -133,8 +155,12 @@ def make_advice(
         judgments add.
     clicked : Candidate or None, default=None
         The form that learns from clicks; None without them.
+    assisted : Candidate or None, default=None
+        The form that learns from a program's grades beside the judgments; its gain over `learned` is what they add.
     simpler : Candidate or None, default=None
         What stands in for `learned` where there is not enough time for it.
+    encoded : sequence of Candidate, default=()
+        What `label_free`, which has an encoder, is compared with: the blend without it, and rank fusion.
     n_queries : int
         Number of judged queries.
     measure : str
@@ -156,16 +182,24 @@ def make_advice(
         it is not enough for all their fits.
     """
     validation = CrossValidation(candidates, n_queries, measure, seconds_left=seconds_left, **options)
-    values, left_out = _values(validation, {candidates[0].name, label_free.name}, learned, simpler)
+    values, left_out = _values(
+        validation, {candidates[0].name, label_free.name, *(other.name for other in encoded)}, learned, simpler
+    )
     if learned.name in left_out and simpler is not None:
         learned = simpler
-    procedure, names = validation.chosen()
-    system, baseline = validation.best().name, candidates[0].name
 
     def claim(before: dict[str, np.ndarray], after: dict[str, np.ndarray]) -> Gain:
-        found = _claim(before, after, measure, has_zeros, corrected, sequential)
+        found = claim_of(before, after, measure, has_zeros, corrected, sequential)
         return replace(found, help=False, reason=withheld) if withheld and found.help else found
 
+    program = None
+    if assisted is not None:
+        both = learned.name in values and assisted.name in values
+        program = claim(values[learned.name], values[assisted.name]) if both else NOT_MEASURED
+    if assisted is not None and not (program and program.help):  # not chosen by a mean that may be chance
+        validation.candidates = [candidate for candidate in validation.candidates if candidate is not assisted]
+    procedure, names = validation.chosen()
+    system, baseline = validation.best().name, candidates[0].name
     recommended = widen_interval(claim(values[baseline], procedure), claim(values[baseline], values[system]))
     if system == baseline:
         recommended = replace(recommended, help=False, reason=f"{baseline} is the best system")
@@ -174,19 +208,25 @@ def make_advice(
         for name in [learned.name, *([] if clicked is None else [clicked.name])]
     }
     labels, clicks = added[learned.name], None if clicked is None else added[clicked.name]
+    over = {
+        other.name: claim(values[other.name], values[label_free.name]) if other.name in values else NOT_MEASURED
+        for other in encoded
+    }
     points = _curve(validation, learned, label_free, values, curve)
     words = [recommended_in_words(system, baseline, measure, recommended)]
     words += alone_in_words(system, names, recommended.gain, values[system][measure] - values[baseline][measure])
     words += [added_in_words(f"{n_queries} {evidence}", measure, labels)]
     if not (sequential or labels.help or labels.interval[1] < 0 or learned.name in left_out):
         words += more_in_words(values[learned.name][measure] - values[label_free.name][measure])
+    words += [encoder_in_words(*over.values())] if over else []
     words += [] if clicks is None else [added_in_words("clicks", measure, clicks)]
+    words += [] if program is None else [program_in_words(measure, program)]
     rows = _rows(values, baseline, names, sequential)
     words += [] if corrected is None else [corrected_in_words(rows, baseline, corrected)]
     words += [LOOKS] if sequential else []
     text = " ".join(words + left_out_in_words(left_out))
     found = system, measure, baseline, recommended, labels, n_queries, rows, points, text, clicks, note
-    return Advice(*found, tuple(left_out))
+    return Advice(*found, tuple(left_out), over or None, program)
 
 
 def _values(
@@ -207,14 +247,15 @@ def _values(
     return values, left_out
 
 
-def _claim(
+def claim_of(
     baseline: dict[str, np.ndarray],
     other: dict[str, np.ndarray],
     measure: str,
     has_zeros: bool,
-    corrected: str | None,
-    sequential: bool,
+    corrected: str | None = None,
+    sequential: bool = False,
 ) -> Gain:
+    """The gain of one system over another by values of all measures, with every reason to withhold its claim."""
     gain = gain_of(baseline[measure], other[measure], sequential=sequential)
     if corrected is not None:
         return guard_against_position(gain, gain_of(baseline[corrected], other[corrected], sequential=sequential))

@@ -24,7 +24,8 @@ from tacit.core import Collection, DataError, Judgments, Run, plural
 from tacit.data import ClickLog
 from tacit.judge.advise.collections import CollectionCandidate, CollectionTask
 from tacit.metrics import evaluate
-from tacit.search.training import hash_query
+from tacit.search import Searcher
+from tacit.search.sources import hash_query
 
 SHOWN, CORRECTED = "shown", "corrected {}"
 MAX_QUERIES = 500  # that are measured; the clicks of others are learned from in every fold
@@ -70,14 +71,15 @@ class ClickTask(CollectionTask):
         )
         return cls(documents, queries, counted, measures, corrected=corrected if log.ordered else None, **options)
 
-    def measure(self, ranker: Any, queries: Any, test: np.ndarray) -> dict[str, np.ndarray]:
-        """Values of a fitted ranker on some queries."""
+    def measure(self, searcher: Searcher, test: np.ndarray) -> dict[str, np.ndarray]:
+        """Values of a fitted searcher on some queries."""
         if self.corrected is None:
-            return super().measure(ranker, queries, test)
+            return super().measure(searcher, test)
         scores = {}
         for start in range(0, len(test), BLOCK):
-            rows = test[start : start + BLOCK]
-            for name, found in zip((self.queries.ids[row] for row in rows), ranker.scores(queries[rows]), strict=True):
+            queries = self.queries.take(test[start : start + BLOCK].tolist())
+            rows = searcher.query_rows(list(queries.full_texts()))
+            for name, found in zip(queries.ids, searcher.ranker_.scores(rows), strict=True):
                 scores[name] = found[self.shown[name]].astype(np.float64)
         return self.measure_shown(scores)
 
@@ -168,23 +170,18 @@ class ClickCandidate(CollectionCandidate):
         self._row = np.array([measured.get(hash_query(session.query), -1) for session in self.log.sessions])
         self.learns = bool((self._row >= 0).any())
 
-    def fitted_once(self) -> Any:
-        """The ranker, fitted on all clicks: none are of queries that it is measured on."""
+    def fitted_once(self) -> Searcher:
+        """The searcher, fitted on all clicks: none are of queries that it is measured on."""
         if self._fitted is None:
             self._fitted = self.fitted(np.empty(0, np.int64))
         return self._fitted
 
-    def fitted(self, train: np.ndarray) -> Any:
-        """A ranker, fitted on the clicks of some queries and of those that nothing is measured on."""
+    def fitted(self, train: np.ndarray) -> Searcher:
+        """A searcher, fitted on the clicks of some queries and of those that nothing is measured on."""
         assert self.like is not None
         kept = np.flatnonzero((self._row < 0) | np.isin(self._row, train))
         log = replace(self.log, sessions=[self.log.sessions[number] for number in kept.tolist()])
         known = self.task.documents.row_of
         if not any(doc in known for session in log.sessions for doc in session.clicked):
             return self.like.fitted_once()
-        queries, pairs = log.pairs(self.task.documents, skip_unknown=True)
-        ranker = self._unfitted()
-        rows = self.task.vectorize(queries, self.stem, ranker.features)
-        _, items = self.task.rows(self.stem, ranker.features)
-        members = self.like.fitted_once()
-        return ranker.fit(rows, items, pairs, queries_are_items=False, members=members, **self._titles(ranker))
+        return self._fit(clicks=log.pairs(self.task.documents, skip_unknown=True))

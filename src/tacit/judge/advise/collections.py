@@ -5,18 +5,27 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
-from tacit.core import Collection, Judgments, Links, TacitError
+from tacit.core import Collection, Judgments, Links, Ranking, TacitError, cut
 from tacit.data import judged_pairs
-from tacit.features import TextVectorizer, has_stemmer
+from tacit.features import has_stemmer
 from tacit.metrics import evaluate
-from tacit.retrieve import get_method
+from tacit.retrieve import BlendRanker
+from tacit.retrieve.rank_fusion import reciprocal_rank_fusion
+from tacit.search import Searcher
+from tacit.search.encoders import Encoder
+from tacit.search.rows import TextRows
+from tacit.search.vector_cache import VectorCache
+from tacit.search.vectors import encode_documents
 
 logger = logging.getLogger("tacit")
 DEPTH = 1000  # documents of a query that are measured
+QUERIES_AT_ONCE = 50
 
 
 @dataclass
@@ -41,6 +50,10 @@ class CollectionTask:
         Size of the vocabulary.
     threads : int or None, default=None
         Threads; None: all cores.
+    encoder : Encoder or None, default=None
+        Gives documents and queries their vectors, for candidates that are `encoded`.
+    given : dict or None, default=None
+        Vectors of the documents by this encoder, as `Searcher.fit` takes them; None means that they are encoded.
     """
 
     documents: Collection
@@ -52,8 +65,8 @@ class CollectionTask:
     words: int | None = 30_000
     threads: int | None = None
     seed: int = 0
-    _rows: dict[tuple[bool, str], tuple[Any, Any]] = field(default_factory=dict)
-    _vectorizers: dict[bool, TextVectorizer] = field(default_factory=dict)
+    encoder: Encoder | None = None
+    given: dict[str, Any] | None = None
     _told: bool = False
 
     @classmethod
@@ -75,19 +88,35 @@ class CollectionTask:
         """Whether some documents are judged not relevant, so that judged-only measures mean something."""
         return bool((self.judgments.grade < 1).any())
 
-    def rows(self, stem: bool, features: str) -> tuple[Any, Any]:
-        """Rows of queries and of documents as a ranker reads them; texts are read once for each kind of words."""
-        if (stem, features) not in self._rows:
-            vectorizer = self._vectorizers[stem] = TextVectorizer(
-                words=self.words, language=self.language, stem=stem and has_stemmer(self.language)
-            )
-            items = vectorizer.fit_counts(self.documents.full_texts())
-            queries = vectorizer.counts(self.queries.full_texts())
-            self._check_words(np.diff(queries.indptr))
-            self._rows[stem, "counts"] = queries, items
-            self._rows[stem, "titles"] = queries, vectorizer.counts(self.documents.titles)
-            self._rows[stem, "tfidf"] = vectorizer.tfidf(queries), vectorizer.tfidf(items)
-        return self._rows[stem, features]
+    @cached_property
+    def rows(self) -> TextRows:
+        """The documents as rows, which all candidates share."""
+        return TextRows(self.documents, self.words, self.language)
+
+    @cached_property
+    def known(self) -> tuple[Links, Links]:
+        """Relevant pairs, and pairs judged not relevant, by rows of queries and documents."""
+        given = self.judgments, self.queries, self.documents
+        first, second = (judged_pairs(*given, relevant=kind, skip_unknown=True) for kind in (True, False))
+        return first, second
+
+    @cached_property
+    def document_vectors(self) -> dict[str, Any]:
+        """Vectors of the documents, as `Searcher.fit` takes them."""
+        assert self.encoder is not None
+        return self.given or encode_documents(self.encoder, list(self.documents.full_texts()))
+
+    @cached_property
+    def query_vectors(self) -> np.ndarray:
+        """Vectors of the queries."""
+        assert self.encoder is not None
+        return VectorCache(self.encoder).look_up(list(self.queries.full_texts()), "query").astype(np.float32)
+
+    def query_rows(self, searcher: Searcher, rows: np.ndarray) -> sp.csr_array:
+        """Some queries as a fitted searcher reads them, with vectors where it has a use for them."""
+        texts = list(self.queries.take(rows.tolist()).full_texts())
+        encoded = self.encoder is not None and searcher.ranker_.uses_vectors
+        return searcher.query_rows(texts, self.query_vectors[rows] if encoded else None)
 
     def _check_words(self, n_words: np.ndarray) -> None:
         """Raise where no query has a word of the documents; say how many have none."""
@@ -97,28 +126,21 @@ class CollectionTask:
             raise TacitError(f"no query has a word of the documents, want their texts: the first is {text[:60]!r}")
         if len(unknown) and not self._told:
             found = f"{len(unknown)} of {len(n_words)}, such as {self.queries.ids[unknown[0]]!r}"
-            logger.warning("queries without a word of the documents, which no system can answer: %s", found)
+            logger.warning("queries that share no word with the documents, so no system finds anything: %s", found)
         self._told = True
 
-    def vectorize(self, queries: Collection, stem: bool, features: str) -> Any:
-        """Rows of further queries, as `rows` has those of the task."""
-        self.rows(stem, features)
-        vectorizer = self._vectorizers[stem]
-        counts = vectorizer.counts(queries.full_texts())
-        return vectorizer.tfidf(counts) if features == "tfidf" else counts
+    def measure(self, searcher: Searcher, test: np.ndarray) -> dict[str, np.ndarray]:
+        """Values of a fitted searcher on some queries."""
+        if not self._told:
+            self._check_words(np.diff(self.query_rows(searcher, np.arange(len(self.queries))).indptr))
+        return self.evaluate(searcher.ranker_.rank(self.query_rows(searcher, test), DEPTH, threads=self.threads), test)
 
-    def pairs(self, train: np.ndarray, *, relevant: bool = True) -> Links:
-        """Relevant pairs of some queries, or those judged not relevant, by rows of all queries."""
-        every = judged_pairs(self.judgments, self.queries, self.documents, relevant=relevant, skip_unknown=True)
-        return every.take(np.isin(every.sources, train))
-
-    def measure(self, ranker: Any, queries: Any, test: np.ndarray) -> dict[str, np.ndarray]:
-        """Values of a fitted ranker on some queries."""
-        ids = [self.queries.ids[query] for query in test]
-        run = ranker.rank(queries[test], DEPTH, threads=self.threads).to_run(ids, self.documents.ids)
+    def evaluate(self, ranking: Ranking, test: np.ndarray) -> dict[str, np.ndarray]:
+        """Values of a ranking of some queries."""
+        names = [self.queries.ids[row] for row in test.tolist()]
         grades = self.judgments.to_dict()
-        judged = Judgments.from_dict({query: grades[query] for query in ids})
-        return evaluate(judged, run, list(self.measures)).values
+        judged = Judgments.from_dict({query: grades[query] for query in names})
+        return evaluate(judged, ranking.to_run(names, self.documents.ids), list(self.measures)).values
 
 
 @dataclass
@@ -126,7 +148,7 @@ class CollectionCandidate:
     """A method with its parameters, on a task.
 
     `learns` False: the method is fitted without judgments, once; with `links`, on these. `like` is a candidate of the
-    same method that does not learn, whose fitted members are taken over.
+    same method that does not learn, whose fitted members are taken over. `encoded` True: with the encoder of the task.
     """
 
     name: str
@@ -136,34 +158,76 @@ class CollectionCandidate:
     stem: bool = True
     links: Links | None = None
     params: dict[str, Any] = field(default_factory=dict)
+    further: dict[str, Any] = field(default_factory=dict)  # for `Searcher.fit`, such as vectors
     like: CollectionCandidate | None = None
-    _fitted: Any = None
+    encoded: bool = False
+    _fitted: Searcher | None = None
 
     def values(self, train: np.ndarray, test: np.ndarray) -> dict[str, np.ndarray]:
         """Fit on the judgments of some queries, measure on others."""
-        ranker = self.fitted(train) if self.learns else self.fitted_once()
-        queries, _ = self.task.rows(self.stem, ranker.features)
-        return self.task.measure(ranker, queries, test)
+        return self.task.measure(self.fitted(train) if self.learns else self.fitted_once(), test)
 
-    def fitted_once(self) -> Any:
-        """The ranker, fitted without judgments."""
+    def fitted_once(self) -> Searcher:
+        """The searcher, fitted without judgments."""
         if self._fitted is None:
-            ranker = self._unfitted()
-            _, items = self.task.rows(self.stem, ranker.features)
-            self._fitted = ranker.fit(None, items, self.links, **self._titles(ranker))
+            self._fitted = self._fit(links=self.links)
         return self._fitted
 
-    def fitted(self, train: np.ndarray) -> Any:
-        """A ranker, fitted on the judgments of some queries."""
-        ranker = self._unfitted()
-        queries, items = self.task.rows(self.stem, ranker.features)
-        further = {} if self.like is None else {"members": self.like.fitted_once()}
-        further |= {"zeros": self.task.pairs(train, relevant=False)} if ranker.reads_zeros else {}
-        pairs = self.task.pairs(train)
-        return ranker.fit(queries, items, pairs, queries_are_items=False, **self._titles(ranker), **further)
+    def fitted(self, train: np.ndarray) -> Searcher:
+        """A searcher, fitted on the judgments of some queries."""
+        pairs, zeros = (part.take(np.isin(part.sources, train)) for part in self.task.known)
+        return self._fit(queries=self.task.queries, pairs=pairs, zeros=zeros)
 
-    def _unfitted(self) -> Any:
-        return get_method(self.method).offer(**{"seed": self.task.seed, "threads": self.task.threads} | self.params)
+    def _fit(self, **sources: Any) -> Searcher:
+        """A searcher, fitted on the documents of the task and on some sources."""
+        task, members = self.task, None
+        language = task.rows.language
+        params = {"seed": task.seed, "threads": task.threads} | self.params
+        stem = self.stem and has_stemmer(language)
+        encoder = task.encoder if self.encoded else None
+        searcher = Searcher(self.method, words=task.words, language=language, stem=stem, encoder=encoder, **params)
+        if encoder is not None:
+            sources |= task.document_vectors | ({"query_vectors": task.query_vectors} if "queries" in sources else {})
+        if self.like is not None and self.like is not self:
+            members = self.like.fitted_once().ranker_
+        return searcher.fit(task.documents, **sources, **self.further, rows=task.rows, members=members)
 
-    def _titles(self, ranker: Any) -> dict[str, Any]:
-        return {"titles": self.task.rows(self.stem, "titles")[1]} if ranker.reads_titles else {}
+
+@dataclass
+class EncoderCandidate:
+    """The encoder alone, or with `words` reciprocal rank fusion of the two: what hybrid search usually does.
+
+    `blend` is the candidate that has the vectors.
+    """
+
+    name: str
+    blend: CollectionCandidate
+    words: CollectionCandidate | None = None
+    learns: bool = False
+
+    def values(self, train: np.ndarray, test: np.ndarray) -> dict[str, np.ndarray]:
+        """Values on some queries; nothing is learned."""
+        return self.blend.task.evaluate(self._rank(test), test)
+
+    def _rank(self, test: np.ndarray) -> Ranking:
+        task = self.blend.task
+        ranker = self.blend.fitted_once().first_stage
+        assert isinstance(ranker, BlendRanker)
+        alone, pieces = ranker.only("vectors"), list[Ranking]()
+        for block in cut(len(test), QUERIES_AT_ONCE):
+            rows = self.blend.fitted_once().query_rows(self._texts(test[block]), task.query_vectors[test[block]])
+            scores = [alone.scores(rows)]
+            if self.words is not None:
+                words = self.words.fitted_once()
+                scores.append(words.ranker_.scores(task.query_rows(words, test[block])))
+            pieces.append(best_of(scores[0] if len(scores) == 1 else reciprocal_rank_fusion(scores)))
+        return Ranking(*(np.concatenate(parts) for parts in zip(*((p.items, p.scores) for p in pieces), strict=True)))
+
+    def _texts(self, rows: np.ndarray) -> list[str]:
+        return list(self.blend.task.queries.take(rows.tolist()).full_texts())
+
+
+def best_of(scores: np.ndarray) -> Ranking:
+    """The best items of each row; of equal scores the first item ranks first."""
+    items = np.argsort(-scores, axis=1, kind="stable")[:, :DEPTH]
+    return Ranking(items, np.take_along_axis(scores, items, axis=1).astype(np.float32))

@@ -35,7 +35,7 @@ def make_folds(n_queries: int, n_folds: int, seed: int, groups: Sequence[object]
     for query, name in enumerate(names):
         members.setdefault(name, []).append(query)
     if len(members) < n_folds:
-        raise TacitError(f"{n_queries} queries in {len(members)} groups cannot be cut into {n_folds} folds")
+        raise TacitError(f"{n_queries} queries in {len(members)} groups cannot be split into {n_folds} folds")
     rng = np.random.default_rng(seed)
     shuffled = [members[name] for name in rng.permutation(np.array(list(members), dtype=object)).tolist()]
     sizes, fold_of = np.zeros(n_folds, np.int64), np.empty(n_queries, np.int64)

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from importlib.util import find_spec
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from tacit.core import Collection, Judgments, Links, Lists, TacitError, UsageError, check_number
-from tacit.data import ClickLog
+from tacit.data import ClickLog, as_collection, as_judgments, read_click_log
 from tacit.features import find_language, has_stemmer
 from tacit.judge.advise.advice import JUDGED, Advice, make_advice
+from tacit.judge.advise.assisted import assisted_candidate
 from tacit.judge.advise.clicks import (
     CORRECTED,
     COUNTED_NOTE,
@@ -22,16 +27,23 @@ from tacit.judge.advise.clicks import (
     ShownCandidate,
     with_texts,
 )
-from tacit.judge.advise.collections import CollectionCandidate, CollectionTask
+from tacit.judge.advise.collections import CollectionCandidate, CollectionTask, EncoderCandidate
 from tacit.judge.advise.lists import ColumnCandidate, ListCandidate, ListTask
 from tacit.judge.advise.procedure import Candidate
 from tacit.judge.advise.verdict import judged_only
 from tacit.metrics import is_loss, parse_measure
+from tacit.rerank.ranking_lists import has_few_zeros
 from tacit.search import Searcher
+from tacit.search.encoders import as_encoder
 
 BASELINE, BLEND, LEARNED, CLICKED = "bm25", "blend", "blend+labels", "blend+clicks"
+ASSISTED = "blend+labels+program"
 WEIGHTED = "blend+weights"  # learned weights of members that learn nothing
+ENCODED, ENCODER, FUSED = "blend+encoder", "encoder", "rrf"
+ALONE = 1000.0  # weight of vectors beside which words only break ties
+NO_MODEL = {SHOWN: "the shown order", FUSED: "reciprocal rank fusion"}
 LIST_METHODS = ("standing", "linear", "rankboost")
+TREES = "lightgbm-pointwise"  # of lists with zeros, where LightGBM is installed
 N_FOLDS = 5
 MINUTES = 15.0
 
@@ -39,17 +51,19 @@ Progress = Callable[[str], None]
 
 
 def advise(
-    data: Collection | Lists,
-    queries: Collection | None = None,
-    qrels: Judgments | None = None,
+    data: Collection | Lists | Any,
+    queries: Collection | Any = None,
+    qrels: Judgments | Any = None,
     *,
     links: Links | None = None,
-    clicks: ClickLog | None = None,
+    clicks: ClickLog | Any = None,
+    program: Judgments | Any = None,
     measure: str = "nDCG@10",
     minutes: float = MINUTES,
     language: str = "en",
     groups: Sequence[object] | None = None,
     sequential: bool = False,
+    encoder: Any = None,
     column: int | None = None,
     seed: int = 0,
     threads: int | None = None,
@@ -59,18 +73,21 @@ def advise(
 
     Parameters
     ----------
-    data : Collection or Lists
-        Documents to search, or judged feature lists.
-    queries : Collection or None, default=None
+    data : Collection, Lists, frame, list, dict or path
+        Documents to search in a form that `Searcher.fit` takes, or judged feature lists.
+    queries : Collection, frame, list, dict, path or None, default=None
         Texts of queries, with a collection.
-    qrels : Judgments or None, default=None
+    qrels : Judgments, dict of dicts, frame, path or None, default=None
         Their judgments. With clicks alone there are none, and `queries` is needed only where the log names queries by
         id.
     links : Links or None, default=None
         Links between documents, which further candidates learn from.
-    clicks : ClickLog or None, default=None
+    clicks : ClickLog, path or None, default=None
         Clicks, as `read_click_log` returns them. With judgments, they are learned from and what they add is measured
         on judged queries; without, clicks on held-out queries are the measure (see `judge.advise.clicks`).
+    program : Judgments, dict of dicts, frame, path or None, default=None
+        A program's grades, with `qrels` of people. They are learned from as far as people confirm them, and what they
+        add is measured by people's grades.
     measure : str, default="nDCG@10"
         What is claimed and chosen by.
     minutes : float, default=15
@@ -82,6 +99,9 @@ def advise(
         Group of each query, such as its topic; queries of one group stay in one fold.
     sequential : bool, default=False
         Claims stay valid if one asks again after every few judgments.
+    encoder : str, object or None, default=None
+        Pretrained model of texts, as `Searcher` takes it: `blend` is compared with and without it, with the encoder
+        alone, and with reciprocal rank fusion of BM25 and the encoder.
     column : int or None, default=None
         Number from 0 of the feature that is the baseline of feature lists; None: the best on training lists.
     seed : int, default=0
@@ -101,18 +121,34 @@ def advise(
     options: dict[str, Any] = {"threads": threads, "seed": seed}
     if isinstance(data, Lists):
         lists = ListTask.of(data, _measures(measure), **options)
+        if encoder is not None:
+            raise UsageError("encoder is given with feature lists, want documents with texts")
         return _advise_lists(lists, measure, column, sequential, clock)
+    data, queries, qrels = _as_core(data, queries, qrels)
+    clicks = read_click_log(clicks) if isinstance(clicks, str | os.PathLike) else clicks
     options |= {"links": links, "language": find_language(data, language)}
+    options |= {"encoder": None if encoder is None else as_encoder(encoder)}
     log = None if clicks is None else with_texts(clicks, queries)
+    if encoder is not None and program is not None:
+        raise UsageError("a program's grades and an encoder are not compared together, want one of them")
+    if qrels is None and program is not None:
+        raise UsageError("a program's grades need qrels of people, which hold them to account")
     if qrels is None and log is not None:
         if groups is not None:
-            raise UsageError("groups are of judged queries, and clicks have none")
+            raise UsageError("groups apply to judged queries, and clicks have no groups")
         return _advise_by_clicks(data, log, measure, sequential, clock, options)
     if queries is None or qrels is None:
         raise UsageError("a collection needs queries and qrels, texts of queries and judgments of documents, or clicks")
     task = CollectionTask.of(data, queries, qrels, _measures(measure), **options)
     kept = None if groups is None else [groups[queries.row_of[query]] for query in task.queries.ids]
-    return _advise_collection(task, measure, kept, log, sequential, clock)
+    grades = None if program is None else as_judgments(program)
+    return _advise_collection(task, measure, kept, log, (queries, grades), sequential, clock)
+
+
+def _as_core(data: Any, queries: Any, qrels: Any) -> tuple[Collection, Collection | None, Judgments | None]:
+    """Documents, queries and judgments in any form, as core types."""
+    asked = None if queries is None else as_collection(queries, "queries")
+    return as_collection(data), asked, None if qrels is None else as_judgments(qrels)
 
 
 def _check_measure(measure: str) -> str:
@@ -150,20 +186,27 @@ def _advise_collection(
     measure: str,
     groups: Sequence[object] | None,
     log: ClickLog | None,
+    graded: tuple[Collection, Judgments | None],
     sequential: bool,
     clock: Clock,
 ) -> Advice:
-    label_free = CollectionCandidate(BLEND, task, BLEND)
-    learned = CollectionCandidate(LEARNED, task, BLEND, learns=True, like=label_free)
-    clicked = None if log is None else ClickCandidate(CLICKED, task, BLEND, like=label_free, log=log)
-    candidates: list[Candidate] = [CollectionCandidate(BASELINE, task, BASELINE), label_free, learned]
-    candidates += [] if clicked is None else [clicked]
+    first = _without_labels(task)
+    label_free, encoded = first.blend, task.encoder is not None
+    how: dict[str, Any] = {"like": label_free, "encoded": encoded}
+    learned = CollectionCandidate(_named(LEARNED, task), task, BLEND, learns=True, **how)
+    clicked = None if log is None else ClickCandidate(_named(CLICKED, task), task, BLEND, log=log, **how)
+    candidates = [*first.candidates, learned, *([] if clicked is None else [clicked])]
+    queries, program = graded
+    assisted = None if program is None else assisted_candidate(ASSISTED, learned, queries, program)
+    candidates += [] if assisted is None else [assisted]
     return make_advice(
         candidates + _further(task),
         label_free=label_free,
         learned=learned,
         clicked=clicked,
-        simpler=replace(learned, name=WEIGHTED, params={"residual": False}),
+        assisted=assisted,
+        encoded=first.compared,
+        simpler=replace(learned, name=_named(WEIGHTED, task), params={"residual": False}),
         has_zeros=task.has_zeros,
         groups=groups,
         **_options(len(task.queries), task.seed, measure, sequential, clock),
@@ -176,15 +219,17 @@ def _advise_by_clicks(
     if parse_measure(measure).name != "nDCG":
         raise UsageError(f"measure is {measure}, want nDCG for clicks, whose numbers are grades")
     task = ClickTask.of_log(documents, log, [measure], **options)
-    label_free = CollectionCandidate(BLEND, task, BLEND)
-    learned = ClickCandidate(CLICKED, task, BLEND, like=label_free, log=log)
-    candidates: list[Candidate] = [CollectionCandidate(BASELINE, task, BASELINE), label_free, learned]
+    first = _without_labels(task)
+    label_free, encoded = first.blend, task.encoder is not None
+    learned = ClickCandidate(_named(CLICKED, task), task, BLEND, like=label_free, encoded=encoded, log=log)
+    candidates = [*first.candidates, learned]
     if log.ordered:
         candidates.insert(0, ShownCandidate(task, log))
     return make_advice(
         candidates + _further(task),
         label_free=label_free,
         learned=learned,
+        encoded=first.compared,
         has_zeros=False,
         corrected=CORRECTED.format(measure) if log.ordered else None,
         withheld="" if log.ordered else UNKNOWN_ORDER,
@@ -192,6 +237,29 @@ def _advise_by_clicks(
         note=ORDERED_NOTE if log.ordered else COUNTED_NOTE,
         **_options(len(task.queries), task.seed, measure, sequential, clock),
     )
+
+
+class LabelFree(NamedTuple):
+    """Candidates that learn nothing, the best of them by expectation, and what an encoder is compared with."""
+
+    candidates: list[Candidate]
+    blend: CollectionCandidate
+    compared: list[Candidate]
+
+
+def _without_labels(task: CollectionTask) -> LabelFree:
+    """BM25 and the blend; with an encoder also the blend with it, the encoder alone, and rank fusion."""
+    words, blend = CollectionCandidate(BASELINE, task, BASELINE), CollectionCandidate(BLEND, task, BLEND)
+    if task.encoder is None:
+        return LabelFree([words, blend], blend, [])
+    both = CollectionCandidate(ENCODED, task, BLEND, like=blend, encoded=True)
+    fused = EncoderCandidate(FUSED, both, words)
+    return LabelFree([words, blend, both, EncoderCandidate(ENCODER, both), fused], both, [blend, fused])
+
+
+def _named(system: str, task: CollectionTask) -> str:
+    """The name of a form of the blend, which says whether it has an encoder."""
+    return system if task.encoder is None else system.replace(BLEND, ENCODED, 1)
 
 
 def _further(task: CollectionTask) -> list[Candidate]:
@@ -205,7 +273,8 @@ def _advise_lists(task: ListTask, measure: str, column: int | None, sequential: 
     if column is not None:
         check_number("column", column, low=0, high=task.lists.X.shape[1] - 1, whole=True)
     baseline = ColumnCandidate(task, measure, column)
-    rankers = [ListCandidate(name, task) for name in LIST_METHODS]
+    trees = [TREES] if find_spec("lightgbm") is not None and not has_few_zeros(task.lists) else []
+    rankers = [ListCandidate(name, task) for name in (*LIST_METHODS, *trees)]
     return make_advice(
         [baseline, *rankers],
         label_free=baseline,
@@ -236,22 +305,35 @@ def fit_recommended(
     *,
     links: Links | None = None,
     clicks: ClickLog | None = None,
+    program: Judgments | None = None,
     language: str = "en",
+    encoder: Any = None,
     **params: Any,
 ) -> Searcher:
     """The recommended system, fitted on everything; the arguments are those that `advise` had."""
-    if advice.system == SHOWN:
-        raise TacitError("the shown order is recommended, which no model computes: there is nothing to fit")
-    method = advice.system.partition("+")[0]
+    documents, queries, qrels = _as_core(documents, queries, qrels)
+    if advice.system in NO_MODEL:
+        raise TacitError(f"{NO_MODEL[advice.system]} is recommended, which no model computes: there is nothing to fit")
+    method, *parts = (ENCODED if advice.system == ENCODER else advice.system).split("+")
     language = find_language(documents, language)
-    params |= {"residual": False} if advice.system == WEIGHTED else {}
+    params |= {"residual": False} if "weights" in parts else {}
+    params |= {"vectors": ALONE} if advice.system == ENCODER else {}
+    params |= {"encoder": encoder} if ENCODER in parts else {}
+    if ENCODER in parts and encoder is None:
+        raise TacitError(f"{advice.system} has an encoder, and none is given")
     searcher = Searcher(method, stem=has_stemmer(language), language=language, **params)
-    if advice.system in (LEARNED, WEIGHTED):
+    if advice.system == ASSISTED and program is not None and queries is not None and qrels is not None:
+        task = CollectionTask.of(documents, queries, qrels, [advice.measure])
+        like = CollectionCandidate(LEARNED, task, method, learns=True)
+        both = assisted_candidate(ASSISTED, like, queries, as_judgments(program))
+        return searcher.fit(documents, **both.sources(np.arange(len(task.queries)), set()))
+    source = next((part for part in parts if part != ENCODER), None)
+    if source in ("labels", "weights"):
         return searcher.fit(documents, queries=queries, qrels=qrels)
-    if advice.system == CLICKED and clicks is not None:
+    if source == "clicks" and clicks is not None:
         return searcher.fit(documents, clicks=with_texts(clicks, queries).pairs(documents, skip_unknown=True))
-    if advice.system.endswith("+links") and links is not None:
+    if source == "links" and links is not None:
         return searcher.fit(documents, links=links)
-    if "+" in advice.system:
-        raise TacitError(f"{advice.system} learns from {advice.system.partition('+')[2]}, and none are given")
+    if source is not None:
+        raise TacitError(f"{advice.system} learns from {source}, and none are given")
     return searcher.fit(documents)

@@ -62,7 +62,9 @@ def _table(advice: Advice) -> str:
 
 
 def plot_curve(curve: list[dict[str, Any]], measure: str) -> str:
-    """The learning curve with intervals, as SVG."""
+    """The learning curve with intervals, as SVG; empty without points."""
+    if not curve:
+        return ""
     lowest = min(point["interval"][0] for point in curve)
     highest = max(point["interval"][1] for point in curve)
     most = max(point["queries"] for point in curve) or 1

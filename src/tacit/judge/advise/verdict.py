@@ -15,14 +15,15 @@ from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
-from tacit.metrics import compare, parse_measure
-from tacit.metrics.sequences import confidence_sequence
+from tacit.metrics import parse_measure
+from tacit.metrics.confidence_sequences import confidence_sequence
+from tacit.metrics.significance import randomization_test, student_interval, t_test
 
 LEVEL = 0.95
 P_CLAIM = 0.05
 FEWEST_QUERIES = 10  # below, a t interval of skewed differences is too short
 POWER = 0.8
-NOISE = "this cannot be told from noise"
+NOISE = "the difference may be chance"
 N_SPARE, UNSEEN = 2, 0.1  # queries left out of the count, and differences added for queries that were not seen
 
 
@@ -60,8 +61,7 @@ def gain_of(baseline: np.ndarray, other: np.ndarray, *, sequential: bool = False
     (True, False)
     """
     differences = other - baseline
-    tests = compare(baseline, other, seed=seed)
-    p = max(tests.t, tests.randomization)
+    p = max(t_test(differences), randomization_test(differences, seed=seed))
     if sequential:
         interval = sequential_interval(differences)
         shown = interval[0] > 0
@@ -72,13 +72,6 @@ def gain_of(baseline: np.ndarray, other: np.ndarray, *, sequential: bool = False
     if not sequential and len(differences) < FEWEST_QUERIES:
         shown, reason = False, f"there are fewer than {FEWEST_QUERIES} queries"
     return Gain(shown, float(differences.mean()), interval, float(p), reason)
-
-
-def t_interval(values: np.ndarray, level: float = LEVEL) -> tuple[float, float]:
-    """Interval of the mean by Student's t; from minus to plus infinity for a single value."""
-    if len(values) < 2:
-        return -math.inf, math.inf
-    return _interval(values, len(values), float(values.var(ddof=1)), level)
 
 
 def cautious_interval(values: np.ndarray) -> tuple[float, float]:
@@ -93,20 +86,13 @@ def cautious_interval(values: np.ndarray) -> tuple[float, float]:
     if n < 2:
         return -1.0, 1.0
     variance = (float(((values - values.mean()) ** 2).sum()) + 2 * UNSEEN**2) / (len(values) - 1)
-    low, high = _interval(values, n, variance, LEVEL)
+    low, high = student_interval(float(values.mean()), variance, n, LEVEL)
     return max(low, -1.0), min(high, 1.0)
 
 
 def sequential_interval(differences: np.ndarray) -> tuple[float, float]:
     """Interval of the mean difference that holds at every look, however often one looks."""
     return confidence_sequence(differences, -1.0, 1.0, LEVEL)
-
-
-def _interval(values: np.ndarray, n: int, variance: float, level: float) -> tuple[float, float]:
-    from scipy.stats import t
-
-    mean, half = float(values.mean()), float(t.ppf((1 + level) / 2, n - 1)) * math.sqrt(variance / n)
-    return mean - half, mean + half
 
 
 def widen_interval(procedure: Gain, system: Gain) -> Gain:
@@ -127,9 +113,9 @@ def widen_interval(procedure: Gain, system: Gain) -> Gain:
 
 def queries_needed(differences: np.ndarray, gain: float) -> int:
     """Number of judged queries at which a gain of this size would be shown, with a probability of 80 %."""
-    from scipy.stats import norm
+    from scipy.special import ndtri
 
-    wanted = norm.ppf(1 - P_CLAIM / 2) + norm.ppf(POWER)
+    wanted = float(ndtri(1 - P_CLAIM / 2) + ndtri(POWER))
     spread = float(differences.std(ddof=1)) if len(differences) > 1 else 0.0
     return math.ceil((wanted * spread / gain) ** 2) if gain > 0 else 0
 
@@ -159,8 +145,8 @@ def guard_against_pool(gain: Gain, judged_gain: Gain, more_judged: float) -> Gai
     """
     if gain.help and more_judged > 0 and not judged_gain.help:
         reason = (
-            f"more of its first ten answers are judged (+{more_judged:.2f}), "
-            "and on judged documents alone the gain cannot be told from noise"
+            f"more of its first ten results are judged (+{more_judged:.2f}), "
+            "and on judged documents alone the gain may be chance"
         )
         return replace(gain, help=False, reason=reason)
     return gain

@@ -29,7 +29,7 @@ def alone_in_words(system: str, chosen: Sequence[str], gain: float, differences:
     alone = float(differences.mean())
     if set(chosen) == {system} or abs(alone - gain) < SAME:
         return []
-    return [f"This is the gain of choosing, which differed from fold to fold; {system} alone has {alone:+.3f}."]
+    return [f"This is the average gain when tacit picks a system in each fold; {system} alone has {alone:+.3f}."]
 
 
 def added_in_words(what: str, measure: str, found: Gain) -> str:
@@ -42,8 +42,29 @@ def added_in_words(what: str, measure: str, found: Gain) -> str:
     if found.interval[1] < 0:
         return f"Do not learn from your {what}: they lower {measure}, {added}."
     if found.reason == NOISE:
-        return f"Your {what} add nothing that can be told from noise: {added}."
-    return f"Your {what} are not shown to help: {added}, but {found.reason}."
+        return f"Your {what} made no measurable difference: {added}."
+    return f"Whether your {what} help is unclear: they add {added}, but {found.reason}."
+
+
+def encoder_in_words(over_blend: Gain, over_fusion: Gain) -> str:
+    """What an encoder adds to the blend, and the blend to reciprocal rank fusion of words and encoder."""
+    start = "The encoder helps" if over_blend.help else "The encoder is not proven to help"
+    if over_fusion == NOT_MEASURED:
+        return f"{start}: it adds {_with_interval(over_blend)}."
+    fusion = f"against reciprocal rank fusion of BM25 and the encoder the blend has {_with_interval(over_fusion)}"
+    return f"{start}: it adds {_with_interval(over_blend)}; {fusion}."
+
+
+def program_in_words(measure: str, found: Gain) -> str:
+    """What a program's grades add to learning from people's alone."""
+    if found == NOT_MEASURED:
+        return f"What the program's grades add is not known: {found.reason}."
+    added = _with_interval(found)
+    if found.help:
+        return f"The program's grades help: added to people's grades, they gain {added}."
+    if found.interval[1] < 0:
+        return f"Do not learn from the program's grades: they lower {measure}, {added}."
+    return f"Whether the program's grades help is unclear: they add {added}, but {found.reason}."
 
 
 def corrected_in_words(rows: list[dict[str, Any]], baseline: str, measure: str) -> str:

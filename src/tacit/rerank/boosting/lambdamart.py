@@ -18,7 +18,7 @@ from tacit.rerank.gradient.losses import PairLoss, SwapLoss
 from tacit.rerank.gradient.neighbours import find_neighbours
 from tacit.rerank.gradient.ranker import Scaled, center_and_spread
 from tacit.rerank.gradient.regularizer import NeighbourRegularizer
-from tacit.rerank.gradient.training import GradientTerm
+from tacit.rerank.gradient.scorer_training import GradientTerm
 from tacit.rerank.rows import Rows
 
 FLAT = 1e-6  # the least curvature of a row that anything pulls at

@@ -1,8 +1,9 @@
-"""LightGBM as a ranker of lists: its own LambdaMART on judged rows, or any of our sources of gradients.
+"""LightGBM as a ranker of lists: its own LambdaMART or regression on judged rows, or any of our sources of gradients.
 
 LightGBM refuses unjudged rows, so its own objective sees the judged ones only. The number of trees is chosen on
 validation by the share of judged pairs in the right order, like the epochs of the gradient rankers. One thread: lists
-of a LETOR size gain nothing from more, and the bits stay the same. Extra `bench`.
+of a LETOR size gain nothing from more, and the bits stay the same. Training needs the extra `bench`; a fitted model is
+scored without LightGBM (`trees.py`).
 """
 
 from __future__ import annotations
@@ -12,11 +13,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tacit.core import MissingExtraError, StoreError, TacitError, check_number, check_numbers
+from tacit.core import MissingExtraError, TacitError, check_number, check_numbers
 from tacit.rerank.base import ListRanker
-from tacit.rerank.gradient.training import ValidationPairs
+from tacit.rerank.boosting.trees import Trees, read_trees
+from tacit.rerank.gradient.scorer_training import ValidationPairs
 from tacit.rerank.rows import Rows
 
+LEAVES_OF_ALL = 20  # of pointwise trees: so many smallest leaves hold all judged rows, if these are few
 Objective = Callable[[np.ndarray, Any], tuple[np.ndarray, np.ndarray]]
 
 
@@ -68,7 +71,8 @@ class LightGbmRanker(ListRanker):
         """Grow all trees, keep the number of them that is best on validation."""
         lightgbm = import_lightgbm()
         try:
-            booster = lightgbm.train({"objective": objective} | self._options(), data, self.n_trees)
+            options = {"objective": objective} | self._options(len(data.get_label()))
+            booster = lightgbm.train(options, data, self.n_trees)
         except lightgbm.basic.LightGBMError:
             raise TacitError(
                 f"no feature splits the {data.num_data()} rows into leaves of {self.n_leaf_rows}: "
@@ -81,7 +85,8 @@ class LightGbmRanker(ListRanker):
         text = booster.model_to_string(num_iteration=self.n_trees_)
         self.model_ = np.frombuffer(text.encode(), np.uint8)
 
-    def _options(self) -> dict[str, Any]:
+    def _options(self, n_rows: int) -> dict[str, Any]:
+        """Options of LightGBM for so many rows."""
         check_numbers(self, "n_trees", "n_leaf_rows", low=1, whole=True)
         check_number("n_leaves", self.n_leaves, low=2, whole=True)
         check_number("rate", self.rate, low=0, open_low=True)
@@ -90,17 +95,49 @@ class LightGbmRanker(ListRanker):
             "seed": self.seed % 2**31, "num_threads": 1, "deterministic": True, "force_row_wise": True, "verbosity": -1,
         }  # fmt: skip
 
+    def _check_loaded(self) -> None:
+        self.trees()
+
+    def trees(self) -> Trees:
+        """The fitted trees, read from `model_`."""
+        return read_trees(self.model_.tobytes(), self.n_features_in_)
+
     def _predict(self, X: np.ndarray, qid: np.ndarray) -> np.ndarray:
-        return np.asarray(load_booster(self).predict(X, raw_score=True, num_threads=1), np.float64)
+        return self.trees().predict(X)
 
 
-def load_booster(ranker: LightGbmRanker) -> Any:
-    """The fitted trees as an object of LightGBM."""
-    lightgbm = import_lightgbm()
-    try:
-        return lightgbm.Booster(model_str=ranker.model_.tobytes().decode())
-    except (lightgbm.basic.LightGBMError, UnicodeDecodeError) as error:
-        raise StoreError(f"model_ is no model that LightGBM reads: {error}") from None
+class PointwiseLightGbmRanker(LightGbmRanker):
+    """Regression of grades by the boosted trees of LightGBM, on judged rows one by one.
+
+    Lists and preferences are not used, so that one judged row in a list teaches as much as many. With few labels, a
+    leaf needs fewer rows.
+
+    Parameters
+    ----------
+    n_trees : int, default=200
+        Largest number of trees; with validation lists the best number is kept.
+    n_leaves : int, default=15
+        Leaves of each tree.
+    n_leaf_rows : int, default=20
+        Smallest number of rows in a leaf; at most a twentieth of the judged rows is taken.
+    rate : float, default=0.05
+        Learning rate: the weight of each tree.
+    seed : int, default=0
+        Random seed.
+    """
+
+    def __init__(
+        self, n_trees: int = 200, n_leaves: int = 15, n_leaf_rows: int = 20, rate: float = 0.05, seed: int = 0
+    ) -> None:
+        super().__init__(n_trees, n_leaves, n_leaf_rows, rate, seed)
+
+    def _fit(self, rows: Rows, validation: Rows | None) -> None:
+        rows.check_has_graded_pairs(type(self).__name__)
+        judged = ~np.isnan(rows.y)
+        self._grow(import_lightgbm().Dataset(rows.X[judged], rows.y[judged]), "regression", validation)
+
+    def _options(self, n_rows: int) -> dict[str, Any]:
+        return super()._options(n_rows) | {"min_data_in_leaf": max(1, min(self.n_leaf_rows, n_rows // LEAVES_OF_ALL))}
 
 
 def best_number(booster: Any, held_out: ValidationPairs) -> int:

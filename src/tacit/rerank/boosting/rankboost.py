@@ -22,6 +22,7 @@ from tacit.rerank.base import ListRanker
 from tacit.rerank.boosting.bins import BinnedFeatures
 from tacit.rerank.boosting.pairs import GradedDistribution, PairDistribution, PairwiseDistribution, used_rows
 from tacit.rerank.boosting.stumps import Stumps, boost
+from tacit.rerank.list_columns import check_list_scale, scale_within_lists
 from tacit.rerank.rows import Pairs, Rows
 
 # Scores of validation rows that are measured at once.
@@ -59,6 +60,11 @@ class RankBoostRanker(ListRanker):
         rounds are kept.
     threads : int, default=None
         Number of threads; None uses all cores. The scores are the same for any number.
+    shrinkage : float, default=1.0
+        Step size: part of its weight, above 0 and at most 1, that each stump gets.
+    scale : {"zscore", "minmax"} or None, default=None
+        Scale features within each list, in training and test lists alike. Thresholds then mean "far above the other
+        documents of this list", and scores depend on the whole list.
 
     Attributes
     ----------
@@ -87,9 +93,16 @@ class RankBoostRanker(ListRanker):
     weight_level: ClassVar[str] = "pair"  # of the weights of `fit_prepared`
 
     def __init__(
-        self, n_rounds: int = 300, n_bins: int | None = 128, measure: str = "AP", threads: int | None = None
+        self,
+        n_rounds: int = 300,
+        n_bins: int | None = 128,
+        measure: str = "AP",
+        threads: int | None = None,
+        shrinkage: float = 1.0,
+        scale: str | None = None,
     ) -> None:
         self.n_rounds, self.n_bins, self.measure, self.threads = n_rounds, n_bins, measure, threads
+        self.shrinkage, self.scale = shrinkage, scale
 
     @property
     def stumps_(self) -> Stumps:
@@ -121,7 +134,7 @@ class RankBoostRanker(ListRanker):
         if extra is not None:
             binned = binned.join(self._bin(extra[prepared.used]))
         distribution = self._distribution(prepared, weights)
-        stumps = boost(binned, distribution, self.n_rounds, self.threads)
+        stumps = boost(binned, distribution, self.n_rounds, self.threads, self.shrinkage)
         if validation is not None and len(stumps.features):
             stumps = stumps.take(slice(best_prefix(stumps, validation, self.measure)))
         self.stump_features_, self.stump_thresholds_, self.stump_weights_ = stumps
@@ -130,6 +143,19 @@ class RankBoostRanker(ListRanker):
 
     def _fit(self, rows: Rows, validation: Rows | None) -> None:
         self.fit_prepared(self.prepare(rows), validation=validation)
+
+    def _read_table(self, table: np.ndarray, lists: np.ndarray) -> np.ndarray:
+        check_list_scale(self.scale)
+        return scale_within_lists(super()._read_table(table, lists), lists, self.scale)
+
+    def _needs_lists(self) -> bool:
+        return self.scale is not None
+
+    def _one_list(self, X: Any) -> np.ndarray:
+        """Checked features of rows that are one list."""
+        self._check_fitted()
+        table = self._checked(X, reset=False)
+        return self._read_table(table, np.zeros(len(table), np.int64))
 
     def _predict(self, X: np.ndarray, qid: np.ndarray) -> np.ndarray:
         return self.stumps_.score(X)
@@ -140,9 +166,8 @@ class RankBoostRanker(ListRanker):
         return np.cumsum(added, axis=0) if len(added) else np.zeros((1, len(X)))
 
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
-        """Scores of rows after each round; the last are those of `predict`."""
-        self._check_fitted()
-        table = self._checked(X, reset=False)
+        """Scores of the rows of one list after each round; the last are those of `predict`."""
+        table = self._one_list(X)
         scores = np.zeros(len(table))
         for added in self.stumps_.outputs(table):
             scores += added
@@ -158,8 +183,7 @@ class RankBoostRanker(ListRanker):
         >>> [(reason.feature, reason.threshold, round(reason.value, 3)) for reason in ranker.explain(X, 0, 1)]
         [(0, 0.5, 0.805)]
         """
-        self._check_fitted()
-        table = self._checked(X, reset=False)
+        table = self._one_list(X)
         for row in (a, b):
             check_number("row", row, low=0, high=len(table) - 1, whole=True)
         first, second = self.stumps_.outputs(table[[a, b]]).T
@@ -191,6 +215,8 @@ class RankBoostRanker(ListRanker):
     def _check_params(self) -> None:
         check_number("n_rounds", self.n_rounds, low=1, whole=True)
         check_numbers(self, "n_bins", optional=True, low=2, whole=True)
+        check_number("shrinkage", self.shrinkage, low=0, high=1, open_low=True)
+        check_list_scale(self.scale)
         parse_measure(self.measure)
         count_threads(self.threads)
 

@@ -17,7 +17,7 @@ from scipy.spatial.distance import cdist
 from tacit.core import check_number, check_numbers
 from tacit.rerank.boosting.rankboost import RankBoostRanker
 from tacit.rerank.gradient.ranker import Choice, center_and_spread, values_of
-from tacit.rerank.gradient.training import ValidationPairs
+from tacit.rerank.gradient.scorer_training import ValidationPairs
 from tacit.rerank.rows import Pairs, Rows
 
 

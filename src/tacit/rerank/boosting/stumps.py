@@ -2,7 +2,9 @@
 
 A round takes the stump h of the largest |r| and gives it the weight theta:
 
-    r = sum over pairs of D (h(better) - h(worse)),   theta = 0.5 ln((1 + r) / (1 - r)),   which may be below 0.
+    r = sum over pairs of D (h(better) - h(worse)),   theta = 0.5 s ln((1 + r) / (1 - r)),   which may be below 0.
+
+s is the shrinkage: 1 in RankBoost; smaller steps need more rounds and fit the training pairs less closely.
 
 Rounds end early if a stump orders every pair correctly (it would be chosen in all further rounds) or if r is 0 for all
 stumps.
@@ -57,7 +59,13 @@ class Stumps(NamedTuple):
         return Stumps(*(column[rounds] for column in self))
 
 
-def boost(binned: BinnedFeatures, distribution: PairDistribution, n_rounds: int, threads: int | None = 1) -> Stumps:
+def boost(
+    binned: BinnedFeatures,
+    distribution: PairDistribution,
+    n_rounds: int,
+    threads: int | None = 1,
+    shrinkage: float = 1.0,
+) -> Stumps:
     """The stumps of n_rounds rounds or fewer; binned are the features of the used rows; D is changed on the way."""
     chosen: list[tuple[int, float, float]] = []
     search = _Search(binned, threads)
@@ -66,7 +74,7 @@ def boost(binned: BinnedFeatures, distribution: PairDistribution, n_rounds: int,
         if abs(margin) < LEAST_MARGIN:
             break
         margin = min(max(margin, -LARGEST_MARGIN), LARGEST_MARGIN)
-        weight = 0.5 * float(np.log((1 + margin) / (1 - margin)))
+        weight = 0.5 * shrinkage * float(np.log((1 + margin) / (1 - margin)))
         chosen.append((feature, float(binned.thresholds[feature][place]), weight))
         if abs(margin) == LARGEST_MARGIN:
             break

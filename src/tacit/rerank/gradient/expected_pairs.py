@@ -18,11 +18,13 @@ from itertools import pairwise
 import numpy as np
 
 from tacit.rerank.gradient.grade_shares import grade_shares
-from tacit.rerank.rows import Pairs, Rows, draw_pairs, no_pairs
+from tacit.rerank.rows import MOST_PAIRS, Pairs, Rows, draw_pairs, no_pairs
 
 
-def expected_pairs(rows: Rows) -> Pairs:
+def expected_pairs(rows: Rows, most: int = MOST_PAIRS) -> Pairs:
     """All pairs of a judged and an unjudged row of one list, in either order, weighted by the chance of that order.
+
+    A list with more than `most` pairs gives a random sample (`draw_pairs`).
 
     >>> rows = Rows(np.zeros((3, 1)), np.array([1, np.nan, 0]), np.array([0, 3]), np.arange(3))
     >>> expected_pairs(rows)
@@ -37,7 +39,7 @@ def expected_pairs(rows: Rows) -> Pairs:
     for number, (start, stop) in enumerate(pairwise(rows.starts.tolist())):
         unjudged = np.isnan(rows.y[start:stop])
         known, unknown = np.flatnonzero(~unjudged) + start, np.flatnonzero(unjudged) + start
-        picks, weight = draw_pairs(len(known) * len(unknown))
+        picks, weight = draw_pairs(len(known) * len(unknown), most)
         judged, other = known[picks // max(1, len(unknown))], unknown[picks % max(1, len(unknown))]
         chance_above, chance_below = below[number, level[judged]], 1 - below[number, level[judged] + 1]
         found.append(_likely(judged, other, chance_above, weight))

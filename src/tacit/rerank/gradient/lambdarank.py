@@ -11,7 +11,7 @@ import numpy as np
 
 from tacit.rerank.gradient.losses import SwapLoss, discount_table, parse_swap_measure
 from tacit.rerank.gradient.ranker import GradientRanker
-from tacit.rerank.gradient.training import GradientTerm
+from tacit.rerank.gradient.scorer_training import GradientTerm
 from tacit.rerank.rows import Rows
 
 

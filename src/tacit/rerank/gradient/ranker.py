@@ -26,8 +26,7 @@ from tacit.rerank.gradient.expected_pairs import expected_pairs
 from tacit.rerank.gradient.losses import PairLoss
 from tacit.rerank.gradient.neighbours import NeighbourPairs, find_neighbours
 from tacit.rerank.gradient.regularizer import NeighbourRegularizer
-from tacit.rerank.gradient.scorers import Scorer, make_scorer
-from tacit.rerank.gradient.training import (
+from tacit.rerank.gradient.scorer_training import (
     GradientTerm,
     Trained,
     Validation,
@@ -36,6 +35,7 @@ from tacit.rerank.gradient.training import (
     is_ahead,
     train,
 )
+from tacit.rerank.gradient.scorers import Scorer, make_scorer
 from tacit.rerank.list_columns import Scale, decorrelation, to_columns
 from tacit.rerank.rows import Pairs, Rows
 

@@ -25,12 +25,12 @@ from tacit.core import DivergedError, TacitError, check_choice, check_number, ch
 from tacit.features.scaling import deviations
 from tacit.rerank.base import ListRanker
 from tacit.rerank.gradient.ranker import Choice, values_of
-from tacit.rerank.gradient.training import ValidationPairs
+from tacit.rerank.gradient.scorer_training import ValidationPairs
 from tacit.rerank.linear.auc_loss import AucLoss
 from tacit.rerank.propagation.manifold import propagate, smooth_graph
 from tacit.rerank.rows import Pairs, Rows
 
-L2, LOSSES = 0.1, ("exponential", "binomial")
+L2, LOSSES = 0.1, ("exponential", "binomial", "p-norm-push")
 
 
 class AucRanker(ListRanker):
@@ -44,10 +44,13 @@ class AucRanker(ListRanker):
         Weight of the L2 penalty.
     scale : bool, default=True
         Divide features by their standard deviation before fitting.
-    loss : {"exponential", "binomial"}, default="exponential"
-        Loss of a pair; the exponential one takes time linear in the rows, the binomial one in the pairs.
+    loss : {"exponential", "binomial", "p-norm-push"}, default="exponential"
+        Loss of a pair; the exponential one takes time linear in the rows, the binomial one in the pairs. The p-norm
+        push is exponential and looks at the top of the list: a negative row there costs most.
     mean : bool, default=True
         Divide the loss of each list by the number of its pairs.
+    power : float, default=4.0
+        Exponent of the p-norm push, at least 1; the larger, the more only the top of the list counts.
 
     Attributes
     ----------
@@ -66,18 +69,26 @@ class AucRanker(ListRanker):
     _fitted: ClassVar[dict[str, str]] = {"weights_": "features", "l2_": ""}
 
     def __init__(
-        self, relevant: float = 1.0, l2: float = L2, scale: bool = True, loss: str = "exponential", mean: bool = True
+        self,
+        relevant: float = 1.0,
+        l2: float = L2,
+        scale: bool = True,
+        loss: str = "exponential",
+        mean: bool = True,
+        power: float = 4.0,
     ) -> None:
-        self.relevant, self.l2, self.scale, self.loss, self.mean = relevant, l2, scale, loss, mean
+        self.relevant, self.l2, self.scale, self.loss, self.mean, self.power = relevant, l2, scale, loss, mean, power
 
     def _fit(self, rows: Rows, validation: Rows | None) -> None:
         check_number("relevant", self.relevant, low=0, open_low=True)
         check_choice("loss", self.loss, LOSSES)
+        check_number("power", self.power, low=1, high=64)
         self.l2_ = float(check_number("l2", self.l2, low=0, open_low=True))
         deviation = deviations(rows.X) if self.scale else np.zeros(1)
         spread = np.where(deviation > 0, deviation, 1.0)
         held_out = None if validation is None else ValidationPairs.of(validation.X / spread, validation)
-        loss = AucLoss.of(rows, self.relevant, mean=self.mean, binomial=self.loss == "binomial")
+        power = self.power if self.loss == "p-norm-push" else 1.0
+        loss = AucLoss.of(rows, self.relevant, mean=self.mean, binomial=self.loss == "binomial", power=power)
         _check_not_empty(loss, rows, self.relevant)
         self.weights_ = self._learn(rows, rows.X / spread if self.scale else rows.X, loss, held_out) / spread
 

@@ -1,9 +1,14 @@
 """Losses of pairs of a positive and a negative row (Truong, Amini and Gallinari, equations 3 and 4).
 
-Every positive row of a list is to stand above every negative one. Scores h, w = 1 / (n_pos n_neg) or 1 for each list:
+Every positive row of a list is to stand above every negative one. Scores h; w = 1 for each list, or the reciprocal of
+the number of terms, n_pos n_neg (n_pos^p n_neg for the push):
 
     exponential   L(h) = sum over lists of  w * sum_pos e^-h(x) * sum_neg e^h(x')       in time linear in the rows
     binomial      L(h) = sum over lists of  w * sum over pairs of log(1 + e^(h(x') - h(x)))
+    p-norm push   L(h) = sum over lists of  w * sum_neg (sum_pos e^(h(x') - h(x)))^p
+
+The push (Rudin 2009) punishes a negative row by the p-th power of its loss, so that negative rows at the top of the
+list cost most: it looks at the top as average precision does. It factors like the exponential loss, which is p = 1.
 
 Single pairs (better, worse, weight) add weight * e^(h(worse) - h(better)) each, or the binomial form of it. The
 binomial loss does not factor, so there all pairs are single ones.
@@ -32,17 +37,18 @@ class AucLoss:
     weight: np.ndarray
     pairs: Pairs = field(default_factory=no_pairs)
     binomial: bool = False
+    power: float = 1.0
 
     @classmethod
-    def of(cls, rows: Rows, relevant: float = 1.0, *, mean: bool = True, binomial: bool = False) -> AucLoss:
-        """The loss over judged rows; `mean` divides each list's sum by its number of pairs."""
+    def of(
+        cls, rows: Rows, relevant: float = 1.0, *, mean: bool = True, binomial: bool = False, power: float = 1.0
+    ) -> AucLoss:
+        """The loss over judged rows; `mean` divides each list's sum by its number of terms."""
         positive, negative = np.flatnonzero(rows.y >= relevant), np.flatnonzero(rows.y < relevant)
         lists = rows.list_of
-        n_pairs = np.bincount(lists[positive], minlength=rows.n_lists) * np.bincount(
-            lists[negative], minlength=rows.n_lists
-        )
-        weight = 1 / np.maximum(n_pairs, 1) if mean else np.ones(rows.n_lists)
-        found = cls(positive, negative, lists[positive], lists[negative], weight, rows.given, binomial)
+        n_positive, n_negative = (np.bincount(lists[part], minlength=rows.n_lists) for part in (positive, negative))
+        weight = 1 / np.maximum(n_positive**power * n_negative, 1) if mean else np.ones(rows.n_lists)
+        found = cls(positive, negative, lists[positive], lists[negative], weight, rows.given, binomial, power)
         if not binomial:
             return found
         pairs = graded_pairs(np.where(np.isnan(rows.y), np.nan, rows.y >= relevant), rows.starts)
@@ -72,13 +78,14 @@ class AucLoss:
         top = np.full(n_lists, -np.inf)
         np.maximum.at(top, self.negative_list, h[self.negative])
         top[np.isinf(top)] = 0.0
-        up = np.exp(np.minimum(top[self.positive_list] - h[self.positive], HIGHEST))
-        down = np.exp(h[self.negative] - top[self.negative_list])
+        p = self.power
+        up = np.exp(np.minimum(top[self.positive_list] - h[self.positive], HIGHEST / p))
+        down = np.exp(p * (h[self.negative] - top[self.negative_list]))
         sum_up = np.bincount(self.positive_list, up, n_lists)
         sum_down = np.bincount(self.negative_list, down, n_lists)
-        gradient[self.positive] -= up * (self.weight * sum_down)[self.positive_list]
-        gradient[self.negative] += down * (self.weight * sum_up)[self.negative_list]
-        return float(np.sum(self.weight * sum_up * sum_down))
+        gradient[self.positive] -= p * up * (self.weight * sum_up ** (p - 1) * sum_down)[self.positive_list]
+        gradient[self.negative] += p * down * (self.weight * sum_up**p)[self.negative_list]
+        return float(np.sum(self.weight * sum_up**p * sum_down))
 
     def _add_pairs(self, h: np.ndarray, gradient: np.ndarray) -> float:
         better, worse, weight = self.pairs

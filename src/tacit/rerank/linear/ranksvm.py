@@ -12,7 +12,7 @@ import numpy as np
 
 from tacit.rerank.base import ListRanker
 from tacit.rerank.gradient.ranker import Choice, center_and_spread, values_of
-from tacit.rerank.gradient.training import ValidationPairs
+from tacit.rerank.gradient.scorer_training import ValidationPairs
 from tacit.rerank.input_checks import check_memory
 from tacit.rerank.rows import Rows
 

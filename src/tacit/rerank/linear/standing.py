@@ -24,7 +24,7 @@ import numpy as np
 from tacit.core import StoreError, check_choice, check_number, one_blas_thread
 from tacit.rerank.base import ListRanker
 from tacit.rerank.gradient.ranker import Choice, center_and_spread, values_of
-from tacit.rerank.gradient.training import ValidationPairs, is_ahead
+from tacit.rerank.gradient.scorer_training import ValidationPairs, is_ahead
 from tacit.rerank.input_checks import check_memory
 from tacit.rerank.linear.ordinal import Answers, OrdinalModel, OrdinalProblem
 from tacit.rerank.list_columns import Scale, centre_lists, to_columns

@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.base import clone
 
 from tacit.core import check_number
-from tacit.rerank.base import ListRanker
+from tacit.rerank.base import ListRanker, check_nested
 from tacit.rerank.gradient.bradley_terry import BradleyTerryRanker
 from tacit.rerank.rows import Rows
 
@@ -63,6 +63,9 @@ class PseudoLabelRanker(ListRanker):
     def _train(self, rows: Rows, validation: Rows | None) -> Any:
         ranker = BradleyTerryRanker(n_hidden=0) if self.base is None else clone(self.base)
         return ranker._fit_rows(rows, validation)
+
+    def _check_loaded(self) -> None:
+        check_nested(self, [self.ranker_])
 
     def _predict(self, X: np.ndarray, qid: np.ndarray) -> np.ndarray:
         return self.ranker_._predict(X, qid)

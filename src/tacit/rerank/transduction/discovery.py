@@ -12,10 +12,11 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import clone
 
-from tacit.core import TacitError, check_choice, check_number, one_blas_thread
+from tacit.core import StoreError, TacitError, UsageError, check_choice, check_number, one_blas_thread
 from tacit.features.kernel_pca import KernelPca
 from tacit.rerank.base import ListRanker
 from tacit.rerank.boosting.rankboost import RankBoostRanker
+from tacit.rerank.list_columns import check_list_scale, scale_within_lists
 from tacit.rerank.rows import Rows
 from tacit.rerank.transduction.ranker import warn_of_cut
 
@@ -37,6 +38,8 @@ class DiscoveredFeaturesRanker(ListRanker):
         Number of training documents that the pooled directions are found on, drawn at random.
     seed : int, default=0
         Random seed.
+    scale : {"zscore", "minmax"} or None, default=None
+        Scale features within each list first.
 
     Attributes
     ----------
@@ -57,13 +60,19 @@ class DiscoveredFeaturesRanker(ListRanker):
     _fitted: ClassVar[dict[str, str]] = {"pooled_": "?estimator", "ranker_": "estimator"}
 
     def __init__(
-        self, base: Any = None, discover: Any = None, source: str = "own", n_pooled: int = 300, seed: int = 0
+        self,
+        base: Any = None,
+        discover: Any = None,
+        source: str = "own",
+        n_pooled: int = 300,
+        seed: int = 0,
+        scale: str | None = None,
     ) -> None:
         self.base, self.discover, self.source, self.n_pooled, self.seed = base, discover, source, n_pooled, seed
+        self.scale = scale
 
     def _fit(self, rows: Rows, validation: Rows | None) -> None:
-        check_choice("source", self.source, SOURCES)
-        check_number("n_pooled", self.n_pooled, low=2, whole=True)
+        self._check_params()
         rows.check_has_pairs()
         self.pooled_ = self._pool(rows.X) if self.source == "pooled" else None
         train = self._widen(rows)
@@ -71,13 +80,33 @@ class DiscoveredFeaturesRanker(ListRanker):
         base = RankBoostRanker() if self.base is None else clone(self.base)
         self.ranker_ = base._fit_rows(train, None if validation is None else self._widen(validation, n_components))
 
+    def _check_params(self) -> None:
+        check_choice("source", self.source, SOURCES)
+        check_list_scale(self.scale)
+        check_number("n_pooled", self.n_pooled, low=2, whole=True)
+        for name, wanted in (("discover", "transform"), ("base", "fit")):
+            value = getattr(self, name)
+            if value is not None and not hasattr(value, wanted):
+                raise UsageError(f"{name} is a {type(value).__name__}, want an object with {wanted!r}")
+
+    def _check_loaded(self) -> None:
+        self._check_params()
+        if not isinstance(self.ranker_, ListRanker):
+            raise StoreError(f"ranker_ is a {type(self.ranker_).__name__}, want a ranker of lists")
+        if hasattr(self.pooled_, "transform") != (self.source == "pooled"):
+            raise StoreError(f"pooled_ is a {type(self.pooled_).__name__}, which does not fit source={self.source!r}")
+
+    def _read_table(self, table: np.ndarray, lists: np.ndarray) -> np.ndarray:
+        check_list_scale(self.scale)
+        return scale_within_lists(super()._read_table(table, lists), lists, self.scale)
+
     def _predict(self, X: np.ndarray, qid: np.ndarray) -> np.ndarray:
         n_components = self.ranker_.n_features_in_ - X.shape[1]
         grouped = self._widen(Rows.unjudged(X, qid), n_components)
         return grouped.in_input_order(self.ranker_._predict(grouped.X, grouped.list_of))
 
     def _needs_lists(self) -> bool:
-        return self.source == "own" or bool(self.ranker_._needs_lists())
+        return self.source == "own" or self.scale is not None or bool(self.ranker_._needs_lists())
 
     def chosen(self) -> dict[str, float]:
         """What the trained ranker settled on."""

@@ -22,7 +22,7 @@ from sklearn.base import clone
 from tacit.core import check_number
 from tacit.features.kernel_pca import KernelPca
 from tacit.metrics import evaluate_rows, is_loss, parse_measure, standard_error
-from tacit.rerank.base import ListRanker
+from tacit.rerank.base import ListRanker, check_nested
 from tacit.rerank.boosting.rankboost import RankBoostRanker
 from tacit.rerank.linear.ridge import ListRidgeRanker
 from tacit.rerank.rows import Rows
@@ -120,6 +120,9 @@ class AveragedRanker(ListRanker):
         base = RankBoostRanker(n_rounds=N_ROUNDS) if self.base is None else self.base
         self.ranker_ = make_learner(base, rows).learn(None, None)
 
+    def _check_loaded(self) -> None:
+        check_nested(self, [self.ranker_])
+
     def _predict(self, X: np.ndarray, qid: np.ndarray) -> np.ndarray:
         return staged_scores(self.ranker_, X).mean(axis=0)
 
@@ -150,6 +153,9 @@ class CommitteeRanker(ListRanker):
     def _fit(self, rows: Rows, validation: Rows | None) -> None:
         members = self.members or (AveragedRanker(), AveragedRanker(ListRidgeRanker()))
         self.rankers_ = [clone(member)._fit_rows(rows, validation) for member in members]
+
+    def _check_loaded(self) -> None:
+        check_nested(self, self.rankers_)
 
     def _predict(self, X: np.ndarray, qid: np.ndarray) -> np.ndarray:
         grouped = Rows.unjudged(X, qid)
@@ -228,6 +234,11 @@ class GuardedRanker(ListRanker):
         supervised = clone(self.supervised) if self.supervised is not None else CommitteeRanker()
         transductive = clone(self.transductive) if self.transductive is not None else default_transductive(self.threads)
         self.rankers_ = [ranker._fit_rows(rows, validation) for ranker in (supervised, transductive)]
+
+    def _check_loaded(self) -> None:
+        check_nested(self, self.rankers_, 2, 2)
+        check_number("share_", self.share_, low=0, high=1)
+        check_number("size_", self.size_, low=0)
 
     def _predict(self, X: np.ndarray, qid: np.ndarray) -> np.ndarray:
         grouped = Rows.unjudged(X, qid)

@@ -38,6 +38,9 @@ from tacit.core import (
 from tacit.features.kernel_pca import PRINTED_KERNELS, KernelPca
 from tacit.metrics import evaluate_rows, is_loss, parse_measure
 from tacit.rerank.base import ListRanker
+from tacit.rerank.boosting.adacost import AdaCostRanker
+from tacit.rerank.boosting.rankboost import RankBoostRanker
+from tacit.rerank.list_columns import check_list_scale, scale_within_lists
 from tacit.rerank.rows import Rows, group_rows
 from tacit.rerank.transduction.importance import Adaptation, KliepAdaptation, convert_weights
 from tacit.rerank.transduction.learners import Learner, make_learner, staged_scores
@@ -47,6 +50,8 @@ MODES = ("train", "precomputed")
 
 # Rounds of the default base: for a single list more of them bring nothing, and someone waits.
 N_ROUNDS = 150
+
+MOST_ROUNDS = 10_000  # trained for each list while somebody waits
 
 # Validation lists on which one of several transformers is chosen, at most.
 N_CHOICE = 10
@@ -88,6 +93,8 @@ class TransductiveRanker(ListRanker):
         Random seed.
     threads : int, default=None
         Lists at a time; None uses all cores. The scores are the same for any number.
+    scale : {"zscore", "minmax"} or None, default=None
+        Scale features within each list first, training and test lists each by their own statistics.
 
     Attributes
     ----------
@@ -111,7 +118,7 @@ class TransductiveRanker(ListRanker):
 
     _fitted: ClassVar[dict[str, str]] = {
         "n_rounds_": "?",
-        "choice_": "?",
+        "choice_": "",
         "bank_": "?estimator",
         "train_X_": "?rows features",
         "train_grades_": "?rows",
@@ -135,10 +142,11 @@ class TransductiveRanker(ListRanker):
         n_precomputed: int = 16,
         seed: int = 0,
         threads: int | None = None,
+        scale: str | None = None,
     ) -> None:
         self.base, self.discover, self.adapt, self.mode, self.n_rounds = base, discover, adapt, mode, n_rounds
         self.average, self.measure, self.n_validation = average, measure, n_validation
-        self.n_precomputed, self.seed, self.threads = n_precomputed, seed, threads
+        self.n_precomputed, self.seed, self.threads, self.scale = n_precomputed, seed, threads, scale
 
     def _fit(self, rows: Rows, validation: Rows | None) -> None:
         self._check_params()
@@ -158,6 +166,10 @@ class TransductiveRanker(ListRanker):
             if self.bank_ is None and len(self._transformers()) > 1:
                 self.choice_ = self._best_transformer(validation)
             self._look_at(validation)
+
+    def _read_table(self, table: np.ndarray, lists: np.ndarray) -> np.ndarray:
+        check_list_scale(self.scale)
+        return scale_within_lists(super()._read_table(table, lists), lists, self.scale)
 
     def _predict(self, X: np.ndarray, qid: np.ndarray) -> np.ndarray:
         grouped = Rows.unjudged(X, qid)
@@ -243,21 +255,21 @@ class TransductiveRanker(ListRanker):
         y: Any = self.train_grades_
         starts = self.train_starts_
         if starts is None or starts[0] != 0 or starts[-1] != len(X) or (np.diff(starts) < 1).any():
-            raise TacitError("the training rows of the model are not whole, want lists one after the other")
+            raise TacitError("the training rows of the model are incomplete, want consecutive lists")
         qid = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
         return group_rows(X, y, qid, self.train_pairs_, self.train_pair_weights_)
 
     def _check_loaded(self) -> None:
         self._check_params()
         check_numbers(self, "n_rounds_", optional=True, low=1, whole=True)
-        check_number("choice_", getattr(self, "choice_", 0) or 0, low=0, high=len(self._transformers()) - 1, whole=True)
+        check_number("choice_", self.choice_, low=0, high=len(self._transformers()) - 1, whole=True)
         if self.mode == "train":
             self._kept_rows().check_has_pairs()
         elif not isinstance(self.bank_, Bank) or self.bank_.n_features_in_ != self.n_features_in_:
             raise TacitError("the bank of rankers is missing or was made for other features")
 
     def _discover(self) -> Any:
-        return self._transformers()[getattr(self, "choice_", 0) or 0]
+        return self._transformers()[self.choice_]
 
     def _transformers(self) -> Sequence[Any]:
         if self.discover == "kernel-pca-printed":
@@ -274,27 +286,28 @@ class TransductiveRanker(ListRanker):
     def _base(self) -> Any:
         if self.base is not None:
             return self.base
-        from tacit.rerank.boosting.adacost import AdaCostRanker
-        from tacit.rerank.boosting.rankboost import RankBoostRanker
-
         return (RankBoostRanker if self.adapt is None else AdaCostRanker)(n_rounds=self.n_rounds)
 
     def _check_params(self) -> None:
         if self.discover is None and self.adapt is None:
             raise UsageError("discover and adapt are both None, want at least one; without them the base needs no list")
         check_choice("mode", self.mode, MODES)
+        check_list_scale(self.scale)
+        if isinstance(self.base, RankBoostRanker) and self.base.scale is not None:
+            raise UsageError(f"base has scale={self.base.scale!r}, want scale of the {type(self).__name__} itself set")
         for name, known in (("discover", "kernel-pca"), ("adapt", "kliep")):
             if isinstance(getattr(self, name), str):
                 check_choice(name, getattr(self, name), (known, f"{known}-printed"))
         for name, wanted in (("discover", "transform"), ("adapt", "weights"), ("base", "fit")):
             for value in self._transformers() if name == "discover" else [getattr(self, name)]:
-                if value is not None and not isinstance(value, str) and not hasattr(value, wanted):
+                named = isinstance(value, str) and name != "base"
+                if value is not None and not named and not hasattr(value, wanted):
                     raise UsageError(f"{name} is a {type(value).__name__}, want an object with {wanted!r}")
         if self.mode == "precomputed" and self.discover is not None and self.adapt is not None:
             raise UsageError(
-                "mode is 'precomputed' with discover and adapt, want one of them: each has a bank of its own"
+                "mode is 'precomputed' with discover and adapt, want one of them, because each has its own bank"
             )
-        check_numbers(self, "n_rounds", "n_precomputed", low=1, whole=True)
+        check_numbers(self, "n_rounds", "n_precomputed", low=1, high=MOST_ROUNDS, whole=True)
         check_numbers(self, "n_validation", optional=True, low=1, whole=True)
         parse_measure(self.measure)
 

@@ -1,1 +1,1 @@
-"""`blend`: several rankers of one collection as one ranker."""
+"""`blend`: combines several rankers of one collection into one ranker."""

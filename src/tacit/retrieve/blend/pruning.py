@@ -1,18 +1,19 @@
-"""The best items of a blend for one query, without scoring all items by all members.
+"""Finds the best items of a blend for one query without scoring all items by all members.
 
-The first items by BM25 are scored by every member. With theta the k-th best of these scores, an item can only be among
-the k best if an upper bound of its score reaches theta. In
+All members score the first items by BM25. Let theta be the k-th best of these scores. An item can be among the k best
+only if an upper bound of its score reaches theta. In
 
     score(i) = sum over members m of  a_m s_m(i)
 
-BM25 is known for all items. A product of vectors is at most the product of their lengths. Words of the feedback that
-can add little for the length of their postings are left out and count as the most that they can add together. Of the
-items that reach theta, first the products of vectors are computed, then whole scores, by the loops that score all
-items: the answers have the same bits. The bounds allow for rounding.
+a_m is the weight and s_m(i) the score of member m. The BM25 score of every item is known. A product of vectors is at
+most the product of their lengths. Feedback words with long postings and little effect are skipped; the bound includes
+the most that they can add together. For items whose bound reaches theta, the products of vectors are computed first,
+then whole scores. The loops are the same as for scoring all items, so the results are bit-identical. The bounds allow
+for rounding.
 
-Where more than `MANY` items reach theta, the bounds of products of vectors are lowered by reading a byte for each
-number (`kernels.sketch`). With graphs of neighbours (`--ann`), where more than `VERY_MANY` do, the best by words and
-those that a graph finds are the only candidates.
+If more than `MANY_ITEMS` items reach theta, a one-byte sketch of each vector component tightens the upper bounds of the
+products (`kernels.sketch`). With graphs of neighbours (`--ann`) and more than `VERY_MANY_ITEMS` such items, the only
+candidates are the best items by words and the items found by a graph.
 """
 
 from __future__ import annotations
@@ -25,116 +26,121 @@ import scipy.sparse as sp
 
 from tacit.kernels.topk import top_k_rows
 from tacit.retrieve.approximate import best_by_words
-from tacit.retrieve.blend.members import N_CANDIDATES, AskedMember, BlendQuery, FirstItems
-from tacit.retrieve.factors import DenseFactors, FactorPair, SparseFactors, length_of, scores_at
+from tacit.retrieve.blend.member import N_CANDIDATES, QueryBlock
+from tacit.retrieve.factors import DenseFactors, length_of, scores_at
 
 if TYPE_CHECKING:
-    from tacit.retrieve.blend.scoring import BlendScores
+    from tacit.retrieve.blend.ranker import BlendRanker, ScoredMember
 
-PRUNED_FROM = 300  # items for each answer, of at least ten: with fewer, scoring all of them in blocks is as fast
-N_FIRST = 2  # first items by BM25 for each answer
-LEFT_OUT = 0.1  # what words that are left out may add, of the best score by the same member
-ROUNDING = 1e-4  # of a bound: sums of a thousand float32 numbers
-MANY = 2_000  # items whose vectors are compared; for more, bounds of a sketch are computed first
-ONE = np.float32(1)
+PRUNED_FROM = 300  # minimum items per result (at least ten results); below it, scoring all items is as fast
+FIRST_PER_RESULT = 2  # first items by BM25 per result
+LEFT_OUT = 0.1  # limit of what skipped words may add, as a fraction of the member's best score
+ROUNDING = 1e-4  # relative error of a bound: sums of a thousand float32 numbers
+MANY_ITEMS = 2_000  # items whose vectors are compared directly; above it, sketch bounds come first
+VERY_MANY_ITEMS = 200_000  # number of items from which a graph is faster than a sketch
 NO_SKIPS = np.zeros(2, np.int32)
-VERY_MANY = 200_000  # items for which a graph is faster than a sketch
 
 
-def rank_row(blend: BlendScores, query: BlendQuery, skip: sp.csr_array, items: np.ndarray, scores: np.ndarray) -> None:
-    """Fill items and scores (k,) with the best items of one query, as ranking all items does.
+def rank_row(blend: BlendRanker, row: sp.csr_array, skip: sp.csr_array, items: np.ndarray, scores: np.ndarray) -> None:
+    """Fill items and scores (k,) with the best items of one query, with the same result as ranking all items.
 
-    With `n_candidates` they are the best of the first items by BM25 and of those that clicks moved.
+    With `n_candidates`, the candidates are the first items by BM25, items moved by clicks, and items whose title is the
+    query.
     """
-    first = blend._first_items(query.words, skip, max(N_FIRST * len(items), blend.n_candidates or 0))
+    query = blend.query_block(row, skip, max(FIRST_PER_RESULT * len(items), blend.n_candidates or 0))
     items[:], scores[:] = -1, 0
-    if first.items[0, 0] < 0:
+    if query.items[0, 0] < 0:
         return
-    members = [
-        member._replace(factor=blend._weights(member.name, query.words.nnz) * member.factor)
-        for member in blend._asked_members(query, blend._used, first)
-    ]
-    clicked = blend._known(query.words)
-    if clicked is not None:
-        members.append(AskedMember("clicks", [clicked], scores_at([clicked], np.maximum(first.items[0], 0)), ONE))
-    known = first.items[0] >= 0
-    totals = _totals(members, [member.scores for member in members])[known]
+    members = _weighed(blend, query)
+    known = query.items[0] >= 0
+    totals = _totals(members, [scored.scores for scored in members])[known]
     if blend.n_candidates is None:
         theta = np.partition(totals, -len(items))[-len(items)] if len(totals) >= len(items) else -np.inf
-        candidates = _candidates(blend, members, first, float(theta), len(items))
+        candidates = _candidates(blend, members, query, float(theta), len(items))
         candidates = np.setdiff1d(candidates, skip.indices, assume_unique=True) if skip.nnz else candidates
-        totals = _totals(members, [_scores(member, first, candidates) for member in members])
-    elif clicked is not None:
-        candidates = np.setdiff1d(np.union1d(first.items[0, known], _items_of(clicked)), skip.indices)
-        totals = _totals(members, [_scores(member, first, candidates) for member in members])
+        totals = _totals(members, [_scores(scored, query, candidates) for scored in members])
+    elif len(also := _wherever(members, query)):
+        candidates = np.setdiff1d(np.union1d(query.items[0, known], also), skip.indices)
+        totals = _totals(members, [_scores(scored, query, candidates) for scored in members])
     else:
-        order = np.argsort(first.items[0, known])
-        candidates, totals = first.items[0, known][order], totals[order]
+        order = np.argsort(query.items[0, known])
+        candidates, totals = query.items[0, known][order], totals[order]
     n_found = min(len(items), len(candidates))
     places = np.empty((1, n_found), np.int64)
     top_k_rows(totals[None], NO_SKIPS, NO_SKIPS, places, scores[None, :n_found])
     items[:n_found] = candidates[places[0]]
 
 
-def _items_of(clicked: FactorPair) -> np.ndarray:
-    """Items whose scores clicks change."""
-    factors, place = clicked
-    assert isinstance(factors, SparseFactors)
-    found: np.ndarray = factors.postings[:, place.indices].indices
-    return found
+def scores_among(blend: BlendRanker, row: sp.csr_array, items: np.ndarray) -> np.ndarray:
+    """Return the scores of some items for one query, bit-identical to scoring all items; 0 without a candidate."""
+    query = blend.query_block(row, None)
+    if query.items[0, 0] < 0:
+        return np.zeros(len(items), np.float32)
+    members = _weighed(blend, query)
+    return _totals(members, [_scores(scored, query, items) for scored in members])
 
 
-def _scores(member: AskedMember, first: FirstItems, items: np.ndarray) -> np.ndarray:
-    found: np.ndarray = first.all_scores[0, items] if member.name == "bm25" else scores_at(member.pairs, items)
-    return found
+def _weighed(blend: BlendRanker, query: QueryBlock) -> list[ScoredMember]:
+    """Return the members, with their weights for a query multiplied into their factors."""
+    return [
+        scored._replace(factor=blend._weight(scored.member.name, query.words.nnz) * scored.factor)
+        for scored in blend.score_query(query, blend._used(query))
+    ]
 
 
-def _totals(members: Sequence[AskedMember], scores: Sequence[np.ndarray]) -> np.ndarray:
-    """Sums of the members' scores, in the order in which all items are scored."""
+def _wherever(members: Sequence[ScoredMember], query: QueryBlock) -> np.ndarray:
+    """Return the items that are candidates regardless of their BM25 scores."""
+    return np.concatenate([scored.member.items_of(query) for scored in members])
+
+
+def _scores(scored: ScoredMember, query: QueryBlock, items: np.ndarray) -> np.ndarray:
+    return scored.member.scores_at(query, scored.pairs, items)
+
+
+def _totals(members: Sequence[ScoredMember], scores: Sequence[np.ndarray]) -> np.ndarray:
+    """Sum the members' scores in the same order as for all items."""
     total = members[0].factor * scores[0]
-    for member, part in zip(members[1:], scores[1:], strict=True):
-        total += member.factor * part
+    for scored, part in zip(members[1:], scores[1:], strict=True):
+        total += scored.factor * part
     return total
 
 
 def _candidates(
-    blend: BlendScores, members: Sequence[AskedMember], first: FirstItems, theta: float, k: int
+    blend: BlendRanker, members: Sequence[ScoredMember], query: QueryBlock, theta: float, k: int
 ) -> np.ndarray:
-    """Items whose scores may reach theta, rising."""
-    bounds, left_out = _bounds(members, first)
+    """Return the items whose scores may reach theta, ascending."""
+    bounds, left_out = _bounds(members, query)
     wanted = np.float32(theta - left_out - ROUNDING * (abs(theta) + float(bounds.max())))
     found = np.flatnonzero(bounds >= wanted)
     products = [
-        (member, factors, query)
-        for member in members
-        for factors, query in member.pairs
+        (scored, factors, vector)
+        for scored in members
+        for factors, vector in scored.pairs
         if isinstance(factors, DenseFactors)
     ]
-    if len(found) <= MANY:
+    if len(found) <= MANY_ITEMS:
         near = bounds[found]
-        for member, vectors, query in products:
-            exact, most = scores_at([(vectors, query)], found), np.float32(length_of(query)) * vectors.lengths[found]
-            near += member.factor * (exact - most)
+        for scored, vectors, vector in products:
+            exact, most = scores_at([(vectors, vector)], found), np.float32(length_of(vector)) * vectors.lengths[found]
+            near += scored.factor * (exact - most)
         return found[near >= wanted]
-    if blend.graphs and len(found) > VERY_MANY:
+    if blend.graphs and len(found) > VERY_MANY_ITEMS:
         n_best = max(N_CANDIDATES, k)
-        parts = [first.items[first.items >= 0], best_by_words(bounds[None], n_best)]
-        for member, vectors, query in products:
-            graph = getattr(blend, f"{member.name}_").graph_
-            parts += [] if graph is None else [graph.search(vectors.items, query[0], n_best)]
+        parts = [query.items[query.items >= 0], best_by_words(bounds[None], n_best), _wherever(members, query)]
+        for scored, vectors, vector in products:
+            ranker = scored.member.vector_ranker
+            graph = None if ranker is None else ranker.graph_
+            parts += [] if graph is None else [graph.search(vectors.items, vector[0], n_best)]
         return np.unique(np.concatenate(parts))
-    for member, vectors, query in products:
-        vectors.lower_bounds(query, float(member.factor), float(wanted), bounds)
+    for scored, vectors, vector in products:
+        vectors.lower_bounds(vector, float(scored.factor), float(wanted), bounds)
     return np.flatnonzero(bounds >= wanted)
 
 
-def _bounds(members: Sequence[AskedMember], first: FirstItems) -> tuple[np.ndarray, float]:
-    """What the scores of all items are at most, less an amount that is returned too."""
-    by_bm25 = members[0].factor if members[0].name == "bm25" else np.float32(0)
-    bounds, left_out = first.all_scores[0] * by_bm25, 0.0
-    for member in members:
-        if member.name != "bm25":
-            budget = LEFT_OUT * float(member.factor * member.scores.max())
-            for factors, query in member.pairs:
-                left_out += factors.add_bounds(query, float(member.factor), budget, bounds)
+def _bounds(members: Sequence[ScoredMember], query: QueryBlock) -> tuple[np.ndarray, float]:
+    """Return upper bounds of the scores of all items, less a constant that is also returned."""
+    bounds, left_out = np.zeros(query.all_scores.shape[1], np.float32), 0.0
+    for scored in members:
+        budget, factor = LEFT_OUT * float(scored.factor * scored.scores.max()), float(scored.factor)
+        left_out += scored.member.add_bounds(query, scored.pairs, factor, budget, bounds)
     return bounds, left_out

@@ -1,84 +1,171 @@
-"""`blend`: BM25, learned concepts and pseudo relevance feedback as one score.
+"""`blend`: BM25, learned concepts and pseudo relevance feedback, combined into one score.
 
-    score(q, i) = sum over members m of  w_m h_m(q) s_m(q, i) / sigma_m(q)
+    score(q, i) = sum over members m of  w_m t_m(q) s_m(q, i) / sigma_m(q)
 
-sigma_m(q) is the standard deviation of member m over the query's candidates, its first items by BM25: members with
-different units can be added, and nothing depends on other queries. h is 1 for BM25 and titles and n / (n + half_length)
-for `latent`, `feedback` and `vectors`, n being the number of different known words of the query. What these add to BM25
-grows with the length of the query: one or two words say too little to guess what else belongs to them.
+s_m is the score of member m. sigma_m(q) is its standard deviation over the first items of the query by BM25. w_m is its
+weight, and t_m(q) is the share of the weight that applies to this query. For `latent` and `feedback`, t is n / (n +
+half_length), where n is the number of different known words of the query. Their share grows with the length of the
+query, because one or two words are too little evidence to infer related words.
 
-Without labels the weights of bm25, latent and feedback are 1, `latent` and `feedback`; given vectors earn theirs by a
-check of their own (see `vectors`); the other members have none. Without a vector a query is scored by the others.
-With pairs they are learned (see `training`), with these as the prior. `residual` is trained where the pairs are links
-between items, or many; half_length is for it the median length of the queries that it learned from, so that what was
-learned from whole pages has little weight for short questions. Learned from judged queries, it also counts less for a
-query that is probably about items that no judgment names (see `gate`). Weights learned from links are those of whole
-items; a query of fewer words has weights between these and those without labels. Clicks also move the answers of the
-queries that they were made for (see `asked`).
+    bm25       BM25                                                        words.py
+    content    BM25 of the content words of the query                      content.py
+    spelling   BM25 of words with a similar spelling                       spelling.py
+    latent     learned concepts on logarithmic tf-idf                      concepts.py
+    feedback   BM25 of words from the first results                        words.py
+    title      BM25 of titles alone; with labels only                      words.py
+    residual   `htr-residual`, trained on pairs; with labels only          residual.py
+    similar    documents judged relevant for similar queries               similar.py
+    vectors    cosine of vectors of another model, where they are given    vectors.py
+    exact      titles equal or nearly equal to the query                   titles.py
+    clicks     clicks on results of the same query, where there is a log   clicks.py
+
+Without labels, the parameters `content`, `spelling`, `latent` and `feedback` are the weights of these members. The
+weight of `bm25` is 1 minus the weight of `content`. The weight of given vectors is measured (`vectors.py`). The members
+`content` and `spelling` need the names of the words.
+
+With pairs, the weights are learned (`examples`, then `retrieve.weights`), with the weights without labels as the prior.
+Weights learned from links apply to queries as long as whole items. For shorter queries they are mixed with the weights
+without labels. The weight of `exact` is not learned. Function words count less in queries (`count_less`). `pruning`
+finds the best items without scoring all of them by all members.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import replace
+from itertools import product
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.core import ClickedLinks, Features, Links, Shown, check_features, check_numbers
-from tacit.features.text.weighting import weigh
-from tacit.retrieve.blend.asked import learn_known
-from tacit.retrieve.blend.items import BlendItems, plain_idf
-from tacit.retrieve.blend.learning import BlendLearning
-from tacit.retrieve.blend.loading import check_clicks, check_gate, check_members, check_weights
-from tacit.retrieve.blend.members import MEMBERS
-from tacit.retrieve.blend.vectors import (
-    centred,
-    check_vectors,
-    earned_weight,
-    join_vectors,
-    mean_vector,
-    shared_neighbours,
-    spread_rows,
+from tacit.core import (
+    ClickedLinks,
+    Features,
+    Links,
+    ProgramLinks,
+    TacitError,
+    check_features,
+    check_numbers,
+    join_links,
 )
+from tacit.core.estimator import copy_estimator
+from tacit.retrieve.base import CollectionRanker
+from tacit.retrieve.blend.clicks import ClicksMember
+from tacit.retrieve.blend.concepts import LatentMember
+from tacit.retrieve.blend.content import ContentMember
+from tacit.retrieve.blend.examples import MAX_CROSS_FITTED, Learner, gated, judged_members
+from tacit.retrieve.blend.member import (
+    N_CANDIDATES,
+    ItemRows,
+    Member,
+    QueryBlock,
+    best_items,
+    count_less,
+    names_of,
+    scores_near,
+)
+from tacit.retrieve.blend.pruning import PRUNED_FROM, rank_row, scores_among
+from tacit.retrieve.blend.residual import ResidualMember, fit_gate
+from tacit.retrieve.blend.similar import SimilarMember
+from tacit.retrieve.blend.spelling import SpellingMember
+from tacit.retrieve.blend.titles import ExactTitleMember
+from tacit.retrieve.blend.vectors import VectorsMember
+from tacit.retrieve.blend.words import Bm25Member, FeedbackMember, TitleMember
 from tacit.retrieve.checkpoint import Checkpoint
-from tacit.retrieve.latent.reconstruction import LearnedConcepts
+from tacit.retrieve.explanation import Term
+from tacit.retrieve.factors import FactorPair, ItemFactors, widened
 from tacit.retrieve.lexical.bm25 import Bm25Ranker
-from tacit.retrieve.lexical.cosine import CosineRanker
+from tacit.retrieve.training_data import Probes, Terms, TrainingData
+from tacit.retrieve.vectors import check_vectors, join_vectors, split_vectors
+from tacit.retrieve.weights import learn_weights
 
-TITLE_B = 0.5  # titles differ little in length
+# All members, in the order in which their scores are summed. BM25 selects the candidates of the others.
+MEMBERS: tuple[type[Member], ...] = (
+    Bm25Member,
+    ContentMember,
+    SpellingMember,
+    LatentMember,
+    FeedbackMember,
+    TitleMember,
+    ResidualMember,
+    SimilarMember,
+    VectorsMember,
+    ExactTitleMember,
+    ClicksMember,
+)
+RESIDUAL_WEIGHTS = (2.0, 4.0, 8.0, 16.0)  # weight of `residual` in further priors to choose from
+LINK_WEIGHTS = (*RESIDUAL_WEIGHTS, 32.0)  # the same for links, which train it best
+SIMILAR_WEIGHTS = (1.0, 2.0, 4.0, 8.0)  # weight of `similar` in further priors
+SHORT_SHARE = 0.05  # quantile of linked items' lengths from which learned weights count in full
+RESERVE = 1e-3  # minimum weight of BM25 relative to `vectors` if the other members have none
 
 
-class BlendRanker(BlendItems, BlendLearning):
-    """Sum of BM25, learned concepts and pseudo relevance feedback; pairs learn the weights.
+class ScoredMember(NamedTuple):
+    """One member's scores for one query.
 
-    Rows are counts of words, best of stems.
+    Attributes
+    ----------
+    member : Member
+        The member.
+    pairs : list of FactorPair
+        The factors of its scores.
+    scores : ndarray of shape (n_some_items,), float32
+        Its scores of some items, in its own unit: the first items by BM25, then others.
+    factor : float
+        Factor that converts them to the common unit.
+    """
+
+    member: Member
+    pairs: list[FactorPair]
+    scores: np.ndarray
+    factor: np.float32
+
+
+class BlendRanker(CollectionRanker):
+    """Weighted sum of BM25, learned concepts and pseudo relevance feedback; the weights are learned from pairs.
+
+    Rows are word counts, preferably of stems.
 
     Parameters
     ----------
     dim : int, default=100
-        Width of the latent vectors.
+        Number of dimensions of the latent vectors.
     latent : float, default=4.0
-        Weight of the learned concepts without labels, for long queries; BM25 has weight 1.
+        Weight of the learned concepts for long queries, without labels. BM25 has weight 1.
     feedback : float, default=3.0
-        Weight of pseudo relevance feedback without labels, for long queries.
+        Weight of pseudo relevance feedback for long queries, without labels.
     half_length : float, default=12.0
-        Number of words of a query for which these weights, and that of given vectors, count half.
+        Query length, in words, at which `latent` and `feedback` have half of their weights.
+    content : float, default=0.5
+        Share of the BM25 weight that uses content words only, from 0 to 1, without labels.
+    spelling : float, default=0.5
+        Weight of words spelt like the words of the query, without labels.
     n_feedback : int, default=20
-        Best items that give words to the query.
+        Number of first results whose words expand the query.
     n_expansion : int, default=100
-        Number of words that they give.
+        Number of words added by feedback, and of words added by spelling.
     title_weight : int, default=3
-        How often a word of a title is counted, where titles are given.
+        Number of times each title word is counted, if there are titles.
+    exact : float, default=2.0
+        Weight of a title equal to the query; 0 disables it. The unit is the best BM25 score of the query
+        (`blend.titles`).
     vectors : float or None, default=None
-        Weight of given vectors without labels, for long queries; None means at most 1, by their agreement with words.
+        Weight of given vectors without labels; None means measured (`blend.vectors`), at most 8.
     n_candidates : int or None, default=None
-        Number of first items by BM25 that `rank` chooses from; None means all items. From 100 it takes about half the
-        time and loses about 2 of 100 answers among the 10 best. At least 100 and twice as many as answers are taken.
+        Number of first items by BM25 that `rank` chooses from; None means all items. With 100, ranking takes about half
+        the time and misses about 2 of 100 results in the top 10. The minimum is 100 and twice the number of results.
     strength : float or None, default=None
-        Strength of the prior in learning weights, in queries; None means chosen by cross-validation.
+        Strength of the prior when weights are learned, in queries; None means chosen by cross-validation.
     residual : bool or None, default=None
-        Whether pairs also train the member `residual`; None means so for links between items and from 200 pairs on.
+        Whether to train the member `residual` on pairs. None means yes for links between items and for at least 200
+        pairs.
+    similar : bool, default=False
+        Whether to use judgments of similar queries (`blend.similar`). It needs at least ten judged queries. Try it if
+        many queries have the same relevant documents.
     seed : int, default=0
         Random seed.
     threads : int or None, default=None
@@ -86,39 +173,21 @@ class BlendRanker(BlendItems, BlendLearning):
 
     Attributes
     ----------
-    bm25_ : Bm25Ranker
-        The member `bm25`, whose weights also give the words of `feedback`.
-    latent_ : LearnedConcepts or None
-        The member `latent`; None if it has no weight.
-    title_ : Bm25Ranker or None
-        The member `title`; None if it has no weight.
-    residual_ : EmbeddingRanker or None
-        The member `residual`; None if it has no weight.
-    vectors_ : CosineRanker or None
-        The member `vectors`; None if no vectors were given. Its items are the vectors of the items less `centre_`.
-    centre_ : ndarray of shape (dim_of_vectors,), float32, or None
-        Mean of the vectors of the items in `fit`.
-    weights_ : ndarray of shape (6,), float32
-        Weights of bm25, latent, feedback, title, residual and vectors.
-    short_weights_ : ndarray of shape (6,), float32, or None
-        Weights without labels, where `weights_` were learned from links: a query of n words has both, mixed by
-        n / `full_length_`. None means `weights_` for all queries.
+    members_ : list of Member
+        The fitted members, `bm25` first.
+    weights_ : dict of str to float
+        Weight of each member by its name.
+    short_weights_ : dict of str to float, or None
+        Weights without labels, if `weights_` were learned from links. A query of n words uses a mixture of both, by n /
+        `full_length_`. None means `weights_` for all queries.
     full_length_ : float or None
-        Number of words of a query from which `weights_` are used as they are; None without `short_weights_`.
-    residual_length_ : float
-        Number of words of a query for which the weight of `residual` counts half.
-    named_ : ndarray of shape (n_items,), float32, or None
-        1 for items that the pairs of `residual` name; None without `gate_`.
-    gate_ : ndarray of shape (2,), float32, or None
-        Slope and log odds at 0 by which `residual` counts for a query (see `gate`); None means that it always counts.
-    asked_ : csr_array of shape (n_asked, n_features), float32, or None
-        Queries whose answers clicks have moved; None without clicks.
-    clicked_ : csr_array of shape (n_items, n_asked), float32, or None
-        What is added to the scores of their items.
+        Query length, in words, from which `weights_` apply unmixed; None without `short_weights_`.
     strength_ : float or None
-        Strength of the prior that the weights were learned with; None if they are those of a prior.
+        Strength of the prior used to learn the weights; None if the weights are those of a prior.
     idf_ : ndarray of shape (n_features,), float32
         Inverse document frequencies of tf-idf.
+    content_ : ndarray of shape (n_features,), float32, or None
+        0 for function words, which count less in queries, else 1; None means that there are no function words.
 
     Examples
     --------
@@ -128,32 +197,33 @@ class BlendRanker(BlendItems, BlendLearning):
     """
 
     _fitted: ClassVar = {
-        "bm25_": "estimator",
-        "latent_": "?estimator",
-        "title_": "?estimator",
-        "residual_": "?estimator",
-        "vectors_": "?estimator",
-        "centre_": "?dimensions",
-        "weights_": "members",
-        "short_weights_": "?members",
+        "members_": "estimators",
+        "weights_": "numbers",
+        "short_weights_": "?numbers",
         "full_length_": "?+",
-        "residual_length_": "+",
-        "named_": "?items",
-        "gate_": "?gate",
-        "asked_": "?asked features",
-        "clicked_": "?items asked",
         "strength_": "?+",
         "idf_": "features",
+        "content_": "?features",
     }
-    _counted: ClassVar = (*BlendLearning._counted, "residual_length_", "full_length_")
+    members_: list[Member]
+    weights_: dict[str, float]
+    short_weights_: dict[str, float] | None
+    full_length_: float | None
+    strength_: float | None
+    idf_: np.ndarray
+    content_: np.ndarray | None
+    _counted: ClassVar = (*CollectionRanker._counted, "full_length_")
     features = "counts"
-    answers_above: ClassVar[float | None] = 0.0  # below it speak only concepts that point away from the query
+    answers_above: ClassVar[float | None] = 0.0  # negative scores come only from dissimilar concepts
     prefers_stems: ClassVar[bool] = True
     reads_titles: ClassVar[bool] = True
+    reads_terms: ClassVar[bool] = True
     reads_vectors: bool = True
     reads_zeros: ClassVar[bool] = True
+    reads_program: ClassVar[bool] = True
+    reuses_members: ClassVar[bool] = True
     trains_in_epochs: ClassVar[bool] = True
-    has_parts: ClassVar[bool] = True
+    trains_on_cluster: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -162,20 +232,26 @@ class BlendRanker(BlendItems, BlendLearning):
         latent: float = 4.0,
         feedback: float = 3.0,
         half_length: float = 12.0,
+        content: float = 0.5,
+        spelling: float = 0.5,
         n_feedback: int = 20,
         n_expansion: int = 100,
         title_weight: int = 3,
+        exact: float = 2.0,
         vectors: float | None = None,
         n_candidates: int | None = None,
         strength: float | None = None,
         residual: bool | None = None,
+        similar: bool = False,
         seed: int = 0,
         threads: int | None = None,
     ) -> None:
         self.dim, self.latent, self.feedback, self.half_length = dim, latent, feedback, half_length
+        self.content, self.spelling = content, spelling
         self.n_feedback, self.n_expansion, self.title_weight = n_feedback, n_expansion, title_weight
-        self.vectors, self.n_candidates = vectors, n_candidates
-        self.strength, self.residual, self.seed, self.threads = strength, residual, seed, threads
+        self.exact, self.vectors, self.n_candidates = exact, vectors, n_candidates
+        self.strength, self.residual, self.similar = strength, residual, similar
+        self.seed, self.threads = seed, threads
 
     def fit(
         self,
@@ -187,145 +263,480 @@ class BlendRanker(BlendItems, BlendLearning):
         queries_are_items: bool | None = None,
         checkpoint: Checkpoint | str | Path | None = None,
         titles: Features | None = None,
+        terms: Terms | None = None,
         zeros: Links | None = None,
+        program: ProgramLinks | None = None,
         vectors: np.ndarray | None = None,
-        probes: tuple[np.ndarray, sp.csr_array] | None = None,
+        passages: np.ndarray | None = None,
+        probes: Probes | None = None,
+        references: Sequence[np.ndarray] = (),
         members: Self | None = None,
     ) -> Self:
-        """Learn from counts of the items' words and, for the weights, from (query, relevant item) pairs.
+        """Fit the members to word counts of the items, and the weights to (query, relevant item) pairs.
 
         Parameters
         ----------
         queries : csr_array of shape (n_queries, n_features) or None
-            Counts of the words of the queries of `pairs`; with `vectors`, vectors of the queries may stand beside them
+            Counts of the words of the queries of `pairs`; with `vectors`, vectors of the queries may follow them
             (`join_vectors`).
         items : csr_array of shape (n_items, n_features)
             Counts of the words of the items, their titles included.
         pairs : Links or None, default=None
-            Relevant items of queries, weighted by grade or confidence. Items that are not named count as probably
-            worse; with `ClickedLinks`, only those that were shown.
+            Relevant items of queries, weighted by grade or confidence. Items without a pair count as probably worse;
+            with `ClickedLinks`, only items that were shown do.
         validation : Links or None, default=None
-            Pairs to learn the weights from, where `pairs` train the member `residual`.
+            Pairs to learn the weights from, if `pairs` train the member `residual`.
         queries_are_items : bool or None, default=None
             See `CollectionRanker.fit`.
         checkpoint : str, Path, Checkpoint or None, default=None
-            Folder for the state of the members in training; see `CollectionRanker.fit`.
+            Folder for the training state of the members; see `CollectionRanker.fit`.
         titles : csr_array of shape (n_items, n_features) or None, default=None
             Counts of the words of the titles alone.
+        terms : Terms or None, default=None
+            The word of each column. The members `content` and `spelling` need it.
         zeros : Links or None, default=None
-            Items that were judged not relevant, by the same queries as `pairs`.
+            Items judged not relevant, for the same queries as `pairs`.
+        program : ProgramLinks or None, default=None
+            Items graded by a program, in addition to `pairs`. They are weighted by the trust in the program, and are
+            used for training only, never for evaluation. Queries without pairs are added up to a total of 500 queries.
         vectors : ndarray of shape (n_items, dim_of_vectors) or None, default=None
-            Vectors of the items by another model; rows of zeros are items without one.
-        probes : tuple of (ndarray, csr_array) or None, default=None
-            Short queries made from some items, such as their titles: rows of these items, and query rows with vectors.
-            The weight of `vectors` is earned on them; None means that the items themselves are the queries.
+            Vectors of the items by another model. A row of zeros is an item without a vector.
+        passages : ndarray of shape (n_items + 1,), int64, or None, default=None
+            Offset of the first vector of each item, if items have several. An item scores by its best passage.
+        probes : Probes or None, default=None
+            Queries made from some items, used to measure the weight of `vectors`. None means that the items themselves
+            are the queries.
+        references : sequence of ndarray of shape (n_items, dim), default=()
+            Vectors computed from the items' own words. If they explain `vectors`, the weight of `vectors` is 0.
         members : BlendRanker or None, default=None
-            A blend fitted with the same parameters on the same items: its members that learn from no pair are taken
-            over, so that only the weights are learned. The result is the same as without.
+            A blend fitted with the same parameters on the same items. Its members that do not learn from pairs are
+            reused, so only the weights are learned. The result is the same as without it.
         """
         self._check_params()
         if isinstance(pairs, ClickedLinks):
             zeros = pairs.others_shown()
-        self._titles, self._zeros, self._members = self._check_titles(titles, items), zeros, members
-        self._unit = None if vectors is None else check_vectors("vectors", vectors, items.shape[0])
-        self._probes = probes
-        try:
-            how: dict[str, Any] = {"queries_are_items": queries_are_items, "checkpoint": checkpoint}
-            return super().fit(queries, items, pairs, validation, **how)
-        finally:
-            del self._titles, self._zeros, self._members, self._unit, self._probes
-            self._excess = None
-
-    def _further_data(self) -> dict[str, Any]:
-        given = {} if self._unit is None else {"vectors": self._unit}
-        return {"titles": self._titles, "judged_zeros": self._zeros, **given}
+        if program is not None and pairs is not None:
+            program = _some_queries(program, pairs, self.seed)
+            pairs = join_links(pairs, program.relevant())
+        how: dict[str, Any] = {"queries_are_items": queries_are_items, "checkpoint": checkpoint}
+        further: dict[str, Any] = {
+            "titles": _checked_titles(titles, items),
+            "terms": _checked_terms(terms, items),
+            "zeros": zeros,
+            "program": program,
+            "vectors": _checked_given(vectors, passages, items.shape[0]),
+            "passages": passages,
+            "probes": probes,
+            "references": references,
+            "members": members,
+        }
+        return self._fit_on(queries, items, pairs, validation, **how, **further)
 
     def _check_params(self) -> None:
-        check_numbers(self, "latent", "feedback", "half_length", low=0)
+        check_numbers(self, "latent", "feedback", "half_length", "spelling", "exact", low=0)
+        check_numbers(self, "content", low=0, high=1)
         check_numbers(self, "dim", "n_feedback", "n_expansion", "title_weight", low=1, whole=True)
         check_numbers(self, "vectors", optional=True, low=0)
         check_numbers(self, "n_candidates", optional=True, low=1, whole=True)
         check_numbers(self, "strength", optional=True, low=0, open_low=True)
 
-    def _fit(self, queries: Features, items: Features, pairs: Links | None, validation: Links | None) -> None:
-        counts, asking = self._with_titles(items, self._titles), self._asking(queries, items)
-        learns = pairs is not None and len(pairs) > 0
-        self.bm25_ = Bm25Ranker().fit(None, counts)
-        self.idf_ = plain_idf(counts)
-        self.latent_ = self.title_ = self.residual_ = self.named_ = self.gate_ = None
-        self.strength_ = self.short_weights_ = self.full_length_ = self.asked_ = self.clicked_ = None
-        rows = weigh(counts, self.idf_, "log")
-        if rows.nnz and (self.latent or learns):
-            known = None if self._members is None else self._members.latent_
-            concepts = LearnedConcepts(self.dim, seed=self.seed)
-            self.latent_ = known or concepts.fit(None, rows, checkpoint=self._part("latent"))
-        if learns and self._titles is not None:
-            self.title_ = Bm25Ranker(b=TITLE_B).fit(None, self._titles)
-        self._keep_vectors()
-        self.residual_length_ = 1.0
-        prior = [1.0, self.latent if self.latent_ is not None else 0.0, self.feedback, 0.0, 0.0]
-        self.weights_ = np.array([*prior, self._vectors_weight(sp.csr_array(items))], np.float32)
-        if pairs is not None and learns:
-            self._learn(asking, counts, pairs, validation)
-        for name in ("latent", "title", "residual"):
-            if name not in self._used:
-                setattr(self, f"{name}_", None)
-        if self.residual_ is None or self.gate_ is None:
-            self.named_ = self.gate_ = None
-        if isinstance(pairs, ClickedLinks):
-            self._keep_clicks(asking, pairs.shown)
+    def _fit(self, data: TrainingData) -> None:
+        self.n_features_ = int(data.items.shape[1])
+        data = replace(data, queries=self._asking(data))
+        counts = self._with_titles(data.items, data.titles)
+        items = ItemRows(counts, data.titles, data.vectors, plain_idf(counts), data.passages, data.terms)
+        self.idf_, self.content_, self.members_ = items.idf, content_words(data.terms), []
+        self.strength_ = self.short_weights_ = self.full_length_ = None
+        for kind in MEMBERS:
+            member = self._taken_over(kind, data) or kind.fitted(self, items, data)
+            if member is not None:
+                self.put(member)
+        self.weights_ = {member.name: _single(member.prior(self, data)) for member in self.members_}
+        if data.has_pairs:
+            self._learn(items, data)
+        self.members_ = [member for member in self.members_ if member.is_kept or self._has_weight(member.name)]
+        self.weights_ = {name: self.weights_[name] for name in names_of(self.members_)}
+        clicks = ClicksMember.learned(self, data)
+        if clicks is not None:
+            self.put(clicks)
+            self.weights_[clicks.name] = 1.0
 
-    def _keep_clicks(self, queries: sp.csr_array, shown: Shown) -> None:
-        found = learn_known(self, queries, shown)
-        if found.gains.nnz:
-            self.asked_, self.clicked_ = found
+    def _taken_over(self, kind: type[Member], data: TrainingData) -> Member | None:
+        """Return the member of another blend, if it is slow to fit and does not learn from pairs."""
+        known = data.members.member(kind.name) if data.members is not None and kind.is_reused else None
+        return None if known is None else copy_estimator(known)
+
+    def _asking(self, data: TrainingData) -> sp.csr_array:
+        """Return query rows, followed by vectors if there are any; items used as queries have their own vectors."""
+        rows = sp.csr_array(data.queries)
+        if data.vectors is None or rows.shape[1] != self.n_features_:
+            width = self.n_features_ + (0 if data.vectors is None else data.vectors.shape[1])
+            return sp.csr_array(check_features("queries", rows, n_columns=width))
+        first = slice(None) if data.passages is None else data.passages[:-1]
+        return join_vectors(rows, data.vectors[first]) if data.queries_are_items else rows
+
+    def _with_titles(self, items: Features, titles: sp.csr_array | None) -> sp.csr_array:
+        """Return counts in which title words count `title_weight` times."""
+        counts = sp.csr_array(items)
+        if titles is None or self.title_weight == 1:
+            return counts
+        return sp.csr_array(counts + (self.title_weight - 1) * titles).astype(np.float32)
+
+    def _learn(self, items: ItemRows, data: TrainingData) -> None:
+        """Train the member `residual` if there are enough pairs, then learn the weights."""
+        examples, unseen = Learner(self, items, data).make()
+        names = names_of(judged_members(self, data))
+        prior = np.array([self.weights_.get(name, 0.0) for name in names])
+        tried: dict[str, Sequence[float]] = {"similar": SIMILAR_WEIGHTS}
+        residual = self.member("residual")
+        if isinstance(residual, ResidualMember):
+            place = names.index("residual")
+            if unseen:
+                residual.gate_ = fit_gate(*([example.lead for example in part] for part in (examples, unseen)))
+                examples, unseen = (gated(part, residual.gate_, place) for part in (examples, unseen))
+            else:
+                residual.named_ = None
+            tried["residual"] = LINK_WEIGHTS if data.queries_are_items else RESIDUAL_WEIGHTS
+        queries, guard = ([example.query for example in part] for part in (examples, unseen))
+        learned, strength = learn_weights(queries, prior, self.strength, further_priors(names, prior, tried), guard)
+        self.strength_ = None if math.isinf(strength) else strength
+        before = {member.name: self.weights_.get(member.name, 0.0) for member in self.members_}
+        if data.queries_are_items:
+            self._keep_for_short_queries(before, data)
+        self.weights_ = before | {name: _single(weight) for name, weight in zip(names, learned, strict=True)}
+        if "exact" in before:  # it keeps its share of the sum of the weights
+            self.weights_["exact"] = _single(before["exact"] * learned.sum() / prior.sum())
+        if not any(self.weights_[member.name] for member in self.members_ if member.for_any_query):
+            self.weights_["bm25"] = _single(np.float32(RESERVE) * np.float32(self.weights_.get("vectors", 0.0)))
+
+    def _keep_for_short_queries(self, weights: dict[str, float], data: TrainingData) -> None:
+        """Keep the weights without labels, because weights learned on whole items may not suit short queries."""
+        words, _ = split_vectors(sp.csr_array(data.queries), self.n_features_)
+        lengths = np.diff(words[np.unique(data.pairs.sources)].indptr)
+        self.short_weights_ = weights
+        self.full_length_ = max(1.0, float(np.quantile(lengths, SHORT_SHARE)))
+
+    def member(self, name: str) -> Member | None:
+        """Return the member of that name, or None."""
+        return next((member for member in self.members_ if member.name == name), None)
+
+    def items_with_word(self, column: int) -> np.ndarray | None:
+        """Return the rows of the items that contain a word, from BM25."""
+        member = self.member("bm25")
+        return member.ranker_.items_with_word(column) if isinstance(member, Bm25Member) else None
+
+    def put(self, member: Member) -> None:
+        """Add a member or replace the one of the same name, in the order of `MEMBERS`."""
+        others = [other for other in self.members_ if other.name != member.name]
+        order = [kind.name for kind in MEMBERS]
+        self.members_ = sorted([*others, member], key=lambda member: order.index(member.name))
         self._forget_factors()
 
-    def _asking(self, queries: Features, items: Features) -> sp.csr_array:
-        """Query rows, with vectors beside the words where there are some; items that ask have theirs."""
-        rows, self.n_features_ = sp.csr_array(queries), int(items.shape[1])
-        if self._unit is None or rows.shape[1] != self.n_features_:
-            width = self.n_features_ + (0 if self._unit is None else self._unit.shape[1])
-            return sp.csr_array(check_features("queries", rows, n_columns=width))
-        return join_vectors(rows, self._unit) if self._queries_are_items else rows
+    @property
+    def bm25(self) -> Bm25Ranker:
+        """The ranker of the member `bm25`; its first items are the candidates of all members."""
+        first = self.members_[0]
+        assert isinstance(first, Bm25Member)
+        return first.ranker_
 
-    def _keep_vectors(self) -> None:
-        self.vectors_ = self.centre_ = None
-        if self._unit is not None:
-            self.centre_ = mean_vector(self._unit)
-            self.vectors_ = CosineRanker().fit(None, centred(self._unit, self.centre_))
+    @property
+    def vectors_dim(self) -> int:
+        """Number of dimensions of the vectors of the items; 0 if there are none."""
+        member = self.member("vectors")
+        return member.dim if isinstance(member, VectorsMember) else 0
 
-    def _vectors_weight(self, items: sp.csr_array) -> float:
-        """The weight of `vectors` without labels: as given, or as earned by agreement with words."""
-        if self._unit is None:
-            return 0.0
-        if self.vectors is not None:
-            return self.vectors
-        chosen, n_items = spread_rows(items.shape[0]), items.shape[0]
-        own, rows = self._probes or (chosen, join_vectors(items[chosen], self._unit[chosen]))
-        skip = sp.csr_array((np.ones(len(own), bool), (np.arange(len(own)), own)), shape=(len(own), n_items))
-        names, found = [name for name in ("bm25", "latent", "vectors") if self._has(name)], list[np.ndarray]()
-        for block in self._blocks(rows):
-            scores = [member.scores for member in self._member_scores(rows[block], skip[block], names)]
-            found.append(shared_neighbours(scores[0], scores[1:], skip[block]))
-        return earned_weight(np.concatenate(found), n_items)
+    @property
+    def uses_vectors(self) -> bool:
+        """Whether the member `vectors` has a weight above 0."""
+        return self._has_weight("vectors")
 
-    def given_vectors(self) -> np.ndarray | None:
-        """Vectors of the items, of length 1, or 0 where an item has none; None if the ranker has no vectors."""
-        if self.vectors_ is None or self.centre_ is None:
-            return None
-        return centred(self.vectors_.items_, -self.centre_)
+    def only(self, name: str) -> Self:
+        """Return the same blend with one member alone, such as the vectors of an encoder."""
+        found = copy(self)
+        found.weights_ = {other: float(other == name) for other in self.weights_}
+        found.short_weights_ = found.full_length_ = None
+        return found
+
+    def given_vectors(self) -> dict[str, Any]:
+        """Return the vectors of the items as arguments of `fit` (`vectors`, `passages`); empty if there are none."""
+        member = self.member("vectors")
+        return (
+            dict(zip(("vectors", "passages"), member.given(), strict=True)) if isinstance(member, VectorsMember) else {}
+        )
 
     @property
     def has_learned(self) -> bool:
         """Whether pairs changed the weights."""
-        return self.strength_ is not None or self.residual_ is not None
+        return self.strength_ is not None or any(self.member(name) for name in ("residual", "similar"))
+
+    @property
+    def n_clicked_queries(self) -> int:
+        """Number of queries whose results clicks change."""
+        member = self.member("clicks")
+        return member.n_queries if isinstance(member, ClicksMember) else 0
+
+    def _has_weight(self, name: str) -> bool:
+        return any(weights.get(name) for weights in (self.weights_, self.short_weights_ or {}))
+
+    def _weight(self, name: str, n_words: Any) -> Any:
+        """Return the weight of a member for these query lengths, float32; one number if it is the same for all."""
+        full = np.float32(self.weights_[name])
+        if self.short_weights_ is None or self.full_length_ is None:
+            return full
+        share = np.minimum(n_words / self.full_length_, 1).astype(np.float32)
+        return (1 - share) * np.float32(self.short_weights_.get(name, 0.0)) + share * full
+
+    def _check_queries(self, queries: Features) -> Features:
+        """Check rows of word counts, optionally followed by vectors (`join_vectors`)."""
+        width = self.n_features_ + self.vectors_dim
+        joined = np.shape(queries)[1:] == (width,)
+        return check_features("queries", queries, n_columns=width if joined else self.n_features_)
+
+    def query_block(self, rows: sp.csr_array, skip: sp.csr_array | None, n_first: int = 0) -> QueryBlock:
+        """Return some queries with their first items by BM25, at least as many as the members need."""
+        typed, vectors = split_vectors(rows, self.n_features_)
+        words = count_less(typed, self.content_, self.bm25.idf_)
+        all_scores = self.bm25._scores(words)
+        n_best = max(N_CANDIDATES, n_first, *(member.n_first for member in self.members_))
+        items, scores = best_items(all_scores, skip, n_best)
+        return QueryBlock(words, vectors, self.idf_, self.bm25, all_scores, items, scores, typed)
+
+    def _used(self, block: QueryBlock) -> list[Member]:
+        """Return the members that have a weight and can score the queries."""
+        return [member for member in self.members_ if self._has_weight(member.name) and member.answers(block)]
+
+    def _scores(self, rows: Features, skip: sp.csr_array | None = None) -> np.ndarray:
+        block = self.query_block(sp.csr_array(rows), skip)
+        total: np.ndarray | None = None
+        for member in self._used(block):
+            scores = member.scores(block)
+            factors = member.factors(block, scores_near(scores, block.candidates))
+            scores *= (self._weight(member.name, block.n_words) * factors)[:, None]  # these arrays are not shared
+            total = scores if total is None else np.add(total, scores, out=total)
+        assert total is not None  # a blend without any weight is rejected
+        return total
+
+    def score_query(
+        self, query: QueryBlock, members: Sequence[Member], items: np.ndarray | None = None
+    ) -> list[ScoredMember]:
+        """Score one query by its members: at the first items by BM25 (item 0 for -1) and at other items."""
+        at = np.maximum(query.items[0], 0)
+        at = at if items is None else np.concatenate([at, items])
+        found, n_near = list[ScoredMember](), query.candidates.shape[1]
+        for member in members:
+            pairs = member.pairs(query)
+            scores = member.scores_at(query, pairs, at)
+            found.append(ScoredMember(member, pairs, scores, member.factors(query, scores[None, :n_near])[0]))
+        return found
+
+    def _rank_rows(self, rows: Features, skip: sp.csr_array, items: np.ndarray, scores: np.ndarray) -> None:
+        """Fill items and scores (n_rows, k) with the best items of each query."""
+        few = self.n_items_ < PRUNED_FROM * max(10, items.shape[1])
+        if few and self.n_candidates is None and not self.graphs:
+            super()._rank_rows(rows, skip, items, scores)
+            return
+        asked = rows if sp.issparse(rows) else sp.csr_array(rows)
+        for row in range(rows.shape[0]):
+            rank_row(self, _one_row(asked, row), _one_row(skip, row), items[row], scores[row])
+
+    def member_scores_at(self, row: sp.csr_array, items: np.ndarray, names: Sequence[str]) -> dict[str, np.ndarray]:
+        """Return scores of some items for one query by the members among `names`, in the common unit, float32."""
+        query = self.query_block(sp.csr_array(row), None)
+        wanted = [member for member in self.members_ if member.name in names and member.answers(query)]
+        return {
+            scored.member.name: scored.factor * scored.scores[query.items.shape[1] :]
+            for scored in self.score_query(query, wanted, items)
+        }
+
+    def ranked_scores_at(self, row: Features, items: np.ndarray) -> np.ndarray | None:
+        """Return the scores of some items as `rank` computes them; None if it selects candidates or works in parts."""
+        if self.graphs or self.n_candidates is not None or self._rank_in_parts is not None:
+            return None
+        return scores_among(self, sp.csr_array(self._check_queries(row)), items)
+
+    def scores_at(self, row: sp.csr_array, items: np.ndarray) -> np.ndarray:
+        """Return the scores of some items for one query, float64."""
+        query, total = self.query_block(row, None), np.zeros(len(items))
+        for scored in self.score_query(query, self._used(query), items):
+            scores = scored.factor * scored.scores[query.items.shape[1] :]
+            total += float(self._weight(scored.member.name, query.words.nnz)) * scores
+        return total
+
+    def _rankers_by_vectors(self) -> list[CollectionRanker]:
+        found = [member.vector_ranker for member in self.members_ if self._has_weight(member.name)]
+        return [ranker for ranker in found if ranker is not None]
+
+    def _make_item_factors(self) -> Sequence[ItemFactors]:
+        return self.bm25._item_factors
+
+    def _query_factors(self, queries: Features) -> Sequence[Features]:
+        raise AssertionError("scores of a blend are no sum of fixed factors")
+
+    def _terms(self, query: Features, a: int, b: int | None) -> list[Term]:
+        """Return the terms of each member, with its name; the terms of `feedback` are words of the first results."""
+        block, terms = self.query_block(sp.csr_array(query), None), list[Term]()
+        for scored in self.score_query(block, self._used(block)):
+            name = scored.member.name
+            factor = float(self._weight(name, block.words.nnz)) * float(scored.factor)
+            found = scored.member.terms(block, a, b)
+            terms += [term._replace(value=factor * term.value, member=name) for term in found]
+        return terms
+
+    def check_new_items(self) -> None:
+        """Accept all items, because any item can be added."""
+
+    def add_items(
+        self,
+        items: Features,
+        *,
+        titles: Features | None = None,
+        terms: Terms | None = None,
+        vectors: np.ndarray | None = None,
+        passages: np.ndarray | None = None,
+    ) -> Self:
+        """Make new items rankable; see `CollectionRanker.add_items`.
+
+        Parameters
+        ----------
+        items : csr_array of shape (n_new_items, n_item_features)
+            Counts of the words of the new items, their titles included.
+        titles : csr_array of the same shape or None, default=None
+            Counts of the words of the titles alone.
+        terms : Terms or None, default=None
+            The words of all columns: the words given to `fit`, then the new ones.
+        vectors : ndarray of shape (n_new_items, dim_of_vectors) or None, default=None
+            Vectors of the new items. Items without a vector get the score of an average item by `vectors`.
+        passages : ndarray of shape (n_new_items + 1,), int64, or None, default=None
+            Offset of the first vector of each new item, if items have several.
+        """
+        checked, terms = _checked_titles(titles, items), _checked_terms(terms, items)
+        if vectors is not None and not self.vectors_dim:
+            raise TacitError("the ranker has no vectors, want it fitted with vectors of all items")
+        unit = _checked_given(vectors, passages, items.shape[0], self.vectors_dim)
+        rows = self._checked_new(items)
+        if self.content_ is not None and terms is not None:
+            self.content_ = content_words(terms)
+        counts = self._with_titles(rows, checked)
+        seen = widened(self.bm25.idf_, len(self.idf_)) > 0
+        n_items = self.n_items_ + self.n_removed_ + counts.shape[0]
+        self.idf_ = np.where(seen, self.idf_, plain_idf(counts, n_items))
+        for member in self.members_:
+            member.add(ItemRows(counts, checked, unit, self.idf_, passages, terms))
+        return self._added(rows.shape[0])
+
+    def _grow(self, width: int) -> None:
+        self.idf_ = widened(self.idf_, width)
+        self.content_ = None if self.content_ is None else widened(self.content_, width, 1.0)
+        super()._grow(width)
 
     def _check_loaded(self) -> None:
-        if self.weights_.shape == (len(MEMBERS) - 1,):  # folders from before there was `vectors`
-            self.weights_ = np.append(self.weights_, np.float32(0))
-        check_members(self, None if self.centre_ is None else len(self.centre_))
-        check_gate(self)
-        check_weights(self)
-        check_clicks(self)
+        self._check_members()
+        for member in self.members_:
+            member.check(self.n_features_, self.bm25.n_items_)
+        self._check_weights()
         self._check_params()
+        if self.content_ is not None and not np.isin(self.content_, (0, 1)).all():
+            raise TacitError("content_ holds other numbers than 0 and 1")
+
+    def _check_members(self) -> None:
+        """Raise unless all members are of type Member, unique, in order, and include BM25."""
+        order = list(MEMBERS)
+        found = [type(member) for member in self.members_]
+        places = [order.index(kind) for kind in found if kind in order]
+        if len(places) != len(found) or places != sorted(set(places)) or not found or found[0] is not Bm25Member:
+            wanted = ", ".join(kind.__name__ for kind in MEMBERS)
+            raise TacitError(f"members are {[kind.__name__ for kind in found]}, want some of {wanted}, in this order")
+
+    def _check_weights(self) -> None:
+        """Raise unless weights are at least 0, name existing members, and are not all 0 for members by words."""
+        if (self.short_weights_ is None) != (self.full_length_ is None):
+            raise TacitError("there is one of short_weights_ and full_length_, want both or none")
+        names = names_of(self.members_)
+        for weights in (self.weights_, self.short_weights_):
+            if weights is None:
+                continue
+            missing = [name for name, weight in weights.items() if weight and name not in names]
+            if missing:
+                raise TacitError(f"member {missing[0]} has a weight, but is not in the model")
+            by_words = [weights.get(member.name, 0.0) for member in self.members_ if member.for_any_query]
+            if min(weights.values(), default=0) < 0 or not any(by_words):
+                raise TacitError(f"weights are {weights}, want numbers >= 0, by words not all of them 0")
+        if any(name not in self.weights_ for name in names):
+            raise TacitError(f"weights are given for {', '.join(self.weights_)}, want them for {', '.join(names)}")
+
+
+def further_priors(names: Sequence[str], prior: np.ndarray, tried: Mapping[str, Sequence[float]]) -> list[np.ndarray]:
+    """Return priors in which members trained on labels have a weight, separately and together.
+
+    >>> [found.tolist() for found in further_priors(["bm25", "similar"], np.array([1.0, 0.0]), {"similar": [2.0, 4.0]})]
+    [[1.0, 2.0], [1.0, 4.0]]
+    """
+    places = [names.index(name) for name in tried if name in names]
+    found = list[np.ndarray]()
+    for weights in product(*((0.0, *tried[names[place]]) for place in places)):
+        if any(weights):
+            found.append(prior.copy())
+            found[-1][places] = weights
+    return found
+
+
+def _some_queries(program: ProgramLinks, pairs: Links, seed: int) -> ProgramLinks:
+    """Return the grades of queries with pairs, and of as many other queries as can be cross-fitted."""
+    judged = np.unique(pairs.sources)
+    others = np.setdiff1d(program.relevant().sources, judged)
+    n_others = max(0, MAX_CROSS_FITTED - len(judged))
+    if len(others) > n_others:
+        others = np.random.default_rng(seed).choice(others, n_others, replace=False)
+    return program.take(np.isin(program.sources, np.concatenate([judged, others])))
+
+
+def _checked_titles(titles: Features | None, items: Features) -> sp.csr_array | None:
+    if titles is None:
+        return None
+    rows = sp.csr_array(check_features("titles", titles))
+    if rows.shape != items.shape:
+        raise TacitError(f"titles have shape {rows.shape}, want the shape of the items, {items.shape}")
+    return rows if rows.nnz else None
+
+
+def content_words(terms: Terms | None) -> np.ndarray | None:
+    """Return 1 for each content word, else 0, float32; None without names of words."""
+    if terms is None:
+        return None
+    found = np.ones(len(terms.words), np.float32)
+    found[terms.functional] = 0
+    return found
+
+
+def _checked_terms(terms: Terms | None, items: Features) -> Terms | None:
+    if terms is not None and len(terms.words) != items.shape[1]:
+        raise TacitError(f"terms hold {len(terms.words)} words, want one for each of {items.shape[1]} columns")
+    return terms
+
+
+def _checked_given(
+    vectors: np.ndarray | None, passages: np.ndarray | None, n_items: int, dim: int | None = None
+) -> np.ndarray | None:
+    """Return vectors of length 1, one for each item or passage."""
+    if vectors is None:
+        return None
+    if passages is not None and (len(passages) != n_items + 1 or passages[0] != 0 or (np.diff(passages) < 1).any()):
+        raise TacitError(f"passages hold {len(passages)} borders, want {n_items + 1}, rising from 0")
+    return check_vectors("vectors", vectors, n_items if passages is None else int(passages[-1]), dim)
+
+
+def plain_idf(counts: sp.csr_array, n_items: int | None = None) -> np.ndarray:
+    """Return ln(n / df) of each word, float32; 0 for a word that no row contains."""
+    frequencies = np.bincount(counts.indices, minlength=counts.shape[1])
+    n_rows = counts.shape[0] if n_items is None else n_items
+    return np.where(frequencies > 0, np.log(n_rows / np.maximum(frequencies, 1)), 0.0).astype(np.float32)
+
+
+def _single(weight: Any) -> float:
+    """Return a weight rounded to float32, as stored in a model folder."""
+    return float(np.float32(weight))
+
+
+def _one_row(matrix: sp.csr_array, row: int) -> sp.csr_array:
+    """Return one row as a matrix."""
+    return matrix if matrix.shape[0] == 1 else matrix[[row]]

@@ -10,7 +10,6 @@ distance. A_ii counts as 1 in the second term: an item is near its own image.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -26,15 +25,16 @@ from tacit.core import (
     check_features,
     check_number,
     check_numbers,
+    check_sizes,
     cut,
     map_blocks,
     track,
 )
 from tacit.features.knn import knn_graph, nearest_of
 from tacit.kernels.graph.sgd import find_images, graph_epoch
+from tacit.retrieve.epochs import diverged
 from tacit.retrieve.graph.features import KINDS, SIZES, LinearMap, RbfMap, make_map
 from tacit.retrieve.graph.pairs import PairDraws, check_adjacency, edge_length
-from tacit.retrieve.training import diverged
 from tacit.store.stored import DTYPES
 
 LOSSES = ("l1", "l2")
@@ -179,6 +179,7 @@ class GraphEmbedding(Estimator):
         return found
 
     def _check_parameters(self) -> None:
+        check_sizes(self)
         check_numbers(self, "dim", "k", "n_epochs", low=1, whole=True)
         check_numbers(self, "margin", "rate", low=0, open_low=True)
         check_number("gamma", self.gamma, low=0)
@@ -260,27 +261,6 @@ class GraphEmbedding(Estimator):
         if labels is not None and labels.dtype.name not in DTYPES:
             raise UsageError(f"labels are of type {labels.dtype}, want numbers where they are to be saved")
         return super()._stored_params()
-
-    @classmethod
-    def _from_version_1(
-        cls, header: dict[str, Any], arrays: Mapping[str, Any]
-    ) -> tuple[dict[str, Any], Mapping[str, Any]]:
-        """Version 1 wrote the map's numbers and arrays beside those of the model."""
-        params, numbers = header["params"], header["map"]
-        found = {f"{name}_": arrays[name] for name in ("item_vectors", "table", "labels") if name in arrays}
-        point_map: dict[str, Any] = {"texts": {}, "estimators": {}}
-        if "centres" in arrays:
-            found["map_/centres_"] = arrays["centres"]
-            point_map |= {"class": "RbfMap", "numbers": {"n_kept_": numbers["n_kept"]}}
-            point_map["params"] = {"sigma": numbers["sigma"], "size": params["size"], "n_centres": params["n_centres"]}
-        else:
-            found["map_/shift_"] = arrays["shift"]
-            point_map |= {"class": "LinearMap", "numbers": {"scale_": numbers["scale"]}}
-            point_map["params"] = {"standardize": params["features"] == "linear"}
-        point_map["n_features"] = int((arrays["centres"] if "centres" in arrays else arrays["shift"]).shape[-1])
-        own = {"sigma_": numbers.get("sigma", 0.0), "best_epoch_": header["best_epoch"]}
-        nested = {"n_features": point_map["n_features"], "numbers": own, "estimators": {"map_": point_map}}
-        return {"class": cls.__name__, "params": params} | nested, found
 
     def _check_loaded(self) -> None:
         self._check_parameters()

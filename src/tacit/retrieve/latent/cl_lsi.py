@@ -12,9 +12,10 @@ from typing import ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.core import Features, Links, TacitError
+from tacit.core import Features, TacitError
 from tacit.retrieve.factors import project
 from tacit.retrieve.latent.lsi import LsiRanker, find_concepts, unit_rows
+from tacit.retrieve.training_data import TrainingData
 
 
 class ClLsiRanker(LsiRanker):
@@ -42,6 +43,7 @@ class ClLsiRanker(LsiRanker):
 
     Examples
     --------
+    >>> from tacit.core import Links
     >>> rows = np.eye(2, dtype=np.float32)
     >>> mates = Links(np.array([0, 1]), np.array([1, 0]), 2, 2)
     >>> ClLsiRanker(dim=2).fit(rows, rows.copy(), mates).rank(rows, k=1).items.ravel()
@@ -57,9 +59,10 @@ class ClLsiRanker(LsiRanker):
     needs_pairs: ClassVar[bool] = True
     two_dictionaries: ClassVar[bool] = True
 
-    def _fit(self, queries: Features, items: Features, pairs: Links | None, validation: Links | None) -> None:
+    def _fit(self, data: TrainingData) -> None:
         self._check_params()
-        if pairs is None or not len(pairs):
+        queries, items, pairs = data.queries, data.items, data.pairs
+        if not data.has_pairs:
             raise TacitError("there is no pair of mates, want documents that say the same in both languages")
         joined = sp.hstack([sp.csr_array(queries)[pairs.sources], sp.csr_array(items)[pairs.targets]], format="csr")
         concepts = find_concepts(joined, self.dim, self.n_iter, self.seed)

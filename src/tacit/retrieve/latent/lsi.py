@@ -1,7 +1,9 @@
 """`lsi` and `lsi+tfidf`: latent semantic indexing (Deerwester et al. 1990).
 
-X ~ Z C' by a truncated singular value decomposition of the items (n_items, n_words); a row x becomes
-x C, and the score is the cosine of two such vectors. The mixture is alpha * lsi + (1 - alpha) * tfidf.
+    X ~ Z C'
+
+X are the items (n_items, n_words), approximated by a truncated singular value decomposition. A row x is mapped to x C,
+and the score is the cosine of two such vectors. The mixture is alpha * lsi + (1 - alpha) * tfidf.
 """
 
 from __future__ import annotations
@@ -11,10 +13,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tacit.core import Features, Links, TacitError, check_number, one_blas_thread
+from tacit.core import Features, TacitError, check_number, one_blas_thread
 from tacit.retrieve.base import CollectionRanker
 from tacit.retrieve.explanation import Term, difference, item_terms, mix_terms, sparse_row, word_terms
 from tacit.retrieve.factors import DenseFactors, ItemFactors, append_rows, factor_scores, make_factors, project
+from tacit.retrieve.training_data import TrainingData
 from tacit.retrieve.validation import HeldOut, choose_mixture, held_out_queries
 
 ALPHAS = tuple(np.round(np.arange(0.05, 1.0, 0.05), 2).tolist())
@@ -46,8 +49,9 @@ class LsiRanker(CollectionRanker):
     def __init__(self, dim: int = 200, *, n_iter: int = 4, seed: int = 0) -> None:
         self.dim, self.n_iter, self.seed = dim, n_iter, seed
 
-    def _fit(self, queries: Features, items: Features, pairs: Links | None, validation: Links | None) -> None:
+    def _fit(self, data: TrainingData) -> None:
         self._check_params()
+        queries, items = data.queries, data.items
         if queries.shape[1] != items.shape[1]:
             raise TacitError(
                 f"queries have {queries.shape[1]} features, items {items.shape[1]}; LSI wants one dictionary for both"
@@ -60,13 +64,13 @@ class LsiRanker(CollectionRanker):
         check_number("n_iter", self.n_iter, low=0, whole=True)
 
     def embed_queries(self, queries: Features) -> np.ndarray:
-        """Unit vectors in concept space; a row without known words stays zero."""
+        """Return unit vectors in concept space; a row without known words stays zero."""
         return unit_rows(self._project(queries))
 
     embed_items = embed_queries  # LSI treats queries and items alike
 
     def _project(self, rows: Features) -> np.ndarray:
-        """Vectors in concept space; words that were added after fit have none."""
+        """Return vectors in concept space; words added after fit have none."""
         n_known = len(self._query_concepts)
         return project(rows if rows.shape[1] == n_known else rows[:, :n_known], self._query_concepts)
 
@@ -81,7 +85,7 @@ class LsiRanker(CollectionRanker):
         return [self.embed_queries(queries)]
 
     def check_new_items(self) -> None:
-        """Any item can be folded in."""
+        """Accept all items, because any item can be folded in."""
 
     def _add_items(self, items: Features) -> None:
         self.item_vectors_ = np.concatenate([self.item_vectors_, self.embed_items(items)])
@@ -102,14 +106,14 @@ class LsiTfidfRanker(LsiRanker):
     Parameters
     ----------
     alpha : float or None, default=None
-        Weight of LSI, from 0 to 1; None means chosen on validation pairs, or 0.5 where there are none.
+        Weight of LSI, from 0 to 1; None means chosen on validation pairs, or 0.5 without pairs.
     **lsi
         Parameters of `LsiRanker`: dim, n_iter, seed.
 
     Attributes
     ----------
     alpha_ : float
-        Weight that is used.
+        The weight in use.
     items_ : array or csr_array of shape (n_items, n_features)
         Rows of the items.
     """
@@ -121,14 +125,14 @@ class LsiTfidfRanker(LsiRanker):
         super().__init__(dim, **lsi)
         self.alpha = alpha
 
-    def _fit(self, queries: Features, items: Features, pairs: Links | None, validation: Links | None) -> None:
-        super()._fit(queries, items, pairs, validation)
-        self.items_ = items
+    def _fit(self, data: TrainingData) -> None:
+        super()._fit(data)
+        self.items_ = data.items
         self.alpha_ = 0.5 if self.alpha is None else float(check_number("alpha", self.alpha, low=0, high=1))
         # alpha is all that is learned from pairs, so where none are set aside, training pairs serve to choose it.
-        chosen_on, known = (pairs, None) if validation is None else (validation, pairs)
+        chosen_on, known = (data.pairs, None) if data.validation is None else (data.validation, data.pairs)
         if self.alpha is None and chosen_on is not None and len(chosen_on):
-            held = held_out_queries(queries, chosen_on, known, queries_are_items=self._queries_are_items)
+            held = held_out_queries(data.queries, chosen_on, known, queries_are_items=data.queries_are_items)
             self.alpha_ = self._choose_alpha(held)
 
     def _choose_alpha(self, held: HeldOut) -> float:
@@ -160,22 +164,22 @@ class LsiTfidfRanker(LsiRanker):
 
 
 def find_concepts(items: Features, dim: int, n_iter: int, seed: int) -> np.ndarray:
-    """The leading right singular vectors of the items, float32 (n_words, at most dim)."""
+    """Return the leading right singular vectors of the items, float32 (n_words, at most dim)."""
     from sklearn.utils.extmath import randomized_svd
 
     n_concepts = min(dim, min(items.shape))
     with one_blas_thread():
         _, strengths, rows = randomized_svd(items, n_concepts, n_iter=n_iter, random_state=_random_state(seed))
-    real = strengths > 1e-6 * max(strengths[0], 1e-30)  # directions of rounding noise say nothing of the items
+    real = strengths > 1e-6 * max(strengths[0], 1e-30)  # directions of rounding noise carry no information
     return np.ascontiguousarray(rows[real].T, dtype=np.float32)
 
 
 def unit_rows(vectors: np.ndarray) -> np.ndarray:
-    """Rows at unit length, float32; zero rows stay zero."""
+    """Scale rows to unit length, float32; zero rows stay zero."""
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     return np.ascontiguousarray(vectors / np.maximum(norms, 1e-30), dtype=np.float32)
 
 
 def _random_state(seed: int) -> int | np.random.RandomState:
-    """A seed as scikit-learn takes it: numpy's old generator knows no larger ones than 32 bits."""
+    """Return a seed for scikit-learn: numpy's old generator accepts at most 32 bits."""
     return seed if seed < 2**32 else np.random.RandomState(np.random.MT19937(seed))

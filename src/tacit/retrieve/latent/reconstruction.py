@@ -22,14 +22,16 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.core import Features, Links, check_choice, check_number, check_numbers
+from tacit.core import check_choice, check_number, check_numbers
+from tacit.retrieve.checkpoint import Stage
 from tacit.retrieve.epoch_log import EpochLog
+from tacit.retrieve.epochs import Schedule, run_epochs
 from tacit.retrieve.factors import DenseFactors, factor_scores, project
 from tacit.retrieve.latent.lsi import LsiRanker, LsiTfidfRanker, unit_rows
 from tacit.retrieve.latent.reconstruction_sgd import ReconstructionSettings, ReconstructionTrainer, scaled_part
 from tacit.retrieve.recipe import WithRecipe
 from tacit.retrieve.snapshots import row_blocks
-from tacit.retrieve.training import Schedule, run_epochs
+from tacit.retrieve.training_data import TrainingData
 
 STARTS = ("lsi", "normal", "scaled")
 HELD_SHARE, MOST_HELD, FEWEST_DOCS = 0.05, 300, 40  # documents held out for validation
@@ -109,9 +111,9 @@ class LearnedConcepts(WithRecipe, LsiRanker):
         self.n_drawn, self.n_epochs, self.both_ways = n_drawn, n_epochs, both_ways
         self.start, self.recipe = start, recipe
 
-    def _fit(self, queries: Features, items: Features, pairs: Links | None, validation: Links | None) -> None:
-        super()._fit(queries, items, pairs, validation)
-        rows = sp.csr_array(items)
+    def _fit(self, data: TrainingData) -> None:
+        super()._fit(data)
+        rows = sp.csr_array(data.items)
         self.epochs_, self.best_epoch_, self.rate_ = list[dict[str, float]](), 0, float(self._used("rate"))
         rng = np.random.default_rng(self.seed)
         known, held = _hold_out(rows.shape[0], rng)
@@ -121,9 +123,9 @@ class LearnedConcepts(WithRecipe, LsiRanker):
             known = np.arange(rows.shape[0])
         trainer = self._trainer(sp.csr_array(rows[known]), rng)
         task = HalvesTask(sp.csr_array(rows[held]), rng, held if self.recipe == "printed" else None)
-        self._train(trainer, task, rng)
+        self._train(trainer, task, rng, data.stage())
         self.concepts_ = trainer.query_table
-        self.item_vectors_ = self.embed_items(items)  # all that documents held out of training will have
+        self.item_vectors_ = self.embed_items(data.items)  # all that documents held out of training will have
         if self.recipe == "printed":  # one scale for all does not change their order
             lengths = np.linalg.norm(trainer.vectors, axis=1)
             self.item_vectors_[known] = trainer.vectors / np.float32(lengths.mean())
@@ -155,7 +157,9 @@ class LearnedConcepts(WithRecipe, LsiRanker):
         check_numbers(self, "rate", "margin", low=0, open_low=True)
         check_numbers(self, "n_epochs", optional=True, low=1, whole=True)
 
-    def _train(self, trainer: ReconstructionTrainer, task: HalvesTask, rng: np.random.Generator) -> None:
+    def _train(
+        self, trainer: ReconstructionTrainer, task: HalvesTask, rng: np.random.Generator, stage: Stage | None
+    ) -> None:
         n_wanted = round(FEWEST_STEPS / trainer.rows.shape[0])
         n_epochs = self.n_epochs or min(MOST_EPOCHS, max(FEWEST_EPOCHS, n_wanted))
 
@@ -169,7 +173,7 @@ class LearnedConcepts(WithRecipe, LsiRanker):
             measure,
             "found",
             Schedule(self.rate_, n_epochs, constant=self.recipe == "printed"),
-            EpochLog(rng, self._stage()),
+            EpochLog(rng, stage),
         )
 
 

@@ -1,1 +1,1 @@
-"""Rankers by the words that a query and a document share."""
+"""Rankers that score by the words that a query and a document share."""

@@ -1,18 +1,19 @@
-"""`tfidf`: the cosine of tf-idf rows, and of any other rows that have unit length."""
+"""`tfidf`: cosine similarity of tf-idf rows, or of any other rows of unit length."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import ClassVar
 
-from tacit.core import Features, Links
+from tacit.core import Features
 from tacit.retrieve.base import CollectionRanker
 from tacit.retrieve.explanation import Term, difference, sparse_row, word_terms
 from tacit.retrieve.factors import ItemFactors, append_rows, make_factors
+from tacit.retrieve.training_data import TrainingData
 
 
 class CosineRanker(CollectionRanker):
-    """Cosine of a query and an item: x . y_i for rows of unit length. Nothing is learned.
+    """Cosine similarity of a query and an item: x . y_i for rows of unit length. Nothing is learned.
 
     Attributes
     ----------
@@ -31,8 +32,8 @@ class CosineRanker(CollectionRanker):
     by_words: ClassVar[bool] = True
     learns_from_pairs: ClassVar[bool] = False
 
-    def _fit(self, queries: Features, items: Features, pairs: Links | None, validation: Links | None) -> None:
-        self.items_ = items
+    def _fit(self, data: TrainingData) -> None:
+        self.items_ = data.items
 
     def _make_item_factors(self) -> Sequence[ItemFactors]:
         return [make_factors(self.items_)]
@@ -41,7 +42,7 @@ class CosineRanker(CollectionRanker):
         return [queries]
 
     def check_new_items(self) -> None:
-        """Any item can be added."""
+        """Accept all items, because any item can be added."""
 
     def _add_items(self, items: Features) -> None:
         self.items_ = append_rows(self.items_, items)

@@ -1,8 +1,10 @@
 """`qe`: query expansion by pseudo relevance feedback.
 
-The query x becomes x + beta * mean of its E best items, and is ranked again (Zighelnic and Kurland 2008,
-as the baseline of HTR and SSI). beta and E are chosen on training pairs where there are some. What is
-no candidate, such as the document that the query was taken from, does not expand it either.
+    x' = x + beta * (mean of the E best items of x)
+
+x is the query row. The items are ranked again by x' (Zighelnic and Kurland 2008, used as a baseline for HTR and SSI).
+beta and E are chosen on training pairs, if there are any. Items that are not candidates, such as the document that the
+query was taken from, do not expand it.
 """
 
 from __future__ import annotations
@@ -13,11 +15,12 @@ from typing import ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.core import Features, Links, check_number
+from tacit.core import Features, check_number
 from tacit.kernels.topk import top_k_rows
 from tacit.metrics import full_ranking_measures
 from tacit.retrieve.factors import factor_scores
 from tacit.retrieve.lexical.cosine import CosineRanker
+from tacit.retrieve.training_data import TrainingData
 from tacit.retrieve.validation import held_out_queries
 
 BETAS = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
@@ -25,23 +28,23 @@ EXPANSIONS = (1, 2, 5, 10, 20)
 
 
 class QueryExpansionRanker(CosineRanker):
-    """Cosine with a query that is expanded by its best items (pseudo relevance feedback).
+    """Cosine similarity with a query expanded by its best items (pseudo relevance feedback).
 
     Parameters
     ----------
     beta : float or None, default=None
-        Weight of the expansion; None means chosen on training pairs, or 0.2 where there are none.
+        Weight of the expansion; None means chosen on training pairs, or 0.2 without pairs.
     n_expand : int or None, default=None
-        Number of items that expand the query; None means chosen on training pairs, or 5 where there are none.
+        Number of items that expand the query; None means chosen on training pairs, or 5 without pairs.
 
     Attributes
     ----------
     items_ : array or csr_array of shape (n_items, n_features)
         Rows of the items.
     beta_ : float
-        Weight that is used.
+        The weight in use.
     n_expand_ : int
-        Number of items that is used.
+        The number of items in use.
     """
 
     _fitted: ClassVar = CosineRanker._fitted | {"beta_": "", "n_expand_": ""}
@@ -50,18 +53,18 @@ class QueryExpansionRanker(CosineRanker):
     def __init__(self, beta: float | None = None, n_expand: int | None = None) -> None:
         self.beta, self.n_expand = beta, n_expand
 
-    def _fit(self, queries: Features, items: Features, pairs: Links | None, validation: Links | None) -> None:
+    def _fit(self, data: TrainingData) -> None:
         betas = BETAS if self.beta is None else (check_number("beta", self.beta, low=0),)
         sizes = EXPANSIONS if self.n_expand is None else (check_number("n_expand", self.n_expand, low=1, whole=True),)
-        self.items_ = items
+        self.items_ = data.items
         self.beta_ = 0.2 if self.beta is None else float(self.beta)
         self.n_expand_ = 5 if self.n_expand is None else int(self.n_expand)
-        if pairs is not None and len(pairs) and len(betas) * len(sizes) > 1:
-            self._choose(queries, pairs, betas, sizes)
+        if data.has_pairs and len(betas) * len(sizes) > 1:
+            self._choose(data, betas, sizes)
 
-    def _choose(self, queries: Features, pairs: Links, betas: Sequence[float], sizes: Sequence[int]) -> None:
+    def _choose(self, data: TrainingData, betas: Sequence[float], sizes: Sequence[int]) -> None:
         # Nothing is learned from the pairs but these two numbers, so training pairs serve to choose them.
-        held = held_out_queries(queries, pairs, None, queries_are_items=self._queries_are_items)
+        held = held_out_queries(data.queries, data.pairs, None, queries_are_items=data.queries_are_items)
         totals = np.zeros((len(sizes), len(betas)))
         for block in held.blocks():
             plain = factor_scores(self._item_factors[0], block.queries)
@@ -88,7 +91,7 @@ class QueryExpansionRanker(CosineRanker):
         check_number("n_expand_", self.n_expand_, low=1, whole=True)
 
     def _mean_of_best(self, scores: np.ndarray, skip: sp.csr_array | None, n_expand: int) -> Features:
-        """Mean of the best items of each query that are candidates; no match, no expansion."""
+        """Return the mean of the best candidates of each query; a query without matches is not expanded."""
         n_best = min(n_expand, self.n_items_)
         best, best_scores = np.empty((len(scores), n_best), np.int64), np.empty((len(scores), n_best), np.float32)
         skip = sp.csr_array(scores.shape, dtype=bool) if skip is None else skip

@@ -2,20 +2,24 @@
 
     f(q, d) = sum over pairs (v, w) of equal words of  q_v d_w
 
-Queries and items have dictionaries of their own; v is a word of the first and w the same string in the second.
+Queries and items have separate dictionaries. v is a word of the query dictionary and w the same string in the item
+dictionary.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
 
 from tacit.core import Features, Links, UsageError
+from tacit.retrieve.checkpoint import Checkpoint
 from tacit.retrieve.explanation import Term, difference, sparse_row
 from tacit.retrieve.lexical.cosine import CosineRanker
+from tacit.retrieve.training_data import TrainingData
 
 
 class SharedWordsRanker(CosineRanker):
@@ -39,24 +43,28 @@ class SharedWordsRanker(CosineRanker):
 
     _fitted: ClassVar = {"items_": "items item_features", "same_words_": "features known_words"}
     two_dictionaries: ClassVar[bool] = True
+    same_words_: Any
 
     def fit(
         self,
         queries: Features | None,
         items: Features,
-        *data: Links | None,
+        pairs: Links | None = None,
+        validation: Links | None = None,
+        *,
+        queries_are_items: bool | None = None,
+        checkpoint: Checkpoint | str | Path | None = None,
         same_words: sp.csr_array | None = None,
-        **how: Any,
     ) -> Self:
         """Keep the items, and the pairs of equal words (`find_same_words`); else as `CollectionRanker.fit`."""
-        self.same_words_: Any = same_words
-        return super().fit(queries, items, *data, **how)
+        how: dict[str, Any] = {"queries_are_items": queries_are_items, "checkpoint": checkpoint}
+        return self._fit_on(queries, items, pairs, validation, **how, same_words=same_words)
 
-    def _fit(self, queries: Features, items: Features, pairs: Links | None, validation: Links | None) -> None:
-        wanted, found = (queries.shape[1], items.shape[1]), getattr(self.same_words_, "shape", None)
+    def _fit(self, data: TrainingData) -> None:
+        wanted, found = (data.queries.shape[1], data.items.shape[1]), getattr(data.same_words, "shape", None)
         if found != wanted:
             raise UsageError(f"same_words is of shape {found}, want {wanted}: words of queries and of items")
-        self.items_ = items
+        self.items_, self.same_words_ = data.items, data.same_words
 
     def _query_factors(self, queries: Features) -> Sequence[Features]:
         return [sp.csr_array(queries) @ self.same_words_]
@@ -73,7 +81,7 @@ class SharedWordsRanker(CosineRanker):
 
 
 def find_same_words(query_words: Sequence[str], item_words: Sequence[str]) -> sp.csr_array:
-    """1 where a word of the first list is a word of the second, float32 (n_query_words, n_item_words)."""
+    """Return 1 where a word of the first list is a word of the second, float32 (n_query_words, n_item_words)."""
     column_of = {word: column for column, word in enumerate(item_words)}
     pairs = [(row, column_of[word]) for row, word in enumerate(query_words) if word in column_of]
     rows, columns = np.array(pairs, np.int64).reshape(-1, 2).T

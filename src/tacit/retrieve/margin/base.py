@@ -11,13 +11,15 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.core import DivergedError, Features, Links, check_choice, check_number
+from tacit.core import DivergedError, check_choice, check_number
 from tacit.retrieve.base import CollectionRanker
+from tacit.retrieve.checkpoint import Stage
 from tacit.retrieve.epoch_log import EpochLog
+from tacit.retrieve.epochs import Schedule, TrainingHistory, run_epochs
 from tacit.retrieve.margin.block_sgd import BlockTrainer
 from tacit.retrieve.margin.tasks import TrainingTask, make_task
 from tacit.retrieve.recipe import WithRecipe
-from tacit.retrieve.training import Schedule, TrainingHistory, run_epochs
+from tacit.retrieve.training_data import TrainingData
 
 LARGEST_BLOCK, LARGEST_TRIPLE_BLOCK = 64, 256  # a triple has two items, where a query has a pool of them
 MOST_DRAWN, FEWEST_DRAWN, DRAWN_SHARE = 1000, 100, 0.1
@@ -121,7 +123,7 @@ class MarginRanker(WithRecipe, CollectionRanker):
         """The parameters above, for a model inside this one."""
         return {name: getattr(self, name) for name in TRAINING_PARAMS}
 
-    def _check_params(self, queries: Features, items: Features) -> None:
+    def _check_params(self, data: TrainingData) -> None:
         """Raise unless the parameters are possible and fit the data."""
         check_number("seed", self.seed, low=0, whole=True)
         check_choice("negatives", self.negatives, NEGATIVES)
@@ -145,7 +147,7 @@ class SgdRanker(MarginRanker):
     epochs_ : list of dict
         Loss, rate and validation measures of each epoch; the model is that of the best epoch. Not stored.
     best_epoch_ : int
-        Number of the best epoch, from 1: by mean average precision and rank loss (`retrieve.training.epoch_score`).
+        Number of the best epoch, from 1: by mean average precision and rank loss (`retrieve.epochs.epoch_score`).
     rate_, margin_ : float
         Rate and margin that were used.
     validation_items_ : int or None
@@ -155,19 +157,17 @@ class SgdRanker(MarginRanker):
     items_: sp.csr_array
     epochs_: list[dict[str, float]]
 
-    def _fit(
-        self, queries: Features, items: Features, pairs: Links | np.ndarray | None, validation: Links | None
-    ) -> None:
-        self._check_params(queries, items)
-        task = make_task(pairs, validation, queries, items, self._queries_are_items, self.seed)
-        self.items_ = sp.csr_array(items)
+    def _fit(self, data: TrainingData) -> None:
+        self._check_params(data)
+        task = make_task(data, self.seed)
+        self.items_ = sp.csr_array(data.items)
         self.validation_items_ = None if task.candidates is None else len(task.candidates)
-        data = self._training_data(queries, items)
+        rows = self._training_rows(data)
         self.rate_, self.margin_, self.best_epoch_ = float(self.rate), float(self._used("margin")), 0
         if self.tune:
-            self.rate_, self.margin_ = self._tune(data, task)
+            self.rate_, self.margin_ = self._tune(data, rows, task)
         constant = self.recipe == "printed"
-        self._train(data, task, Schedule(self.rate_, self.n_epochs, self.max_epochs, self.patience, constant))
+        self._train(data, rows, task, Schedule(self.rate_, self.n_epochs, self.max_epochs, self.patience, constant))
 
     def _measured(self, task: TrainingTask) -> Self:
         """The ranker that validation measures: this one, or a copy for a sample of the items."""
@@ -178,11 +178,11 @@ class SgdRanker(MarginRanker):
         return made
 
     @abstractmethod
-    def _training_data(self, queries: Features, items: Features) -> Any:
-        """The rows in the form that `_train` reads."""
+    def _training_rows(self, data: TrainingData) -> Any:
+        """The rows of queries and items in the form that `_train` reads."""
 
     @abstractmethod
-    def _train(self, data: Any, task: TrainingTask, schedule: Schedule) -> None:
+    def _train(self, data: TrainingData, rows: Any, task: TrainingTask, schedule: Schedule) -> None:
         """Train from the start with `margin_`, and set the fitted attributes."""
 
     def _run_epochs(
@@ -192,6 +192,7 @@ class SgdRanker(MarginRanker):
         measure: Callable[[], Mapping[str, np.ndarray | float]],
         rng: np.random.Generator,
         schedule: Schedule,
+        stage: Stage | None,
     ) -> TrainingHistory:
         """Run the epochs of a trainer; `measure` gives validation values of its averaged parameters."""
         n_passes = self._n_passes(task)
@@ -207,7 +208,7 @@ class SgdRanker(MarginRanker):
             return {name: float(np.mean(found)) for name, found in measure().items()}
 
         n_blocks = 0 if trainer.settings.uniform else n_passes * math.ceil(task.n_visits / trainer.settings.block)
-        trainer.log = EpochLog(rng, self._stage(), n_blocks)
+        trainer.log = EpochLog(rng, stage, n_blocks)
         with trainer.running():
             return run_epochs(trainer.state, epoch, average_and_measure, task.target, schedule, trainer.log)
 
@@ -215,13 +216,13 @@ class SgdRanker(MarginRanker):
         """Visits to every training query in an epoch."""
         return 1 if self.n_epochs else passes_for(task.n_visits)
 
-    def _tune(self, data: Any, task: TrainingTask) -> tuple[float, float]:
+    def _tune(self, data: TrainingData, rows: Any, task: TrainingTask) -> tuple[float, float]:
         """The best rate at the given margin, then, unless printed, the best margin at that rate, by short trainings."""
         printed, margin = self.recipe == "printed", self.margin_
 
         def value(rate: float, margin: float) -> float:
             self.rate_, self.margin_ = rate, margin
-            self._train(data, task, Schedule(rate, n_epochs, constant=printed))
+            self._train(data, rows, task, Schedule(rate, n_epochs, constant=printed))
             if printed and self.rate_ < rate:  # it diverged once, and the training to come is longer
                 return -math.inf
             return max(epoch[task.target] for epoch in self.epochs_)

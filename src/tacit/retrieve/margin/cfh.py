@@ -13,7 +13,8 @@ a second block of columns, 2-grams; those can be hashed in the place of rare wor
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -30,7 +31,7 @@ from tacit.retrieve.factors import DenseFactors, ItemFactors, append_rows, make_
 from tacit.retrieve.margin.base import MarginRanker
 from tacit.retrieve.margin.embedding import EmbeddingRanker
 from tacit.retrieve.margin.tasks import TrainingTask, make_task
-from tacit.retrieve.margin.version_1 import read_cfh
+from tacit.retrieve.training_data import TrainingData
 from tacit.retrieve.validation import best_weight
 
 HASHED = ("words", "grams", "words+grams")
@@ -76,10 +77,10 @@ class CfhRanker(MarginRanker):
         Weight that is used.
     """
 
-    has_parts: ClassVar[bool] = True
+    trains_on_cluster: ClassVar[bool] = True
     _fitted: ClassVar = {
         "vectors_": "estimator",
-        "hashed_": "estimator",
+        "hashed_": "?estimator",
         "map_": "terms frequent",
         "grams_": "?items grams",
         "mu_": "",
@@ -124,30 +125,22 @@ class CfhRanker(MarginRanker):
         occurrences: np.ndarray | None = None,
     ) -> Self:
         """Learn from pairs; `occurrences` (n_features,) says how often the term of each column occurs in the items."""
-        self._occurrences = occurrences
-        try:
-            how: dict[str, Any] = {"queries_are_items": queries_are_items, "checkpoint": checkpoint}
-            return super().fit(queries, items, pairs, validation, **how)
-        finally:
-            del self._occurrences
+        how: dict[str, Any] = {"queries_are_items": queries_are_items, "checkpoint": checkpoint}
+        return self._fit_on(queries, items, pairs, validation, **how, occurrences=occurrences)
 
-    def _further_data(self) -> dict[str, Any]:
-        return {"occurrences": self._occurrences}
-
-    def _fit(self, queries: Features, items: Features, pairs: Links | None, validation: Links | None) -> None:
-        self._check_params(queries, items)
-        queries, items = sp.csr_array(queries), sp.csr_array(items)
+    def _fit(self, data: TrainingData) -> None:
+        self._check_params(data)
+        queries, items = sp.csr_array(data.queries), sp.csr_array(data.items)
         how = {"dim": self.dim} | self._training_params()
-        task = make_task(pairs, validation, queries, items, self._queries_are_items, self.seed)
-        also: dict[str, Any] = {"pairs": pairs, "validation": validation, "queries_are_items": self._queries_are_items}
-        self.map_ = self._make_map(items)
+        task = make_task(replace(data, queries=queries, items=items), self.seed)
+        self.map_ = self._make_map(items, data.occurrences if self.reads_occurrences else None)
         self.vectors_ = EmbeddingRanker(n_words=self.n_words, **how).fit(
-            self._words(queries), self._words(items), **also, checkpoint=self._part("vectors")
+            self._words(queries), self._words(items), **data.for_part("vectors")
         )
         self.hashed_ = None
         if self.map_.nnz:  # without identity: hashed rows share words that the texts do not
             self.hashed_ = EmbeddingRanker(identity="none", **how).fit(
-                *map(self._hashed_rows, (queries, items)), **also, checkpoint=self._part("hashed")
+                *map(self._hashed_rows, (queries, items)), **data.for_part("hashed")
             )
         self.grams_ = None if self.grams_from is None else sp.csr_array(items[:, self.grams_from :])
         self.mu_ = self._choose_mu(task) if self.mu is None else float(self.mu)
@@ -157,12 +150,13 @@ class CfhRanker(MarginRanker):
         """Loss and validation measures of each epoch of the first model."""
         return self.vectors_.epochs_
 
-    def _check_params(self, queries: Features, items: Features) -> None:
-        super()._check_params(queries, items)
+    def _check_params(self, data: TrainingData) -> None:
+        super()._check_params(data)
+        queries, items, given = data.queries, data.items, data.occurrences
         check_choice("hashed", self.hashed, HASHED)
         check_choice("occur", self.occur, OCCUR)
-        if self.reads_occurrences and (self._occurrences is None or len(self._occurrences) != items.shape[1]):
-            found = "none" if self._occurrences is None else len(self._occurrences)
+        if self.reads_occurrences and (given is None or len(given) != items.shape[1]):
+            found = "none" if given is None else len(given)
             raise UsageError(f"occurrences given to fit: {found}, want one number for each of {items.shape[1]} columns")
         for name, low in (("dim", 1), ("n_words", 1), ("k", 1)):
             check_number(name, getattr(self, name), low=low, whole=True)
@@ -185,15 +179,15 @@ class CfhRanker(MarginRanker):
             return sp.csr_array(rows)
         return sp.csr_array(rows[:, : self.grams_from])
 
-    def _make_map(self, items: sp.csr_array) -> sp.csr_array:
+    def _make_map(self, items: sp.csr_array, occurrences: np.ndarray | None) -> sp.csr_array:
         """M (n_features, F); terms that are not hashed have empty rows."""
         words, grams = self._words(items), sp.csr_array(items[:, self._words(items).shape[1] :])
         n_frequent = min(self.n_frequent or self.n_words, words.shape[1])
         parts = [sp.csr_array((part.shape[1], n_frequent), dtype=np.float32) for part in (words, grams)]
         look_up = {"n_frequent": n_frequent, "k": self.k, "threads": self.threads}
         of_words, of_grams = None, None
-        if self._occurrences is not None and self.reads_occurrences:
-            counts = np.split(self._occurrences, [words.shape[1]])
+        if occurrences is not None:
+            counts = np.split(occurrences, [words.shape[1]])
             of_words, of_grams = (counts[0], counts[0]), (counts[0], counts[1])
         if "words" in self.hashed:
             first = min(self.n_words, words.shape[1])
@@ -285,19 +279,10 @@ class CfhRanker(MarginRanker):
         factors = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
         return sp.csr_array(sp.diags_array(factors) @ known.astype(np.float64))
 
-    @classmethod
-    def _from_version_1(
-        cls, header: dict[str, Any], arrays: Mapping[str, Any]
-    ) -> tuple[dict[str, Any], Mapping[str, Any]]:
-        """Version 1 kept the arrays of both models side by side."""
-        header, arrays = super()._from_version_1(header, arrays)
-        nested, found = read_cfh(header["params"], arrays)
-        return header | {"estimators": nested}, found
-
     def _check_loaded(self) -> None:
         kinds = [type(model) for model in (self.vectors_, self.hashed_) if model is not None]
         if kinds != [EmbeddingRanker] * len(kinds) or self.vectors_ is None:
-            raise TacitError("the models inside are not those of correlated feature hashing")
+            raise TacitError("the models inside are not models of correlated feature hashing")
         n_grams = 0 if self.grams_ is None else self.grams_.shape[1]
         if self.vectors_.n_features_ + n_grams != self.n_features_ or self.map_.shape[0] > self.n_features_:
             raise TacitError(

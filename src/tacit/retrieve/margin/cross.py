@@ -16,7 +16,6 @@ items="residual" adds to V_E d_E a vector that each item learns by itself, as in
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -29,12 +28,11 @@ from tacit.retrieve.margin.cross_tasks import SHARES, AlternatingTasks, SecondTa
 from tacit.retrieve.margin.embedding import EmbeddingRanker
 from tacit.retrieve.margin.embedding_sgd import EmbeddingTrainer, Tables, TrainingRows
 from tacit.retrieve.margin.tasks import TrainingTask
+from tacit.retrieve.training_data import Monitor, TrainingData
 
 logger = logging.getLogger("tacit")
 
 FEWEST_EPOCHS = 8  # with more of them, each visits a part of the second task
-
-Monitor = Callable[["CrossRanker"], dict[str, float]]
 
 
 class CrossRanker(EmbeddingRanker):
@@ -85,12 +83,9 @@ class CrossRanker(EmbeddingRanker):
         `queries_are_items` says that query row i and item row i are mates. `monitor` gives further measures of the
         ranker after each epoch, which go to `epochs_` and decide nothing.
         """
-        self._links, self._query_links, self._monitor = links, query_links, monitor
-        try:
-            how: dict[str, Any] = {"queries_are_items": queries_are_items, "checkpoint": checkpoint}
-            super().fit(queries, items, pairs, validation, **how)
-        finally:
-            del self._links, self._query_links, self._monitor
+        how: dict[str, Any] = {"queries_are_items": queries_are_items, "checkpoint": checkpoint}
+        further: dict[str, Any] = {"links": links, "query_links": query_links, "monitor": monitor}
+        self._fit_on(queries, items, pairs, validation, **how, **further)
         if self.best_epoch_ == 1 and len(self.epochs_) > 1:
             logger.warning(
                 "validation did not improve after the first of %d epochs: the learned vectors may be worth little; "
@@ -99,42 +94,44 @@ class CrossRanker(EmbeddingRanker):
             )
         return self
 
-    def _further_data(self) -> dict[str, Any]:
-        return {"links": self._links, "query_links": self._query_links}
-
-    def _check_params(self, queries: Features, items: Features) -> None:
+    def _check_params(self, data: TrainingData) -> None:
         check_choice("items", self.items, ("mapped", "residual"))
         check_choice("identity", self.identity, ("none",))
         check_choice("share", self.share, SHARES)
         check_number("gamma", self.gamma, low=0, high=0)
-        super()._check_params(queries, items)
-        if self.share != "none" and (self._links is None or not len(self._links)):
+        super()._check_params(data)
+        if self.share != "none" and (data.links is None or not len(data.links)):
             raise UsageError(f"share={self.share!r} learns from links between the items as well, and there are none")
-        if self.share == "none" and self._query_links is not None:
+        if self.share == "none" and data.query_links is not None:
             raise UsageError("share='none' learns from no links, and query_links are given; want share='both'")
         for name, given, what, rows in (
-            ("links", self._links, "items", items),
-            ("query_links", self._query_links, "queries", queries),
+            ("links", data.links, "items", data.items),
+            ("query_links", data.query_links, "queries", data.queries),
         ):
             if given is not None and (given.n_sources, given.n_targets) != (rows.shape[0], rows.shape[0]):
                 found = f"{given.n_sources} to {given.n_targets}"
                 raise UsageError(f"{name} join {found} rows, want {rows.shape[0]} {what}")
 
-    def _first_tables(self, data: TrainingRows, rng: np.random.Generator) -> Tables:
-        tables = super()._first_tables(data, rng)
+    def _first_tables(self, rows: TrainingRows, rng: np.random.Generator) -> Tables:
+        tables = super()._first_tables(rows, rng)
         if self.share == "both" and self._used("start") == "small":  # V'V has no slope at V = 0
             tables.mapped[:] = rng.normal(0, self._start_scale, tables.mapped.shape)
         return tables
 
     def _trained_on(
-        self, trainer: EmbeddingTrainer, data: TrainingRows, task: TrainingTask, rng: np.random.Generator
+        self,
+        trainer: EmbeddingTrainer,
+        data: TrainingData,
+        rows: TrainingRows,
+        task: TrainingTask,
+        rng: np.random.Generator,
     ) -> TrainingTask:
-        if self.share == "none" or self._links is None:
+        if self.share == "none" or data.links is None:
             return task
-        others = [SecondTask(self.share, data.item_rows, _without_loops(self._links), trainer, rng, self._start_scale)]
-        if self._query_links is not None:
-            pairs = _without_loops(self._query_links)
-            others.append(SecondTask(self.share, data.query_rows, pairs, trainer, rng, of_queries=True))
+        others = [SecondTask(self.share, rows.item_rows, _without_loops(data.links), trainer, rng, self._start_scale)]
+        if data.query_links is not None:
+            pairs = _without_loops(data.query_links)
+            others.append(SecondTask(self.share, rows.query_rows, pairs, trainer, rng, of_queries=True))
         return AlternatingTasks(task, others, self._second_share(task))
 
     def _second_share(self, task: TrainingTask) -> float:

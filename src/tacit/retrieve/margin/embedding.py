@@ -2,20 +2,21 @@
 
     f(x, y_i) = (U x) . z_i + sum_w D_w x_w y_iw
 
-with U a table of query words. Where the forms differ is the item's vector z_i and the diagonal D:
+x is the query row, y_i the row of item i, and U a table of vectors of query words. The forms differ in the item's
+vector z_i and the diagonal D:
 
     items="mapped"    z_i = V y_i          SSI (Bai et al. 2009): W = U'V (+ I or D)
     items="tied"      z_i = U y_i          SSI, symmetric: W = U'U (+ I or D)
     items="free"      z_i = v_i            HTR (Bai et al. 2010): one free vector for each item
-    items="residual"  z_i = V y_i + d_i    both: what the words say, and what only this item has learned
+    items="residual"  z_i = V y_i + d_i    both: the vector of its words plus a learned vector of this item
 
-Free and residual vectors are held to the words by gamma: a second margin loss on (U x) . (U y_i). All is
-trained on the margin ranking loss by `block_sgd`. A new item needs no training where its words have vectors.
+gamma is the weight of a second margin loss on (U x) . (U y_i), which ties free and residual vectors to the words.
+`block_sgd` trains all parameters on the margin ranking loss. A new item needs no training if its words have vectors.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -24,6 +25,8 @@ import scipy.sparse as sp
 
 from tacit.core import Features, TacitError, UsageError, check_choice, check_features, check_number
 from tacit.core.mapped import allocate
+from tacit.core.tasks import cluster
+from tacit.retrieve.epochs import Schedule
 from tacit.retrieve.explanation import Term, difference, item_terms, pair_terms, sparse_row, word_terms
 from tacit.retrieve.factors import (
     DenseFactors,
@@ -35,10 +38,10 @@ from tacit.retrieve.factors import (
     widened,
 )
 from tacit.retrieve.margin.base import LARGEST_BLOCK, LARGEST_TRIPLE_BLOCK, SgdRanker
-from tacit.retrieve.margin.embedding_sgd import EmbeddingSettings, EmbeddingTrainer, Tables, TrainingRows, new_trainer
+from tacit.retrieve.margin.embedding_sgd import EmbeddingSettings, EmbeddingTrainer, Tables, TrainingRows
 from tacit.retrieve.margin.tasks import TrainingTask, TripleTask
 from tacit.retrieve.snapshots import row_blocks
-from tacit.retrieve.training import Schedule
+from tacit.retrieve.training_data import TrainingData
 
 ITEM_FORMS = ("mapped", "tied", "free", "residual")
 IDENTITIES = ("none", "fixed", "learned")
@@ -47,31 +50,31 @@ START = 0.01  # scale of small first vectors: a model then starts at what its wo
 
 
 class EmbeddingRanker(SgdRanker):
-    """Learned vectors for queries and items, beside the words that both share (SSI, HTR).
+    """Learned vectors for queries and items, in addition to shared words (SSI, HTR).
 
     Parameters
     ----------
     dim : int, default=100
-        Width of the vectors; 0 learns the diagonal only.
+        Number of dimensions of the vectors; 0 learns the diagonal only.
     items : {"mapped", "tied", "free", "residual"}, default="mapped"
-        Where an item's vector comes from: its words, its words by the queries' table, a free vector, or both its words
-        and a residual of its own.
+        Source of an item's vector: its words, its words by the queries' table, a free vector, or its words plus a
+        residual vector of its own.
     identity : {"none", "fixed", "learned"}, default="fixed"
-        Weight of the words that query and item share: 0, 1, or learned for each word.
+        Weight of shared words: 0, 1, or learned for each word.
     gamma : float, default=0.0
         Weight of a second loss that ties free and residual vectors to the words.
     n_words : int or None, default=None
-        Only as many leading columns have vectors (columns come most frequent first); None means all.
+        Number of leading columns that have vectors (most frequent first); None means all.
     item_rate : float, default=1.0
-        Learning rate of free and residual vectors, in units of `rate`.
+        Learning rate of free and residual vectors, as a multiple of `rate`.
     decay : float, default=0.03
-        Share by which the vectors of words shrink after an epoch at the first rate; less as the rate falls.
+        Share by which word vectors shrink after an epoch at the first rate; less as the rate falls.
     start : {"small", "normal", "scaled"}, default="small"
         First vectors: standard deviation 0.01 for query words and free vectors and 0 for item words; or, of all
         vectors but residuals, standard deviation 1 as printed, or variance 1 / dim. The printed recipe has "normal", or
         "scaled" if given.
     partitions : int or None, default=None
-        Number of parts of the items where a Ray cluster trains (`tacit fit --ray`); None means one for each machine.
+        Number of item partitions when training on a Ray cluster (`tacit fit --ray`); None means one for each machine.
         The result does not depend on it.
     **training
         Training parameters of `MarginRanker`.
@@ -92,8 +95,7 @@ class EmbeddingRanker(SgdRanker):
         Loss and validation measures of each epoch. Not stored.
     """
 
-    has_parts: ClassVar[bool] = True
-    _monitor: Callable[[Any], Mapping[str, float]] | None = None  # further measures of each epoch, in `fit`
+    trains_on_cluster: ClassVar[bool] = True
     _fitted: ClassVar = {
         "query_table_": "query_words dim",
         "item_table_": "item_words dim",
@@ -126,8 +128,9 @@ class EmbeddingRanker(SgdRanker):
         self.dim, self.items, self.identity, self.gamma, self.n_words = dim, items, identity, gamma, n_words
         self.item_rate, self.decay, self.start, self.partitions = item_rate, decay, start, partitions
 
-    def _check_params(self, queries: Features, items: Features) -> None:
-        super()._check_params(queries, items)
+    def _check_params(self, data: TrainingData) -> None:
+        super()._check_params(data)
+        queries, items = data.queries, data.items
         check_choice("items", self.items, ITEM_FORMS)
         check_choice("identity", self.identity, IDENTITIES)
         check_choice("start", self.start, STARTS)
@@ -149,16 +152,16 @@ class EmbeddingRanker(SgdRanker):
                 'want one for both, or identity="none" with items="mapped"'
             )
 
-    def _training_data(self, queries: Features, items: Features) -> TrainingRows:
-        query_words, item_words = (sp.csr_array(rows) for rows in (queries, items))
+    def _training_rows(self, data: TrainingData) -> TrainingRows:
+        query_words, item_words = (sp.csr_array(rows) for rows in (data.queries, data.items))
         low = self._leading(query_words), self._leading(item_words)
-        return TrainingRows(*low, query_words, item_words, self._queries_are_items)
+        return TrainingRows(*low, query_words, item_words, data.queries_are_items)
 
     def _leading(self, rows: sp.csr_array) -> sp.csr_array:
-        """The columns that have vectors."""
+        """Return the columns that have vectors."""
         return rows if self.n_words is None else sp.csr_array(rows[:, : self.n_words])
 
-    def _first_tables(self, data: TrainingRows, rng: np.random.Generator) -> Tables:
+    def _first_tables(self, rows: TrainingRows, rng: np.random.Generator) -> Tables:
         def zeros(n_rows: int) -> np.ndarray:
             return allocate((n_rows, self.dim))
 
@@ -168,9 +171,9 @@ class EmbeddingRanker(SgdRanker):
                 table[part] = rng.normal(0, self._start_scale, table[part].shape)
             return table
 
-        n_items, n_item_words = data.item_rows.shape
-        query_table = drawn(data.query_rows.shape[1])
-        # A small start has item words at zero: one that training never touches stays silent instead of adding noise.
+        n_items, n_item_words = rows.item_rows.shape
+        query_table = drawn(rows.query_rows.shape[1])
+        # A small start has item words at zero, so a word that training never updates adds no noise.
         words = zeros if self._used("start") == "small" else drawn
         mapped = {"tied": query_table, "free": zeros(0)}.get(self.items)
         items = {"free": drawn, "residual": zeros}.get(self.items)
@@ -178,34 +181,36 @@ class EmbeddingRanker(SgdRanker):
             query_table,
             words(n_item_words) if mapped is None else mapped,
             zeros(0) if items is None else items(n_items),
-            np.ones(data.item_words.shape[1], np.float32),
+            np.ones(rows.item_words.shape[1], np.float32),
         )
 
     @property
     def _start_scale(self) -> float:
-        """Standard deviation of the first vectors."""
+        """Return the standard deviation of the first vectors."""
         return {"small": START, "normal": 1.0, "scaled": max(1, self.dim) ** -0.5}[self._used("start")]
 
-    def _train(self, data: TrainingRows, task: TrainingTask, schedule: Schedule) -> None:
+    def _train(self, data: TrainingData, rows: TrainingRows, task: TrainingTask, schedule: Schedule) -> None:
         rng = np.random.default_rng(self.seed)
-        given = self._first_tables(data, rng), data, self._settings(task, schedule), self.threads, self.partitions
-        trainer = new_trainer.get()(*given)
-        trained_on = self._trained_on(trainer, data, task, rng)
-
-        history = self._run_epochs(trainer, trained_on, trainer.measuring(self, data, task), rng, schedule)
+        given = self._first_tables(rows, rng), rows, self._settings(task, schedule), self.threads
+        used = cluster.get()
+        trainer = EmbeddingTrainer(*given) if used is None else used.new_trainer(*given, self.partitions)
+        trained_on = self._trained_on(trainer, data, rows, task, rng)
+        measure = trainer.measuring(self, rows, task, data.monitor)
+        history = self._run_epochs(trainer, trained_on, measure, rng, schedule, data.stage())
         self.rate_, self.best_epoch_, self.epochs_ = history
-        self._keep(trainer.tables, data.item_rows)
+        self._keep(trainer.tables, rows.item_rows)
         trainer.close()
 
     def _trained_on(
-        self, trainer: EmbeddingTrainer, data: TrainingRows, task: TrainingTask, rng: np.random.Generator
+        self,
+        trainer: EmbeddingTrainer,
+        data: TrainingData,
+        rows: TrainingRows,
+        task: TrainingTask,
+        rng: np.random.Generator,
     ) -> TrainingTask:
         """What an epoch visits."""
         return task
-
-    def _measure(self, task: TrainingTask) -> Mapping[str, np.ndarray | float]:
-        """Validation values of the present state."""
-        return {**task.values(self), **({} if self._monitor is None else self._monitor(self))}
 
     def _settings(self, task: TrainingTask, schedule: Schedule) -> EmbeddingSettings:
         largest = LARGEST_TRIPLE_BLOCK if isinstance(task, TripleTask) else LARGEST_BLOCK
@@ -241,7 +246,7 @@ class EmbeddingRanker(SgdRanker):
 
     @cached_property
     def _postings(self) -> sp.csc_array:
-        """The items by words; the epochs of a training share them."""
+        """Return the items by words; all epochs of a training share them."""
         return self.items_.tocsc()
 
     def _forget_factors(self) -> None:
@@ -261,26 +266,28 @@ class EmbeddingRanker(SgdRanker):
             terms += pair_terms(*side, item, self.item_table_)
             vector = vector - item[: len(self.item_table_)] @ self.item_table_.astype(np.float64)
             if self.items != "residual":
-                return terms  # what is left of the vector is rounding
+                return terms  # the rest of the vector is rounding error
         return terms + item_terms(*side, vector)
 
     def embed_queries(self, queries: Features) -> np.ndarray:
-        """Vectors of queries, float32 (n_queries, dim)."""
+        """Return the vectors of queries, float32 (n_queries, dim)."""
         self._check_fitted()
         rows = check_features("queries", queries, n_columns=self.n_features_)
         return project(rows[:, : len(self.query_table_)], self.query_table_)
 
     def embed_items(self, items: Features) -> np.ndarray:
-        """Vectors that items get from their features alone, as `add_items` gives them to new ones."""
+        """Return the vectors of items from their features alone, as `add_items` computes them for new items."""
         self._check_fitted()
         self.check_new_items()
         rows = check_features("items", items, n_columns=self.items_.shape[1])
         return project(rows[:, : len(self.item_table_)], self.item_table_)
 
     def check_new_items(self) -> None:
-        """Refuse where vectors are free: they are learned one by one, so a new item would have none."""
+        """Raise if vectors are free: they are learned one by one, so a new item would have none."""
         if self.items == "free":
-            raise UsageError('free item vectors are learned one by one, a new item has none: use items="residual"')
+            raise UsageError(
+                'free item vectors are learned for each item, so a new item has no vector: use items="residual"'
+            )
 
     def _add_items(self, items: Features) -> None:
         self.item_vectors_ = np.concatenate([self.item_vectors_, self.embed_items(items)])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -14,6 +13,7 @@ import scipy.sparse as sp
 from tacit.kernels import blocks, rows, shared_words, triples
 from tacit.retrieve.margin.block_sgd import BlockSettings, BlockTrainer, Comparison, FindGradients
 from tacit.retrieve.snapshots import Arrays, Snapshots
+from tacit.retrieve.training_data import Monitor
 
 if TYPE_CHECKING:
     from tacit.retrieve.margin.embedding import EmbeddingRanker
@@ -259,15 +259,15 @@ class EmbeddingTrainer(BlockTrainer):
             rows.add_to_rows(items, views[0].moving, views[0].steps, item_rate, tables.items, *own)
 
     def measuring(
-        self, ranker: EmbeddingRanker, data: TrainingRows, task: TrainingTask
+        self, ranker: EmbeddingRanker, rows: TrainingRows, task: TrainingTask, monitor: Monitor | None = None
     ) -> Callable[[], Mapping[str, np.ndarray | float]]:
-        """A function that gives the validation values of the averaged tables."""
+        """A function that gives the validation values of the averaged tables, and those of `monitor`."""
         measured, chosen = ranker._measured(task), task.candidates
-        item_rows = data.item_rows if chosen is None else sp.csr_array(data.item_rows[chosen])
+        item_rows = rows.item_rows if chosen is None else sp.csr_array(rows.item_rows[chosen])
 
         def measure() -> Mapping[str, np.ndarray | float]:
             measured._keep(self.averaged if chosen is None else self.averaged.take(chosen), item_rows)
-            return measured._measure(task)
+            return {**task.values(measured), **({} if monitor is None else monitor(measured))}
 
         return measure
 
@@ -283,16 +283,6 @@ class EmbeddingTrainer(BlockTrainer):
             tables.queries *= factor
             if tables.mapped is not tables.queries:
                 tables.mapped *= factor
-
-
-def _on_one_machine(
-    tables: Tables, data: TrainingRows, settings: EmbeddingSettings, threads: int | None, partitions: int | None
-) -> EmbeddingTrainer:
-    return EmbeddingTrainer(tables, data, settings, threads)
-
-
-# Makes the trainer of given tables, rows, settings, threads and partitions; `tacit.distributed` puts another here.
-new_trainer: ContextVar[Callable[..., EmbeddingTrainer]] = ContextVar("new_trainer", default=_on_one_machine)
 
 
 def _share(queries: sp.csr_array, items: sp.csr_array, n_owners: int) -> tuple[Shares, Shares]:

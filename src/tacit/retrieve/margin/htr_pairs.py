@@ -9,21 +9,21 @@ trained as one model they would share each other's mistakes, and the mixture was
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.core import Features, Links, TacitError, check_number
+from tacit.core import Features, TacitError, check_number
 from tacit.features.text.weighting import best_words
 from tacit.retrieve.explanation import Term, mix_terms
 from tacit.retrieve.factors import ItemFactors
 from tacit.retrieve.margin.base import MarginRanker
 from tacit.retrieve.margin.embedding import EmbeddingRanker
 from tacit.retrieve.margin.tasks import TrainingTask, make_task
-from tacit.retrieve.margin.version_1 import read_htr_pairs
 from tacit.retrieve.margin.wordpair_forms import HashedPairRanker
+from tacit.retrieve.training_data import TrainingData
 from tacit.retrieve.validation import best_weight
 
 WEIGHTS = (0.0, 0.1, 0.2, 0.4, 0.7, 1.0, 1.5, 2.5, 5.0, 10.0)
@@ -64,9 +64,8 @@ class HtrPairsRanker(MarginRanker):
         Weight that is used.
     """
 
-    has_parts: ClassVar[bool] = True
+    trains_on_cluster: ClassVar[bool] = True
     _fitted: ClassVar = {"vectors_": "estimator", "pairs_": "estimator", "mu_": ""}
-    _renamed: ClassVar = {"n_places": "n_buckets", "longest": "max_words"}
 
     def __init__(
         self,
@@ -84,17 +83,16 @@ class HtrPairsRanker(MarginRanker):
         self.dim, self.gamma, self.n_buckets, self.max_words, self.mu = dim, gamma, n_buckets, max_words, mu
         self.pair_rate, self.pair_margin = pair_rate, pair_margin
 
-    def _fit(self, queries: Features, items: Features, pairs: Links | None, validation: Links | None) -> None:
-        self._check_params(queries, items)
+    def _fit(self, data: TrainingData) -> None:
+        self._check_params(data)
         for name in ("max_words", "mu"):
             if getattr(self, name) is not None:
                 check_number(name, getattr(self, name), low=name == "max_words", whole=name == "max_words")
         vectors, words = self._new_models()
-        also: dict[str, Any] = {"pairs": pairs, "validation": validation, "queries_are_items": self._queries_are_items}
-        self.vectors_ = vectors.fit(queries, items, **also, checkpoint=self._part("vectors"))
-        rows = self._heaviest(queries), self._heaviest(items)
-        self.pairs_ = words.fit(*rows, **also, checkpoint=self._part("pairs"))
-        task = make_task(pairs, validation, queries, items, self._queries_are_items, self.seed)
+        self.vectors_ = vectors.fit(data.queries, data.items, **data.for_part("vectors"))
+        rows = self._heaviest(data.queries), self._heaviest(data.items)
+        self.pairs_ = words.fit(*rows, **data.for_part("pairs"))
+        task = make_task(data, self.seed)
         self.mu_ = self._choose_mu(task) if self.mu is None else float(self.mu)
 
     def _new_models(self) -> tuple[EmbeddingRanker, HashedPairRanker]:
@@ -154,14 +152,6 @@ class HtrPairsRanker(MarginRanker):
     def _add_items(self, items: Features) -> None:
         self.vectors_.add_items(items)
         self.pairs_.add_items(self._heaviest(items))
-
-    @classmethod
-    def _from_version_1(
-        cls, header: dict[str, Any], arrays: Mapping[str, Any]
-    ) -> tuple[dict[str, Any], Mapping[str, Any]]:
-        header, arrays = super()._from_version_1(header, arrays)
-        nested, found = read_htr_pairs(header["params"], header["numbers"]["alpha_"], arrays)
-        return header | {"estimators": nested}, found
 
     def _check_loaded(self) -> None:
         models = self.vectors_, self.pairs_

@@ -14,6 +14,7 @@ import scipy.sparse as sp
 
 from tacit.core import Features, Links, TacitError, cut
 from tacit.retrieve.margin.block_sgd import BlockTrainer
+from tacit.retrieve.training_data import TrainingData
 from tacit.retrieve.validation import HeldOut, held_out_queries, hold_out, measure
 
 if TYPE_CHECKING:
@@ -107,15 +108,10 @@ class TripleTask:
         return {"accuracy": np.concatenate(right)}
 
 
-def make_task(
-    pairs: Links | np.ndarray | None,
-    validation: Links | None,
-    queries: Features,
-    items: Features,
-    queries_are_items: bool,
-    seed: int,
-) -> TrainingTask:
+def make_task(data: TrainingData, seed: int) -> TrainingTask:
     """The task for pairs or triples; a part is set aside for validation where none is given."""
+    queries, items, pairs, validation = data.queries, data.items, data.pairs, data.validation
+    queries_are_items = data.queries_are_items
     if isinstance(pairs, np.ndarray):
         if validation is not None:
             raise TacitError("triples set a part of themselves aside for validation; give no validation pairs")

@@ -7,19 +7,19 @@ SparsePairRanker   a few entries in each row, chosen by recursive feature elimin
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.core import Features, StoreError, TacitError, check_number
+from tacit.core import StoreError, TacitError, check_number
 from tacit.kernels.wordpairs import add_identity
+from tacit.retrieve.epochs import Schedule
 from tacit.retrieve.margin.tasks import TrainingTask
 from tacit.retrieve.margin.wordpair_sgd import PRIME, PairWeights, Pattern, Segments, csr_arrays
 from tacit.retrieve.margin.wordpairs import WordPairRanker
-from tacit.retrieve.training import Schedule
+from tacit.retrieve.training_data import TrainingData
 
 MOST_PAIRS = 1 << 31  # entries of a full matrix: 8 GB, and twice as much again while it is trained
 LADDER = (1000, 100, 10)  # entries of a row on the way to a sparse matrix
@@ -59,12 +59,13 @@ class FullPairRanker(WordPairRanker):
         "validation_items_": "?",
     }
 
-    def _check_params(self, queries: Features, items: Features) -> None:
-        super()._check_params(queries, items)
-        n_pairs = queries.shape[1] * items.shape[1]
+    def _check_params(self, data: TrainingData) -> None:
+        super()._check_params(data)
+        n_words, n_item_words = data.queries.shape[1], data.items.shape[1]
+        n_pairs = n_words * n_item_words
         if n_pairs > MOST_PAIRS:
             raise TacitError(
-                f"a full matrix for {queries.shape[1]} x {items.shape[1]} words has {n_pairs:.1e} entries, "
+                f"a full matrix for {n_words} x {n_item_words} words has {n_pairs:.1e} entries, "
                 f"want at most {MOST_PAIRS:.1e}: fewer words, or hashed pairs"
             )
 
@@ -134,7 +135,6 @@ class HashedPairRanker(WordPairRanker):
         "margin_": "",
         "validation_items_": "?",
     }
-    _renamed: ClassVar = {"n_places": "n_buckets", "places_": "buckets_"}
 
     def __init__(
         self,
@@ -148,8 +148,8 @@ class HashedPairRanker(WordPairRanker):
         super().__init__(identity=identity, rate=rate, margin=margin, **training)
         self.n_buckets = n_buckets
 
-    def _check_params(self, queries: Features, items: Features) -> None:
-        super()._check_params(queries, items)
+    def _check_params(self, data: TrainingData) -> None:
+        super()._check_params(data)
         check_number("n_buckets", self.n_buckets, low=1, whole=True)
 
     def _first_weights(self) -> PairWeights:
@@ -179,14 +179,6 @@ class HashedPairRanker(WordPairRanker):
         if len(self.buckets_) != self.n_buckets or not self.n_buckets:
             raise StoreError(f"the table has {len(self.buckets_)} buckets, want {max(1, self.n_buckets)}")
 
-    @classmethod
-    def _from_version_1(
-        cls, header: dict[str, Any], arrays: Mapping[str, Any]
-    ) -> tuple[dict[str, Any], Mapping[str, Any]]:
-        header, arrays = super()._from_version_1(header, arrays)
-        known = {"n_words_": header.get("n_features"), "n_item_words_": int(arrays["items_/shape"][1])}
-        return header | {"numbers": header["numbers"] | known}, arrays
-
 
 class SparsePairRanker(FullPairRanker):
     """W with a few entries in each row, chosen by recursive feature elimination.
@@ -210,12 +202,12 @@ class SparsePairRanker(FullPairRanker):
         super().__init__(**training)
         self.per_row = per_row
 
-    def _check_params(self, queries: Features, items: Features) -> None:
-        super()._check_params(queries, items)
+    def _check_params(self, data: TrainingData) -> None:
+        super()._check_params(data)
         check_number("per_row", self.per_row, low=1, whole=True)
 
-    def _train(self, rows: sp.csr_array, task: TrainingTask, schedule: Schedule) -> None:
-        super()._train(rows, task, schedule)
+    def _train(self, data: TrainingData, rows: sp.csr_array, task: TrainingTask, schedule: Schedule) -> None:
+        super()._train(data, rows, task, schedule)
         shorter = replace(
             schedule,
             rate=self.rate_ / 2,
@@ -226,7 +218,7 @@ class SparsePairRanker(FullPairRanker):
         pattern = Pattern.largest_of(self.weights_, stages[0], self.threads)
         for per_row in stages:
             pattern = pattern.thinned(per_row, self.threads)
-            trained, _ = self._run(pattern.copy, rows, task, rng, shorter)
+            trained, _ = self._run(pattern.copy, data, rows, task, rng, shorter)
             pattern = Pattern(pattern.columns, trained.numbers)
 
     def _stages(self) -> list[int]:

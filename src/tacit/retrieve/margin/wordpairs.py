@@ -16,12 +16,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from tacit.core import Features, StoreError, TacitError, check_choice
+from tacit.retrieve.epochs import Schedule
 from tacit.retrieve.explanation import Term, difference, sparse_row
 from tacit.retrieve.factors import ItemFactors, append_rows, make_factors
 from tacit.retrieve.margin.base import SgdRanker
 from tacit.retrieve.margin.tasks import TrainingTask
 from tacit.retrieve.margin.wordpair_sgd import PairSettings, PairWeights, WordPairTrainer
-from tacit.retrieve.training import Schedule
+from tacit.retrieve.training_data import TrainingData
 
 
 class WordPairRanker(SgdRanker):
@@ -63,8 +64,9 @@ class WordPairRanker(SgdRanker):
         super().__init__(rate=rate, margin=margin, patience=patience, average=average, dropout=dropout, **training)
         self.identity = identity
 
-    def _check_params(self, queries: Features, items: Features) -> None:
-        super()._check_params(queries, items)
+    def _check_params(self, data: TrainingData) -> None:
+        super()._check_params(data)
+        queries, items = data.queries, data.items
         check_choice("identity", self.identity, self.identities)
         if self.identity != "none" and queries.shape[1] != items.shape[1]:
             raise TacitError(
@@ -72,17 +74,18 @@ class WordPairRanker(SgdRanker):
                 'want one for both, or identity="none"'
             )
 
-    def _training_data(self, queries: Features, items: Features) -> sp.csr_array:
-        return sp.csr_array(queries)
+    def _training_rows(self, data: TrainingData) -> sp.csr_array:
+        return sp.csr_array(data.queries)
 
-    def _train(self, rows: sp.csr_array, task: TrainingTask, schedule: Schedule) -> None:
+    def _train(self, data: TrainingData, rows: sp.csr_array, task: TrainingTask, schedule: Schedule) -> None:
         rng = np.random.default_rng(self.seed)
         self.epochs_ = []
-        _, self.rate_ = self._run(self._first_weights, rows, task, rng, schedule)
+        _, self.rate_ = self._run(self._first_weights, data, rows, task, rng, schedule)
 
     def _run(
         self,
         first: Callable[[], PairWeights],
+        data: TrainingData,
         rows: sp.csr_array,
         task: TrainingTask,
         rng: np.random.Generator,
@@ -95,7 +98,7 @@ class WordPairRanker(SgdRanker):
             bar_diagonal=self.identity == "barred",
         )
         alpha = 1.0 if self.identity == "learned" else 0.0
-        trainer = WordPairTrainer(first, alpha, rows, self.items_, self._queries_are_items, settings, self.threads)
+        trainer = WordPairTrainer(first, alpha, rows, self.items_, data.queries_are_items, settings, self.threads)
 
         measured = self._measured(task)
 
@@ -104,7 +107,7 @@ class WordPairRanker(SgdRanker):
             return task.values(measured)
 
         n_before = len(self.epochs_)
-        history = self._run_epochs(trainer, task, measure, rng, schedule)
+        history = self._run_epochs(trainer, task, measure, rng, schedule, data.stage())
         self.epochs_ += [epoch | {"epoch": n_before + epoch["epoch"]} for epoch in history.epochs]
         self.best_epoch_ = n_before + history.best_epoch
         self._keep(trainer.weights, trainer.alpha)

@@ -1,36 +1,38 @@
-// The page of `tacit serve`: four views over the HTTP interface, and the keys.
+// The page of `tacit serve`: four views over the HTTP interface, the address, and the keys.
 
-import { $, ask, count, keep, make, say } from "./common.js";
-import { judgeKey, openJudge, showGrades, startJudging, undo } from "./judge.js";
-import { openLearn, setUpLearn, startTraining } from "./learn.js";
-import { addQueries, openQueries } from "./queries.js";
-import { openSearch, search, searchKey } from "./search.js";
+import { $, ask, count, place, say } from "./common.js";
+import { judgeKey, openJudge, setUpJudge } from "./judge.js";
+import { openLearn, setUpLearn } from "./learn.js";
+import { openQueries, setUpQueries } from "./queries.js";
+import { openSearch, searchKey, setUpSearch, setVersions } from "./search.js";
 
 const OPEN = { search: openSearch, judge: openJudge, learn: openLearn, queries: openQueries };
-const current = () => (location.hash.slice(1) in OPEN ? location.hash.slice(1) : "search");
+const NAMES = { search: "Search", judge: "Judge", learn: "Learn", queries: "Queries" };
+const current = () => (place().view in OPEN ? place().view : "search");
 
 function show() {
-  for (const name of Object.keys(OPEN)) $("view-" + name).hidden = name !== current();
+  const view = current(), { params } = place();
+  for (const name of Object.keys(OPEN)) $("view-" + name).hidden = name !== view;
   for (const link of document.querySelectorAll("nav a")) {
-    if (link.dataset.view === current()) link.setAttribute("aria-current", "page"); else link.removeAttribute("aria-current");
+    if (link.dataset.view === view) link.setAttribute("aria-current", "page"); else link.removeAttribute("aria-current");
   }
-  OPEN[current()]();
+  document.title = view === "search" && params.get("q") ? `${params.get("q")} · tacit` : `${NAMES[view]} · tacit`;
+  OPEN[view](params);
 }
 
 async function tellServed() {
   try {
     const health = await ask("/health");
-    $("served").textContent = `${count(health.documents, "document")}, ${health.method}, version ${health.model}`;
+    const writable = health.read_only ? ", read-only" : "";
+    $("served").textContent = `${count(health.documents, "document")}, ${health.method}, version ${health.model}${writable}`;
+    document.body.classList.toggle("read-only", Boolean(health.read_only));
     const { versions, active } = await ask("/versions");
-    const others = versions.filter((v) => v.version !== active);
-    $("compare-label").hidden = !others.length;
-    $("compare").replaceChildren(make("option", { value: "" }, "nothing"),
-      ...others.map((v) => make("option", { value: v.version }, "version " + v.version)));
+    setVersions(versions.map((v) => v.version), active);
   } catch (error) { say("served", error.message, true); }
 }
 
 function pressKey(event) {
-  if (event.ctrlKey || event.metaKey || event.altKey || $("help").open) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
   if (/^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName)) return;
   if (event.key === "?") $("help").showModal();
   else if (event.key === "/") { location.hash = "#search"; $("q").focus(); }
@@ -41,19 +43,9 @@ function pressKey(event) {
 window.addEventListener("hashchange", show);
 window.addEventListener("keydown", pressKey);
 $("keys").addEventListener("click", () => $("help").showModal());
-$("search-form").addEventListener("submit", search);
-$("compare").addEventListener("change", () => search());
-$("judge-form").addEventListener("submit", startJudging);
-$("undo").addEventListener("click", undo);
-$("guidelines").addEventListener("input", () => keep("guidelines", $("guidelines").value));
-$("train").addEventListener("click", startTraining);
-$("queries-form").addEventListener("submit", (event) => { event.preventDefault(); addQueries($("new-queries").value); });
-$("queries-file").addEventListener("change", async (event) => {
-  const [file] = event.target.files;
-  if (file) await addQueries(await file.text());
-  event.target.value = ""; // the same file can be chosen again
-});
-showGrades();
+setUpSearch();
+setUpJudge();
 setUpLearn(tellServed);
+setUpQueries();
 tellServed();
 show();

@@ -1,117 +1,208 @@
-// Search: answers, why they have their scores, like and dislike, two versions side by side.
+// Search: results, filters, why they have their scores, like and dislike, two versions or settings side by side. Its state
+// is in the address.
 
-import { $, ask, count, make, marked, say } from "./common.js";
+import { $, ask, button, go, make, marked, place, say, withParams } from "./common.js";
+import { explainInto } from "./explain.js";
 
 const marks = { query: "", liked: new Set(), disliked: new Set() };
+const opened = { why: new Map(), whole: new Set() }; // by version and document: panels stay open when the list is ranked again
 const KEYS = { l: "like", d: "dislike", w: "why", n: "above", o: "open" };
+const PAGE = 10;
+const fieldNames = new Set(); // short text fields that results had
+const known = { versions: [], active: "" };
+const SETTINGS = { plain: "without the filter", unmarked: "without likes and dislikes" }; // of the list that is compared
+const SECONDS_QUIET = 0.3; // before it is said that a search runs
+let turn = 0;
 
-export function openSearch() { $("q").focus(); }
+export function setUpSearch() {
+  $("search-form").addEventListener("submit", (event) => {
+    event.preventDefault();
+    const q = $("q").value.trim();
+    if (q && !go("search", { ...wanted(), q, k: "", why: "", filter: $("filter").value.trim() })) show(place().params);
+  });
+  $("compare").addEventListener("change", () => go("search", { ...wanted(), vs: $("compare").value }));
+  $("version").addEventListener("change", () => go("search", { ...wanted(), model: $("version").value, vs: "" }));
+}
 
-export async function search(event) {
-  event?.preventDefault();
-  const query = $("q").value.trim();
-  if (!query) return;
-  if (query !== marks.query) { marks.query = query; marks.liked.clear(); marks.disliked.clear(); }
-  history.replaceState(null, "", "#search");
-  const started = performance.now();
+export function setVersions(versions, active) {
+  Object.assign(known, { versions, active });
+  showChoices(place().params);
+}
+
+// What can be chosen: the version that ranks, and what its list is compared with.
+function showChoices(params) {
+  const model = params.get("model") ?? "", vs = params.get("vs") ?? "", option = (value, text) => make("option", { value }, text);
+  const others = known.versions.filter((name) => name !== (model || known.active));
+  const settings = [...(params.get("filter") || vs === "plain" ? ["plain"] : []), ...(hasMarks() || vs === "unmarked" ? ["unmarked"] : [])];
+  $("version-label").hidden = known.versions.length < 2;
+  $("version").replaceChildren(option("", `${known.active} (live)`), ...known.versions.filter((name) => name !== known.active).map((name) => option(name, name)));
+  $("version").value = model === known.active ? "" : model;
+  $("compare-label").hidden = !others.length && !settings.length;
+  $("compare").replaceChildren(option("", "nothing"), ...others.map((name) => option(name, `version ${name}`)), ...settings.map((name) => option(name, `the same ${SETTINGS[name]}`)));
+  $("compare").value = vs;
+}
+
+// The lists that are shown: version, filter, and whether likes and dislikes count.
+function sidesOf(params) {
+  const side = { model: params.get("model") ?? "", filter: params.get("filter") ?? "", marked: true, note: "" }, vs = params.get("vs");
+  const other = vs === "plain" ? { ...side, filter: "" } : vs === "unmarked" ? { ...side, marked: false } : { ...side, model: vs };
+  return vs ? [side, { ...other, note: SETTINGS[vs] ?? "" }] : [side];
+}
+
+const wanted = () => Object.fromEntries(place().params);
+
+export function openSearch(params) {
+  $("q").value = params.get("q") ?? "";
+  $("filter").value = params.get("filter") ?? "";
+  $("filter-label").hidden = !params.get("filter") && !fieldNames.size;
+  showChoices(params);
+  if (params.get("q")) show(params); else { clear(); $("q").focus(); }
+}
+
+async function clear() {
+  turn += 1; // a search that is under way shows nothing
+  $("results").removeAttribute("aria-busy");
+  $("search-intro").hidden = false;
+  $("more").hidden = $("facets").hidden = $("did-you-mean").hidden = true;
+  $("results").replaceChildren();
+  say("search-state", "");
+  const { queries } = await ask("/queries?limit=4").catch(() => ({ queries: [] }));
+  const known = queries.filter((q) => q.text);
+  $("try").hidden = !known.length;
+  $("try").replaceChildren("Try: ", ...known.flatMap((q, i) => [i ? ", " : "", make("a", { href: withParams("#search", { q: q.text }) }, q.text)]));
+}
+
+async function show(params) {
+  const query = params.get("q"), k = Math.min(Number(params.get("k")) || PAGE, 1000), filter = params.get("filter") ?? "";
+  if (query !== marks.query) { marks.query = query; marks.liked.clear(); marks.disliked.clear(); opened.why.clear(); opened.whole.clear(); }
+  if (params.get("why")) opened.why.set(params.get("why"), "");
+  const mine = turn += 1, started = performance.now();
+  $("results").setAttribute("aria-busy", "true");
+  $("search-intro").hidden = true;
+  const waiting = setTimeout(() => { if (mine === turn) say("search-state", "Searching…"); }, 1000 * SECONDS_QUIET);
+  showChoices(params);
   try {
-    const other = $("compare").value;
-    const found = marks.liked.size || marks.disliked.size
-      ? await ask("/feedback", { query, liked: [...marks.liked], disliked: [...marks.disliked] })
-      : await ask("/search?" + new URLSearchParams({ q: query, k: 10 }));
-    const lists = [found];
-    if (other) lists.push(await ask("/search?" + new URLSearchParams({ q: query, k: 10, model: other })));
-    const took = Math.round(performance.now() - started);
-    const focused = document.activeElement?.closest?.(".hit")?.dataset.id;
-    $("search-intro").hidden = true;
-    say("search-state", found.hits.length ? `${count(found.hits.length, "answer")} in ${took} ms` : "No document matches the query.");
-    $("results").replaceChildren(...lists.map((list, place) => resultList(list, lists[1 - place])));
+    const sides = sidesOf(params), lists = await Promise.all(sides.map((side) => listOf(query, k, side))), [found] = lists;
+    if (mine !== turn) return; // another search has begun
+    const took = Math.round(performance.now() - started), focused = document.activeElement?.closest?.(".hit")?.dataset.id;
+    const total = found.total > found.hits.length ? ` of ${found.total.toLocaleString("en")}` : "";
+    say("search-state", found.hits.length ? `${found.hits.length}${total} ${found.hits.length === 1 ? "result" : "results"} in ${took} ms` : "No document matches the query.");
+    $("results").replaceChildren(...lists.map((list, at) => resultList(list, sides[at], lists[1 - at], sides[1 - at])));
+    $("more").hidden = found.hits.length < k || k >= 1000;
+    $("more").onclick = () => go("search", { ...wanted(), k: k + PAGE });
+    suggest(found);
+    showFacets(query, filter, found.hits);
     if (focused !== undefined) hits().find((hit) => hit.dataset.id === focused)?.focus();
-  } catch (error) { say("search-state", error.message, true); }
+  } catch (error) { if (mine === turn) say("search-state", error.message, true); }
+  clearTimeout(waiting);
+  if (mine === turn) $("results").removeAttribute("aria-busy");
+}
+
+const hasMarks = () => marks.liked.size || marks.disliked.size;
+
+// Likes rank a whole list again, so they do not count in a filtered one.
+const countsMarks = (side) => side.marked && !side.filter && hasMarks();
+
+function listOf(query, k, side) {
+  if (countsMarks(side)) return ask("/feedback", { query, liked: [...marks.liked], disliked: [...marks.disliked], k, model: side.model || null });
+  return ask(withParams("/search", { q: query, k, filter: side.filter, model: side.model }));
+}
+
+function suggest(found) {
+  const better = found.did_you_mean;
+  $("did-you-mean").hidden = !better;
+  if (better) $("did-you-mean").replaceChildren("Did you mean ", make("a", { href: withParams("#search", { ...wanted(), q: better }) }, better), "?");
+}
+
+// Counts of the values of short text fields; a click narrows the filter.
+async function showFacets(query, filter, list) {
+  const isShort = (value) => typeof value === "string" && value.length <= 40;
+  for (const hit of list) for (const [name, value] of Object.entries(hit.fields ?? {})) if (isShort(value) && /^\w+$/.test(name)) fieldNames.add(name);
+  const names = [...fieldNames].slice(0, 4);
+  $("filter-label").hidden = !filter && !names.length;
+  if (!names.length) { $("facets").hidden = true; return; }
+  try {
+    const { facets } = await ask(withParams("/search", { q: query, k: 1, filter, facet: names, snippets: false }));
+    const link = (name, { value, count: n }) => make("a", { class: "button small", href: withParams("#search", { ...wanted(), k: "", filter: [filter, `${name} = ${JSON.stringify(value)}`].filter(Boolean).join(" and ") }) }, `${value} ${n}`);
+    $("facets").replaceChildren(...Object.entries(facets ?? {}).map(([name, values]) => make("div", {}, make("span", { class: "quiet" }, name), ...values.slice(0, 6).map((one) => link(name, one)))));
+    $("facets").hidden = false;
+  } catch { $("facets").hidden = true; }
 }
 
 const hits = () => [...document.querySelectorAll("#results > :first-child .hit")];
 
-// j and k go through the answers; the other keys press a button of the one that has the focus.
+// j and k go through the results; the other keys press a button of the one that has the focus.
 export function searchKey(event) {
   const current = document.activeElement?.closest?.(".hit");
   if (event.key === "j" || event.key === "k") {
-    const all = hits(), place = all.indexOf(current) + (event.key === "j" ? 1 : -1);
-    all[Math.min(Math.max(place, 0), all.length - 1)]?.focus();
+    const all = hits(), at = all.indexOf(current) + (event.key === "j" ? 1 : -1);
+    all[Math.min(Math.max(at, 0), all.length - 1)]?.focus();
     return true;
   }
-  const button = current?.querySelector(`[data-action=${KEYS[event.key]}]`);
-  button?.click();
-  return Boolean(button);
+  const pressed = current?.querySelector(`[data-action=${KEYS[event.key]}]`);
+  pressed?.click();
+  return Boolean(pressed);
 }
 
-function resultList(found, other) {
-  const rankOf = other && new Map(other.hits.map((hit) => [hit.id, hit.rank]));
-  const items = found.hits.map((hit, place) => resultItem(hit, found, found.hits[place + 1], rankOf));
-  return make("div", {}, other ? make("h3", {}, "Version " + found.model) : null, make("ol", { class: "hits" }, items));
+const nameOf = (found, side) => `version ${found.model}${side.note ? " " + side.note : ""}`;
+
+function resultList(found, side, other, otherSide) {
+  const rankOf = other && new Map(other.hits.map((hit) => [hit.id, hit.rank])), name = nameOf(found, side);
+  const items = found.hits.map((hit, at) => resultItem(hit, found, side, found.hits[at + 1], rankOf, other && nameOf(other, otherSide)));
+  return make("div", {}, other ? make("h3", {}, name[0].toUpperCase() + name.slice(1)) : null, make("ol", { class: "hits" }, items));
 }
 
-function resultItem(hit, found, next, rankOf) {
-  const why = make("div", { class: "why", hidden: true }), whole = make("p", { class: "whole", hidden: true });
+function resultItem(hit, found, side, next, rankOf, otherName) {
+  const why = make("div", { class: "why", hidden: true }), whole = make("div", { class: "whole", hidden: true });
+  const key = `${nameOf(found, side)} ${hit.id}`;
   const choose = (set, otherSet) => () => {
     if (set.has(hit.id)) set.delete(hit.id); else { set.add(hit.id); otherSet.delete(hit.id); }
-    search();
+    show(place().params);
   };
-  const button = (action, text, on, pressed) => make("button", { type: "button", onclick: on, "data-action": action,
-    class: pressed ? "chosen" : null, "aria-pressed": pressed === undefined ? null : String(pressed) }, text);
+  const asked = { q: found.query, id: hit.id, model: found.model, ...(countsMarks(side) ? { liked: [...marks.liked], disliked: [...marks.disliked] } : {}) };
+  const explain = (against) => {
+    const name = against ? "next" : "";
+    if (!why.hidden && opened.why.get(key) === name) { why.hidden = true; opened.why.delete(key); opened.why.delete(hit.id); go("search", { ...wanted(), why: "" }, true); return; }
+    opened.why.set(key, name);
+    go("search", { ...wanted(), why: hit.id }, true);
+    explainInto(why, asked, against);
+  };
+  if (opened.why.has(key) || opened.why.has(hit.id)) explainInto(why, asked, opened.why.get(key) === "next" ? next : undefined);
+  if (opened.whole.has(key)) openDocument(whole, hit, key);
+  const action = (name, text, on, pressed) => button(text, on, { "data-action": name, class: pressed ? "chosen" : null, "aria-pressed": pressed === undefined ? null : String(pressed) });
   return make("li", { class: "hit", tabindex: -1, "data-id": hit.id },
-    make("h3", {}, make("span", { class: "rank" }, String(hit.rank)), hit.title || hit.id, moved(hit, rankOf)),
+    make("h3", {}, make("span", { class: "rank" }, String(hit.rank)), ...titled(hit), moved(hit, rankOf, otherName)),
     hit.title && hit.title !== hit.id ? make("p", { class: "quiet" }, hit.id) : null,
     make("p", { class: "snippet" }, marked(hit.snippet, hit.matches)),
+    fieldsOf(hit),
     make("div", { class: "actions" },
-      button("like", "Like", choose(marks.liked, marks.disliked), marks.liked.has(hit.id)),
-      button("dislike", "Dislike", choose(marks.disliked, marks.liked), marks.disliked.has(hit.id)),
-      button("why", "Why", () => explain(why, found, hit)),
-      next ? button("above", "Why above the next", () => explain(why, found, hit, next)) : null,
-      button("open", "Whole document", () => openDocument(whole, hit))),
+      ...(side.filter ? [] : [action("like", "Like", choose(marks.liked, marks.disliked), marks.liked.has(hit.id)),
+        action("dislike", "Dislike", choose(marks.disliked, marks.liked), marks.disliked.has(hit.id))]),
+      action("why", "Why", () => explain()),
+      next ? action("above", "Why above the next", () => explain(next)) : null,
+      action("open", "Whole document", () => (whole.hidden ? openDocument(whole, hit, key) : (whole.hidden = true, opened.whole.delete(key))))),
     why, whole);
 }
 
-function moved(hit, rankOf) {
+const titled = (hit) => marked(hit.title || hit.id, hit.title ? hit.title_matches : []);
+
+function fieldsOf(hit) {
+  const fields = Object.entries(hit.fields ?? {});
+  return fields.length ? make("dl", { class: "fields" }, fields.slice(0, 8).map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, String(value).slice(0, 80))))) : null;
+}
+
+function moved(hit, rankOf, otherName) {
   if (!rankOf) return null;
   const rank = rankOf.get(hit.id);
-  if (rank === undefined) return make("span", { class: "moved new" }, "only here");
+  if (rank === undefined) return make("span", { class: "moved new" }, `not in ${otherName}`);
   if (rank === hit.rank) return null;
-  return make("span", { class: "moved " + (rank > hit.rank ? "up" : "down") }, `${rank} on the other side`);
+  return make("span", { class: "moved " + (rank > hit.rank ? "up" : "down") }, `${rank > hit.rank ? "▲" : "▼"} ${rank} in ${otherName}`);
 }
 
-async function openDocument(box, hit) {
+async function openDocument(box, hit, key) {
   try {
-    if (box.hidden) box.textContent = (await ask("/documents/" + encodeURIComponent(hit.id))).text || "This document has no text.";
-    box.hidden = !box.hidden;
-  } catch (error) { say("search-state", error.message, true); }
-}
-
-async function explain(box, found, hit, other) {
-  const wanted = other ? other.id : "";
-  if (!box.hidden && box.dataset.other === wanted) { box.hidden = true; return; }
-  box.dataset.other = wanted;
-  try {
-    const asked = { q: found.query, id: hit.id, model: found.model };
-    if (other) asked.other = other.id;
-    const why = await ask("/explain?" + new URLSearchParams(asked));
-    const terms = why.terms.slice(0, 8);
-    const largest = Math.max(1e-12, ...terms.map((term) => Math.abs(term.value)));
-    const rest = why.total - terms.reduce((sum, term) => sum + term.value, 0);
-    const rows = terms.map((term) => bar(term, largest));
-    if (Math.abs(rest) > 1e-6) rows.push(make("tr", {}, make("td", {}, "all other terms"), make("td", { class: "size" }), make("td", {}, signed(rest))));
-    const title = other ? `Above “${other.title || other.id}” by ${signed(why.total)}` : `Score ${why.total.toFixed(3)}`;
-    box.replaceChildren(make("p", { class: "quiet" }, title), make("table", {}, make("tbody", {}, rows)));
+    box.textContent = (await ask("/documents/" + encodeURIComponent(hit.id))).text || "This document has no text.";
     box.hidden = false;
+    opened.whole.add(key);
   } catch (error) { say("search-state", error.message, true); }
 }
-
-function bar(term, largest) {
-  const length = make("span", { class: "length" + (term.value < 0 ? " minus" : "") });
-  length.style.width = (100 * Math.abs(term.value) / largest).toFixed(1) + "%";
-  const member = term.member ? `${term.member}: ` : "";
-  const names = { word: term.query_word, pair: `${term.query_word} ~ ${term.document_word}`, item: `${term.query_word} ~ this document`, vector: "vectors of query and document", clicks: "clicks on this document", stage: "second stage" };
-  return make("tr", {}, make("td", {}, member + (names[term.kind] ?? term.kind)), make("td", { class: "size" }, length), make("td", {}, signed(term.value)));
-}
-
-const signed = (value) => (value < 0 ? "−" : "+") + Math.abs(value).toFixed(3);

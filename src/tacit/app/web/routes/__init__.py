@@ -1,1 +1,1 @@
-"""Routes of the service, by what they are about; each module adds its own to the application."""
+"""Routes of the service: one router for each subject."""

@@ -2,99 +2,310 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal, TypeVar
 
 import numpy as np
-from fastapi import FastAPI, Query
+from fastapi import APIRouter, Path, Query
 from fastapi.responses import Response
 
-from tacit.app.web.bodies import JudgmentBody, QueryBody, WithdrawalBody
-from tacit.app.web.counters import Counters
-from tacit.app.web.offers import Offer, Offers
+from tacit.app.web.answers import (
+    AgreementAnswer,
+    Guidelines,
+    ImportAnswer,
+    JudgmentRecorded,
+    JudgmentsAnswer,
+    JudgmentsRecorded,
+    JudgmentWithdrawn,
+    NextAnswer,
+    QueriesAdded,
+    QueriesAnswer,
+    QueryChanged,
+    QueryDeleted,
+    returns,
+)
+from tacit.app.web.bodies import (
+    GuidelinesBody,
+    ImportBody,
+    JudgmentBody,
+    Judgments,
+    Queries,
+    QueryChangeBody,
+    WithdrawalBody,
+)
+from tacit.app.web.imports import import_text
+from tacit.app.web.offers import Offer
+from tacit.app.web.parts import Service
+from tacit.app.web.reading import JsonRoute
 from tacit.app.web.tickets import Tickets
-from tacit.app.web.workspace import Workspace
+from tacit.app.web.training.verdicts import scores_of
+from tacit.app.web.workspace import UnknownDocumentError, UnknownQueryError, Workspace
 from tacit.core import Collection, TacitError
+from tacit.judge import agreement_with_people, disagreements, kappas
+from tacit.judge.agreement import Disagreement
+from tacit.judge.columns import read_columns
 from tacit.judge.exchange import csv_lines
+from tacit.judge.records import DECISION
+from tacit.search import Searcher
 from tacit.search.answers import make_hits
 
+T = TypeVar("T")
+CSV: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"text/csv": {"schema": {"type": "string"}}}, "description": "Records as CSV."}
+}
+Limit = Annotated[int | None, Query(ge=1, le=100_000)]
+Cursor = Annotated[int, Query(ge=0, le=1 << 53)]
+QueryId = Annotated[str, Path(min_length=1, max_length=1_000)]
 
-def add(app: FastAPI, workspace: Workspace, counters: Counters) -> None:
-    """Add the routes."""
+router = APIRouter(route_class=JsonRoute, tags=["judging"])
 
-    store = workspace.store
-    tickets = Tickets.beside(store.path)
-    offers = Offers(workspace, tickets)
 
-    @app.post("/judgments", summary="Record a judgment; answered after it is on disk")
-    @counters.count("/judgments")
-    def judge(body: JudgmentBody) -> Any:
-        shown = _shown(tickets, body)
-        if body.document not in workspace.active.searcher.documents_.row_of:
-            raise TacitError(f"no document has the id {body.document!r}, want one that the model has")
-        record = store.record(body.query, body.document, body.grade, body.judge, **shown)
-        offers.note(body.judge, record.query, record.document)
-        return {"query": record.query, "document": record.document, "grade": record.grade, "time": record.time}
+@router.post(
+    "/judgments",
+    summary="Record a judgment or a list of them; answered after they are on disk",
+    responses=returns(JudgmentRecorded | JudgmentsRecorded, description="What is on disk."),
+)
+def add_judgments(service: Service, body: Judgments) -> Any:
+    """A ticket of `/next` says where the document was shown. Of a list, all judgments are recorded or none."""
+    service.workspace.check_writable()
+    given = body if isinstance(body, list) else [body]
+    known = service.workspace.active.searcher.documents_.row_of
+    shown = [_shown(service.tickets, judgment) for judgment in given]
+    for judgment in given:
+        if judgment.document not in known:
+            raise UnknownDocumentError(f"no document has the id {judgment.document!r}, want one that the model has")
+    records = service.store.record_many(
+        {"query": j.query, "document": j.document, "grade": j.grade, "judge": j.judge, "kind": j.kind} | where
+        for j, where in zip(given, shown, strict=True)
+    )
+    for record in records:
+        service.offers.note(record.judge, record.query, record.document)
+    if isinstance(body, list):
+        return {"recorded": len(records)}
+    (record,) = records
+    return {"query": record.query, "document": record.document, "grade": record.grade, "time": record.time}
 
-    @app.post("/judgments/withdraw", summary="Take a judgment back")
-    @counters.count("/judgments")
-    def withdraw(body: WithdrawalBody) -> Any:
-        if (store.query_id(body.query), body.document) not in store.judged(body.judge):
-            found = f"judge {body.judge!r} has not judged document {body.document!r} for this query"
-            raise TacitError(f"{found}, want a judgment to take back")
-        record = store.withdraw(body.query, body.document, body.judge)
-        offers.note(body.judge, record.query, record.document, withdrawn=True)
-        return {"query": record.query, "document": record.document, "time": record.time}
 
-    @app.get("/judgments", summary="Current judgments")
-    @counters.count("/judgments")
-    def judgments(judge: Annotated[str | None, Query(max_length=100)] = None) -> Any:
-        found = store.current(judge)
-        return {"judgments": [_judgment(record) for record in found], "judges": [j._asdict() for j in store.judges()]}
+@router.post("/judgments/withdraw", summary="Take a judgment back", responses=returns(JudgmentWithdrawn))
+def withdraw_judgment(service: Service, body: WithdrawalBody) -> Any:
+    """Both records are kept."""
+    service.workspace.check_writable()
+    store = service.store
+    _check_kind(service, body.judge, body.kind)
+    if (store.query_id(body.query), body.document) not in store.judged(body.judge):
+        found = f"judge {body.judge!r} has not judged document {body.document!r} for this query"
+        raise TacitError(f"{found}, want a judgment to take back")
+    record = store.withdraw(body.query, body.document, body.judge)
+    service.offers.note(body.judge, record.query, record.document, withdrawn=True)
+    return {"query": record.query, "document": record.document, "time": record.time}
 
-    @app.get("/next", summary="What to judge next")
-    @counters.count("/next")
-    def next_pair(
-        judge: Annotated[str, Query(min_length=1, max_length=100)],
-        purpose: Literal["training", "measuring"] = "training",
-        after: Annotated[str | None, Query(max_length=20_000)] = None,
-        skipped: bool = False,
-    ) -> Any:
-        if skipped and after is not None:
-            offers.skip(judge, purpose, tickets.read(after))
-            after = None
-        offer = offers.next(judge, purpose, after)
-        progress = {"judged": offers.n_judged(judge), "left": 0 if offer is None else offer.n_left + 1}
-        if offer is None:
-            known = len(store.queries())
-            reason = "Everything that is planned is judged." if known else "There are no queries yet: add some first."
-            return {"finished": True, "reason": reason, "progress": progress}
-        return _shown_pair(offer, workspace, tickets) | {"progress": progress}
 
-    @app.get("/export", summary="All records as CSV")
-    @counters.count("/export")
-    def export() -> Response:
-        text = "".join(csv_lines(store.history()))
-        headers = {"content-disposition": 'attachment; filename="judgments.csv"'}
-        return Response(text, media_type="text/csv; charset=utf-8", headers=headers)
+@router.get("/judgments", summary="Current judgments", responses=returns(JudgmentsAnswer))
+def list_judgments(
+    service: Service,
+    judge: Annotated[str | None, Query(max_length=100)] = None,
+    query: Annotated[str | None, Query(max_length=20_000)] = None,
+    newest: bool = False,
+    limit: Limit = None,
+    cursor: Cursor = 0,
+) -> Any:
+    """The last judgment of each judge and pair; of one judge or of one query, if these are named."""
+    store = service.store
+    found = [record for record in store.current(judge) if query is None or record.query == query]
+    if newest:
+        found.sort(key=lambda record: record.time, reverse=True)
+    shown, following = page_of(found, limit, cursor)
+    return {
+        "judgments": [_judgment(record) for record in shown],
+        "judges": [found._asdict() for found in store.judges()],
+        "total": len(found),
+        "queries": len({record.query for record in found}),
+        "next": following,
+    }
 
-    @app.get("/queries", summary="Queries to be judged")
-    @counters.count("/queries")
-    def queries() -> Any:
-        known = store.queries()
-        counts: dict[str, int] = {}
-        for record in store.current():
-            counts[record.query] = counts.get(record.query, 0) + 1
-        topics = known.extras["topic"]
-        rows = zip(known.ids, known.texts, topics, strict=True)
-        return {"queries": [{"id": i, "text": t, "topic": g, "judged": counts.get(i, 0)} for i, t, g in rows]}
 
-    @app.post("/queries", summary="Add queries to be judged")
-    @counters.count("/queries")
-    def add_queries(body: list[QueryBody]) -> Any:
-        ids = [query.id or store.query_id(query.text) for query in body]
-        texts = [query.text for query in body]
-        store.add_queries(Collection(ids, [""] * len(ids), texts), [query.topic for query in body])
-        return {"added": len(ids), "ids": ids}
+@router.get("/next", summary="What to judge next", responses=returns(NextAnswer))
+def next_pair(
+    service: Service,
+    judge: Annotated[str, Query(min_length=1, max_length=100)],
+    purpose: Literal["training", "measuring"] = "training",
+    after: Annotated[str | None, Query(max_length=20_000)] = None,
+    skipped: bool = False,
+) -> Any:
+    """A pair of query and document with its ticket."""
+    service.workspace.check_writable()  # what is offered for measuring is recorded
+    _check_kind(service, judge, "person")
+    offers = service.offers
+    if skipped and after is not None:
+        offers.skip(judge, purpose, service.tickets.read(after))
+        after = None
+    offer = offers.next(judge, purpose, after)
+    progress = {"judged": offers.n_judged(judge), "left": 0 if offer is None else offer.n_left + 1}
+    if offer is None:
+        known = len(service.store.queries())
+        reason = "Everything that is planned is judged." if known else "There are no queries yet: add some first."
+        return {"finished": True, "reason": reason, "progress": progress}
+    return _shown_pair(offer, service.workspace, service.tickets) | {"progress": progress}
+
+
+@router.get("/export", summary="All records as CSV", response_class=Response, responses=CSV)
+def export_judgments(service: Service, limit: Limit = None, cursor: Cursor = 0) -> Response:
+    """The whole history, or a part of it; the header `x-next-cursor` has the cursor of the next part."""
+    shown, following = page_of(service.store.history(), limit, cursor)
+    headers = {"content-disposition": 'attachment; filename="judgments.csv"'}
+    if following is not None:
+        headers["x-next-cursor"] = str(following)
+    return Response("".join(csv_lines(shown)), media_type="text/csv; charset=utf-8", headers=headers)
+
+
+@router.get("/queries", summary="Queries to be judged", responses=returns(QueriesAnswer))
+def list_queries(service: Service, limit: Limit = None, cursor: Cursor = 0) -> Any:
+    """With the number of judgments of each, and its nDCG@10 by version where that was measured."""
+    known = service.store.queries()
+    counts = Counter(record.query for record in service.store.current())
+    scores = scores_of(service.workspace.verdicts())
+    rows, following = page_of(range(len(known)), limit, cursor)
+    topics = known.extras["topic"]
+    shown = [
+        {
+            "id": known.ids[row],
+            "text": known.texts[row],
+            "topic": topics[row],
+            "judged": counts[known.ids[row]],
+            "scores": scores.get(known.ids[row], []),
+        }
+        for row in rows
+    ]
+    return {"queries": shown, "total": len(known), "next": following}
+
+
+@router.post("/queries", summary="Add queries to be judged", responses=returns(QueriesAdded))
+def add_queries(service: Service, body: Queries) -> Any:
+    """A query without an id gets one that is made from its text; one that is known already is left as it is."""
+    service.workspace.check_writable()
+    store = service.store
+    held = set(store.queries().ids)
+    given = {query.id or store.query_id(query.text): query for query in body}
+    texts = [query.text for query in given.values()]
+    store.add_queries(Collection(list(given), [""] * len(given), texts), [query.topic for query in given.values()])
+    added = len(given.keys() - held)
+    return {"added": added, "known": len(given) - added, "ids": list(given)}
+
+
+@router.patch(
+    "/queries/{query:path}", summary="Change the text or the topic of a query", responses=returns(QueryChanged)
+)
+def change_query(service: Service, query: QueryId, body: QueryChangeBody) -> Any:
+    """The text of a query with judgments cannot be changed, since they are about it."""
+    _check_query(service, query)
+    service.store.change_query(query, body.text, body.topic)
+    return {"id": query}
+
+
+@router.delete("/queries/{query:path}", summary="Delete a query without judgments", responses=returns(QueryDeleted))
+def delete_query(service: Service, query: QueryId) -> Any:
+    """Judgments are never deleted, so a query that has records is kept."""
+    _check_query(service, query)
+    service.store.delete_query(query)
+    return {"deleted": query}
+
+
+@router.post(
+    "/import",
+    summary="Read queries and judgments from a text, and store them unless it is a preview",
+    responses=returns(ImportAnswer),
+)
+def import_queries(service: Service, body: ImportBody) -> Any:
+    """The text is jsonl, a table with a header, TREC qrels, `id<TAB>text`, or one query on each line."""
+    if not body.preview:
+        service.workspace.check_writable()
+    documents = service.workspace.active.searcher.documents_
+    given = service.store, body.text, documents
+    found = import_text(*given, judge=body.judge, kind=body.kind, topic=body.topic, keep=not body.preview)
+    if not body.preview:
+        service.offers.forget()
+    return found
+
+
+@router.get("/guidelines", summary="Guidelines for all judges", responses=returns(Guidelines))
+def get_guidelines(service: Service) -> Any:
+    """What counts as relevant, in the words of those who judge."""
+    return {"text": service.workspace.guidelines}
+
+
+@router.put("/guidelines", summary="Change the guidelines for all judges", responses=returns(Guidelines))
+def put_guidelines(service: Service, body: GuidelinesBody) -> Any:
+    """They are kept beside the versions of the model."""
+    service.workspace.change_guidelines(body.text)
+    return {"text": service.workspace.guidelines}
+
+
+@router.get(
+    "/agreement",
+    summary="Agreement between judges, and documents on which they disagree",
+    responses=returns(AgreementAnswer),
+)
+def agreement(service: Service, limit: Annotated[int, Query(ge=0, le=1_000)] = 20) -> Any:
+    """Kappa has linear weights. Disagreements are those with a person and not yet decided, the largest first."""
+    store = service.store
+    kinds = {judge.name: judge.kind for judge in store.judges()}
+    columns, blind = read_columns(store), read_columns(store, decisions=False)
+    with_people = agreement_with_people(blind, [name for name, kind in kinds.items() if kind == "person"])
+    found = [
+        d for d in disagreements(columns.take(columns.shared())) if any(kinds[name] == "person" for name in d.grades)
+    ]
+    decided = store.decided()
+    unsettled = [d for d in found if (d.query, d.document) not in decided]
+    return {
+        "judges": [
+            judge._asdict() | {"people": with_people[judge.name]._asdict() if judge.name in with_people else None}
+            for judge in store.judges()
+        ],
+        "pairs": [
+            {"first": p.judges[0], "second": p.judges[1], "both": p.n_pairs, "same": p.same, "kappa": p.linear}
+            for p in kappas(blind.take(blind.shared()))
+        ],
+        "disagreements": _shown_disagreements(service, unsettled[:limit], kinds),
+        "unsettled": len(unsettled),
+        "settled": len(found) - len(unsettled),
+    }
+
+
+def _shown_disagreements(service: Service, found: Sequence[Disagreement], kinds: Mapping[str, str]) -> list[Any]:
+    """With the text of the query, and title and excerpt of the document where the model has it."""
+    searcher, queries = service.workspace.active.searcher, service.store.queries()
+    shown = []
+    for entry in found:
+        text = queries.texts[queries.row_of[entry.query]]
+        row = searcher.documents_.row_of.get(entry.document)
+        grades = [{"judge": name, "kind": kinds[name], "grade": grade} for name, grade in entry.grades.items()]
+        excerpt = {"title": "", "snippet": "", "matches": []} if row is None else _excerpt(searcher, text, row)
+        shown.append(entry._asdict() | {"grades": grades, "text": text or None} | excerpt)
+    return shown
+
+
+def _check_kind(service: Service, judge: str, kind: str) -> None:
+    """Raise where the judge is known and of the other kind: nobody judges in the name of a program."""
+    known = next((found.kind for found in service.store.judges() if found.name == judge), kind)
+    if known != kind:
+        raise TacitError(f"judge {judge!r} is a {known} in this store, want another name for a {kind}")
+
+
+def _check_query(service: Service, query: str) -> None:
+    service.workspace.check_writable()
+    if query not in service.store.queries().row_of:
+        raise UnknownQueryError(f"there is no query {query!r}, want the id of one that /queries lists")
+
+
+def page_of(rows: Sequence[T], limit: int | None, cursor: int) -> tuple[Sequence[T], int | None]:
+    """A page of rows, and the cursor of the next one.
+
+    >>> page_of("abcde", 2, 2), page_of("abcde", 2, 4), page_of("abcde", None, 0)
+    (('cd', 4), ('e', None), ('abcde', None))
+    """
+    end = len(rows) if limit is None else cursor + limit
+    return rows[cursor:end], end if end < len(rows) else None
 
 
 def _shown_pair(offer: Offer, workspace: Workspace, tickets: Tickets) -> dict[str, Any]:
@@ -102,26 +313,31 @@ def _shown_pair(offer: Offer, workspace: Workspace, tickets: Tickets) -> dict[st
     searcher, ticket = workspace.active.searcher, offer.ticket
     row = searcher.documents_.row_of[ticket.document]
     document = searcher.documents_[row]
-    asked = searcher.features([offer.text])
-    snippet = make_hits(searcher, offer.text, asked, np.array([row]), np.zeros(1))[0].snippet
     return {
         "finished": False,
         "ticket": tickets.sign(ticket),
         "query": {"id": ticket.query, "text": offer.text},
         "document": {
             "id": document.id,
-            "title": document.title,
             "text": document.text,
-            "snippet": snippet.text,
-            "matches": [list(span) for span in snippet.matches],
+            **_excerpt(searcher, offer.text, row),
         },
         "rank": ticket.rank,
         "model": ticket.model,
     }
 
 
+def _excerpt(searcher: Searcher, query: str, row: int) -> dict[str, Any]:
+    """Title of a document, and a passage with words of the query."""
+    snippet = make_hits(searcher, query, searcher.features([query]), np.array([row]), np.zeros(1))[0].snippet
+    matches = [list(span) for span in snippet.matches]
+    return {"title": searcher.documents_.titles[row], "snippet": snippet.text, "matches": matches}
+
+
 def _shown(tickets: Tickets, body: JudgmentBody) -> dict[str, Any]:
     """Where the document was shown, if the judgment carries a ticket; the ticket must be for this pair."""
+    if body.decision:
+        return {"display": DECISION}
     if body.ticket is None:
         return {}
     ticket = tickets.read(body.ticket)

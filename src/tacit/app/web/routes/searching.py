@@ -1,81 +1,191 @@
-"""Search, explanations, feedback, single documents."""
+"""Search, explanations, feedback, documents, and scores of feature lists."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Annotated, Any, cast
 
-from fastapi import FastAPI, Query
+import numpy as np
+from fastapi import APIRouter, Path, Query
 from fastapi.responses import JSONResponse, Response
 from starlette.concurrency import run_in_threadpool
 
-from tacit.app.web.batches import Batches
-from tacit.app.web.bodies import FeedbackBody
-from tacit.app.web.counters import Counters
-from tacit.app.web.workspace import Version, Workspace
-from tacit.search import Hit
+from tacit.app.web.answers import (
+    DocumentAnswer,
+    DocumentPut,
+    DocumentRemoved,
+    DocumentsChanged,
+    Explanation,
+    RankAnswer,
+    SearchAnswer,
+    SuggestAnswer,
+    returns,
+)
+from tacit.app.web.bodies import MAX_OFFSET, ContentBody, DocumentBody, Documents, FeedbackBody, RankBody, SearchBody
+from tacit.app.web.parts import Service
+from tacit.app.web.reading import JsonRoute
+from tacit.app.web.workspace import UnknownDocumentError, Version
+from tacit.core import Collection, TacitError
+from tacit.search import Hits
+from tacit.search.selecting import Selection, make_selection
 
 MAX_ANSWERS = 1_000
 N_REASONS = 200
 
 Text = Annotated[str, Query(min_length=1, max_length=20_000)]
 Id = Annotated[str, Query(min_length=1, max_length=1_000)]
+Filter = Annotated[str | None, Query(max_length=20_000)]
+Field = Annotated[str | None, Query(min_length=1, max_length=1_000)]
+Fields = Annotated[list[str], Query(max_length=100)]
+Offset = Annotated[int, Query(ge=0, le=MAX_OFFSET)]
+DocumentId = Annotated[str, Path(min_length=1, max_length=1_000)]
+Marked = Annotated[Sequence[Id], Query(max_length=1_000)]
 VersionName = Annotated[str | None, Query(max_length=20)]
 
-
-def add(app: FastAPI, workspace: Workspace, counters: Counters) -> None:
-    """Add the routes."""
-
-    batches = Batches(_search)
-
-    @app.get("/search", summary="The best documents for a query")
-    async def search(
-        q: Text, k: Annotated[int, Query(ge=1, le=MAX_ANSWERS)] = 10, model: VersionName = None
-    ) -> Response:
-        with counters.timed("/search"):
-            version = workspace.active if model is None else await run_in_threadpool(workspace.find, model)
-            version.searcher.check_query(q, k)
-            return cast("Response", await batches.result((version, k), q))
-
-    @app.get("/explain", summary="Why a document has its score, or stands above another")
-    @counters.count("/explain")
-    def explain(q: Text, id: Id, other: Id | None = None, model: VersionName = None) -> Any:
-        version = workspace.find(model)
-        reasons = version.searcher.explain(q, id, other)
-        return {
-            "model": version.name,
-            "query": q,
-            "id": id,
-            "other": other,
-            "total": float(sum(reason.value for reason in reasons)),
-            "terms": [reason._asdict() for reason in reasons[:N_REASONS]],
-        }
-
-    @app.post("/feedback", summary="Rank the answers of a query again by liked and disliked ones")
-    @counters.count("/feedback")
-    def feedback(body: FeedbackBody) -> Response:
-        version = workspace.active
-        hits = version.searcher.feedback(body.query, body.liked, body.disliked, body.k)
-        return _answers(version.name, body.query, hits)
-
-    @app.get("/documents/{document:path}", summary="One document")
-    @counters.count("/documents")
-    def document(document: str) -> Any:
-        documents = workspace.active.searcher.documents_
-        row = documents.row_of.get(document)
-        if row is None:
-            return JSONResponse({"error": f"no document has the id {document!r}, want one that the model has"}, 404)
-        found = documents[row]
-        return {"id": found.id, "title": found.title, "text": found.text}
+router = APIRouter(route_class=JsonRoute, tags=["search"])
 
 
-def _search(group: tuple[Version, int], queries: list[str]) -> list[Response]:
-    """Answers to queries that came together."""
-    version, k = group
-    found = zip(queries, version.searcher.search_many(queries, k), strict=True)
+@router.get("/search", summary="The best documents for a query", responses=returns(SearchAnswer))
+async def search(
+    service: Service,
+    q: Text,
+    k: Annotated[int, Query(ge=1, le=MAX_ANSWERS)] = 10,
+    model: VersionName = None,
+    filter: Filter = None,
+    facet: Fields = [],  # noqa: B006 - FastAPI copies it
+    sort: Field = None,
+    group: Field = None,
+    offset: Offset = 0,
+    snippets: bool = True,
+) -> Response:
+    """Queries that come together are searched together."""
+    workspace = service.workspace
+    version = workspace.active if model is None else await run_in_threadpool(workspace.find, model)
+    version.searcher.check_query(q, k)
+    selection = make_selection(filter, facet, sort, offset, group, snippets)
+    return cast("Response", await service.searches.result((version, k, selection), q))
+
+
+@router.post(
+    "/search", summary="The same with a body, which may have a vector of the query", responses=returns(SearchAnswer)
+)
+def search_with_body(service: Service, body: SearchBody) -> Response:
+    """For long filters, and for models with vectors."""
+    version = service.workspace.find(body.model)
+    vector = None if body.vector is None else np.array(body.vector, np.float32)
+    chosen = {name: getattr(body, name) for name in ("filter", "facets", "sort", "group", "offset", "snippets")}
+    return _answers(version.name, body.query, version.searcher.search(body.query, body.k, vector=vector, **chosen))
+
+
+@router.get("/suggest", summary="Completions of what is being typed", responses=returns(SuggestAnswer))
+def suggest(service: Service, q: Text, k: Annotated[int, Query(ge=1, le=100)] = 10) -> Any:
+    """Queries that were judged or are to be judged, then titles of documents."""
+    return {"query": q, "suggestions": service.workspace.suggest(q, k)}
+
+
+@router.get("/explain", summary="Why a document has its score, or stands above another", responses=returns(Explanation))
+def explain(
+    service: Service,
+    q: Text,
+    id: Id,
+    other: Id | None = None,
+    model: VersionName = None,
+    liked: Marked = (),
+    disliked: Marked = (),
+) -> Any:
+    """Terms that add up to the score; with liked or disliked documents, to the score by feedback."""
+    version = service.workspace.find(model)
+    _check_known(version, [id, *([] if other is None else [other]), *liked, *disliked])
+    reasons = version.searcher.explain(q, id, other, liked=liked, disliked=disliked)
+    return {
+        "model": version.name,
+        "query": q,
+        "id": id,
+        "other": other,
+        "total": float(sum(reason.value for reason in reasons)),
+        "terms": [reason._asdict() for reason in reasons[:N_REASONS]],
+    }
+
+
+@router.post(
+    "/feedback", summary="Rank the answers of a query again by liked and disliked ones", responses=returns(SearchAnswer)
+)
+def feedback(service: Service, body: FeedbackBody) -> Response:
+    """Nothing is stored."""
+    version = service.workspace.find(body.model)
+    _check_known(version, [*body.liked, *body.disliked])
+    hits = version.searcher.feedback(body.query, body.liked, body.disliked, body.k)
+    return _answers(version.name, body.query, hits)
+
+
+@router.get("/documents/{document:path}", summary="One document", responses=returns(DocumentAnswer))
+def get_document(service: Service, document: DocumentId) -> Any:
+    """As it was added."""
+    version = service.workspace.active
+    _check_known(version, [document])
+    documents = version.searcher.documents_
+    row = documents.row_of[document]
+    found, fields = documents[row], documents.fields(row)
+    return {"id": found.id, "title": found.title, "text": found.text} | ({"fields": fields} if fields else {})
+
+
+@router.post("/documents", summary="Add documents; they can be found at once", responses=returns(DocumentsChanged))
+def add_documents(service: Service, body: Documents, upsert: bool = False) -> Any:
+    """Without training; with `upsert`, documents whose id is known are replaced."""
+    return service.workspace.add(_collection(body), upsert=upsert)._asdict()
+
+
+@router.put("/documents/{document:path}", summary="Add or replace one document", responses=returns(DocumentPut))
+def put_document(service: Service, document: DocumentId, body: ContentBody) -> Any:
+    """Without training."""
+    changed = service.workspace.add(_collection([DocumentBody(id=document, **dict(body))]), upsert=True)
+    return {"id": document} | changed._asdict()
+
+
+@router.delete("/documents/{document:path}", summary="Remove a document", responses=returns(DocumentRemoved))
+def delete_document(service: Service, document: DocumentId) -> Any:
+    """Searches no longer find it."""
+    return {"removed": document, "documents": service.workspace.remove(document)}
+
+
+@router.post("/rank", summary="Scores of rows of features, which are one list", responses=returns(RankAnswer))
+def rank(service: Service, body: RankBody) -> Any:
+    """By the ranker of `tacit serve --ranker`."""
+    if service.ranker is None:
+        raise TacitError("the service has no ranker of lists, want one: tacit serve --ranker MODEL")
+    if body.documents is not None and len(body.documents) != len(body.features):
+        raise TacitError(f"ids in documents: {len(body.documents)}, rows: {len(body.features)}; want one for each")
+    widths = {len(row) for row in body.features}
+    if len(widths) != 1:
+        raise TacitError(f"rows of features have {min(widths)} to {max(widths)} numbers, want the same number in each")
+    table = np.array([[np.nan if v is None else v for v in row] for row in body.features], np.float64)
+    scores = service.ranker.predict(table, np.zeros(len(table), np.int64))
+    names = body.documents or [str(row) for row in range(len(table))]
+    order = np.argsort(-scores, kind="stable")
+    return {"ranking": [{"rank": r + 1, "id": names[i], "score": float(scores[i])} for r, i in enumerate(order)]}
+
+
+def search_together(group: tuple[Version, int, Selection], queries: list[str]) -> list[Response]:
+    """Results of queries that came together."""
+    version, k, selection = group
+    found = zip(queries, version.searcher.search_many(queries, k, **vars(selection)), strict=True)
     return [_answers(version.name, query, hits) for query, hits in found]
 
 
-def _answers(version: str, query: str, hits: Sequence[Hit]) -> Response:
-    """The answer as it is sent: FastAPI would copy and check every number and text again."""
-    return JSONResponse({"model": version, "query": query, "hits": [hit.to_json() for hit in hits]})
+def _check_known(version: Version, ids: Sequence[str]) -> None:
+    """Raise for an id that no document has."""
+    unknown = next((name for name in ids if name not in version.searcher.documents_.row_of), None)
+    if unknown is not None:
+        raise UnknownDocumentError(f"no document has the id {unknown!r}, want one that the model has")
+
+
+def _answers(version: str, query: str, hits: Hits) -> Response:
+    """The response as it is sent: FastAPI would copy and check every number and text again."""
+    return JSONResponse({"model": version, "query": query} | hits.to_json())
+
+
+def _collection(documents: Sequence[DocumentBody]) -> Collection:
+    ids, titles, texts = ([getattr(document, name) for document in documents] for name in ("id", "title", "text"))
+    names = dict.fromkeys(name for document in documents for name in document.fields)
+    extras = {name: [document.fields.get(name) for document in documents] for name in names}
+    return Collection(ids, titles, texts, extras)

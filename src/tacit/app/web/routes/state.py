@@ -1,36 +1,71 @@
-"""Health and counters."""
+"""Health, counters, the page with its parts, and the reference of the interface."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
-from fastapi import FastAPI
-from fastapi.responses import PlainTextResponse, Response
+from fastapi import APIRouter, Request
+from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, PlainTextResponse, Response
 
 from tacit import __version__
-from tacit.app.web.counters import Counters
-from tacit.app.web.workspace import Workspace
+from tacit.app.web.answers import Health, returns
+from tacit.app.web.parts import Service
+from tacit.app.web.reading import JsonRoute
+
+PAGE = Path(__file__).parent.parent / "page"
+KINDS = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+PARTS = sorted(path.name for path in PAGE.iterdir() if path.suffix in KINDS)
+
+METRICS: dict[int | str, dict[str, Any]] = {200: {"description": "Counters as text."}}
+
+router = APIRouter(route_class=JsonRoute, tags=["state"])
+pages = APIRouter(include_in_schema=False)  # not part of the interface: they may have parameters of their own
 
 
-def add(app: FastAPI, workspace: Workspace, counters: Counters) -> None:
-    """Add the routes."""
+@router.get("/health", summary="Whether the service answers", responses=returns(Health))
+def health(service: Service) -> Any:
+    """The version that answers, and how many documents it has."""
+    version = service.workspace.active
+    searcher = version.searcher
+    return {
+        "status": "ok",
+        "tacit": __version__,
+        "model": version.name,
+        "method": searcher.method,
+        "documents": len(searcher.documents_),
+        "read_only": service.workspace.read_only or None,
+    }
 
-    @app.get("/health", summary="Whether the service answers")
-    def health() -> Any:
-        version = workspace.active
-        searcher = version.searcher
-        return {
-            "status": "ok",
-            "tacit": __version__,
-            "model": version.name,
-            "method": searcher.method,
-            "documents": len(searcher.documents_),
-        }
 
-    @app.get("/metrics", summary="Counters for Prometheus")
-    def metrics() -> Response:
-        gauges = {
-            "tacit_documents": float(len(workspace.active.searcher.documents_)),
-            "tacit_judgment_records": float(len(workspace.store)),
-        }
-        return PlainTextResponse(counters.text(gauges), media_type="text/plain; version=0.0.4")
+@router.get("/metrics", summary="Counters for Prometheus", response_class=PlainTextResponse, responses=METRICS)
+def metrics(service: Service) -> Response:
+    """Requests and a histogram of their durations by route."""
+    workspace = service.workspace
+    gauges = {
+        "tacit_documents": float(len(workspace.active.searcher.documents_)),
+        "tacit_judgment_records": float(len(workspace.store)),
+    }
+    return PlainTextResponse(service.counters.text(gauges), media_type="text/plain; version=0.0.4")
+
+
+@pages.get("/")
+def page() -> Response:
+    """The page."""
+    return FileResponse(PAGE / "index.html", media_type="text/html; charset=utf-8")
+
+
+@pages.get("/page/{name}")
+def part(name: str) -> Response:
+    """A part of the page."""
+    if name not in PARTS:
+        return JSONResponse({"error": f"there is no part {name!r}, want one of {', '.join(PARTS)}"}, 404)
+    return FileResponse(PAGE / name, media_type=f"{KINDS[Path(name).suffix]}; charset=utf-8")
+
+
+@pages.get("/docs")
+def docs(request: Request) -> Response:
+    """The reference as a page."""
+    from tacit.app.web.reference import reference_page
+
+    return HTMLResponse(reference_page(request.app.openapi()))

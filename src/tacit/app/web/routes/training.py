@@ -1,46 +1,155 @@
-"""Train a new version, and follow the training by server-sent events."""
+"""Train a new version, follow the training by server-sent events, and switch between versions."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import AsyncIterator
+from typing import Annotated, Any
 
-from fastapi import FastAPI
-from fastapi.responses import StreamingResponse
+from fastapi import APIRouter, Path, Query
+from fastapi.responses import HTMLResponse, Response, StreamingResponse
 
-from tacit.app.web.bodies import TrainBody
-from tacit.app.web.counters import Counters
-from tacit.app.web.trainer import Trainer
-from tacit.app.web.workspace import Workspace
+from tacit.app.web.answers import Switched, TrainingState, VersionComparison, VersionsAnswer, returns
+from tacit.app.web.bodies import SwitchBody, TrainBody
+from tacit.app.web.parts import Service
+from tacit.app.web.reading import JsonRoute
+from tacit.app.web.training.trainer import Trainer
+from tacit.app.web.training.verdicts import against_live, board_report, report, scoreboard
+from tacit.app.web.workspace import FIRST, UnknownVersionError
 
 SECONDS_BETWEEN = 15.0  # a message at least so often, so that a lost connection is noticed
 
+EVENTS: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}, "description": "States as events."}
+}
+PAGE: dict[int | str, dict[str, Any]] = {200: {"description": "An HTML page."}}
+DEFAULTS = TrainBody()
+VersionName = Annotated[str, Path(max_length=20)]
+Against = Annotated[str | None, Query(max_length=20)]
 
-def add(app: FastAPI, workspace: Workspace, counters: Counters) -> None:
-    """Add the routes."""
-    trainer = Trainer(workspace)
-
-    @app.post("/train", summary="Train a new version on the current judgments", status_code=202)
-    @counters.count("/train")
-    def train(body: TrainBody | None = None) -> Any:
-        body = body or TrainBody()
-        return trainer.start(body.method, body.judge, body.params)
-
-    @app.get("/train", summary="What the training is doing, or how the last one ended")
-    @counters.count("/train")
-    def training() -> Any:
-        return trainer.state
-
-    @app.get("/train/events", summary="The same, as server-sent events until the training ends")
-    def events() -> Any:
-        return StreamingResponse(_events(trainer), media_type="text/event-stream")
+router = APIRouter(route_class=JsonRoute, tags=["training"])
 
 
-def _events(trainer: Trainer) -> Iterator[str]:
-    turn = -1
-    while True:
-        turn, state = trainer.wait_for_change(turn, SECONDS_BETWEEN)
+@router.post(
+    "/train",
+    summary="Train a new version on the current judgments",
+    status_code=202,
+    responses=returns(TrainingState, 202),
+)
+def start_training(service: Service, body: TrainBody = DEFAULTS) -> Any:
+    """One training runs at a time."""
+    return service.trainer.start(body.method, body.judge, body.params, body.assist)
+
+
+@router.get("/train", summary="What the training is doing, or how the last one ended", responses=returns(TrainingState))
+def training_state(service: Service) -> Any:
+    """The state, a message, the version and its verdict."""
+    return service.trainer.state
+
+
+@router.get(
+    "/train/events",
+    summary="The same, as server-sent events until the training ends",
+    response_class=StreamingResponse,
+    responses=EVENTS,
+)
+async def training_events(service: Service) -> Any:
+    """A stream holds no thread while it waits."""
+    return StreamingResponse(_events(service.trainer), media_type="text/event-stream")
+
+
+@router.delete("/train", summary="Cancel the training that runs", responses=returns(TrainingState))
+def cancel_training(service: Service) -> Any:
+    """Nothing of it is kept."""
+    return service.trainer.cancel()
+
+
+@router.get(
+    "/versions",
+    summary="Versions of the model, and how each compares with the live one",
+    responses=returns(VersionsAnswer),
+)
+def list_versions(service: Service) -> Any:
+    """With the verdict of each training, if there is one."""
+    workspace = service.workspace
+    live, verdicts = workspace.active.name, workspace.verdicts()
+    training = service.trainer.state
+    found = scoreboard(workspace.versions, live, verdicts)
+    for row in found:
+        verdict = verdicts.get(row["version"])
+        row["verdict"] = verdict and {key: value for key, value in verdict.items() if key != "by_query"}
+        row["label"] = _label(row["version"], verdict, training)
+        if row["comparison"]:
+            del row["comparison"]["by_query"]
+    return {"active": live, "versions": found}
+
+
+@router.get(
+    "/versions/{version}", summary="One version against another, query by query", responses=returns(VersionComparison)
+)
+def compare_versions(service: Service, version: VersionName, against: Against = None) -> Any:
+    """On the last judgments that both were measured on; `against` is the live version unless another is named."""
+    workspace = service.workspace
+    other = against or workspace.active.name
+    for name in (version, other):
+        if name not in workspace.versions:
+            raise UnknownVersionError(f"there is no version {name!r}, want one of {', '.join(workspace.versions)}")
+    found = None if version == other else against_live(version, other, workspace.verdicts())
+    return {"version": version, "against": other, "comparison": found}
+
+
+@router.get(
+    "/versions/{version}/report",
+    summary="The verdict on a version as an HTML page",
+    response_class=HTMLResponse,
+    responses=PAGE,
+)
+def version_report(service: Service, version: VersionName) -> Response:
+    """The report of `tacit advise`, for the comparison after the training."""
+    verdict = service.workspace.verdict(version) if version in service.workspace.versions else None
+    if verdict is None:
+        raise UnknownVersionError(f"version {version!r} has no verdict, want one that was trained and compared here")
+    return _html(report(verdict))
+
+
+@router.get(
+    "/report",
+    summary="All versions against the live one as an HTML page",
+    response_class=HTMLResponse,
+    responses=PAGE,
+)
+def scoreboard_report(service: Service) -> Response:
+    """The report of `tacit advise`, for the scoreboard."""
+    workspace = service.workspace
+    found = board_report(workspace.versions, workspace.active.name, workspace.verdicts())
+    if found is None:
+        raise UnknownVersionError("no version was compared with the live one, want one that was trained here")
+    return _html(found)
+
+
+@router.post("/versions", summary="Make another version live", responses=returns(Switched))
+def make_live(service: Service, body: SwitchBody) -> Any:
+    """From the next request on; a version without a verdict needs `confirm`."""
+    service.workspace.switch(body.version, confirmed=body.confirm)
+    return {"active": service.workspace.active.name}
+
+
+def _html(page: str) -> Response:
+    return HTMLResponse(page, headers={"content-security-policy": "default-src 'none'; style-src 'unsafe-inline'"})
+
+
+def _label(version: str, verdict: dict[str, Any] | None, training: dict[str, Any]) -> str:
+    if verdict is not None:
+        program = verdict.get("used", {}).get("program")
+        judged = f"queries judged by the program {program}" if program else "judged queries"
+        return f"{verdict.get('method', '')}, trained on {verdict['queries']} {judged}".lstrip(", ")
+    if version == FIRST:
+        return "Starting model"
+    if training["version"] == version and training["state"] == "running":
+        return "Being compared"
+    return "Not compared"
+
+
+async def _events(trainer: Trainer) -> AsyncIterator[str]:
+    async for state in trainer.follow(SECONDS_BETWEEN):
         yield f"data: {json.dumps(state)}\n\n"
-        if state["state"] != "running":
-            return

@@ -1,0 +1,203 @@
+"""Changes of documents, which belong to a workspace: an append-only file beside the versions of its model.
+
+A line is a checksum and a JSON object: the documents that were put (added or replaced) and the ids that were removed.
+A change is on disk before it is acknowledged. A version that was trained, saved or switched to later holds the changes
+up to a position in the file, its number of bytes; what comes after that is applied when the version is loaded. Applying
+a change twice changes nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple
+from zlib import crc32
+
+from tacit.core import Collection, DataError
+from tacit.core.folders import sync
+from tacit.search import Searcher
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+NAME = "documents.log"
+_PLACEHOLDER = "\0being replaced"
+
+
+class Entry(NamedTuple):
+    """A document with its further fields."""
+
+    id: str
+    title: str
+    text: str
+    fields: Mapping[str, Any] = MappingProxyType({})
+
+
+class Changes(NamedTuple):
+    """The last state by id of the documents that were changed, None if removed, and the position after them."""
+
+    documents: Mapping[str, Entry | None]
+    end: int
+
+
+def entries(documents: Collection) -> list[Entry]:
+    """The documents of a collection."""
+    return [_entry(documents, row) for row in range(len(documents))]
+
+
+def _entry(documents: Collection, row: int) -> Entry:
+    return Entry(*documents[row], documents.fields(row))
+
+
+class DocumentLog:
+    """The changes of one workspace.
+
+    Parameters
+    ----------
+    path : Path
+        The file; it is made at the first change.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     log = DocumentLog(Path(folder) / "documents.log")
+    ...     end = log.append([Entry("a", "Cats", "they purr", {"legs": 4})], [])
+    ...     end = log.append([], ["b"])
+    ...     log.since(0).documents
+    {'a': Entry(id='a', title='Cats', text='they purr', fields={'legs': 4}), 'b': None}
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def size(self) -> int:
+        """Bytes of the file: another number than a known end means that there may be further changes."""
+        try:
+            return self.path.stat().st_size
+        except FileNotFoundError:
+            return 0
+
+    def append(self, put: Iterable[Entry], removed: Sequence[str]) -> int:
+        """Write one change; return the position after it when it is on disk. On an error nothing is written."""
+        change = {"put": [[*entry[:3], dict(entry.fields)] for entry in put], "removed": list(removed)}
+        body = json.dumps(change, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+        line = b"%08x %s\n" % (crc32(body), body)
+        is_new = not self.path.exists()
+        with self._alone() as file:
+            end = self._good_end(file)
+            try:
+                os.ftruncate(file, end)  # what a killed process left unfinished
+                _write_all(file, line)
+                os.fsync(file)
+            except BaseException:
+                os.ftruncate(file, end)
+                raise
+        if is_new:
+            sync(self.path.parent)
+        return end + len(line)
+
+    def since(self, position: int) -> Changes:
+        """What was changed after a position; 0 for all changes."""
+        documents: dict[str, Entry | None] = {}
+        end = position if position <= self.size() else 0
+        for change, after in self._changes(end):
+            end = after
+            documents |= {entry[0]: Entry(*entry) for entry in change["put"]}
+            documents |= dict.fromkeys(change["removed"])
+        return Changes(documents, end)
+
+    def _changes(self, position: int) -> Iterator[tuple[dict[str, Any], int]]:
+        """Changes after a position, each with the position after it; an unfinished last line is left out."""
+        try:
+            file = self.path.open("rb")
+        except FileNotFoundError:
+            return
+        with file:
+            file.seek(position)
+            for line in file:
+                body = _checked(line)
+                if body is None and file.read(1):
+                    raise DataError(f"the line at byte {position} is damaged; want it restored", path=self.path)
+                if body is None:
+                    return
+                position += len(line)
+                yield json.loads(body), position
+
+    def _good_end(self, file: int) -> int:
+        """Position after the last line that is whole. Only the last can be unfinished."""
+        size = end = os.fstat(file).st_size
+        tail = b""
+        while end > 0 and tail.count(b"\n") < 2:
+            start = max(0, end - (1 << 16))
+            tail, end = os.pread(file, end - start, start) + tail, start
+        lines = tail.splitlines(keepends=True)
+        return size - (len(lines[-1]) if lines and _checked(lines[-1]) is None else 0)
+
+    @contextmanager
+    def _alone(self) -> Iterator[int]:
+        self.path.parent.mkdir(exist_ok=True)
+        file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+        try:
+            if fcntl is not None:
+                fcntl.flock(file, fcntl.LOCK_EX)
+            yield file
+        finally:
+            os.close(file)
+
+
+def log_change(model: str | os.PathLike[str], put: Iterable[Entry], removed: Sequence[str]) -> None:
+    """Write a change that was made to a model into the log of its workspace, if there is one."""
+    folder = Path(f"{os.path.normpath(model)}.versions")
+    if folder.is_dir():
+        DocumentLog(folder / NAME).append(put, removed)
+
+
+def apply_changes(searcher: Searcher, changes: Mapping[str, Entry | None]) -> Searcher:
+    """Give a searcher the documents of changes, in place; those that it holds already are left alone."""
+    held = searcher.documents_.row_of
+    new, replaced, gone = [], [], []
+    for doc_id, document in changes.items():
+        if document is None:
+            gone += [doc_id] if doc_id in held else []
+        elif doc_id not in held:
+            new.append(document)
+        elif _entry(searcher.documents_, held[doc_id]) != document:
+            replaced.append(document)
+    if new:
+        searcher.add(_collection(new))
+    if gone or replaced:
+        leaving = [*gone, *(document.id for document in replaced)]
+        empty = len(leaving) == len(searcher.documents_) and replaced
+        if empty:  # at no moment may a collection be empty
+            searcher.add(_collection([Entry(_PLACEHOLDER, "", replaced[0].text)]))
+        searcher.remove(leaving)
+        if replaced:
+            searcher.add(_collection(replaced))
+        if empty:
+            searcher.remove([_PLACEHOLDER])
+    return searcher
+
+
+def _collection(documents: Sequence[Entry]) -> Collection:
+    ids, titles, texts, fields = (list(column) for column in zip(*documents, strict=True))
+    names = dict.fromkeys(name for given in fields for name in given)
+    return Collection(ids, titles, texts, {name: [given.get(name) for given in fields] for name in names})
+
+
+def _checked(line: bytes) -> bytes | None:
+    """The JSON of a line; None if the line is not as it was written."""
+    body = line[9:-1]
+    return body if line.endswith(b"\n") and line[:9] == b"%08x " % crc32(body) else None
+
+
+def _write_all(file: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(file, view) :]

@@ -1,0 +1,186 @@
+"""Queries and judgments from pasted text or a file: what it holds is found by its lines, and shown before it is stored.
+
+Known forms are jsonl, tables with a header (comma, semicolon or tab), TREC qrels, `id<TAB>text`, and plain lines, each
+of which is one query. Lines that say nothing new are counted; a line that cannot be read is reported and left out.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from tacit.core import Collection, TacitError
+from tacit.judge import Judgment, JudgmentStore
+from tacit.judge.records import utc_now
+
+NAMES = {  # of columns, by what they hold
+    "id": ("query_id", "query-id", "qid", "id", "_id"),
+    "text": ("query", "text", "query_text", "title"),
+    "topic": ("topic", "group"),
+    "document": ("document", "document_id", "doc", "doc_id", "docid", "corpus-id", "pid"),
+    "grade": ("grade", "score", "relevance", "rel", "rating", "label"),
+    "judge": ("judge", "annotator", "rater"),
+}
+N_PROBLEMS, N_SHOWN = 5, 10
+_QRELS = re.compile(r"\S+\s+\S+\s+\S+\s+-?\d+")
+
+
+class Row(NamedTuple):
+    """One line that was read: a query, a judgment, or both. `number` is that of the line."""
+
+    number: int
+    id: str = ""
+    text: str = ""
+    topic: str | None = None
+    document: str = ""
+    grade: float | None = None
+    judge: str = ""
+
+
+class Found(NamedTuple):
+    """What a text holds: its form, the rows, and lines that cannot be read."""
+
+    form: str
+    rows: list[Row]
+    problems: list[str]
+
+
+def read_text(text: str) -> Found:
+    """Rows of a text.
+
+    >>> read_text("query,topic\\nwhat is: a colon,signs\\n").rows[0][:4]
+    (2, '', 'what is: a colon', 'signs')
+    >>> read_text("q1 0 d7 2").rows[0]
+    Row(number=1, id='q1', text='', topic=None, document='d7', grade=2.0, judge='')
+    """
+    lines = [(number, line) for number, line in enumerate(text.lstrip("\ufeff").splitlines(), start=1) if line.strip()]
+    if not lines:
+        raise TacitError("there is nothing to import, want one query on each line")
+    form, rows = _rows(lines)
+    found, problems = list[Row](), list[str]()
+    for row in rows:
+        if isinstance(row, str):
+            problems.append(row)
+        else:
+            found.append(row)
+    return Found(form, found, problems)
+
+
+def _rows(lines: list[tuple[int, str]]) -> tuple[str, Iterator[Row | str]]:
+    first = lines[0][1].strip()
+    if first.startswith("{"):
+        return "jsonl", (_json_row(*line) for line in lines)
+    for sign, name in (("\t", "TSV"), (",", "CSV"), (";", "CSV")):
+        heads = [_column(cell) for cell in next(csv.reader([first], delimiter=sign))]
+        known = [head for head in heads if head]
+        if len(known) == len(heads) and len(set(known)) == len(known) and {"id", "text"} & set(known):
+            return f"{name} with a header", _table(lines[1:], heads, sign)
+    if all(_QRELS.fullmatch(line.strip()) for _, line in lines):
+        cells = ((number, line.split()) for number, line in lines)
+        return "TREC qrels", (Row(n, c[0], document=c[2], grade=max(0.0, float(c[3]))) for n, c in cells)
+    if all(line.count("\t") == 1 for _, line in lines):
+        pairs = ((number, line.strip().split("\t")) for number, line in lines)
+        return "id and text", (Row(n, c[0].strip(), c[1].strip()) if len(c) == 2 else _wrong(n) for n, c in pairs)
+    return "one query on each line", (Row(number, text=line.strip()) for number, line in lines)
+
+
+def _column(name: str) -> str:
+    """What a column holds, by its name; empty if the name says nothing."""
+    wanted = name.strip().lower()
+    return next((kind for kind, names in NAMES.items() if wanted in names), "")
+
+
+def _table(lines: list[tuple[int, str]], heads: list[str], sign: str) -> Iterator[Row | str]:
+    for number, line in lines:
+        cells = next(csv.reader([line], delimiter=sign))
+        if len(cells) != len(heads):
+            yield f"line {number}: {len(cells)} columns, want {len(heads)}"
+        else:
+            yield _row(number, dict(zip(heads, cells, strict=True)))
+
+
+def _json_row(number: int, line: str) -> Row | str:
+    try:
+        found = json.loads(line)
+    except ValueError:
+        return f"line {number}: not JSON"
+    if not isinstance(found, dict):
+        return f"line {number}: not a JSON object"
+    return _row(number, {_column(name): str(value) for name, value in found.items() if value is not None})
+
+
+def _row(number: int, cells: Mapping[str, str]) -> Row | str:
+    given = {name: cells.get(name, "").strip() for name in NAMES}
+    if not (given["id"] or given["text"]):
+        return f"line {number}: no query"
+    grade = None
+    if given["document"]:
+        try:
+            grade = float(given["grade"]) if given["grade"] else None
+        except ValueError:
+            return f"line {number}: the grade is {given['grade'][:20]!r}, want a number"
+        if grade is not None and not 0 <= grade <= 1000:
+            return f"line {number}: the grade is {grade:g}, want 0 to 1000"
+    return Row(number, given["id"], given["text"], given["topic"] or None, given["document"], grade, given["judge"])
+
+
+def _wrong(number: int) -> str:
+    return f"line {number}: want an id, a tab and a text"
+
+
+def import_text(
+    store: JudgmentStore,
+    text: str,
+    documents: Collection,
+    *,
+    judge: str,
+    kind: str = "person",
+    topic: str | None = None,
+    keep: bool = False,
+) -> dict[str, Any]:
+    """What a text would add to a store, or with `keep` has added: counts, the first rows, and problems."""
+    found = read_text(text)
+    known = store.queries()
+    texts = dict(zip(known.ids, known.texts, strict=True))
+    judged = {(record.query, record.document, record.judge): record.grade for record in store.current()}
+    queries: dict[str, tuple[str, str | None]] = {}
+    records: dict[tuple[str, str, str], Judgment] = {}
+    problems, counts = list(found.problems), {"new": 0, "known": 0, "repeated": 0}
+    graded = {"new": 0, "known": 0, "unknown_documents": 0}
+    now, kinds = utc_now(), {known.name: known.kind for known in store.judges()}
+    for row in found.rows:
+        name = row.id or store.query_id(row.text)
+        if row.text and texts.get(name) and texts[name] != row.text and row.id:
+            problems.append(f"line {row.number}: query {name!r} has another text already")
+            continue
+        if row.text or name in texts or row.document:
+            if name in queries:
+                counts["repeated"] += not row.document
+            else:
+                counts["known" if name in texts else "new"] += 1
+                queries[name] = row.text, row.topic or topic
+        if row.document and row.document not in documents.row_of:
+            graded["unknown_documents"] += 1
+        elif row.document:
+            key = name, row.document, row.judge or judge
+            if kinds.get(key[2], kind) != kind:
+                problems.append(f"line {row.number}: judge {key[2]!r} is a {kinds[key[2]]}, want the name of a {kind}")
+                continue
+            same = key in records or (key in judged and judged[key] == row.grade)
+            graded["known" if same else "new"] += 1
+            if not same:
+                records[key] = Judgment(name, row.document, row.grade, key[2], now, kind=kind)
+    if keep:
+        ids = list(queries)
+        store.add_queries(
+            Collection(ids, [""] * len(ids), [queries[i][0] or texts.get(i, "") for i in ids]),
+            [queries[i][1] for i in ids],
+        )
+        store.import_records(records.values())
+    left = len(problems) - N_PROBLEMS
+    shown = problems[:N_PROBLEMS] + ([f"and {left} more"] if left > 0 else [])
+    rows = [row._asdict() for row in found.rows[:N_SHOWN]]
+    return {"form": found.form, "queries": counts, "judgments": graded, "rows": rows, "problems": shown, "stored": keep}

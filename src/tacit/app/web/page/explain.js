@@ -1,0 +1,53 @@
+// Why a document has its score: terms grouped by what they come from, as bars from a middle axis.
+
+import { ask, make, say, signed, withParams } from "./common.js";
+import { differenceBar } from "./charts.js";
+
+const GROUPS = { bm25: "Words", tfidf: "Words", latent: "Meaning", lsi: "Meaning", feedback: "Words of the first results", vectors: "Encoder",
+  clicks: "Clicks", similar: "Similar judged queries", item: "Learned for this document", ssi: "Learned pairs of words" };
+const KINDS = { word: "Words", pair: "Meaning", item: "Learned for this document", vector: "Encoder", clicks: "Clicks", similar: "Similar judged queries", stage: "Second stage", feedback: "Your likes and dislikes" };
+const N_SHOWN = 5; // terms of one group
+
+const groupOf = (term) => (term.kind === "feedback" && !term.member ? KINDS.feedback : GROUPS[term.member] ?? (term.member || KINDS[term.kind] || term.kind));
+
+// The query's own word for a stem: the first that begins like it.
+function fullWord(stem, query) {
+  const words = query.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
+  const alike = (word) => { let n = 0; while (n < stem.length && word[n] === stem[n]) n += 1; return n; };
+  return words.find((word) => word === stem) ?? words.find((word) => word.startsWith(stem)) ?? words.find((word) => alike(word) >= Math.max(3, stem.length - 1)) ?? stem;
+}
+
+function nameOf(term, query) {
+  const word = fullWord(term.query_word, query);
+  if (term.kind === "word") return word;
+  if (term.kind === "pair") return term.document_word === term.query_word ? word : `${word} ~ ${term.document_word}`;
+  if (term.kind === "item") return `${word} ~ this document`;
+  return { vector: "query ~ document", clicks: "clicks on this document", similar: "judged relevant for similar queries", stage: "ranked again", feedback: "marked documents" }[term.kind] ?? term.kind;
+}
+
+export function explanation(why, other) {
+  const groups = new Map();
+  for (const term of why.terms) groups.set(groupOf(term), [...(groups.get(groupOf(term)) ?? []), term]);
+  const total = (terms) => terms.reduce((sum, term) => sum + term.value, 0);
+  const sums = [...groups].map(([name, terms]) => ({ name, terms, sum: total(terms) })).sort((a, b) => Math.abs(b.sum) - Math.abs(a.sum));
+  const rest = why.total - total(why.terms);
+  const largest = Math.max(1e-12, ...sums.flatMap((group) => [Math.abs(group.sum), ...group.terms.map((term) => Math.abs(term.value))]));
+  const row = (name, value, kind) => make("tr", { class: kind }, make("th", { scope: "row" }, name), make("td", { class: "size" }, differenceBar(value, largest)), make("td", { class: "number" }, signed(value)));
+  const rows = sums.flatMap(({ name, terms, sum }) => {
+    const shown = terms.slice(0, N_SHOWN), more = sum - total(shown);
+    return [row(name, sum, "group"),
+      ...(terms.length > 1 || terms[0].query_word ? shown.map((term) => row(nameOf(term, why.query), term.value, "term")) : []),
+      ...(terms.length > N_SHOWN ? [row(`${terms.length - N_SHOWN} more`, more, "term")] : [])];
+  });
+  if (Math.abs(rest) > 1e-6) rows.push(row("All other terms", rest, "group"));
+  const title = other ? `${why.total < 0 ? "Below" : "Above"} “${other.title || other.id}” by ${signed(why.total)}` : `Score ${why.total.toFixed(3)}`;
+  return [make("p", { class: "quiet" }, title), make("table", {}, make("tbody", {}, rows))];
+}
+
+export async function explainInto(box, asked, other) {
+  try {
+    const why = await ask(withParams("/explain", { ...asked, other: other?.id }));
+    box.replaceChildren(...explanation(why, other));
+    box.hidden = false;
+  } catch (error) { say("search-state", error.message, true); }
+}

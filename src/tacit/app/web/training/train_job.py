@@ -1,0 +1,218 @@
+"""One training: fit a new version on the judgments, and compare it with the live one.
+
+Run as a process by `trainer`. It reads its job as one line of JSON from standard input, and writes messages to standard
+output, one JSON object a line. It ends when standard input does, since nobody reads its result then. Both versions are
+measured by cross-validation over the judged queries: a version that has learned from judgments is fitted again without
+those it is measured on.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+from typing import Any
+
+import numpy as np
+
+from tacit.app.web.training.verdicts import MEASURE, MEASURES, fingerprint_of, graded_by, make_verdict
+from tacit.core import Collection, Judgments, TacitError
+from tacit.judge import JudgmentStore, merged_judgments
+from tacit.judge.advise.advice import CURVE
+from tacit.judge.advise.assisted import assisted_candidate
+from tacit.judge.advise.collections import CollectionCandidate, CollectionTask
+from tacit.judge.advise.procedure import CrossValidation
+from tacit.judge.advise.verdict import cautious_interval
+from tacit.judge.program.collections import fit_assisted
+from tacit.retrieve import BlendRanker
+from tacit.search import Searcher
+
+N_FOLDS = 5
+SAME_DEPTH = 100  # results that are compared to find whether training changed anything
+NICENESS = 10
+OWN_PARAMS = ("method", "words", "language", "stem", "query_language", "seed", "threads")
+
+
+def main() -> int:
+    """Do the job that standard input describes."""
+    os.nice(NICENESS)
+    job = json.loads(sys.stdin.readline())
+    threading.Thread(target=_end_with_the_service, daemon=True).start()
+    try:
+        train(job)
+    except (TacitError, OSError) as error:
+        say(problem=" ".join(str(error).split()))
+        return 1
+    return 0
+
+
+def _end_with_the_service() -> None:
+    os.read(sys.stdin.fileno(), 1)  # nothing comes, until the other end is closed
+    os._exit(1)
+
+
+def say(**what: Any) -> None:
+    """One message."""
+    sys.stdout.write(json.dumps(what) + "\n")
+    sys.stdout.flush()
+
+
+def train(job: dict[str, Any]) -> None:
+    """Fit, save, compare."""
+    say(stage="Reading the model and the judgments")
+    running = Searcher.load(job["model"])
+    with JudgmentStore(job["store"], read_only=True) as store:
+        judgments = merged_judgments(store, [job["judge"]] if job["judge"] else [], "last")
+        program = merged_judgments(store, [job["assist"]]) if job.get("assist") else None
+        queries = store.queries()
+        by_program = (job["judge"], "program") in [(judge.name, judge.kind) for judge in store.judges()]
+    known = queries.take([row for row, query in enumerate(queries.ids) if queries.texts[row]])
+    shared = {"words": running.words, "language": running.vectorizer_.language}
+    encoded = encoded_by(running)
+    task = CollectionTask.of(running.documents_, known, judgments, MEASURES, **shared, **encoded, threads=1)
+    used = used_queries(judgments, known, task.queries) | {"program": job["judge"] if by_program else None}
+    say(used=used)
+    params = {"stem": running.vectorizer_.stem, "synonyms": running.synonyms} | shared | job["params"]
+    searcher = with_vectors_of(running, Searcher(job["method"], **params))
+    progress = Progress(task, running, searcher)
+    progress.stage = f"Training version {job['version']} on {len(task.queries)} queries"
+    progress.tell()
+    vectors, of_program = kept_vectors(running, searcher), None
+    if program is None:
+        searcher.fit(running.documents_, queries=task.queries, qrels=task.judgments, **vectors)
+    else:
+        _, of_program = fit_assisted(searcher, running.documents_, known, judgments, program, vectors)
+    searcher.save(job["out"])
+    progress.one_done()
+    assisted = (known, program) if program is not None and of_program is not None and of_program.used else None
+    verdict = compare(task, running, searcher, job["version"], job["against"], progress, assisted)
+    verdict |= {} if of_program is None else {"assist": of_program.to_json()}
+    verdict["text"] += graded_by(used)
+    say(verdict=verdict | {"used": used, "method": job["method"]})
+
+
+def used_queries(judgments: Judgments, known: Collection, used: Collection) -> dict[str, Any]:
+    """How many judgments there are, how many of their queries are used, and why the others are not."""
+    judged = list(judgments.to_dict())
+    without_text = [query for query in judged if query not in known.row_of]
+    unhelpful = [query for query in judged if query in known.row_of and query not in used.row_of]
+    reasons = {"have no document of grade 1 or more": len(unhelpful), "have no known text": len(without_text)}
+    left_out = {reason: count for reason, count in reasons.items() if count}
+    return {"judgments": len(judgments), "judged": len(judged), "queries": len(used), "left_out": left_out}
+
+
+class Progress:
+    """Counts fits, of which all that a training makes are known beforehand."""
+
+    def __init__(self, task: CollectionTask, running: Searcher, searcher: Searcher) -> None:
+        n = len(task.queries)
+        self.folds = min(N_FOLDS, n)
+        n_train = n - -(-n // self.folds)
+        self.points = [point for point in CURVE if point < n_train]
+        n_before = self.folds if running.n_pairs_ else 1
+        self.done, self.total = 0, 1 + n_before + self.folds + self.folds * len(self.points)
+        self.stage = ""
+
+    def one_done(self) -> None:
+        """Note that one more fit has been made."""
+        self.done = min(self.done + 1, self.total)
+        self.tell()
+
+    def tell(self) -> None:
+        """One message: the stage, the fits that are done, and all."""
+        say(stage=self.stage, done=self.done, total=self.total)
+
+
+def encoded_by(running: Searcher) -> dict[str, Any]:
+    """The encoder and the vectors that versions are compared with, where the running version has both."""
+    ranker = running.first_stage
+    if not isinstance(ranker, BlendRanker) or not ranker.vectors_dim or running.model_of_texts is None:
+        return {}
+    return {"encoder": running.model_of_texts, "given": ranker.given_vectors()}
+
+
+def with_vectors_of(running: Searcher, searcher: Searcher) -> Searcher:
+    """The new version reads vectors as the running one does: by its encoder, or else with the weight that they have."""
+    ranker = running.first_stage
+    if isinstance(ranker, BlendRanker) and ranker.vectors_dim and searcher.unfitted().reads_vectors:
+        if running.model_of_texts is not None:
+            searcher.encode, searcher.encoder = running.model_of_texts, running.encoder
+        elif "vectors" not in searcher.params:
+            searcher.set_params(vectors=ranker.weights_["vectors"])
+    return searcher
+
+
+def kept_vectors(running: Searcher, searcher: Searcher) -> dict[str, Any]:
+    """Vectors of the documents, where the version that answers has some and the new one reads them."""
+    ranker = running.first_stage
+    if not isinstance(ranker, BlendRanker) or not searcher.unfitted().reads_vectors:
+        return {}
+    return ranker.given_vectors()
+
+
+def compare(
+    task: CollectionTask,
+    running: Searcher,
+    trained: Searcher,
+    version: str,
+    against: str,
+    progress: Progress,
+    assisted: tuple[Collection, Judgments] | None = None,
+) -> dict[str, Any]:
+    """The verdict on a new version; where it learned from a program's grades, `assisted` has all queries and these."""
+    before = _candidate(f"version {against}", task, running, learns=bool(running.n_pairs_))
+    after = _candidate(f"version {version}", task, trained, learns=True)
+    if assisted is not None:
+        after = assisted_candidate(after.name, after, *assisted)
+    systems = [before, after]
+    validation = CrossValidation(
+        systems, len(task.queries), MEASURE, n_folds=progress.folds, progress=lambda _: progress.one_done()
+    )
+    progress.stage = f"Measuring version {against}"
+    progress.tell()
+    values = validation.values(before)
+    identical = has_same_results(running, trained, task.queries)
+    progress.stage = f"Measuring version {version}"
+    progress.tell()
+    new_values = values if identical else validation.values(after)
+    texts = dict(zip(task.queries.ids, task.queries.full_texts(), strict=True))
+    fingerprint = fingerprint_of(task.judgments.to_dict())
+    shared: dict[str, Any] = {"has_zeros": task.has_zeros, "identical": identical, "fingerprint": fingerprint}
+    verdict = make_verdict(version, against, texts, values, new_values, **shared)
+    progress.stage = "Measuring with fewer judged queries"
+    return verdict | {"curve": [] if identical else learning_curve(validation, after, new_values, progress.points)}
+
+
+def has_same_results(running: Searcher, trained: Searcher, queries: Collection) -> bool:
+    """Whether two versions of one method return the same results for all queries."""
+    if running.method != trained.method:
+        return False
+    first, second = (searcher.rank(queries, SAME_DEPTH, threads=1).items for searcher in (running, trained))
+    return bool(np.array_equal(first, second))
+
+
+def learning_curve(
+    validation: CrossValidation, learned: CollectionCandidate, values: dict[str, np.ndarray], points: list[int]
+) -> list[dict[str, Any]]:
+    """Mean and interval by the number of judged queries in the training part; 0 is the method without judgments."""
+    found = [(n, validation.values_of_fewer(learned, n)[MEASURE]) for n in points]
+    if learned.like is not None:
+        found.insert(0, (0, learned.like.values(np.empty(0, np.int64), np.arange(validation.n_queries))[MEASURE]))
+    found.append((int(validation.n_queries - np.bincount(validation.fold_of).max()), values[MEASURE]))
+    return [{"queries": n, "mean": float(v.mean()), "interval": list(cautious_interval(v))} for n, v in found]
+
+
+def _candidate(name: str, task: CollectionTask, searcher: Searcher, *, learns: bool) -> CollectionCandidate:
+    """A version as a system that can be fitted again; what it learns without judgments is fitted once."""
+    params = {key: value for key, value in searcher.params.items() if key not in OWN_PARAMS}
+    stem = searcher.vectorizer_.stem
+    encoded = task.encoder is not None and searcher.ranker_.vectors_dim > 0
+    how: dict[str, Any] = {"stem": stem, "params": params, "encoded": encoded}
+    like = CollectionCandidate(name, task, searcher.method, **how)
+    shares = learns and searcher.ranker_.reuses_members
+    return CollectionCandidate(name, task, searcher.method, learns=learns, like=like if shares else None, **how)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

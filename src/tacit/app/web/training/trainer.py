@@ -1,0 +1,214 @@
+"""Training in a process of its own, with low priority and one thread, so that searches stay fast.
+
+The process (`train_job`) writes one JSON object a line: its stage, the fits that are done, and in the end its verdict.
+One training runs at a time and can be cancelled; whoever follows is told of every change.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+import threading
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
+from subprocess import PIPE, Popen
+from tempfile import TemporaryFile
+from typing import Any
+
+from tacit.app.web.workspace import Workspace
+from tacit.core import TacitError
+from tacit.search import Searcher
+
+LEARNS = "blend"  # what is trained where the live version cannot learn
+IDLE: dict[str, Any] = {
+    "state": "idle", "message": "", "version": None, "verdict": None, "used": None, "done": 0, "total": 0
+}  # fmt: skip
+ONE_THREAD = dict.fromkeys(("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+
+
+class Trainer:
+    """Runs trainings of a workspace, one at a time."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self.workspace = workspace
+        self._lock = threading.RLock()
+        self._state = dict(IDLE)
+        self._process: Popen[str] | None = None
+        self._started = self._ended = self._fits_from = 0.0
+        self._followers: set[Callable[[], None]] = set()
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """What the training is doing, or how the last one ended, with the seconds since its start and to its end."""
+        with self._lock:
+            state = dict(self._state)
+            running = state["state"] in ("running", "cancelling")
+            now = time.monotonic() if running else self._ended
+            state["elapsed"] = round(now - self._started, 1)
+            state["seconds_left"] = None
+            if running and state["done"]:
+                state["seconds_left"] = round(
+                    (now - self._fits_from) / state["done"] * (state["total"] - state["done"])
+                )
+            return state
+
+    def start(
+        self, method: str | None, judge: str | None, params: dict[str, Any], assist: str | None = None
+    ) -> dict[str, Any]:
+        """Begin a training on the current judgments; by default of the live method, if it learns."""
+        running = self.workspace.active.searcher
+        method = method or (running.method if running.ranker_.learns_from_pairs else LEARNS)
+        own = next((name for name in params if name in ("self", "method")), None)
+        if own is not None:
+            raise TacitError(f"params has {own!r}, want parameters of the method; `tacit methods NAME` lists them")
+        searcher = Searcher(method, **params)  # a wrong name is reported here
+        if assist is not None:
+            self._check_assist(searcher, assist)
+        self._check_judge(judge, assist)
+        self.workspace.check_writable()
+        with self._lock:
+            if self._state["state"] in ("running", "cancelling"):
+                raise TacitError("a training is running already, want one at a time; wait for its end")
+            name, folder = self.workspace.new_version()
+            try:
+                model = self.workspace.prepare_training(name)
+            except BaseException:
+                self.workspace.give_up(name)
+                raise
+            job = {
+                "model": str(model),
+                "store": str(self.workspace.store.path),
+                "out": str(folder),
+                "version": name,
+                "against": self.workspace.active.name,
+                "method": method,
+                "judge": judge,
+                "assist": assist,
+                "params": params,
+            }
+            self._started = self._fits_from = time.monotonic()
+            self._set(**IDLE | {"state": "running", "message": "Starting", "version": name})
+        threading.Thread(target=self._follow, args=(job, name), daemon=True).start()
+        return self.state
+
+    def cancel(self) -> dict[str, Any]:
+        """End the training that runs; nothing of it is kept."""
+        with self._lock:
+            if self._state["state"] != "running":
+                raise TacitError("no training is running, so there is nothing to cancel")
+            self._set(message="Cancelling", state="cancelling")
+            if self._process is not None:
+                self._process.kill()
+        return self.state
+
+    def _check_judge(self, judge: str | None, assist: str | None) -> None:
+        """Raise for an unknown judge, or where only programs have judged and none of them is named."""
+        judges = [found for found in self.workspace.store.judges() if found.n_judgments]
+        listed = ", ".join(f"{found.name!r} ({found.kind})" for found in judges)
+        if judge is not None and judge not in [found.name for found in judges]:
+            raise TacitError(f"judge is {judge!r}, want one who has judged: {listed or 'there is none'}")
+        if judge is not None and judge == assist:
+            raise TacitError(
+                f"judge and assist are both {judge!r}, want a judge whose grades the program's are held to"
+            )
+        if judge is None and judges and all(found.kind == "program" for found in judges):
+            raise TacitError(f"no person has judged; to learn from a program alone, name it as judge: {listed}")
+
+    def _check_assist(self, searcher: Searcher, assist: str) -> None:
+        """Raise unless a program of that name has judged, and the method learns from its grades."""
+        programs = [judge.name for judge in self.workspace.store.judges() if judge.kind == "program"]
+        if assist not in programs:
+            raise TacitError(f"assist is {assist!r}, want a program judge: {', '.join(programs) or 'there is none'}")
+        if not searcher.unfitted().reads_program:
+            raise TacitError(f"{searcher.method} does not learn from a program's grades, assist is for blend")
+
+    async def follow(self, seconds: float) -> AsyncIterator[dict[str, Any]]:
+        """The state at every change, and at least every so many seconds, until the training has ended."""
+        loop, changed = asyncio.get_running_loop(), asyncio.Event()
+
+        def wake() -> None:
+            with suppress(RuntimeError):  # the loop has ended, and whoever followed with it
+                loop.call_soon_threadsafe(changed.set)
+
+        self._followers.add(wake)
+        try:
+            while True:
+                changed.clear()
+                state = self.state
+                yield state
+                if state["state"] not in ("running", "cancelling"):
+                    return
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(seconds):
+                        await changed.wait()
+        finally:
+            self._followers.discard(wake)
+
+    def _set(self, **changes: Any) -> None:
+        with self._lock:
+            self._state |= changes
+        for wake in list(self._followers):
+            wake()
+
+    def _follow(self, job: dict[str, Any], name: str) -> None:
+        """Run the process to its end, and tell how it ended, whatever happens."""
+        try:
+            verdict, problem = self._run(job)
+            if verdict is not None and self._state["state"] == "running":
+                self.workspace.keep_verdict(name, verdict)
+        except Exception as error:  # a full disk, no further process: whoever waits is told
+            verdict, problem = None, f"the training failed: {error}"
+        with self._lock:
+            self._ended, self._process = time.monotonic(), None
+            cancelled = self._state["state"] == "cancelling"
+        if cancelled:
+            self.workspace.discard(name)
+            self._set(state="cancelled", message="Training was cancelled. Nothing was changed.", version=None)
+        elif verdict is not None:
+            summary = {key: value for key, value in verdict.items() if key != "by_query"}
+            self._set(state="done", message=f"Version {name} is trained.", verdict=summary)
+        else:
+            self.workspace.give_up(name)
+            self._set(state="failed", message=problem)
+
+    def _note(self, said: dict[str, Any]) -> None:
+        """Pass on what the process says of its progress."""
+        news: dict[str, Any] = {name: said[name] for name in ("used", "done", "total") if name in said}
+        if "total" in said and not self.state["total"]:
+            self._fits_from = time.monotonic()
+        if "stage" in said:
+            news["message"] = said["stage"]
+        if news:
+            self._set(**news)
+
+    def _run(self, job: dict[str, Any]) -> tuple[dict[str, Any] | None, str]:
+        """The verdict of the process, else what went wrong; what it says meanwhile is passed on."""
+        command = [sys.executable, "-m", "tacit.app.web.training.train_job"]
+        verdict, problem = None, ""
+        # Errors go to a file: nobody reads them while the process runs, and a full pipe would stop it.
+        with (
+            TemporaryFile("w+", encoding="utf-8", errors="replace") as told,
+            Popen(command, text=True, env=os.environ | ONE_THREAD, stdin=PIPE, stdout=PIPE, stderr=told) as process,
+        ):
+            assert process.stdin is not None
+            assert process.stdout is not None
+            with self._lock:
+                self._process = process
+                if self._state["state"] == "cancelling":
+                    process.kill()
+            with suppress(BrokenPipeError):  # it was cancelled
+                process.stdin.write(json.dumps(job) + "\n")
+                process.stdin.flush()
+            for line in process.stdout:
+                said = json.loads(line)
+                verdict, problem = said.get("verdict", verdict), said.get("problem", problem)
+                self._note(said)
+            code = process.wait()
+            told.seek(0)
+            errors = told.read().strip().splitlines()
+        if code == 0 and verdict is not None:
+            return verdict, ""
+        return None, problem or (errors[-1][:500] if code and errors else "the training ended without a word")

@@ -1,0 +1,297 @@
+"""Verdicts: how a new version compares with another one, in numbers and in words that name both versions.
+
+Both are measured by cross-validation on the same judged queries. A verdict keeps the values of every query, so that
+versions can be compared later with whichever version is live then (`scoreboard`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from tacit.judge.advise.advice import JUDGED, Advice
+from tacit.judge.advise.report import to_html
+from tacit.judge.advise.verdict import (
+    FEWEST_QUERIES,
+    P_CLAIM,
+    Gain,
+    cautious_interval,
+    gain_of,
+    guard_against_pool,
+    judged_only,
+    queries_needed,
+)
+from tacit.metrics.significance import holm
+
+MEASURE = "nDCG@10"
+MEASURES = (MEASURE, "AP", judged_only(MEASURE), JUDGED)
+SHOWN = (MEASURE, "AP", JUDGED)
+SMALL_GAIN = 0.02  # what more judgments should be able to show
+TIE = 1e-9
+DIGITS = 6  # of stored values
+
+BETTER, WORSE, SAME = "better", "worse", "identical"
+NOT_SHOWN, UNPROVEN = "no difference shown", "unproven"
+
+Values = Mapping[str, np.ndarray]
+
+
+def make_verdict(
+    version: str,
+    against: str,
+    queries: Mapping[str, str],
+    before: Values,
+    after: Values,
+    *,
+    fingerprint: str,
+    has_zeros: bool,
+    identical: bool,
+) -> dict[str, Any]:
+    """The verdict on a new version.
+
+    Parameters
+    ----------
+    version, against : str
+        The new version, and the one that it is compared with.
+    queries : mapping of str to str
+        Texts of the judged queries by id, in the order of the values.
+    before, after : mapping of str to ndarray
+        Values of `MEASURES` on these queries, of the other version and of the new one.
+    fingerprint : str
+        `fingerprint_of` the judgments.
+    has_zeros : bool
+        Whether documents were judged not relevant.
+    identical : bool
+        Whether both versions return the same results.
+    """
+    found = compare_values(before, after, has_zeros=has_zeros, identical=identical)
+    measured = {against: _rounded(before), version: _rounded(after)}
+    return {
+        "version": version,
+        "against": against,
+        "measure": MEASURE,
+        **found,
+        "queries": len(queries),
+        "text": in_words(version, against, found, len(queries)),
+        "measured": {name: means_of(values) for name, values in ((against, before), (version, after))},
+        "has_zeros": has_zeros,
+        "fingerprint": fingerprint,
+        "by_query": {"ids": list(queries), "texts": list(queries.values()), "values": measured},
+    }
+
+
+def compare_values(before: Values, after: Values, *, has_zeros: bool, identical: bool = False) -> dict[str, Any]:
+    """Status, gain with interval and p, and the numbers of queries won, lost and tied.
+
+    >>> values = {measure: np.full(12, 0.5) for measure in MEASURES}
+    >>> found = compare_values(values, values, has_zeros=False)
+    >>> found["status"], found["ties"], compare_values(values, values, has_zeros=False, identical=True)["status"]
+    ('no difference shown', 12, 'identical')
+    """
+    gain = gain_of(before[MEASURE], after[MEASURE])
+    if has_zeros:
+        judged = judged_only(MEASURE)
+        more_judged = float(after[JUDGED].mean() - before[JUDGED].mean())
+        gain = guard_against_pool(gain, gain_of(before[judged], after[judged]), more_judged)
+    if gain.help:
+        gain = replace(gain, reason="")
+    differences = after[MEASURE] - before[MEASURE]
+    return {
+        "status": SAME if identical else _status(gain, len(differences)),
+        "gain": gain.gain,
+        "interval": list(gain.interval),
+        "p": gain.p,
+        "reason": gain.reason,
+        "wins": int((differences > TIE).sum()),
+        "losses": int((differences < -TIE).sum()),
+        "ties": int((np.abs(differences) <= TIE).sum()),
+        "more_queries": max(0, queries_needed(differences, SMALL_GAIN) - len(differences)),
+    }
+
+
+def _status(gain: Gain, n_queries: int) -> str:
+    if n_queries < FEWEST_QUERIES:
+        return UNPROVEN
+    if gain.help:
+        return BETTER
+    return WORSE if gain.interval[1] < 0 and gain.p < P_CLAIM else NOT_SHOWN
+
+
+def in_words(version: str, against: str, found: Mapping[str, Any], n_queries: int) -> str:
+    """The verdict as sentences; the last one says what to do."""
+    low, high = found["interval"]
+    gain = f"{MEASURE} {found['gain']:+.3f} (95 % interval {low:+.3f} to {high:+.3f}, {n_queries} judged queries)"
+    keep = f"Keep version {against}."
+    if found["status"] == SAME:
+        same = f"version {version} returns the same results as version {against} for all queries"
+        return f"Training changed nothing: {same}. {keep}"
+    if found["status"] == BETTER:
+        return f"Version {version} is better than version {against}: {gain}. Make version {version} live."
+    if found["status"] == WORSE:
+        return f"Version {version} is worse than version {against}: {gain}. {keep}"
+    if found["status"] == UNPROVEN:
+        few = f"Too few judged queries ({n_queries}; at least {FEWEST_QUERIES} needed)"
+        return f"{few} to compare version {version} with version {against}: {gain}. {keep} Judge more queries."
+    more = f" About {found['more_queries']} more judged queries would show a gain of {SMALL_GAIN:g}."
+    shown = f"No difference shown between version {version} and version {against}: {gain}; {found['reason']}. {keep}"
+    return shown + (more if found["more_queries"] else "")
+
+
+def graded_by(used: Mapping[str, Any]) -> str:
+    """A sentence that says so where a program's grades, not people's, were learned from and measured by.
+
+    >>> graded_by({"program": "sample"}), graded_by({})
+    (" All grades are by the program 'sample'; no person has checked them.", '')
+    """
+    program = used.get("program")
+    return f" All grades are by the program {program!r}; no person has checked them." if program else ""
+
+
+def means_of(values: Values) -> dict[str, dict[str, Any]]:
+    """Means of the shown measures, with 95 % intervals."""
+    found = {}
+    for measure in SHOWN:
+        low, high = cautious_interval(values[measure])
+        found[measure] = {"mean": float(values[measure].mean()), "interval": [max(0.0, low), high]}
+    return found
+
+
+def fingerprint_of(judgments: Mapping[str, Mapping[str, float]]) -> str:
+    """A text that is the same for the same judgments, whatever their order.
+
+    >>> fingerprint_of({"q": {"a": 1, "b": 0}}) == fingerprint_of({"q": {"b": 0.0, "a": 1.0}})
+    True
+    """
+    rows = sorted((query, doc, float(grade)) for query, found in judgments.items() for doc, grade in found.items())
+    return hashlib.sha256(repr(rows).encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def scoreboard(versions: Sequence[str], live: str, verdicts: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """One row for each version: its measures, and how it compares with the live one.
+
+    Two versions are compared on the last judgments that both were measured on. Versions that were never measured on the
+    same judgments are unproven.
+    """
+    rows = []
+    for name in versions:
+        row: dict[str, Any] = {"version": name, "measures": {}, "queries": 0, "comparison": None}
+        mine = _latest(name, verdicts)
+        if mine is not None:
+            row |= {"measures": mine["measured"][name], "queries": mine["queries"]}
+        if name == live:
+            row["status"] = "live"
+        else:
+            row["comparison"] = against_live(name, live, verdicts)
+            row["status"] = row["comparison"]["status"] if row["comparison"] else UNPROVEN
+        rows.append(row)
+    return rows
+
+
+def against_live(name: str, live: str, verdicts: Mapping[str, Mapping[str, Any]]) -> dict[str, Any] | None:
+    """How a version compares with the live one on the last judgments that both were measured on; None without any."""
+    found: dict[str, dict[str, Mapping[str, Any]]] = {}
+    for verdict in sorted(verdicts.values(), key=lambda verdict: int(verdict["version"])):
+        for version in (verdict["against"], verdict["version"]):
+            found.setdefault(verdict["fingerprint"], {})[version] = verdict
+    both = [known for known in found.values() if name in known and live in known]
+    if not both:
+        return None
+    mine, other = both[-1][name], both[-1][live]
+    before, after = ({m: np.array(v) for m, v in of["by_query"]["values"][which].items()} for of, which in
+                     ((other, live), (mine, name)))  # fmt: skip
+    same = any(v["status"] == SAME and {v["version"], v["against"]} == {name, live} for v in verdicts.values())
+    compared = compare_values(before, after, has_zeros=bool(mine["has_zeros"]), identical=same)
+    order = np.argsort(after[MEASURE] - before[MEASURE], kind="stable").tolist()
+    ids, texts = mine["by_query"]["ids"], mine["by_query"]["texts"]
+    return {
+        "version": name,
+        "against": live,
+        "measure": MEASURE,
+        **compared,
+        "queries": len(ids),
+        "text": in_words(name, live, compared, len(ids)) + graded_by(mine.get("used", {})),
+        "by_query": [
+            {"id": ids[i], "text": texts[i], "before": float(before[MEASURE][i]), "after": float(after[MEASURE][i])}
+            for i in order
+        ],
+    }
+
+
+def scores_of(verdicts: Mapping[str, Mapping[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    """Values of the measure by query and version, oldest version first, each as it was last measured."""
+    found: dict[str, dict[str, float]] = {}
+    for verdict in sorted(verdicts.values(), key=lambda verdict: int(verdict["version"])):
+        by_query = verdict["by_query"]
+        for version, values in by_query["values"].items():
+            for query, value in zip(by_query["ids"], values[MEASURE], strict=True):
+                found.setdefault(query, {})[version] = value
+    return {
+        query: [{"version": version, "value": values[version]} for version in sorted(values, key=int)]
+        for query, values in found.items()
+    }
+
+
+def report(verdict: Mapping[str, Any]) -> str:
+    """The verdict as the HTML report of `tacit advise`."""
+    version, against = verdict["version"], verdict["against"]
+    names = {against: f"version {against}", version: f"version {version}"}
+    values = {n: {m: np.array(v) for m, v in verdict["by_query"]["values"][n].items()} for n in names}
+    rows: list[dict[str, Any]] = [
+        {"system": names[n], "metrics": {m: float(v.mean()) for m, v in values[n].items()}} for n in names
+    ]
+    gains = {m: gain_of(values[against][m], values[version][m]) for m in MEASURES if m != JUDGED}
+    rows[1]["against_baseline"] = {m: g.to_json() for m, g in gains.items()}
+    gain = replace(gains[MEASURE], help=verdict["status"] == BETTER)
+    advice = Advice(
+        names[version], MEASURE, names[against], gain, gain, verdict["queries"], rows, verdict["curve"], verdict["text"]
+    )
+    return to_html(advice, f"Version {version} against version {against}")
+
+
+def board_report(versions: Sequence[str], live: str, verdicts: Mapping[str, Mapping[str, Any]]) -> str | None:
+    """All measured versions against the live one, as the HTML report of `tacit advise`; None if none was compared."""
+    board = [row for row in scoreboard(versions, live, verdicts) if row["measures"]]
+    compared = [row for row in board if row["comparison"]]
+    if not compared:
+        return None
+    corrected = holm([row["comparison"]["p"] for row in compared]).tolist()
+    p_of = dict(zip([row["version"] for row in compared], corrected, strict=True))
+    newest = compared[-1]["comparison"]
+    gain = Gain(newest["status"] == BETTER, newest["gain"], tuple(newest["interval"]), newest["p"], newest["reason"])
+    curve = (_latest(newest["version"], verdicts) or {}).get("curve", [])
+    advice = Advice(
+        system=f"version {newest['version']}",
+        measure=MEASURE,
+        baseline=f"version {live}",
+        recommended=gain,
+        labels=gain,
+        queries=newest["queries"],
+        rows=[_report_row(row, live, p_of.get(row["version"])) for row in board],
+        curve=curve,
+        text=" ".join(row["comparison"]["text"] for row in compared),
+        note="Versions have the values of their last measurement; two are compared on the same judgments.",
+    )
+    return to_html(advice, f"All versions against version {live}")
+
+
+def _report_row(row: Mapping[str, Any], live: str, p: float | None) -> dict[str, Any]:
+    """A row of the scoreboard as a row of an advice; p is corrected over the versions, None for the live one."""
+    name = f"version {row['version']}" + (" (live)" if row["version"] == live else "")
+    found = {"system": name, "metrics": {measure: value["mean"] for measure, value in row["measures"].items()}}
+    if p is None:
+        return found
+    return found | {"against_baseline": {MEASURE: {k: row["comparison"][k] for k in ("gain", "interval")} | {"p": p}}}
+
+
+def _latest(name: str, verdicts: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any] | None:
+    """The last verdict that measured a version."""
+    found = [verdict for verdict in verdicts.values() if name in verdict["measured"]]
+    return max(found, key=lambda verdict: int(verdict["version"])) if found else None
+
+
+def _rounded(values: Values) -> dict[str, list[float]]:
+    return {measure: [round(float(value), DIGITS) for value in found] for measure, found in values.items()}

@@ -1,0 +1,184 @@
+"""From values to a typed column: which kind of field the values are."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+
+from tacit.core.errors import TacitError
+from tacit.core.fields.columns import (
+    MISSING_TIME,
+    BooleanColumn,
+    Column,
+    DateColumn,
+    KeywordColumn,
+    KeywordsColumn,
+    NumberColumn,
+    TextColumn,
+    parse_time,
+)
+from tacit.core.texts import TextWriter
+
+MAX_KEYWORD = 256  # characters; a field with a longer value is text
+_MAX_WHOLE = 2**53  # float64 holds every whole number up to this one
+_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?")
+_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?(Z|[+-][0-9:]{4,6})?)?")
+_BOOLEANS = {"true": True, "false": False}
+
+
+def make_column(values: Sequence[Any], *, parse: bool = False, like: Column | None = None) -> Column:
+    """The values as a typed column.
+
+    Parameters
+    ----------
+    values : sequence
+        None (or NaN), numbers, booleans, texts, dates, and lists of these. Values of several kinds become keywords.
+    parse : bool, default=False
+        Texts may write numbers and booleans, as cells of a CSV file do; an empty text is a missing value.
+    like : Column or None, default=None
+        Column whose kind is kept where no value decides: when all are missing.
+
+    Examples
+    --------
+    >>> make_column(["9.5", "", "12"], parse=True), make_column([["a"], "b", None])
+    (<number column of 3: 9.5, None, 12.0>, <keywords column of 3: ['a'], ['b'], None>)
+    >>> make_column(["2024-05-01", "2023-01-31"]).kind, make_column(["red", 3]).kind, make_column(["007"]).kind
+    ('date', 'keyword', 'keyword')
+    """
+    plain = [_plain(value) for value in values]
+    if parse:
+        plain = [None if value == "" else value for value in plain]
+    kinds = {type(value) for value in plain} - {type(None)}
+    if not kinds:
+        return _missing(len(plain), like)
+    if list in kinds:
+        return _keywords(plain)
+    if kinds == {bool}:
+        return BooleanColumn(np.array([-1 if value is None else int(value) for value in plain], np.int8))
+    if kinds <= {int, float}:
+        return _numbers(plain) or _words(plain)
+    if kinds == {str}:
+        parsed = _parsed(plain) if parse else None
+        return parsed or (None if isinstance(like, KeywordColumn) else _dates(plain)) or _words(plain)
+    return _words(plain)
+
+
+def typed_fields(fields: Iterable[tuple[str, Sequence[Any]]]) -> dict[str, Sequence[Any]]:
+    """Columns of fields by name; those that are typed already stay as they are."""
+    found: dict[str, Sequence[Any]] = {}
+    for name, values in fields:
+        try:
+            found[name] = values if isinstance(values, Column) else make_column(values)
+        except TacitError as error:
+            raise TacitError(f"field {name!r}: {error}") from None
+    return found
+
+
+def _plain(value: Any) -> Any:
+    """None, bool, int, float, str, or a list of str."""
+    if value is None or isinstance(value, str | bool | int):
+        return value if type(value) in (str, bool, int, type(None)) else str(value) if isinstance(value, str) else value
+    if isinstance(value, np.generic):
+        return _plain(value.item()) if not isinstance(value, np.datetime64) else _time(str(value))
+    if isinstance(value, float | Decimal):
+        number = float(value)
+        return None if math.isnan(number) else number
+    if isinstance(value, date):  # a datetime too, and the time stamps of pandas
+        return None if value != value else value.isoformat()
+    if isinstance(value, list | tuple | set | frozenset | np.ndarray):
+        return [_word(item) for item in value if item is not None]
+    if type(value).__name__ in ("NAType", "NaTType"):  # missing values of pandas, which compare as neither
+        return None
+    raise TacitError(f"a value is of type {type(value).__name__}, want text, number, boolean, date or a list of these")
+
+
+def _time(text: str) -> str | None:
+    return None if text == "NaT" else text[:26]
+
+
+def _word(value: Any) -> str:
+    found = _plain(value)
+    if isinstance(found, list):
+        raise TacitError("a list holds a list, want texts or numbers in it")
+    return _as_word(found)
+
+
+def _as_word(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return value if isinstance(value, str) else repr(value)
+
+
+def _missing(n_rows: int, like: Column | None) -> Column:
+    kind = "keyword" if like is None else like.kind
+    if kind == "number":
+        return NumberColumn(np.full(n_rows, np.nan), getattr(like, "whole", False))
+    if kind == "boolean":
+        return BooleanColumn(np.full(n_rows, -1, np.int8))
+    if kind == "date":
+        return DateColumn(np.full(n_rows, MISSING_TIME, np.int64), getattr(like, "form", "day"))
+    if kind == "keywords":
+        return KeywordsColumn(np.arange(n_rows + 1), np.full(n_rows, -1, np.int32), [])
+    return KeywordColumn(np.full(n_rows, -1, np.int32), [])
+
+
+def _numbers(values: Sequence[Any]) -> NumberColumn | None:
+    """None where a number is infinite or too large to be kept exactly."""
+    whole = all(value is None or isinstance(value, int) for value in values)
+    if any(isinstance(value, int) and abs(value) > _MAX_WHOLE for value in values):
+        return None
+    array = np.array([math.nan if value is None else value for value in values], np.float64)
+    return None if np.isinf(array).any() else NumberColumn(array, whole)
+
+
+def _parsed(values: Sequence[str | None]) -> Column | None:
+    """Numbers or booleans that are written as text; a code with leading zeros, such as 007, is no number."""
+    if all(value is None or _NUMBER.fullmatch(value) for value in values):
+        return _numbers([None if v is None else int(v) if v.lstrip("-").isdigit() else float(v) for v in values])
+    words = [None if value is None else value.lower() for value in values]
+    if all(word is None or word in _BOOLEANS for word in words):
+        return BooleanColumn(np.array([-1 if word is None else int(_BOOLEANS[word]) for word in words], np.int8))
+    return None
+
+
+def _dates(values: Sequence[str | None]) -> DateColumn | None:
+    times, forms = np.full(len(values), MISSING_TIME, np.int64), set[str]()
+    for row, value in enumerate(values):
+        if value is None:
+            continue
+        if len(value) > 40 or not _TIME.fullmatch(value):
+            return None
+        try:
+            times[row], form = parse_time(value)
+        except (ValueError, OverflowError):
+            return None
+        forms.add(form)
+    if "utc" in forms and len(forms) > 1:
+        return None
+    return DateColumn(times, "day" if forms == {"day"} else "utc" if "utc" in forms else "local")
+
+
+def _words(values: Sequence[Any]) -> Column:
+    words = [None if value is None else _as_word(value) for value in values]
+    if any(word is not None and len(word) > MAX_KEYWORD for word in words):
+        writer = TextWriter()
+        writer.extend(word or "" for word in words)
+        return TextColumn(np.array([word is not None for word in words], np.int8), writer.finish())
+    names = sorted({word for word in words if word is not None})
+    code = {name: number for number, name in enumerate(names)}
+    return KeywordColumn(np.array([-1 if word is None else code[word] for word in words], np.int32), names)
+
+
+def _keywords(values: Sequence[Any]) -> KeywordsColumn:
+    lists = [None if v is None else v if isinstance(v, list) else [_as_word(v)] for v in values]
+    names = sorted({name for names in lists if names for name in names})
+    code = {name: number for number, name in enumerate(names)}
+    entries = [[-1] if some is None else [code[name] for name in some] for some in lists]
+    starts = np.concatenate([[0], np.cumsum([len(some) for some in entries])]).astype(np.int64)
+    return KeywordsColumn(starts, np.array([c for some in entries for c in some], np.int32), names)

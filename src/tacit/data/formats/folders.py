@@ -1,0 +1,86 @@
+"""What a folder holds: a BEIR folder, a dataset of Hugging Face, tables in parts, or text files.
+
+corpus.jsonl or docs.jsonl            BEIR and ours; queries.jsonl beside it
+corpus.parquet, corpus.csv, …         the same in another format
+corpus/, queries/                     tables in parts, as `datasets` and the Hub keep them
+data/corpus-00000-of-00002.parquet    the same in one folder
+*.parquet, *.csv, …                   one table in parts, if nothing else is there
+*.txt, *.md, *.html                   a document each
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from tacit.core import DataError, check_path
+from tacit.data.compression import COMPRESSIONS
+from tacit.data.files import FilePath, split_suffix
+from tacit.data.formats.registry import SUFFIXES
+
+_DESCRIPTIONS = {"dataset_info.json", "dataset_infos.json", "dataset_dict.json", "state.json", "metadata.json"}
+
+
+def find_file(path: FilePath, names: tuple[str, ...]) -> FilePath:
+    """The file itself, or the one file of these names that the folder holds, plain or compressed."""
+    if check_path(path) == "-" or not os.path.isdir(path):
+        return path
+    found = _named(Path(path), names)
+    if not found:
+        raise DataError(f"folder holds no {' or '.join(names)}, plain or compressed", path=path)
+    return found[0]
+
+
+def find_tables(path: FilePath, names: tuple[str, ...]) -> list[FilePath]:
+    """The files that hold the documents (or queries) of a folder, in order; none where it holds no table.
+
+    Parameters
+    ----------
+    path : path
+        A file, which is the answer itself, or a folder.
+    names : tuple of str
+        Names in JSON lines, such as `corpus.jsonl`; the first words of them name the other formats.
+    """
+    if check_path(path) == "-" or not os.path.isdir(path):
+        return [path]
+    folder, stems = Path(path), [name.partition(".")[0] for name in names]
+    if found := _named(folder, names):
+        return [found[0]]
+    others = [f"{stem}{suffix}" for stem in stems for suffix in SUFFIXES if f"{stem}{suffix}" not in names]
+    if found := _named(folder, others):
+        return [found[0]]
+    for stem in stems:
+        parts = _parts(sorted((folder / stem).rglob("*")))
+        parts = parts or _parts(sorted([*folder.glob(f"{stem}-*"), *folder.glob(f"data/{stem}-*")]))
+        if parts:
+            return [*parts]
+    return []
+
+
+def only_tables(path: FilePath) -> list[FilePath]:
+    """The tables of a folder that are named by nothing: the parts of one table."""
+    folder = Path(path)
+    return [*(_parts(sorted(folder.glob("*"))) or _parts(sorted(folder.glob("data/*"))))]
+
+
+def _named(folder: Path, names: Sequence[str]) -> list[str]:
+    found = [path for name in names for end in ("", *COMPRESSIONS) if (path := folder / (name + end)).is_file()]
+    if len(found) > 1:
+        both = " and ".join(path.name for path in found[:2])
+        raise DataError(f"folder holds {both}; name the file that is meant", path=folder)
+    return [os.fspath(path) for path in found]
+
+
+def _parts(files: Sequence[Path]) -> list[Path]:
+    """Tables among the files, all of one format; those of the most common one."""
+    tables = [
+        file
+        for file in files
+        if split_suffix(file)[0] in SUFFIXES and file.is_file() and file.name not in _DESCRIPTIONS
+    ]
+    suffixes = [split_suffix(file)[0] for file in tables]
+    if len(set(suffixes)) > 1:
+        folder, kinds = tables[0].parent, ", ".join(sorted(set(suffixes)))
+        raise DataError(f"folder holds tables in several formats ({kinds}); name the file that is meant", path=folder)
+    return tables

@@ -1,0 +1,120 @@
+"""The formats of tables: each has its suffixes, a look at the first bytes, and a reader.
+
+To add one, write a file with `is_…(start)` and `read_…(source)` and add its line to FORMATS. First bytes decide where
+they are certain; then the suffix; then the first line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import NamedTuple
+
+from tacit.data.files import FilePath, read_lines
+from tacit.data.formats.arrow import is_arrow, is_parquet, read_arrow, read_parquet
+from tacit.data.formats.delimited import header_names, looks_like_csv, read_csv, read_tsv
+from tacit.data.formats.foreign import describe_foreign, html_start
+from tacit.data.formats.json_files import is_json, read_json
+from tacit.data.formats.roles import find_columns
+from tacit.data.formats.source import ReadOptions, Source, Table, open_source
+from tacit.data.formats.sqlite import is_sqlite, read_sqlite
+
+
+class Format(NamedTuple):
+    """A format: what it is called, its suffixes, whether first bytes are certainly its own, and its reader."""
+
+    name: str
+    suffixes: tuple[str, ...]
+    is_certain: Callable[[bytes], bool] | None
+    read: Callable[[Source], Table]
+
+
+FORMATS = (
+    Format("parquet", (".parquet", ".pq"), is_parquet, read_parquet),
+    Format("Arrow", (".arrow", ".feather", ".ipc"), is_arrow, read_arrow),
+    Format("SQLite", (".db", ".sqlite", ".sqlite3"), is_sqlite, read_sqlite),
+    Format("JSON", (".jsonl", ".ndjson", ".json"), None, read_json),
+    Format("CSV", (".csv",), None, read_csv),
+    Format("TSV", (".tsv", ".tab"), None, read_tsv),
+)
+SUFFIXES = tuple(suffix for form in FORMATS for suffix in form.suffixes)
+_BINARY = ("parquet", "Arrow", "SQLite")
+
+
+def read_table(path: FilePath, options: ReadOptions | None = None) -> Table:
+    """The rows of a file in any of the formats."""
+    return table_of(open_source(path, options))
+
+
+def table_of(source: Source) -> Table:
+    """The rows of a file that was opened."""
+    return find_format(source).read(source)
+
+
+def is_binary(source: Source) -> bool:
+    """Whether the first bytes are certainly of one of the formats."""
+    return any(form.is_certain is not None and form.is_certain(source.start) for form in FORMATS)
+
+
+def is_table(source: Source, names: Mapping[str, Sequence[str]], optional: Collection[str] = ()) -> bool:
+    """Whether a file that may also be lines of another form is a table with columns of these names.
+
+    Binary formats, CSV and JSON are; lines of text are if the first of them names the columns.
+    """
+    if is_binary(source) or is_json(source.start):
+        return True
+    if foreign := describe_foreign(source.start):
+        raise source.problem(f"this is {foreign}")
+    if source.suffix in (".csv", ".parquet", ".pq", ".arrow", ".feather", ".ipc", ".db", ".sqlite", ".sqlite3"):
+        return True
+    first = next((line for line in source.start.decode("utf-8", "replace").splitlines() if line.strip()), "")
+    try:
+        find_columns(header_names(first), names, optional)
+    except KeyError:
+        return False
+    return True
+
+
+def find_format(source: Source) -> Format:
+    """The format of a file; DataError, which says what the file is, if it has none of them."""
+    for form in FORMATS:
+        if form.is_certain is not None and form.is_certain(source.start):
+            return form
+    if foreign := describe_foreign(source.start):
+        raise source.problem(f"this is {foreign}")
+    named = next((form for form in FORMATS if source.suffix in form.suffixes), None)
+    if named is not None and named.name in _BINARY:
+        raise source.problem(f"the suffix is {source.suffix}, but this is no {named.name} file")
+    return named or _by_first_line(source)
+
+
+def _by_first_line(source: Source) -> Format:
+    by_name = {form.name: form for form in FORMATS}
+    if is_json(source.start):
+        return by_name["JSON"]
+    if html_start(source.start):
+        raise source.problem("this is a page of HTML; give a folder of pages, or JSON lines")
+    number, line = _first_line(source)
+    if "\t" in line:
+        return by_name["TSV"]
+    if looks_like_csv(line):
+        return by_name["CSV"]
+    if not line:
+        return by_name["JSON"]  # which finds no rows
+    wanted = "want one of these a line, CSV with a header, or a MediaWiki dump"
+    raise source.problem(f"neither a JSON object nor id<TAB>text, {wanted}", number)
+
+
+def _first_line(source: Source) -> tuple[int, str]:
+    """The first line that is not blank; the chunks stay to be read."""
+    taken: list[bytes] = []
+
+    def kept() -> Iterator[bytes]:
+        for chunk in source.chunks:
+            taken.append(chunk)
+            yield chunk
+
+    lines = read_lines(source.path, kept())
+    found = next(((number, line) for number, line in lines if line and not line.isspace()), (1, ""))
+    source.chunks = chain(taken, source.chunks)
+    return found

@@ -1,0 +1,177 @@
+"""Training of item vectors that others own (`owners`).
+
+A block needs the words and vectors of its pool only. These come from the owners, the block is computed here as on one
+machine, and vectors that changed go back. All draws are made here and in the same order, so the bits do not depend on
+the number of owners. Words never change: those of the next block are asked for before the present one is computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from copy import deepcopy
+from functools import partial
+from typing import Any, cast
+
+import numpy as np
+import scipy.sparse as sp
+
+from tacit.core.mapped import release
+from tacit.distributed.backend import Backend
+from tacit.distributed.owners import OwnedVectors, Owners
+from tacit.distributed.validation import PartedValidation, Question
+from tacit.kernels import blocks, rows
+from tacit.retrieve import EmbeddingRanker
+from tacit.retrieve.margin.embedding_sgd import (
+    LARGEST,
+    EmbeddingSettings,
+    EmbeddingTrainer,
+    Shares,
+    Tables,
+    TrainingRows,
+    word_borders,
+)
+from tacit.retrieve.margin.tasks import PairTask, TrainingTask, TripleTask
+from tacit.retrieve.snapshots import Snapshots
+from tacit.retrieve.training_data import Monitor
+
+
+class PartedTrainer(EmbeddingTrainer):
+    """Trains word tables here and vectors of items with their owners.
+
+    Parameters
+    ----------
+    tables, data, settings, threads
+        As for `EmbeddingTrainer`.
+    backend : Backend
+        Holds the owners.
+    n_parts : int
+        Number of owners.
+    """
+
+    def __init__(
+        self,
+        tables: Tables,
+        data: TrainingRows,
+        settings: EmbeddingSettings,
+        threads: int | None,
+        backend: Backend,
+        n_parts: int,
+    ) -> None:
+        self._backend, self._n_parts = backend, n_parts
+        super().__init__(tables, data, settings, threads)
+
+    def _open(self, data: TrainingRows) -> None:
+        tables, settings = self.tables, self.settings
+        self._data, self._is_cut = data, data.item_rows is not data.item_words
+        self._owners = Owners(self._backend, data.item_words, tables.items, self._n_parts)
+        self._vectors: Any = OwnedVectors(self._owners) if len(tables.items) else tables.items
+        tables.items = cast(Any, self._vectors)
+        self.state = Snapshots(tables.arrays(), largest=LARGEST)
+        self._borders = word_borders(data.query_words, data.item_words, self._n_owners)
+        self._low_borders = word_borders(data.query_rows, data.item_rows, self._n_owners)
+        for array in (data.item_words.indices, data.item_words.data):
+            release(array)  # where it is mapped: the owners have it
+        self._draws, self._wanted = np.empty(0, np.float32), np.empty(0, np.int64)
+        shape = settings.block, settings.max_positives
+        positives = np.empty(shape, np.int64), np.empty(shape[0], np.int64), np.empty(shape, np.float32)
+        self._next_places = (np.full_like(self._slot_of, -1), np.empty_like(self._pool), *positives)
+        self._next: Callable[[], np.ndarray] | None = None
+        self._asked: tuple[np.ndarray, Callable[[], tuple[np.ndarray, ...]]] | None = None
+
+    def _drop_words(self, queries: np.ndarray, rng: np.random.Generator) -> None:
+        if self.settings.dropout:
+            lengths = self._data.query_words.indptr[queries + 1] - self._data.query_words.indptr[queries]
+            self._draws = rng.random(int(lengths.sum()), np.float32)
+
+    def _expect(
+        self,
+        queries: np.ndarray,
+        known: tuple[np.ndarray, np.ndarray],
+        pair_weights: np.ndarray,
+        rng: np.random.Generator,
+    ) -> None:
+        self._next = partial(self._next_items, queries, known, pair_weights, deepcopy(rng)) if len(queries) else None
+
+    def _next_items(
+        self,
+        queries: np.ndarray,
+        known: tuple[np.ndarray, np.ndarray],
+        pair_weights: np.ndarray,
+        rng: np.random.Generator,
+    ) -> np.ndarray:
+        """The items of the next block, by the draws that it will make."""
+        draws, offsets = self._draw_pool(len(queries), rng)
+        slot_of, pool, *_ = places = self._next_places
+        size, _ = blocks.gather_pool(draws, queries, *known, pair_weights, offsets, *places)
+        blocks.release_pool(pool, size, slot_of)
+        return self._needed(queries, pool[:size])
+
+    def _needed(self, queries: np.ndarray, items: np.ndarray) -> np.ndarray:
+        """Rows that a block needs, in rising order."""
+        return np.unique(np.concatenate([items, queries]) if self.queries_are_items else items)
+
+    def _take(self, queries: np.ndarray, items: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        wanted = self._wanted = self._needed(queries, items)
+        asked, self._asked = self._asked, None
+        if asked is None or not np.array_equal(asked[0], wanted):
+            asked = wanted, self._owners.take_words(wanted)
+        vectors = self._vectors
+        if isinstance(vectors, OwnedVectors):
+            self.tables.items = self._owners.take_vectors(vectors.name, wanted)
+        words = self._matrix(*asked[1]())
+        if self._next is not None:
+            following, self._next = self._next(), None
+            self._asked = following, self._owners.take_words(following)
+        some, places = np.unique(queries, return_inverse=True)
+        of_queries = words[np.searchsorted(wanted, some)] if self.queries_are_items else self._data.query_words[some]
+        self._item_words, self._item_rows = self._shares(words, 1)
+        self._query_words, self._query_rows = self._dropped(sp.csr_array(of_queries), places)
+        self._max_words = int(np.diff(words.indptr).max(initial=0))
+        return places, np.searchsorted(wanted, items)
+
+    def _matrix(self, lengths: np.ndarray, words: np.ndarray, values: np.ndarray) -> sp.csr_array:
+        indptr = np.concatenate([[0], np.cumsum(lengths)])
+        return sp.csr_array((values, words, indptr), shape=(len(lengths), self._data.item_words.shape[1]))
+
+    def _dropped(self, words: sp.csr_array, places: np.ndarray) -> tuple[Shares, Shares]:
+        """Rows of queries without the words that dropout leaves out."""
+        if self.settings.dropout:
+            data = words.data.copy()
+            draws, share = self._draws, np.float32(self.settings.dropout)
+            rows.drop_words(places, np.diff(words.indptr), draws, share, words.indptr, data, words.data)
+        return self._shares(words, 0)
+
+    def _shares(self, words: sp.csr_array, side: int) -> tuple[Shares, Shares]:
+        """All words of some rows of queries (side 0) or items (1), and the leading ones, which have vectors."""
+        shared = Shares(words, self._borders[side])
+        if not self._is_cut:
+            return shared, shared
+        low = self._low_borders[side]
+        return shared, Shares(sp.csr_array(words[:, : low[-1]]), low)
+
+    def _put(self, items: np.ndarray) -> None:
+        if self._vectors is not self.tables.items:
+            moved = np.unique(items[self._views[0].moving])
+            self._owners.put("live", self._wanted[moved], self.tables.items[moved])
+            self.tables.items = self._vectors
+
+    def measuring(
+        self, ranker: EmbeddingRanker, rows: TrainingRows, task: TrainingTask, monitor: Monitor | None = None
+    ) -> Callable[[], Mapping[str, np.ndarray | float]]:
+        """Validation by the owners, unless a monitor asks for the whole ranker."""
+        if monitor is not None or not isinstance(task, PairTask | TripleTask):
+            return super().measuring(ranker, rows, task, monitor)
+        return partial(PartedValidation(self, ranker).values, task)
+
+    def words_of(self, items: np.ndarray) -> sp.csr_array:
+        """Words of some items, in rising order."""
+        return self._matrix(*self._owners.take_words(items)())
+
+    def count_places(self, candidates: np.ndarray, asked: Question) -> np.ndarray:
+        """What all owners count for `validation`."""
+        items = self.averaged.items
+        return self._owners.count_places(items.name if isinstance(items, OwnedVectors) else "live", candidates, asked)
+
+    def close(self) -> None:
+        """End the owners."""
+        self._owners.close()

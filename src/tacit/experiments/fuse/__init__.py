@@ -1,0 +1,1 @@
+"""Experiment `fuse`: safe weights over real runs, beside the best of a grid."""

@@ -1,0 +1,1 @@
+"""Experiment `judges`: program judges beside people, for measuring and for training."""

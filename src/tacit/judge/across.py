@@ -1,0 +1,144 @@
+"""Which pairs to judge in order to decide between systems: a stratified sample of the union of their results.
+
+For choosing, a pair matters by how far the runs disagree about it: the range of the discounts 1 / log2(rank + 1) that
+the runs give it, 0 below rank 10. That is the most that its grade can move a difference of DCG@10. Pairs that all runs
+have at the same rank, or below rank 10, are not asked. Four strata by this range get shares of the sample in proportion
+to its sum, so that the most disputed pairs are judged soonest. For measuring, the pool is every document that some run
+has among its first `depth`, and strata are those of `sampling`, by the best rank that some run gives the pair.
+
+Within a stratum pairs are drawn at random, with the permanent random numbers of `sampling`: each pair has a known
+probability, and a larger sample contains the smaller one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection as Container
+from collections.abc import Mapping
+
+import numpy as np
+
+from tacit.core import Collection, Run, TacitError, check_choice, check_number
+from tacit.judge.fuse.legs import Legs
+from tacit.judge.next import drawn_records
+from tacit.judge.pool import Suggestion
+from tacit.judge.sampling import CUTOFF, DEPTH, TOP_SHARE, allocate, random_number, strata
+from tacit.judge.store import JudgmentStore
+
+PURPOSES = ("choosing", "measuring")
+N_STRATA = 4
+
+
+def draw_across(
+    runs: Mapping[str, Run],
+    n: int,
+    *,
+    purpose: str = "choosing",
+    judged: Container[tuple[str, str]] = (),
+    depth: int = DEPTH,
+    seed: int = 0,
+) -> list[Suggestion]:
+    """Draw pairs whose judgments decide between runs, so that n of them are not judged yet.
+
+    Parameters
+    ----------
+    runs : mapping of str to Run
+        Two or more runs by name.
+    n : int
+        Number of pairs to judge; all that are left if there are fewer.
+    purpose : {"choosing", "measuring"}, default="choosing"
+        Decide between the runs, or measure each of them.
+    judged : container of (query, document), default=()
+        Pairs that are judged already.
+    depth : int, default=50
+        Results of each run that are looked at; for choosing the first 10 of them.
+    seed : int, default=0
+        Random seed.
+
+    Returns
+    -------
+    list of Suggestion
+        The whole sample, judged pairs included, the most disputed first; `rank` is the best rank.
+
+    Examples
+    --------
+    >>> a, b = Run.from_dict({"q": {"x": 3.0, "y": 2.0, "z": 1.0}}), Run.from_dict({"q": {"x": 3.0, "z": 2.0}})
+    >>> [(pair.document, pair.probability) for pair in draw_across({"a": a, "b": b}, 9)]
+    [('y', 1.0), ('z', 1.0)]
+    """
+    check_number("n", n, low=1, whole=True)
+    check_number("depth", depth, low=1, whole=True)
+    check_choice("purpose", purpose, PURPOSES)
+    legs = Legs.from_runs(runs)
+    ranks = np.where(legs.ranks <= depth, legs.ranks, np.inf)  # NaN is not below the depth
+    best, dispute = ranks.min(axis=1), disagreement(np.where(ranks <= CUTOFF, ranks, np.inf))
+    rows = np.flatnonzero(np.isfinite(best) & ((dispute > 0) | (purpose == "measuring")))
+    if not len(rows):
+        raise TacitError("all runs have the same results in the same order, so there is nothing to decide")
+    pairs = [(legs.query_ids[legs.query[row]], legs.doc_ids[legs.doc[row]]) for row in rows.tolist()]
+    if purpose == "measuring":
+        stratum, share = strata(best[rows], CUTOFF, TOP_SHARE)
+    else:
+        stratum, share = _dispute_strata(dispute[rows])
+    number = np.array([random_number(seed, *pair) for pair in pairs])
+    members = [np.flatnonzero(stratum == h) for h in range(len(share))]
+    members = [part[np.argsort(number[part], kind="stable")] for part in members]
+    sizes = allocate(members, share, n, np.array([pair in judged for pair in pairs]))
+    chance = np.array([size / len(part) for size, part in zip(sizes, members, strict=True)])
+    taken = np.concatenate([part[:size] for part, size in zip(members, sizes, strict=True)])
+    order = taken[np.lexsort((taken, -dispute[rows][taken]))].tolist()
+    return [
+        Suggestion(pairs[row][0], pairs[row][1], int(best[rows[row]]), float(chance[stratum[row]]), purpose)
+        for row in order
+    ]
+
+
+def what_to_judge_across(
+    runs: Mapping[str, Run],
+    n: int,
+    *,
+    purpose: str = "choosing",
+    store: JudgmentStore | None = None,
+    judge: str | None = None,
+    queries: Collection | None = None,
+    depth: int = DEPTH,
+    seed: int = 0,
+) -> list[Suggestion]:
+    """The pairs of such a sample that are not judged in a store; the store keeps their probabilities.
+
+    Parameters
+    ----------
+    runs, n, purpose, depth, seed
+        See `draw_across`.
+    store : JudgmentStore or None, default=None
+        Judged pairs of it are not asked again, and the sample is recorded in it.
+    judge : str or None, default=None
+        Leave out only what this judge has judged.
+    queries : Collection or None, default=None
+        Texts of the queries, for the store.
+    """
+    judged = set() if store is None else store.judged(judge)
+    sample = draw_across(runs, n, purpose=purpose, judged=judged, depth=depth, seed=seed)
+    if store is not None:
+        if queries is not None:
+            asked = {pair.query for pair in sample}
+            store.add_queries(queries.take([row for row, name in enumerate(queries.ids) if name in asked]))
+        store.record_draw(drawn_records(sample, "+".join(runs)))
+    return [pair for pair in sample if (pair.query, pair.document) not in judged]
+
+
+def disagreement(ranks: np.ndarray) -> np.ndarray:
+    """Range of the discounts that runs give each row; ranks (n_rows, n_runs), infinite where a run lacks it.
+
+    >>> disagreement(np.array([[1.0, 1.0], [1.0, np.inf], [3.0, np.inf]])).tolist()
+    [0.0, 1.0, 0.5]
+    """
+    discounts = 1 / np.log2(ranks + 1)
+    return np.asarray(discounts.max(axis=1) - discounts.min(axis=1))
+
+
+def _dispute_strata(dispute: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Stratum of each pair by its disagreement, the least first, and the share of the sample of each stratum."""
+    limits = dispute.max() / 2.0 ** np.arange(N_STRATA - 1, 0, -1)
+    _, stratum = np.unique(np.digitize(dispute, limits), return_inverse=True)
+    share = np.bincount(stratum, dispute)
+    return stratum, share / share.sum()

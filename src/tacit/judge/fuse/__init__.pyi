@@ -1,0 +1,10 @@
+from tacit.judge.fuse.engines import ENGINES as ENGINES
+from tacit.judge.fuse.front import apply as apply
+from tacit.judge.fuse.front import fuse as fuse
+from tacit.judge.fuse.fusion import Fusion as Fusion
+from tacit.judge.fuse.fusion import read_fusion as read_fusion
+from tacit.judge.fuse.legs import Legs as Legs
+from tacit.judge.fuse.normalizations import MISSING as MISSING
+from tacit.judge.fuse.normalizations import Family as Family
+from tacit.judge.fuse.proof import FuseReport as FuseReport
+from tacit.judge.fuse.sources import read_legs as read_legs

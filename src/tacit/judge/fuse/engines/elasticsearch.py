@@ -1,0 +1,81 @@
+"""Elasticsearch: the `linear` and `rrf` retrievers.
+
+    linear   sum of weight times normalised score; minmax: (s - min) / (max - min), 1 where all scores are equal;
+             l2_norm: s / sqrt(sum of s^2); a retriever that did not return the document adds nothing
+    rrf      sum of weight / (rank_constant + rank)
+
+The body holds a placeholder query for each run. rank_window_size must be the depth of the runs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from tacit.judge.fuse.engines.base import (
+    Engine,
+    Results,
+    cannot_express,
+    has_negative,
+    min_max,
+    reciprocal_ranks,
+    rounded,
+    rrf,
+    space_of,
+)
+from tacit.judge.fuse.fusion import Fusion
+from tacit.judge.fuse.learning import COARSE, LATTICE, Option, Space
+from tacit.judge.fuse.legs import Legs
+from tacit.judge.fuse.normalizations import Family
+
+NAME = "elasticsearch"
+NORMALIZERS = {"minmax": "minmax", "l2": "l2_norm"}
+
+
+def make_space(legs: Legs) -> Space:
+    """rrf with a constant of 60 and equal weights is the default."""
+    options = [rrf(60, LATTICE), rrf(10, COARSE), Option(Family("minmax"))]
+    return space_of(legs, NAME, options if has_negative(legs) else [*options, Option(Family("l2"))])
+
+
+def export(fusion: Fusion) -> dict[str, Any]:
+    """The retriever of a search request."""
+    kind = fusion.family.normalization
+    if kind != "rrf" and kind not in NORMALIZERS:
+        raise cannot_express(fusion, NAME)
+    normalizer = {} if kind == "rrf" else {"normalizer": NORMALIZERS[kind]}
+    retrievers = [
+        {"retriever": {"standard": {"query": {"match": {name: "QUERY"}}}}, "weight": weight, **normalizer}
+        for name, weight in zip(fusion.names, rounded(fusion.weights), strict=True)
+    ]
+    constant = {"rank_constant": int(fusion.family.rank_constant)} if kind == "rrf" else {}
+    return {"retriever": {"rrf" if kind == "rrf" else "linear": {"retrievers": retrievers, **constant}}}
+
+
+def evaluate(body: Mapping[str, Any], results: Results) -> dict[str, float]:
+    """Scores by the documented formulas."""
+    ((name, retriever),) = body["retriever"].items()
+    weights = [part["weight"] for part in retriever["retrievers"]]
+    if name == "rrf":
+        return reciprocal_ranks(results, weights, retriever["rank_constant"])
+    found = dict[str, float]()
+    for part, hits in zip(retriever["retrievers"], results, strict=True):
+        if part["normalizer"] == "minmax":
+            values = min_max(hits)
+        else:
+            length = math.sqrt(sum(score * score for _, score in hits))
+            values = {document: score / length if length else 0.0 for document, score in hits}
+        for document, value in values.items():
+            found[document] = found.get(document, 0.0) + part["weight"] * value
+    return found
+
+
+ENGINE = Engine(
+    NAME,
+    make_space,
+    export,
+    evaluate,
+    "Replace each placeholder query by the run's own retriever, and set rank_window_size to the depth of the runs. "
+    "Weights of rrf need version 9.2.",
+)

@@ -1,0 +1,113 @@
+"""The front door of `fuse`: check the input, choose, prove, export."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tacit.core import Judgments, Run, TacitError
+from tacit.data.columns import logger
+from tacit.judge.fuse.engines import engine_of, export
+from tacit.judge.fuse.engines.base import has_negative, rrf, space_of
+from tacit.judge.fuse.fusion import Fusion, read_fusion
+from tacit.judge.fuse.learning import COARSE, LATTICE, Option, Space
+from tacit.judge.fuse.legs import Legs, check_overlap
+from tacit.judge.fuse.measured import Measured
+from tacit.judge.fuse.normalizations import Family
+from tacit.judge.fuse.proof import FuseReport, check_measure, prove
+from tacit.judge.fuse.sources import as_runs
+from tacit.judge.merge import read_judgments
+
+NO_JUDGMENTS = Judgments([], [], *(np.empty(0, np.int64),) * 2, np.empty(0))
+
+
+def fuse(
+    judgments: Judgments | Mapping[str, Mapping[str, float]] | str | Path | None,
+    runs: Any,
+    *,
+    measure: str = "nDCG@10",
+    to: str | None = None,
+    seed: int = 0,
+) -> FuseReport:
+    """Learn how to fuse the results of several systems, and prove whether it beats the default.
+
+    Parameters
+    ----------
+    judgments : Judgments, dict, path or None
+        Grades; a path may be a qrels file or a judgment store. None: the default, without a proof.
+    runs : mapping of str to Run or path, sequence of Run or of paths, or a table
+        The legs. A table is a pandas or polars frame, a dict of columns, or a CSV, TSV or parquet file with the columns
+        query, document, and one column of scores for each leg.
+    measure : str, default="nDCG@10"
+        What fusions are chosen by.
+    to : str or None, default=None
+        Engine that must be able to express the fusion: opensearch, elasticsearch, qdrant, weaviate, vespa, milvus or
+        lancedb. Its own default is then the default.
+    seed : int, default=0
+        Random seed of the folds.
+
+    Returns
+    -------
+    FuseReport
+
+    Examples
+    --------
+    >>> rng, queries, documents = np.random.default_rng(0), range(20), range(12)
+    >>> qrels = {f"q{q}": {f"d{d}": int(d == q % 12) for d in documents} for q in queries}
+    >>> good = {q: {d: grade + rng.random() for d, grade in found.items()} for q, found in qrels.items()}
+    >>> poor = {q: {d: rng.random() for d in found} for q, found in qrels.items()}
+    >>> report = fuse(qrels, {"good": Run.from_dict(good), "poor": Run.from_dict(poor)})
+    >>> report.helps, report.fusion.weights[0] > report.fusion.weights[1]
+    (True, True)
+    """
+    legs = Legs.from_runs(as_runs(runs))
+    check_overlap(legs)
+    measured = Measured(legs, _judgments(judgments), check_measure(measure))
+    if measured.n_unknown:
+        logger.warning("judged queries that no run has results for, left out: %d", measured.n_unknown)
+    space = default_space(legs) if to is None else engine_of(to).make_space(legs)
+    report = prove(measured, space, seed=seed)
+    return report if to is None else replace(report, export=export(report.fusion, legs, to))
+
+
+def apply(fusion: Fusion | str | Path, runs: Any) -> Run:
+    """Fuse runs with a fusion, or with the file that `tacit fuse -o` wrote.
+
+    Parameters
+    ----------
+    fusion : Fusion or path
+        The fusion.
+    runs : see `fuse`
+        The legs, by the names of the fusion, in any order.
+
+    Returns
+    -------
+    Run
+        All results, best first.
+    """
+    found = fusion if isinstance(fusion, Fusion) else read_fusion(str(fusion))
+    return found.apply(as_runs(runs))
+
+
+def default_space(legs: Legs) -> Space:
+    """All families; the default is the mean of min-max normalised scores, as in OpenSearch."""
+    others = [rrf(60, COARSE), rrf(10, COARSE), *(Option(Family(name)) for name in ("zscore", "log-odds", "deviation"))]
+    if not has_negative(legs):
+        others.append(Option(Family("l2")))
+    return space_of(legs, None, [Option(Family("minmax"), LATTICE), *others])
+
+
+def _judgments(given: Judgments | Mapping[str, Mapping[str, float]] | str | Path | None) -> Judgments:
+    if given is None:
+        return NO_JUDGMENTS
+    if isinstance(given, Judgments):
+        return given
+    if isinstance(given, str | Path):
+        return read_judgments(given)
+    if isinstance(given, Mapping):
+        return Judgments.from_dict(given)
+    raise TacitError(f"judgments are a {type(given).__name__}, want Judgments, a dict or a path")

@@ -1,0 +1,245 @@
+"""Ask a program judge for many grades: in parallel, with retries, nothing asked twice, and nothing lost.
+
+Every answer is on disk before the next one is looked at. What fails after all attempts is recorded as a failure: in the
+table of answers with its reason, in the store as "cannot judge". It is never a grade of 0, and never left out of the
+counts.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from queue import SimpleQueue
+from statistics import median_low
+from threading import Event, Thread
+
+import numpy as np
+
+from tacit.core import TacitError, check_number, plural, progress_bar
+from tacit.judge.columns import read_columns
+from tacit.judge.program.answers import AnswerTable, Known
+from tacit.judge.program.connections import Connection, Retry
+from tacit.judge.program.questions import Answer, AnswerProblem, Prompt, Question
+from tacit.judge.store import JudgmentStore
+
+FAILED_IN_A_ROW = 10  # pairs, after which the endpoint is taken to be out of order
+LONGEST_PAUSE = 30.0
+
+
+@dataclass(frozen=True)
+class Asking:
+    """How to ask: attempts for each answer, first pause between them (doubled each time), parallel requests."""
+
+    repeat: int = 1
+    attempts: int = 4
+    pause: float = 1.0
+    parallel: int = 4
+    resume: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("repeat", "attempts", "parallel"):
+            check_number(name, getattr(self, name), low=1, high=1000, whole=True)
+        check_number("pause", self.pause, low=0)
+
+
+@dataclass
+class Asked:
+    """What became of the questions: grades, failures by kind, answers from the cache, calls made."""
+
+    n_graded: int = 0
+    n_cached: int = 0
+    n_calls: int = 0
+    n_retries: int = 0
+    failures: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def n_failed(self) -> int:
+        """Pairs without a grade."""
+        return sum(self.failures.values())
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One answer or failure, and how many attempts it took."""
+
+    question: Question
+    repetition: int
+    answer: Answer | None
+    failure: str | None
+    n_attempts: int
+
+
+def ask_all(
+    store: JudgmentStore,
+    judge: str,
+    questions: Sequence[Question],
+    prompt: Prompt,
+    connect: Callable[[], Connection],
+    how: Asking | None = None,
+    model: str | None = None,
+) -> Asked:
+    """Ask for the grades of all questions and record them under the judge's name, as a program.
+
+    Parameters
+    ----------
+    store : JudgmentStore
+        Store of the grades.
+    judge : str
+        Name of the judge, which must tell its model and prompt apart from others.
+    questions : sequence of Question
+        Pairs to be judged.
+    prompt : Prompt
+        Instructions.
+    connect : callable
+        Makes a connection for each thread.
+    how : Asking or None, default=None
+        Attempts, parallel requests and repetitions.
+    model : str or None, default=None
+        Version of the model that found the documents, for the records.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        With a message that says how much is done; all of that is in the store.
+    """
+    how = how or Asking()
+    worker = _Worker(prompt, connect, how)
+    table = AnswerTable(store.path)
+    done, given = Asked(), _Given(store, judge, how, model)
+    try:
+        known = table.known(judge)
+        todo = []
+        for question in questions:
+            key = prompt.key(judge, question)
+            for repetition in range(how.repeat):
+                before = known.get((key, repetition))
+                if before is None or (before.failure and how.resume):
+                    todo.append((question, repetition))
+                else:
+                    done.n_cached += 1
+                    given.add(question, before, done)
+        in_a_row = 0
+        with progress_bar("judging", len(todo)) as advance:
+            for outcome in worker.outcomes(todo):
+                key = prompt.key(judge, outcome.question)
+                pair = outcome.question.query_id, outcome.question.document_id
+                table.add(key, outcome.repetition, judge, pair, outcome.answer, outcome.failure)
+                grade = outcome.answer.grade if outcome.answer else None
+                given.add(outcome.question, Known(grade, outcome.failure), done)
+                done.n_calls += outcome.n_attempts
+                done.n_retries += outcome.n_attempts - 1
+                in_a_row = in_a_row + 1 if outcome.failure else 0
+                if in_a_row >= FAILED_IN_A_ROW:
+                    raise TacitError(
+                        f"{in_a_row} pairs in a row failed (last: {outcome.failure}); what is done is kept, "
+                        "--resume asks again for the rest"
+                    )
+                advance(1)
+        worker.close(join=True)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(
+            f"interrupted: {plural(done.n_graded, 'pair')} of {len(questions):,} judged and kept; "
+            "run the same command again for the rest"
+        ) from None
+    finally:
+        worker.close(join=False)
+        table.close()
+    return done
+
+
+class _Given:
+    """Grades of pairs as their answers come in; a pair is recorded when its last repetition is there."""
+
+    def __init__(self, store: JudgmentStore, judge: str, how: Asking, model: str | None) -> None:
+        self.store, self.judge, self.repeat, self.model = store, judge, how.repeat, model
+        found = read_columns(store, [judge])
+        self.known = {(j.query, j.document): j.grade for j in found.take(np.arange(len(found)))}
+        self.answers: dict[tuple[str, str], list[Known]] = {}
+
+    def add(self, question: Question, answer: Known, done: Asked) -> None:
+        pair = question.query_id, question.document_id
+        answers = self.answers.setdefault(pair, [])
+        answers.append(answer)
+        if len(answers) < self.repeat:
+            return
+        grades = [known.grade for known in answers if known.grade is not None]
+        grade = median_low(grades) if grades else None
+        if grade is None:
+            done.failures[(answers[-1].failure or "failed").split(":")[0]] += 1
+        else:
+            done.n_graded += 1
+        if pair not in self.known or self.known[pair] != grade:
+            self.store.record(
+                *(*pair, grade, self.judge), kind="program", rank=question.rank, model=self.model, display="program"
+            )
+
+
+class _Worker:
+    """Threads that ask, each with its own connection; they do not keep the process alive when it is interrupted."""
+
+    def __init__(self, prompt: Prompt, connect: Callable[[], Connection], how: Asking) -> None:
+        self.prompt, self.connect, self.how = prompt, connect, how
+        self.stopped = Event()
+        self.waiting: SimpleQueue[tuple[Question, int] | None] = SimpleQueue()
+        self.finished: SimpleQueue[Outcome | Exception] = SimpleQueue()
+        self.threads: list[Thread] = []
+
+    def outcomes(self, todo: Sequence[tuple[Question, int]]) -> Iterator[Outcome]:
+        """Answers as they come; only a few questions are under way at a time."""
+        entries, n_running = iter(todo), 0
+        for _ in range(min(self.how.parallel, len(todo))):
+            self.threads.append(Thread(target=self._work, daemon=True))
+            self.threads[-1].start()
+        while True:
+            while n_running < 2 * self.how.parallel and (entry := next(entries, None)) is not None:
+                self.waiting.put(entry)
+                n_running += 1
+            if not n_running:
+                return
+            found = self.finished.get()
+            if isinstance(found, Exception):
+                raise found
+            yield found
+            n_running -= 1
+
+    def close(self, *, join: bool) -> None:
+        """Stop asking; without `join`, requests under way are left to themselves."""
+        self.stopped.set()
+        for _ in self.threads:
+            self.waiting.put(None)
+        for thread in self.threads if join else ():
+            thread.join()
+
+    def _work(self) -> None:
+        try:
+            connection = self.connect()
+            try:
+                while (entry := self.waiting.get()) is not None and not self.stopped.is_set():
+                    self.finished.put(self._ask(connection, *entry))
+            finally:
+                connection.close()
+        except Exception as error:  # raised again in the thread that reads the outcomes
+            self.finished.put(error)
+
+    def _ask(self, connection: Connection, question: Question, repetition: int) -> Outcome:
+        """One answer after at most `attempts` tries."""
+        failure = "stopped"
+        for attempt in range(self.how.attempts):
+            if self.stopped.is_set():
+                break
+            try:
+                answer = connection.ask(self.prompt, question)
+                return Outcome(question, repetition, answer, None, attempt + 1)
+            except (Retry, AnswerProblem) as error:
+                failure = f"{error.kind}: {error}"
+                pause = min(self.how.pause * 2**attempt, LONGEST_PAUSE)
+                if attempt + 1 < self.how.attempts:
+                    self.stopped.wait(max(pause, getattr(error, "wait", 0.0)))
+        return Outcome(question, repetition, None, failure, self.how.attempts)
+
+
+def estimate_calls(questions: Sequence[Question], prompt: Prompt, repeat: int) -> tuple[int, int]:
+    """Calls and characters if nothing is in the cache and nothing is asked again."""
+    size = sum(len(prompt.text) + len(prompt.data(question)) for question in questions)
+    return repeat * len(questions), repeat * size

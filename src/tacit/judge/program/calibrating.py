@@ -1,0 +1,72 @@
+"""Which pairs people should judge next, to know a program judge better.
+
+The strata are the grades of the program. Each gets the same number of pairs, because the reliability of a rare grade is
+otherwise hardly known, and within a grade pairs are drawn at random with a known probability. As in `sampling`, every
+pair has a random number of its own, so a larger sample contains the smaller one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping
+
+import numpy as np
+
+from tacit.core import Judgments, TacitError, check_number
+from tacit.judge.pool import Suggestion
+from tacit.judge.sampling import allocate, random_number
+
+
+def draw_calibration(
+    program: Judgments,
+    n: int,
+    *,
+    judged: Container[tuple[str, str]] = (),
+    ranks: Mapping[tuple[str, str], int] | None = None,
+    seed: int = 0,
+) -> list[Suggestion]:
+    """Draw pairs that a program judged so that n of them are not judged by people yet, evenly over its grades.
+
+    Parameters
+    ----------
+    program : Judgments
+        The program's grades.
+    n : int
+        Number of pairs to judge; all that are left if there are fewer.
+    judged : container of (query, document), default=()
+        Pairs that people have judged.
+    ranks : mapping of (query, document) to int, default=None
+        Rank at which pairs were found.
+    seed : int, default=0
+        Random seed.
+
+    Returns
+    -------
+    list of Suggestion
+        The whole sample, judged pairs included, with the probabilities of the whole sample; rank 0 is unknown.
+
+    Examples
+    --------
+    >>> program = Judgments.from_dict({"q": {"a": 0, "b": 0, "c": 0, "d": 3}})
+    >>> sorted((s.probability, s.why) for s in draw_calibration(program, 2))
+    [(0.3333333333333333, 'grade 0'), (1.0, 'grade 3')]
+    """
+    check_number("n", n, low=1, whole=True)
+    if not len(program):
+        raise TacitError("the program judged no pair, so there is nothing to calibrate")
+    levels, stratum = np.unique(program.grade, return_inverse=True)
+    pairs = [
+        (program.query_ids[q], program.doc_ids[d])
+        for q, d in zip(program.query.tolist(), program.doc.tolist(), strict=True)
+    ]
+    number = np.array([random_number(seed, *pair) for pair in pairs])
+    members = [np.flatnonzero(stratum == h) for h in range(len(levels))]
+    members = [rows[np.argsort(number[rows], kind="stable")] for rows in members]
+    known = np.array([pair in judged for pair in pairs])
+    sizes = allocate(members, np.full(len(levels), 1 / len(levels)), n, known)
+    chosen = [
+        (pairs[row], size / len(rows), f"grade {level:g}")
+        for level, rows, size in zip(levels, members, sizes, strict=True)
+        for row in np.sort(rows[:size]).tolist()
+    ]
+    known_ranks = ranks or {}
+    return [Suggestion(pair[0], pair[1], known_ranks.get(pair, 0), chance, why) for pair, chance, why in chosen]

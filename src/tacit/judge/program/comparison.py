@@ -1,0 +1,162 @@
+"""How far a program judge agrees with people: confusion matrix, kappa, and where it is too kind or too strict."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from tacit.core import Judgments, Run, TacitError
+from tacit.judge.agreement import kappa_of_codes
+from tacit.metrics.rankings import look_up_pairs, order_run
+
+RANKS = ((1, 3), (4, 10), (11, 30), (31, None))
+TOP = 10  # documents of a run that count as shown by it
+
+
+@dataclass(frozen=True)
+class Bias:
+    """Mean of the program's grade minus people's, with its standard error, on a group of pairs."""
+
+    group: str
+    n_pairs: int
+    mean: float
+    standard_error: float | None
+
+
+@dataclass(frozen=True)
+class JudgeComparison:
+    """Agreement of a program with people on the pairs that both judged.
+
+    Parameters
+    ----------
+    judge, against : str
+        Names.
+    n_both, n_program, n_people : int
+        Pairs judged by both, by the program, by people.
+    same : float
+        Share of equal grades.
+    kappa, linear, quadratic : float or None
+        Cohen's kappa: plain, with linear and with quadratic weights; None where not defined.
+    program_grades, people_grades : list of float
+        Rows and columns of the confusion matrix.
+    confusion : list of list of int
+        Number of pairs by the program's grade (row) and people's (column).
+    bias : Bias
+        On all pairs of both.
+    by_rank, by_system, by_query : list of Bias
+        On groups of pairs; queries with the largest bias first.
+    """
+
+    judge: str
+    against: str
+    n_both: int
+    n_program: int
+    n_people: int
+    same: float
+    kappa: float | None
+    linear: float | None
+    quadratic: float | None
+    program_grades: list[float]
+    people_grades: list[float]
+    confusion: list[list[int]]
+    bias: Bias
+    by_rank: list[Bias]
+    by_system: list[Bias]
+    by_query: list[Bias]
+
+    def to_json(self) -> dict[str, Any]:
+        """All figures, and the shares of pairs judged by both."""
+        shares = {"share_of_people": self.n_both / self.n_people, "share_of_program": self.n_both / self.n_program}
+        return asdict(self) | shares
+
+
+def compare_judges(
+    judge: str,
+    program: Judgments,
+    against: str,
+    people: Judgments,
+    *,
+    ranks: Mapping[tuple[str, str], int] | None = None,
+    runs: Mapping[str, Run] | None = None,
+) -> JudgeComparison:
+    """Compare a program's grades with people's.
+
+    Parameters
+    ----------
+    judge, against : str
+        Names of the program and of the people.
+    program, people : Judgments
+        Their grades.
+    ranks : mapping of (query, document) to int, default=None
+        Rank at which a pair was found, for the bias by rank.
+    runs : mapping of str to Run, default=None
+        Systems; the bias by system is on the first 10 documents of each.
+    """
+    other = look_up_pairs(people, program)
+    both = np.flatnonzero(~np.isnan(other))
+    if not len(both):
+        raise TacitError(f"{judge!r} and {against!r} judged no pair in common")
+    a, b = other[both], people.grade[both]
+    pairs = [
+        (people.query_ids[q], people.doc_ids[d])
+        for q, d in zip(people.query[both].tolist(), people.doc[both].tolist(), strict=True)
+    ]
+    levels = np.unique(np.concatenate([a, b]))
+    codes = np.column_stack([np.searchsorted(levels, a), np.searchsorted(levels, b)])
+    rows, columns = np.unique(a), np.unique(b)
+    counts = [[int(((a == row) & (b == column)).sum()) for column in columns] for row in rows]
+    gap = a - b
+    queries = [query for query, _ in pairs]
+    by_query = sorted(_groups(queries, gap), key=lambda bias: (-abs(bias.mean), bias.group))
+    kappas = [kappa_of_codes(codes, len(levels), weights) for weights in (None, "linear", "quadratic")]
+    rank_names = [_rank_group((ranks or {}).get(pair)) for pair in pairs]
+    return JudgeComparison(
+        judge=judge,
+        against=against,
+        n_both=len(both),
+        n_program=len(program),
+        n_people=len(people),
+        same=float((a == b).mean()),
+        kappa=kappas[0],
+        linear=kappas[1],
+        quadratic=kappas[2],
+        program_grades=rows.tolist(),
+        people_grades=columns.tolist(),
+        confusion=counts,
+        bias=_bias("all", gap),
+        by_rank=_groups(rank_names, gap, [_name(*ends) for ends in RANKS]),
+        by_system=[bias for name, run in (runs or {}).items() for bias in _in_top(name, run, pairs, gap)],
+        by_query=by_query,
+    )
+
+
+def _bias(group: str, gap: np.ndarray) -> Bias:
+    error = float(gap.std(ddof=1) / np.sqrt(len(gap))) if len(gap) > 1 else None
+    return Bias(group, len(gap), float(gap.mean()), error)
+
+
+def _groups(names: list[str], gap: np.ndarray, order: list[str] | None = None) -> list[Bias]:
+    """Bias of each group; a group without a name is left out."""
+    labels = np.array(names, object)
+    return [_bias(name, gap[labels == name]) for name in order or dict.fromkeys(names) if name and name in set(names)]
+
+
+def _name(low: int, high: int | None) -> str:
+    return f"{low}-{high}" if high else f"{low}+"
+
+
+def _rank_group(rank: int | None) -> str:
+    return "" if rank is None else next(_name(*ends) for ends in RANKS if rank <= (ends[1] or rank))
+
+
+def _in_top(name: str, run: Run, pairs: list[tuple[str, str]], gap: np.ndarray) -> list[Bias]:
+    query, doc, rank = order_run(run)
+    top = {
+        (run.query_ids[q], run.doc_ids[d])
+        for q, d in zip(query[rank <= TOP].tolist(), doc[rank <= TOP].tolist(), strict=True)
+    }
+    held = np.array([pair in top for pair in pairs])
+    return [_bias(name, gap[held])] if held.any() else []

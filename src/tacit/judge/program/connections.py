@@ -1,0 +1,256 @@
+"""Connections to program judges: a chat endpoint that speaks OpenAI's protocol, or a program of the user.
+
+Both answer one question at a time with text or JSON. What may pass if one tries again raises `Retry`; what cannot pass
+for any question raises a TacitError; an answer without a grade raises an AnswerProblem.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import selectors
+import shlex
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+from urllib.parse import urlsplit
+
+from tacit.core import TacitError, UsageError
+from tacit.judge.program.questions import Answer, AnswerProblem, Prompt, Question, parse_answer, read_answer
+
+DEFAULT_URL = "https://api.openai.com/v1"
+KEYS = ("TACIT_JUDGE_KEY", "OPENAI_API_KEY")  # environment variables, the first that is set
+MAX_BYTES = 1_000_000  # of a response
+WRONG_CALL = (401, 403, 404, 405)  # no question can be answered
+LONGEST_WAIT = 60.0  # that an endpoint may ask for
+
+
+class Retry(TacitError):
+    """A failure that may pass: `kind` in one word, and how many seconds the endpoint asks to wait."""
+
+    def __init__(self, kind: str, problem: str, wait: float = 0.0) -> None:
+        self.kind, self.wait = kind, wait
+        super().__init__(problem)
+
+
+class Connection(Protocol):
+    """What answers questions; one for each thread."""
+
+    def ask(self, prompt: Prompt, question: Question) -> Answer:
+        """The answer to one question."""
+
+    def close(self) -> None:
+        """End it."""
+
+
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """A redirect would send the key to another host."""
+
+    def redirect_request(self, *_: Any) -> None:
+        """Follow none."""
+
+
+@dataclass
+class ChatEndpoint:
+    """An OpenAI-compatible endpoint; the key is held in memory only and never part of a message.
+
+    Parameters
+    ----------
+    model : str
+        Name of the model.
+    base_url : str, default="https://api.openai.com/v1"
+        Address up to, not including, `/chat/completions`.
+    timeout : float, default=60
+        Seconds for one request.
+    key : str, default=""
+        Secret key; without one, no Authorization header is sent.
+    """
+
+    model: str
+    base_url: str = DEFAULT_URL
+    timeout: float = 60.0
+    key: str = field(default="", repr=False)
+
+    def __post_init__(self) -> None:
+        parts = urlsplit(self.base_url)
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.username:
+            raise UsageError(f"--base-url is {self.base_url!r}, want http(s)://HOST[:PORT]/PATH without a password")
+        self._opener = urllib.request.build_opener(_NoRedirect())
+
+    def ask(self, prompt: Prompt, question: Question) -> Answer:
+        """Send instructions and data, and read the first choice."""
+        body = {
+            "model": self.model,
+            "temperature": 0,
+            "messages": [
+                {"role": "system", "content": prompt.text},
+                {"role": "user", "content": prompt.data(question)},
+            ],
+        }
+        return parse_answer(_content(self._post(body)))
+
+    def close(self) -> None:
+        """Requests are independent."""
+
+    def _post(self, body: dict[str, Any]) -> bytes:
+        headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {self.key}"} if self.key else {})
+        address = f"{self.base_url.rstrip('/')}/chat/completions"
+        request = urllib.request.Request(address, json.dumps(body).encode(), headers)
+        try:
+            with self._opener.open(request, timeout=self.timeout) as response:
+                return _read(response, self.timeout)
+        except urllib.error.HTTPError as error:
+            with error:
+                self._refuse(error)
+        except TimeoutError:
+            raise Retry("timeout", f"no response within {self.timeout:g} seconds") from None
+        except (urllib.error.URLError, http.client.HTTPException, OSError) as error:
+            reason = getattr(error, "reason", error)
+            if isinstance(reason, TimeoutError):
+                raise Retry("timeout", f"no response within {self.timeout:g} seconds") from None
+            raise Retry("connection", f"{self.base_url}: {self._hide(str(reason)) or type(error).__name__}") from None
+        raise AssertionError("unreachable")
+
+    def _refuse(self, error: urllib.error.HTTPError) -> None:
+        said = self._hide(" ".join(error.read(2000).decode("utf-8", "replace").split())[:200])
+        problem = f"{self.base_url}: status {error.code} {said}".rstrip()
+        if error.code in WRONG_CALL or 300 <= error.code < 400:
+            raise TacitError(problem)
+        if error.code in (408, 409, 425, 429) or error.code >= 500:
+            raise Retry("rate limit" if error.code == 429 else "server", problem, _seconds(error.headers))
+        raise AnswerProblem("refused", problem)
+
+    def _hide(self, text: str) -> str:
+        return text.replace(self.key, "***") if self.key else text
+
+
+def _read(response: Any, timeout: float) -> bytes:
+    """The body within the time; a server that sends byte after byte does not hold us longer."""
+    end, parts, size = time.monotonic() + timeout, [], 0
+    while part := response.read1(65536):
+        parts.append(part)
+        size += len(part)
+        if size > MAX_BYTES:
+            raise AnswerProblem("malformed", f"the response has more than {MAX_BYTES:,} bytes")
+        if time.monotonic() > end:
+            raise TimeoutError
+    return b"".join(parts)
+
+
+def _content(body: bytes) -> str:
+    try:
+        message = json.loads(body)["choices"][0]["message"]
+        content, refusal = message.get("content"), message.get("refusal")
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError):
+        raise AnswerProblem("malformed", "the response has no choices[0].message.content") from None
+    if refusal or not isinstance(content, str):
+        raise AnswerProblem("refused", "the model refused to respond")
+    return content
+
+
+def _seconds(headers: Any) -> float:
+    """Seconds of Retry-After; 0 if it is absent or a date."""
+    text = (headers.get("Retry-After") or "").strip()
+    return min(float(text), LONGEST_WAIT) if text.isascii() and text.isdecimal() else 0.0
+
+
+class CommandJudge:
+    """A program that reads JSON lines with query, document and guidelines and writes a JSON line for each.
+
+    Parameters
+    ----------
+    command : str
+        The program and its arguments.
+    timeout : float, default=60
+        Seconds for one answer; the program is ended and started again when it takes longer.
+    """
+
+    def __init__(self, command: str, timeout: float = 60.0) -> None:
+        self.arguments, self.timeout = shlex.split(command), timeout
+        if not self.arguments:
+            raise UsageError("--with command: names no program")
+        self._process: subprocess.Popen[bytes] | None = None
+        self._left = b""
+
+    def ask(self, prompt: Prompt, question: Question) -> Answer:
+        """Write one line and read one."""
+        process = self._running()
+        assert process.stdin is not None
+        line = json.loads(prompt.data(question)) | {"guidelines": prompt.text}
+        try:
+            process.stdin.write(json.dumps(line).encode() + b"\n")
+            process.stdin.flush()
+            answer = self._line(process)
+        except OSError as error:
+            self.close()
+            raise Retry("command", f"{self.arguments[0]}: {error.strerror or error}") from None
+        try:
+            return read_answer(json.loads(answer))
+        except (ValueError, RecursionError) as error:
+            if isinstance(error, AnswerProblem):
+                raise
+            raise AnswerProblem("malformed", f"{self.arguments[0]}: wrote a line that is no JSON") from None
+
+    def close(self) -> None:
+        """End the program."""
+        process, self._process, self._left = self._process, None, b""
+        if process is not None:
+            process.kill()
+            process.wait()
+            for stream in (process.stdin, process.stdout):
+                with suppress(OSError):  # what was not yet written is of no use to a program that has ended
+                    stream.close()  # type: ignore[union-attr]
+
+    def _running(self) -> subprocess.Popen[bytes]:
+        if self._process is None:
+            try:
+                self._process = subprocess.Popen(self.arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            except OSError as error:
+                raise TacitError(f"{self.arguments[0]}: cannot be started: {error.strerror}") from None
+        return self._process
+
+    def _line(self, process: subprocess.Popen[bytes]) -> bytes:
+        assert process.stdout is not None
+        end = time.monotonic() + self.timeout
+        with selectors.DefaultSelector() as selector:
+            selector.register(process.stdout, selectors.EVENT_READ)
+            while b"\n" not in self._left:
+                if not selector.select(max(end - time.monotonic(), 0)):
+                    self.close()
+                    raise Retry("timeout", f"{self.arguments[0]}: no response within {self.timeout:g} seconds")
+                part = os.read(process.stdout.fileno(), 65536)
+                if not part or len(self._left) > MAX_BYTES:
+                    self.close()
+                    raise Retry("command", f"{self.arguments[0]}: ended without a response")
+                self._left += part
+        line, self._left = self._left.split(b"\n", 1)
+        return line
+
+
+def connect_judge(spec: str, base_url: str | None, timeout: float) -> Connection:
+    """The connection of `openai:MODEL` or `command:PROGRAM`."""
+    kind, _, rest = spec.partition(":")
+    if kind == "openai" and rest:
+        key = next((os.environ[name] for name in KEYS if os.environ.get(name)), "")
+        return ChatEndpoint(rest, base_url or DEFAULT_URL, timeout, key)
+    if kind == "command" and rest:
+        if base_url:
+            raise UsageError("--base-url is for openai:MODEL; leave it out")
+        return CommandJudge(rest, timeout)
+    raise UsageError(f"--with is {spec!r}, want openai:MODEL or command:PROGRAM")
+
+
+def judge_name(spec: str, prompt: Prompt) -> str:
+    """Name of the judge: connection, model or program, and digest of the prompt.
+
+    >>> judge_name("openai:gpt-4o", Prompt())[:14]
+    'openai:gpt-4o@'
+    """
+    kind, _, rest = spec.partition(":")
+    name = rest if kind == "openai" else "-".join(os.path.basename(word) for word in shlex.split(rest))
+    return f"{kind}:{'-'.join(name.split())}@{prompt.digest}"

@@ -1,0 +1,66 @@
+"""Refuse to measure a ranked system with a judge that is the system itself, or a part of it.
+
+A program that ranks by its own grades looks perfect by these grades, and the estimate would rely on people to notice.
+A run is taken to be the judge's own if its name or tag is the name of the judge, if the judge's name is a part of it
+(`bm25+gpt-4o`, `rerank_gpt-4o`), or if its order follows the judge's grades in all queries.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+import numpy as np
+
+from tacit.core import Judgments, Run, UsageError
+from tacit.metrics.rankings import join_run
+
+LEAST_NAME = 4  # characters of a name that is looked for inside other names
+LEAST_PAIRS = 20  # neighbours of different grades from which an order is no coincidence
+
+
+def check_independent(judge: str, program: Judgments, runs: Mapping[str, Run]) -> None:
+    """Raise a UsageError that names the run that the judge made or takes part in."""
+    for name, run in runs.items():
+        for tag in (name, run.name):
+            if _is_part(judge, tag):
+                raise UsageError(
+                    f"judge {judge!r} is also the ranked system {tag!r} or a part of it; a system must not grade itself"
+                )
+        if follows_grades(program, run):
+            raise UsageError(
+                f"run {name!r} ranks every query by the grades of judge {judge!r}; a system must not grade itself"
+            )
+
+
+def judge_words(name: str) -> list[str]:
+    """Words of a judge's name, without the kind of connection before it and the digest of its prompt after it.
+
+    >>> judge_words("openai:GPT-4o@1f2e3d4c")
+    ['gpt', '4o']
+    """
+    name = re.sub(r"\.(qrels|txt|tsv|run|gz|xz|bz2|zst)\b", "", name.rsplit("/", 1)[-1])
+    return _words(re.sub(r"^(openai|command):|@[0-9a-f]+$", "", name))
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"[a-z0-9.]+", text.lower())
+
+
+def _is_part(judge: str, run: str) -> bool:
+    wanted = judge_words(judge)
+    found = judge_words(run)
+    if wanted == found:
+        return bool(wanted)
+    if sum(map(len, wanted)) < LEAST_NAME:
+        return False
+    return any(found[at : at + len(wanted)] == wanted for at in range(len(found)))
+
+
+def follows_grades(program: Judgments, run: Run) -> bool:
+    """Whether no document stands above another one of the same query with a higher grade."""
+    rankings, _ = join_run(program, run)
+    known = ~np.isnan(rankings.grade)
+    query, grade = rankings.query[known], rankings.grade[known]
+    step = np.diff(grade)[query[1:] == query[:-1]]
+    return bool((step <= 0).all()) and int((step < 0).sum()) >= LEAST_PAIRS

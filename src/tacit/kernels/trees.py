@@ -1,0 +1,27 @@
+"""Sums of regression trees over rows.
+
+Nodes of all trees are numbered through. A node with feature f and threshold t sends a row to `left` where
+X[row, f] <= t, else to `right`; a child below 0 is the leaf ~child, and a child that is a node has a larger number than
+its parent, so every walk ends. `missing` says what NaN is: 0 stands for the value 0, 1 goes left, 2 goes right.
+"""
+
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def add_trees(X, roots, feature, threshold, missing, left, right, values, scores):
+    """scores[row] += the values of the leaves that the row reaches, tree by tree."""
+    for row in range(X.shape[0]):
+        total = scores[row]
+        for tree in range(roots.shape[0]):
+            at = roots[tree]
+            while at >= 0:
+                value = X[row, feature[at]]
+                if value != value and missing[at] > 0:
+                    at = left[at] if missing[at] == 1 else right[at]
+                else:
+                    if value != value:
+                        value = 0.0
+                    at = left[at] if value <= threshold[at] else right[at]
+            total += values[~at]
+        scores[row] = total

@@ -1,0 +1,242 @@
+"""Builds training examples from pairs: the scores of the candidates of judged queries, used to learn the weights.
+
+The candidates of a query are the first items by the blend without labels and by every member. Members trained on pairs
+(`residual`, `similar`) fit their training queries too well. They are therefore cross-fitted: a member trained without
+the query scores its candidates. There are three ways, depending on the number of queries:
+
+    cross_fitted   five folds of queries, for up to 500 queries
+    held_out       one tenth of the queries, for more of them and for links
+    unseen         folds by item: neither the query nor its relevant items were in training
+
+Items graded by a program are among the training pairs of `residual`, weighted by the trust in the program. In the
+examples these grades are assumed, not judged, so they never decide the choice of weights.
+
+For clicks with a logged order, the other shown items are the negatives. Candidates that were not shown are left out,
+because clicks contain no information about them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from tacit.core import ClickedLinks, Links, ProgramLinks
+from tacit.retrieve.blend.member import ItemRows, Member, best_items, scores_near
+from tacit.retrieve.blend.residual import ResidualMember, probability
+from tacit.retrieve.blend.similar import SimilarMember
+from tacit.retrieve.training_data import TrainingData
+from tacit.retrieve.validation import HeldOut, held_out_queries, hold_out, sampled_queries
+from tacit.retrieve.weights import N_FOLDS, TrainingQuery
+
+if TYPE_CHECKING:
+    from tacit.retrieve.blend.ranker import BlendRanker
+
+N_FIRST_OF_EACH = 50  # candidates taken from the blend and from each member
+MIN_PAIRS = 200  # minimum number of pairs to train `residual`
+MAX_CROSS_FITTED = 500  # up to this number of queries, weights are learned from all of them
+N_UNSEEN_FOLDS = 3  # folds by item, each held out in turn; only the first with more than MANY_QUERIES
+MANY_QUERIES = 5_000
+HELD_SHARE = 0.1  # share of queries (many, or links) used to learn weights and withheld from `residual`
+
+
+class Example(NamedTuple):
+    """Candidates of one query.
+
+    Attributes
+    ----------
+    query : TrainingQuery
+        Their scores and relevance.
+    items : ndarray of shape (n_candidates,), int64
+        The candidates.
+    lead : float
+        Score difference of `residual` between the best item with training pairs and the best other; infinity without
+        it.
+    """
+
+    query: TrainingQuery
+    items: np.ndarray
+    lead: float = math.inf
+
+    def of_clicks(self, excess: np.ndarray) -> Example:
+        """Return the example without candidates that were not shown; `excess` covers all items."""
+        shown = ~np.isnan(self.query.relevance)
+        items, query = self.items[shown], self.query
+        query = query._replace(scores=query.scores[shown], relevance=query.relevance[shown], excess=excess[items])
+        return self._replace(query=query, items=items)
+
+    def of_program(self, program: ProgramLinks, row: int) -> Example:
+        """Return the example with a program's grades as assumed, not judged; `row` is the row of the query."""
+        mine = program.take(program.sources == row)
+        assumed, trust = np.full(program.n_targets, np.nan), np.zeros(program.n_targets)
+        assumed[mine.targets], trust[mine.targets] = mine.weights, mine.trust
+        graded, query = ~np.isnan(assumed[self.items]), self.query
+        relevance = np.where(graded, np.nan, query.relevance)
+        n_relevant = query.n_relevant - len(mine.relevant())
+        known = query._replace(relevance=relevance, n_relevant=n_relevant)
+        return self._replace(query=known._replace(assumed=assumed[self.items], trust=trust[self.items]))
+
+
+@dataclass
+class Learner:
+    """Makes examples from the pairs of one `fit`; also trains `residual` and puts it into the blend.
+
+    Parameters
+    ----------
+    blend : BlendRanker
+        The blend, with the weights without labels.
+    items : ItemRows
+        Its items.
+    data : TrainingData
+        Pairs, judged negatives, and queries with their vectors.
+    """
+
+    blend: BlendRanker
+    items: ItemRows
+    data: TrainingData
+
+    def make(self) -> tuple[list[Example], list[Example]]:
+        """Return the examples of judged queries, and the examples of queries about unseen items."""
+        pairs, validation = self.data.pairs, self.data.validation
+        n_queries = len(np.unique(pairs.sources))
+        known_to_none = not self.trains_residual and self.blend.member("similar") is None
+        if known_to_none or (validation is None and n_queries < 2):
+            return self.examples(pairs, None), []
+        if validation is None and n_queries >= N_FOLDS and not self.data.queries_are_items:
+            unseen = self.unseen(N_UNSEEN_FOLDS if n_queries <= MANY_QUERIES else 1)
+            return (self.cross_fitted() if n_queries <= MAX_CROSS_FITTED else self.held_out()), unseen
+        return self.held_out(), []
+
+    @cached_property
+    def trains_residual(self) -> bool:
+        """Whether pairs train the member `residual`."""
+        if self.blend.residual is not None:
+            return self.blend.residual
+        return self.data.queries_are_items or len(self.data.pairs) >= MIN_PAIRS
+
+    def cross_fitted(self) -> list[Example]:
+        """Return examples of all queries, each scored by a member trained without it; then train on all pairs."""
+        pairs, examples = self.data.pairs, list[Example]()
+        sources = np.unique(pairs.sources)
+        folds = np.random.default_rng(self.blend.seed).permutation(len(sources)) % N_FOLDS
+        fold_of = folds[np.searchsorted(sources, pairs.sources)]
+        for fold in range(N_FOLDS):
+            known = pairs.take(fold_of != fold)
+            self.train(known, None, f"residual-{fold}")
+            examples += self.examples(pairs.take(fold_of == fold), known)
+        self.train(pairs, None)
+        return examples
+
+    def unseen(self, n_folds: int) -> list[Example]:
+        """Return examples scored by a member trained without these queries and without their relevant items."""
+        pairs, examples = self.data.pairs, list[Example]()
+        folds = folds_by_item(pairs, N_UNSEEN_FOLDS, self.blend.seed)
+        for fold in range(n_folds):
+            held = pairs.take(folds == fold)
+            known = pairs.take((folds != fold) & ~np.isin(pairs.targets, held.targets))
+            if len(held) and len(np.unique(known.sources)) > 1:
+                self.train(known, None, f"unseen-{fold}")
+                examples += self.examples(held, known)
+        return examples
+
+    def held_out(self) -> list[Example]:
+        """Train on most queries; return examples of the others."""
+        pairs, chosen = self.data.pairs, self.data.validation
+        known, chosen = hold_out(pairs, HELD_SHARE, self.blend.seed) if chosen is None else (pairs, chosen)
+        self.train(known, chosen)
+        return self.examples(chosen, known)
+
+    def train(self, pairs: Links, validation: Links | None, part: str = "residual") -> None:
+        """Train `residual` on some pairs, if enabled, and replace the one in the blend."""
+        if self.trains_residual:
+            self.blend.put(ResidualMember.trained(self.blend, self.items, self.data, pairs, validation, part))
+
+    def examples(self, pairs: Links, known: Links | None) -> list[Example]:
+        """Score the candidates of the queries of some pairs with the current members; `similar` uses `known`."""
+        similar = self.blend.member("similar")
+        if not isinstance(similar, SimilarMember) or known is None:
+            return self._scored(pairs, known)
+        self.blend.put(similar.on(self.data.pairs, known))
+        found = self._scored(pairs, known)
+        self.blend.put(similar)
+        return found
+
+    def _scored(self, pairs: Links, known: Links | None) -> list[Example]:
+        data, seed = self.data, self.blend.seed
+        queries, same = sp.csr_array(data.queries), data.queries_are_items
+        held = held_out_queries(queries, pairs, known, queries_are_items=same, seed=seed, zeros=data.zeros)
+        found = [example for block in held.blocks() for example in self._of_block(block)]
+        if isinstance(pairs, ClickedLinks) and pairs.shown.ordered:
+            excess = self._excess()[sampled_queries(pairs, seed=seed)]
+            return [example.of_clicks(excess[[row]].toarray().ravel()) for row, example in enumerate(found)]
+        if data.program is not None:
+            rows = sampled_queries(pairs, seed=seed).tolist()
+            return [example.of_program(data.program, row) for row, example in zip(rows, found, strict=True)]
+        return found
+
+    def _excess(self) -> sp.csr_array:
+        """Return the clicks in excess of other items at the same rank, queries by items."""
+        shown = self.data.pairs.shown
+        shape = (self.data.pairs.n_sources, self.data.pairs.n_targets)
+        return sp.csr_array((shown.excess(), (shown.queries, shown.items)), shape=shape)
+
+    def _of_block(self, held: HeldOut) -> Iterator[Example]:
+        blend, members = self.blend, judged_members(self.blend, self.data)
+        block = blend.query_block(sp.csr_array(held.queries), held.excluded)
+        leads, scores = np.full(len(block.items), math.inf), list[np.ndarray]()
+        for member in members:
+            own = member.scores(block)
+            near = scores_near(own, block.candidates)
+            if isinstance(member, ResidualMember):
+                leads = member.leads(near, block.candidates)
+            scores.append(member.factors(block, near)[:, None] * own)
+        prior = [np.float32(blend.weights_.get(member.name, 0.0)) for member in members]
+        total = sum((weight * part for weight, part in zip(prior, scores, strict=True)), np.zeros_like(scores[0]))
+        firsts = [best_items(part, held.excluded, N_FIRST_OF_EACH)[0] for part in (total, *scores)]
+        for row in range(len(total)):
+            items = np.unique(np.concatenate([first[row] for first in firsts]))
+            yield _example(items[items >= 0], scores, held, row, float(leads[row]))
+
+
+def _example(items: np.ndarray, scores: Sequence[np.ndarray], held: HeldOut, row: int, lead: float) -> Example:
+    relevant, zeros = (part[[row]].toarray().ravel() for part in (held.relevant, held.zeros))
+    candidates = np.stack([part[row, items].astype(np.float64) for part in scores], axis=1)
+    relevance = np.where((relevant > 0) | zeros, relevant, np.nan)[items]
+    return Example(TrainingQuery(candidates, relevance, int(np.count_nonzero(relevant))), items, lead)
+
+
+def judged_members(blend: BlendRanker, data: TrainingData) -> list[Member]:
+    """Return the members whose weights are learned; members that need vectors only if the queries have vectors."""
+    joined = data.queries.shape[1] > blend.n_features_
+    learned = [member for member in blend.members_ if member.learns_weight]
+    return [member for member in learned if joined or not member.needs_vectors]
+
+
+def gated(examples: Sequence[Example], gate: np.ndarray, member: int) -> list[Example]:
+    """Return the same examples, with the scores of one member multiplied by P(named | lead)."""
+    found, shares = list[Example](), probability(np.array([example.lead for example in examples]), gate)
+    for example, share in zip(examples, shares, strict=True):
+        scores = example.query.scores.copy()
+        scores[:, member] *= share
+        found.append(example._replace(query=example.query._replace(scores=scores)))
+    return found
+
+
+def folds_by_item(pairs: Links, n_folds: int, seed: int) -> np.ndarray:
+    """Return the fold of each pair; queries with the same most frequent relevant item share a fold.
+
+    >>> pairs = Links(np.array([0, 1, 2, 2, 3]), np.array([5, 5, 4, 5, 6]), 4, 7)
+    >>> folds_by_item(pairs, 2, seed=0).tolist()
+    [0, 0, 0, 0, 1]
+    """
+    frequency = np.bincount(pairs.targets)
+    order = np.lexsort((pairs.targets, -frequency[pairs.targets], pairs.sources))
+    sources, first = np.unique(pairs.sources[order], return_index=True)
+    items, number = np.unique(pairs.targets[order][first], return_inverse=True)
+    folds = np.random.default_rng(seed).permutation(len(items)) % n_folds
+    return folds[number][np.searchsorted(sources, pairs.sources)]

@@ -1,0 +1,326 @@
+"""Base of the members of a blend, and the query data that members share.
+
+A member scores items by a sum of products (`retrieve.factors`). To add a member to the blend, write a subclass of
+`Member` in its own file and add it to `MEMBERS` (`ranker.py`).
+
+Members have different units. The score of a member is divided by its standard deviation over the candidates of the
+query, which are its first items by BM25. Scores of members can then be added, and no score depends on other queries.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+import scipy.sparse as sp
+
+from tacit.core import Features, TacitError, check_numbers
+from tacit.features.text.weighting import weigh
+from tacit.kernels.scoring import spread_of_rows
+from tacit.kernels.topk import top_k_rows
+from tacit.retrieve.base import CollectionRanker
+from tacit.retrieve.changes import HoldsItems
+from tacit.retrieve.explanation import Term
+from tacit.retrieve.factors import FactorPair, scores_at
+from tacit.retrieve.lexical.bm25 import Bm25Ranker
+from tacit.retrieve.training_data import Terms, TrainingData
+
+if TYPE_CHECKING:
+    from tacit.retrieve.blend.ranker import BlendRanker
+
+N_CANDIDATES = 100  # number of first items by BM25 used to scale each member
+LARGEST_FACTOR = 1e30  # relative to the scores of a query, within float32
+HALF = float(np.log(2))  # idf of a word that half of the items contain
+TIED = 1e-5  # a standard deviation below this fraction of the largest score is rounding error
+
+
+@dataclass(frozen=True)
+class ItemRows:
+    """Rows of items in the form members use, in `fit` and for new items.
+
+    Parameters
+    ----------
+    counts : csr_array of shape (n_items, n_features), float32
+        Counts of words, with words of titles counted several times.
+    titles : csr_array of the same shape or None
+        Counts of the words of the titles alone.
+    vectors : ndarray of shape (n_items, dim_of_vectors), float32, or None
+        Vectors of length 1, or 0 where an item has none.
+    idf : ndarray of shape (n_features,), float32
+        Inverse document frequencies of tf-idf.
+    passages : ndarray of shape (n_items + 1,), int64, or None, default=None
+        Offset of the first vector of each item; None means one vector for each item.
+    terms : Terms or None, default=None
+        The words of the columns.
+    """
+
+    counts: sp.csr_array
+    titles: sp.csr_array | None
+    vectors: np.ndarray | None
+    idf: np.ndarray
+    passages: np.ndarray | None = None
+    terms: Terms | None = None
+
+    def weighed(self, tf: str) -> sp.csr_array:
+        """Return tf-idf rows; `tf` is "log" or "raw"."""
+        return weigh(self.counts, self.idf, tf)
+
+
+@dataclass(frozen=True)
+class QueryBlock:
+    """One or more queries, and their first items by BM25.
+
+    Parameters
+    ----------
+    words : csr_array of shape (n_queries, n_features)
+        Counts of words, with reduced counts for function words (`count_less`).
+    vectors : ndarray of shape (n_queries, dim_of_vectors) or None
+        Vectors of length 1, if the queries have vectors.
+    idf : ndarray of shape (n_features,), float32
+        Inverse document frequencies of tf-idf.
+    bm25 : Bm25Ranker
+        BM25 of the items.
+    all_scores : ndarray of shape (n_queries, n_items), float32
+        BM25 scores of all items.
+    items : ndarray of shape (n_queries, n_first), int
+        The first items by BM25, best first; -1 where there are no more.
+    scores : ndarray of shape (n_queries, n_first), float32
+        Their BM25 scores.
+    typed : csr_array of shape (n_queries, n_features)
+        Counts of all words, not reduced.
+    """
+
+    words: sp.csr_array
+    vectors: np.ndarray | None
+    idf: np.ndarray
+    bm25: Bm25Ranker
+    all_scores: np.ndarray
+    items: np.ndarray
+    scores: np.ndarray
+    typed: sp.csr_array
+
+    @cached_property
+    def n_words(self) -> np.ndarray:
+        """Number of different known words of each query, float64."""
+        return np.diff(self.words.indptr).astype(np.float64)
+
+    @property
+    def candidates(self) -> np.ndarray:
+        """Return the items used to scale each member, (n_queries, n_candidates); -1 for padding."""
+        return self.items[:, :N_CANDIDATES]
+
+    def weighed(self, tf: str) -> sp.csr_array:
+        """Return tf-idf rows of the queries; `tf` is "log" or "raw"."""
+        return weigh(self.words, self.idf, tf)
+
+
+class Member(HoldsItems):
+    """Base of the members of a blend.
+
+    Subclasses implement `fitted`, `pairs`, `scores`, `terms` and `add`; the other methods have defaults. The attributes
+    named in `_fitted` are stored with the model.
+    """
+
+    name: ClassVar[str]
+    trains_on_pairs: ClassVar[bool] = False  # trained on labels, so scores of training queries must be cross-fitted
+    needs_vectors: ClassVar[bool] = False  # does not score queries without a vector
+    for_any_query: ClassVar[bool] = True  # scores every query that has a known word
+    is_reused: ClassVar[bool] = False  # can be reused by a blend with the same parameters, fitted on the same items
+    learns_weight: ClassVar[bool] = True  # labels change its weight
+    is_kept: ClassVar[bool] = False  # stays in the model when its weight is 0
+    n_first: int = 0  # number of first items by BM25 that it needs
+
+    @classmethod
+    @abstractmethod
+    def fitted(cls, blend: BlendRanker, items: ItemRows, data: TrainingData) -> Self | None:
+        """Create the member from the parameters of a blend and from items; None if it has no data to score with."""
+
+    def prior(self, blend: BlendRanker, data: TrainingData) -> float:
+        """Return the weight without labels; all other members are already fitted."""
+        return 0.0
+
+    def answers(self, block: QueryBlock) -> bool:
+        """Return whether it can score these queries."""
+        return block.vectors is not None or not self.needs_vectors
+
+    @abstractmethod
+    def scores(self, block: QueryBlock) -> np.ndarray:
+        """Return the scores of all items, float32 (n_queries, n_items), as a new array."""
+
+    @abstractmethod
+    def pairs(self, query: QueryBlock) -> list[FactorPair]:
+        """Return the factors whose products are the scores of one query."""
+
+    def items_of(self, query: QueryBlock) -> np.ndarray:
+        """Return the items that are candidates for one query regardless of BM25; none by default."""
+        return np.empty(0, np.int64)
+
+    def scores_at(self, query: QueryBlock, pairs: list[FactorPair], items: np.ndarray) -> np.ndarray:
+        """Return the scores of some items for one query, bit-identical to `scores`; `pairs` belong to the query."""
+        return scores_at(pairs, items)
+
+    def add_bounds(
+        self, query: QueryBlock, pairs: list[FactorPair], factor: float, budget: float, out: np.ndarray
+    ) -> float:
+        """Add an upper bound of factor * score to out (n_items,), less a constant that is returned."""
+        return sum(factors.add_bounds(of_query, factor, budget, out) for factors, of_query in pairs)
+
+    def trust(self, block: QueryBlock, at_candidates: np.ndarray) -> Any:
+        """Return the share of its weight that applies to each query, from 0 to 1; its candidate scores are given.
+
+        The default is 1, or 0 for a query without any known word.
+        """
+        return length_trust(block.n_words, 0.0)
+
+    def factors(self, block: QueryBlock, at_candidates: np.ndarray) -> np.ndarray:
+        """Return the factor that converts the scores of each query to the common unit, float32 (n_queries,)."""
+        shares = self.trust(block, at_candidates)
+        factors = shares / deviations(at_candidates, block.candidates >= 0)
+        return np.minimum(factors, LARGEST_FACTOR).astype(np.float32)  # avoids infinity for scores such as 1e-40
+
+    @abstractmethod
+    def terms(self, query: QueryBlock, a: int, b: int | None) -> list[Term]:
+        """Return the terms of score(a) - score(b), or of score(a) alone, for one query."""
+
+    @abstractmethod
+    def add(self, items: ItemRows) -> None:
+        """Append new items."""
+
+    @property
+    def vector_ranker(self) -> Any:
+        """Return the ranker that scores by one vector per item, for approximate search; None if there is none."""
+        return None
+
+    def check(self, n_features: int, n_items: int) -> None:
+        """Raise TacitError unless the state, possibly read from a file, matches these numbers of words and items."""
+
+
+class RankerMember(Member):
+    """A member that wraps a ranker; `rows` makes the ranker's query rows."""
+
+    _fitted: ClassVar = {"ranker_": "estimator"}
+    ranker_: CollectionRanker
+    ranker_class: ClassVar[type[CollectionRanker]]
+    by_vectors: ClassVar[bool] = False
+
+    def __init__(self, half_length: float = 0.0) -> None:
+        self.half_length = half_length
+
+    @abstractmethod
+    def rows(self, block: QueryBlock) -> Features:
+        """Return the queries as rows of the ranker."""
+
+    def scores(self, block: QueryBlock) -> np.ndarray:
+        """Return the scores of all items, float32 (n_queries, n_items)."""
+        return self.ranker_._scores(self.rows(block))
+
+    def pairs(self, query: QueryBlock) -> list[FactorPair]:
+        """Return the factors whose products are the scores of one query."""
+        return list(zip(self.ranker_._item_factors, self.ranker_._query_factors(self.rows(query)), strict=True))
+
+    def trust(self, block: QueryBlock, at_candidates: np.ndarray) -> Any:
+        """Return n / (n + half_length) for a query of n words."""
+        return length_trust(block.n_words, self.half_length)
+
+    def terms(self, query: QueryBlock, a: int, b: int | None) -> list[Term]:
+        """Return the terms of the ranker."""
+        return self.ranker_._terms(self.rows(query), a, b)
+
+    @property
+    def vector_ranker(self) -> CollectionRanker | None:
+        """Return the ranker if it scores by vectors."""
+        return self.ranker_ if self.by_vectors else None
+
+    def check(self, n_features: int, n_items: int) -> None:
+        """Raise unless the ranker has the expected class and the same words and items as the others."""
+        if not isinstance(self.ranker_, self.ranker_class):
+            found, wanted = type(self.ranker_).__name__, self.ranker_class.__name__
+            raise TacitError(f"member {self.name} is a {found}, want a {wanted}")
+        check_numbers(self, "half_length", low=0)
+        self._check_sizes(n_features, n_items)
+
+    def _check_sizes(self, n_features: int, n_items: int) -> None:
+        found = self.ranker_.n_features_, self.ranker_.n_items_
+        if found != (n_features, n_items):
+            raise TacitError(
+                f"member {self.name} is for {found[0]} features and {found[1]} items, want {n_features} and {n_items}"
+            )
+
+
+def count_less(words: sp.csr_array, content: np.ndarray | None, idf: np.ndarray) -> sp.csr_array:
+    """Reduce the counts of function words: each weighs at most as much as a word that half of the items contain.
+
+    A function word can be rare in a collection ("what" among product names), though it adds no meaning to the query. A
+    query of function words only ("to be or not to be") is not changed.
+
+    Parameters
+    ----------
+    words : csr_array of shape (n_queries, n_features)
+        Counts.
+    content : ndarray of shape (n_features,) or None
+        0 for function words, else 1; None means that there are no function words.
+    idf : ndarray of shape (n_features,)
+        Inverse document frequencies of BM25.
+
+    Examples
+    --------
+    >>> queries = sp.csr_array(np.array([[1.0, 0.0, 2.0], [1.0, 0.0, 0.0]], np.float32))
+    >>> count_less(queries, np.array([0.0, 0.0, 1.0]), np.full(3, 4 * HALF)).toarray().tolist()
+    [[0.25, 0.0, 2.0], [1.0, 0.0, 0.0]]
+    """
+    if content is None:
+        return words
+    empty = content[words.indices] == 0
+    rows = np.repeat(np.arange(words.shape[0]), np.diff(words.indptr))
+    lower = empty & (np.bincount(rows, ~empty, minlength=words.shape[0])[rows] > 0)
+    if not lower.any():
+        return words
+    shares = np.minimum(1, HALF / np.maximum(idf[words.indices], HALF)).astype(np.float32)
+    data = np.where(lower, shares, np.float32(1)) * words.data.astype(np.float32)
+    return sp.csr_array((data, words.indices, words.indptr), shape=words.shape)
+
+
+def length_trust(n_words: np.ndarray, half_length: float) -> Any:
+    """Return n / (n + half_length) for queries of n words.
+
+    One or two words are too little evidence to infer related words.
+
+    >>> length_trust(np.array([0.0, 4.0, 12.0]), 12.0).tolist()
+    [0.0, 0.25, 0.5]
+    """
+    return n_words / np.maximum(n_words + half_length, 1e-12)
+
+
+def best_items(scores: np.ndarray, skip: sp.csr_array | None, n_best: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the best candidates of each query and their scores; item -1 for padding."""
+    n_best = min(n_best, scores.shape[1])
+    items, found = np.empty((len(scores), n_best), np.int64), np.empty((len(scores), n_best), np.float32)
+    skip = sp.csr_array(scores.shape, dtype=bool) if skip is None else skip
+    top_k_rows(scores, skip.indptr, skip.indices, items, found)
+    return items, found
+
+
+def deviations(values: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """Return the standard deviation of the known values of each row, float64; 1 if they are tied.
+
+    >>> known = np.array([[True, True, False], [True, True, True]])
+    >>> deviations(np.array([[5.0, 1.0, 9.0], [2.0, 2.0, 2.0]]), known)
+    array([2., 1.])
+    """
+    found = np.empty(len(values))
+    spread_of_rows(np.ascontiguousarray(values, np.float64), np.ascontiguousarray(known), TIED, found)
+    return found
+
+
+def scores_near(scores: np.ndarray, candidates: np.ndarray) -> np.ndarray:
+    """Return the candidates' scores for each query, (n_queries, n_candidates); padding has the score of item 0."""
+    return np.take_along_axis(scores, np.maximum(candidates, 0), axis=1)
+
+
+def names_of(members: Sequence[Member]) -> list[str]:
+    """Return the names of members, in order."""
+    return [member.name for member in members]

@@ -1,0 +1,175 @@
+"""Member `residual`: `htr-residual`, trained on pairs, with a gate that lowers its weight for untrained queries.
+
+The member ranks items that occur in training pairs ("named" items) above other items, whatever the query. The gate
+decides from its scores whether that is justified. Among the first items by BM25,
+
+    lead = max(0, score of the best named item) - max(0, score of the best other item)
+
+P(named | lead) is the probability that the query is about named items. It is a logistic function, fitted to queries of
+both kinds that were not in training; both kinds have equal total weight. If every candidate is named there is no lead,
+and P is 1. Such queries are left out of the fit, but reduce the weight of the others of their kind. The weight of the
+member is multiplied by P. It is also multiplied by a factor that grows with the length of the query relative to the
+median length of the training queries, so a member trained on whole pages has little weight for short queries.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+import scipy
+import scipy.sparse as sp
+
+from tacit.core import Links, TacitError
+from tacit.features.text.weighting import weigh
+from tacit.retrieve.blend.member import ItemRows, QueryBlock, RankerMember, length_trust
+from tacit.retrieve.margin.embedding import EmbeddingRanker
+from tacit.retrieve.training_data import TrainingData
+from tacit.retrieve.vectors import split_vectors
+
+if TYPE_CHECKING:
+    from tacit.retrieve.blend.ranker import BlendRanker
+
+RIDGE = 0.01  # regularizes the slope, for leads of standard deviation 1, if the two kinds do not overlap
+STEEPEST = 10.0  # maximum log odds of a lead of 0
+
+
+class ResidualMember(RankerMember):
+    """Supervised semantic indexing (SSI) with a residual vector for each item, trained on pairs.
+
+    Attributes
+    ----------
+    ranker_ : EmbeddingRanker
+        The trained ranker.
+    median_length_ : float
+        Query length, in words, at which the weight is halved: the median of the training queries.
+    named_ : ndarray of shape (n_items,), float32, or None
+        1 for items that occur in training pairs; None without `gate_`.
+    gate_ : ndarray of shape (2,), float32, or None
+        Slope and log odds at 0 of P(named | lead); None means no gate.
+    """
+
+    _fitted: ClassVar = RankerMember._fitted | {"median_length_": "+", "named_": "?items", "gate_": "?gate"}
+    name: ClassVar[str] = "residual"
+    trains_on_pairs: ClassVar[bool] = True
+    ranker_class: ClassVar = EmbeddingRanker
+    by_vectors: ClassVar[bool] = True
+    ranker_: EmbeddingRanker
+    median_length_: float
+    named_: np.ndarray | None
+    gate_: np.ndarray | None = None
+
+    @classmethod
+    def fitted(cls, blend: BlendRanker, items: ItemRows, data: TrainingData) -> Self | None:
+        """Return None: `trained` trains it, several times, while the weights are learned."""
+        return None
+
+    @classmethod
+    def trained(
+        cls, blend: BlendRanker, items: ItemRows, data: TrainingData, pairs: Links, validation: Links | None, part: str
+    ) -> Self:
+        """Return the member, trained on some pairs; `part` names its part of the checkpoint."""
+        words, _ = split_vectors(sp.csr_array(data.queries), blend.n_features_)
+        asking, rows = ItemRows(words, None, None, items.idf).weighed("raw"), items.weighed("raw")
+        made = cls()
+        ranker = EmbeddingRanker(blend.dim, items="residual", gamma=1.0, seed=blend.seed, threads=blend.threads)
+        how: dict[str, Any] = {"queries_are_items": data.queries_are_items, "checkpoint": data.part(part)}
+        made.ranker_ = ranker.fit(asking, rows, pairs, validation, **how)
+        made.named_ = np.zeros(items.counts.shape[0], np.float32)
+        made.named_[pairs.targets] = 1
+        lengths = np.diff(words[np.unique(pairs.sources)].indptr)
+        made.median_length_ = max(1.0, float(np.median(lengths)))
+        return made
+
+    def rows(self, block: QueryBlock) -> sp.csr_array:
+        """Return tf-idf rows."""
+        return weigh(block.typed, block.idf, "raw")  # as in training
+
+    def trust(self, block: QueryBlock, at_candidates: np.ndarray) -> Any:
+        """Return the share by the length of the query, multiplied by P(named | lead)."""
+        shares = length_trust(block.n_words, self.median_length_)
+        if self.gate_ is None:
+            return shares
+        return shares * probability(self.leads(at_candidates, block.candidates), self.gate_)
+
+    def leads(self, at_candidates: np.ndarray, candidates: np.ndarray) -> np.ndarray:
+        """Return the score of the best named candidate minus that of the best other one, for each query."""
+        assert self.named_ is not None
+        return leads(at_candidates, self.named_[candidates] > 0, candidates >= 0)
+
+    def add(self, items: ItemRows) -> None:
+        """Append new items, which occur in no pair."""
+        self.ranker_.add_items(items.weighed("raw"))
+        if self.named_ is not None:
+            self.named_ = np.append(self.named_, np.zeros(items.counts.shape[0], np.float32))
+
+    def check(self, n_features: int, n_items: int) -> None:
+        """Raise unless the ranker matches, and the gate is complete or absent."""
+        super().check(n_features, n_items)
+        if self.gate_ is None and self.named_ is None:
+            return
+        if self.gate_ is None or self.named_ is None:
+            raise TacitError("the gate of member residual is incomplete, want gate_ and named_")
+        if self.gate_.shape != (2,) or len(self.named_) != n_items:
+            found = f"{self.gate_.shape} and {self.named_.shape}"
+            raise TacitError(f"gate_ and named_ have the shapes {found}, want (2,) and ({n_items},)")
+
+
+def leads(scores: np.ndarray, named: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """Return the lead of each query, float64; infinity if every candidate is named.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_queries, n_candidates)
+        Scores of the member.
+    named : ndarray of the same shape, bool
+        Whether the candidate occurs in training pairs.
+    known : ndarray of the same shape, bool
+        Whether there is a candidate.
+
+    Examples
+    --------
+    >>> scores, known = np.array([[0.7, 0.2, 0.1], [0.3, 0.4, -0.1]]), np.ones((2, 3), bool)
+    >>> leads(scores, np.array([[True, False, False], [True, False, True]]), known).round(2).tolist()
+    [0.5, -0.1]
+    """
+    scores = np.maximum(scores.astype(np.float64), 0)
+    best = [np.where(kind, scores, 0).max(axis=1, initial=0) for kind in (known & named, known & ~named)]
+    return np.where((known & ~named).any(axis=1), best[0] - best[1], math.inf)
+
+
+def fit_gate(named: Sequence[float], unseen: Sequence[float]) -> np.ndarray:
+    """Fit slope and log odds at 0 of P(named | lead), float32, to the leads of queries of the two kinds.
+
+    >>> gate = fit_gate([0.9, 0.8, 0.7, 0.2], [0.1, -0.1, 0.0, 0.3])
+    >>> probability(np.array([-0.2, 0.2, 1.0, np.inf]), gate).round(1).tolist()
+    [0.0, 0.3, 1.0, 1.0]
+    """
+    from scipy.optimize import minimize
+
+    sides = [(1.0, np.asarray(named, np.float64)), (-1.0, np.asarray(unseen, np.float64))]
+    parts = [(sign, leads[np.isfinite(leads)], len(leads)) for sign, leads in sides]
+    unit = float(np.concatenate([leads for _, leads, _ in parts]).std()) if any(len(part[1]) for part in parts) else 1.0
+    unit = unit or 1.0
+
+    def loss(gate: np.ndarray) -> tuple[float, np.ndarray]:
+        value, slope = RIDGE * gate[0] ** 2, np.array([2 * RIDGE * gate[0], 0.0])
+        for sign, leads, n_all in parts:
+            odds = sign * (gate[0] * leads / unit + gate[1])
+            value += float(np.logaddexp(0, -odds).sum()) / max(1, n_all)
+            wrong = -sign * scipy.special.expit(-odds) / max(1, n_all)
+            slope += (wrong * leads).sum() / unit, wrong.sum()
+        return value, slope
+
+    bounds = [(0, None), (-STEEPEST, STEEPEST)]
+    found = minimize(loss, np.array([1.0, 0.0]), jac=True, method="L-BFGS-B", bounds=bounds)
+    return np.array([found.x[0] / unit, found.x[1]], np.float32)
+
+
+def probability(leads: np.ndarray, gate: np.ndarray) -> np.ndarray:
+    """Return P(named | lead), float64; 1 for an infinite lead."""
+    certain = np.isinf(leads)
+    odds = np.float64(gate[0]) * np.where(certain, 0, leads) + np.float64(gate[1])
+    return np.where(certain, 1.0, scipy.special.expit(odds))

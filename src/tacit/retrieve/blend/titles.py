@@ -1,0 +1,198 @@
+"""Member `exact`: raises the score of items whose title equals or nearly equals the query.
+
+A user who types the title of a page wants that page first, however often long pages repeat its words. Titles and
+queries are rows of weights of length 1. The weight of word w is
+
+    v(w) = ln(1 + n / df(w));  0.2 for a function word
+
+n is the number of items and df(w) the number that contain w. The product of title and query is their cosine c. It is 1
+for the same words. c^2 is at most the share of the query that the title covers, and at most the share of the title that
+the query covers. An item gains
+
+    m(c) = max(0, (c^2 - 0.8) / 0.2)^2
+
+This is 1 for the title itself and 0 for a query that shares only a few words with it. The unit is the best BM25 score
+of the query in the unit of `bm25`, but at least 5, because the candidates can have equal scores. With weight 1, a
+matching title adds as much as the best match by words. Gains do not depend on the candidates, because a page with a
+one-word title may not be among them.
+
+Only a few postings are read to find the items that can gain. By the Cauchy-Schwarz inequality, c^2 is at most the share
+of the query's squared weights on words of the title. The most frequent words of the query are therefore skipped as long
+as their share is less than 0.8.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar, Self
+
+import numpy as np
+import scipy.sparse as sp
+
+from tacit.core import TacitError
+from tacit.features.text.weighting import weigh
+from tacit.kernels.scoring import add_sparse_scores_at
+from tacit.retrieve.blend.member import ItemRows, Member, QueryBlock, deviations
+from tacit.retrieve.explanation import Term, difference, word_terms
+from tacit.retrieve.factors import FactorPair, FewFactors, SparseFactors, append_rows, make_factors, widened
+from tacit.retrieve.training_data import Terms, TrainingData
+
+if TYPE_CHECKING:
+    from tacit.retrieve.blend.ranker import BlendRanker
+
+LEAST_UNIT = 5.0  # in standard deviations of a member
+LEAST = 0.8  # minimum of c^2: no gain if a fifth of the title or query differs
+EMPTY = 0.2  # v of a function word: enough to distinguish titles of such words
+
+
+class ExactTitleMember(Member):
+    """Score gains of items whose title is the query; the weight is a parameter and is not learned.
+
+    Attributes
+    ----------
+    titles_ : csr_array of shape (n_items, n_features), float32
+        Weights of the words of titles, rows of length 1 (0 without a title).
+    values_ : ndarray of shape (n_features,), float32
+        The weight v of each word.
+    """
+
+    _fitted: ClassVar = {"titles_": "items features", "values_": "features"}
+    name: ClassVar[str] = "exact"
+    learns_weight: ClassVar[bool] = False
+    for_any_query: ClassVar[bool] = False
+    titles_: sp.csr_array
+    values_: np.ndarray
+
+    @classmethod
+    def fitted(cls, blend: BlendRanker, items: ItemRows, data: TrainingData) -> Self | None:
+        """Index the titles; None if there are none, or if the weight is 0."""
+        if items.titles is None or not blend.exact:
+            return None
+        made = cls()
+        made.values_ = word_values(items.idf, items.terms)
+        made.titles_ = weigh(items.titles, made.values_, "log")
+        return made
+
+    def prior(self, blend: BlendRanker, data: TrainingData) -> float:
+        """Return the weight given as a parameter."""
+        return blend.exact
+
+    def answers(self, block: QueryBlock) -> bool:
+        """Return whether one of the queries is nearly a title."""
+        return any(len(self._gains(block, row).items) for row in range(len(block.items)))
+
+    def scores(self, block: QueryBlock) -> np.ndarray:
+        """Return the gains of all items, float32 (n_queries, n_items)."""
+        scores = np.zeros((len(block.items), self.titles_.shape[0]), np.float32)
+        for row, out in enumerate(scores):
+            gains = self._gains(block, row)
+            out[gains.items] = gains.scores
+        return scores
+
+    def pairs(self, query: QueryBlock) -> list[FactorPair]:
+        """Return the gains of a few items."""
+        return [(self._gains(query, 0), None)]
+
+    def items_of(self, query: QueryBlock) -> np.ndarray:
+        """Return the items that gain."""
+        return self._gains(query, 0).items
+
+    def factors(self, block: QueryBlock, at_candidates: np.ndarray) -> np.ndarray:
+        """Return the best BM25 score of each query in the unit of `bm25`, at least `LEAST_UNIT`."""
+        near = block.scores[:, : block.candidates.shape[1]]
+        return np.maximum(near[:, 0] / deviations(near, block.candidates >= 0), LEAST_UNIT).astype(np.float32)
+
+    def terms(self, query: QueryBlock, a: int, b: int | None) -> list[Term]:
+        """Split the gain of each item by the words that its title shares with the query."""
+        asked, gains, terms = self._asked(query, 0), self._gains(query, 0), list[Term]()
+        gain_of = dict(zip(gains.items.tolist(), gains.scores.tolist(), strict=True))
+        for item, sign in [(a, 1.0)] if b is None else [(a, 1.0), (b, -1.0)]:
+            if item in gain_of:
+                shared = word_terms(asked.indices, asked.data.astype(np.float64), difference(self.titles_, item, None))
+                scale = sign * gain_of[item] / sum(term.value for term in shared)
+                terms += [term._replace(value=scale * term.value) for term in shared]
+        return terms
+
+    def add(self, items: ItemRows) -> None:
+        """Append new items, and the weights of their new words."""
+        width = items.counts.shape[1]
+        known = len(self.values_)
+        self.values_ = np.concatenate([self.values_, word_values(items.idf, items.terms)[known:]])
+        none = sp.csr_array((items.counts.shape[0], width), dtype=np.float32)
+        more = none if items.titles is None else weigh(items.titles, self.values_, "log")
+        self.titles_ = append_rows(widened(self.titles_, width), more)
+        self._forget()
+
+    def check(self, n_features: int, n_items: int) -> None:
+        """Raise unless titles and weights match the blend and have values that `fit` can produce."""
+        titles, values = self.titles_, self.values_
+        if not sp.issparse(titles) or titles.shape != (n_items, n_features) or values.shape != (n_features,):
+            raise TacitError(
+                f"titles have shape {titles.shape} and {len(values)} weights, want {(n_items, n_features)}, sparse"
+            )
+        least = min(values.min(initial=0), titles.data.min(initial=0))
+        if least < 0 or titles.data.max(initial=0) > 1 + 1e-5:
+            raise TacitError("titles hold weights outside 0 to 1, want rows of length 1")
+
+    def _asked(self, block: QueryBlock, row: int) -> sp.csr_array:
+        """Return the word weights of one query, of length 1."""
+        return weigh(block.typed[[row]], self.values_, "log")
+
+    def _gains(self, block: QueryBlock, row: int) -> FewFactors:
+        """Return the items that gain for one query, ascending, and their gains."""
+        asked = self._asked(block, row)
+        words = rare_words(asked.indices, asked.data, np.diff(self._factors.postings.indptr))
+        postings = self._factors.postings
+        found = [postings.indices[postings.indptr[word] : postings.indptr[word + 1]] for word in words]
+        items = np.unique(np.concatenate(found)) if found else np.empty(0, np.int32)
+        cosines, titles = np.zeros(len(items), np.float32), self.titles_
+        add_sparse_scores_at(items, asked.indices, asked.data, titles.indptr, titles.indices, titles.data, cosines)
+        gains = title_gains(cosines)
+        return FewFactors(items[gains > 0].astype(np.int64), gains[gains > 0], titles.shape[0])
+
+    @cached_property
+    def _factors(self) -> SparseFactors:
+        found = make_factors(self.titles_)
+        assert isinstance(found, SparseFactors)
+        return found
+
+    def _forget(self) -> None:
+        self.__dict__.pop("_factors", None)
+
+    def _only(self, rows: np.ndarray) -> Self:
+        made = super()._only(rows)
+        made._forget()
+        return made
+
+
+def word_values(idf: np.ndarray, terms: Terms | None) -> np.ndarray:
+    """Return the weight v of each word, float32, from ln(n / df).
+
+    >>> word_values(np.log(np.array([1.0, 3.0, 3.0])), Terms(["a", "zebra", "of"], np.array([2]))).round(3)
+    array([0.693, 1.386, 0.2  ], dtype=float32)
+    """
+    values = np.log1p(np.exp(idf.astype(np.float64))).astype(np.float32)
+    if terms is not None:
+        values[terms.functional] = EMPTY
+    return values
+
+
+def rare_words(words: np.ndarray, weights: np.ndarray, frequencies: np.ndarray) -> np.ndarray:
+    """Return the words of a query of which a title needs at least one to gain: all but the most frequent.
+
+    >>> rare_words(np.array([0, 1, 2]), np.array([0.6, 0.5, 0.62]), np.array([9, 5, 7])).tolist()
+    [1]
+    """
+    order = np.argsort(-frequencies[words], kind="stable")
+    left_out = np.cumsum(weights[order].astype(np.float64) ** 2) < LEAST * (1 - 1e-5)  # cosines are rounded
+    return words[order[~left_out]]
+
+
+def title_gains(cosines: np.ndarray) -> np.ndarray:
+    """Return m(c), float32.
+
+    >>> title_gains(np.sqrt([1.0, 0.9, 0.7])).round(3)
+    array([1.  , 0.25, 0.  ], dtype=float32)
+    """
+    share = (np.minimum(cosines.astype(np.float64), 1.0) ** 2 - LEAST) / (1 - LEAST)
+    return (np.maximum(share, 0) ** 2).astype(np.float32)

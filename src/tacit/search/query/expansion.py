@@ -1,0 +1,190 @@
+"""Words that are added to a query: corrected typos, words with other accents, words with a prefix, synonyms.
+
+A typed word that some document contains is searched as it is, with its full weight. Added words count half, except a
+word that differs from an unknown one by accents only and what replaces a word by a synonym rule (`=>`), which count in
+full. So the scores of a query without unknown words, asterisks and synonyms do not change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from tacit.features import TextVectorizer
+from tacit.features.text.lexicon import Lexicon
+from tacit.search.query.language import ParsedQuery, Restriction
+from tacit.search.query.synonyms import Rule
+
+ADDED_WEIGHT = 0.5
+MAX_WITH_PREFIX = 20  # words, the most frequent
+MAX_WORDS = 32  # of a query whose typos are corrected; longer ones are documents
+
+
+class Added(NamedTuple):
+    """A word that is searched beside or instead of a typed one; kind: "spelling", "accents", "prefix" or "synonym"."""
+
+    typed: str
+    used: str
+    kind: str
+    column: int
+    weight: float
+
+    def __str__(self) -> str:
+        return f"{self.typed} -> {self.used}"
+
+
+@dataclass(frozen=True)
+class AskedQuery:
+    """A query as it is searched.
+
+    Attributes
+    ----------
+    text : str
+        Plain text that is ranked by.
+    restrictions : tuple of Restriction
+        What documents must contain or not.
+    added : tuple of Added
+        Words that are searched as well.
+    replaced : frozenset of int
+        Columns of typed words that are not searched.
+    suggestion : str or None
+        The query with corrected words.
+    """
+
+    text: str
+    restrictions: tuple[Restriction, ...] = ()
+    added: tuple[Added, ...] = ()
+    replaced: frozenset[int] = frozenset()
+    suggestion: str | None = None
+
+    @property
+    def must_contain(self) -> bool:
+        """Whether documents must contain something."""
+        return any(not restriction.is_excluded for restriction in self.restrictions)
+
+
+class Expansion:
+    """Finds the words that are added to queries.
+
+    Parameters
+    ----------
+    vectorizer : TextVectorizer
+        Reads queries.
+    rules : sequence of Rule, default=()
+        Synonyms.
+    """
+
+    def __init__(self, vectorizer: TextVectorizer, rules: Sequence[Rule] = ()) -> None:
+        self.vectorizer, self.rules = vectorizer, rules
+
+    def ask(self, typed: str, parsed: ParsedQuery) -> AskedQuery:
+        """The query with all words that are added."""
+        tokenizer, columns = self.vectorizer.tokenizer_, self.vectorizer.column_of
+        words = tokenizer.words(parsed.text)
+        if len(words) > MAX_WORDS:
+            return AskedQuery(parsed.text, parsed.restrictions)
+        terms = [tokenizer.term(word) for word in words]
+        added, replaced, covered = self._synonyms(words, terms)
+        prefixes = {word for prefix in parsed.prefixes for word in tokenizer.words(prefix)}
+        added += self._with_prefixes(prefixes, columns)
+        unknown = {
+            word: term
+            for place, (word, term) in enumerate(zip(words, terms, strict=True))
+            if term is not None and term not in columns and place not in covered and word not in prefixes
+        }
+        corrected = self._corrected(unknown) if unknown else []
+        suggestion = _replace(typed, corrected, tokenizer.segmenter.spans) if corrected else None
+        return AskedQuery(parsed.text, parsed.restrictions, tuple(added + corrected), frozenset(replaced), suggestion)
+
+    @cached_property
+    def lexicon(self) -> Lexicon:
+        """Words as they are written."""
+        return Lexicon.of(self.vectorizer)
+
+    def _corrected(self, unknown: Mapping[str, str]) -> list[Added]:
+        found = list[Added]()
+        for word, term in unknown.items():
+            near = None if self.lexicon.knows_term(term) else self.lexicon.nearest(word)
+            if near is not None:
+                kind, weight = ("spelling", ADDED_WEIGHT) if near.distance else ("accents", 1.0)
+                used, column = self.lexicon.words[near.number], int(self.lexicon.columns[near.number])
+                found.append(Added(word, used, kind, column, weight))
+        return found
+
+    def _with_prefixes(self, prefixes: set[str], columns: Mapping[str, int]) -> list[Added]:
+        found = list[Added]()
+        for prefix in sorted(prefixes):
+            own = columns.get(self.vectorizer.tokenizer_.term(prefix) or "", -1)
+            by_column: dict[int, str] = {}
+            for number in self.lexicon.starting_with(prefix, MAX_WITH_PREFIX):
+                by_column.setdefault(int(self.lexicon.columns[number]), self.lexicon.words[number])
+            by_column.pop(own, None)
+            found += [Added(f"{prefix}*", word, "prefix", at, ADDED_WEIGHT) for at, word in by_column.items()]
+        return found
+
+    @cached_property
+    def _rules_by_term(self) -> dict[str, list[tuple[tuple[str, ...], Rule]]]:
+        """Rules by the first term of what they are given for, the longest first."""
+        found: dict[str, list[tuple[tuple[str, ...], Rule]]] = {}
+        for rule in self.rules:
+            for phrase in rule.given:
+                terms = tuple(self.vectorizer.tokenizer_(phrase))
+                if terms:
+                    found.setdefault(terms[0], []).append((terms, rule))
+        for rules in found.values():
+            rules.sort(key=lambda rule: -len(rule[0]))
+        return found
+
+    def _synonyms(self, words: Sequence[str], terms: Sequence[str | None]) -> tuple[list[Added], set[int], set[int]]:
+        """Words that rules add, columns that they replace, and places of the words that a rule is for."""
+        added, replaced, covered = list[Added](), set[int](), set[int]()
+        for first, term in enumerate(terms if self.rules else ()):
+            for phrase, rule in self._rules_by_term.get(term or "", ()):
+                if tuple(terms[first : first + len(phrase)]) == phrase:
+                    typed = " ".join(words[first : first + len(phrase)])
+                    covered |= set(range(first, first + len(phrase)))
+                    new = list(self._meant(typed, phrase, rule))
+                    added += new
+                    if rule.replaces:
+                        own = {self.vectorizer.column_of.get(word, -1) for word in phrase}
+                        replaced |= own - {word.column for word in new}
+                    break
+        return added, replaced - {-1}, covered
+
+    def _meant(self, typed: str, phrase: tuple[str, ...], rule: Rule) -> Iterator[Added]:
+        for meant in rule.meant:
+            terms = tuple(self.vectorizer.tokenizer_(meant))
+            for term in () if terms == phrase else terms:
+                column = self.vectorizer.column_of.get(term)
+                if column is not None:
+                    yield Added(typed, meant, "synonym", column, 1.0 if rule.replaces else ADDED_WEIGHT)
+
+    def rows(self, asked: Sequence[AskedQuery]) -> sp.csr_array:
+        """Counts of the words of queries, with those that are added."""
+        counts = self.vectorizer.counts([query.text for query in asked])
+        if not any(query.added or query.replaced for query in asked):
+            return counts
+        table = sp.lil_array(counts)
+        for row, query in enumerate(asked):
+            for column in query.replaced:
+                table[row, column] = 0
+            for word in query.added:
+                table[row, word.column] = max(table[row, word.column], np.float32(word.weight))
+        rows = sp.csr_array(table, dtype=np.float32)
+        rows.eliminate_zeros()
+        return rows
+
+
+def _replace(typed: str, corrected: Sequence[Added], spans: Callable[[str], Sequence[tuple[int, int, str]]]) -> str:
+    """The typed query with corrected words in their places."""
+    used, pieces, done = {word.typed: word.used for word in corrected}, list[str](), 0
+    for start, end, word in spans(typed):
+        if word in used and start >= done:
+            pieces += [typed[done:start], used[word]]
+            done = end
+    return "".join([*pieces, typed[done:]])

@@ -1,0 +1,105 @@
+"""Vectors that an encoder has made, kept in the user's cache folder by the hash of their text.
+
+One folder for each encoder holds two files that only grow: `keys`, 16 bytes of BLAKE2 for each text, and `vectors`, its
+float16 numbers. A write appends vectors, then keys, each synced; what a kill leaves behind the last whole pair is cut
+off by the next writer. So a second fit encodes only what changed, and a killed fit continues with the passages it has.
+The cache may be lost at any time; a folder that cannot be written means that nothing is kept.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from tacit.core import cache_folder, cut, track
+from tacit.retrieve.vectors import check_vectors
+from tacit.search.encoders import Encoder
+from tacit.store.files import locked
+
+logger = logging.getLogger("tacit")
+KEY_BYTES = 16
+BATCH = 256  # texts that are encoded, and kept, at a time
+
+
+class VectorCache:
+    """Vectors of one encoder by text.
+
+    Parameters
+    ----------
+    encoder : Encoder
+        The encoder; of one without a hash, which would not be recognised, nothing is kept.
+    folder : Path or None, default=None
+        Folder for all encoders; None means `vectors` in the user's cache folder (`$TACIT_CACHE`).
+    """
+
+    def __init__(self, encoder: Encoder, folder: Path | None = None) -> None:
+        base = folder or ((found := cache_folder()) and found / "vectors")
+        self.encoder, self.dim = encoder, encoder.info.dim
+        self.folder = base / encoder.hash if base and encoder.hash else None
+        self._place: dict[bytes, int] = {}
+        self._vectors = np.empty((0, self.dim), np.float16)
+        self._read()
+
+    def _read(self) -> None:
+        if self.folder is None:
+            return
+        try:
+            keys = (self.folder / "keys").read_bytes()
+            vectors = np.fromfile(self.folder / "vectors", np.float16)
+        except OSError:
+            return
+        n_known = min(len(keys) // KEY_BYTES, len(vectors) // self.dim)
+        self._vectors = vectors[: n_known * self.dim].reshape(n_known, self.dim)
+        self._place = {keys[KEY_BYTES * row : KEY_BYTES * (row + 1)]: row for row in range(n_known)}
+
+    def look_up(self, texts: Sequence[str], kind: str) -> np.ndarray:
+        """Vectors of texts, of length 1, float16 (n_texts, dim); those that are not known are encoded and kept.
+
+        `kind` is "query" or "document".
+        """
+        keys = [_key(kind, text) for text in texts]
+        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in self._place}
+        order = sorted(missing, key=lambda key: -len(missing[key]))  # texts of one length are encoded together
+        blocks, made = cut(len(order), BATCH), list[np.ndarray]()
+        for block in track(blocks, f"encoding {kind} texts", len(blocks)):
+            vectors = self.encoder.encode([missing[key] for key in order[block]], kind)
+            made.append(check_vectors("vectors", vectors, len(vectors), self.dim).astype(np.float16))
+            self._keep(order[block], made[-1])
+        self._place |= {key: len(self._vectors) + row for row, key in enumerate(order)}
+        self._vectors = np.concatenate([self._vectors, *made])
+        return self._vectors[[self._place[key] for key in keys]]
+
+    def _keep(self, keys: list[bytes], vectors: np.ndarray) -> None:
+        if self.folder is None:
+            return
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with locked(self.folder, wait=10):
+                self._append(keys, vectors)
+        except OSError as error:
+            logger.warning("vectors are not kept in %s: %s", self.folder, error)
+            self.folder = None
+
+    def _append(self, keys: list[bytes], vectors: np.ndarray) -> None:
+        """Write behind the last whole pair, which another process may have moved."""
+        assert self.folder is not None
+        paths = self.folder / "vectors", self.folder / "keys"
+        widths = 2 * self.dim, KEY_BYTES
+        sizes = [path.stat().st_size if path.exists() else 0 for path in paths]
+        n_known = min(size // width for size, width in zip(sizes, widths, strict=True))
+        for path, width, content in zip(paths, widths, (vectors.tobytes(), b"".join(keys)), strict=True):
+            with path.open("r+b" if path.exists() else "w+b") as file:
+                file.truncate(n_known * width)
+                file.seek(n_known * width)
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+
+
+def _key(kind: str, text: str) -> bytes:
+    return hashlib.blake2b(f"{kind}\0{text}".encode("utf-8", "surrogatepass"), digest_size=KEY_BYTES).digest()

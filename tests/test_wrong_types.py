@@ -1,0 +1,143 @@
+"""Values of wrong types in Python: every public function raises TacitError in one line, or takes them.
+
+Each parameter of each function of `import tacit` is given values that have nothing to do with it. Any other exception
+than TacitError is a failure, except Python's own for a wrong number of arguments.
+"""
+
+import inspect
+import io
+import traceback
+import warnings
+from contextlib import redirect_stderr
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import tacit
+from tacit.core import Collection, TacitError
+from tacit.judge import JudgmentStore
+from tacit.rerank import METHODS as LIST_METHODS
+
+DOCS = Collection([f"d{n}" for n in range(6)], [""] * 6, [f"cat dog {n} fish{n % 3}" for n in range(6)])
+VALUES = [
+    *(None, 5, -1, 2.5, float("nan"), True, 10**40, -(10**400)),
+    *("x", "", "\ud800", "a\0b", b"x"),
+    *([], {}, (), set(), [1, [2]], ["a", None], {"a": 1}, {1: 2}, [b"x"], [["q", "d", 1]], [{"id": 1}], range(3)),
+    *(np.zeros((2, 2)), np.zeros(0), sp.eye(3), object(), int, lambda x: x),
+]
+SEARCHER = {
+    "fit": {"documents": DOCS},
+    "search": {"query": "cat"},
+    "search_many": {"queries": ["cat"]},
+    "explain": {"query": "cat", "document_id": "d1"},
+    "add": {"documents": [{"id": "new", "text": "t"}]},
+    "remove": {"ids": ["d1"]},
+    "feedback": {"query": "cat", "liked": ["d1"]},
+    "save": {},
+}
+FUNCTIONS = [name for name in tacit.__all__ if inspect.isfunction(getattr(tacit, name))]
+TYPES = ["Collection", "Judgments", "Links", "Lists", "Run", "Ranking"]
+
+
+def names(function):
+    kinds = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
+    return [p.name for p in inspect.signature(function).parameters.values() if p.kind not in kinds and p.name != "self"]
+
+
+def problem(call, *args, **kwargs):
+    """What is wrong with how a call fails; empty if nothing is."""
+    try:
+        with warnings.catch_warnings(), redirect_stderr(io.StringIO()):
+            warnings.simplefilter("ignore")
+            call(*args, **kwargs)
+    except TacitError as error:
+        return "several lines" if "\n" in str(error) else ""
+    except Exception as error:
+        place = traceback.extract_tb(error.__traceback__)
+        own = [frame for frame in place if "tacit" in frame.filename and "test_wrong" not in frame.filename]
+        if own or not isinstance(error, TypeError):
+            return f"{type(error).__name__}: {error} ({place[-1].filename}:{place[-1].lineno})"
+    return ""
+
+
+def problems(calls):
+    found = ((label, problem(*call)) for label, *call in calls)
+    return [f"{label}: {what}" for label, what in found if what]
+
+
+@pytest.fixture(scope="module")
+def searcher():
+    return tacit.Searcher("bm25").fit(DOCS)
+
+
+@pytest.mark.parametrize("name", SEARCHER)
+def test_methods_of_a_searcher(name, searcher, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    given = SEARCHER[name]
+
+    def call(parameter, value):
+        changes = name in ("fit", "add", "remove")
+        model = tacit.Searcher("bm25").fit(DOCS) if changes else searcher
+        getattr(model, name)(**{**given, parameter: value})
+
+    parameters = names(getattr(tacit.Searcher, name))
+    assert set(given) <= set(parameters)
+    assert problems((f"{p}={v!r}", call, p, v) for p in parameters for v in VALUES) == []
+
+
+def test_parameters_of_a_searcher():
+    def call(parameter, value):
+        tacit.Searcher(**{"method": "bm25", parameter: value}).fit(DOCS)
+
+    known = [*names(tacit.Searcher.__init__), "seed", "threads"]
+    assert problems((f"{p}={v!r}", call, p, v) for p in known for v in VALUES) == []
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    function = getattr(tacit, name)
+    n = len(names(function))
+    calls = [(f"({v!r})", function, v) for v in VALUES] if n else []
+    calls += [(f"(…, {v!r})", function, {"q": {"d": 1}}, v) for v in VALUES] if n > 1 else []
+    assert problems(calls) == []
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_types(name):
+    kind = getattr(tacit, name)
+    needed = [p for p in inspect.signature(kind).parameters.values() if p.default is p.empty]
+    assert problems((f"({v!r}, …)", kind, *[v] * len(needed)) for v in VALUES) == []
+
+
+def test_judgments(tmp_path):
+    with JudgmentStore(tmp_path / "my.judgments") as store:
+        given = {"query": "cat", "document": "d1", "grade": 1, "judge": "ann"}
+        parameters = names(JudgmentStore.record)
+
+        def call(parameter, value):
+            store.record(**{**given, parameter: value})
+
+        assert problems((f"{p}={v!r}", call, p, v) for p in parameters for v in VALUES) == []
+    assert problems((f"({v!r})", JudgmentStore, v) for v in VALUES if not isinstance(v, str)) == []
+
+
+@pytest.mark.parametrize("name", ["rankboost", "standing", "bt"])
+def test_rankers_of_lists(name):
+    X, y = np.random.default_rng(0).normal(size=(12, 3)), np.arange(12) % 3
+
+    def fit(parameter, value):
+        LIST_METHODS[name].make().fit(**{"X": X, "y": y, parameter: value})
+
+    calls = [(f"{p}={v!r}", fit, p, v) for p in ("X", "y", "qid", "pairs", "validation") for v in VALUES]
+    assert problems(calls) == []
+
+
+@pytest.mark.parametrize("value", [10**12, 10**30, 10**400, -1], ids=["10^12", "10^30", "10^400", "-1"])
+@pytest.mark.parametrize("parameter", ["seed", "threads", "dim"])
+def test_sizes_that_no_method_can_use_are_refused_at_the_door(parameter, value):
+    ranker = tacit.EmbeddingRanker(**{parameter: value})
+    if parameter != "seed" or value != 10**12:
+        with pytest.raises(TacitError, match=f"^{parameter} is .*, want a whole number"):
+            ranker.fit(np.eye(4), np.eye(4), tacit.Links([0, 1], [1, 2], 4, 4))
