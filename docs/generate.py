@@ -1,23 +1,35 @@
 """Write the parts of the docs that the program prints: `make docs`.
 
-docs/command-line.md has the help texts; the README has the start of the output of `tacit demo`.
-`--print` prints the page of the command line and writes nothing.
+docs/command-line.md has the help texts; the README has the output of three commands on a collection of TACIT_DATA
+(unchanged where that is not set) and the start of the output of `tacit demo`. `--print` prints the page of the command
+line and writes nothing.
 """
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from argparse import ArgumentParser
 from collections.abc import Iterator
 from pathlib import Path
+from shutil import copyfile
+from subprocess import PIPE, STDOUT
+from tempfile import TemporaryDirectory
 
-os.environ.pop("TACIT_DATA", None)  # its value would stand in the help as a default
+DATA = os.environ.pop("TACIT_DATA", None)  # its value would appear in the help as a default
 os.environ["COLUMNS"] = "100"
 
 from tacit.app.main import build_parser
 
 ROOT = Path(__file__).parent.parent
+COLLECTION = "cystic_fibrosis"
+THREE_COMMANDS = (
+    "fit docs.jsonl.gz -o my.model",
+    'search my.model "is there a link between salt and sweat?" -k 2',
+    "advise docs.jsonl.gz --queries queries.jsonl --qrels qrels.txt",
+)
+WIDTH = 120
 
 
 def command_line_page() -> str:
@@ -37,11 +49,36 @@ def with_commands(parser: ArgumentParser) -> Iterator[ArgumentParser]:
             yield from with_commands(command)
 
 
-def with_transcript(readme: str) -> str:
-    """The README with a new transcript of the demo between its marks."""
-    done = subprocess.run([sys.executable, "-m", "tacit", "demo"], capture_output=True, text=True, check=True)
-    block = f"<!-- demo -->\n```text\n$ tacit demo\n{shorten(done.stdout)}\n```\n<!-- /demo -->"
-    return re.sub(r"<!-- demo -->.*<!-- /demo -->", lambda _: block, readme, flags=re.DOTALL)
+def with_transcripts(readme: str) -> str:
+    """The README with new transcripts of the demo and of three commands between their marks."""
+    if DATA:
+        readme = _between(readme, "commands", transcript(Path(DATA) / "text" / COLLECTION))
+    return _between(readme, "demo", f"$ tacit demo\n{shorten(_output('demo'))}")
+
+
+def transcript(collection: Path) -> str:
+    """The three commands and what they print, messages included, in a folder with the files of the collection."""
+    parts = []
+    with TemporaryDirectory() as folder:
+        for name in ("docs.jsonl.gz", "queries.jsonl", "qrels.txt"):
+            copyfile(collection / name, Path(folder, name))
+        for command in THREE_COMMANDS:
+            printed = _output(*shlex.split(command), folder=folder)
+            lines = [line if len(line) <= WIDTH else line[: WIDTH - 1] + "…" for line in printed.splitlines()]
+            parts.append("\n".join([f"$ tacit {command}", *lines]))
+    return "\n\n".join(parts)
+
+
+def _output(*words: str, folder: str | None = None) -> str:
+    command = [sys.executable, "-m", "tacit", *words]
+    done = subprocess.run(command, stdout=PIPE, stderr=STDOUT, text=True, check=True, cwd=folder)
+    return done.stdout.strip()
+
+
+def _between(page: str, name: str, text: str) -> str:
+    """The page with another text between the marks of this name."""
+    block = f"<!-- {name} -->\n```text\n{text}\n```\n<!-- /{name} -->"
+    return re.sub(rf"<!-- {name} -->.*<!-- /{name} -->", lambda _: block, page, flags=re.DOTALL)
 
 
 def shorten(transcript: str) -> str:
@@ -56,4 +93,4 @@ if __name__ == "__main__":
     else:
         (ROOT / "docs" / "command-line.md").write_text(command_line_page(), "utf-8")
         readme = ROOT / "README.md"
-        readme.write_text(with_transcript(readme.read_text("utf-8")), "utf-8")
+        readme.write_text(with_transcripts(readme.read_text("utf-8")), "utf-8")

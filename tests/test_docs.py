@@ -45,10 +45,10 @@ def test_the_readme_starts_with_the_two_commands():
 
 
 def test_every_system_and_command_is_documented():
-    readme, methods = (ROOT.joinpath(page).read_text("utf-8") for page in ("README.md", "docs/methods.md"))
+    commands, methods = (ROOT.joinpath(page).read_text("utf-8") for page in ("docs/commands.md", "docs/methods.md"))
     names = [*retrieve.METHODS, *rerank.METHODS]
     assert [name for name in names if f"`{name}`" not in methods] == []
-    assert [name for name in COMMANDS if f"tacit {name}" not in readme] == []
+    assert [name for name in COMMANDS if f"tacit {name}" not in commands] == []
 
 
 def test_the_page_of_the_command_line_is_what_help_prints():
