@@ -114,6 +114,22 @@ def test_queries_of_which_people_saw_single_documents_are_left_out(folder, tacit
     assert json.loads(out)["assist"]["human_queries"] == N_HUMAN
 
 
+def test_judgments_of_relevant_documents_only_are_whole_queries(folder, tacit):
+    lines = (folder / "human.qrels").read_text().splitlines(keepends=True)
+    (folder / "relevant.qrels").write_text("".join(line for line in lines if line.split()[3] != "0"))
+    command = ("evaluate", "relevant.qrels", "old.run", "new.run", "--assist", "gpt-9.qrels", "-m", "P@5")
+    code, out, err = tacit(*command, "--json")
+    assert (code, "what they did not judge counts as not relevant" in err) == (0, True)
+    complete = json.loads(tacit("evaluate", "human.qrels", *command[2:], "--json")[1])
+    assert json.loads(out)["compare"][0]["people"] == complete["compare"][0]["people"]
+
+
+def test_single_judged_documents_only_are_an_error_that_says_what_to_judge(folder, tacit):
+    (folder / "single.qrels").write_text("".join(f"q{q} 0 d{q % 12} {q % 4}\n" for q in range(20)))
+    code, _, err = tacit("evaluate", "single.qrels", "old.run", "new.run", "--assist", "gpt-9.qrels")
+    assert (code, "people judged no whole query, only 20 queries" in err) == (1, True)
+
+
 def test_sampled_pairs_use_their_probabilities(folder, tacit):
     rng = np.random.default_rng(1)
     lines = [line.strip() for line in (folder / "all.qrels").read_text().splitlines()]
