@@ -78,6 +78,7 @@ def test_mistakes_are_one_line(folder, tacit):
         "store", "old.run", "--assist", "gpt-9", "--judge", "gpt-9"
     )
     assert "want a file of grades" in fails("human.qrels", "old.run", "--assist", "gpt-9")
+    assert "--bounds and --assist exclude each other" in fails("store", "old.run", "--assist", "gpt-9", "--bounds")
     with JudgmentStore("programs") as store:
         import_judgments(store, "gpt-9.qrels", judge="gpt-9", kind="program")
     assert "no judge is a person" in fails("programs", "old.run", "--assist", "gpt-9")

@@ -203,7 +203,7 @@ def _compare(args: argparse.Namespace, out: TextIO) -> int:
             raise UsageError(f"{args.judge!r} must be compared with another judge: name a person (--against)")
         program = merged_judgments(store, [args.judge])
         human = merged_judgments(store, people, "median" if len(people) > 1 else None)
-        ranks = {pair: rank for name in (args.judge, *people) for pair, rank in store.ranks(name).items()}
+        ranks = {pair: rank for name in people for pair, rank in store.ranks(name).items()}
     runs = {path: read_run(path) for path in args.runs}
     found = compare_judges(args.judge, program, ", ".join(people), human, ranks=ranks, runs=runs)
     if args.json:
@@ -248,7 +248,8 @@ def _summary(store: JudgmentStore) -> dict[str, Any]:
     from tacit.judge.columns import read_columns
 
     found = read_columns(store)
-    shared, blind = found.take(found.shared()), read_columns(store, decisions=False)
+    shared = found.take(found.shared())
+    blind = read_columns(store, decisions=False) if store.has_decisions() else found
     unseen = blind.take(blind.shared())  # graded without sight of other judges' grades
     people = {judge.name for judge in store.judges() if judge.kind == "person"}
     of_people = [record for record in unseen if record.judge in people]
