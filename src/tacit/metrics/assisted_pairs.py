@@ -3,8 +3,9 @@
 Each judged pair was chosen with a known probability pi_i (`sampled`). P, DCG and nDCG are sums of w_i y_i over pairs, y
 being relevance or grade and w_i the weight of the pair's rank; for nDCG, w_i is divided by the ideal DCG of the query.
 For each level g, P(y_i at least g) is predicted by ridge regression on the sample with weights 1 / pi_i, from a
-constant, the largest and the mean discount 1 / log2(rank + 1) of the pair in the runs, and the program's grade: a column
-for each of its grades, because they need not be evenly spaced, and one for a missing grade. m_i is the expected grade. The estimate is
+constant, the largest and the mean discount 1 / log2(rank + 1) of the pair in the runs, and the program's grade: a
+column for each of its grades, because they need not be evenly spaced, and one for a missing grade. m_i is the expected
+grade. The estimate is
 
     T = sum of w_i m_i + sum over the sample of w_i (y_i - m_i) / pi_i.
 
