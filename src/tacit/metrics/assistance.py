@@ -37,6 +37,7 @@ from tacit.metrics.measures import KINDS, Measure
 LEAST_QUERIES = 5  # human-judged queries from which the program has a say: fewer give no usable weight
 LEAST_JUDGED = 0.5  # share of the first documents of a query that is judged as a whole
 ENOUGH_JUDGED = 10  # documents of a query that is judged as a whole, whatever the runs find
+MOST_LEVELS = 100  # at which a program's grades are cut, to see which agrees best; scores have many more values
 PENALTY = 2.0  # of the program's weight, in queries
 SAME = 1e-18  # variance of equal values, up to rounding
 ASSISTED = ("P", "DCG", "AP", "nDCG", "nDCG-exp", "nDCG-letor", "R", "RR")
@@ -390,6 +391,7 @@ def program_level(judgments: Judgments, program: Judgments, measure: Measure) ->
     grades = np.unique(other[both & (other > 0)])
     if not KINDS[measure.name].rel or not len(grades):
         return measure.rel
+    grades = grades[np.unique(np.linspace(0, len(grades) - 1, MOST_LEVELS).round().astype(np.int64))]
     relevant = judgments.grade[both] >= measure.rel
     kappas = np.array([_kappa(relevant, other[both] >= grade) for grade in grades])
     best = grades[kappas == kappas.max()]
