@@ -106,6 +106,15 @@ def test_few_human_queries_leave_the_program_out_and_say_so(folder, tacit):
     assert all(row["interval"] == row["people"]["interval"] for row in found["compare"])
 
 
+def test_people_who_judged_all_queries_leave_nothing_to_estimate(folder, tacit):
+    command = ("evaluate", "all.qrels", "old.run", "new.run", "-m", "nDCG@5", "--json")
+    code, out, err = tacit(*command, "--assist", "gpt-9.qrels")
+    assert (code, "people judged all queries, so nothing is estimated" in err) == (0, True)
+    plain, (row,) = json.loads(tacit(*command)[1]), json.loads(out)["compare"]
+    exact = plain["compare"][0]["measures"]["nDCG@5"] - plain["measures"]["nDCG@5"]
+    assert [row["difference"], *row["interval"]] == pytest.approx([exact] * 3)
+
+
 def test_queries_of_which_people_saw_single_documents_are_left_out(folder, tacit):
     with (folder / "human.qrels").open("a") as file:
         file.write("q30 0 d1 3\nq31 0 d2 0\n")

@@ -121,6 +121,9 @@ def _warn(found: AssistedReport, people: Judgments) -> None:
     if not found.sampled and found.n_human < LEAST_QUERIES:
         few = f"people judged {plural(found.n_human, 'query')}"
         sys.stderr.write(f"{few}: fewer than {LEAST_QUERIES}, so the program is not used\n")
+    if not found.sampled and found.n_human == found.n_queries:
+        sys.stderr.write("people judged all queries, so nothing is estimated; evaluate without --assist has intervals "
+                         "for other queries\n")  # fmt: skip
     if found.n_ignored:
         sys.stderr.write(f"{plural(found.n_ignored, 'query')} of the runs without any grade, not measured\n")
     if found.sampled and people.probability is not None:
