@@ -9,7 +9,7 @@ in c. a is the shrunk agreement for this pair of grades; 0 weight if a is at mos
 no better than chance. n is the number of rows of the list that only the program judged, m the number of preferences
 taken from the list (at most `PER_ROW` for each such row, drawn at random): a list has the weight of its rows, not of
 their many pairs. Pairs of rows that people judged both are left to people's grades. SHARE is below 1, because the
-errors of a program are alike in all rows, those of the weight are not.
+errors of a program are alike in all rows, those of the weight are not; `benchmarks/program_preferences.py` chose it.
 """
 
 from __future__ import annotations
