@@ -78,6 +78,7 @@ def test_mistakes_are_one_line(folder, tacit):
         "store", "old.run", "--assist", "gpt-9", "--judge", "gpt-9"
     )
     assert "want a file of grades" in fails("human.qrels", "old.run", "--assist", "gpt-9")
+    assert "--bounds and --assist exclude each other" in fails("store", "old.run", "--assist", "gpt-9", "--bounds")
     with JudgmentStore("programs") as store:
         import_judgments(store, "gpt-9.qrels", judge="gpt-9", kind="program")
     assert "no judge is a person" in fails("programs", "old.run", "--assist", "gpt-9")
@@ -105,6 +106,15 @@ def test_few_human_queries_leave_the_program_out_and_say_so(folder, tacit):
     assert all(row["interval"] == row["people"]["interval"] for row in found["compare"])
 
 
+def test_people_who_judged_all_queries_leave_nothing_to_estimate(folder, tacit):
+    command = ("evaluate", "all.qrels", "old.run", "new.run", "-m", "nDCG@5", "--json")
+    code, out, err = tacit(*command, "--assist", "gpt-9.qrels")
+    assert (code, "people judged all queries, so nothing is estimated" in err) == (0, True)
+    plain, (row,) = json.loads(tacit(*command)[1]), json.loads(out)["compare"]
+    exact = plain["compare"][0]["measures"]["nDCG@5"] - plain["measures"]["nDCG@5"]
+    assert [row["difference"], *row["interval"]] == pytest.approx([exact] * 3)
+
+
 def test_queries_of_which_people_saw_single_documents_are_left_out(folder, tacit):
     with (folder / "human.qrels").open("a") as file:
         file.write("q30 0 d1 3\nq31 0 d2 0\n")
@@ -112,6 +122,22 @@ def test_queries_of_which_people_saw_single_documents_are_left_out(folder, tacit
     assert code == 0
     assert err == "left out: 2 queries of which people judged less than half of the first 10 documents\n"
     assert json.loads(out)["assist"]["human_queries"] == N_HUMAN
+
+
+def test_judgments_of_relevant_documents_only_are_whole_queries(folder, tacit):
+    lines = (folder / "human.qrels").read_text().splitlines(keepends=True)
+    (folder / "relevant.qrels").write_text("".join(line for line in lines if line.split()[3] != "0"))
+    command = ("evaluate", "relevant.qrels", "old.run", "new.run", "--assist", "gpt-9.qrels", "-m", "P@5")
+    code, out, err = tacit(*command, "--json")
+    assert (code, "what they did not judge counts as not relevant" in err) == (0, True)
+    complete = json.loads(tacit("evaluate", "human.qrels", *command[2:], "--json")[1])
+    assert json.loads(out)["compare"][0]["people"] == complete["compare"][0]["people"]
+
+
+def test_single_judged_documents_only_are_an_error_that_says_what_to_judge(folder, tacit):
+    (folder / "single.qrels").write_text("".join(f"q{q} 0 d{q % 12} {q % 4}\n" for q in range(20)))
+    code, _, err = tacit("evaluate", "single.qrels", "old.run", "new.run", "--assist", "gpt-9.qrels")
+    assert (code, "people judged no whole query, only 20 queries" in err) == (1, True)
 
 
 def test_sampled_pairs_use_their_probabilities(folder, tacit):

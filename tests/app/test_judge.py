@@ -40,13 +40,14 @@ def test_pairs_of_runs_are_judged_and_failures_counted(folder, tacit):
     found = json.loads(out)
     assert (found["pairs"], found["judged"], found["failed"]) == (5, 4, 1)
     assert found["failures"] == {"malformed": 1}
-    assert "5 pairs, at most 5 calls" in err
+    assert "5 pairs, 5 calls with " in err
     with JudgmentStore("store", read_only=True) as store:
         grades = {(j.query, j.document): j.grade for j in store.current(found["judge"])}
         assert store.queries().texts[0] == "cats"
     expected = {("q1", "a"): 3, ("q1", "b"): 0, ("q1", "d"): None, ("q2", "b"): 3, ("q2", "c"): 3}
     assert grades == expected
-    code, out, _ = judge(tacit)
+    code, out, err = judge(tacit)
+    assert "5 pairs, 0 calls with 0 characters" in err  # what is known costs nothing
     assert (code, "0 calls" in out, "1 pair without a grade: malformed 1" in out) == (0, True, True)
     code, out, _ = tacit("judgments", "export", "store")
     assert (code, len(out.splitlines())) == (0, 4)  # a failure is no grade

@@ -116,6 +116,9 @@ def test_the_level_of_the_program_is_the_one_that_agrees_best():
     assert program_level(people, program, parse_measure("P(rel=2)@5")) == 6
     assert program_level(people, program, parse_measure("AP")) == 1
     assert program_level(people, graded({"z": {"0": 3}}), parse_measure("AP(rel=2)")) == 2
+    many = graded({"q": {str(d): int(d >= 600) for d in range(1000)}})  # a score is cut at about 100 of its values
+    scores = graded({"q": {str(d): d / 1000 for d in range(1000)}})
+    assert program_level(many, scores, parse_measure("AP")) == pytest.approx(0.6, abs=0.01)
 
 
 def test_queries_that_only_people_judged_enter_as_they_are():

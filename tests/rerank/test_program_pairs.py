@@ -66,3 +66,6 @@ def test_preferences_look_grades_up_by_name(world):
     expected = program_pairs(lists, program, agreements(lists, program))
     for found, wanted in zip(given.rows(lists), expected, strict=True):
         np.testing.assert_array_equal(found, wanted)
+    pairs, weights = ProgramPreferences(grades, share=0.6).rows(lists)
+    np.testing.assert_array_equal(pairs, expected[0])
+    np.testing.assert_allclose(weights, expected[1] * 0.6 / SHARE)

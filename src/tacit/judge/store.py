@@ -288,6 +288,10 @@ class JudgmentStore:
         """Pairs (query, document) on which a person decided between judges (`DECISION`), and no record followed."""
         return set(self._ask(DECIDED, DECISION))
 
+    def has_decisions(self) -> bool:
+        """Whether a judgment was ever made in sight of other judges' grades (`DECISION`)."""
+        return bool(self._ask("SELECT EXISTS (SELECT 1 FROM judgment WHERE display = ?)", DECISION)[0][0])
+
     def ranks(self, judge: str) -> dict[tuple[str, str], int]:
         """Rank at which each pair that a judge judged was found, by any record that has one."""
         return {(query, document): int(rank) for query, document, rank in self._ask(RANKS, judge)}

@@ -36,6 +36,8 @@ from tacit.metrics.measures import KINDS, Measure
 
 LEAST_QUERIES = 5  # human-judged queries from which the program has a say: fewer give no usable weight
 LEAST_JUDGED = 0.5  # share of the first documents of a query that is judged as a whole
+ENOUGH_JUDGED = 10  # documents of a query that is judged as a whole, whatever the runs find
+MOST_LEVELS = 100  # at which a program's grades are cut, to see which agrees best; scores have many more values
 PENALTY = 2.0  # of the program's weight, in queries
 SAME = 1e-18  # variance of equal values, up to rounding
 ASSISTED = ("P", "DCG", "AP", "nDCG", "nDCG-exp", "nDCG-letor", "R", "RR")
@@ -230,20 +232,30 @@ def assisted(
 
 
 def whole_queries(judgments: Judgments, runs: Mapping[str, Run]) -> np.ndarray:
-    """Queries of which people judged at least half of the first 10 documents of some run, or that no run holds.
+    """Queries that people judged as a whole, or that no run holds.
 
     By query, a document that people did not judge counts as not relevant. That is fair for queries judged as a whole,
-    not for queries of which people saw single documents, such as those chosen for training or calibrating.
+    not for queries of which people saw single documents, such as those chosen for training or calibrating. A query is
+    whole if people judged `ENOUGH_JUDGED` documents of it, or at least half of the first 10 of some run. Judgments
+    without a grade of 0 list the relevant documents only, so all their queries are whole.
 
     Returns
     -------
     ndarray of shape (n_queries,), bool
         One entry for each query of the judgments.
     """
+    if lists_relevant_only(judgments):
+        return np.ones(len(judgments.query_ids), bool)
     shares = [evaluate(judgments, run, "Judged@10").values["Judged@10"] for run in runs.values()]
     held = {run.query_ids[q] for run in runs.values() for q in np.unique(run.query).tolist()}
     absent = np.array([name not in held for name in judgments.query_ids], bool)
-    return np.asarray((np.max(shares, axis=0) >= LEAST_JUDGED) | absent)
+    many = np.bincount(judgments.query, minlength=len(judgments.query_ids)) >= ENOUGH_JUDGED
+    return np.asarray((np.max(shares, axis=0) >= LEAST_JUDGED) | many | absent)
+
+
+def lists_relevant_only(judgments: Judgments) -> bool:
+    """Whether no judgment has the grade 0, as in collections that list relevant documents only."""
+    return bool((judgments.grade > 0).all())
 
 
 @dataclass(frozen=True)
@@ -379,6 +391,7 @@ def program_level(judgments: Judgments, program: Judgments, measure: Measure) ->
     grades = np.unique(other[both & (other > 0)])
     if not KINDS[measure.name].rel or not len(grades):
         return measure.rel
+    grades = grades[np.unique(np.linspace(0, len(grades) - 1, MOST_LEVELS).round().astype(np.int64))]
     relevant = judgments.grade[both] >= measure.rel
     kappas = np.array([_kappa(relevant, other[both] >= grade) for grade in grades])
     best = grades[kappas == kappas.max()]

@@ -3,8 +3,9 @@
 Each judged pair was chosen with a known probability pi_i (`sampled`). P, DCG and nDCG are sums of w_i y_i over pairs, y
 being relevance or grade and w_i the weight of the pair's rank; for nDCG, w_i is divided by the ideal DCG of the query.
 For each level g, P(y_i at least g) is predicted by ridge regression on the sample with weights 1 / pi_i, from a
-constant, the largest and the mean discount 1 / log2(rank + 1) of the pair in the runs, and the program's grade (and
-whether it is missing). m_i is the expected grade. The estimate is
+constant, the largest and the mean discount 1 / log2(rank + 1) of the pair in the runs, and the program's grade: a
+column for each of its grades, because they need not be evenly spaced, and one for a missing grade. m_i is the expected
+grade. The estimate is
 
     T = sum of w_i m_i + sum over the sample of w_i (y_i - m_i) / pi_i.
 
@@ -32,6 +33,7 @@ from tacit.metrics.sampled import stratified_error, weighted_ridge
 FROM_PAIRS = ("P", "DCG", "nDCG")
 N_DRAWS = 30
 LEAST_PAIRS = 20  # judged pairs from which the program has a say
+MOST_GRADES = 10  # of a program that has a column for each; of more, such as scores, the value itself is the column
 
 
 class Prediction(NamedTuple):
@@ -71,7 +73,7 @@ class PairTable:
         """Predict a target that is known of the sampled pairs."""
         missing, discount = np.isnan(self.program), 1 / np.log2(self.ranks + 1)
         columns = [np.ones(len(self.query)), discount.max(axis=0), discount.mean(axis=0)]
-        columns += [np.where(missing, 0.0, self.program), missing.astype(np.float64)] if with_program else []
+        columns += [*self._grade_columns(), missing.astype(np.float64)] if with_program else []
         X = np.column_stack(columns)
         levels = np.unique(np.append(target, 0.0))
         steps, at_least = np.diff(levels), np.empty((len(levels) - 1, len(X)))
@@ -82,6 +84,13 @@ class PairTable:
         at_least = np.minimum.accumulate(at_least)
         m = steps @ at_least
         return Prediction(steps, at_least, m, target - m[self.sampled], leverage, X.shape[1])
+
+    def _grade_columns(self) -> list[np.ndarray]:
+        """Which grade the program gave, the lowest left out."""
+        grades = np.unique(self.program[~np.isnan(self.program)])
+        if len(grades) > MOST_GRADES:
+            return [np.nan_to_num(self.program)]
+        return [(self.program == grade).astype(np.float64) for grade in grades[1:]]
 
     def shapes(self, measure: Measure, kind: Prediction) -> list[tuple[float, np.ndarray]]:
         """Expected measure of each run, and the weights of pairs."""

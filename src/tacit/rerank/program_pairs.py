@@ -9,7 +9,7 @@ in c. a is the shrunk agreement for this pair of grades; 0 weight if a is at mos
 no better than chance. n is the number of rows of the list that only the program judged, m the number of preferences
 taken from the list (at most `PER_ROW` for each such row, drawn at random): a list has the weight of its rows, not of
 their many pairs. Pairs of rows that people judged both are left to people's grades. SHARE is below 1, because the
-errors of a program are alike in all rows, those of the weight are not.
+errors of a program are alike in all rows, those of the weight are not; `benchmarks/program_preferences.py` chose it.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def agreements(lists: Lists, program: np.ndarray) -> list[Agreement]:
 
 
 def program_pairs(
-    lists: Lists, program: np.ndarray, known: list[Agreement], seed: int = 0
+    lists: Lists, program: np.ndarray, known: list[Agreement], seed: int = 0, share: float = SHARE
 ) -> tuple[np.ndarray, np.ndarray]:
     """Preferences (better row, worse row) of all lists by a program's grades, and their weights.
 
@@ -85,6 +85,8 @@ def program_pairs(
         What `agreements` found.
     seed : int, default=0
         Random seed of the choice of pairs.
+    share : float, default=0.3
+        Weight of a row that only the program judged, if its grades were certain; a row that people judged has 1.
     """
     weight_of = {(a.higher, a.lower): a.reliability for a in known}
     rng = np.random.default_rng(seed)
@@ -99,7 +101,7 @@ def program_pairs(
         n_rows = int((~np.isnan(g) & ~(y >= 0)).sum())
         kept = reliability > 0
         pairs.append(found[kept] + rows.start)
-        weights.append(SHARE * reliability[kept] * n_rows / len(found))
+        weights.append(share * reliability[kept] * n_rows / len(found))
     return np.concatenate(pairs), np.concatenate(weights)
 
 
@@ -124,10 +126,13 @@ class ProgramPreferences:
         Grades by query and document.
     seed : int, default=0
         Random seed of the choice of pairs.
+    share : float, default=0.3
+        Weight of a row that only the program judged, if its grades were certain; a row that people judged has 1.
     """
 
     grades: Mapping[str, Mapping[str, float]]
     seed: int = 0
+    share: float = SHARE
 
     def __len__(self) -> int:
         return sum(map(len, self.grades.values()))
@@ -147,4 +152,4 @@ class ProgramPreferences:
     def rows(self, lists: Lists, *, skip_unknown: bool = False) -> tuple[np.ndarray, np.ndarray]:
         """Pairs (better row, worse row) and their weights."""
         program = self.of_rows(lists)
-        return program_pairs(lists, program, agreements(lists, program), self.seed)
+        return program_pairs(lists, program, agreements(lists, program), self.seed, self.share)

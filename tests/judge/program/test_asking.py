@@ -70,6 +70,20 @@ def test_rate_limits_server_errors_and_malformed_answers_are_tried_again(store, 
     assert set(grades(store).values()) == {1}
 
 
+def test_a_model_that_refuses_a_temperature_is_asked_without_one(store, endpoint):
+    server = endpoint(grade_by_number)
+    answer = server.reply
+
+    def reply(data, messages, count):
+        if "temperature" in server.requests[-1][2]:
+            return 400, b'{"error": {"message": "Unsupported value: temperature does not support 0"}}', {}
+        return answer(data, messages, count)
+
+    server.reply = reply
+    done = ask(store, server.url, how=Asking(attempts=2, pause=0.001, parallel=1))
+    assert (done.n_graded, done.n_failed, done.n_retries) == (8, 0, 1)
+
+
 def test_what_never_works_is_recorded_as_a_failure_and_never_as_zero(store, endpoint):
     bad = {"text 1": (429, b"", {}), "text 3": "no idea", "text 5": (400, b"too long", {}), "text 6": (500, b"", {})}
     server = endpoint(lambda data, messages, count: bad.get(data["document"], "0"))
@@ -226,6 +240,8 @@ def test_wrong_connections_are_one_line():
         connect_judge("openai:m", "ftp://x", 1)
     with pytest.raises(UsageError, match="--base-url is for openai"):
         connect_judge("command:x", "http://x", 1)
+    with pytest.raises(UsageError, match="no closing quotation"):
+        connect_judge("command:judge 'x", None, 1)
     judge = CommandJudge("/no/such/program")
     with pytest.raises(TacitError, match="cannot be started"):
         judge.ask(Prompt(), QUESTIONS[0])

@@ -45,6 +45,16 @@ def test_figures_agree_with_scikit_learn_and_slow_sums(judges):
     assert found.to_json()["share_of_people"] == 114 / 120
 
 
+def test_pairs_without_a_recorded_rank_have_the_best_rank_of_the_runs(judges):
+    people, program = (Judgments.from_dict(grades) for grades in judges)
+    down = Run.from_dict({q: {f"d{d}": -float(d) for d in range(20)} for q in people.query_ids}, "x")
+    up = Run.from_dict({q: {f"d{d}": float(d) for d in range(20)} for q in people.query_ids}, "y")
+    runs = {"x": down, "y": up}
+    found = compare_judges("gpt", program, "ann", people, ranks={("q0", "d10"): 1}, runs=runs)
+    # d1 to d2 and d17 to d19 are among the first three of a run, and d10 of one query by its record.
+    assert [(bias.group, bias.n_pairs) for bias in found.by_rank] == [("1-3", 6 * 5 + 1), ("4-10", 6 * 14 - 1)]
+
+
 def test_nothing_in_common_is_an_error():
     one, other = Judgments.from_dict({"q": {"a": 1}}), Judgments.from_dict({"q": {"b": 1}})
     with pytest.raises(TacitError, match="judged no pair in common"):

@@ -33,3 +33,16 @@ def test_short_names_are_only_refused_when_equal():
 def test_an_order_by_the_judges_grades_is_refused():
     with pytest.raises(UsageError, match="ranks every query by the grades of judge 'j'"):
         check_independent("j", PROGRAM, {"anything": run_named("x", "cba")})
+
+
+def test_an_order_whose_first_ten_follow_the_judges_grades_is_refused():
+    grades = {f"q{q}": {f"d{d}": (d * 7 + q) % 4 for d in range(14)} for q in range(12)}
+    program = Judgments.from_dict(grades)
+    first = {q: sorted(list(row)[:10], key=row.__getitem__, reverse=True) for q, row in grades.items()}
+    orders = {q: [*first[q], *(f"d{d}" for d in range(10, 14))] for q in grades}  # the rest is not ranked again
+    run = Run.from_dict({q: {d: -float(at) for at, d in enumerate(order)} for q, order in orders.items()}, "x")
+    with pytest.raises(UsageError, match="must not grade itself"):
+        check_independent("j", program, {"anything": run})
+    orders["q0"][0], orders["q0"][9] = orders["q0"][9], orders["q0"][0]
+    other = Run.from_dict({q: {d: -float(at) for at, d in enumerate(order)} for q, order in orders.items()}, "x")
+    check_independent("j", program, {"anything": other})

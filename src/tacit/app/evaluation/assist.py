@@ -98,12 +98,19 @@ def _judged_queries(people: Judgments, runs: dict[str, Run]) -> Judgments:
     """The queries that people judged as a whole; those of which they saw single documents are left out, and counted."""
     import numpy as np
 
+    from tacit.core import TacitError
     from tacit.metrics import whole_queries
+    from tacit.metrics.assistance import lists_relevant_only
 
+    if lists_relevant_only(people):
+        sys.stderr.write("no judgment of people has the grade 0: what they did not judge counts as not relevant\n")
     whole = whole_queries(people, runs)
     n_parts = int((~whole).sum())
+    part = f"{plural(n_parts, 'query')} of which people judged less than half of the first 10 documents"
+    if n_parts == len(whole):
+        raise TacitError(f"people judged no whole query, only {part}; want whole queries, or pairs drawn by "
+                         "`tacit label --for measuring`")  # fmt: skip
     if n_parts:
-        part = f"{plural(n_parts, 'query')} of which people judged less than half of the first 10 documents"
         sys.stderr.write(f"left out: {part}\n")
     return people if whole.all() else people.select(whole, np.asarray(whole[people.query]))
 
@@ -114,6 +121,9 @@ def _warn(found: AssistedReport, people: Judgments) -> None:
     if not found.sampled and found.n_human < LEAST_QUERIES:
         few = f"people judged {plural(found.n_human, 'query')}"
         sys.stderr.write(f"{few}: fewer than {LEAST_QUERIES}, so the program is not used\n")
+    if not found.sampled and found.n_human == found.n_queries:
+        sys.stderr.write("people judged all queries, so nothing is estimated; evaluate without --assist has intervals "
+                         "for other queries\n")  # fmt: skip
     if found.n_ignored:
         sys.stderr.write(f"{plural(found.n_ignored, 'query')} of the runs without any grade, not measured\n")
     if found.sampled and people.probability is not None:

@@ -74,6 +74,9 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
     if len(set(paths)) != len(paths):
         raise UsageError("a run is given twice, want different files")
     if args.assist is not None:
+        for name in ("all_pairs", "bounds"):
+            if getattr(args, name):
+                raise UsageError(f"--{name.replace('_', '-')} and --assist exclude each other; give one of them")
         return show_assisted(args, paths, out)
     judgments = read_judgments(args.qrels, args.judge, args.merge)
     if is_store(args.qrels):

@@ -76,7 +76,7 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
     from tacit.core import check_number
     from tacit.data import read_queries
     from tacit.judge import JudgmentStore
-    from tacit.judge.program.asking import Asking, ask_all, estimate_calls
+    from tacit.judge.program.asking import Asking, ask_all
     from tacit.judge.program.connections import connect_judge, judge_name
     from tacit.judge.program.questions import Prompt
 
@@ -87,15 +87,17 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
     queries = read_queries(args.queries)
     documents, runs = _sources(args, queries)
     questions = _questions(queries, documents, runs, args.depth)[: args.n]
-    n_calls, n_characters = estimate_calls(questions, prompt, args.repeat)
-    cost = f"at most {plural(n_calls, 'call')}, {n_characters:,} characters"
-    sys.stderr.write(f"{judge}: {plural(len(questions), 'pair')}, {cost}\n")
+
+    def announce(n_calls: int, n_characters: int) -> None:
+        cost = f"{plural(n_calls, 'call')} with {n_characters:,} characters, retries not counted"
+        sys.stderr.write(f"{judge}: {plural(len(questions), 'pair')}, {cost}\n")
+
     how = Asking(args.repeat, args.retries + 1, args.pause, args.parallel, args.resume)
     with JudgmentStore(args.store) as store:
         store.add_queries(queries.take([queries.row_of[name] for name in dict.fromkeys(q.query_id for q in questions)]))
         done = ask_all(
             store, judge, questions, prompt, lambda: connect_judge(args.spec, args.base_url, args.timeout), how,
-            Path(args.model).resolve().name if args.model else None,
+            Path(args.model).resolve().name if args.model else None, announce,
         )  # fmt: skip
     _show(done, judge, len(questions), prompt.digest, args.json, out)
     return 0

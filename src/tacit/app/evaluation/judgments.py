@@ -248,7 +248,8 @@ def _summary(store: JudgmentStore) -> dict[str, Any]:
     from tacit.judge.columns import read_columns
 
     found = read_columns(store)
-    shared, blind = found.take(found.shared()), read_columns(store, decisions=False)
+    shared = found.take(found.shared())
+    blind = read_columns(store, decisions=False) if store.has_decisions() else found
     unseen = blind.take(blind.shared())  # graded without sight of other judges' grades
     people = {judge.name for judge in store.judges() if judge.kind == "person"}
     of_people = [record for record in unseen if record.judge in people]

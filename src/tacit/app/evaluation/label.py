@@ -162,8 +162,10 @@ def _calibrate(args: argparse.Namespace, out: TextIO) -> int:
     check_output(args.output)
     with JudgmentStore(args.judgments, read_only=True) as store:
         programs = [j.name for j in store.judges() if j.kind == "program" and j.n_judgments]
+        if not programs:
+            raise UsageError(f"{args.judgments}: no judge is a program, so there is nothing to calibrate")
         if args.program not in programs and (args.program or len(programs) != 1):
-            raise UsageError(f"--program is {args.program!r}, want one of: {', '.join(programs) or 'none'}")
+            raise UsageError(f"--program is {args.program or 'not given'}, want one of: {', '.join(programs)}")
         program = args.program or programs[0]
         judged = store.judged(args.judge)
         graded, ranks = merged_judgments(store, [program]), store.ranks(program)

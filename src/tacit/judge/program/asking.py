@@ -78,6 +78,7 @@ def ask_all(
     connect: Callable[[], Connection],
     how: Asking | None = None,
     model: str | None = None,
+    announce: Callable[[int, int], object] | None = None,
 ) -> Asked:
     """Ask for the grades of all questions and record them under the judge's name, as a program.
 
@@ -97,6 +98,9 @@ def ask_all(
         Attempts, parallel requests and repetitions.
     model : str or None, default=None
         Version of the model that found the documents, for the records.
+    announce : callable or None, default=None
+        Called before the first question with the number of calls and of characters to be sent. Answers that are known
+        cost nothing; attempts after a failure are not included.
 
     Raises
     ------
@@ -119,6 +123,9 @@ def ask_all(
                 else:
                     done.n_cached += 1
                     given.add(question, before, done)
+        if announce:
+            sizes = [len(prompt.text) + len(prompt.data(question)) for question, _ in todo]
+            announce(len(todo), sum(sizes))
         in_a_row = 0
         with progress_bar("judging", len(todo)) as advance:
             for outcome in worker.outcomes(todo):
@@ -237,9 +244,3 @@ class _Worker:
                 if attempt + 1 < self.how.attempts:
                     self.stopped.wait(max(pause, getattr(error, "wait", 0.0)))
         return Outcome(question, repetition, None, failure, self.how.attempts)
-
-
-def estimate_calls(questions: Sequence[Question], prompt: Prompt, repeat: int) -> tuple[int, int]:
-    """Calls and characters if nothing is in the cache and nothing is asked again."""
-    size = sum(len(prompt.text) + len(prompt.data(question)) for question in questions)
-    return repeat * len(questions), repeat * size

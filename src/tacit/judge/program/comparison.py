@@ -93,7 +93,8 @@ def compare_judges(
     ranks : mapping of (query, document) to int, default=None
         Rank at which a pair was found, for the bias by rank.
     runs : mapping of str to Run, default=None
-        Systems; the bias by system is on the first 10 documents of each.
+        Systems; the bias by system is on the first 10 documents of each. A pair without a rank in `ranks` has the best
+        rank of the systems.
     """
     other = look_up_pairs(people, program)
     both = np.flatnonzero(~np.isnan(other))
@@ -112,7 +113,8 @@ def compare_judges(
     queries = [query for query, _ in pairs]
     by_query = sorted(_groups(queries, gap), key=lambda bias: (-abs(bias.mean), bias.group))
     kappas = [kappa_of_codes(codes, len(levels), weights) for weights in (None, "linear", "quadratic")]
-    rank_names = [_rank_group((ranks or {}).get(pair)) for pair in pairs]
+    orders = {name: _rank_of(run) for name, run in (runs or {}).items()}
+    rank_names = [_rank_group(_best_rank(pair, ranks or {}, orders)) for pair in pairs]
     return JudgeComparison(
         judge=judge,
         against=against,
@@ -128,7 +130,7 @@ def compare_judges(
         confusion=counts,
         bias=_bias("all", gap),
         by_rank=_groups(rank_names, gap, [_name(*ends) for ends in RANKS]),
-        by_system=[bias for name, run in (runs or {}).items() for bias in _in_top(name, run, pairs, gap)],
+        by_system=[bias for name, order in orders.items() for bias in _in_top(name, order, pairs, gap)],
         by_query=by_query,
     )
 
@@ -140,8 +142,11 @@ def _bias(group: str, gap: np.ndarray) -> Bias:
 
 def _groups(names: list[str], gap: np.ndarray, order: list[str] | None = None) -> list[Bias]:
     """Bias of each group; a group without a name is left out."""
-    labels = np.array(names, object)
-    return [_bias(name, gap[labels == name]) for name in order or dict.fromkeys(names) if name and name in set(names)]
+    number_of = {name: number for number, name in enumerate(dict.fromkeys(names))}
+    group = np.array([number_of[name] for name in names], np.int64)
+    rows = np.argsort(group, kind="stable")
+    parts = np.split(gap[rows], np.cumsum(np.bincount(group))[:-1])
+    return [_bias(name, parts[number_of[name]]) for name in order or number_of if name and name in number_of]
 
 
 def _name(low: int, high: int | None) -> str:
@@ -152,11 +157,22 @@ def _rank_group(rank: int | None) -> str:
     return "" if rank is None else next(_name(*ends) for ends in RANKS if rank <= (ends[1] or rank))
 
 
-def _in_top(name: str, run: Run, pairs: list[tuple[str, str]], gap: np.ndarray) -> list[Bias]:
-    query, doc, rank = order_run(run)
-    top = {
-        (run.query_ids[q], run.doc_ids[d])
-        for q, d in zip(query[rank <= TOP].tolist(), doc[rank <= TOP].tolist(), strict=True)
-    }
-    held = np.array([pair in top for pair in pairs])
+def _rank_of(run: Run) -> dict[tuple[str, str], int]:
+    query, doc, rank = (column.tolist() for column in order_run(run))
+    return {(run.query_ids[q], run.doc_ids[d]): r for q, d, r in zip(query, doc, rank, strict=True)}
+
+
+def _best_rank(
+    pair: tuple[str, str], ranks: Mapping[tuple[str, str], int], orders: Mapping[str, Mapping[tuple[str, str], int]]
+) -> int | None:
+    """The recorded rank of a pair, or else the best one of the runs."""
+    if pair in ranks:
+        return ranks[pair]
+    return min((order[pair] for order in orders.values() if pair in order), default=None)
+
+
+def _in_top(
+    name: str, rank_of: Mapping[tuple[str, str], int], pairs: list[tuple[str, str]], gap: np.ndarray
+) -> list[Bias]:
+    held = np.array([rank_of.get(pair, TOP + 1) <= TOP for pair in pairs])
     return [_bias(name, gap[held])] if held.any() else []

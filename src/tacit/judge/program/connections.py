@@ -81,12 +81,13 @@ class ChatEndpoint:
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.username:
             raise UsageError(f"--base-url is {self.base_url!r}, want http(s)://HOST[:PORT]/PATH without a password")
         self._opener = urllib.request.build_opener(_NoRedirect())
+        self._options: dict[str, Any] = {"temperature": 0}
 
     def ask(self, prompt: Prompt, question: Question) -> Answer:
         """Send instructions and data, and read the first choice."""
         body = {
             "model": self.model,
-            "temperature": 0,
+            **self._options,
             "messages": [
                 {"role": "system", "content": prompt.text},
                 {"role": "user", "content": prompt.data(question)},
@@ -123,6 +124,9 @@ class ChatEndpoint:
             raise TacitError(problem)
         if error.code in (408, 409, 425, 429) or error.code >= 500:
             raise Retry("rate limit" if error.code == 429 else "server", problem, _seconds(error.headers))
+        if error.code == 400 and "temperature" in said.lower() and self._options:
+            self._options = {}  # some models have a fixed temperature and refuse the field
+            raise Retry("server", problem)
         raise AnswerProblem("refused", problem)
 
     def _hide(self, text: str) -> str:
@@ -171,7 +175,11 @@ class CommandJudge:
     """
 
     def __init__(self, command: str, timeout: float = 60.0) -> None:
-        self.arguments, self.timeout = shlex.split(command), timeout
+        try:
+            self.arguments, self.timeout = shlex.split(command), timeout
+        except ValueError as error:
+            problem = str(error)[0].lower() + str(error)[1:]
+            raise UsageError(f"--with command: is {command!r}: {problem}") from None
         if not self.arguments:
             raise UsageError("--with command: names no program")
         self._process: subprocess.Popen[bytes] | None = None

@@ -2,7 +2,8 @@
 
 A program that ranks by its own grades looks perfect by these grades, and the estimate would rely on people to notice.
 A run is taken to be the judge's own if its name or tag is the name of the judge, if the judge's name is a part of it
-(`bm25+gpt-4o`, `rerank_gpt-4o`), or if its order follows the judge's grades in all queries.
+(`bm25+gpt-4o`, `rerank_gpt-4o`), or if its order, or that of its first 10 documents, follows the judge's grades in all
+queries.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ from collections.abc import Mapping
 import numpy as np
 
 from tacit.core import Judgments, Run, UsageError
-from tacit.metrics.rankings import join_run
+from tacit.metrics.rankings import Rankings, join_run
 
 LEAST_NAME = 4  # characters of a name that is looked for inside other names
+TOP = 10  # documents of a query that a program ranks again at least
 LEAST_PAIRS = 20  # neighbours of different grades from which an order is no coincidence
 
 
@@ -58,9 +60,13 @@ def _is_part(judge: str, run: str) -> bool:
 
 
 def follows_grades(program: Judgments, run: Run) -> bool:
-    """Whether no document stands above another one of the same query with a higher grade."""
+    """Whether no document, or none of the first 10, stands above another of the same query with a higher grade."""
     rankings, _ = join_run(program, run)
     known = ~np.isnan(rankings.grade)
-    query, grade = rankings.query[known], rankings.grade[known]
+    return _descends(rankings, known) or _descends(rankings, known & (rankings.place < TOP))
+
+
+def _descends(rankings: Rankings, used: np.ndarray) -> bool:
+    query, grade = rankings.query[used], rankings.grade[used]
     step = np.diff(grade)[query[1:] == query[:-1]]
     return bool((step <= 0).all()) and int((step < 0).sum()) >= LEAST_PAIRS
