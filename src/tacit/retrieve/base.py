@@ -63,7 +63,7 @@ class CollectionRanker(ChangingItems, ABC):
     """
 
     # `rank` on a cluster (`tacit.distributed`)
-    _rank_in_parts: Callable[[Features, int, sp.csr_array], Ranking] | None = None
+    rank_in_parts: Callable[[Features, int, sp.csr_array], Ranking] | None = None
 
     _n_features_attribute: ClassVar[str | None] = "n_features_"
     # What a ranker requires. Where it depends on parameters, a subclass overrides it with a property.
@@ -248,8 +248,8 @@ class CollectionRanker(ChangingItems, ABC):
         items = np.empty((rows.shape[0], width), np.int64)
         scores = np.empty((rows.shape[0], width), np.float32)
         skip = _skips(exclude, (rows.shape[0], self.n_items_))
-        if self._rank_in_parts is not None:
-            return self._rank_in_parts(rows, width, skip)
+        if self.rank_in_parts is not None:
+            return self.rank_in_parts(rows, width, skip)
 
         blocks = self._blocks(rows)
         if len(blocks) == 1:  # slicing a sparse matrix takes longer than a check
@@ -273,7 +273,7 @@ class CollectionRanker(ChangingItems, ABC):
     def ranks_by_scores(self) -> bool:
         """Whether `rank` sorts the result of `scores`, with no index, pruning or cluster selecting candidates."""
         plain = type(self)._rank_rows is CollectionRanker._rank_rows
-        return plain and not self.graphs and self._rank_in_parts is None
+        return plain and not self.graphs and self.rank_in_parts is None
 
     def ranked_scores_at(self, row: Features, items: np.ndarray) -> np.ndarray | None:
         """Return scores of some items for one query, float32, bit-identical to `rank`; None if only `rank` has them."""
@@ -321,7 +321,7 @@ class CollectionRanker(ChangingItems, ABC):
         return n_known == width or (self.n_added_ > 0 and n_known < width)
 
     def _forget_factors(self) -> None:
-        for name in ("_item_factors", "graphs", "_rank_in_parts"):
+        for name in ("_item_factors", "graphs", "rank_in_parts"):
             self.__dict__.pop(name, None)
 
     def chosen(self) -> dict[str, float]:

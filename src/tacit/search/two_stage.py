@@ -331,20 +331,14 @@ class TwoStageRanker(CollectionRanker):
         self, items: Features, *, titles: Features | None = None, terms: Terms | None = None, **vectors: Any
     ) -> Self:
         """Make new items rankable; see `BlendRanker.add_items`."""
-        self._titles = None if titles is None else sp.csr_array(check_features("titles", titles))
-        self._vectors = vectors | ({"terms": terms} if self.first_.reads_terms else {})
-        try:
-            return super().add_items(items)
-        finally:
-            del self._titles, self._vectors
-
-    def _add_items(self, items: Features) -> None:
-        rows = sp.csr_array(items).astype(np.float32)
-        titles = sp.csr_array(rows.shape, dtype=np.float32) if self._titles is None else self._titles
-        further = {"titles": self._titles} if self.first_.reads_titles else {}
-        self.first_.add_items(rows, **further, **self._vectors)
+        titles = None if titles is None else sp.csr_array(check_features("titles", titles))
+        rows = sp.csr_array(self._checked_new(items)).astype(np.float32)
+        given = vectors | ({"titles": titles} if self.first_.reads_titles else {})
+        self.first_.add_items(rows, **given, **({"terms": terms} if self.first_.reads_terms else {}))
         self.items_ = append_rows(self.items_, rows)
-        self.titles_ = append_rows(self.titles_, widened(titles, rows.shape[1]))
+        added = sp.csr_array(rows.shape, dtype=np.float32) if titles is None else widened(titles, rows.shape[1])
+        self.titles_ = append_rows(self.titles_, added)
+        return self._added(rows.shape[0])
 
     def _forget_factors(self) -> None:
         super()._forget_factors()

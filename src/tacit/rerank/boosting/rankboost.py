@@ -148,7 +148,8 @@ class RankBoostRanker(ListRanker):
         check_list_scale(self.scale)
         return scale_within_lists(super()._read_table(table, lists), lists, self.scale)
 
-    def _needs_lists(self) -> bool:
+    def needs_lists(self) -> bool:
+        """Whether features are scaled within their list."""
         return self.scale is not None
 
     def _one_list(self, X: Any) -> np.ndarray:

@@ -112,7 +112,6 @@ class GradientRanker(ListRanker):
         "theta_": "parameters", "center_": "features", "spread_": "+features",
         "epoch_": "", "beta_": "", "expected_": "", "l2_": "", "rate_": "",
     }  # fmt: skip
-    _near: tuple[Any, Any] = (None, None)  # content vectors and similarities, while fitting
 
     def __init__(
         self,
@@ -155,11 +154,8 @@ class GradientRanker(ListRanker):
         """
         if content is not None and similarities is not None:
             raise TacitError("content and similarities are both given, want one of them: both say who is near")
-        self._near = (content, similarities)
-        try:
-            return super().fit(X, y, qid, pairs, pair_weights, validation)
-        finally:
-            self._near = (None, None)
+        near = {"content": content, "similarities": similarities}
+        return self._fit_on(X, y, qid, pairs, pair_weights, validation, **near)
 
     def _fit(self, rows: Rows, validation: Rows | None) -> None:
         settings = self._settings()
@@ -237,7 +233,8 @@ class GradientRanker(ListRanker):
             columns = self._columns(X, qid)
             return make_scorer(columns.shape[1], self.n_hidden).scores(self.theta_, columns)
 
-    def _needs_lists(self) -> bool:
+    def needs_lists(self) -> bool:
+        """Whether features are scaled within their list."""
         return set(SCALES[self.scale]) != {"feature"}
 
     def _check_loaded(self) -> None:
@@ -262,14 +259,12 @@ class GradientRanker(ListRanker):
         return ValidationMeasure(X[counted], validation.y[counted], validation.list_of[counted], measure)
 
     def _neighbours(self, rows: Rows, X: np.ndarray) -> NeighbourPairs:
-        content, similarities = self._near
-        options: dict[str, Any] = {"weighting": self.weighting, "sigma": self.sigma}
-        if similarities is not None:
-            table = sp.csr_array(similarities)[rows.order][:, rows.order]
-            found = find_neighbours(rows.starts, self.n_neighbours, similarities=table, **options)
-        else:
-            vectors = X if content is None else np.asarray(content, np.float64)[rows.order]
-            found = find_neighbours(rows.starts, self.n_neighbours, vectors=vectors, **options)
+        near: dict[str, Any] = {"vectors": X}
+        if rows.similarities is not None:
+            near = {"similarities": sp.csr_array(rows.similarities)[rows.order][:, rows.order]}
+        elif rows.content is not None:
+            near = {"vectors": np.asarray(rows.content, np.float64)[rows.order]}
+        found = find_neighbours(rows.starts, self.n_neighbours, weighting=self.weighting, sigma=self.sigma, **near)
         if found.n_cut:
             logger.info(
                 "%d lists have not more than %d rows: all others are neighbours", found.n_cut, self.n_neighbours

@@ -70,8 +70,9 @@ class PseudoLabelRanker(ListRanker):
     def _predict(self, X: np.ndarray, qid: np.ndarray) -> np.ndarray:
         return self.ranker_._predict(X, qid)
 
-    def _needs_lists(self) -> bool:
-        return bool(self.ranker_._needs_lists())
+    def needs_lists(self) -> bool:
+        """Whether the ranker within depends on the whole list."""
+        return bool(self.ranker_.needs_lists())
 
 
 def pseudo_labels(rows: Rows, scores: np.ndarray, n_top: int, negatives: bool) -> np.ndarray:

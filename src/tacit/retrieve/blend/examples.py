@@ -104,7 +104,7 @@ class Learner:
         """Return the examples of judged queries, and the examples of queries about unseen items."""
         pairs, validation = self.data.pairs, self.data.validation
         n_queries = len(np.unique(pairs.sources))
-        known_to_none = not self.trains_residual and self.blend.member("similar") is None
+        known_to_none = not self.trains_residual and self.blend.of_kind(SimilarMember) is None
         if known_to_none or (validation is None and n_queries < 2):
             return self.examples(pairs, None), []
         if validation is None and n_queries >= N_FOLDS and not self.data.queries_are_items:
@@ -158,8 +158,8 @@ class Learner:
 
     def examples(self, pairs: Links, known: Links | None) -> list[Example]:
         """Score the candidates of the queries of some pairs with the current members; `similar` uses `known`."""
-        similar = self.blend.member("similar")
-        if not isinstance(similar, SimilarMember) or known is None:
+        similar = self.blend.of_kind(SimilarMember)
+        if similar is None or known is None:
             return self._scored(pairs, known)
         self.blend.put(similar.on(self.data.pairs, known))
         found = self._scored(pairs, known)

@@ -145,8 +145,9 @@ class SimilarMember(Member):
         for name in ("_queries_by_word", "_judgments_by_query"):
             self.__dict__.pop(name, None)
 
-    def _only(self, rows: np.ndarray) -> Self:
-        made = super()._only(rows)
+    def with_items(self, rows: np.ndarray) -> Self:
+        """Return a copy that has some of the items."""
+        made = super().with_items(rows)
         made._forget()
         return made
 

@@ -46,7 +46,9 @@ import scipy.sparse as sp
 from tacit.core import TacitError
 from tacit.core.estimator import copy_estimator
 from tacit.features.text.weighting import weigh
+from tacit.retrieve.blend.concepts import LatentMember
 from tacit.retrieve.blend.member import ItemRows, Member, QueryBlock, best_items, scores_near
+from tacit.retrieve.blend.words import Bm25Member
 from tacit.retrieve.explanation import Term
 from tacit.retrieve.factors import DenseFactors, FactorPair, PassageFactors, factor_scores, scores_at
 from tacit.retrieve.neighbor_graph import NeighborGraph
@@ -187,8 +189,9 @@ class VectorsMember(Member):
         self.vectors_ = np.concatenate([self.vectors_, more])
         self._forget()
 
-    def _only(self, rows: np.ndarray) -> Self:
-        made = super()._only(rows)
+    def with_items(self, rows: np.ndarray) -> Self:
+        """Return a copy that has some of the items."""
+        made = super().with_items(rows)
         kept = rows
         if self.passages_ is not None:
             sizes = np.diff(self.passages_)[rows]
@@ -307,7 +310,7 @@ def measure_probes(blend: BlendRanker, member: VectorsMember, data: TrainingData
     probes, ranks, explained = data.probes, list[np.ndarray](), list[float]()
     assert probes is not None
     altered = ItemRows(blend._with_titles(probes.counts, probes.titles), probes.titles, probes.vectors, blend.idf_)
-    parts = [part for part in (blend.member("bm25"), blend.member("latent"), member) if part is not None]
+    parts = [part for part in (blend.of_kind(Bm25Member), blend.of_kind(LatentMember), member) if part is not None]
     weights = [np.float32(part.prior(blend, data)) for part in parts[:-1]]
     cut = [_of_items(part, altered) for part in parts]
     for block in blend._blocks(probes.queries):
@@ -361,7 +364,7 @@ def measure_neighbours(blend: BlendRanker, member: VectorsMember, data: Training
     first = own if data.passages is None else data.passages[own]
     rows = join_vectors(items[own], data.vectors[first])
     skip = sp.csr_array((np.ones(len(own), bool), (np.arange(len(own)), own)), shape=(len(own), n_items))
-    latent, shares, explained = blend.member("latent"), list[np.ndarray](), list[float]()
+    latent, shares, explained = blend.of_kind(LatentMember), list[np.ndarray](), list[float]()
     for block in blend._blocks(rows):
         asked = blend.query_block(rows[block], skip[block])
         parts = [part.scores(asked) for part in (latent, member) if part is not None]
@@ -385,7 +388,7 @@ def measure_neighbours(blend: BlendRanker, member: VectorsMember, data: Training
 
 def _of_items(member: Member, items: ItemRows) -> Member:
     """Return a member with other items in place of its own."""
-    made = copy_estimator(member)._only(np.empty(0, np.int64))
+    made = copy_estimator(member).with_items(np.empty(0, np.int64))
     made.add(items)
     return made
 

@@ -201,7 +201,7 @@ class CfhRanker(MarginRanker):
     def _choose_mu(self, task: TrainingTask) -> float:
         """The weight with the best validation measure; of equally good ones the smallest."""
 
-        measured = self if task.candidates is None else self._only(task.candidates)
+        measured = self if task.candidates is None else self.with_items(task.candidates)
 
         def values(mu: float) -> dict[str, np.ndarray]:
             measured.mu_ = mu

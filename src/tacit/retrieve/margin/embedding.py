@@ -223,6 +223,13 @@ class EmbeddingRanker(SgdRanker):
             learn_diagonal=self.identity == "learned",
         )
 
+    def use_tables(self, tables: Tables, items: sp.csr_array) -> None:
+        """Rank these items by tables that are still in training."""
+        if items is not getattr(self, "items_", None):
+            self._forget_factors()
+            self.items_ = items
+        self._keep(tables, self._leading(items))
+
     def _keep(self, tables: Tables, item_rows: sp.csr_array) -> None:
         """Make the ranker that these tables mean for items, of which the columns with vectors are given."""
         self.__dict__.pop("_item_factors", None)
