@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from tacit.core import Features, Ranking, UsageError
-from tacit.core.tasks import cluster
+from tacit.core.threads import cluster
 from tacit.distributed.backend import Backend, Owner, Parts
 from tacit.retrieve import CollectionRanker
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tacit.core.tasks import gather
+from tacit.core.threads import gather
 from tacit.features.text.counting import WordNumbers
 from tacit.features.text.words import BREAKS, Span, ascii_words, not_ascii
 

@@ -23,7 +23,7 @@ from tacit.features.scaling import spreads
 from tacit.metrics import is_loss, parse_measure
 from tacit.rerank.base import ListRanker
 from tacit.rerank.gradient.expected_pairs import expected_pairs
-from tacit.rerank.gradient.losses import PairLoss
+from tacit.rerank.gradient.losses import PairLoss, SwapLoss, discount_table, parse_swap_measure
 from tacit.rerank.gradient.neighbours import NeighbourPairs, find_neighbours
 from tacit.rerank.gradient.regularizer import NeighbourRegularizer
 from tacit.rerank.gradient.scorer_training import (
@@ -325,3 +325,52 @@ def values_of(name: str, value: Choice, **limits: Any) -> list[float]:
 def center_and_spread(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Mean and standard deviation of each feature over all rows, judged or not; constant features get spread 1."""
     return X.mean(axis=0), spreads(X, 1e-9)
+
+
+class BradleyTerryRanker(GradientRanker):
+    """Maximum likelihood of the known pairs under the Bradley-Terry model.
+
+    The parameters are those of `GradientRanker`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), [0, -1, -1, 1]
+    >>> BradleyTerryRanker(n_hidden=0).fit(X, y).predict(X).argsort().tolist()
+    [0, 1, 2, 3]
+    """
+
+
+class LambdaRankRanker(GradientRanker):
+    """LambdaRank: Bradley-Terry with pairs weighted by the change of a measure when they are swapped.
+
+    Parameters
+    ----------
+    measure : str, default="nDCG-exp"
+        The measure: nDCG, nDCG-exp or nDCG-letor (with @k or without), MAP or RR. nDCG-letor gives positions 1 and 2
+        the same discount, so a swap of these has no weight.
+    positions : {"judged", "list"}, default="judged"
+        Positions that the discounts of nDCG are taken at: among the judged rows, as if the others were not in the list,
+        or in the whole list, where judged rows far down count little.
+    **params
+        Parameters of `GradientRanker`.
+
+    Examples
+    --------
+    >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), [0, -1, 1, 2]
+    >>> LambdaRankRanker(n_hidden=0).fit(X, y).predict(X).argsort().tolist()
+    [0, 1, 2, 3]
+    """
+
+    def __init__(self, measure: str = "nDCG-exp", positions: str = "judged", **params: Any) -> None:
+        super().__init__(**params)
+        self.measure, self.positions = measure, positions
+
+    def _fit(self, rows: Rows, validation: Rows | None) -> None:
+        super()._fit(rows.canonical(), validation)  # equal scores are ordered by row
+
+    def _loss(self, rows: Rows) -> GradientTerm:
+        return SwapLoss(rows, self.measure, mean=not self.sums, positions=self.positions)
+
+    def _discounts(self, rows: Rows) -> np.ndarray:
+        return discount_table(parse_swap_measure(self.measure), int(np.diff(rows.starts).max()))

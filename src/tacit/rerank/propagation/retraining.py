@@ -16,7 +16,7 @@ from sklearn.base import clone
 
 from tacit.core import check_number
 from tacit.rerank.base import ListRanker, check_nested
-from tacit.rerank.gradient.bradley_terry import BradleyTerryRanker
+from tacit.rerank.gradient.ranker import BradleyTerryRanker
 from tacit.rerank.rows import Rows
 
 

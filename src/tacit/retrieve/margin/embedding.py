@@ -25,7 +25,7 @@ import scipy.sparse as sp
 
 from tacit.core import Features, TacitError, UsageError, check_choice, check_features, check_number
 from tacit.core.mapped import allocate
-from tacit.core.tasks import cluster
+from tacit.core.threads import cluster
 from tacit.retrieve.epochs import Schedule
 from tacit.retrieve.explanation import Term, difference, item_terms, pair_terms, sparse_row, word_terms
 from tacit.retrieve.factors import (
