@@ -23,6 +23,7 @@ from tacit.core import (
     Ranking,
     TacitError,
     UsageError,
+    check_choice,
     check_features,
     check_number,
     check_sizes,
@@ -36,7 +37,7 @@ from tacit.retrieve.checkpoint import Checkpoint, describe
 from tacit.retrieve.explanation import Explanation, Term, strongest_first
 from tacit.retrieve.factors import DenseFactors, ItemFactors
 from tacit.retrieve.neighbor_graph import NeighborGraph, import_faiss
-from tacit.retrieve.training_data import TrainingData
+from tacit.retrieve.training_data import FitOptions, TrainingData
 
 BLOCK_BYTES = 32 << 20  # scores of one block of queries; small enough for a few threads at once
 
@@ -142,8 +143,8 @@ class CollectionRanker(ChangingItems, ABC):
             data to resume from there. The result is bit-identical to an uninterrupted run. The folder remains until it
             is removed (`Checkpoint.remove`).
         """
-        how: dict[str, Any] = {"queries_are_items": queries_are_items, "checkpoint": checkpoint}
-        return self._fit_on(queries, items, pairs, validation, **how)
+        options: FitOptions = {"queries_are_items": queries_are_items, "checkpoint": checkpoint}
+        return self._fit_on(queries, items, pairs, validation, options)
 
     def _fit_on(
         self,
@@ -151,12 +152,13 @@ class CollectionRanker(ChangingItems, ABC):
         items: Features,
         pairs: Any,
         validation: Links | None,
-        *,
-        queries_are_items: bool | None,
-        checkpoint: Checkpoint | str | Path | None,
+        options: FitOptions,
         **further: Any,
     ) -> Self:
         """Check the input common to all rankers, and fit; `further` are other fields of `TrainingData`."""
+        for name in options:
+            check_choice("parameter of fit", name, tuple(FitOptions.__annotations__))
+        queries_are_items, checkpoint = options.get("queries_are_items"), options.get("checkpoint")
         check_sizes(self)
         if checkpoint is not None and not self.trains_in_epochs:
             raise UsageError(f"{type(self).__name__} is not trained in epochs, so a checkpoint has no effect")

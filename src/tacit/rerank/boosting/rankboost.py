@@ -236,11 +236,11 @@ class RankBoostRanker(ListRanker):
         count_threads(self.threads)
 
 
-def best_prefix(stumps: Stumps, validation: Rows, measure: str) -> int:
+def best_prefix(stumps: Stumps, validation: Rows, measure: str, scores_at_once: int = SCORES_AT_ONCE) -> int:
     """The smallest number of rounds whose mean of the measure over validation lists is the best."""
     n_rows, n_lists = len(validation.y), validation.n_lists
     scores, means = np.zeros(n_rows), []
-    for block in cut(len(stumps.features), max(1, SCORES_AT_ONCE // n_rows)):
+    for block in cut(len(stumps.features), max(1, scores_at_once // n_rows)):
         staged = scores + np.cumsum(stumps.take(block).outputs(validation.X), axis=0)
         n_rounds, scores = len(staged), staged[-1]
         lists = np.arange(n_rounds)[:, None] * n_lists + validation.list_of

@@ -79,7 +79,7 @@ from tacit.retrieve.checkpoint import Checkpoint
 from tacit.retrieve.explanation import Term
 from tacit.retrieve.factors import FactorPair, ItemFactors, widened
 from tacit.retrieve.lexical.bm25 import Bm25Ranker
-from tacit.retrieve.training_data import Probes, Terms, TrainingData
+from tacit.retrieve.training_data import FitOptions, Probes, Terms, TrainingData
 from tacit.retrieve.vectors import check_vectors, join_vectors, split_vectors
 from tacit.retrieve.weights import learn_weights
 
@@ -320,7 +320,7 @@ class BlendRanker(CollectionRanker):
         if program is not None and pairs is not None:
             program = _some_queries(program, pairs, self.seed)
             pairs = join_links(pairs, program.relevant())
-        how: dict[str, Any] = {"queries_are_items": queries_are_items, "checkpoint": checkpoint}
+        options: FitOptions = {"queries_are_items": queries_are_items, "checkpoint": checkpoint}
         further: dict[str, Any] = {
             "titles": _checked_titles(titles, items),
             "terms": _checked_terms(terms, items),
@@ -332,7 +332,7 @@ class BlendRanker(CollectionRanker):
             "references": references,
             "members": members,
         }
-        return self._fit_on(queries, items, pairs, validation, **how, **further)
+        return self._fit_on(queries, items, pairs, validation, options, **further)
 
     def _check_params(self) -> None:
         check_numbers(self, "latent", "feedback", "half_length", "spelling", "exact", low=0)
