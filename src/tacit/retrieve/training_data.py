@@ -16,6 +16,9 @@ from tacit.retrieve.checkpoint import Checkpoint, Stage
 Monitor = Callable[[Any], Mapping[str, float]]  # a ranker in training to further measures of it
 
 
+FEWEST_PROBES = 20  # with fewer, the items themselves are the queries
+
+
 class FitOptions(TypedDict, total=False):
     """What `fit` of every ranker accepts beside its data; see `CollectionRanker.fit`."""
 

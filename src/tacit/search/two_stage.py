@@ -25,9 +25,8 @@ from tacit.features.query_document import QueryDocumentFeatures
 from tacit.metrics.formulas import average_precision
 from tacit.rerank.registry import get_method as get_list_method
 from tacit.retrieve import BlendRanker, CollectionRanker
-from tacit.retrieve.blend.member import best_items
 from tacit.retrieve.explanation import Term
-from tacit.retrieve.factors import ItemFactors, append_rows, widened
+from tacit.retrieve.factors import ItemFactors, append_rows, best_items, widened
 from tacit.retrieve.training_data import FitOptions, Probes, Terms, TrainingData
 from tacit.retrieve.vectors import join_vectors, split_vectors
 from tacit.search.shares import SHARES, FirstAnswers, joined_scores, standardized, sure_share

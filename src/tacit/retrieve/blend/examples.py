@@ -27,9 +27,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from tacit.core import ClickedLinks, Links, ProgramLinks
-from tacit.retrieve.blend.member import ItemRows, Member, best_items, scores_near
+from tacit.retrieve.blend.member import ItemRows, Member, scores_near
 from tacit.retrieve.blend.residual import ResidualMember, probability
 from tacit.retrieve.blend.similar import SimilarMember
+from tacit.retrieve.factors import best_items
 from tacit.retrieve.training_data import TrainingData
 from tacit.retrieve.validation import HeldOut, held_out_queries, hold_out, sampled_queries
 from tacit.retrieve.weights import N_FOLDS, TrainingQuery

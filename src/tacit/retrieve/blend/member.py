@@ -21,7 +21,6 @@ import scipy.sparse as sp
 from tacit.core import Features, TacitError, check_numbers
 from tacit.features.text.weighting import weigh
 from tacit.kernels.scoring import spread_of_rows
-from tacit.kernels.topk import top_k_rows
 from tacit.retrieve.base import CollectionRanker
 from tacit.retrieve.changes import HoldsItems
 from tacit.retrieve.explanation import Term
@@ -293,15 +292,6 @@ def length_trust(n_words: np.ndarray, half_length: float) -> Any:
     [0.0, 0.25, 0.5]
     """
     return n_words / np.maximum(n_words + half_length, 1e-12)
-
-
-def best_items(scores: np.ndarray, skip: sp.csr_array | None, n_best: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the best candidates of each query and their scores; item -1 for padding."""
-    n_best = min(n_best, scores.shape[1])
-    items, found = np.empty((len(scores), n_best), np.int64), np.empty((len(scores), n_best), np.float32)
-    skip = sp.csr_array(scores.shape, dtype=bool) if skip is None else skip
-    top_k_rows(scores, skip.indptr, skip.indices, items, found)
-    return items, found
 
 
 def deviations(values: np.ndarray, known: np.ndarray) -> np.ndarray:

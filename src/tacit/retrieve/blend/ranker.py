@@ -63,7 +63,6 @@ from tacit.retrieve.blend.member import (
     ItemRows,
     Member,
     QueryBlock,
-    best_items,
     count_less,
     names_of,
     scores_near,
@@ -77,7 +76,7 @@ from tacit.retrieve.blend.vectors import VectorsMember
 from tacit.retrieve.blend.words import Bm25Member, FeedbackMember, TitleMember
 from tacit.retrieve.checkpoint import Checkpoint
 from tacit.retrieve.explanation import Term
-from tacit.retrieve.factors import FactorPair, ItemFactors, widened
+from tacit.retrieve.factors import FactorPair, ItemFactors, best_items, widened
 from tacit.retrieve.lexical.bm25 import Bm25Ranker
 from tacit.retrieve.training_data import FitOptions, Probes, Terms, TrainingData
 from tacit.retrieve.vectors import check_vectors, join_vectors, split_vectors
@@ -417,6 +416,11 @@ class BlendRanker(CollectionRanker):
         lengths = np.diff(words[np.unique(data.pairs.sources)].indptr)
         self.short_weights_ = weights
         self.full_length_ = max(1.0, float(np.quantile(lengths, SHORT_SHARE)))
+
+    @staticmethod
+    def member_kinds() -> tuple[type[Member], ...]:
+        """Return the classes of all members, which a model folder may name."""
+        return MEMBERS
 
     def member(self, name: str) -> Member | None:
         """Return the member of that name, or None."""

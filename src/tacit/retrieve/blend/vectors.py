@@ -47,12 +47,12 @@ from tacit.core import TacitError
 from tacit.core.estimator import copy_estimator
 from tacit.features.text.weighting import weigh
 from tacit.retrieve.blend.concepts import LatentMember
-from tacit.retrieve.blend.member import ItemRows, Member, QueryBlock, best_items, scores_near
+from tacit.retrieve.blend.member import ItemRows, Member, QueryBlock, scores_near
 from tacit.retrieve.blend.words import Bm25Member
 from tacit.retrieve.explanation import Term
-from tacit.retrieve.factors import DenseFactors, FactorPair, PassageFactors, factor_scores, scores_at
+from tacit.retrieve.factors import DenseFactors, FactorPair, PassageFactors, best_items, factor_scores, scores_at
 from tacit.retrieve.neighbor_graph import NeighborGraph
-from tacit.retrieve.training_data import TrainingData
+from tacit.retrieve.training_data import FEWEST_PROBES, TrainingData
 from tacit.retrieve.vectors import join_vectors, spread_rows
 
 if TYPE_CHECKING:
@@ -62,7 +62,6 @@ MOST, MOST_UNSEEN = 8.0, 1.0  # maximum weights, with and without query vectors
 ENOUGH, ENOUGH_SHARED = 0.9, 0.8  # as a share of BM25's reciprocal rank, and of the neighbours of `latent`
 STEEPNESS, STEEPNESS_SHARED = 6, 4
 KNOWN, FADING = 0.75, 0.15  # R2 from which the weight is 0, and the width of its rise below it
-FEWEST_PROBES = 20
 TRIED = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)  # weights tried on probes
 SAFE = 0.5  # share of the largest harmless weight that is used
 KEPT_OF_SENTENCES = 0.9  # share of the reciprocal rank to keep if there are too few titles
