@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.core import Features, TacitError, check_numbers
+from tacit.core import Features, Links, TacitError, check_numbers
 from tacit.features.text.weighting import weigh
 from tacit.kernels.scoring import spread_of_rows
 from tacit.retrieve.base import CollectionRanker
@@ -125,7 +125,7 @@ class Member(HoldsItems):
     """
 
     name: ClassVar[str]
-    trains_on_pairs: ClassVar[bool] = False  # trained on labels, so scores of training queries must be cross-fitted
+    trains_on_pairs: ClassVar[bool] = False  # learns from labels, so training queries are scored by `on`
     needs_vectors: ClassVar[bool] = False  # does not score queries without a vector
     for_any_query: ClassVar[bool] = True  # scores every query that has a known word
     is_reused: ClassVar[bool] = False  # can be reused by a blend with the same parameters, fitted on the same items
@@ -141,6 +141,14 @@ class Member(HoldsItems):
     def prior(self, blend: BlendRanker, data: TrainingData) -> float:
         """Return the weight without labels; all other members are already fitted."""
         return 0.0
+
+    def tried_weights(self, data: TrainingData) -> Sequence[float]:
+        """Return weights to try beside the prior when weights are learned; none by default."""
+        return ()
+
+    def on(self, pairs: Links, known: Links) -> Self:
+        """Return the member as it would be with only `known`, a subset of the `pairs` that it was fitted on."""
+        return self
 
     def answers(self, block: QueryBlock) -> bool:
         """Return whether it can score these queries."""

@@ -98,9 +98,6 @@ MEMBERS: tuple[type[Member], ...] = (
     ExactTitleMember,
     ClicksMember,
 )
-RESIDUAL_WEIGHTS = (2.0, 4.0, 8.0, 16.0)  # weight of `residual` in further priors to choose from
-LINK_WEIGHTS = (*RESIDUAL_WEIGHTS, 32.0)  # the same for links, which train it best
-SIMILAR_WEIGHTS = (1.0, 2.0, 4.0, 8.0)  # weight of `similar` in further priors
 SHORT_SHARE = 0.05  # quantile of linked items' lengths from which learned weights count in full
 RESERVE = 1e-3  # minimum weight of BM25 relative to `vectors` if the other members have none
 
@@ -386,9 +383,9 @@ class BlendRanker(CollectionRanker):
     def _learn(self, items: ItemRows, data: TrainingData) -> None:
         """Train the member `residual` if there are enough pairs, then learn the weights."""
         examples, unseen = Learner(self, items, data).make()
-        names = names_of(judged_members(self, data))
+        judged = judged_members(self, data)
+        names = names_of(judged)
         prior = np.array([self.weights_.get(name, 0.0) for name in names])
-        tried: dict[str, Sequence[float]] = {SimilarMember.name: SIMILAR_WEIGHTS}
         residual = self.of_kind(ResidualMember)
         if residual is not None:
             place = names.index(residual.name)
@@ -397,7 +394,7 @@ class BlendRanker(CollectionRanker):
                 examples, unseen = (gated(part, residual.gate_, place) for part in (examples, unseen))
             else:
                 residual.named_ = None
-            tried[residual.name] = LINK_WEIGHTS if data.queries_are_items else RESIDUAL_WEIGHTS
+        tried = {member.name: some for member in reversed(judged) if (some := member.tried_weights(data))}
         queries, guard = ([example.query for example in part] for part in (examples, unseen))
         learned, strength = learn_weights(queries, prior, self.strength, further_priors(names, prior, tried), guard)
         self.strength_ = None if math.isinf(strength) else strength
@@ -405,8 +402,9 @@ class BlendRanker(CollectionRanker):
         if data.queries_are_items:
             self._keep_for_short_queries(before, data)
         self.weights_ = before | {name: _single(weight) for name, weight in zip(names, learned, strict=True)}
-        if "exact" in before:  # it keeps its share of the sum of the weights
-            self.weights_["exact"] = _single(before["exact"] * learned.sum() / prior.sum())
+        for member in self.members_:
+            if not member.learns_weight:  # it keeps its share of the sum of the weights
+                self.weights_[member.name] = _single(before[member.name] * learned.sum() / prior.sum())
         if not any(self.weights_[member.name] for member in self.members_ if member.for_any_query):
             self.weights_["bm25"] = _single(np.float32(RESERVE) * np.float32(self.weights_.get("vectors", 0.0)))
 

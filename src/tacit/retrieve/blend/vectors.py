@@ -38,7 +38,7 @@ from __future__ import annotations
 
 from copy import copy
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -294,14 +294,6 @@ def earned_by_neighbours(ratio: float, r2: float) -> float:
 
 def _newness(r2: float) -> float:
     return float(np.clip((KNOWN - r2) / FADING, 0, 1)) if np.isfinite(r2) else 0.0
-
-
-class Scored(NamedTuple):
-    """Scores of a block of queries: by BM25, by other members and references made from words, and by vectors."""
-
-    bm25: np.ndarray
-    others: list[np.ndarray]
-    vectors: np.ndarray
 
 
 def measure_probes(blend: BlendRanker, member: VectorsMember, data: TrainingData) -> tuple[float, float, float]:
