@@ -26,7 +26,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from tacit.core import Links
-from tacit.core.tasks import cluster
+from tacit.core.threads import cluster
 from tacit.distributed import ray_cluster
 from tacit.distributed.owners import Owners
 from tacit.distributed.parted_embedding import PartedTrainer

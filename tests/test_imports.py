@@ -95,6 +95,12 @@ def test_families_import_only_those_below_them(file):
     assert len(rest) == 1 or not found & (ABOVE[package] - {"__init__"}), f"{file} imports what stands above it"
 
 
+def test_only_retrieve_knows_the_inside_of_the_blend():
+    others = [file for file in FILES if file.relative_to(SOURCE).parts[0] != "retrieve"]
+    inside = [(str(file), name) for file in others for name in imported_modules(file) if "retrieve.blend" in name]
+    assert not inside, "want the public names of tacit.retrieve"
+
+
 def test_no_folder_holds_too_many_files():
     for folder in {file.parent for file in FILES}:
         assert len([*folder.glob("*.py")]) <= 18, f"{folder} holds too many files, group them in sub-packages"

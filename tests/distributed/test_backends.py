@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tacit.core import TacitError
-from tacit.core.tasks import cluster, map_tasks
+from tacit.core.threads import cluster, map_tasks
 from tacit.distributed import OwnerLostError, ray_cluster
 
 

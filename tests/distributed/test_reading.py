@@ -7,7 +7,7 @@ import pytest
 
 from tacit.core import DataError, TacitError, UsageError
 from tacit.core.mapped import release
-from tacit.core.tasks import map_tasks
+from tacit.core.threads import map_tasks
 from tacit.data import read_linked_collection
 from tacit.features import TextVectorizer
 

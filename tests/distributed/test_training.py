@@ -120,7 +120,7 @@ def test_search_in_parts_has_the_answers_of_one_machine(world, on_cluster):
     alone = [ranker.rank(world.queries, 70, exclude=exclude), ranker.rank(world.queries[:1], 1)]
     with on_cluster():
         spread_items(ranker, 5)
-        ranker._rank_in_parts.__self__.owners[0].end()
+        ranker.rank_in_parts.__self__.owners[0].end()
         parted = [ranker.rank(world.queries, 70, exclude=exclude), ranker.rank(world.queries[:1], 1)]
     for one, other in zip(alone, parted, strict=True):
         assert (one.items.tobytes(), one.scores.tobytes()) == (other.items.tobytes(), other.scores.tobytes())
@@ -151,7 +151,7 @@ def test_an_owner_that_is_lost_again_and_again_is_one_line(world, on_cluster, mo
     start = PartedSearch._start
     with on_cluster():
         spread_items(ranker, 2)
-        search = ranker._rank_in_parts.__self__
+        search = ranker.rank_in_parts.__self__
         monkeypatch.setattr(search, "_start", lambda part: ended(start(search, part)))
         search.owners[1].end()
         with pytest.raises(TacitError, match="^the owner of items 150 to 299 was lost 10 times; has it enough memory"):

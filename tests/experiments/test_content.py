@@ -60,12 +60,9 @@ def test_all_words_are_refused(tmp_path):
         content.run(Request(data=tmp_path, words=None))
 
 
-def test_the_cost_table_names_three_ways(corpus, monkeypatch):
-    monkeypatch.setattr("tacit.experiments.content.cost.N_TARGETS", 50)
-    monkeypatch.setattr("tacit.experiments.content.cost.N_PLACES", 1000)
-    monkeypatch.setattr("tacit.experiments.content.cost.N_QUERIES", 3)
+def test_the_cost_table_names_three_ways(corpus):
     texts = content_texts(corpus, 1000)
-    section = cost_section(texts.bodies, texts.targets, 4, 0)
+    section = cost_section(texts.bodies, texts.targets, 4, 0, n_targets=50, n_places=1000, n_queries=3)
     assert [row[0].split(",")[0] for row in section.rows] == ["ssi-uv", "hash-10m", "tfidf"]
     assert section.rows[0][3] == "1"
     assert "50 targets" in section.title

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from tacit.experiments.crosslang.mixture import mix
+from tacit.experiments.crosslang.systems import mix
 from tacit.experiments.crosslang.translation import translation_matrix
 from tacit.retrieve.validation import HeldOut
 

@@ -7,15 +7,13 @@ from tacit.experiments.links import dice_tables
 from tacit.experiments.links.task import count_words
 
 
-def test_words_with_vectors_of_their_own_are_no_rows(monkeypatch):
+def test_words_with_vectors_of_their_own_are_no_rows():
     rng = np.random.default_rng(0)
     places = np.minimum(rng.zipf(1.5, (60, 30)) - 1, 99)
     texts = [" ".join(f"word{place:02d}" for place in row) for row in places]
     documents = Collection([str(row) for row in range(60)], [""] * 60, texts)
     corpus = count_words(documents, Links([0], [1], 60, 60))
-    monkeypatch.setattr(dice_tables, "N_FREQUENT", 20)
-    monkeypatch.setattr(dice_tables, "SMALL_GRAMS", 0)
-    words, grams = dice_tables.dice_sections(corpus)
+    words, grams = dice_tables.dice_sections(corpus, n_frequent=20, small_grams=0)
     vocabulary = corpus.vectorizer.vocabulary_
     assert len(words.rows) == len(grams.rows) == 10
     assert all(vocabulary.index(word) >= 20 for word, _ in words.rows)

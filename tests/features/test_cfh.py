@@ -15,8 +15,7 @@ from tacit.features.cfh import (
     hash_map,
     informative_terms,
 )
-from tacit.features.text.vectorizer import TextVectorizer
-from tacit.features.text.word_grams import WordGramVectorizer
+from tacit.features.text.vectorizer import TextVectorizer, WordGramVectorizer
 
 SEEDS = st.integers(0, 2**32 - 1)
 

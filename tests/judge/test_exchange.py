@@ -5,7 +5,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tacit.core import DataError, TacitError, UsageError
-from tacit.data.ids import id_problem
+from tacit.data.columns import id_problem
 from tacit.judge import (
     MERGES,
     Judgment,

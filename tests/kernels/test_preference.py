@@ -5,7 +5,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tacit.kernels.preference import add_preference_gradients, add_quadratic_gradients, scale_by_discounts
+from tacit.kernels.lambdas import add_preference_gradients, add_quadratic_gradients, scale_by_discounts
 
 
 def preference(s, left, right, q, beta):

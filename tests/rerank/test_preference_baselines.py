@@ -12,8 +12,8 @@ from tacit.rerank.boosting.lambdamart import LambdaMartRanker, derivatives
 from tacit.rerank.boosting.lightgbm import LightGbmRanker, PointwiseLightGbmRanker
 from tacit.rerank.boosting.rankboost import RankBoostRanker
 from tacit.rerank.boosting.semi import SemiRankBoostRanker, guess_grades
-from tacit.rerank.gradient.bradley_terry import BradleyTerryRanker
 from tacit.rerank.gradient.losses import PairLoss
+from tacit.rerank.gradient.ranker import BradleyTerryRanker
 from tacit.rerank.linear.ranksvm import RankSvmRanker
 from tacit.rerank.linear.tsvm import TransductiveSvmRanker
 from tacit.rerank.propagation.prf import FeedbackRanker

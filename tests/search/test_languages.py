@@ -1,10 +1,16 @@
 """A searcher that finds the language of its documents, and keeps it."""
 
+import argparse
+import inspect
+
 import numpy as np
 import pytest
 
+from tacit.app.options import add_language
 from tacit.core import Collection, Links, UsageError
+from tacit.judge.advise.recommend import advise, fit_recommended
 from tacit.search import Searcher
+from tacit.search.text_lists import FieldIndex, make_text_lists
 
 GERMAN = Collection(
     ["a", "b"],
@@ -71,3 +77,16 @@ def test_names_are_found_across_languages():
 def test_german_texts_read_as_english_miss_the_plural():
     assert not Searcher("bm25", stem=True, language="en").fit(GERMAN).search("Baum")
     assert Searcher("bm25", stem=True, language="auto").fit(GERMAN).search("Baum")
+
+
+@pytest.mark.parametrize("function", [Searcher.__init__, FieldIndex.__init__, make_text_lists, advise, fit_recommended])
+def test_python_and_the_shell_have_the_same_default(function):
+    parser = argparse.ArgumentParser()
+    add_language(parser)
+    assert inspect.signature(function).parameters["language"].default == parser.get_default("language") == "auto"
+
+
+def test_features_of_german_texts_are_not_those_of_english_ones():
+    index = FieldIndex(GERMAN, stem=True)
+    assert index.vectorizer.language == "de"
+    assert [rows.tolist() for rows in index.candidates(index.vectorizer.counts(["geschnittener Baum"]), k=2)] == [[1]]

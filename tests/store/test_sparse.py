@@ -199,24 +199,21 @@ def test_what_is_taken_equals_a_plain_loop(data):
 
 
 @pytest.fixture
-def large(monkeypatch):
-    """A matrix that is stored by columns too, as large ones are."""
-    monkeypatch.setattr(columns, "BY_COLUMN_FROM", 1)
+def matrix():
     return sp.random_array((7, 5), density=0.4, rng=np.random.default_rng(3), format="csr", dtype=np.float32)
 
 
-def test_a_large_matrix_is_stored_by_columns_too_and_sorted_no_more(large, tmp_path, monkeypatch):
-    save_model(tmp_path, Stored("R", {}, pack_csr("m", large)))
+def test_a_large_matrix_is_stored_by_columns_too_and_sorted_no_more(matrix, tmp_path):
+    save_model(tmp_path, Stored("R", {}, pack_csr("m", matrix, by_column_from=1)))
     found = unpack_csr("m", load_model(tmp_path, mmap=True).arrays)
     assert not found.tocsc().data.flags.owndata
     for part in ("data", "indices", "indptr"):
-        np.testing.assert_array_equal(getattr(found.tocsc(), part), getattr(large.tocsc(), part), strict=True)
-    again = pack_csr("m", found)
+        np.testing.assert_array_equal(getattr(found.tocsc(), part), getattr(matrix.tocsc(), part), strict=True)
+    again = pack_csr("m", found, by_column_from=1)
     assert np.shares_memory(again["m/by_column/data"], found.tocsc().data)
-    for changed, oracle in ((found[[4, 1]], large[[4, 1]]), (2 * found, 2 * large), (found.copy(), large)):
+    for changed, oracle in ((found[[4, 1]], matrix[[4, 1]]), (2 * found, 2 * matrix), (found.copy(), matrix)):
         np.testing.assert_array_equal(changed.tocsc().toarray(), oracle.toarray())
-    monkeypatch.setattr(columns, "BY_COLUMN_FROM", large.nnz + 1)
-    assert unpack_csr("m", pack_csr("m", large)).by_column is None
+    assert unpack_csr("m", pack_csr("m", matrix, by_column_from=matrix.nnz + 1)).by_column is None
 
 
 @pytest.mark.parametrize(
@@ -229,8 +226,8 @@ def test_a_large_matrix_is_stored_by_columns_too_and_sorted_no_more(large, tmp_p
         ("data", lambda a: a.astype(np.float64), "other entries by columns"),
     ],
 )
-def test_columns_that_would_be_read_out_of_bounds(large, part, change, match):
-    arrays = pack_csr("m", large)
+def test_columns_that_would_be_read_out_of_bounds(matrix, part, change, match):
+    arrays = pack_csr("m", matrix, by_column_from=1)
     arrays[f"m/by_column/{part}"] = change(arrays[f"m/by_column/{part}"])
     with pytest.raises(StoreError, match=match):
         unpack_csr("m", arrays)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 from tacit.app.options import check_output
+from tacit.core import DataError, TacitError, UsageError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -54,8 +55,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, out: TextIO) -> int:
     """Load, write."""
-    from tacit.core import UsageError
-
     if (args.train is None) != (args.vali is None):
         raise UsageError("--train and --vali go together: an alternative is trained on one and measured on the other")
     if args.to in FOLDERS:
@@ -119,7 +118,6 @@ def _as_json(form: str, ranker: ListRanker, columns: Sequence[str]) -> Any:
 
 def _check_exportable(args: argparse.Namespace, ranker: ListRanker) -> None:
     """Raise, with the nearest alternative, unless the ranker can be written in this form."""
-    from tacit.core import UsageError
     from tacit.integrations.exportable import has_trees, to_linear
 
     linear = to_linear(ranker) is not None
@@ -133,7 +131,6 @@ def _check_exportable(args: argparse.Namespace, ranker: ListRanker) -> None:
 
 
 def _refuse(args: argparse.Namespace, ranker: ListRanker) -> NoReturn:
-    from tacit.core import UsageError
     from tacit.data import read_letor
     from tacit.integrations.exportable import cost, nearest, why_not
 
@@ -149,7 +146,6 @@ def _refuse(args: argparse.Namespace, ranker: ListRanker) -> NoReturn:
 
 def _column_names(args: argparse.Namespace, ranker: ListRanker) -> list[str]:
     """Names of the ranker's columns: given, known from a data frame, or f1, f2, ..."""
-    from tacit.core import DataError
     from tacit.data import read_lines
 
     width = int(ranker.n_features_in_)
@@ -183,7 +179,6 @@ def _write_json(path: str, content: Any) -> None:
 
 def read_arrays(model: str | Path) -> tuple[dict[str, np.ndarray], dict[str, Sequence[str]]]:
     """The dense arrays of a saved model, and the names of documents and words where it has any."""
-    from tacit.core import TacitError
     from tacit.search import Searcher, load
 
     found = load(model)

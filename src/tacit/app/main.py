@@ -18,6 +18,7 @@ from tacit.app import demo, export, mcp, methods, reproduce, serve, warm
 from tacit.app.collections import add, features, fit, remove, search, verify
 from tacit.app.evaluation import advise, beir, evaluate, fuse, gate, judge, judgments, label, split
 from tacit.app.lists import learning_curve, rank
+from tacit.core import TacitError, UsageError
 
 COMMANDS = {
     "demo": demo,
@@ -119,8 +120,6 @@ def _discard_output() -> None:
 
 def _explain(error: Exception) -> int:
     """One line for a user's mistake; any other error is a bug and is shown with its traceback."""
-    from tacit.core import TacitError, UsageError
-
     if isinstance(error, UsageError):
         return _complain(str(error), 2)
     if isinstance(error, TacitError):

@@ -15,6 +15,8 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
+from tacit.core import UsageError, plural
+
 if TYPE_CHECKING:
     from tacit.search import Searcher
 
@@ -38,8 +40,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, out: TextIO) -> int:
     """Load the model and answer until the assistant closes the connection."""
-    from tacit.core import UsageError
-
     if args.judge and not args.judgments:
         raise UsageError("--judge names the judge of --judgments STORE, which is missing")
     from tacit.app.tools import Tools
@@ -75,8 +75,6 @@ def _interrupted(number: int, frame: object) -> NoReturn:
 
 def _about(model: str, searcher: Searcher) -> str:
     """What the model holds, for the assistant."""
-    from tacit.core import plural
-
     fields = ", ".join(searcher.documents_.extras)
     return (
         f"Search in {plural(len(searcher.documents_), 'document')} of {Path(model).resolve().name}."

@@ -9,6 +9,8 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, NoReturn
 
+from tacit.core import DataError, UsageError
+
 
 def add_json(parser: argparse.ArgumentParser) -> None:
     """--json"""
@@ -122,7 +124,6 @@ def add_language(parser: argparse.ArgumentParser) -> None:
 def language(text: str) -> str:
     """A language that there is a tokenizer for, or `auto`."""
     if text != "auto":
-        from tacit.core import UsageError
         from tacit.features import language_code
 
         try:
@@ -190,8 +191,6 @@ def _not_json(name: str) -> NoReturn:
 
 def check_output(path: str) -> None:
     """Raise unless a file of that name can be written; asked before the work that fills it."""
-    from tacit.core import DataError
-
     target = os.path.realpath(path)
     folder = os.path.dirname(target)
     problem = ""
@@ -232,8 +231,6 @@ class whole_number:
 
 def read_groups(queries: Any, field: str | None) -> list[object] | None:
     """Groups of queries by a field of theirs that was read as an extra; None without a field."""
-    from tacit.core import UsageError
-
     if field is None:
         return None
     groups = list(queries.extras[field])

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from tacit.app.options import add_data, add_encoder, add_json, add_seed, add_set, add_threads, add_words
 from tacit.app.tables import print_table
+from tacit.core import MissingExtraError
 
 if TYPE_CHECKING:
     from tacit.experiments.report import Report
@@ -86,7 +87,6 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
 
 
 def _write(report: Report, folder: Path) -> None:
-    from tacit.core import MissingExtraError
     from tacit.data import open_output
     from tacit.experiments.markdown import to_markdown
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from tacit.app.options import whole_number
+from tacit.core import MissingExtraError, UsageError
 
 if TYPE_CHECKING:
     from tacit.search import Searcher
@@ -44,8 +45,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, out: TextIO) -> int:
     """Load, listen, answer."""
-    from tacit.core import MissingExtraError, UsageError
-
     try:
         import fastapi  # noqa: F401
         import itsdangerous  # noqa: F401

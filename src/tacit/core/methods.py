@@ -7,6 +7,7 @@ made, so that listing methods costs nothing. Other packages add methods by entry
 from __future__ import annotations
 
 import inspect
+import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -17,7 +18,6 @@ from typing import Any, NamedTuple
 
 from tacit.core.errors import UsageError
 from tacit.core.estimator import Estimator
-from tacit.core.numpydoc import parameter_docs
 
 GROUP = "tacit.methods"  # of entry points
 
@@ -129,3 +129,43 @@ def load_plugins() -> tuple[Any, ...]:
             reason = f"{type(error).__name__}: {error}"
             warnings.warn(f"entry point {entry.name} = {entry.value} of {GROUP} is not used: {reason}", stacklevel=2)
     return tuple(found)
+
+
+_ENTRY = re.compile(r"^(\w+(?:, \w+)*) : (.+)$")
+
+
+def parameter_docs(described: Any) -> dict[str, str]:
+    """First sentence of each parameter's description, of a function or of a class with its base classes.
+
+    >>> class Ranker:
+    ...     '''Ranks.
+    ...
+    ...     Parameters
+    ...     ----------
+    ...     dim : int, default=100
+    ...         Width of the vectors. More follows here.
+    ...     '''
+    >>> parameter_docs(Ranker)
+    {'dim': 'Width of the vectors.'}
+    """
+    found: dict[str, str] = {}
+    for part in getattr(described, "__mro__", (described,)):
+        text = inspect.cleandoc(part.__doc__ or "")
+        for name, meaning in _parameters_of(text).items():
+            found.setdefault(name, meaning)
+    return found
+
+
+def _parameters_of(text: str) -> dict[str, str]:
+    """The entries of the section Parameters."""
+    match = re.search(r"^Parameters\n-{3,}\n(.*?)(?=\n\n\S|\n\S+\n-{3,}|\Z)", text, re.DOTALL | re.MULTILINE)
+    found: dict[str, str] = {}
+    names: list[str] = []
+    for line in match[1].split("\n") if match else []:
+        entry = _ENTRY.match(line)
+        if entry:
+            names = entry[1].split(", ")
+        elif line.strip():
+            for name in names:
+                found[name] = f"{found.get(name, '')} {line.strip()}".strip()
+    return {name: re.split(r"(?<=\.)\s", meaning)[0] for name, meaning in found.items()}

@@ -2,18 +2,21 @@
 
 Work is cut into blocks whose borders do not depend on the number of threads; each block writes
 its own part of the result. BLAS is held to one thread, since its sums depend on how it splits them.
+`map_tasks` gives blocks to the cluster in use, if there is one (`tacit.distributed`).
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 B = TypeVar("B")
+T = TypeVar("T")
 R = TypeVar("R")
 
 
@@ -76,3 +79,52 @@ def _blas_controller(n_modules: int) -> Any:
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
+
+
+class Cluster(Protocol):
+    """What the packages below `tacit.distributed` ask of its `Backend`."""
+
+    def map_tasks(self, work: Callable[[T], R], blocks: Iterable[T]) -> Iterator[R]:
+        """`map_tasks`, by processes elsewhere."""
+
+    def new_trainer(self, tables: Any, data: Any, settings: Any, threads: int | None, partitions: int | None) -> Any:
+        """An `EmbeddingTrainer` whose item vectors are elsewhere."""
+
+
+cluster: ContextVar[Cluster | None] = ContextVar("cluster", default=None)  # in use; None means this process alone
+
+
+def map_tasks(work: Callable[[T], R], blocks: Iterable[T]) -> Iterator[R]:
+    """Results of a function for each block, in the order of the blocks, which are read as they are needed.
+
+    Parameters
+    ----------
+    work : callable
+        Function of one block. It and the blocks can be sent to another process.
+    blocks : iterable
+        Arguments.
+
+    Examples
+    --------
+    >>> list(map_tasks(sum, [[1, 2], [3]]))
+    [3, 3]
+    """
+    used = cluster.get()
+    return map(work, blocks) if used is None else used.map_tasks(work, blocks)
+
+
+def gather(parts: Iterable[T], size_of: Callable[[T], int], size: int) -> Iterator[list[T]]:
+    """Parts in lists of at least this total size, except the last.
+
+    >>> list(gather(["a", "bc", "", "d"], len, 2))
+    [['a', 'bc'], ['', 'd']]
+    """
+    some, total = list[T](), 0
+    for part in parts:
+        some.append(part)
+        total += size_of(part)
+        if total >= size:
+            yield some
+            some, total = [], 0
+    if some:
+        yield some

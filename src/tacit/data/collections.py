@@ -13,6 +13,7 @@ from itertools import chain
 from pathlib import Path
 
 from tacit.core import Collection, DataError, Links, UsageError
+from tacit.data.columns import check_ids
 from tacit.data.files import FilePath, open_output, split_suffix
 from tacit.data.formats.folders import find_file as find_file
 from tacit.data.formats.folders import find_tables, only_tables
@@ -20,7 +21,6 @@ from tacit.data.formats.registry import table_of
 from tacit.data.formats.rows import Row, Wanted, collect_rows, collect_table
 from tacit.data.formats.source import ReadOptions, Record, Source, Table, is_xml, open_source
 from tacit.data.formats.text_files import find_texts, read_texts
-from tacit.data.ids import check_ids
 from tacit.data.jsonlines import dump_object
 from tacit.data.wiki.dump import DumpReader
 

@@ -14,6 +14,7 @@ import numpy as np
 from tacit.core import Collection, DataError, Links, TacitError
 from tacit.data.columns import (
     UnknownIds,
+    check_ids,
     is_header,
     logger,
     parse_weight,
@@ -23,7 +24,6 @@ from tacit.data.columns import (
     used_ids,
 )
 from tacit.data.files import FilePath, display_name, open_output, read_lines
-from tacit.data.ids import check_ids
 
 
 def read_links(

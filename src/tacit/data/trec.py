@@ -22,12 +22,20 @@ from itertools import chain
 import numpy as np
 
 from tacit.core import Collection, DataError, Judgments, Run, TacitError, check_choice, check_kind, plural
-from tacit.data.columns import first_repeat, logger, parse_number, refuse_repeats, split_tabs, used_ids
+from tacit.data.columns import (
+    check_ids,
+    first_repeat,
+    id_problem,
+    logger,
+    parse_number,
+    refuse_repeats,
+    split_tabs,
+    used_ids,
+)
 from tacit.data.files import FilePath, display_name, open_output, read_lines
 from tacit.data.formats.registry import is_table, table_of
 from tacit.data.formats.roles import JUDGMENT_NAMES, find_columns, listed
 from tacit.data.formats.source import ReadOptions, Table, open_source
-from tacit.data.ids import check_ids, id_problem
 
 BEIR_HEADER = ["query-id", "corpus-id", "score"]
 MAX_RANK = 2**62

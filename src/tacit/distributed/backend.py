@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tacit.core import TacitError, UsageError
-from tacit.core.tasks import cluster
+from tacit.core.threads import cluster
 
 if TYPE_CHECKING:
     from tacit.retrieve.margin.embedding_sgd import EmbeddingSettings, EmbeddingTrainer, Tables, TrainingRows

@@ -5,6 +5,7 @@ Changes are numbered. A change that was made already is not made again, so that 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -86,7 +87,7 @@ class ItemOwner:
             self._ranker.items_ = self._rows(rows, len(asked.diagonal))
         ranker, vectors = self._ranker, self._copy_of(name)
         own = vectors[rows] if len(vectors) > len(rows) else vectors
-        ranker._keep(Tables(asked.mapped[:0], asked.mapped, own, asked.diagonal), ranker._leading(ranker.items_))
+        ranker.use_tables(Tables(asked.mapped[:0], asked.mapped, own, asked.diagonal), ranker.items_)
         found = count_in_part(ranker, asked, first)
         del ranker.item_vectors_, ranker._item_factors
         return found
@@ -109,7 +110,8 @@ class ItemOwner:
         """Make the change of this number, unless it was made already."""
         if number > self._n_changes:
             self._check(number - 1)
-            getattr(self, f"_{name}")(*args)
+            changes: dict[str, Callable[..., None]] = {"put": self._put, "copy": self._copy, "move": self._move}
+            changes[name](*args)
             self._n_changes = number
 
     def _check(self, n_changes: int) -> None:

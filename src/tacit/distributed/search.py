@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from tacit.core import Features, Ranking, UsageError
-from tacit.core.tasks import cluster
+from tacit.core.threads import cluster
 from tacit.distributed.backend import Backend, Owner, Parts
 from tacit.retrieve import CollectionRanker
 
@@ -33,7 +33,7 @@ def spread_items(ranker: CollectionRanker, n_parts: int | None = None) -> None:
     if type(ranker)._scores is not CollectionRanker._scores or ranker.graphs:
         what = "an index for approximate search" if ranker.graphs else "scores that depend on the best items"
         raise UsageError(f"a cluster cannot search for {type(ranker).__name__}: it has {what}")
-    ranker._rank_in_parts = PartedSearch(backend, ranker, n_parts or backend.n_machines).rank
+    ranker.rank_in_parts = PartedSearch(backend, ranker, n_parts or backend.n_machines).rank
 
 
 class PartSearcher:
@@ -62,7 +62,7 @@ class PartedSearch(Parts):
 
     def _start(self, part: int) -> Owner:
         start, stop = self.borders[part : part + 2]
-        return self._backend.own(PartSearcher, self._ranker._only(np.arange(start, stop)), start)
+        return self._backend.own(PartSearcher, self._ranker.with_items(np.arange(start, stop)), start)
 
 
 def merge(parts: list[Ranking], k: int) -> Ranking:

@@ -89,9 +89,7 @@ class PartedValidation:
     def _ranker_of(self, items: np.ndarray) -> EmbeddingRanker:
         """The ranker with some of the items."""
         made = copy(self._ranker)
-        made._forget_factors()
-        made.items_ = self._trainer.words_of(items)
-        made._keep(self._trainer.averaged.take(items), made._leading(made.items_))
+        made.use_tables(self._trainer.averaged.take(items), self._trainer.words_of(items))
         return made
 
     def _pair_values(self, task: PairTask) -> dict[str, np.ndarray]:

@@ -53,7 +53,7 @@ def read_judged_lists(data: Path, corpus: str) -> list[JudgedList]:
     folder = data / "text" / check_choice("corpus", corpus, TEXT_CORPORA)
     documents, queries = read_collection(folder / "docs.jsonl.gz"), read_queries(folder / "queries.jsonl")
     relevant = read_qrels(folder / "qrels.txt").to_dict()
-    index = FieldIndex(documents)
+    index = FieldIndex(documents, language="en")
     words = index.vectorizer.tfidf(index.features.fields["both"].counts)
     counts = index.vectorizer.counts(queries.full_texts())
     lists = []

@@ -9,14 +9,10 @@ from typing import Any
 from tacit.experiments.figures import MAX_LINES
 from tacit.experiments.report import Report, Row, protocol
 from tacit.metrics import is_loss
+from tacit.metrics.tables import TEST_NAMES
 
 PERCENT = {"rank_loss", "error"}
 FIGURE_RULE = f"Curves show at most {MAX_LINES} systems: the baselines and the best ones by the mean of the measure.\n"
-TEST_NAMES = {
-    "t": "paired t-tests",
-    "wilcoxon": "Wilcoxon signed-rank tests",
-    "randomization": "paired randomization tests",
-}
 
 
 def table_of(report: Report) -> tuple[list[str], list[list[str]]]:
@@ -57,7 +53,7 @@ def to_markdown(report: Report) -> str:
     lines += _markdown_table(header, rows)
     lines += [
         "",
-        f"Each system against the next one below it: {TEST_NAMES[report.test]}, two-sided, Holm-corrected over",
+        f"Each system against the next one below it: {TEST_NAMES[report.test]}s, two-sided, Holm-corrected over",
     ]
     lines += ["all pairs of systems of a metric (the JSON report has them all).", ""]
     where = _varying(report)

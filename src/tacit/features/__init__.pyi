@@ -16,5 +16,5 @@ from tacit.features.text.tokenizers import language_code as language_code
 from tacit.features.text.tokenizers import tokenizer_for as tokenizer_for
 from tacit.features.text.tokenizers import tokenizer_from_spec as tokenizer_from_spec
 from tacit.features.text.vectorizer import TextVectorizer as TextVectorizer
-from tacit.features.text.word_grams import WordGramVectorizer as WordGramVectorizer
+from tacit.features.text.vectorizer import WordGramVectorizer as WordGramVectorizer
 from tacit.features.text.words import Span as Span

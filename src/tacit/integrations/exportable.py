@@ -41,7 +41,7 @@ class Alternative(NamedTuple):
 
 def has_trees(ranker: ListRanker) -> bool:
     """Whether the ranker is a sum of stumps or trees that scores each row by itself."""
-    return isinstance(ranker, RankBoostRanker | LightGbmRanker) and not ranker._needs_lists()
+    return isinstance(ranker, RankBoostRanker | LightGbmRanker) and not ranker.needs_lists()
 
 
 def to_linear(ranker: ListRanker) -> Linear | None:
@@ -50,9 +50,9 @@ def to_linear(ranker: ListRanker) -> Linear | None:
         weights = ranker.weights_
     elif isinstance(ranker, RankSvmRanker):
         weights = ranker.coef_
-    elif isinstance(ranker, StandingRanker) and not ranker._needs_lists():
+    elif isinstance(ranker, StandingRanker) and not ranker.needs_lists():
         return Linear(ranker.coef_, ranker.center_, ranker.spread_)
-    elif isinstance(ranker, GradientRanker) and not ranker._needs_lists() and ranker.n_hidden == 0:
+    elif isinstance(ranker, GradientRanker) and not ranker.needs_lists() and ranker.n_hidden == 0:
         return Linear(ranker.theta_, ranker.center_, ranker.spread_)
     else:
         return None
@@ -61,7 +61,7 @@ def to_linear(ranker: ListRanker) -> Linear | None:
 
 def why_not(ranker: ListRanker) -> str:
     """Why a ranker is neither trees nor linear, in a few words."""
-    if isinstance(ranker, GradientRanker) and not ranker._needs_lists():
+    if isinstance(ranker, GradientRanker) and not ranker.needs_lists():
         return f"a {type(ranker).__name__} with a hidden layer is neither linear nor a sum of trees"
     return f"scores of {type(ranker).__name__} depend on the whole list, and a search engine scores each document alone"
 

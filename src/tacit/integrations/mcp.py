@@ -15,7 +15,7 @@ from typing import Annotated, Any, get_type_hints
 
 from tacit import __version__
 from tacit.core import MissingExtraError, TacitError
-from tacit.core.numpydoc import parameter_docs
+from tacit.core.methods import parameter_docs
 
 try:
     from mcp.server import MCPServer

@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from tacit.core import Lists, Run, TacitError
+from tacit.features.scaling import spreads
 from tacit.metrics.rankings import order_run
 
 
@@ -73,8 +74,7 @@ class Pool:
         rank = np.arange(len(order)) - np.repeat(lists.starts[:-1], np.diff(lists.starts)) + 1
         doc_ids = [names[row] for row in order.tolist()]
         centred = np.nan_to_num(lists.X) - np.nan_to_num(lists.X).mean(axis=0)
-        spread = centred.std(axis=0)
-        means = np.add.reduceat(centred / np.where(spread > 0, spread, 1), lists.starts[:-1], axis=0)
+        means = np.add.reduceat(centred / spreads(centred, least=0.0), lists.starts[:-1], axis=0)
         vectors = means / np.diff(lists.starts)[:, None]
         return cls(list(lists.query_ids), lists.qid, doc_ids, rank, columns[order], vectors)
 

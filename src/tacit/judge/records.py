@@ -15,7 +15,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from tacit.core import TacitError, check_choice, check_number, shown
-from tacit.data.ids import id_problem
+from tacit.data.columns import id_problem
 
 ACTIONS = ("judged", "withdrawn", "drawn")
 DECISION = "decision"  # `display` of a judgment by a person who saw the grades of other judges

@@ -93,7 +93,7 @@ class Evaluation:
         """
         check_number("level", level, low=0, high=1, open_low=True)
         check_number("n_resamples", n_resamples, low=1, whole=True)
-        means = _resampled_means(np.array(list(self.values.values())), n_resamples, seed)
+        means = resampled_means(np.array(list(self.values.values())), n_resamples, seed)
         ends = np.quantile(means, [(1 - level) / 2, (1 + level) / 2], axis=1)
         return {measure: (float(low), float(high)) for measure, low, high in zip(self.values, *ends, strict=True)}
 
@@ -209,12 +209,12 @@ def read_measures(measures: Iterable[str | Measure] | str | Measure) -> list[Mea
     return [parse_measure(measure) for measure in given]
 
 
-def _resampled_means(table: np.ndarray, n_resamples: int, seed: int) -> np.ndarray:
+def resampled_means(table: np.ndarray, n_resamples: int, seed: int, cells_at_once: int = CELLS_AT_ONCE) -> np.ndarray:
     """Means of the rows of table (n_measures, n_queries) over drawn queries: float64 (n_measures, n_resamples)."""
     rng = np.random.default_rng(seed)
     n_queries = table.shape[1]
     means = np.empty((len(table), n_resamples))
-    step = max(1, CELLS_AT_ONCE // n_queries)
+    step = max(1, cells_at_once // n_queries)
     for start in range(0, n_resamples, step):
         stop = min(start + step, n_resamples)
         drawn = rng.integers(n_queries, size=(stop - start, n_queries))

@@ -242,7 +242,7 @@ def randomization_test(differences: np.ndarray, n_resamples: int = 10_000, seed:
         return 1.0
     if len(moved) < 63 and 2 ** len(moved) <= n_resamples:
         return _share_of_all_flips(moved)
-    return _share_of_random_flips(moved, n_resamples, seed)
+    return share_of_random_flips(moved, n_resamples, seed)
 
 
 def _share_of_all_flips(differences: np.ndarray) -> float:
@@ -252,10 +252,13 @@ def _share_of_all_flips(differences: np.ndarray) -> float:
     return float(_reaches(sums, differences).mean())
 
 
-def _share_of_random_flips(differences: np.ndarray, n_resamples: int, seed: int) -> float:
+def share_of_random_flips(
+    differences: np.ndarray, n_resamples: int, seed: int, cells_at_once: int = CELLS_AT_ONCE
+) -> float:
+    """Share of drawn signs of the differences whose sum is as far from 0 as theirs, theirs included."""
     rng = np.random.default_rng(seed)
     n_reached = 0
-    step = max(1, CELLS_AT_ONCE // len(differences))
+    step = max(1, cells_at_once // len(differences))
     for start in range(0, n_resamples, step):
         shape = (min(step, n_resamples - start), len(differences))
         signs = rng.integers(2, size=shape, dtype=np.int8) * 2.0 - 1

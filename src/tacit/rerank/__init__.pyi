@@ -1,14 +1,14 @@
 from tacit.rerank.base import ListRanker as ListRanker
-from tacit.rerank.boosting.adacost import AdaCostRanker as AdaCostRanker
 from tacit.rerank.boosting.lambdamart import LambdaMartRanker as LambdaMartRanker
 from tacit.rerank.boosting.lightgbm import LightGbmRanker as LightGbmRanker
 from tacit.rerank.boosting.lightgbm import PointwiseLightGbmRanker as PointwiseLightGbmRanker
+from tacit.rerank.boosting.rankboost import AdaCostRanker as AdaCostRanker
 from tacit.rerank.boosting.rankboost import RankBoostRanker as RankBoostRanker
 from tacit.rerank.boosting.ranklib import read_ranklib as read_ranklib
 from tacit.rerank.boosting.ranklib import write_ranklib as write_ranklib
 from tacit.rerank.boosting.semi import SemiRankBoostRanker as SemiRankBoostRanker
-from tacit.rerank.gradient.bradley_terry import BradleyTerryRanker as BradleyTerryRanker
-from tacit.rerank.gradient.lambdarank import LambdaRankRanker as LambdaRankRanker
+from tacit.rerank.gradient.ranker import BradleyTerryRanker as BradleyTerryRanker
+from tacit.rerank.gradient.ranker import LambdaRankRanker as LambdaRankRanker
 from tacit.rerank.linear.auc import AucRanker as AucRanker
 from tacit.rerank.linear.auc import SemiAucRanker as SemiAucRanker
 from tacit.rerank.linear.ranksvm import RankSvmRanker as RankSvmRanker

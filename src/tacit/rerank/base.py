@@ -107,11 +107,17 @@ class ListRanker(Estimator, BaseEstimator, ABC):
         validation : Lists, default=None
             Lists to choose parameters on, of the same features.
         """
+        return self._fit_on(X, y, qid, pairs, pair_weights, validation)
+
+    def _fit_on(
+        self, X: Any, y: Any, qid: Any, pairs: Any, pair_weights: Any, validation: Lists | None, **near: Any
+    ) -> Self:
+        """Check and group the rows, and fit; `near` are other fields of `Rows`."""
         check_sizes(self)
         X, y, qid = _unpack(X, y, qid)
-        rows = self._checked_rows(X, y, qid, pairs, pair_weights)
+        rows = replace(self._checked_rows(X, y, qid, pairs, pair_weights), **near)
         if rows.n_contradictory:
-            warnings.warn(f"preferences that contradict a grade or each other: {rows.n_contradictory}", stacklevel=2)
+            warnings.warn(f"preferences that contradict a grade or each other: {rows.n_contradictory}", stacklevel=3)
         self.several_lists_ = rows.n_lists > 1
         with numeric_errors_in_one_line(type(self).__name__, rows.X.shape):
             self._fit(rows, None if validation is None else self._checked_validation(validation))
@@ -149,7 +155,7 @@ class ListRanker(Estimator, BaseEstimator, ABC):
         """
         self._check_fitted()
         X, _, qid = _unpack(X, None, qid)
-        if qid is None and self._needs_lists() and getattr(self, "several_lists_", False):
+        if qid is None and self.needs_lists() and getattr(self, "several_lists_", False):
             raise TacitError(
                 f"qid is None, want the list of each row: scores of {type(self).__name__} depend on the whole list, "
                 "and it was fitted on more than one"
@@ -211,7 +217,7 @@ class ListRanker(Estimator, BaseEstimator, ABC):
             reason = " ".join(str(error).split())
             raise StoreError(f"the stored {type(self).__name__} does not fit together: {reason}") from error
 
-    def _needs_lists(self) -> bool:
+    def needs_lists(self) -> bool:
         """Whether the scores of this fitted ranker depend on the whole list."""
         return self._scores_by_list
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -44,6 +44,7 @@ class Rows:
 
     X: float64 (n_rows, n_features); y: float64 (n_rows,), NaN = unjudged; list l is rows starts[l] to starts[l + 1];
     `order[i]` is the number that row i had where it came from; `given` are preferences beside the grades.
+    content: (n_rows, width) or similarities: (n_rows, n_rows), in the order of the input, say which rows are near.
     """
 
     X: np.ndarray
@@ -51,6 +52,8 @@ class Rows:
     starts: np.ndarray
     order: np.ndarray
     given: Pairs = field(default_factory=no_pairs)
+    content: Any = None
+    similarities: Any = None
 
     @classmethod
     def of(cls, lists: Lists) -> Rows:

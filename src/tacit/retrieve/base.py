@@ -23,6 +23,7 @@ from tacit.core import (
     Ranking,
     TacitError,
     UsageError,
+    check_choice,
     check_features,
     check_number,
     check_sizes,
@@ -36,7 +37,7 @@ from tacit.retrieve.checkpoint import Checkpoint, describe
 from tacit.retrieve.explanation import Explanation, Term, strongest_first
 from tacit.retrieve.factors import DenseFactors, ItemFactors
 from tacit.retrieve.neighbor_graph import NeighborGraph, import_faiss
-from tacit.retrieve.training_data import TrainingData
+from tacit.retrieve.training_data import FitOptions, TrainingData
 
 BLOCK_BYTES = 32 << 20  # scores of one block of queries; small enough for a few threads at once
 
@@ -63,7 +64,7 @@ class CollectionRanker(ChangingItems, ABC):
     """
 
     # `rank` on a cluster (`tacit.distributed`)
-    _rank_in_parts: Callable[[Features, int, sp.csr_array], Ranking] | None = None
+    rank_in_parts: Callable[[Features, int, sp.csr_array], Ranking] | None = None
 
     _n_features_attribute: ClassVar[str | None] = "n_features_"
     # What a ranker requires. Where it depends on parameters, a subclass overrides it with a property.
@@ -142,8 +143,8 @@ class CollectionRanker(ChangingItems, ABC):
             data to resume from there. The result is bit-identical to an uninterrupted run. The folder remains until it
             is removed (`Checkpoint.remove`).
         """
-        how: dict[str, Any] = {"queries_are_items": queries_are_items, "checkpoint": checkpoint}
-        return self._fit_on(queries, items, pairs, validation, **how)
+        options: FitOptions = {"queries_are_items": queries_are_items, "checkpoint": checkpoint}
+        return self._fit_on(queries, items, pairs, validation, options)
 
     def _fit_on(
         self,
@@ -151,12 +152,13 @@ class CollectionRanker(ChangingItems, ABC):
         items: Features,
         pairs: Any,
         validation: Links | None,
-        *,
-        queries_are_items: bool | None,
-        checkpoint: Checkpoint | str | Path | None,
+        options: FitOptions,
         **further: Any,
     ) -> Self:
         """Check the input common to all rankers, and fit; `further` are other fields of `TrainingData`."""
+        for name in options:
+            check_choice("parameter of fit", name, tuple(FitOptions.__annotations__))
+        queries_are_items, checkpoint = options.get("queries_are_items"), options.get("checkpoint")
         check_sizes(self)
         if checkpoint is not None and not self.trains_in_epochs:
             raise UsageError(f"{type(self).__name__} is not trained in epochs, so a checkpoint has no effect")
@@ -248,8 +250,8 @@ class CollectionRanker(ChangingItems, ABC):
         items = np.empty((rows.shape[0], width), np.int64)
         scores = np.empty((rows.shape[0], width), np.float32)
         skip = _skips(exclude, (rows.shape[0], self.n_items_))
-        if self._rank_in_parts is not None:
-            return self._rank_in_parts(rows, width, skip)
+        if self.rank_in_parts is not None:
+            return self.rank_in_parts(rows, width, skip)
 
         blocks = self._blocks(rows)
         if len(blocks) == 1:  # slicing a sparse matrix takes longer than a check
@@ -273,7 +275,7 @@ class CollectionRanker(ChangingItems, ABC):
     def ranks_by_scores(self) -> bool:
         """Whether `rank` sorts the result of `scores`, with no index, pruning or cluster selecting candidates."""
         plain = type(self)._rank_rows is CollectionRanker._rank_rows
-        return plain and not self.graphs and self._rank_in_parts is None
+        return plain and not self.graphs and self.rank_in_parts is None
 
     def ranked_scores_at(self, row: Features, items: np.ndarray) -> np.ndarray | None:
         """Return scores of some items for one query, float32, bit-identical to `rank`; None if only `rank` has them."""
@@ -321,7 +323,7 @@ class CollectionRanker(ChangingItems, ABC):
         return n_known == width or (self.n_added_ > 0 and n_known < width)
 
     def _forget_factors(self) -> None:
-        for name in ("_item_factors", "graphs", "_rank_in_parts"):
+        for name in ("_item_factors", "graphs", "rank_in_parts"):
             self.__dict__.pop(name, None)
 
     def chosen(self) -> dict[str, float]:

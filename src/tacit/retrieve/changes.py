@@ -17,15 +17,15 @@ from tacit.retrieve.neighbor_graph import NeighborGraph
 class HoldsItems(Estimator):
     """Has a row for each item in attributes whose first axis is "items", and in nested estimators of this kind."""
 
-    def _only(self, rows: np.ndarray) -> Self:
+    def with_items(self, rows: np.ndarray) -> Self:
         """A copy that has some of the items."""
         made = copy(self)
         for name, spec in self._fitted.items():
             value = getattr(self, name, None)
             if isinstance(value, HoldsItems):
-                setattr(made, name, value._only(rows))
+                setattr(made, name, value.with_items(rows))
             elif isinstance(value, list):
-                setattr(made, name, [v._only(rows) if isinstance(v, HoldsItems) else v for v in value])
+                setattr(made, name, [v.with_items(rows) if isinstance(v, HoldsItems) else v for v in value])
             elif value is not None and spec.lstrip("?+").split()[:1] == ["items"]:
                 setattr(made, name, value[rows])
         return made
@@ -98,13 +98,13 @@ class ChangingItems(HoldsItems):
             raise TacitError(f"there is no item {bad} to remove, want row numbers from 0 to {self.n_items_ - 1}")
         if len(removed) == self.n_items_:
             raise TacitError("no item would remain, want at least one")
-        vars(self).update(vars(self._only(np.setdiff1d(np.arange(self.n_items_), removed))))
+        vars(self).update(vars(self.with_items(np.setdiff1d(np.arange(self.n_items_), removed))))
         self._forget_factors()
         return self
 
-    def _only(self, rows: np.ndarray) -> Self:
+    def with_items(self, rows: np.ndarray) -> Self:
         """A copy that ranks some of the items."""
-        made = super()._only(rows)
+        made = super().with_items(rows)
         made.n_removed_ += self.n_items_ - len(rows)
         made._forget_factors()
         if self.graph_ is not None:

@@ -25,6 +25,7 @@ from tacit.kernels.scoring import (
     squared_lengths,
 )
 from tacit.kernels.sketch import BLOCK, lower_bounds, make_sketch
+from tacit.kernels.topk import top_k_rows
 
 GATHERED = 0.2  # share of the vectors above which all of them are read in order
 
@@ -281,3 +282,12 @@ def project(rows: Features, table: np.ndarray) -> np.ndarray:
     if isinstance(rows, np.ndarray):
         return factor_scores(DenseFactors(np.ascontiguousarray(table.T)), rows)
     return rows @ table
+
+
+def best_items(scores: np.ndarray, skip: sp.csr_array | None, n_best: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the best candidates of each query and their scores; item -1 for padding."""
+    n_best = min(n_best, scores.shape[1])
+    items, found = np.empty((len(scores), n_best), np.int64), np.empty((len(scores), n_best), np.float32)
+    skip = sp.csr_array(scores.shape, dtype=bool) if skip is None else skip
+    top_k_rows(scores, skip.indptr, skip.indices, items, found)
+    return items, found

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,6 +14,16 @@ from tacit.core import Features, Links, ProgramLinks
 from tacit.retrieve.checkpoint import Checkpoint, Stage
 
 Monitor = Callable[[Any], Mapping[str, float]]  # a ranker in training to further measures of it
+
+
+FEWEST_PROBES = 20  # with fewer, the items themselves are the queries
+
+
+class FitOptions(TypedDict, total=False):
+    """What `fit` of every ranker accepts beside its data; see `CollectionRanker.fit`."""
+
+    queries_are_items: bool | None
+    checkpoint: Checkpoint | str | Path | None
 
 
 class Probes(NamedTuple):

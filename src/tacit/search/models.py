@@ -16,6 +16,7 @@ import tacit.features
 import tacit.rerank
 import tacit.retrieve
 from tacit.core import Collection, Estimator, Method, StoreError, check_kind, load_plugins
+from tacit.retrieve import BlendRanker
 from tacit.search.searcher import Searcher
 from tacit.search.two_stage import TwoStageRanker
 from tacit.store import (
@@ -49,9 +50,7 @@ def find_class(name: str) -> type[Estimator]:
         found = getattr(package, name) if name in package.__all__ else None
         if isinstance(found, type) and issubclass(found, Estimator):
             return found
-    from tacit.retrieve.blend.ranker import MEMBERS
-
-    member = next((kind for kind in MEMBERS if kind.__name__ == name), None)
+    member = next((kind for kind in BlendRanker.member_kinds() if kind.__name__ == name), None)
     if member is not None:
         return member
     for plugin in load_plugins():  # those of installed packages

@@ -14,6 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tacit.features.scaling import deviations, standardize
+
 SHARES = (0.0, 0.5, 1.0, 2.0, 4.0)
 SURE = 2.0  # standard errors that the second stage must gain
 
@@ -30,8 +32,7 @@ class FirstAnswers(NamedTuple):
 
 def standardized(values: np.ndarray) -> np.ndarray:
     """Values with mean 0 and standard deviation 1; zeros where all are equal."""
-    spread = float(values.std())
-    return (values - values.mean()) / spread if spread > 1e-12 * max(1.0, float(np.abs(values).max())) else 0 * values
+    return standardize(values, values.mean(), deviations(values))
 
 
 def sure_share(values: np.ndarray) -> float:

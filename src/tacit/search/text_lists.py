@@ -41,7 +41,7 @@ class FieldIndex:
     ([array([1])], (1, 33))
     """
 
-    def __init__(self, documents: Collection, *, language: str = "en", stem: bool = False) -> None:
+    def __init__(self, documents: Collection, *, language: str = "auto", stem: bool = False) -> None:
         if not len(documents):
             raise TacitError("the collection has no documents")
         self.vectorizer = TextVectorizer(words=None, language=find_language(documents, language), stem=stem)
@@ -67,7 +67,7 @@ def make_text_lists(
     vectors: np.ndarray | None = None,
     query_vectors: np.ndarray | None = None,
     complete: bool = False,
-    language: str = "en",
+    language: str = "auto",
     stem: bool = False,
     threads: int | None = None,
 ) -> TextLists:
@@ -91,7 +91,7 @@ def make_text_lists(
         documents are asked with those of the queries.
     complete : bool, default=False
         Whether all documents were judged: those that are not in the judgments of a query then have grade 0.
-    language : str, default="en"
+    language : str, default="auto"
         Language of the texts; "auto" finds it in the documents.
     stem : bool, default=False
         Reduce words to their stems.

@@ -15,8 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack
 
 import numpy as np
 import scipy.sparse as sp
@@ -25,11 +24,10 @@ from tacit.core import Features, Links, Lists, TacitError, UsageError, check_fea
 from tacit.features.query_document import QueryDocumentFeatures
 from tacit.metrics.formulas import average_precision
 from tacit.rerank.registry import get_method as get_list_method
-from tacit.retrieve import BlendRanker, Checkpoint, CollectionRanker
-from tacit.retrieve.blend.member import best_items
+from tacit.retrieve import BlendRanker, CollectionRanker
 from tacit.retrieve.explanation import Term
-from tacit.retrieve.factors import ItemFactors, append_rows, widened
-from tacit.retrieve.training_data import Probes, Terms, TrainingData
+from tacit.retrieve.factors import ItemFactors, append_rows, best_items, widened
+from tacit.retrieve.training_data import FitOptions, Probes, Terms, TrainingData
 from tacit.retrieve.vectors import join_vectors, split_vectors
 from tacit.search.shares import SHARES, FirstAnswers, joined_scores, standardized, sure_share
 
@@ -134,8 +132,6 @@ class TwoStageRanker(CollectionRanker):
         pairs: Links | None = None,
         validation: Links | None = None,
         *,
-        queries_are_items: bool | None = None,
-        checkpoint: Checkpoint | str | Path | None = None,
         titles: Features | None = None,
         terms: Terms | None = None,
         zeros: Links | None = None,
@@ -144,16 +140,16 @@ class TwoStageRanker(CollectionRanker):
         probes: Probes | None = None,
         references: Sequence[np.ndarray] = (),
         members: BlendRanker | None = None,
+        **options: Unpack[FitOptions],
     ) -> Self:
         """Fit both stages on (query, relevant item) pairs; the parameters are those of `BlendRanker.fit`."""
         self.check_params()
         if pairs is None or not len(pairs):
             raise UsageError("a second stage learns from judged queries, pairs, clicks or links: give some")
-        how: dict[str, Any] = {"queries_are_items": queries_are_items, "checkpoint": checkpoint}
         titles = None if titles is None else sp.csr_array(check_features("titles", titles))
         further: dict[str, Any] = {"titles": titles, "terms": terms, "zeros": zeros, "members": members}
         given: dict[str, Any] = {"vectors": vectors, "passages": passages, "probes": probes, "references": references}
-        return self._fit_on(queries, items, pairs, validation, **how, **further, **given)
+        return self._fit_on(queries, items, pairs, validation, options, **further, **given)
 
     def _fit(self, data: TrainingData) -> None:
         self.items_ = sp.csr_array(data.items).astype(np.float32)
@@ -331,20 +327,14 @@ class TwoStageRanker(CollectionRanker):
         self, items: Features, *, titles: Features | None = None, terms: Terms | None = None, **vectors: Any
     ) -> Self:
         """Make new items rankable; see `BlendRanker.add_items`."""
-        self._titles = None if titles is None else sp.csr_array(check_features("titles", titles))
-        self._vectors = vectors | ({"terms": terms} if self.first_.reads_terms else {})
-        try:
-            return super().add_items(items)
-        finally:
-            del self._titles, self._vectors
-
-    def _add_items(self, items: Features) -> None:
-        rows = sp.csr_array(items).astype(np.float32)
-        titles = sp.csr_array(rows.shape, dtype=np.float32) if self._titles is None else self._titles
-        further = {"titles": self._titles} if self.first_.reads_titles else {}
-        self.first_.add_items(rows, **further, **self._vectors)
+        titles = None if titles is None else sp.csr_array(check_features("titles", titles))
+        rows = sp.csr_array(self._checked_new(items)).astype(np.float32)
+        given = vectors | ({"titles": titles} if self.first_.reads_titles else {})
+        self.first_.add_items(rows, **given, **({"terms": terms} if self.first_.reads_terms else {}))
         self.items_ = append_rows(self.items_, rows)
-        self.titles_ = append_rows(self.titles_, widened(titles, rows.shape[1]))
+        added = sp.csr_array(rows.shape, dtype=np.float32) if titles is None else widened(titles, rows.shape[1])
+        self.titles_ = append_rows(self.titles_, added)
+        return self._added(rows.shape[0])
 
     def _forget_factors(self) -> None:
         super()._forget_factors()

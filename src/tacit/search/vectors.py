@@ -16,9 +16,8 @@ import scipy.sparse as sp
 
 from tacit.core import Collection, UsageError
 from tacit.retrieve import CollectionRanker
-from tacit.retrieve.blend.vectors import FEWEST_PROBES
 from tacit.retrieve.latent.lsi import find_concepts, unit_rows
-from tacit.retrieve.training_data import Probes
+from tacit.retrieve.training_data import FEWEST_PROBES, Probes
 from tacit.retrieve.vectors import check_vectors, join_vectors, spread_rows
 from tacit.search.encoders import Encoder
 from tacit.search.rows import RankerRows

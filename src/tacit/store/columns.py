@@ -203,8 +203,10 @@ class StoredRows(sp.csr_array):  # type: ignore[misc]
         return super().tocsc(copy) if copy or self.by_column is None else self.by_column
 
 
-def pack_csr(prefix: str, matrix: Any) -> dict[str, np.ndarray]:
+def pack_csr(prefix: str, matrix: Any, by_column_from: int = BY_COLUMN_FROM) -> dict[str, np.ndarray]:
     """Arrays of a sparse matrix of any form; rows are sorted and repeated entries added up first.
+
+    A matrix of `by_column_from` entries or more is stored by columns too.
 
     >>> arrays = pack_csr("tfidf", sp.csr_array(np.eye(2)))
     >>> sorted(arrays), unpack_csr("tfidf", arrays).toarray().tolist()
@@ -220,7 +222,7 @@ def pack_csr(prefix: str, matrix: Any) -> dict[str, np.ndarray]:
     fault = _csr_fault(*parts.values())
     if fault:
         raise TacitError(f"{prefix}: {fault}")
-    if rows.nnz >= BY_COLUMN_FROM:
+    if rows.nnz >= by_column_from:
         known = isinstance(matrix, StoredRows) and matrix.by_column is not None
         parts |= with_prefix("by_column", _plain_parts((matrix if known else rows).tocsc()))
     return with_prefix(prefix, parts)

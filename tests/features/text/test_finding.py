@@ -8,7 +8,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tacit.features import tokenizer_for
-from tacit.features.text import finding
 from tacit.features.text.finding import TermFinder
 
 TEXTS = {
@@ -70,16 +69,14 @@ def test_japanese_words_are_found_between_breaks():
     check(tokenizer, text, {"要素", "取る", "データ", "array", "サーバー"})
 
 
-def test_many_texts_are_read_in_chunks(monkeypatch):
-    monkeypatch.setattr(finding, "CHUNK", 25)
+def test_many_texts_are_read_in_chunks():
     texts = ["A café, cats", "", "cat " * 9, "Ω", "dog", "cats über cat"] * 3
     expected = [spans_one_by_one(TOKENIZERS[0], text, {"cat", "über"}) for text in texts]
-    assert TOKENIZERS[0].find(texts, {"cat", "über"}) == expected
+    assert TermFinder(TOKENIZERS[0], chunk=25).find(texts, {"cat", "über"}) == expected
 
 
-def test_words_are_forgotten_when_there_are_too_many(monkeypatch):
-    monkeypatch.setattr(finding, "MOST_WORDS", 20)
-    finder = TermFinder(tokenizer_for("en"))
+def test_words_are_forgotten_when_there_are_too_many():
+    finder = TermFinder(tokenizer_for("en"), most_words=20)
     for first in range(0, 200, 10):
         text = " ".join(f"w{word}" for word in range(first, first + 10))
         assert [span.token for span in finder.find([text], {f"w{first}"})[0]] == [f"w{first}"]

@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 from tacit.core import Lists, TacitError
 from tacit.data import read_folds, read_letor
 from tacit.metrics import evaluate_rows
-from tacit.rerank.boosting.adacost import AdaCostRanker
 from tacit.rerank.boosting.bins import BinnedFeatures
-from tacit.rerank.boosting.rankboost import RankBoostRanker, best_prefix, measure_both_ways
+from tacit.rerank.boosting.rankboost import AdaCostRanker, RankBoostRanker, best_prefix, measure_both_ways
 from tacit.rerank.boosting.stumps import Stumps
 from tacit.rerank.list_columns import scale_within_lists
 from tacit.rerank.rows import Rows, group_rows
@@ -158,12 +157,12 @@ def test_the_order_of_rows_in_a_file_chooses_no_rounds():
     assert best_prefix(stumps, validation, "AP") == 2
 
 
-def test_the_best_prefix_of_a_loss_is_the_smallest(monkeypatch):
-    monkeypatch.setattr("tacit.rerank.boosting.rankboost.SCORES_AT_ONCE", 4)  # two rounds at a time
+@pytest.mark.parametrize("two_rounds", [{}, {"scores_at_once": 4}])
+def test_the_best_prefix_of_a_loss_is_the_smallest(two_rounds):
     stumps = Stumps(np.array([0, 0, 1]), np.array([0.5, 0.5, 0.5]), np.array([-1.0, 2.0, 5.0]))
     validation = Rows(np.array([[1.0, 0], [0, 1.0]]), np.array([1.0, 0]), np.array([0, 2]), np.arange(2))
-    assert best_prefix(stumps, validation, "AP") == 2
-    assert best_prefix(stumps, validation, "rank_loss") == 2
+    assert best_prefix(stumps, validation, "AP", **two_rounds) == 2
+    assert best_prefix(stumps, validation, "rank_loss", **two_rounds) == 2
 
 
 def test_reasons_sum_to_the_difference_of_scores():

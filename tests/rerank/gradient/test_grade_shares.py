@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tacit.rerank.gradient.grade_shares import grade_shares, likeness, log_likelihood
+from tacit.rerank.gradient.expected_pairs import grade_shares, likeness, log_likelihood
 from tacit.rerank.rows import Rows
 
 

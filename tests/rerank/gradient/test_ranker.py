@@ -10,11 +10,10 @@ from tacit.kernels.lambdas import add_pair_gradients
 from tacit.metrics import evaluate_rows
 from tacit.rerank import METHODS
 from tacit.rerank.gradient import scorer_training
-from tacit.rerank.gradient.bradley_terry import BradleyTerryRanker
 from tacit.rerank.gradient.expected_pairs import expected_pairs
-from tacit.rerank.gradient.lambdarank import LambdaRankRanker
 from tacit.rerank.gradient.losses import PairLoss, SwapLoss, parse_swap_measure
 from tacit.rerank.gradient.neighbours import find_neighbours
+from tacit.rerank.gradient.ranker import BradleyTerryRanker, LambdaRankRanker
 from tacit.rerank.gradient.regularizer import NeighbourRegularizer
 from tacit.rerank.gradient.scorer_training import total_loss
 from tacit.rerank.gradient.scorers import make_scorer

@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression
 
 from tacit.core import Lists, StoreError, TacitError
 from tacit.metrics import evaluate_rows
-from tacit.rerank.gradient.bradley_terry import BradleyTerryRanker
+from tacit.rerank.gradient.ranker import BradleyTerryRanker
 from tacit.rerank.linear.ordinal import LEVEL_PRECISION, Answers, OrdinalProblem, Parameters
 from tacit.rerank.linear.standing import VIEWS, StandingRanker
 from tacit.rerank.list_columns import list_discounts

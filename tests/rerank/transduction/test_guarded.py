@@ -7,8 +7,7 @@ from scipy.linalg import subspace_angles
 from tacit.core import Lists
 from tacit.features.kernel_pca import Kernel, KernelPca
 from tacit.metrics import evaluate_rows
-from tacit.rerank.boosting.adacost import AdaCostRanker
-from tacit.rerank.boosting.rankboost import RankBoostRanker
+from tacit.rerank.boosting.rankboost import AdaCostRanker, RankBoostRanker
 from tacit.rerank.rows import Rows
 from tacit.rerank.transduction.guarded import AveragedRanker, Guard, GuardedRanker, learn_guard, standardise
 from tacit.rerank.transduction.precomputed import leading_directions, squared_cosine

@@ -9,8 +9,7 @@ from tacit.core import Lists, TacitError, UsageError
 from tacit.features.kernel_pca import Kernel, KernelPca
 from tacit.metrics import evaluate_rows
 from tacit.rerank import METHODS
-from tacit.rerank.boosting.adacost import AdaCostRanker
-from tacit.rerank.boosting.rankboost import RankBoostRanker
+from tacit.rerank.boosting.rankboost import AdaCostRanker, RankBoostRanker
 from tacit.rerank.list_columns import scale_within_lists
 from tacit.rerank.rows import Rows, group_rows
 from tacit.rerank.transduction.discovery import DiscoveredFeaturesRanker

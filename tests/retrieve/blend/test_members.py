@@ -2,6 +2,7 @@
 
 import math
 import re
+from copy import copy
 from typing import ClassVar
 
 import numpy as np
@@ -55,6 +56,51 @@ class SparseEarlyMember(EarlyMember):
     """The same by one word that all items have."""
 
     kept: ClassVar = staticmethod(sp.csr_array)
+
+
+class MemoryMember(Member):
+    """Knows the labels of its training queries by heart, and nothing about other queries."""
+
+    name: ClassVar[str] = "memory"
+    trains_on_pairs: ClassVar[bool] = True
+    for_any_query: ClassVar[bool] = False
+
+    @classmethod
+    def fitted(cls, blend, items, data):
+        if not data.has_pairs:
+            return None
+        made = cls()
+        made.row_of = {row.tobytes(): number for number, row in enumerate(data.queries.toarray())}
+        made.relevant = data.pairs.to_csr().toarray()
+        return made
+
+    def on(self, pairs, known):
+        made = copy(self)
+        made.relevant = known.to_csr().toarray()
+        return made
+
+    def tried_weights(self, data):
+        return (1.0, 8.0)
+
+    def scores(self, block):
+        rows = [self.row_of[row.tobytes()] for row in block.typed.toarray()]
+        return self.relevant[rows].astype(np.float32)
+
+    def pairs(self, query):
+        return [(make_factors(self.scores(query).T), np.ones((1, 1), np.float32))]
+
+    def terms(self, query, a, b):
+        return []
+
+    def add(self, items):
+        raise NotImplementedError
+
+
+class OverfittedMember(MemoryMember):
+    """The same, if it were measured on the queries that it was trained on."""
+
+    def on(self, pairs, known):
+        return self
 
 
 def earliness(start, n_items):
@@ -165,6 +211,16 @@ def test_judged_queries_learn_its_weight(world, plain, right):
     else:
         assert share < 0.01
         assert (learned.member("early") is None) == (share == 0)
+
+
+@pytest.mark.parametrize("kind", [MemoryMember, OverfittedMember])
+def test_a_member_that_learns_from_labels_is_measured_on_other_queries(kind, plain, world, monkeypatch):
+    register(monkeypatch, kind)
+    pairs = world["pairs"]
+    noise = Links(pairs.sources, np.random.default_rng(0).permutation(pairs.targets), N_QUERIES, N_DOCS)
+    learned = BlendRanker(dim=8, n_expansion=6, residual=False)
+    learned.fit(world["queries"], world["items"], noise, members=plain)
+    assert (learned.weights_.get("memory", 0.0) > 0) == (kind is OverfittedMember)
 
 
 def test_new_and_removed_items(changeable, plain, world, tmp_path):

@@ -191,7 +191,7 @@ def test_a_graph_finds_most_of_the_best_with_the_same_bits(blend, world, monkeyp
 @pytest.mark.usefixtures("pruned")
 def test_bounds_follow_the_items(blend, world, monkeypatch):
     monkeypatch.setattr(pruning, "MANY_ITEMS", 0)
-    changed = blend._only(np.arange(5, N_DOCS, 2))
+    changed = blend.with_items(np.arange(5, N_DOCS, 2))
     check(changed, world["queries"], ks=(10,))
     changed.add_items(world["items"][:40], titles=world["titles"][:40], vectors=5 * world["vectors"][:40])
     check(changed, world["queries"], ks=(10,))

@@ -115,7 +115,7 @@ def test_sampled_measures_are_those_of_the_sampled_candidates(monkeypatch):
     rows, links = corpus()
     task = tasks.make_task(TrainingData(rows, rows, links, queries_are_items=True), 0)
     ranker = EmbeddingRanker(4, items="residual", max_epochs=1).fit(rows, rows, links)
-    found = task.values(ranker._only(task.candidates))
+    found = task.values(ranker.with_items(task.candidates))
     scores = ranker.scores(task.held.queries)[:, task.candidates]
     for query, row in enumerate(scores):
         relevant = task.held.relevant[[query]].toarray()[0]

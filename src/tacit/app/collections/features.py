@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TextIO
 
 from tacit.app.options import add_language, add_threads, check_output, whole_number
+from tacit.core import UsageError, plural
 
 if TYPE_CHECKING:
     from tacit.search.text_lists import TextLists
@@ -51,7 +52,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, out: TextIO) -> int:
     """Read, describe, write."""
-    from tacit.core import UsageError, plural
     from tacit.data import open_output, write_letor
 
     if args.complete and not args.qrels:

@@ -30,7 +30,7 @@ from tacit.app.options import (
     language,
     whole_number,
 )
-from tacit.core import plural
+from tacit.core import UsageError, plural
 
 if TYPE_CHECKING:
     from tacit.core import Collection
@@ -120,7 +120,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, out: TextIO) -> int:
     """Read, fit, save."""
-    from tacit.core import UsageError
     from tacit.retrieve import get_method
     from tacit.store import check_destination
 
@@ -212,7 +211,6 @@ def _tell_learning(searcher: Searcher) -> None:
 
 
 def _check_checkpoint(args: argparse.Namespace, searcher: Searcher) -> Checkpoint | None:
-    from tacit.core import UsageError
     from tacit.retrieve import Checkpoint
 
     if args.checkpoint is None:
@@ -242,7 +240,6 @@ def _keeping(checkpoint: Checkpoint | None) -> Iterator[None]:
 
 def _unfitted(args: argparse.Namespace) -> Searcher:
     """The searcher with all its parameters; a method that cannot read the given sources is an error."""
-    from tacit.core import UsageError
     from tacit.retrieve import METHODS, get_method
     from tacit.search import Searcher
     from tacit.store import check_storable
@@ -267,8 +264,6 @@ def _unfitted(args: argparse.Namespace) -> Searcher:
 
 
 def _check_query_corpus(args: argparse.Namespace) -> None:
-    from tacit.core import UsageError
-
     if not args.query_corpus:
         if args.query_language:
             raise UsageError("--query-language needs --query-corpus, the texts in that language")
@@ -281,8 +276,6 @@ def _check_query_corpus(args: argparse.Namespace) -> None:
 
 
 def _check_sources(args: argparse.Namespace) -> None:
-    from tacit.core import UsageError
-
     _check_query_corpus(args)
     if args.position_one and not args.clicks:
         raise UsageError("--position-one is about clicks: give --clicks")
@@ -308,7 +301,6 @@ def _check_sources(args: argparse.Namespace) -> None:
 
 
 def _check_assist(args: argparse.Namespace) -> None:
-    from tacit.core import UsageError
     from tacit.retrieve import get_method
 
     if not args.qrels:
@@ -366,7 +358,6 @@ def _read_judgments(args: argparse.Namespace) -> tuple[Any, Any, Any]:
     """Judgments of a file or store, a program's, and the texts of their queries where these are known."""
     from tacit.app.evaluation.assist import read_for_learning
     from tacit.app.evaluation.judgments import say_who_is_left_out
-    from tacit.core import UsageError
     from tacit.judge import is_store
 
     judgments, program, texts = read_for_learning(args)

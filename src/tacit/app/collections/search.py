@@ -17,7 +17,7 @@ import sys
 from typing import TYPE_CHECKING, Any, TextIO
 
 from tacit.app.options import add_json, add_ray, add_threads, check_output, cluster, whole_number
-from tacit.core import plural
+from tacit.core import DataError, UsageError, plural
 
 if TYPE_CHECKING:
     from tacit.search import Hit, Hits, Reason, Searcher
@@ -74,7 +74,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, out: TextIO) -> int:
     """Load the model and answer."""
-    from tacit.core import UsageError
     from tacit.search import Searcher
 
     if (args.query is None) == (args.queries is None):
@@ -128,7 +127,6 @@ def _answer(args: argparse.Namespace, searcher: Searcher, out: TextIO) -> int:
 
 def _read_vector(args: argparse.Namespace) -> Any:
     """The vector of QUERY, if it has one."""
-    from tacit.core import DataError
     from tacit.data import read_vectors
 
     if not args.vectors:

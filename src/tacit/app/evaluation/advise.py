@@ -26,6 +26,7 @@ from tacit.app.options import (
     read_groups,
 )
 from tacit.app.tables import print_table
+from tacit.core import DataError, UsageError
 
 if TYPE_CHECKING:
     from tacit.core import Collection
@@ -102,7 +103,6 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
 
 
 def _check_use(args: argparse.Namespace) -> None:
-    from tacit.core import UsageError
     from tacit.store import check_destination
 
     if args.qrels and not args.queries:
@@ -124,7 +124,6 @@ def _check_use(args: argparse.Namespace) -> None:
 
 def _read(args: argparse.Namespace) -> dict[str, Any]:
     from tacit.app.evaluation.assist import read_for_learning
-    from tacit.core import DataError
     from tacit.data import check_known, read_letor, read_linked_collection, read_links, read_queries
 
     if not (args.qrels or args.clicks):

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from tacit.app.tables import print_table
-from tacit.core import plural
+from tacit.core import UsageError, plural
 
 if TYPE_CHECKING:
     from tacit.core import Collection, Judgments, Run
@@ -44,7 +44,6 @@ def read_people_and_program(
     path: str, judges: list[str], merge: str | None, assist: str
 ) -> tuple[Judgments, Judgments]:
     """People's grades of a store or file, and the grades of the program: a judge of the store, or a file."""
-    from tacit.core import UsageError
     from tacit.data import read_qrels
     from tacit.judge import JudgmentStore, is_store, merged_judgments, read_judgments
 
@@ -83,8 +82,6 @@ def read_for_learning(args: argparse.Namespace) -> tuple[Judgments, Judgments | 
 
 
 def _file(assist: str, path: str) -> str:
-    from tacit.core import UsageError
-
     if not Path(assist).is_file():
         raise UsageError(f"--assist is {assist!r}, want a file of grades, because {path} is no judgment store")
     return assist

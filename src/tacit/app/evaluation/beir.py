@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from tacit.app.evaluation.evaluate import show_measures, show_systems
 from tacit.app.options import add_encoder, add_json, add_language, add_seed, add_set, add_threads, check_output
+from tacit.core import DataError, UsageError
 
 if TYPE_CHECKING:
     from tacit.core import Collection, Judgments, Run
@@ -64,7 +65,6 @@ class BeirFolder:
 
 def run(args: argparse.Namespace, out: TextIO) -> int:
     """Read, fit both systems, search, evaluate."""
-    from tacit.core import UsageError
     from tacit.data import write_run
     from tacit.features import find_language, has_stemmer
     from tacit.metrics import parse_measure
@@ -102,7 +102,6 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
 
 def read_folder(place: str | Path, split: str, train: str | None, skip_unknown: bool = False) -> BeirFolder:
     """Read a BEIR folder; training judgments that are absent are None, those of a query to measure on are an error."""
-    from tacit.core import DataError
     from tacit.data import read_collection, read_queries
 
     documents, queries = read_collection(place), read_queries(place)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TextIO
 
 from tacit.app.tables import print_table
+from tacit.core import UsageError
 
 if TYPE_CHECKING:
     from tacit.core import Judgments, Run
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
 
 def find_bounds(judgments: Judgments, runs: Mapping[str, Run], found: Mapping[str, Evaluation]) -> list[dict[str, Any]]:
     """Difference of each run to the first, and its bounds, for the measures that have bounds."""
-    from tacit.core import UsageError
     from tacit.metrics import difference_bounds, parse_measure
     from tacit.metrics.bounds import BOUNDED
 

@@ -19,7 +19,7 @@ from tacit.app.evaluation.estimates import show_estimates
 from tacit.app.evaluation.judgments import say_who_is_left_out
 from tacit.app.options import add_json, add_judges, add_seed
 from tacit.app.tables import print_table
-from tacit.core import plural
+from tacit.core import UsageError, plural
 
 if TYPE_CHECKING:
     from tacit.metrics import Comparison, Evaluation
@@ -65,7 +65,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, out: TextIO) -> int:
     """Measure every run on the same queries, and test the differences."""
-    from tacit.core import UsageError
     from tacit.data import read_run
     from tacit.judge import is_store, read_judgments
     from tacit.metrics import evaluate, is_sampled

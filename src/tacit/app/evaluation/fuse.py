@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from tacit.app.evaluation.judgments import say_who_is_left_out
 from tacit.app.options import add_json, add_judges, add_seed, add_threads, check_output
 from tacit.app.tables import print_table
+from tacit.core import UsageError
 
 if TYPE_CHECKING:
     from tacit.core import Run
@@ -76,8 +77,6 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
 
 
 def _check_use(args: argparse.Namespace) -> None:
-    from tacit.core import UsageError
-
     if bool(args.model) != bool(args.queries):
         raise UsageError("--model and --queries must be given together: the model ranks documents for the queries")
     if args.apply and (args.to or args.report or args.label_free):
@@ -104,7 +103,6 @@ def _learn(args: argparse.Namespace) -> FuseReport:
 
 def _runs(args: argparse.Namespace, paths: list[str]) -> dict[str, Run]:
     """The runs of the files, and that of the model."""
-    from tacit.core import UsageError
     from tacit.judge.fuse.sources import is_table, read_legs, run_name
 
     if not args.model:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from tacit.app.options import add_json, add_threads, whole_number
-from tacit.core import plural
+from tacit.core import DataError, TacitError, UsageError, plural
 
 if TYPE_CHECKING:
     from tacit.core import Collection, Run
@@ -104,8 +104,6 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
 
 
 def _guidelines(path: str | None) -> str:
-    from tacit.core import DataError
-
     if path is None:
         return ""
     try:
@@ -116,7 +114,6 @@ def _guidelines(path: str | None) -> str:
 
 def _sources(args: argparse.Namespace, queries: Collection) -> tuple[Collection, list[Run]]:
     """Documents with their texts, and the runs that say which are judged."""
-    from tacit.core import UsageError
     from tacit.data import read_collection, read_run
     from tacit.search import Searcher, load
 
@@ -132,7 +129,6 @@ def _sources(args: argparse.Namespace, queries: Collection) -> tuple[Collection,
 
 def _questions(queries: Collection, documents: Collection, runs: list[Run], depth: int) -> list[Question]:
     """Pairs of the first documents of all runs, by their best rank."""
-    from tacit.core import TacitError
     from tacit.judge.program.questions import Question
     from tacit.metrics.rankings import order_run
 

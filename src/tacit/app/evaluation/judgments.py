@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from tacit.app.options import add_encoding, add_json, add_judges, whole_number
 from tacit.app.tables import print_table
-from tacit.core import plural
+from tacit.core import DataError, UsageError, plural
 
 if TYPE_CHECKING:
     from tacit.judge import JudgmentStore
@@ -98,7 +98,6 @@ def _repair(args: argparse.Namespace, out: TextIO) -> int:
 
 
 def _import(args: argparse.Namespace, out: TextIO) -> int:
-    from tacit.core import DataError
     from tacit.data import read_queries
     from tacit.judge import JudgmentStore, import_judgments
 
@@ -128,7 +127,6 @@ def _spooled(folder: Path) -> Path:
 
 
 def _export(args: argparse.Namespace, out: TextIO) -> int:
-    from tacit.core import UsageError
     from tacit.data import read_letor, write_collection, write_letor, write_qrels
     from tacit.judge import JudgmentStore, graded_lists, merged_judgments, write_csv
 
@@ -170,7 +168,6 @@ def say_who_is_left_out(path: str, named: list[str]) -> None:
 
 
 def _show(args: argparse.Namespace, out: TextIO) -> int:
-    from tacit.core import UsageError
     from tacit.judge import JudgmentStore
 
     if args.judge:
@@ -188,7 +185,6 @@ def _show(args: argparse.Namespace, out: TextIO) -> int:
 
 def _compare(args: argparse.Namespace, out: TextIO) -> int:
     """One program beside people."""
-    from tacit.core import UsageError
     from tacit.data import read_run
     from tacit.judge import JudgmentStore, merged_judgments
     from tacit.judge.program.comparison import compare_judges

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from tacit.app.options import add_json, add_seed, add_threads, check_output, whole_number
-from tacit.core import plural
+from tacit.core import UsageError, plural
 
 if TYPE_CHECKING:
     from tacit.core import Collection, Lists
@@ -103,8 +103,6 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
 
 
 def _check_use(args: argparse.Namespace) -> None:
-    from tacit.core import UsageError
-
     if args.program:
         raise UsageError("--program is for --for calibrating")
     if bool(args.model) == bool(args.runs):
@@ -153,7 +151,6 @@ def _calibrate(args: argparse.Namespace, out: TextIO) -> int:
 
     They carry no probability: judgments with one are a sample for measuring, and would replace whole judged queries.
     """
-    from tacit.core import UsageError
     from tacit.judge import JudgmentStore, merged_judgments
     from tacit.judge.program.calibrating import draw_calibration
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from tacit.app.options import add_seed, read_groups, whole_number
-from tacit.core import plural
+from tacit.core import TacitError, UsageError, plural
 
 if TYPE_CHECKING:
     import numpy as np
@@ -50,7 +50,7 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
 
 
 def _new_folder(args: argparse.Namespace) -> Path:
-    from tacit.core import UsageError, check_number
+    from tacit.core import check_number
 
     check_number("--test", args.test, low=0, high=1, open_low=True)
     folder = Path(args.out)
@@ -61,7 +61,6 @@ def _new_folder(args: argparse.Namespace) -> Path:
 
 def _kind(args: argparse.Namespace) -> Callable[[argparse.Namespace, Path], dict[str, int]]:
     """How the input is cut, by what it is."""
-    from tacit.core import UsageError
     from tacit.data import find_file, read_lines
 
     if os.path.isdir(args.input):
@@ -83,8 +82,6 @@ def _kind(args: argparse.Namespace) -> Callable[[argparse.Namespace, Path], dict
 def _is_test(names: Sequence[str], args: argparse.Namespace, groups: Sequence[object] | None = None) -> np.ndarray:
     """Which of the names are in the test part: whole groups in random order, until the share is reached."""
     import numpy as np
-
-    from tacit.core import TacitError
 
     keys = list(names) if groups is None else list(groups)
     order = np.random.default_rng(args.seed).permutation(len(set(map(str, keys)))).tolist()

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from tacit.app.options import add_json, add_seed, add_set, add_threads, whole_number
 from tacit.app.tables import print_table
+from tacit.core import MissingExtraError, UsageError
 
 if TYPE_CHECKING:
     from tacit.rerank.learning_curve import CurvePoint, LabelledPart
@@ -65,7 +66,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, out: TextIO) -> int:
     """Cut, learn, measure; print the points and draw them."""
-    from tacit.core import UsageError
     from tacit.metrics import parse_measure
     from tacit.rerank import get_method
     from tacit.rerank.learning_curve import SHARES, learning_curve
@@ -133,7 +133,7 @@ def _as_json(point: CurvePoint) -> dict[str, Any]:
 
 def _column(args: argparse.Namespace, parts: list[LabelledPart]) -> CurvePoint:
     """The line of --column."""
-    from tacit.core import UsageError, check_choice, check_number
+    from tacit.core import check_choice, check_number
     from tacit.data import read_lines
     from tacit.rerank.learning_curve import column_point
 
@@ -183,7 +183,6 @@ def _show(points: list[CurvePoint], tests: list[dict[str, Any]], measure: str, o
 
 
 def _write(points: list[CurvePoint], found: dict[str, Any], args: argparse.Namespace) -> None:
-    from tacit.core import MissingExtraError
     from tacit.data import open_output
     from tacit.experiments.figures import new_figure, save
 

@@ -12,7 +12,7 @@ import time
 from typing import TYPE_CHECKING, Any, TextIO
 
 from tacit.app.options import add_seed, add_set, add_threads, check_output, whole_number
-from tacit.core import plural
+from tacit.core import UsageError, plural
 
 if TYPE_CHECKING:
     from tacit.core import Lists, Run
@@ -71,8 +71,6 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
 
 
 def _check_use(args: argparse.Namespace) -> None:
-    from tacit.core import UsageError
-
     wanted = 1 if args.model or args.folds else 2
     if len(args.files) != wanted:
         what = "one file with --model or --folds" if wanted == 1 else "TRAIN and TEST"

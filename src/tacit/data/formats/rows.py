@@ -10,10 +10,9 @@ from typing import Any, NamedTuple
 from tacit.core import Collection, DataError, TacitError, plural
 from tacit.core.fields import Column, make_column
 from tacit.core.texts import TextWriter
-from tacit.data.columns import logger
+from tacit.data.columns import id_problem, logger
 from tacit.data.formats.roles import Roles, find_roles
 from tacit.data.formats.source import ReadOptions, Record, Table
-from tacit.data.ids import id_problem
 from tacit.data.jsonlines import forbidden_character, kind_of
 
 N_SAMPLED = 100  # rows whose columns decide the roles

@@ -15,9 +15,8 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from tacit.core import DataError, Links, plural
-from tacit.core.tasks import gather, map_tasks
-from tacit.data.columns import logger
-from tacit.data.ids import id_problem
+from tacit.core.threads import gather, map_tasks
+from tacit.data.columns import id_problem, logger
 from tacit.data.wiki.markup import plain_page
 from tacit.data.wiki.pages import DumpPages, Page
 from tacit.data.wiki.titles import Site

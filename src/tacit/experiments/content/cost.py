@@ -20,30 +20,35 @@ from tacit.kernels.scoring import score_hashed_pairs
 from tacit.retrieve.factors import DenseFactors, SparseFactors
 from tacit.retrieve.margin.wordpair_sgd import PRIME
 
-N_TARGETS = 100_000
-N_PLACES = 10_000_000
-N_QUERIES = 9
 
-
-def cost_section(bodies: Features, targets: Features, dim: int, seed: int) -> Section:
+def cost_section(
+    bodies: Features,
+    targets: Features,
+    dim: int,
+    seed: int,
+    *,
+    n_targets: int = 100_000,
+    n_places: int = 10_000_000,
+    n_queries: int = 9,
+) -> Section:
     """A table of milliseconds per query; weights are random numbers, since time does not depend on them."""
     rng = np.random.default_rng(seed)
-    queries = sp.csr_array(bodies)[rng.choice(bodies.shape[0], N_QUERIES, replace=False)]
-    many = sp.csr_array(targets)[np.arange(N_TARGETS) % targets.shape[0]]
+    queries = sp.csr_array(bodies)[rng.choice(bodies.shape[0], n_queries, replace=False)]
+    many = sp.csr_array(targets)[np.arange(n_targets) % targets.shape[0]]
     n_pairs = float(np.diff(queries.indptr).mean() * np.diff(many.indptr).mean())
     costs = {
-        "ssi-uv, kept vectors": (float(dim), _low_rank(rng, dim)),
-        "hash-10m, pair by pair": (n_pairs, _hashed(rng, queries, many)),
+        "ssi-uv, kept vectors": (float(dim), _low_rank(rng, dim, n_queries, n_targets)),
+        "hash-10m, pair by pair": (n_pairs, _hashed(rng.random(n_places, np.float32), queries, many)),
         "tfidf, inverted lists": (_n_shared(queries, many), _inverted(queries, many)),
     }
-    times = {name: _milliseconds(score) for name, (_, score) in costs.items()}
+    times = {name: _milliseconds(score, n_queries) for name, (_, score) in costs.items()}
     base = times["ssi-uv, kept vectors"]
     rows = [
         [name, f"{n_products:.3g}", f"{times[name]:.3g}", f"{times[name] / base:.2g}"]
         for name, (n_products, _) in costs.items()
     ]
     ratio = f"|q||d| / N = {n_pairs / dim:.1f}"
-    title = f"Cost of scoring one query against {N_TARGETS:,} targets ({ratio})"
+    title = f"Cost of scoring one query against {n_targets:,} targets ({ratio})"
     return Section(title, ["system", "products for a target", "milliseconds", "times low rank"], rows)
 
 
@@ -56,15 +61,14 @@ def _n_shared(queries: sp.csr_array, many: sp.csr_array) -> float:
 Score = Callable[[int], object]
 
 
-def _low_rank(rng: np.random.Generator, dim: int) -> Score:
-    part = DenseFactors(rng.random((N_TARGETS, dim), np.float32))
-    vectors, out = rng.random((N_QUERIES, dim), np.float32), np.zeros((1, N_TARGETS), np.float32)
+def _low_rank(rng: np.random.Generator, dim: int, n_queries: int, n_targets: int) -> Score:
+    part = DenseFactors(rng.random((n_targets, dim), np.float32))
+    vectors, out = rng.random((n_queries, dim), np.float32), np.zeros((1, n_targets), np.float32)
     return lambda query: part.add_scores(vectors[query : query + 1], out)
 
 
-def _hashed(rng: np.random.Generator, queries: sp.csr_array, many: sp.csr_array) -> Score:
-    places, out = rng.random(N_PLACES, np.float32), np.zeros(N_TARGETS, np.float32)
-    items = many.indptr, many.indices, many.data
+def _hashed(places: np.ndarray, queries: sp.csr_array, many: sp.csr_array) -> Score:
+    out, items = np.zeros(many.shape[0], np.float32), (many.indptr, many.indices, many.data)
 
     def score(query: int) -> None:
         row = slice(queries.indptr[query], queries.indptr[query + 1])
@@ -75,15 +79,15 @@ def _hashed(rng: np.random.Generator, queries: sp.csr_array, many: sp.csr_array)
 
 
 def _inverted(queries: sp.csr_array, many: sp.csr_array) -> Score:
-    part, out = SparseFactors(many.tocsc()), np.zeros((1, N_TARGETS), np.float32)
+    part, out = SparseFactors(many.tocsc()), np.zeros((1, many.shape[0]), np.float32)
     return lambda query: part.add_scores(queries[[query]], out)
 
 
-def _milliseconds(score: Score) -> float:
+def _milliseconds(score: Score, n_queries: int) -> float:
     """Median time over the queries, after one call for compilation."""
     score(0)
     times = []
-    for query in range(N_QUERIES):
+    for query in range(n_queries):
         start = time.perf_counter()
         score(query)
         times.append(time.perf_counter() - start)

@@ -4,6 +4,10 @@ A name is a cross-language method of `METHODS`, NAME-dict (a monolingual method 
 NAME-mate (the same with the English mate as the query: a translation of the whole document, by people), or a mixture
 A+B. `ssi-cross-multitask-ja` also learns from links between the Japanese documents. A system that is part of several
 rows is fitted once.
+
+A mixture is alpha a(q, d) + (1 - alpha) b(q, d), alpha by validation. Scores of different methods have different
+scales, so each is divided by the standard deviation of its scores over the validation queries first; alpha then means
+the same for every two methods.
 """
 
 from __future__ import annotations
@@ -13,21 +17,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import scipy.sparse as sp
 
 from tacit.core import Features, Links, check_choice
-from tacit.experiments.crosslang.mixture import mix
 from tacit.experiments.crosslang.task import CrossCorpus, CrossSplit, CrossTask
 from tacit.experiments.request import with_params
 from tacit.retrieve import METHODS, CollectionRanker, CrossRanker, get_method
-from tacit.retrieve.validation import ScoreRows
+from tacit.retrieve.latent.lsi import ALPHAS
+from tacit.retrieve.validation import HeldOut, ScoreRows, choose_mixture
 
 MONOLINGUAL = {"tfidf": "tfidf", "lsi": "lsi", "ssi": "ssi-uv"}
 DICTIONARY = {f"{name}-dict": method for name, method in MONOLINGUAL.items()}
 MATES = {f"{name}-mate": method for name, method in MONOLINGUAL.items()}
 WITH_QUERY_LINKS = {"ssi-cross-multitask-ja": "ssi-cross-multitask"}
 CL_LSI_DIMS = (200, 400, 800, 1200)  # validation on MDN improves little beyond the last
-FOR_MATES = {"rate": 0.5, "margin": 0.3}  # one relevant item for each query; chosen on validation mates
+MATE_PARAMS = {"rate": 0.5, "margin": 0.3}  # one relevant item for each query; chosen on validation mates
 N_WATCHED = 200  # queries of training and of test that a curve is drawn from
 
 
@@ -97,7 +102,7 @@ class SystemBench:
         if name == "cl-lsi":
             return self._cl_lsi(setting, start)
         is_mates = setting.task == "mates"
-        given = {"n_epochs": setting.n_epochs} | (FOR_MATES if is_mates else {})
+        given = {"n_epochs": setting.n_epochs} | (MATE_PARAMS if is_mates else {})
         ranker = self._make(name, setting.dim, given)
         assert isinstance(ranker, CrossRanker)
         pairs = self.split.train_mates if is_mates else self.split.thinned(setting.share, self.seed)
@@ -182,3 +187,46 @@ def make_part(name: str, dim: int | None = None) -> CollectionRanker:
 def needs_dictionary(name: str) -> bool:
     """Whether a part of the system reads word-by-word translations."""
     return any(part in DICTIONARY for part in name.split("+"))
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """Weighted sum of the scores of two methods.
+
+    Parameters
+    ----------
+    first, second : callable
+        Query rows to scores of all items.
+    scales : tuple of two floats
+        Standard deviations that the scores are divided by.
+    alpha : float
+        Weight of the first, from 0 to 1.
+    """
+
+    first: ScoreRows
+    second: ScoreRows
+    scales: tuple[float, float]
+    alpha: float
+
+    def __call__(self, queries: Features) -> np.ndarray:
+        """Scores of all items for some queries, float32 (n_queries, n_items)."""
+        weights = self.alpha / self.scales[0], (1 - self.alpha) / self.scales[1]
+        return np.float32(weights[0]) * self.first(queries) + np.float32(weights[1]) * self.second(queries)
+
+
+def mix(first: ScoreRows, second: ScoreRows, held: HeldOut) -> Mixture:
+    """The mixture with the best mean average precision over the held-out queries."""
+    scales = _scale(first, held), _scale(second, held)
+    odds = choose_mixture(first, second, held, [(1 - alpha) / alpha * scales[0] / scales[1] for alpha in ALPHAS])
+    ratio = odds * scales[1] / scales[0]
+    return Mixture(first, second, scales, round(1 / (1 + ratio), 2))
+
+
+def _scale(score: ScoreRows, held: HeldOut) -> float:
+    """Standard deviation of all scores of the held-out queries; 1 where they are all equal."""
+    n, total, squares = 0, 0.0, 0.0
+    for block in held.blocks():
+        scores = score(block.queries).astype(np.float64)
+        n, total, squares = n + scores.size, total + float(scores.sum()), squares + float((scores**2).sum())
+    variance = squares / n - (total / n) ** 2
+    return float(np.sqrt(variance)) if variance > 0 else 1.0

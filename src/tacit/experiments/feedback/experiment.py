@@ -16,13 +16,14 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from tacit.core import TacitError, track
 from tacit.experiments.cells import CellCache
-from tacit.experiments.feedback.figures import feedback_figures
+from tacit.experiments.figures import Draw, new_figure, save, shown_systems
 from tacit.experiments.judged_texts import BM25, N_CANDIDATES, TEXT_CORPORA, JudgedList, read_judged_lists
 from tacit.experiments.report import Report, Row
 from tacit.experiments.request import Request, with_params
@@ -162,3 +163,23 @@ def _content(item: JudgedList, m: int) -> np.ndarray:
     weights = np.asarray(item.content[:m].sum(axis=0)).ravel()
     best = np.argsort(-weights, kind="stable")[:N_CONTENT_WORDS]
     return item.content[:, best].toarray().astype(np.float64)
+
+
+def feedback_figures(report: Report) -> dict[str, Draw]:
+    """One curve for each of the best systems."""
+    return {f"feedback-{report.corpus}": partial(_curves, report)}
+
+
+def _curves(report: Report, path: Path) -> None:
+    figure, axes = new_figure(7, 5)
+    for system in shown_systems(report.rows, "nDCG@10", keep=("bm25", "linear")):
+        rows = [row for row in report.rows if row.system == system]
+        numbers = [row.setting["k"] for row in rows]
+        means = [row.metrics["nDCG@10"] for row in rows]
+        errors = [row.standard_errors["nDCG@10"] for row in rows]
+        style = "--" if system in ("bm25", "linear", "lambdarank") else "-"
+        axes.errorbar(numbers, means, yerr=errors, label=system, linestyle=style, marker="o", markersize=3, capsize=2)
+    axes.set(xlabel="judged documents", ylabel="nDCG@10 of the rest (± standard error)")
+    axes.set_title(f"feedback on {report.corpus}; supervised systems dashed")
+    axes.legend(fontsize=8)
+    save(figure, path)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tacit.experiments.judges.assisted_lists import LISTS, train_with_judges
 from tacit.experiments.judges.measuring import MAIN, MeasuringTask, measure_judges, table_of_judges, table_of_measures
-from tacit.experiments.judges.training import LISTS, train_with_judges
 from tacit.experiments.report import Report
 from tacit.experiments.request import Request
 from tacit.rerank import METHODS

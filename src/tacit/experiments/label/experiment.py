@@ -111,7 +111,9 @@ def _text_lists(folder: Path) -> tuple[Lists, list[tuple[list[str], list[str]]]]
     queries = read_queries(folder / "queries.jsonl")
     queries = queries.take([row for row, name in enumerate(queries.ids) if name in set(judgments.query_ids)])
     documents = read_collection(folder / "docs.jsonl.gz")
-    lists = make_text_lists(documents, queries, judgments, k=N_CANDIDATES, complete=True, stem=True).lists
+    lists = make_text_lists(
+        documents, queries, judgments, k=N_CANDIDATES, complete=True, language="en", stem=True
+    ).lists
     order = np.random.default_rng(0).permutation(len(lists))
     folds = [order[number::N_FOLDS] for number in range(N_FOLDS)]
     names = np.array(lists.query_ids, object)

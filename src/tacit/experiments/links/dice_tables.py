@@ -19,16 +19,16 @@ N_ROWS, MOST_GRAMS = 10, 50_000
 SMALL_GRAMS = 2000  # the most frequent 2-grams, which are left out
 
 
-def dice_sections(corpus: LinkedCorpus) -> list[Section]:
+def dice_sections(corpus: LinkedCorpus, n_frequent: int = N_FREQUENT, small_grams: int = SMALL_GRAMS) -> list[Section]:
     """Both tables, for the terms with the largest sums of tf-idf weights; a small corpus has no rare terms."""
     counts, words = corpus.counts, corpus.vectorizer.vocabulary_
-    found = correlated_words(counts, N_FREQUENT, first=N_FREQUENT)
-    chosen = informative_terms(corpus.features["tfidf"], N_ROWS, first=N_FREQUENT)
+    found = correlated_words(counts, n_frequent, first=n_frequent)
+    chosen = informative_terms(corpus.features["tfidf"], N_ROWS, first=n_frequent)
     single = Section("Words and their DICE neighbours", ["word", "best words"], _rows(found, words, words, chosen))
     grams = TextVectorizer(MOST_GRAMS, (2, 2))
     rows = grams.fit_transform(corpus.documents.full_texts())
-    chosen = informative_terms(rows, N_ROWS, first=SMALL_GRAMS)
-    found = correlated_words(counts, N_FREQUENT, terms=rows[:, chosen])
+    chosen = informative_terms(rows, N_ROWS, first=small_grams)
+    found = correlated_words(counts, n_frequent, terms=rows[:, chosen])
     names = [grams.vocabulary_[term] for term in chosen]
     double = Section(
         "2-grams and their DICE neighbours", ["2-gram", "best words"], _rows(found, names, words, range(len(names)))

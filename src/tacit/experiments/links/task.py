@@ -150,7 +150,7 @@ class LinkTask:
         """MAP of a ranker on the validation links."""
         queries, split = self.queries[_kind(ranker)], self.split
         held = held_out_queries(queries, split.validation, split.train, queries_are_items=True)
-        return float(np.mean(measure(ranker._scores, held)["AP"]))
+        return float(np.mean(measure(ranker.scores, held)["AP"]))
 
     def fit_ranker(self, ranker: CollectionRanker) -> CollectionRanker:
         """Fit a ranker of the candidates; one that learns from pairs does not see test documents as items."""

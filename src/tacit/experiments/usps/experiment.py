@@ -7,7 +7,7 @@ that error on a part of the training digits, with the budget of `task.GRIDS`.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
@@ -17,9 +17,8 @@ import numpy as np
 from tacit.core import Estimator, track
 from tacit.experiments.cells import CellCache
 from tacit.experiments.figures import new_figure, save
-from tacit.experiments.report import Report, Row
+from tacit.experiments.report import Report, Row, Section
 from tacit.experiments.request import Request
-from tacit.experiments.usps.tables import tables_over_seeds
 from tacit.experiments.usps.task import (
     GRIDS,
     N_CENTRES,
@@ -32,6 +31,7 @@ from tacit.experiments.usps.task import (
     fit_embedding,
     read_task,
 )
+from tacit.metrics import compare_systems
 from tacit.retrieve import GraphEmbedding, LaplacianEigenmaps
 
 DIM, FULL_DIMS, QUICK_DIM = 100, (100, 50, 10), 50
@@ -128,3 +128,34 @@ def _draw(request: Request, path: Path) -> None:
         place.set_title(f"{name}: {len(shown)} of {len(vectors)} digits")
     figure.colorbar(dots, ax=axes, ticks=range(10), label="digit")
     save(figure, path)
+
+
+def tables_over_seeds(rows: Sequence[Row], dim: int) -> list[Section]:
+    """Tables for several seeds, none for one; tests are at the given dimension."""
+    if len({row.setting["seed"] for row in rows}) < 2:
+        return []
+    sections = []
+    for split in dict.fromkeys(row.setting["split"] for row in rows):
+        some = [row for row in rows if row.setting["split"] == split]
+        dims = sorted({row.setting["dim"] for row in some if "dim" in row.setting}, reverse=True)
+        lines = [
+            [system, *(_mean(_joined(some, system, d, split)) for d in dims)]
+            for system in dict.fromkeys(row.system for row in some)
+        ]
+        sections.append(Section(f"error %, {split} split, all seeds", ["system", *map(str, dims)], lines))
+        values = {system: _joined(some, system, dim, split) for system in dict.fromkeys(row.system for row in some)}
+        tests = compare_systems(values, "error")
+        found = [[t.better, t.worse, f"{100 * abs(t.difference):.2f}", f"{t.p:.2g}"] for t in tests]
+        title = f"tests, {split} split, {dim} numbers, all seeds, Holm-corrected"
+        sections.append(Section(title, ["better", "worse", "by %", "p"], found))
+    return sections
+
+
+def _joined(rows: Sequence[Row], system: str, dim: int, split: str) -> np.ndarray:
+    """Errors of a system in all seeds; a system without a dimension is the same for all."""
+    errors = [row.values["error"] for row in rows if row.system == system and row.setting.get("dim", dim) == dim]
+    return np.mean(errors, axis=0) if split == "standard" else np.concatenate(errors)
+
+
+def _mean(errors: np.ndarray) -> str:
+    return f"{100 * errors.mean():.2f}"

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 
 from tacit.core import TacitError, UsageError
 from tacit.core.mapped import allocate
-from tacit.core.tasks import cluster, gather
+from tacit.core.threads import cluster, gather
 from tacit.features.text.tokenizers import Tokenizer
 
 _STOP_WORD = -1

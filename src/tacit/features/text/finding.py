@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tacit.core.tasks import gather
+from tacit.core.threads import gather
 from tacit.features.text.counting import WordNumbers
 from tacit.features.text.words import BREAKS, Span, ascii_words, not_ascii
 
@@ -40,8 +40,9 @@ class TermFinder:
     [[Span(start=0, end=4, token='cat'), Span(start=15, end=18, token='cat')], []]
     """
 
-    def __init__(self, tokenizer: Tokenizer) -> None:
+    def __init__(self, tokenizer: Tokenizer, *, chunk: int = CHUNK, most_words: int = MOST_WORDS) -> None:
         self._tokenizer, self._lock = tokenizer, threading.Lock()
+        self._chunk, self._most_words = chunk, most_words
         self._remembered = lru_cache(N_STRETCHES)(self._spans_of)
         self._forget()
 
@@ -52,7 +53,7 @@ class TermFinder:
     def find(self, texts: Sequence[str], wanted: AnySet[str]) -> list[list[Span]]:
         """The places of the wanted terms in each text, in order."""
         found = [list[Span]() for _ in texts]
-        for part in gather(enumerate(texts), lambda numbered: len(numbered[1]), CHUNK):
+        for part in gather(enumerate(texts), lambda numbered: len(numbered[1]), self._chunk):
             bare = [self._without_others(text, wanted, found[row]) for row, text in part]
             starts = [0, *accumulate(len(text) + 1 for text in bare)]
             for start, end, term in self._find_ascii(" ".join(bare), wanted):
@@ -88,7 +89,7 @@ class TermFinder:
 
     def _read(self, text: bytes) -> tuple[np.ndarray, np.ndarray]:
         """Number and place of each word, with the terms of all words known."""
-        if len(self._terms) > MOST_WORDS:
+        if len(self._terms) > self._most_words:
             self._forget()
         numbers, places = self._numbers.places(text)
         first = len(self._terms)

@@ -26,7 +26,7 @@ from itertools import islice
 from typing import Any
 
 from tacit.core import MissingExtraError, cache_folder, count_threads
-from tacit.core.tasks import gather
+from tacit.core.threads import gather
 from tacit.features.text.japanese_cache import read_chunk, write_chunk
 from tacit.features.text.words import Segmenter, Span, fold, place_words, word_matches
 

@@ -48,8 +48,8 @@ def find_language(texts: Collection, language: str = "auto") -> str:
     >>> find_language(Collection(["a", "b"], ["", ""], texts))
     'de'
     """
-    if language != "auto":
-        return language
+    if language != "auto" or not len(texts):
+        return "any" if language == "auto" else language
     rows = np.unique(np.linspace(0, len(texts) - 1, min(len(texts), N_TEXTS)).astype(np.int64))
     read = [texts.full_text(row)[:N_CHARACTERS] for row in rows.tolist()]
     weights = Counter[str]()

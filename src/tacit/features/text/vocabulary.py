@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.core.tasks import cluster, gather, map_tasks
+from tacit.core.threads import cluster, gather, map_tasks
 from tacit.features.text.counting import (
     WordNumbers,
     WordStream,

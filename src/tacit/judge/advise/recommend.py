@@ -60,7 +60,7 @@ def advise(
     program: Judgments | Any = None,
     measure: str = "nDCG@10",
     minutes: float = MINUTES,
-    language: str = "en",
+    language: str = "auto",
     groups: Sequence[object] | None = None,
     sequential: bool = False,
     encoder: Any = None,
@@ -93,7 +93,7 @@ def advise(
     minutes : float, default=15
         Budget of time. The baseline and the label-free blend are always measured. A further system is left out if
         its fits would take longer than the time left, and the advice says so.
-    language : str, default="en"
+    language : str, default="auto"
         Language of documents and queries; "auto" finds it in the documents.
     groups : sequence or None, default=None
         Group of each query, such as its topic; queries of one group stay in one fold.
@@ -306,7 +306,7 @@ def fit_recommended(
     links: Links | None = None,
     clicks: ClickLog | None = None,
     program: Judgments | None = None,
-    language: str = "en",
+    language: str = "auto",
     encoder: Any = None,
     **params: Any,
 ) -> Searcher:

@@ -21,11 +21,11 @@ from tacit.kernels.lambdas import (
     add_pair_curvatures,
     add_pair_gradients,
     fill_positions,
+    scale_by_discounts,
     swap_average_precision,
     swap_ndcg,
     swap_reciprocal_rank,
 )
-from tacit.kernels.preference import scale_by_discounts
 from tacit.metrics import Measure, parse_measure
 from tacit.rerank.rows import Pairs, Rows, graded_pairs
 

@@ -23,7 +23,7 @@ from tacit.features.scaling import spreads
 from tacit.metrics import is_loss, parse_measure
 from tacit.rerank.base import ListRanker
 from tacit.rerank.gradient.expected_pairs import expected_pairs
-from tacit.rerank.gradient.losses import PairLoss
+from tacit.rerank.gradient.losses import PairLoss, SwapLoss, discount_table, parse_swap_measure
 from tacit.rerank.gradient.neighbours import NeighbourPairs, find_neighbours
 from tacit.rerank.gradient.regularizer import NeighbourRegularizer
 from tacit.rerank.gradient.scorer_training import (
@@ -112,7 +112,6 @@ class GradientRanker(ListRanker):
         "theta_": "parameters", "center_": "features", "spread_": "+features",
         "epoch_": "", "beta_": "", "expected_": "", "l2_": "", "rate_": "",
     }  # fmt: skip
-    _near: tuple[Any, Any] = (None, None)  # content vectors and similarities, while fitting
 
     def __init__(
         self,
@@ -155,11 +154,8 @@ class GradientRanker(ListRanker):
         """
         if content is not None and similarities is not None:
             raise TacitError("content and similarities are both given, want one of them: both say who is near")
-        self._near = (content, similarities)
-        try:
-            return super().fit(X, y, qid, pairs, pair_weights, validation)
-        finally:
-            self._near = (None, None)
+        near = {"content": content, "similarities": similarities}
+        return self._fit_on(X, y, qid, pairs, pair_weights, validation, **near)
 
     def _fit(self, rows: Rows, validation: Rows | None) -> None:
         settings = self._settings()
@@ -237,7 +233,8 @@ class GradientRanker(ListRanker):
             columns = self._columns(X, qid)
             return make_scorer(columns.shape[1], self.n_hidden).scores(self.theta_, columns)
 
-    def _needs_lists(self) -> bool:
+    def needs_lists(self) -> bool:
+        """Whether features are scaled within their list."""
         return set(SCALES[self.scale]) != {"feature"}
 
     def _check_loaded(self) -> None:
@@ -262,14 +259,12 @@ class GradientRanker(ListRanker):
         return ValidationMeasure(X[counted], validation.y[counted], validation.list_of[counted], measure)
 
     def _neighbours(self, rows: Rows, X: np.ndarray) -> NeighbourPairs:
-        content, similarities = self._near
-        options: dict[str, Any] = {"weighting": self.weighting, "sigma": self.sigma}
-        if similarities is not None:
-            table = sp.csr_array(similarities)[rows.order][:, rows.order]
-            found = find_neighbours(rows.starts, self.n_neighbours, similarities=table, **options)
-        else:
-            vectors = X if content is None else np.asarray(content, np.float64)[rows.order]
-            found = find_neighbours(rows.starts, self.n_neighbours, vectors=vectors, **options)
+        near: dict[str, Any] = {"vectors": X}
+        if rows.similarities is not None:
+            near = {"similarities": sp.csr_array(rows.similarities)[rows.order][:, rows.order]}
+        elif rows.content is not None:
+            near = {"vectors": np.asarray(rows.content, np.float64)[rows.order]}
+        found = find_neighbours(rows.starts, self.n_neighbours, weighting=self.weighting, sigma=self.sigma, **near)
         if found.n_cut:
             logger.info(
                 "%d lists have not more than %d rows: all others are neighbours", found.n_cut, self.n_neighbours
@@ -330,3 +325,52 @@ def values_of(name: str, value: Choice, **limits: Any) -> list[float]:
 def center_and_spread(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Mean and standard deviation of each feature over all rows, judged or not; constant features get spread 1."""
     return X.mean(axis=0), spreads(X, 1e-9)
+
+
+class BradleyTerryRanker(GradientRanker):
+    """Maximum likelihood of the known pairs under the Bradley-Terry model.
+
+    The parameters are those of `GradientRanker`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), [0, -1, -1, 1]
+    >>> BradleyTerryRanker(n_hidden=0).fit(X, y).predict(X).argsort().tolist()
+    [0, 1, 2, 3]
+    """
+
+
+class LambdaRankRanker(GradientRanker):
+    """LambdaRank: Bradley-Terry with pairs weighted by the change of a measure when they are swapped.
+
+    Parameters
+    ----------
+    measure : str, default="nDCG-exp"
+        The measure: nDCG, nDCG-exp or nDCG-letor (with @k or without), MAP or RR. nDCG-letor gives positions 1 and 2
+        the same discount, so a swap of these has no weight.
+    positions : {"judged", "list"}, default="judged"
+        Positions that the discounts of nDCG are taken at: among the judged rows, as if the others were not in the list,
+        or in the whole list, where judged rows far down count little.
+    **params
+        Parameters of `GradientRanker`.
+
+    Examples
+    --------
+    >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), [0, -1, 1, 2]
+    >>> LambdaRankRanker(n_hidden=0).fit(X, y).predict(X).argsort().tolist()
+    [0, 1, 2, 3]
+    """
+
+    def __init__(self, measure: str = "nDCG-exp", positions: str = "judged", **params: Any) -> None:
+        super().__init__(**params)
+        self.measure, self.positions = measure, positions
+
+    def _fit(self, rows: Rows, validation: Rows | None) -> None:
+        super()._fit(rows.canonical(), validation)  # equal scores are ordered by row
+
+    def _loss(self, rows: Rows) -> GradientTerm:
+        return SwapLoss(rows, self.measure, mean=not self.sums, positions=self.positions)
+
+    def _discounts(self, rows: Rows) -> np.ndarray:
+        return discount_table(parse_swap_measure(self.measure), int(np.diff(rows.starts).max()))

@@ -14,8 +14,12 @@ from __future__ import annotations
 import numpy as np
 
 from tacit.core import check_choice, check_number
-from tacit.kernels.lambdas import add_pair_curvatures
-from tacit.kernels.preference import add_preference_gradients, add_quadratic_gradients, scale_by_discounts
+from tacit.kernels.lambdas import (
+    add_pair_curvatures,
+    add_preference_gradients,
+    add_quadratic_gradients,
+    scale_by_discounts,
+)
 from tacit.rerank.gradient.losses import list_positions
 from tacit.rerank.gradient.neighbours import NeighbourPairs
 

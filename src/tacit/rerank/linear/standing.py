@@ -162,7 +162,8 @@ class StandingRanker(ListRanker):
             scores: np.ndarray = self._columns(X, qid, self.view_) @ self.coef_
         return scores
 
-    def _needs_lists(self) -> bool:
+    def needs_lists(self) -> bool:
+        """Whether scores depend on the standing of a row in its list."""
         return self.view_ != "features"
 
     def _check_loaded(self) -> None:

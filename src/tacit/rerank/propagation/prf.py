@@ -18,7 +18,7 @@ import numpy as np
 
 from tacit.core import check_number
 from tacit.rerank.base import ListRanker
-from tacit.rerank.gradient.bradley_terry import BradleyTerryRanker
+from tacit.rerank.gradient.ranker import BradleyTerryRanker
 from tacit.rerank.list_columns import scale_lists
 from tacit.rerank.rows import Rows
 

@@ -16,7 +16,7 @@ from sklearn.base import clone
 
 from tacit.core import check_number
 from tacit.rerank.base import ListRanker, check_nested
-from tacit.rerank.gradient.bradley_terry import BradleyTerryRanker
+from tacit.rerank.gradient.ranker import BradleyTerryRanker
 from tacit.rerank.rows import Rows
 
 
@@ -70,8 +70,9 @@ class PseudoLabelRanker(ListRanker):
     def _predict(self, X: np.ndarray, qid: np.ndarray) -> np.ndarray:
         return self.ranker_._predict(X, qid)
 
-    def _needs_lists(self) -> bool:
-        return bool(self.ranker_._needs_lists())
+    def needs_lists(self) -> bool:
+        """Whether the ranker within depends on the whole list."""
+        return bool(self.ranker_.needs_lists())
 
 
 def pseudo_labels(rows: Rows, scores: np.ndarray, n_top: int, negatives: bool) -> np.ndarray:

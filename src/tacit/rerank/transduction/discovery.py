@@ -105,8 +105,9 @@ class DiscoveredFeaturesRanker(ListRanker):
         grouped = self._widen(Rows.unjudged(X, qid), n_components)
         return grouped.in_input_order(self.ranker_._predict(grouped.X, grouped.list_of))
 
-    def _needs_lists(self) -> bool:
-        return self.source == "own" or self.scale is not None or bool(self.ranker_._needs_lists())
+    def needs_lists(self) -> bool:
+        """Whether features or the ranker within depend on the whole list."""
+        return self.source == "own" or self.scale is not None or bool(self.ranker_.needs_lists())
 
     def chosen(self) -> dict[str, float]:
         """What the trained ranker settled on."""

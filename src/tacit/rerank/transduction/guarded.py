@@ -126,8 +126,9 @@ class AveragedRanker(ListRanker):
     def _predict(self, X: np.ndarray, qid: np.ndarray) -> np.ndarray:
         return staged_scores(self.ranker_, X).mean(axis=0)
 
-    def _needs_lists(self) -> bool:
-        return isinstance(self.ranker_, ListRanker) and self.ranker_._needs_lists()
+    def needs_lists(self) -> bool:
+        """Whether the chosen ranker depends on the whole list."""
+        return isinstance(self.ranker_, ListRanker) and self.ranker_.needs_lists()
 
 
 class CommitteeRanker(ListRanker):

@@ -38,8 +38,7 @@ from tacit.core import (
 from tacit.features.kernel_pca import PRINTED_KERNELS, KernelPca
 from tacit.metrics import evaluate_rows, is_loss, parse_measure
 from tacit.rerank.base import ListRanker
-from tacit.rerank.boosting.adacost import AdaCostRanker
-from tacit.rerank.boosting.rankboost import RankBoostRanker
+from tacit.rerank.boosting.rankboost import AdaCostRanker, RankBoostRanker
 from tacit.rerank.list_columns import check_list_scale, scale_within_lists
 from tacit.rerank.rows import Rows, group_rows
 from tacit.rerank.transduction.importance import Adaptation, KliepAdaptation, convert_weights

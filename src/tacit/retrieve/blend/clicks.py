@@ -146,8 +146,9 @@ class ClicksMember(Member):
     def _forget(self) -> None:
         self.__dict__.pop("_factors", None)
 
-    def _only(self, rows: np.ndarray) -> Self:
-        made = super()._only(rows)
+    def with_items(self, rows: np.ndarray) -> Self:
+        """Return a copy that has some of the items."""
+        made = super().with_items(rows)
         made._forget()
         return made
 

@@ -27,9 +27,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from tacit.core import ClickedLinks, Links, ProgramLinks
-from tacit.retrieve.blend.member import ItemRows, Member, best_items, scores_near
+from tacit.retrieve.blend.member import ItemRows, Member, scores_near
 from tacit.retrieve.blend.residual import ResidualMember, probability
-from tacit.retrieve.blend.similar import SimilarMember
+from tacit.retrieve.factors import best_items
 from tacit.retrieve.training_data import TrainingData
 from tacit.retrieve.validation import HeldOut, held_out_queries, hold_out, sampled_queries
 from tacit.retrieve.weights import N_FOLDS, TrainingQuery
@@ -104,7 +104,7 @@ class Learner:
         """Return the examples of judged queries, and the examples of queries about unseen items."""
         pairs, validation = self.data.pairs, self.data.validation
         n_queries = len(np.unique(pairs.sources))
-        known_to_none = not self.trains_residual and self.blend.member("similar") is None
+        known_to_none = not self.trains_residual and not self._trained()
         if known_to_none or (validation is None and n_queries < 2):
             return self.examples(pairs, None), []
         if validation is None and n_queries >= N_FOLDS and not self.data.queries_are_items:
@@ -157,14 +157,19 @@ class Learner:
             self.blend.put(ResidualMember.trained(self.blend, self.items, self.data, pairs, validation, part))
 
     def examples(self, pairs: Links, known: Links | None) -> list[Example]:
-        """Score the candidates of the queries of some pairs with the current members; `similar` uses `known`."""
-        similar = self.blend.member("similar")
-        if not isinstance(similar, SimilarMember) or known is None:
+        """Score the candidates of the queries of some pairs; members trained on pairs use `known` alone."""
+        if known is None:
             return self._scored(pairs, known)
-        self.blend.put(similar.on(self.data.pairs, known))
+        trained = self._trained()
+        for member in trained:
+            self.blend.put(member.on(self.data.pairs, known))
         found = self._scored(pairs, known)
-        self.blend.put(similar)
+        for member in trained:
+            self.blend.put(member)
         return found
+
+    def _trained(self) -> list[Member]:
+        return [member for member in self.blend.members_ if member.trains_on_pairs]
 
     def _scored(self, pairs: Links, known: Links | None) -> list[Example]:
         data, seed = self.data, self.blend.seed

@@ -18,10 +18,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.core import Features, TacitError, check_numbers
+from tacit.core import Features, Links, TacitError, check_numbers
 from tacit.features.text.weighting import weigh
 from tacit.kernels.scoring import spread_of_rows
-from tacit.kernels.topk import top_k_rows
 from tacit.retrieve.base import CollectionRanker
 from tacit.retrieve.changes import HoldsItems
 from tacit.retrieve.explanation import Term
@@ -126,7 +125,7 @@ class Member(HoldsItems):
     """
 
     name: ClassVar[str]
-    trains_on_pairs: ClassVar[bool] = False  # trained on labels, so scores of training queries must be cross-fitted
+    trains_on_pairs: ClassVar[bool] = False  # learns from labels, so training queries are scored by `on`
     needs_vectors: ClassVar[bool] = False  # does not score queries without a vector
     for_any_query: ClassVar[bool] = True  # scores every query that has a known word
     is_reused: ClassVar[bool] = False  # can be reused by a blend with the same parameters, fitted on the same items
@@ -142,6 +141,14 @@ class Member(HoldsItems):
     def prior(self, blend: BlendRanker, data: TrainingData) -> float:
         """Return the weight without labels; all other members are already fitted."""
         return 0.0
+
+    def tried_weights(self, data: TrainingData) -> Sequence[float]:
+        """Return weights to try beside the prior when weights are learned; none by default."""
+        return ()
+
+    def on(self, pairs: Links, known: Links) -> Self:
+        """Return the member as it would be with only `known`, a subset of the `pairs` that it was fitted on."""
+        return self
 
     def answers(self, block: QueryBlock) -> bool:
         """Return whether it can score these queries."""
@@ -293,15 +300,6 @@ def length_trust(n_words: np.ndarray, half_length: float) -> Any:
     [0.0, 0.25, 0.5]
     """
     return n_words / np.maximum(n_words + half_length, 1e-12)
-
-
-def best_items(scores: np.ndarray, skip: sp.csr_array | None, n_best: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the best candidates of each query and their scores; item -1 for padding."""
-    n_best = min(n_best, scores.shape[1])
-    items, found = np.empty((len(scores), n_best), np.int64), np.empty((len(scores), n_best), np.float32)
-    skip = sp.csr_array(scores.shape, dtype=bool) if skip is None else skip
-    top_k_rows(scores, skip.indptr, skip.indices, items, found)
-    return items, found
 
 
 def deviations(values: np.ndarray, known: np.ndarray) -> np.ndarray:

@@ -37,7 +37,7 @@ from copy import copy
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -63,7 +63,6 @@ from tacit.retrieve.blend.member import (
     ItemRows,
     Member,
     QueryBlock,
-    best_items,
     count_less,
     names_of,
     scores_near,
@@ -77,11 +76,13 @@ from tacit.retrieve.blend.vectors import VectorsMember
 from tacit.retrieve.blend.words import Bm25Member, FeedbackMember, TitleMember
 from tacit.retrieve.checkpoint import Checkpoint
 from tacit.retrieve.explanation import Term
-from tacit.retrieve.factors import FactorPair, ItemFactors, widened
+from tacit.retrieve.factors import FactorPair, ItemFactors, best_items, widened
 from tacit.retrieve.lexical.bm25 import Bm25Ranker
-from tacit.retrieve.training_data import Probes, Terms, TrainingData
+from tacit.retrieve.training_data import FitOptions, Probes, Terms, TrainingData
 from tacit.retrieve.vectors import check_vectors, join_vectors, split_vectors
 from tacit.retrieve.weights import learn_weights
+
+AnyMember = TypeVar("AnyMember", bound=Member)
 
 # All members, in the order in which their scores are summed. BM25 selects the candidates of the others.
 MEMBERS: tuple[type[Member], ...] = (
@@ -97,9 +98,6 @@ MEMBERS: tuple[type[Member], ...] = (
     ExactTitleMember,
     ClicksMember,
 )
-RESIDUAL_WEIGHTS = (2.0, 4.0, 8.0, 16.0)  # weight of `residual` in further priors to choose from
-LINK_WEIGHTS = (*RESIDUAL_WEIGHTS, 32.0)  # the same for links, which train it best
-SIMILAR_WEIGHTS = (1.0, 2.0, 4.0, 8.0)  # weight of `similar` in further priors
 SHORT_SHARE = 0.05  # quantile of linked items' lengths from which learned weights count in full
 RESERVE = 1e-3  # minimum weight of BM25 relative to `vectors` if the other members have none
 
@@ -318,7 +316,7 @@ class BlendRanker(CollectionRanker):
         if program is not None and pairs is not None:
             program = _some_queries(program, pairs, self.seed)
             pairs = join_links(pairs, program.relevant())
-        how: dict[str, Any] = {"queries_are_items": queries_are_items, "checkpoint": checkpoint}
+        options: FitOptions = {"queries_are_items": queries_are_items, "checkpoint": checkpoint}
         further: dict[str, Any] = {
             "titles": _checked_titles(titles, items),
             "terms": _checked_terms(terms, items),
@@ -330,7 +328,7 @@ class BlendRanker(CollectionRanker):
             "references": references,
             "members": members,
         }
-        return self._fit_on(queries, items, pairs, validation, **how, **further)
+        return self._fit_on(queries, items, pairs, validation, options, **further)
 
     def _check_params(self) -> None:
         check_numbers(self, "latent", "feedback", "half_length", "spelling", "exact", low=0)
@@ -385,18 +383,18 @@ class BlendRanker(CollectionRanker):
     def _learn(self, items: ItemRows, data: TrainingData) -> None:
         """Train the member `residual` if there are enough pairs, then learn the weights."""
         examples, unseen = Learner(self, items, data).make()
-        names = names_of(judged_members(self, data))
+        judged = judged_members(self, data)
+        names = names_of(judged)
         prior = np.array([self.weights_.get(name, 0.0) for name in names])
-        tried: dict[str, Sequence[float]] = {"similar": SIMILAR_WEIGHTS}
-        residual = self.member("residual")
-        if isinstance(residual, ResidualMember):
-            place = names.index("residual")
+        residual = self.of_kind(ResidualMember)
+        if residual is not None:
+            place = names.index(residual.name)
             if unseen:
                 residual.gate_ = fit_gate(*([example.lead for example in part] for part in (examples, unseen)))
                 examples, unseen = (gated(part, residual.gate_, place) for part in (examples, unseen))
             else:
                 residual.named_ = None
-            tried["residual"] = LINK_WEIGHTS if data.queries_are_items else RESIDUAL_WEIGHTS
+        tried = {member.name: some for member in reversed(judged) if (some := member.tried_weights(data))}
         queries, guard = ([example.query for example in part] for part in (examples, unseen))
         learned, strength = learn_weights(queries, prior, self.strength, further_priors(names, prior, tried), guard)
         self.strength_ = None if math.isinf(strength) else strength
@@ -404,8 +402,9 @@ class BlendRanker(CollectionRanker):
         if data.queries_are_items:
             self._keep_for_short_queries(before, data)
         self.weights_ = before | {name: _single(weight) for name, weight in zip(names, learned, strict=True)}
-        if "exact" in before:  # it keeps its share of the sum of the weights
-            self.weights_["exact"] = _single(before["exact"] * learned.sum() / prior.sum())
+        for member in self.members_:
+            if not member.learns_weight:  # it keeps its share of the sum of the weights
+                self.weights_[member.name] = _single(before[member.name] * learned.sum() / prior.sum())
         if not any(self.weights_[member.name] for member in self.members_ if member.for_any_query):
             self.weights_["bm25"] = _single(np.float32(RESERVE) * np.float32(self.weights_.get("vectors", 0.0)))
 
@@ -416,14 +415,22 @@ class BlendRanker(CollectionRanker):
         self.short_weights_ = weights
         self.full_length_ = max(1.0, float(np.quantile(lengths, SHORT_SHARE)))
 
+    @staticmethod
+    def member_kinds() -> tuple[type[Member], ...]:
+        """Return the classes of all members, which a model folder may name."""
+        return MEMBERS
+
     def member(self, name: str) -> Member | None:
         """Return the member of that name, or None."""
         return next((member for member in self.members_ if member.name == name), None)
 
+    def of_kind(self, kind: type[AnyMember]) -> AnyMember | None:
+        """Return the member of that class, or None."""
+        return next((member for member in self.members_ if isinstance(member, kind)), None)
+
     def items_with_word(self, column: int) -> np.ndarray | None:
         """Return the rows of the items that contain a word, from BM25."""
-        member = self.member("bm25")
-        return member.ranker_.items_with_word(column) if isinstance(member, Bm25Member) else None
+        return self.bm25.items_with_word(column)
 
     def put(self, member: Member) -> None:
         """Add a member or replace the one of the same name, in the order of `MEMBERS`."""
@@ -442,13 +449,13 @@ class BlendRanker(CollectionRanker):
     @property
     def vectors_dim(self) -> int:
         """Number of dimensions of the vectors of the items; 0 if there are none."""
-        member = self.member("vectors")
-        return member.dim if isinstance(member, VectorsMember) else 0
+        member = self.of_kind(VectorsMember)
+        return member.dim if member else 0
 
     @property
     def uses_vectors(self) -> bool:
         """Whether the member `vectors` has a weight above 0."""
-        return self._has_weight("vectors")
+        return self._has_weight(VectorsMember.name)
 
     def only(self, name: str) -> Self:
         """Return the same blend with one member alone, such as the vectors of an encoder."""
@@ -459,21 +466,19 @@ class BlendRanker(CollectionRanker):
 
     def given_vectors(self) -> dict[str, Any]:
         """Return the vectors of the items as arguments of `fit` (`vectors`, `passages`); empty if there are none."""
-        member = self.member("vectors")
-        return (
-            dict(zip(("vectors", "passages"), member.given(), strict=True)) if isinstance(member, VectorsMember) else {}
-        )
+        member = self.of_kind(VectorsMember)
+        return dict(zip(("vectors", "passages"), member.given(), strict=True)) if member else {}
 
     @property
     def has_learned(self) -> bool:
         """Whether pairs changed the weights."""
-        return self.strength_ is not None or any(self.member(name) for name in ("residual", "similar"))
+        return self.strength_ is not None or any(map(self.of_kind, (ResidualMember, SimilarMember)))
 
     @property
     def n_clicked_queries(self) -> int:
         """Number of queries whose results clicks change."""
-        member = self.member("clicks")
-        return member.n_queries if isinstance(member, ClicksMember) else 0
+        member = self.of_kind(ClicksMember)
+        return member.n_queries if member else 0
 
     def _has_weight(self, name: str) -> bool:
         return any(weights.get(name) for weights in (self.weights_, self.short_weights_ or {}))
@@ -550,7 +555,7 @@ class BlendRanker(CollectionRanker):
 
     def ranked_scores_at(self, row: Features, items: np.ndarray) -> np.ndarray | None:
         """Return the scores of some items as `rank` computes them; None if it selects candidates or works in parts."""
-        if self.graphs or self.n_candidates is not None or self._rank_in_parts is not None:
+        if self.graphs or self.n_candidates is not None or self.rank_in_parts is not None:
             return None
         return scores_among(self, sp.csr_array(self._check_queries(row)), items)
 

@@ -32,6 +32,7 @@ from tacit.retrieve.vectors import split_vectors
 if TYPE_CHECKING:
     from tacit.retrieve.blend.ranker import BlendRanker
 
+TRIED, LARGEST_OF_LINKS = (2.0, 4.0, 8.0, 16.0), 32.0  # weights
 RIDGE = 0.01  # regularizes the slope, for leads of standard deviation 1, if the two kinds do not overlap
 STEEPEST = 10.0  # maximum log odds of a lead of 0
 
@@ -82,6 +83,10 @@ class ResidualMember(RankerMember):
         lengths = np.diff(words[np.unique(pairs.sources)].indptr)
         made.median_length_ = max(1.0, float(np.median(lengths)))
         return made
+
+    def tried_weights(self, data: TrainingData) -> Sequence[float]:
+        """Return weights to try: it has none without labels, and links train it best."""
+        return (*TRIED, LARGEST_OF_LINKS) if data.queries_are_items else TRIED
 
     def rows(self, block: QueryBlock) -> sp.csr_array:
         """Return tf-idf rows."""

@@ -14,6 +14,7 @@ its own judgments (`examples`). It must not lower the results of queries about i
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import copy
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Self
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from tacit.retrieve.blend.ranker import BlendRanker
 
 
+TRIED = (1.0, 2.0, 4.0, 8.0)  # weights
 MIN_QUERIES = 10  # minimum number of judged queries; fewer cannot show a gain
 
 
@@ -67,6 +69,10 @@ class SimilarMember(Member):
         made.judged_queries_ = weigh(judged, items.idf, "log")
         made.judgments_ = sp.csr_array(judged_shares(data.pairs)[rows].T)
         return made
+
+    def tried_weights(self, data: TrainingData) -> Sequence[float]:
+        """Return weights to try: it has none without labels."""
+        return TRIED
 
     def on(self, pairs: Links, known: Links) -> Self:
         """Return a copy that uses only the judgments of `known`, a subset of the `pairs` that it was fitted on."""
@@ -145,8 +151,9 @@ class SimilarMember(Member):
         for name in ("_queries_by_word", "_judgments_by_query"):
             self.__dict__.pop(name, None)
 
-    def _only(self, rows: np.ndarray) -> Self:
-        made = super()._only(rows)
+    def with_items(self, rows: np.ndarray) -> Self:
+        """Return a copy that has some of the items."""
+        made = super().with_items(rows)
         made._forget()
         return made
 

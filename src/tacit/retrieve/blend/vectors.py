@@ -38,7 +38,7 @@ from __future__ import annotations
 
 from copy import copy
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -46,11 +46,13 @@ import scipy.sparse as sp
 from tacit.core import TacitError
 from tacit.core.estimator import copy_estimator
 from tacit.features.text.weighting import weigh
-from tacit.retrieve.blend.member import ItemRows, Member, QueryBlock, best_items, scores_near
+from tacit.retrieve.blend.concepts import LatentMember
+from tacit.retrieve.blend.member import ItemRows, Member, QueryBlock, scores_near
+from tacit.retrieve.blend.words import Bm25Member
 from tacit.retrieve.explanation import Term
-from tacit.retrieve.factors import DenseFactors, FactorPair, PassageFactors, factor_scores, scores_at
+from tacit.retrieve.factors import DenseFactors, FactorPair, PassageFactors, best_items, factor_scores, scores_at
 from tacit.retrieve.neighbor_graph import NeighborGraph
-from tacit.retrieve.training_data import TrainingData
+from tacit.retrieve.training_data import FEWEST_PROBES, TrainingData
 from tacit.retrieve.vectors import join_vectors, spread_rows
 
 if TYPE_CHECKING:
@@ -60,7 +62,6 @@ MOST, MOST_UNSEEN = 8.0, 1.0  # maximum weights, with and without query vectors
 ENOUGH, ENOUGH_SHARED = 0.9, 0.8  # as a share of BM25's reciprocal rank, and of the neighbours of `latent`
 STEEPNESS, STEEPNESS_SHARED = 6, 4
 KNOWN, FADING = 0.75, 0.15  # R2 from which the weight is 0, and the width of its rise below it
-FEWEST_PROBES = 20
 TRIED = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)  # weights tried on probes
 SAFE = 0.5  # share of the largest harmless weight that is used
 KEPT_OF_SENTENCES = 0.9  # share of the reciprocal rank to keep if there are too few titles
@@ -187,8 +188,9 @@ class VectorsMember(Member):
         self.vectors_ = np.concatenate([self.vectors_, more])
         self._forget()
 
-    def _only(self, rows: np.ndarray) -> Self:
-        made = super()._only(rows)
+    def with_items(self, rows: np.ndarray) -> Self:
+        """Return a copy that has some of the items."""
+        made = super().with_items(rows)
         kept = rows
         if self.passages_ is not None:
             sizes = np.diff(self.passages_)[rows]
@@ -294,20 +296,12 @@ def _newness(r2: float) -> float:
     return float(np.clip((KNOWN - r2) / FADING, 0, 1)) if np.isfinite(r2) else 0.0
 
 
-class Scored(NamedTuple):
-    """Scores of a block of queries: by BM25, by other members and references made from words, and by vectors."""
-
-    bm25: np.ndarray
-    others: list[np.ndarray]
-    vectors: np.ndarray
-
-
 def measure_probes(blend: BlendRanker, member: VectorsMember, data: TrainingData) -> tuple[float, float, float]:
     """Return rho, R2 and the largest harmless weight on queries cut out of items, each scored without its query."""
     probes, ranks, explained = data.probes, list[np.ndarray](), list[float]()
     assert probes is not None
     altered = ItemRows(blend._with_titles(probes.counts, probes.titles), probes.titles, probes.vectors, blend.idf_)
-    parts = [part for part in (blend.member("bm25"), blend.member("latent"), member) if part is not None]
+    parts = [part for part in (blend.of_kind(Bm25Member), blend.of_kind(LatentMember), member) if part is not None]
     weights = [np.float32(part.prior(blend, data)) for part in parts[:-1]]
     cut = [_of_items(part, altered) for part in parts]
     for block in blend._blocks(probes.queries):
@@ -361,7 +355,7 @@ def measure_neighbours(blend: BlendRanker, member: VectorsMember, data: Training
     first = own if data.passages is None else data.passages[own]
     rows = join_vectors(items[own], data.vectors[first])
     skip = sp.csr_array((np.ones(len(own), bool), (np.arange(len(own)), own)), shape=(len(own), n_items))
-    latent, shares, explained = blend.member("latent"), list[np.ndarray](), list[float]()
+    latent, shares, explained = blend.of_kind(LatentMember), list[np.ndarray](), list[float]()
     for block in blend._blocks(rows):
         asked = blend.query_block(rows[block], skip[block])
         parts = [part.scores(asked) for part in (latent, member) if part is not None]
@@ -385,7 +379,7 @@ def measure_neighbours(blend: BlendRanker, member: VectorsMember, data: Training
 
 def _of_items(member: Member, items: ItemRows) -> Member:
     """Return a member with other items in place of its own."""
-    made = copy_estimator(member)._only(np.empty(0, np.int64))
+    made = copy_estimator(member).with_items(np.empty(0, np.int64))
     made.add(items)
     return made
 

@@ -20,6 +20,7 @@ import scipy.sparse as sp
 from tacit.core import check_numbers
 from tacit.kernels.expansion import keep_largest, square_rows, sum_rows
 from tacit.kernels.scoring import add_multiple
+from tacit.retrieve.blend.content import ContentMember
 from tacit.retrieve.blend.expansion import ExpansionMember
 from tacit.retrieve.blend.member import ItemRows, QueryBlock, RankerMember, length_trust
 from tacit.retrieve.factors import FactorPair, Words
@@ -49,7 +50,7 @@ class Bm25Member(RankerMember):
 
     def prior(self, blend: BlendRanker, data: TrainingData) -> float:
         """Return 1 minus the weight of `content`; other weights are relative to the sum of the two."""
-        return 1.0 if blend.member("content") is None else 1.0 - blend.content
+        return 1.0 if blend.of_kind(ContentMember) is None else 1.0 - blend.content
 
     def rows(self, block: QueryBlock) -> sp.csr_array:
         """Return counts."""

@@ -9,17 +9,15 @@ dictionary.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, Unpack
 
 import numpy as np
 import scipy.sparse as sp
 
 from tacit.core import Features, Links, UsageError
-from tacit.retrieve.checkpoint import Checkpoint
 from tacit.retrieve.explanation import Term, difference, sparse_row
 from tacit.retrieve.lexical.cosine import CosineRanker
-from tacit.retrieve.training_data import TrainingData
+from tacit.retrieve.training_data import FitOptions, TrainingData
 
 
 class SharedWordsRanker(CosineRanker):
@@ -52,13 +50,11 @@ class SharedWordsRanker(CosineRanker):
         pairs: Links | None = None,
         validation: Links | None = None,
         *,
-        queries_are_items: bool | None = None,
-        checkpoint: Checkpoint | str | Path | None = None,
         same_words: sp.csr_array | None = None,
+        **options: Unpack[FitOptions],
     ) -> Self:
         """Keep the items, and the pairs of equal words (`find_same_words`); else as `CollectionRanker.fit`."""
-        how: dict[str, Any] = {"queries_are_items": queries_are_items, "checkpoint": checkpoint}
-        return self._fit_on(queries, items, pairs, validation, **how, same_words=same_words)
+        return self._fit_on(queries, items, pairs, validation, options, same_words=same_words)
 
     def _fit(self, data: TrainingData) -> None:
         wanted, found = (data.queries.shape[1], data.items.shape[1]), getattr(data.same_words, "shape", None)

@@ -15,8 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, Unpack
 
 import numpy as np
 import scipy.sparse as sp
@@ -25,13 +24,12 @@ from tacit.core import Features, Links, TacitError, UsageError, check_choice, ch
 from tacit.features.cfh import OCCUR, correlated_words, hash_map, hashed_rows
 from tacit.features.text.weighting import weigh
 from tacit.retrieve.base import FeatureKind
-from tacit.retrieve.checkpoint import Checkpoint
 from tacit.retrieve.explanation import Term, difference, mix_terms, pair_terms, sparse_row
 from tacit.retrieve.factors import DenseFactors, ItemFactors, append_rows, make_factors
 from tacit.retrieve.margin.base import MarginRanker
 from tacit.retrieve.margin.embedding import EmbeddingRanker
 from tacit.retrieve.margin.tasks import TrainingTask, make_task
-from tacit.retrieve.training_data import TrainingData
+from tacit.retrieve.training_data import FitOptions, TrainingData
 from tacit.retrieve.validation import best_weight
 
 HASHED = ("words", "grams", "words+grams")
@@ -120,13 +118,11 @@ class CfhRanker(MarginRanker):
         pairs: Links | None = None,
         validation: Links | None = None,
         *,
-        queries_are_items: bool | None = None,
-        checkpoint: Checkpoint | str | Path | None = None,
         occurrences: np.ndarray | None = None,
+        **options: Unpack[FitOptions],
     ) -> Self:
         """Learn from pairs; `occurrences` (n_features,) says how often the term of each column occurs in the items."""
-        how: dict[str, Any] = {"queries_are_items": queries_are_items, "checkpoint": checkpoint}
-        return self._fit_on(queries, items, pairs, validation, **how, occurrences=occurrences)
+        return self._fit_on(queries, items, pairs, validation, options, occurrences=occurrences)
 
     def _fit(self, data: TrainingData) -> None:
         self._check_params(data)
@@ -201,7 +197,7 @@ class CfhRanker(MarginRanker):
     def _choose_mu(self, task: TrainingTask) -> float:
         """The weight with the best validation measure; of equally good ones the smallest."""
 
-        measured = self if task.candidates is None else self._only(task.candidates)
+        measured = self if task.candidates is None else self.with_items(task.candidates)
 
         def values(mu: float) -> dict[str, np.ndarray]:
             measured.mu_ = mu

@@ -16,19 +16,17 @@ items="residual" adds to V_E d_E a vector that each item learns by itself, as in
 from __future__ import annotations
 
 import logging
-from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, Unpack
 
 import numpy as np
 import scipy.sparse as sp
 
 from tacit.core import Features, Links, UsageError, check_choice, check_number
-from tacit.retrieve.checkpoint import Checkpoint
 from tacit.retrieve.margin.cross_tasks import SHARES, AlternatingTasks, SecondTask
 from tacit.retrieve.margin.embedding import EmbeddingRanker
 from tacit.retrieve.margin.embedding_sgd import EmbeddingTrainer, Tables, TrainingRows
 from tacit.retrieve.margin.tasks import TrainingTask
-from tacit.retrieve.training_data import Monitor, TrainingData
+from tacit.retrieve.training_data import FitOptions, Monitor, TrainingData
 
 logger = logging.getLogger("tacit")
 
@@ -72,20 +70,18 @@ class CrossRanker(EmbeddingRanker):
         pairs: Links | None = None,
         validation: Links | None = None,
         *,
-        queries_are_items: bool | None = None,
-        checkpoint: Checkpoint | str | Path | None = None,
         links: Links | None = None,
         query_links: Links | None = None,
         monitor: Monitor | None = None,
+        **options: Unpack[FitOptions],
     ) -> Self:
         """Learn from pairs and, with `share`, from links between the items and, if given, between the queries.
 
         `queries_are_items` says that query row i and item row i are mates. `monitor` gives further measures of the
         ranker after each epoch, which go to `epochs_` and decide nothing.
         """
-        how: dict[str, Any] = {"queries_are_items": queries_are_items, "checkpoint": checkpoint}
-        further: dict[str, Any] = {"links": links, "query_links": query_links, "monitor": monitor}
-        self._fit_on(queries, items, pairs, validation, **how, **further)
+        further = {"links": links, "query_links": query_links, "monitor": monitor}
+        self._fit_on(queries, items, pairs, validation, options, **further)
         if self.best_epoch_ == 1 and len(self.epochs_) > 1:
             logger.warning(
                 "validation did not improve after the first of %d epochs: the learned vectors may be worth little; "

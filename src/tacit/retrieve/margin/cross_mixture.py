@@ -13,21 +13,19 @@ loss falls to 0 while held-out paragraphs are hardly found; cl-lsi, which needs 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, Unpack
 
 import numpy as np
 import scipy.sparse as sp
 
 from tacit.core import Features, Links, TacitError, UsageError, check_number
 from tacit.retrieve.base import CollectionRanker
-from tacit.retrieve.checkpoint import Checkpoint
 from tacit.retrieve.explanation import Term, mix_terms
 from tacit.retrieve.factors import ItemFactors
 from tacit.retrieve.latent.cl_lsi import ClLsiRanker
 from tacit.retrieve.lexical.shared import SharedWordsRanker
 from tacit.retrieve.margin.cross import CrossRanker
-from tacit.retrieve.training_data import TrainingData
+from tacit.retrieve.training_data import FitOptions, TrainingData
 from tacit.retrieve.validation import HeldOut, ScoreRows, choose_mixture, held_out_queries, hold_out
 
 # Weights of scores that spread as far as those they are added to; of equally good ones the first is taken.
@@ -113,10 +111,9 @@ class CrossMixtureRanker(CollectionRanker):
         pairs: Links | None = None,
         validation: Links | None = None,
         *,
-        queries_are_items: bool | None = None,
-        checkpoint: Checkpoint | str | Path | None = None,
         links: Links | None = None,
         same_words: sp.csr_array | None = None,
+        **options: Unpack[FitOptions],
     ) -> Self:
         """Learn from pairs and, with `share`, from links between the items; see `CrossRanker.fit`.
 
@@ -125,8 +122,7 @@ class CrossMixtureRanker(CollectionRanker):
         check_number("n_concepts", self.n_concepts, low=1, whole=True)
         if pairs is None or not len(pairs):
             raise UsageError("there is no pair of mates, want documents that say the same in both languages")
-        how: dict[str, Any] = {"queries_are_items": queries_are_items, "checkpoint": checkpoint}
-        return self._fit_on(queries, items, pairs, validation, **how, links=links, same_words=same_words)
+        return self._fit_on(queries, items, pairs, validation, options, links=links, same_words=same_words)
 
     def _fit(self, data: TrainingData) -> None:
         queries, items, pairs, held = data.queries, data.items, data.pairs, data.validation

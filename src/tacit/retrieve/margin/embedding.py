@@ -25,7 +25,7 @@ import scipy.sparse as sp
 
 from tacit.core import Features, TacitError, UsageError, check_choice, check_features, check_number
 from tacit.core.mapped import allocate
-from tacit.core.tasks import cluster
+from tacit.core.threads import cluster
 from tacit.retrieve.epochs import Schedule
 from tacit.retrieve.explanation import Term, difference, item_terms, pair_terms, sparse_row, word_terms
 from tacit.retrieve.factors import (
@@ -222,6 +222,13 @@ class EmbeddingRanker(SgdRanker):
             use_diagonal=self.identity != "none",
             learn_diagonal=self.identity == "learned",
         )
+
+    def use_tables(self, tables: Tables, items: sp.csr_array) -> None:
+        """Rank these items by tables that are still in training."""
+        if items is not getattr(self, "items_", None):
+            self._forget_factors()
+            self.items_ = items
+        self._keep(tables, self._leading(items))
 
     def _keep(self, tables: Tables, item_rows: sp.csr_array) -> None:
         """Make the ranker that these tables mean for items, of which the columns with vectors are given."""

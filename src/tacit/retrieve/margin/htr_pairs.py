@@ -119,7 +119,7 @@ class HtrPairsRanker(MarginRanker):
         would be paid for with any rank loss. Given triples have no rank loss: there the best is taken.
         """
 
-        measured = self if task.candidates is None else self._only(task.candidates)
+        measured = self if task.candidates is None else self.with_items(task.candidates)
 
         def values(mu: float) -> dict[str, np.ndarray]:
             measured.mu_ = mu
