@@ -111,7 +111,7 @@ def test_searching_explaining_and_marking(page):
     page.locator(".hit").first.get_by_text("Why above the next").click()
     page.wait_for_selector(".why:has-text('Above')")
     page.locator(".hit").nth(4).get_by_text("Like", exact=True).click()
-    liked = titles[4].lstrip("0123456789 ")
+    liked = titles[4].lstrip("0123456789 \n")
     page.wait_for_function("title => document.querySelector('.hit h3').textContent.includes(title)", arg=liked)
     page.wait_for_selector(".why:not([hidden]) table")  # an open panel stays open
 
@@ -170,7 +170,7 @@ def test_searching_by_keys(page):
 
 
 def test_views_without_anything_say_what_to_do(page):
-    assert "Type a query" in page.inner_text("#view-search")
+    assert "Every result can show why" in page.inner_text("#view-search")
     assert page.locator("#compare").is_hidden()
     page.click("nav a[data-view=judge]")
     assert "One document at a time" in page.inner_text("#view-judge")
