@@ -128,12 +128,12 @@ async function showFacets(query, filter) {
   try {
     const { facets } = await ask(withParams("/search", { q: query, k: 1, filter, facet: names, snippets: false }));
     const link = (name, { value, count: n }) => make("li", {}, make("a", { href: withParams("#search", { ...wanted(), k: "", filter: [filter, `${name} = ${JSON.stringify(value)}`].filter(Boolean).join(" and ") }) }, make("span", {}, shortened(value)), make("span", { class: "quiet" }, n.toLocaleString("en"))));
-    const telling = Object.entries(facets ?? {}).map(([name, values]) => [name, values.filter(({ value }) => value !== "")]).filter(([, values]) => 2 * values.filter(({ count: n }) => n > 1).length > values.length); // a field whose values mostly occur once narrows nothing
+    const telling = Object.entries(facets ?? {}).map(([name, values]) => [name, values.filter(({ value }) => value !== "")]).filter(([, values]) => values.length > 1 && 2 * values.filter(({ count: n }) => n > 1).length > values.length); // a field whose values mostly occur once narrows nothing
     $("facets").replaceChildren(...telling.map(([name, values]) => make("div", {}, make("h3", {}, name), make("ul", {}, values.slice(0, 8).map((one) => link(name, one))))));
-    $("facets").hidden = !telling.length;
+    $("facets").hidden = !telling.length || place().params.has("vs"); // two lists need the space
     $("filter").placeholder = telling.length ? `${telling[0][0]} = ${JSON.stringify(telling[0][1][0].value)}` : "field = value";
   } catch { $("facets").hidden = true; }
-  $("found").classList.toggle("faceted", !$("facets").hidden && !place().params.get("vs"));
+  $("found").classList.toggle("faceted", !$("facets").hidden);
 }
 
 // The parts of the filter that "and" joins, each with a link that takes it out.
