@@ -6,7 +6,7 @@ import { differenceBar } from "./charts.js";
 const GROUPS = { bm25: "Words", tfidf: "Words", content: "Words", title: "Words of the title", exact: "The title as a whole", spelling: "Words spelt alike", latent: "Meaning", lsi: "Meaning",
   feedback: "Words of the first results", vectors: "Encoder", clicks: "Clicks", similar: "Similar judged queries", residual: "Learned from judgments", item: "Learned for this document", ssi: "Learned pairs of words" };
 const KINDS = { word: "Words", pair: "Meaning", item: "Learned for this document", vector: "Encoder", clicks: "Clicks", similar: "Similar judged queries", stage: "Second stage", feedback: "Your likes and dislikes" };
-const N_SHOWN = 5; // terms of one group
+const N_SHOWN = 4; // terms of one group
 
 const groupOf = (term) => (term.kind === "feedback" && !term.member ? KINDS.feedback : GROUPS[term.member] ?? (term.member || KINDS[term.kind] || term.kind));
 
