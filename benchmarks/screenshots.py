@@ -1,14 +1,18 @@
-"""Pictures of the web app for the README and the documentation: search, judge and learn, light and dark.
+"""Pictures of the web app for the README and the documentation: search, judge, learn and queries, light and dark.
 
-    python benchmarks/screenshots.py [--out docs/pictures]
+    python benchmarks/screenshots.py [--out docs/pictures] [--model cran.model] [--data DATA]
 
-Serves a fresh copy of the tour on this machine, trains a version on its sample judgments, and drives the system's
-Chromium by Playwright. The pictures are reduced to 64 colours.
+Fits BM25 on the 1,400 abstracts of Cranfield (`text/cranfield` of DATA, default $TACIT_DATA), stores the judgments of
+its first 80 queries, serves the model on this machine and trains a version on them. A MODEL that exists is served as it
+is, with the judgments and versions beside it. The pages are photographed by the system's Chromium through Playwright,
+and reduced to 128 colours. `tacit fit` and the training have seed 0.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import os
 import shutil
 import subprocess
 import sys
@@ -18,56 +22,86 @@ from pathlib import Path
 from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
-from tacit.app.web.tour import open_tour
+from tacit.data import read_collection
+from tacit.judge import JudgmentStore
+from tacit.search import Searcher
 
-N_COLOURS = 64
+N_COLOURS = 128
+N_QUERIES = 80
+QUERY = "heat transfer in a laminar boundary layer"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
+WIDTH, HEIGHT = 1280, 900
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--out", type=Path, default=Path("docs/pictures"))
-    out = parser.parse_args().out
-    out.mkdir(parents=True, exist_ok=True)
+    parser.add_argument("--model", type=Path)
+    parser.add_argument("--data", type=Path, default=Path(os.environ.get("TACIT_DATA", "../shared/data")))
+    args = parser.parse_args()
+    args.out.mkdir(parents=True, exist_ok=True)
     browser = next(path for name in ("chromium", "google-chrome") if (path := shutil.which(name)))
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as tools:
-        model, store, _ = open_tour(Path(folder) / "tour")
-        command = [sys.executable, "-m", "tacit", "serve", str(model), "--judgments", str(store), "--port", "0"]
+        model = args.model or Path(folder) / "cran.model"
+        if not model.exists():
+            make_model(args.data / "text" / "cranfield", model)
+        command = [sys.executable, "-m", "tacit", "serve", str(model), "--port", "0"]
         with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as service:
             try:
                 address = service.stderr.readline().split(" at ")[1].split("/ ")[0]
                 chromium = tools.chromium.launch(executable_path=browser, args=FLAGS)
                 for scheme in ("light", "dark"):
-                    page = chromium.new_page(color_scheme=scheme, viewport={"width": 1100, "height": 760})
+                    page = chromium.new_page(color_scheme=scheme, viewport={"width": WIDTH, "height": HEIGHT})
                     page.set_default_timeout(300_000)
                     page.goto(address)
-                    for picture in take_pictures(page, out, scheme):
+                    for picture in take_pictures(page, args.out, scheme):
                         reduce_colours(picture)
                 chromium.close()
             finally:
                 service.terminate()
 
 
+def make_model(source: Path, model: Path) -> None:
+    """BM25 of the collection, and the judgments of its first queries; grades are cut at 3, the page's highest."""
+    Searcher("bm25").fit(read_collection(source / "docs.jsonl.gz")).save(model)
+    queries = [json.loads(line) for line in (source / "queries.jsonl").read_text().splitlines()][:N_QUERIES]
+    texts = {query["id"]: query["text"] for query in queries}
+    with JudgmentStore(f"{model}.judgments") as store:
+        for line in (source / "qrels.txt").read_text().splitlines():
+            query, _, document, grade = line.split()
+            if query in texts and int(grade) >= 0:
+                store.record(texts[query], document, min(3, int(grade)), "assessor")
+
+
 def take_pictures(page: Page, out: Path, scheme: str) -> list[Path]:
     page.click("nav a[data-view=learn]")
     page.wait_for_selector("#judged table")
-    page.wait_for_selector("#scoreboard")
     if page.locator("#scoreboard tbody tr").count() == 1:
         page.click("#train")
-        page.wait_for_selector("#verdict:not([hidden])", timeout=600_000)
+        page.wait_for_selector("#train-state:has-text('is trained')", timeout=7_200_000)
+    page.wait_for_selector("#curve svg")
     page.wait_for_selector(".bar-row")
-    page.set_viewport_size({"width": 1100, "height": 1000})
-    page.screenshot(path=out / f"learn-{scheme}.png")
-    page.set_viewport_size({"width": 1100, "height": 760})
+    page.screenshot(
+        path=out / f"learn-{scheme}.png", clip={"x": 0, "y": 0, "width": WIDTH, "height": 1120}, full_page=True
+    )
+    gained = page.locator(".bar-row").first.get_attribute("href")
+    page.click("nav a[data-view=queries]")
+    page.wait_for_selector("#query-list .spark")
+    page.screenshot(path=out / f"queries-{scheme}.png")
     page.click("nav a[data-view=judge]")
     page.fill("#judge-name", "ann")
     page.press("#judge-name", "Enter")
-    page.wait_for_selector("#card:not([hidden])", timeout=120_000)
-    page.screenshot(path=out / f"judge-{scheme}.png")
-    page.goto(page.url.split("#")[0] + "#search?q=fill+in+missing+values&vs=2&why=sklearn.impute.SimpleImputer")
-    page.wait_for_function("() => document.querySelectorAll('.why table').length === 2")
+    page.wait_for_selector("#card:not([hidden])")
+    page.screenshot(path=out / f"judge-{scheme}.png", clip={"x": 0, "y": 0, "width": WIDTH, "height": 700})
+    page.goto(page.url.split("#")[0] + gained)
+    page.wait_for_function("() => document.querySelectorAll('#results > div').length === 2")
+    page.screenshot(path=out / f"compare-{scheme}.png")
+    page.goto(page.url.split("#")[0] + "#search?model=2&q=" + QUERY.replace(" ", "+"))
+    page.wait_for_selector("#facets:not([hidden])")
+    page.locator(".hit").first.locator("[data-action=why]").click()
+    page.wait_for_selector(".why table")
     page.screenshot(path=out / f"search-{scheme}.png")
-    return [out / f"{view}-{scheme}.png" for view in ("search", "judge", "learn")]
+    return [out / f"{view}-{scheme}.png" for view in ("search", "judge", "learn", "queries", "compare")]
 
 
 def reduce_colours(path: Path) -> None:

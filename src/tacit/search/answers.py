@@ -147,9 +147,9 @@ class Reason(NamedTuple):
         similar queries; "stage": what a second stage adds;
         "feedback": what liked and disliked documents add.
     query_word : str
-        Word of the query; "" for a term that does not depend on the query.
+        Word of the query, as it was typed; "" for a term that does not depend on the query.
     document_word : str
-        Word of the document; "" where the document as a whole is meant.
+        Word of the document, in the form that is most frequent there; "" where the document as a whole is meant.
     value : float
         Contribution to the score.
     member : str

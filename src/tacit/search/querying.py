@@ -36,6 +36,7 @@ from tacit.search.query.suggestions import Completions
 from tacit.search.query.synonyms import Rule
 from tacit.search.rows import read_rows, same_ids
 from tacit.search.selecting import Matches, Selected, Selection, best_matches, make_selection
+from tacit.search.snippets import full_words
 from tacit.search.sources import hash_query
 
 logger = logging.getLogger("tacit")
@@ -277,6 +278,8 @@ class SearchAnswers(Estimator):
             Reason(term.kind, name(term.query_word), _word(words, term.item_word), term.value, term.member)
             for term in explanation.terms
         ]
+        explained = [self.documents_.full_text(row) for row in (self._row(document_id), other) if row is not None]
+        reasons = self._in_full(reasons, asked.text, explained)
         for label, marked in (("liked", liked), ("disliked", disliked)):
             check_kind(label, marked, list | tuple | set | frozenset | str, "ids of documents")
         if liked or disliked:
@@ -287,6 +290,21 @@ class SearchAnswers(Estimator):
             reasons.append(Reason("feedback", "", "", more))
             reasons.sort(key=lambda reason: -abs(reason.value))
         return reasons
+
+    def _in_full(self, reasons: list[Reason], query: str, documents: list[str]) -> list[Reason]:
+        """The reasons with words as the query writes them, else as the documents do, in place of stems."""
+        asked, found = ({reason[place] for reason in reasons} for place in (1, 2))
+        in_documents = full_words(self.vectorizer_.tokenizer_, documents, asked | found)
+        in_query = full_words(self._query_reader.tokenizer_, [query], asked | found)
+        of_document = in_documents if self.is_across else in_documents | in_query
+        of_query = in_query if self.is_across else of_document
+        return [
+            reason._replace(
+                query_word=of_query.get(reason.query_word, reason.query_word),
+                document_word=of_document.get(reason.document_word, reason.document_word),
+            )
+            for reason in reasons
+        ]
 
     def run(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AnySet
 from dataclasses import dataclass
@@ -67,6 +68,21 @@ def _snippet(text: str, hits: Sequence[Span], width: int) -> Snippet:
 def find_matches(texts: Sequence[str], wanted: AnySet[str], tokenizer: Tokenizer) -> list[tuple[tuple[int, int], ...]]:
     """Start and end of each match in short texts, such as titles."""
     return [_joined((start, end) for start, end, _ in hits) for hits in tokenizer.find(texts, wanted)]
+
+
+def full_words(tokenizer: Tokenizer, texts: Sequence[str], wanted: AnySet[str]) -> dict[str, str]:
+    """The most frequent written form of each wanted term in texts, in lower case; terms that no text has are left out.
+
+    >>> from tacit.features.text.tokenizers import tokenizer_for
+    >>> full_words(tokenizer_for("en", stem=True), ["Missing values, missing data"], {"miss", "valu", "x"})
+    {'miss': 'missing', 'valu': 'values'}
+    """
+    forms: dict[str, Counter[str]] = {}
+    read = [text[:MAX_CHARACTERS] for text in texts]
+    for text, spans in zip(read, tokenizer.find(read, wanted), strict=True):
+        for start, end, token in spans:
+            forms.setdefault(token, Counter())[text[start:end].lower()] += 1
+    return {token: counts.most_common(1)[0][0] for token, counts in sorted(forms.items())}
 
 
 def _joined(matches: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:

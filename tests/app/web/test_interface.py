@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from tacit.app.web import answers
+from tacit.app.web.examples import EXAMPLES
 from tacit.app.web.training.verdicts import MEASURES, make_verdict
 
 
@@ -35,8 +36,18 @@ def test_every_route_is_described(description):
         assert good["description"]
         assert good["content"]
         for kind, content in good["content"].items():
-            assert kind != "application/json" or content["schema"], (path, method)
+            assert kind != "application/json" or (content["schema"] and content["example"]), (path, method)
+        for parameter in what.get("parameters", []):
+            assert parameter["description"], (path, parameter["name"])
     assert "HTTPValidationError" not in description["components"]["schemas"]
+
+
+def test_every_name_of_a_body_has_a_meaning_and_examples_are_as_described(description):
+    for name, schema in description["components"]["schemas"].items():
+        missing = [field for field, what in schema.get("properties", {}).items() if not what.get("description")]
+        assert (name, missing) in ((name, []), ("Problem", ["error"]))
+    for name, example in EXAMPLES.items():
+        getattr(answers, name).model_validate(example)
 
 
 def test_answers_are_as_described(client, workspace, searcher, store):

@@ -11,11 +11,13 @@ import threading
 import time
 import urllib.request
 
+import numpy as np
 import pytest
 import uvicorn
 
 from tacit.app.web.server import Connection, host_names
 from tacit.app.web.service import create_app
+from tacit.app.web.training.verdicts import MEASURES, make_verdict
 from tacit.app.web.workspace import Workspace
 from tacit.judge import JudgmentStore
 from tacit.search import Searcher
@@ -54,7 +56,8 @@ class Service:
     def __init__(self, model, store):
         listening = socket.create_server(("127.0.0.1", 0))
         port = listening.getsockname()[1]
-        app = create_app(Workspace(model, Searcher.load(model), store), hosts=host_names("127.0.0.1", port, ()))
+        self.workspace = Workspace(model, Searcher.load(model), store)
+        app = create_app(self.workspace, hosts=host_names("127.0.0.1", port, ()))
         self.server = uvicorn.Server(uvicorn.Config(app, http=Connection, ws="none", log_level="error"))
         self.thread = threading.Thread(target=self.server.run, args=([listening],))
         self.thread.start()
@@ -111,7 +114,7 @@ def test_searching_explaining_and_marking(page):
     page.locator(".hit").first.get_by_text("Why above the next").click()
     page.wait_for_selector(".why:has-text('Above')")
     page.locator(".hit").nth(4).get_by_text("Like", exact=True).click()
-    liked = titles[4].lstrip("0123456789 ")
+    liked = titles[4].lstrip("0123456789 \n")
     page.wait_for_function("title => document.querySelector('.hit h3').textContent.includes(title)", arg=liked)
     page.wait_for_selector(".why:not([hidden]) table")  # an open panel stays open
 
@@ -170,7 +173,7 @@ def test_searching_by_keys(page):
 
 
 def test_views_without_anything_say_what_to_do(page):
-    assert "Type a query" in page.inner_text("#view-search")
+    assert "Every result can show why" in page.inner_text("#view-search")
     assert page.locator("#compare").is_hidden()
     page.click("nav a[data-view=judge]")
     assert "One document at a time" in page.inner_text("#view-judge")
@@ -349,6 +352,7 @@ def test_training_and_switching(page, service, monkeypatch):
     page.click("#train")
     page.wait_for_selector("#training:not([hidden])")
     page.wait_for_selector("#train-time:has-text('elapsed')")
+    page.wait_for_selector("#train-stages li[aria-current]")
     page.click("#cancel")
     page.wait_for_selector("#train-state:has-text('cancelled')")
     page.click("#train")
@@ -407,6 +411,83 @@ def test_nothing_serious_for_accessibility(browser, service, scheme, width):
     page.click("nav a[data-view=learn]")
     page.wait_for_selector("#scoreboard")
     look_at(page, "learn", width)
+    page.close()
+
+
+@pytest.fixture
+def compared(service):
+    """Version 2, which is better than version 1, and version 3, which is worse; 30 queries, one of them judged."""
+    store, texts = service.workspace.store, [f"inverse matrix {n}" for n in range(30)]
+    queries = {store.query_id(text): text for text in texts}
+    rng = np.random.default_rng(0)
+    first = np.round(rng.uniform(0.3, 0.6, 30), 3)
+    used = {"judgments": 300, "judged": 30, "queries": 30, "left_out": {}, "program": None}
+    curve = [{"queries": n, "mean": 0.4 + n / 200, "interval": [0.3, 0.6]} for n in (0, 5, 24)]
+    for version, change in (("2", 0.2), ("3", -0.2)):
+        values = [dict.fromkeys(MEASURES, each) for each in (first, first + change * np.linspace(0.1, 1, 30))]
+        verdict = make_verdict(version, "1", queries, *values, fingerprint="f", has_zeros=False, identical=False)
+        _, folder = service.workspace.new_version()
+        service.workspace.active.searcher.save(folder)
+        told = {"used": used, "curve": curve, "method": "blend", "time": "2026-11-18T10:00:00+00:00"}
+        service.workspace.keep_verdict(version, verdict | told)
+    store.record(texts[-1], service.workspace.active.searcher.search(texts[-1])[1].id, 3, "ann")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1440, 390])
+def test_the_scoreboard_shows_what_is_better_and_a_query_opens_side_by_side(browser, service, compared, scheme, width):
+    page = browser.new_page(color_scheme=scheme, viewport={"width": width, "height": 800})
+    page.set_default_timeout(60_000)
+    page.goto(service.address + "/#learn")
+    page.wait_for_selector(".bar-row")
+    assert page.locator("#scoreboard .chip").all_inner_texts() == ["▼ worse", "▲ better", "● live"]
+    assert page.get_attribute("#verdict", "data-status") == "worse"  # the newest one
+    assert page.inner_text("#verdict .amount").startswith("−0.1")
+    assert page.locator("#verdict button").count() == 0  # nobody is invited to make it live
+    page.get_by_role("link", name="By query").click()
+    page.wait_for_selector("#verdict[data-status=better]")
+    assert page.url.endswith("#learn?version=2")
+    assert page.inner_text("#verdict .amount").startswith("+0.1")
+    assert "30 won, 0 lost, 0 tied" in page.inner_text("#verdict .tally")
+    assert "From 5 to 24 judged queries: +0.095" in page.inner_text("#curve")
+    assert page.locator("#history circle").count() == 6  # two measures of three versions
+    assert page.locator(".bar-row").count() == 24
+    page.get_by_role("button", name="Show all 30 queries").click()
+    gains = page.locator(".bar-row .number:last-child").all_inner_texts()
+    assert gains == sorted(gains, reverse=True)
+    assert len(gains) == 30
+    look_at(page, "scoreboard", width)
+    page.get_by_role("button", name="Make version 3 live").click()
+    assert "worse than version 1" in page.inner_text("#confirm-text")
+    page.click("#confirm button[value=no]")
+    assert "version 1 live" in page.inner_text("#served")
+    page.locator(".bar-row").first.click()
+    page.wait_for_function("() => document.querySelectorAll('#results > div').length === 2")
+    assert "both lists are the same" in page.inner_text("#search-state")
+    page.wait_for_function("() => document.querySelectorAll('.hit:nth-child(2) .chip.grade').length === 2")
+    look_at(page, "side by side", width)
+    page.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1440, 390])
+def test_counts_of_values_narrow_the_results_and_filters_are_taken_out(browser, service, scheme, width):
+    kinds = ["tool", "tool", "book", "book", "book"]
+    fields = [{"kind": kind, "code": f"c{n}", "notes": f"long {n} " * 40} for n, kind in enumerate(kinds)]
+    post(service, "/documents", [{"id": f"x{n}", "text": "inverse drill", "fields": f} for n, f in enumerate(fields)])
+    page = browser.new_page(color_scheme=scheme, viewport={"width": width, "height": 800})
+    page.set_default_timeout(60_000)
+    page.goto(service.address + "/#search?q=drill")
+    page.wait_for_selector("#facets:not([hidden])")
+    assert page.locator("#facets h3").all_inner_texts() == ["kind"]  # all codes differ, and notes are no keywords
+    page.get_by_role("link", name="book 3").click()
+    page.wait_for_selector("#filters:has-text('kind = \"book\"')")
+    page.wait_for_selector("#search-state:has-text('3 results')")
+    look_at(page, "filtered", width)
+    page.get_by_role("link", name="Remove the filter").click()
+    page.wait_for_selector("#search-state:has-text('5 results')")
+    page.go_back()
+    page.wait_for_selector("#search-state:has-text('3 results')")
     page.close()
 
 

@@ -198,6 +198,15 @@ def test_rows_of_features_are_ranked(workspace):
     assert "want the same number in each" in uneven.json()["error"]
 
 
+def test_explanations_have_whole_words_of_the_query_and_the_document(documents, store):
+    searcher = Searcher("bm25", stem=True).fit(documents)
+    with TestClient(create_app(Workspace(None, searcher, store))) as client:
+        found = client.get("/explain", params={"q": "singular matrices", "id": "maths-0"}).json()
+    assert searcher.vectorizer_.tokenizer_("singular matrices") == ["singular", "matric"]
+    assert {term["query_word"] for term in found["terms"]} <= {"singular", "matrices"}
+    assert "singular" in {term["query_word"] for term in found["terms"]}
+
+
 def test_health_metrics_and_reference(client):
     health = client.get("/health").json()
     assert (health["status"], health["documents"], health["method"]) == ("ok", 37, "bm25")

@@ -12,6 +12,8 @@ from fastapi.testclient import TestClient
 from tacit.app.web.service import create_app
 from tacit.app.web.training import train_job
 from tacit.app.web.training.train_job import kept_vectors
+from tacit.app.web.training.trainer import Trainer
+from tacit.app.web.training.verdicts import MEASURES, make_verdict
 from tacit.app.web.workspace import Workspace
 from tacit.judge import JudgmentStore
 from tacit.search import Searcher, encoders
@@ -103,6 +105,42 @@ def test_a_training_is_cancelled_and_leaves_nothing(client, workspace, documents
     assert "no training is running" in client.delete("/train").json()["error"]
 
 
+@pytest.mark.parametrize("state", ["running", "cancelling"])
+def test_a_version_is_kept_once_it_has_its_verdict(workspace, searcher, monkeypatch, state):
+    """Whoever stops the learning curve, or whatever ends it, keeps the version."""
+    values = {measure: np.linspace(0, 1, 10) for measure in MEASURES}
+    queries = {f"q{n}": f"text {n}" for n in range(10)}
+    verdict = make_verdict("2", "1", queries, values, values, fingerprint="f", has_zeros=False, identical=False)
+
+    def run(trainer, job):
+        searcher.save(job["out"])
+        trainer._note({"stage": "Learning curve", "done": 0, "total": 9}, {})
+        trainer._note({"verdict": verdict | {"curve": []}}, {})
+        trainer._set(state=state)
+        return "killed"
+
+    monkeypatch.setattr(Trainer, "_run", run)
+    workspace.store.record("kitten", "cats-0", 1, "ann")
+    trainer = Trainer(workspace)
+    trainer.start(None, None, {})
+    while trainer.state["state"] in ("running", "cancelling"):
+        time.sleep(0.01)
+    assert trainer.state["state"] == "done"
+    why = ": killed" if state == "running" else ""
+    assert trainer.state["message"] == f"Version 2 is trained. Its learning curve was not measured{why}."
+    assert workspace.verdict("2")["version"] == "2"
+
+
+def test_the_time_left_is_that_of_fits_of_the_same_stage(workspace):
+    trainer = Trainer(workspace)
+    trainer._fits = [("Training", 40.0), ("Measuring 1", 1.0)]
+    assert trainer._seconds_of_a_fit("Measuring 2") == 40
+    trainer._fits += [("Measuring 2", 10.0), ("Measuring 2", 6.0)]
+    assert trainer._seconds_of_a_fit("Measuring 2") == 8
+    trainer._fits += [("Curve", 2.0), ("Curve", 9.0)]  # later ones learn from more queries
+    assert trainer._seconds_of_a_fit("Curve") == 9
+
+
 def test_a_version_without_a_verdict_goes_live_only_when_that_is_confirmed(client, workspace, searcher):
     _, folder = workspace.new_version()
     searcher.save(folder)
@@ -153,7 +191,15 @@ def test_a_training_with_a_program_says_what_its_grades_add(client, documents, s
     assert "qe does not learn from a program's grades" in answer.json()["error"]
     job = {"model": str(model), "store": str(store.path), "out": str(tmp_path / "2"), "method": "blend"}
     train_job.train(job | {"version": "2", "against": "1", "judge": None, "assist": "gpt-9", "params": {"dim": 4}})
-    verdict = json.loads(capsys.readouterr().out.splitlines()[-1])["verdict"]
+    said = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    verdict = next(one["verdict"] for one in said if "verdict" in one)
+    names = [name for one in said for name in one if name in ("stages", "verdict", "curve")]
+    assert names == ["stages", "verdict", "curve"]  # nobody waits for the learning curve to hear the verdict
+    before = said[[*map(list, said)].index(["verdict"]) - 1]
+    assert before["done"] == before["total"]
+    assert {one["stage"] for one in said if "stage" in one} == set(
+        next(one["stages"] for one in said if "stages" in one)
+    )
     assert verdict["assist"]["used"] is False
     assert "not used: people judged 4 queries" in verdict["assist"]["text"]
 
@@ -218,5 +264,5 @@ def test_a_new_version_learns_the_weight_of_its_encoder_and_is_compared_with_it(
     trained = Searcher.load(tmp_path / "new")
     assert trained.encoder_ == Searcher.load(tmp_path / "model").encoder_
     assert trained.ranker_.weights_["vectors"] > 0.5
-    found = told[-1]["verdict"]["measured"]
+    found = next(one["verdict"] for one in told if "verdict" in one)["measured"]
     assert found["2"]["AP"]["mean"] > found["1"]["AP"]["mean"] + 0.1  # without the encoder, both would be equal

@@ -37,38 +37,52 @@ class Body(BaseModel):
 class SearchBody(Body):
     """A query with the parameters of `GET /search`, and its vector."""
 
-    query: Text
-    k: int = Field(default=10, ge=1, le=1_000)
-    model: Annotated[str, Field(max_length=20)] | None = None
-    filter: Annotated[str, Field(max_length=20_000)] | None = None
-    facets: list[Id] = Field(default_factory=list, max_length=100, fail_fast=True)
-    sort: Id | None = None
-    group: Id | None = None
-    offset: int = Field(default=0, ge=0, le=MAX_OFFSET)
-    snippets: bool = True
-    vector: Annotated[list[VectorEntry], Field(max_length=100_000, fail_fast=True)] | None = None
+    query: Text = Field(description="the query")
+    k: int = Field(default=10, ge=1, le=1_000, description="number of results")
+    model: Annotated[str, Field(max_length=20)] | None = Field(
+        None, description="version that ranks; null: the live one"
+    )
+    filter: Annotated[str, Field(max_length=20_000)] | None = Field(
+        None, description="only documents that pass, such as `price < 50 and kind = shoes`"
+    )
+    facets: list[Id] = Field(
+        default_factory=list, max_length=100, fail_fast=True, description="fields whose values are counted"
+    )
+    sort: Id | None = Field(None, description="field to sort by; `-price` sorts downwards")
+    group: Id | None = Field(None, description="field of which each value is shown once")
+    offset: int = Field(default=0, ge=0, le=MAX_OFFSET, description="number of results to pass over")
+    snippets: bool = Field(True, description="whether results have snippets")
+    vector: Annotated[list[VectorEntry], Field(max_length=100_000, fail_fast=True)] | None = Field(
+        None, description="vector of the query, for models with vectors"
+    )
 
 
 class FeedbackBody(Body):
     """Documents that are good or bad answers to a query."""
 
-    query: Text
-    liked: list[Id] = Field(default_factory=list, max_length=1_000, fail_fast=True)
-    disliked: list[Id] = Field(default_factory=list, max_length=1_000, fail_fast=True)
-    k: int = Field(default=10, ge=1, le=1_000)
-    model: Annotated[str, Field(max_length=20)] | None = None
+    query: Text = Field(description="the query")
+    liked: list[Id] = Field(default_factory=list, max_length=1_000, fail_fast=True, description="ids of good results")
+    disliked: list[Id] = Field(default_factory=list, max_length=1_000, fail_fast=True, description="ids of bad results")
+    k: int = Field(default=10, ge=1, le=1_000, description="number of results")
+    model: Annotated[str, Field(max_length=20)] | None = Field(
+        None, description="version that ranks; null: the live one"
+    )
 
 
 class JudgmentBody(Body):
     """One judgment; grade None means that the document cannot be judged."""
 
-    query: Text
-    document: Id
-    grade: Annotated[float | None, Field(ge=0, le=1_000)]
-    judge: Annotated[str, Field(min_length=1, max_length=100)]
-    kind: Kind = "person"
+    query: Text = Field(description="id of a query, or the text of a new one")
+    document: Id = Field(description="id of the document")
+    grade: Annotated[float | None, Field(ge=0, le=1_000)] = Field(
+        description="0 is not relevant, higher is better; null: cannot be judged"
+    )
+    judge: Annotated[str, Field(min_length=1, max_length=100)] = Field(description="name of the judge")
+    kind: Kind = Field("person", description="a person, or a program such as a language model")
     decision: bool = Field(default=False, description="a person decided between judges whose grades differ")
-    ticket: Annotated[str, Field(max_length=20_000)] | None = None
+    ticket: Annotated[str, Field(max_length=20_000)] | None = Field(
+        None, description="ticket of `GET /next`, if the pair was offered"
+    )
 
     @model_validator(mode="after")
     def _is_decided_by_a_person(self) -> JudgmentBody:
@@ -80,10 +94,10 @@ class JudgmentBody(Body):
 class WithdrawalBody(Body):
     """A judgment that its judge takes back."""
 
-    query: Text
-    document: Id
-    judge: Annotated[str, Field(min_length=1, max_length=100)]
-    kind: Kind = "person"
+    query: Text = Field(description="id of the query, or its text")
+    document: Id = Field(description="id of the document")
+    judge: Annotated[str, Field(min_length=1, max_length=100)] = Field(description="name of the judge")
+    kind: Kind = Field("person", description="a person or a program")
 
 
 Value = Annotated[str, Field(max_length=MAX_CHARACTERS)] | bool | int | float | list[str] | None
@@ -92,46 +106,54 @@ Value = Annotated[str, Field(max_length=MAX_CHARACTERS)] | bool | int | float | 
 class ContentBody(Body):
     """What a document holds; its id is in the path."""
 
-    title: Annotated[str, Field(max_length=20_000)] = ""
-    text: Annotated[str, Field(max_length=MAX_CHARACTERS)]
-    fields: Annotated[dict[Id, Value], Field(max_length=MAX_FIELDS)] = Field(default_factory=dict)
+    title: Annotated[str, Field(max_length=20_000)] = Field("", description="title")
+    text: Annotated[str, Field(max_length=MAX_CHARACTERS)] = Field(description="text")
+    fields: Annotated[dict[Id, Value], Field(max_length=MAX_FIELDS)] = Field(
+        default_factory=dict, description="further fields, for filters and facets"
+    )
 
 
 class DocumentBody(ContentBody):
     """One document."""
 
-    id: Id
+    id: Id = Field(description="id of the document")
 
 
 class QueryBody(Body):
     """One query to be judged."""
 
-    text: Text
-    id: Id | None = None
-    topic: Annotated[str, Field(max_length=200)] | None = None
+    text: Text = Field(description="text of the query")
+    id: Id | None = Field(None, description="its id; null: made from its text")
+    topic: Annotated[str, Field(max_length=200)] | None = Field(None, description="its group")
 
 
 class QueryChangeBody(Body):
     """What is changed of a query; None: it stays as it is. An empty topic takes the query out of its group."""
 
-    text: Text | None = None
-    topic: Annotated[str, Field(max_length=200)] | None = None
+    text: Text | None = Field(None, description="another text, as long as nothing is judged")
+    topic: Annotated[str, Field(max_length=200)] | None = Field(None, description="another group")
 
 
 class GuidelinesBody(Body):
     """What counts as relevant."""
 
-    text: Annotated[str, Field(max_length=20_000)]
+    text: Annotated[str, Field(max_length=20_000)] = Field(description="what counts as relevant")
 
 
 class ImportBody(Body):
     """A text with queries or judgments; `judge` and `topic` are for lines that name none, `kind` is for all judges."""
 
-    text: Annotated[str, Field(min_length=1, max_length=32 << 20)]
-    judge: Annotated[str, Field(min_length=1, max_length=100)] = "import"
-    kind: Kind = "person"
-    topic: Annotated[str, Field(min_length=1, max_length=200)] | None = None
-    preview: bool = False
+    text: Annotated[str, Field(min_length=1, max_length=32 << 20)] = Field(
+        description="lines of queries; CSV, TSV or jsonl with queries or judgments; TREC qrels"
+    )
+    judge: Annotated[str, Field(min_length=1, max_length=100)] = Field(
+        "import", description="judge of lines that name none"
+    )
+    kind: Kind = Field("person", description="a person or a program, for all judges")
+    topic: Annotated[str, Field(min_length=1, max_length=200)] | None = Field(
+        None, description="group of queries that name none"
+    )
+    preview: bool = Field(False, description="true: only say what would be stored")
 
 
 FeatureRow = Annotated[list[Annotated[float, Field(allow_inf_nan=False)] | None], Field(fail_fast=True)]
@@ -140,24 +162,34 @@ FeatureRow = Annotated[list[Annotated[float, Field(allow_inf_nan=False)] | None]
 class RankBody(Body):
     """Rows of features of one list."""
 
-    features: list[FeatureRow] = Field(min_length=1, max_length=100_000, fail_fast=True)
-    documents: Annotated[list[Id], Field(max_length=100_000, fail_fast=True)] | None = None
+    features: list[FeatureRow] = Field(
+        min_length=1, max_length=100_000, fail_fast=True, description="one row of features for each document"
+    )
+    documents: Annotated[list[Id], Field(max_length=100_000, fail_fast=True)] | None = Field(
+        None, description="ids of the rows"
+    )
 
 
 class TrainBody(Body):
     """How to train."""
 
-    method: Annotated[str, Field(max_length=100)] | None = None
-    judge: Annotated[str, Field(max_length=100)] | None = None
-    assist: Annotated[str, Field(max_length=100)] | None = None
-    params: dict[str, Any] = Field(default_factory=dict)
+    method: Annotated[str, Field(max_length=100)] | None = Field(
+        None, description="method of the new version; null: the live one's if it learns, else blend"
+    )
+    judge: Annotated[str, Field(max_length=100)] | None = Field(
+        None, description="judge to learn from; null: all people"
+    )
+    assist: Annotated[str, Field(max_length=100)] | None = Field(
+        None, description="program judge whose grades are added where they help"
+    )
+    params: dict[str, Any] = Field(default_factory=dict, description="parameters of the method")
 
 
 class SwitchBody(Body):
     """The version to make live; one without a verdict needs `confirm`."""
 
-    version: Annotated[str, Field(max_length=20)]
-    confirm: bool = False
+    version: Annotated[str, Field(max_length=20)] = Field(description="name of the version")
+    confirm: bool = Field(False, description="make it live though it has no verdict")
 
 
 Documents = Annotated[

@@ -16,32 +16,45 @@ def reference_page(description: dict[str, Any]) -> str:
     bodies = [_schema(name, schema) for name, schema in schemas.items() if "properties" in schema]
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>tacit: HTTP interface</title><link rel="stylesheet" href="/page/style.css"></head>
+<title>tacit: HTTP interface</title><link rel="icon" href="/page/icon.svg">
+<link rel="stylesheet" href="/page/style.css"></head>
 <body><main><h1>HTTP interface</h1>
-<p>The same as <a href="/openapi.json">OpenAPI</a>. Answers are JSON; a mistake is <code>{{"error": "…"}}</code>.</p>
-{"".join(routes)}<h2>Bodies</h2>{"".join(bodies)}</main></body></html>"""
+<p>The same as <a href="/openapi.json">OpenAPI</a>. Responses are JSON; an error is <code>{{"error": "…"}}</code>.</p>
+{"".join(routes)}<h2>Bodies and responses</h2>{"".join(bodies)}</main></body></html>"""
 
 
 def _route(method: str, path: str, what: dict[str, Any]) -> str:
     rows = [
-        (p["name"], "required" if p.get("required") else "optional", _kind(p.get("schema", {})))
+        (p["name"], "required" if p.get("required") else "optional", _kind(p.get("schema", {})), p["description"])
         for p in what.get("parameters", [])
     ]
     content = what.get("requestBody", {}).get("content", {}).get("application/json")
     if content:
-        rows.append(("body", "required", _kind(content["schema"])))
-    return (
-        f"<h3><code>{method.upper()} {escape(path)}</code></h3><p>{escape(what.get('summary', ''))}</p>{_table(rows)}"
-    )
+        rows.append(("body", "required", _kind(content["schema"]), ""))
+    about = f"<p>{escape(what.get('summary', ''))}. {escape(what.get('description', ''))}</p>"
+    head = f"<h3><code>{method.upper()} {escape(path)}</code></h3>"
+    return f'<section class="panel" id="{what["operationId"]}">{head}{about}{_table(rows)}{_returned(what)}</section>'
+
+
+def _returned(what: dict[str, Any]) -> str:
+    """The model of what a route returns, with its example."""
+    good = next(found for status, found in what["responses"].items() if status.startswith("2"))
+    kind, content = next(iter(good["content"].items()))
+    if "example" not in content:
+        return f"<p>Returns <code>{escape(kind)}</code>.</p>"
+    example = json.dumps(content["example"], indent=2, ensure_ascii=False)
+    name = escape(_kind(content["schema"]))
+    return f"<details><summary>Returns <code>{name}</code></summary><pre>{escape(example)}</pre></details>"
 
 
 def _schema(name: str, schema: dict[str, Any]) -> str:
     required = set(schema.get("required", []))
     rows = [
-        (field, "required" if field in required else "optional", _kind(kind))
+        (field, "required" if field in required else "optional", _kind(kind), kind.get("description", ""))
         for field, kind in schema["properties"].items()
     ]
-    return f"<h3>{escape(name)}</h3><p>{escape(schema.get('description', ''))}</p>{_table(rows)}"
+    about = f"<h3>{escape(name)}</h3><p>{escape(schema.get('description', ''))}</p>"
+    return f'<section class="panel">{about}{_table(rows)}</section>'
 
 
 def _kind(schema: dict[str, Any]) -> str:
@@ -56,7 +69,7 @@ def _kind(schema: dict[str, Any]) -> str:
     return " ".join([str(schema.get("type", "any")), *(f"{key} {json.dumps(value)}" for key, value in bounds.items())])
 
 
-def _table(rows: list[tuple[str, str, str]]) -> str:
+def _table(rows: list[tuple[str, ...]]) -> str:
     if not rows:
         return ""
     body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)

@@ -1,4 +1,4 @@
-// Charts in plain SVG: differences by query, measures over versions, the learning curve, sparklines.
+// Charts in plain SVG: measures over versions, the learning curve, intervals, differences by query, sparklines.
 
 export function svg(tag, attributes, ...children) {
   const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
@@ -9,24 +9,49 @@ export function svg(tag, attributes, ...children) {
 
 const label = (text, attributes) => svg("text", { "font-size": 12, fill: "currentColor", ...attributes }, String(text));
 
-// Points {at, name, mean, interval} with intervals as whiskers. `scaled`: distances on the axis are those of `at`.
-export function intervals(points, { title, scaled = false, height = 220 }) {
-  const width = 480, left = 46, right = 16, top = 12, bottom = 28;
-  const low = Math.max(0, Math.min(...points.map((p) => p.interval[0]))), high = Math.min(1, Math.max(...points.map((p) => p.interval[1])));
-  const span = high - low || 1, most = Math.max(...points.map((p) => p.at), 1);
-  const x = (point, place) => left + 24 + (width - left - right - 48) * (scaled ? point.at / most : points.length > 1 ? place / (points.length - 1) : 0.5);
+// Series of points {at, name, mean, interval} with intervals as whiskers. `scaled`: distances on the axis are those of `at`.
+export function intervals(series, { title, scaled = false, height = 240 }) {
+  const width = 480, left = 46, right = 16, top = 12, bottom = 28, all = series.flat(), [first] = series;
+  const low = Math.max(0, Math.min(...all.map((p) => p.interval[0]))), high = Math.min(1, Math.max(...all.map((p) => p.interval[1])));
+  const span = high - low || 1, most = Math.max(...all.map((p) => p.at), 1);
+  const x = (point, place) => left + 24 + (width - left - right - 48) * (scaled ? point.at / most : first.length > 1 ? place / (first.length - 1) : 0.5);
   const y = (value) => top + (height - top - bottom) * (high - Math.min(Math.max(value, low), high)) / span;
-  const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${title}: ${points.map((p) => `${p.name} ${p.mean.toFixed(3)}`).join(", ")}` });
+  const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${title}: ${all.map((p) => `${p.name} ${p.mean.toFixed(3)}`).join(", ")}` });
   for (const value of [low, (low + high) / 2, high]) {
     picture.append(svg("path", { d: `M${left} ${y(value)}H${width - right}`, class: "grid" }), label(value.toFixed(2), { x: left - 6, y: y(value) + 4, "text-anchor": "end" }));
   }
-  picture.append(svg("path", { d: points.map((p, i) => `${i ? "L" : "M"}${x(p, i)} ${y(p.mean)}`).join(""), class: "curve" }));
-  points.forEach((point, i) => {
-    const at = x(point, i), [from, to] = point.interval.map(y);
-    picture.append(svg("path", { d: `M${at - 4} ${from}H${at + 4}M${at} ${from}V${to}M${at - 4} ${to}H${at + 4}`, class: "interval" }),
-      svg("circle", { cx: at, cy: y(point.mean), r: point.strong ? 6 : 4, class: "point" }),
-      ...(points[i + 1] && x(points[i + 1], i + 1) - at < 5 * String(point.name).length + 10 ? [] : [label(point.name, { x: at, y: height - 8, "text-anchor": "middle" })]));
+  series.forEach((points, n) => {
+    const kind = n ? "second " : "", shift = series.length > 1 ? (n ? 5 : -5) : 0; // so that whiskers do not cover each other
+    picture.append(svg("path", { d: points.map((p, i) => `${i ? "L" : "M"}${x(p, i) + shift} ${y(p.mean)}`).join(""), class: kind + "curve" }));
+    points.forEach((point, i) => {
+      const at = x(point, i) + shift, [from, to] = point.interval.map(y);
+      picture.append(svg("path", { d: `M${at - 4} ${from}H${at + 4}M${at} ${from}V${to}M${at - 4} ${to}H${at + 4}`, class: kind + "interval" }),
+        svg("circle", { cx: at, cy: y(point.mean), r: point.strong ? 6 : 4, class: kind + "point" }));
+      const crowded = points[i + 1] && x(points[i + 1], i + 1) - x(point, i) < 5 * String(point.name).length + 10;
+      if (!n && !crowded) picture.append(label(point.name, { x: x(point, i), y: height - 8, "text-anchor": "middle" }));
+    });
   });
+  return picture;
+}
+
+// A mean with its interval as a line with a point, on the axis from `low` to `high`; `zero` marks no difference.
+export function forest({ mean, interval }, low, high, { zero = false, name = "meter" } = {}) {
+  const x = (value) => 100 * (value - low) / (high - low || 1);
+  const picture = svg("svg", { viewBox: "0 0 100 12", preserveAspectRatio: "none", class: name, "aria-hidden": "true" });
+  picture.append(svg("path", { d: "M0 6H100", class: "grid" }), ...(zero ? [svg("path", { d: `M${x(0)} 0V12`, class: "axis" })] : []),
+    svg("path", { d: `M${x(interval[0])} 6H${x(interval[1])}M${x(interval[0])} 3V9M${x(interval[1])} 3V9`, class: "interval" }),
+    svg("rect", { x: x(mean) - 1.5, y: 2, width: 3, height: 8, class: "point" }));
+  return picture;
+}
+
+// Queries won, tied and lost, as parts of one bar.
+export function tally({ wins, ties, losses }) {
+  const all = wins + ties + losses || 1, picture = svg("svg", { viewBox: "0 0 100 6", preserveAspectRatio: "none", "aria-hidden": "true" });
+  let at = 0;
+  for (const [n, name] of [[wins, "plus"], [ties, "tie"], [losses, "minus"]]) {
+    picture.append(svg("rect", { x: at, y: 0, width: 100 * n / all, height: 6, class: name }));
+    at += 100 * n / all;
+  }
   return picture;
 }
 

@@ -53,6 +53,7 @@ export const button = (text, onclick, more = {}) => make("button", { type: "butt
 export function say(id, text, bad = false) { $(id).textContent = text; $(id).classList.toggle("error", bad); }
 
 export const count = (n, one, more = one + "s") => `${n.toLocaleString("en")} ${n === 1 ? one : more}`;
+export const ordinal = (n) => `${n}${n % 100 > 10 && n % 100 < 14 ? "th" : ["th", "st", "nd", "rd"][n % 10] ?? "th"}`;
 export const signed = (value) => (value < 0 ? "−" : "+") + Math.abs(value).toFixed(3);
 export const decimal = (value) => value.toFixed(3).replace(/^0(?=\.)/, "");
 
@@ -85,7 +86,7 @@ export const judgeName = (judge) => make("span", { class: "judge" }, judge.name 
 
 // How far a judge agrees with people: {both, same, kappa}, or null where they share no document.
 export function agreementInWords(people) {
-  if (!people) return "shares no document with people";
+  if (!people) return "no shared document yet";
   const kappa = people.kappa === null ? "kappa not defined" : `kappa ${people.kappa.toFixed(2)}`;
   return `${kappa} with people, same grade for ${Math.round(100 * people.same)} % of ${count(people.both, "shared document")}`;
 }

@@ -3,31 +3,32 @@
 import { ask, make, say, signed, withParams } from "./common.js";
 import { differenceBar } from "./charts.js";
 
-const GROUPS = { bm25: "Words", tfidf: "Words", latent: "Meaning", lsi: "Meaning", feedback: "Words of the first results", vectors: "Encoder",
-  clicks: "Clicks", similar: "Similar judged queries", item: "Learned for this document", ssi: "Learned pairs of words" };
+const GROUPS = { bm25: "Words", tfidf: "Words", content: "Words", title: "Words of the title", exact: "The title as a whole", spelling: "Words spelt alike", latent: "Meaning", lsi: "Meaning",
+  feedback: "Words of the first results", vectors: "Encoder", clicks: "Clicks", similar: "Similar judged queries", residual: "Learned from judgments", item: "Learned for this document", ssi: "Learned pairs of words" };
 const KINDS = { word: "Words", pair: "Meaning", item: "Learned for this document", vector: "Encoder", clicks: "Clicks", similar: "Similar judged queries", stage: "Second stage", feedback: "Your likes and dislikes" };
-const N_SHOWN = 5; // terms of one group
+const N_SHOWN = 4; // terms of one group
 
 const groupOf = (term) => (term.kind === "feedback" && !term.member ? KINDS.feedback : GROUPS[term.member] ?? (term.member || KINDS[term.kind] || term.kind));
 
-// The query's own word for a stem: the first that begins like it.
-function fullWord(stem, query) {
-  const words = query.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
-  const alike = (word) => { let n = 0; while (n < stem.length && word[n] === stem[n]) n += 1; return n; };
-  return words.find((word) => word === stem) ?? words.find((word) => word.startsWith(stem)) ?? words.find((word) => alike(word) >= Math.max(3, stem.length - 1)) ?? stem;
-}
-
-function nameOf(term, query) {
-  const word = fullWord(term.query_word, query);
+function nameOf(term) {
+  const word = term.query_word;
   if (term.kind === "word") return word;
   if (term.kind === "pair") return term.document_word === term.query_word ? word : `${word} ~ ${term.document_word}`;
-  if (term.kind === "item") return `${word} ~ this document`;
+  if (term.kind === "item") return word;
   return { vector: "query ~ document", clicks: "clicks on this document", similar: "judged relevant for similar queries", stage: "ranked again", feedback: "marked documents" }[term.kind] ?? term.kind;
+}
+
+// Terms of one name as one: a word can count by itself and by its document.
+function byName(terms) {
+  const found = new Map();
+  for (const term of terms) found.set(nameOf(term), { ...term, value: term.value + (found.get(nameOf(term))?.value ?? 0) });
+  return [...found.values()].sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
 }
 
 export function explanation(why, other) {
   const groups = new Map();
   for (const term of why.terms) groups.set(groupOf(term), [...(groups.get(groupOf(term)) ?? []), term]);
+  for (const [name, terms] of groups) groups.set(name, byName(terms));
   const total = (terms) => terms.reduce((sum, term) => sum + term.value, 0);
   const sums = [...groups].map(([name, terms]) => ({ name, terms, sum: total(terms) })).sort((a, b) => Math.abs(b.sum) - Math.abs(a.sum));
   const rest = why.total - total(why.terms);
@@ -36,7 +37,7 @@ export function explanation(why, other) {
   const rows = sums.flatMap(({ name, terms, sum }) => {
     const shown = terms.slice(0, N_SHOWN), more = sum - total(shown);
     return [row(name, sum, "group"),
-      ...(terms.length > 1 || terms[0].query_word ? shown.map((term) => row(nameOf(term, why.query), term.value, "term")) : []),
+      ...(terms.length > 1 || terms[0].query_word ? shown.map((term) => row(nameOf(term), term.value, "term")) : []),
       ...(terms.length > N_SHOWN ? [row(`${terms.length - N_SHOWN} more`, more, "term")] : [])];
   });
   if (Math.abs(rest) > 1e-6) rows.push(row("All other terms", rest, "group"));

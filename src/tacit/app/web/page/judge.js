@@ -5,13 +5,14 @@ import { $, addressOf, agreementInWords, ask, button, count, empty, go, judgeNam
 
 const GRADES = ["Not relevant", "On the topic", "Answers in part", "Answers fully"];
 const DEPTH = 10; // documents of one query
-const judging = { judge: "", current: null, ahead: null, done: [], count: 0 };
+const judging = { judge: "", current: null, ahead: null, done: [], count: 0, whole: false }; // whole: documents are shown whole, until one is closed
 
 export function setUpJudge() {
   const name = (text, key, on) => button([make("kbd", {}, key), " " + text], on);
   $("grades").replaceChildren(...GRADES.map((text, grade) => gradeButton(text, grade, () => judge(grade))), name("Cannot judge", "c", () => judge(null)), name("Skip", "s", skip));
   $("judge-form").addEventListener("submit", startJudging);
   $("undo").addEventListener("click", undo);
+  $("card-whole").addEventListener("toggle", () => { judging.whole = $("card-whole").open; });
   $("judge-name").addEventListener("input", () => { if (judging.judge && $("judge-name").value !== judging.judge) say("judge-state", `Still judging as ${judging.judge}. Press Start to judge as somebody else.`); });
   $("judge-query").addEventListener("change", () => go("judge", { query: $("judge-query").value }));
   $("mine").addEventListener("toggle", () => { if ($("mine").open) showMine(); });
@@ -54,6 +55,8 @@ async function startJudging(event) {
   keep("judge", name);
   judging.ahead = null;
   $("mine").open = false;
+  $("judge-as").textContent = `Judging as ${name}`;
+  if (matchMedia("(max-width: 46rem)").matches) $("judge-setup").open = false;
   $("main").focus();
   if ($("judge-mode").value === "settle") {
     if (!go("judge", { settle: 1 })) openJudge(place().params);
@@ -108,7 +111,7 @@ function showDocument(found) {
   $("card-title").textContent = doc.title || doc.id;
   $("card-excerpt").replaceChildren(...marked(doc.snippet, doc.matches));
   $("card-text").textContent = doc.text;
-  $("card-whole").open = false;
+  $("card-whole").open = judging.whole;
   const rank = $("hide-rank").checked || found.rank === null ? "" : `, found at rank ${found.rank}`;
   showProgress();
   say("judge-state", `${countInWords()}${rank}`);
@@ -248,7 +251,7 @@ async function showAgreement() {
     const found = await ask("/agreement?limit=0"), kinds = new Map(found.judges.map((judge) => [judge.name, judge]));
     const kappa = (value) => (value === null ? "not defined" : value.toFixed(2));
     $("judges").replaceChildren(found.judges.length ? make("ul", { class: "judges" }, found.judges.map((judge) => make("li", {}, judgeName(judge),
-      make("span", { class: "quiet block" }, `${count(judge.n_judgments, "judgment")}; ${agreementInWords(judge.people)}`)))) : empty("Nobody has judged yet."),
+      make("span", { class: "quiet block" }, `${count(judge.n_judgments, "judgment")}${found.judges.length > 1 ? `; ${agreementInWords(judge.people)}` : ""}`)))) : empty("Nobody has judged yet."),
       ...(found.unsettled ? [make("p", {}, make("a", { href: addressOf("judge", { settle: 1 }) }, `Settle ${count(found.unsettled, "disagreement")}`))] : []));
     $("agreement-list").replaceChildren(found.pairs.length ? table(["Judges", "Both", "Same", "Kappa"],
       found.pairs.map((p) => [[judgeName(kinds.get(p.first)), ", ", judgeName(kinds.get(p.second))], p.both, `${Math.round(100 * p.same)} %`, kappa(p.kappa)])) : empty("No two judges have judged the same document yet."));

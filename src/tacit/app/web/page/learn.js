@@ -1,8 +1,10 @@
 // Learn: the scoreboard of versions, training with its progress, differences by query, curves, rolling back.
 
-import { $, addressOf, agreementInWords, ask, button, chip, confirmed, count, decimal, duration, empty, judgeName, make, say, signed, table, withParams } from "./common.js";
-import { differenceBar, intervals } from "./charts.js";
+import { $, addressOf, agreementInWords, ask, button, chip, confirmed, count, decimal, duration, empty, judgeName, make, place, say, signed, table, withParams } from "./common.js";
+import { differenceBar, forest, intervals, tally } from "./charts.js";
 
+const MEASURES = ["nDCG@10", "AP", "Judged@10"];
+const N_BARS = 24; // queries whose differences are shown at once: half of them gains, half of them losses
 let tellServed = () => {}, clock = null;
 
 export function setUpLearn(tell) {
@@ -25,7 +27,7 @@ async function showJudged() {
   }
   $("judged").replaceChildren(
     make("p", {}, `${count(total, "judgment")} of ${count(queries, "query", "queries")}`),
-    table(["Judge", "Judgments", "Agreement"], judges.map((j) => [judgeName(j), j.n_judgments, agreementInWords(j.people)])),
+    table(["Judge", "Judgments", "Agreement"], judges.map((j) => [judgeName(j), j.n_judgments, judges.length > 1 ? agreementInWords(j.people) : "the only judge so far"])),
     ...(unsettled ? [make("p", {}, make("a", { href: addressOf("judge", { settle: 1 }) }, `Settle ${count(unsettled, "disagreement")}`))] : []));
   showChoice(judges.filter((j) => j.n_judgments));
 }
@@ -49,32 +51,49 @@ function showChoice(judges) {
   tell();
 }
 
-const withInterval = (found) => (found ? [make("strong", {}, decimal(found.mean)), make("span", { class: "quiet range" }, ` ${decimal(found.interval[0])} to ${decimal(found.interval[1])}`)] : "not measured");
-
-async function showVersions() {
-  const { active, versions } = await ask("/versions");
-  const rows = versions.toReversed().map((v) => [
-    [make("strong", {}, `Version ${v.version}`), make("span", { class: "quiet block" }, v.label)],
-    chip(v.status),
-    withInterval(v.measures["nDCG@10"]), withInterval(v.measures.AP), withInterval(v.measures["Judged@10"]),
-    v.comparison ? [make("strong", { class: "gain" }, signed(v.comparison.gain)), make("span", { class: "quiet block" }, `${v.comparison.wins} won, ${v.comparison.losses} lost, ${v.comparison.ties} tied`)] : "",
-    v.queries || "",
-    actionOf(v, active),
-  ]);
-  const heads = ["Version", "Status", "nDCG@10", "AP", "Judged@10", `Against version ${active}`, "Queries", "Action"];
-  $("versions").replaceChildren(table(heads, rows, { id: "scoreboard" }));
-  $("board-report").hidden = !versions.some((v) => v.comparison);
-  showHistory(versions, active);
-  const latest = versions.findLast((v) => v.comparison);
-  await showDifferences(latest, active);
-  showVerdict(latest?.comparison, versions.findLast((v) => v.verdict)?.verdict);
+// The mean, its interval as numbers and as a line on the axis of all versions.
+function withInterval(found, all) {
+  if (!found) return make("span", { class: "quiet" }, "not measured");
+  const low = Math.min(...all.map((one) => one.interval[0])), high = Math.max(...all.map((one) => one.interval[1]));
+  return [make("strong", {}, decimal(found.mean)), forest(found, low, high), make("span", { class: "quiet range" }, ` ${decimal(found.interval[0])} to ${decimal(found.interval[1])}`)];
 }
 
-function actionOf(v, active) {
-  const report = v.verdict ? [make("a", { href: `/v1/versions/${v.version}/report`, target: "_blank" }, "Report")] : [];
-  if (v.version === active) return [make("span", { class: "quiet" }, "live now "), ...report];
+const tallied = (c) => make("div", { class: "tally" }, tally(c), make("span", { class: "quiet" }, `${c.wins} won, ${c.losses} lost, ${c.ties} tied`));
+const towards = (gain) => (Math.abs(gain) < 5e-4 ? "" : gain > 0 ? "up" : "down");
+
+async function showVersions() {
+  const { active, versions } = await ask("/versions"), asked = place().params.get("version");
+  const shown = versions.find((v) => v.version === asked && v.comparison) ?? versions.findLast((v) => v.comparison);
+  const rows = versions.toReversed().map((v) => [
+    [make("strong", {}, `Version ${v.version}`), make("span", { class: "quiet block" }, v.label, v.verdict?.time ? `, ${dayOf(v.verdict.time)}` : "")],
+    chip(v.status),
+    ...MEASURES.map((measure) => withInterval(v.measures[measure], versions.map((other) => other.measures[measure]).filter(Boolean))),
+    v.comparison ? [make("strong", { class: `gain ${towards(v.comparison.gain)}` }, signed(v.comparison.gain)), tallied(v.comparison)] : "",
+    v.queries || "",
+    actionOf(v, active, shown),
+  ]);
+  const heads = ["Version", "Status", ...MEASURES, `Against version ${active}`, "Queries", "Action"];
+  $("versions").replaceChildren(table(heads, rows, { id: "scoreboard" }));
+  if (versions.length > 2 && shown) $("scoreboard").tBodies[0].rows[versions.toReversed().indexOf(shown)].classList.add("chosen");
+  $("board-report").hidden = !versions.some((v) => v.comparison);
+  showHistory(versions, active);
+  showVerdict(shown, active);
+  showCurve((versions.find((v) => v === shown && v.verdict) ?? versions.findLast((v) => v.verdict))?.verdict);
+  await showDifferences(shown, active);
+}
+
+const dayOf = (time) => new Date(time).toLocaleString("en", { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", hour12: false });
+
+function switchButton(v, active) {
   const back = Number(v.version) < Number(active);
-  return [button(back ? `Roll back to version ${v.version}` : `Make version ${v.version} live`, () => switchTo(v, active), { class: v.status === "better" ? "main" : null }), " ", ...report];
+  return button(back ? `Roll back to version ${v.version}` : `Make version ${v.version} live`, () => switchTo(v, active), { class: v.status === "better" ? "main" : null });
+}
+
+function actionOf(v, active, shown) {
+  const link = (text, href, more = {}) => make("a", { class: "button small", href, ...more }, text);
+  const report = v.verdict ? [link("Report", `/v1/versions/${v.version}/report`, { target: "_blank" })] : [];
+  if (v.version === active) return make("span", { class: "actions" }, make("span", { class: "quiet" }, "live now"), report);
+  return make("span", { class: "actions" }, switchButton(v, active), v.comparison && v !== shown ? link("By query", addressOf("learn", { version: v.version })) : null, report);
 }
 
 // A version that is not shown to be better goes live only after a question that says so.
@@ -86,33 +105,50 @@ async function switchTo(v, active) {
   try { await ask("/versions", { version: v.version, confirm: true }); await showVersions(); await tellServed(); } catch (error) { say("train-state", error.message, true); }
 }
 
-function showVerdict(comparison, verdict) {
-  $("verdict").hidden = !comparison;
-  if (comparison) $("verdict").replaceChildren(chip(comparison.status), make("p", {}, comparison.text));
+function showVerdict(shown, active) {
+  const c = shown?.comparison;
+  $("verdict").hidden = !c;
+  if (!c) return;
+  const [low, high] = c.interval, far = Math.max(Math.abs(low), Math.abs(high), 1e-9);
+  $("verdict").dataset.status = c.status;
+  $("verdict").replaceChildren(
+    make("div", {}, make("span", { class: "quiet" }, `${c.measure}, version ${c.version} against ${active}`), make("div", { class: `amount ${towards(c.gain)}` }, signed(c.gain)),
+      forest({ mean: c.gain, interval: c.interval }, -far, far, { zero: true, name: "forest" }), make("span", { class: "quiet block" }, `95 % interval ${signed(low)} to ${signed(high)}`), tallied(c)),
+    make("div", {}, chip(c.status), make("p", {}, c.text), make("div", { class: "bar" }, c.status === "better" ? switchButton(shown, active) : null)));
+}
+
+function showCurve(verdict) {
   const curve = verdict?.curve ?? [];
   $("curve").hidden = curve.length < 2;
-  if (curve.length >= 2) {
-    const points = curve.map((p) => ({ at: p.queries, name: p.queries, mean: p.mean, interval: p.interval }));
-    $("curve").replaceChildren(intervals(points, { title: "Learning curve", scaled: true }), make("figcaption", { class: "quiet" }, `${verdict.measure} of version ${verdict.version} by the number of judged queries, with 95 % intervals`));
-  }
+  if (curve.length < 2) return;
+  const points = curve.map((p) => ({ at: p.queries, name: p.queries, mean: p.mean, interval: p.interval })), [before, last] = points.slice(-2);
+  const needed = verdict.more_queries ? ` About ${count(verdict.more_queries, "more judged query", "more judged queries")} would show a difference of 0.02 as significant.` : "";
+  $("curve").replaceChildren(make("h3", {}, "Would more judgments help?"), intervals([points], { title: "Learning curve", scaled: true }),
+    make("figcaption", { class: "quiet" }, `${verdict.measure} of version ${verdict.version} by the number of judged queries it learns from, with 95 % intervals`),
+    make("p", {}, `From ${before.at} to ${last.at} judged queries: ${signed(last.mean - before.mean)}.${needed}`));
 }
 
 function showHistory(versions, active) {
-  const points = versions.filter((v) => v.measures["nDCG@10"]).map((v) => ({ at: Number(v.version), name: `version ${v.version}`, strong: v.version === active, ...v.measures["nDCG@10"] }));
-  $("history").hidden = points.length < 2;
-  if (points.length >= 2) $("history").replaceChildren(intervals(points, { title: "nDCG@10 by version" }), make("figcaption", { class: "quiet" }, "nDCG@10 of each version when it was last measured, with 95 % intervals; the large point is live"));
+  const measured = versions.filter((v) => v.measures["nDCG@10"]);
+  const points = (measure) => measured.map((v) => ({ at: Number(v.version), name: `version ${v.version}`, strong: v.version === active, ...v.measures[measure] }));
+  $("history").hidden = measured.length < 2;
+  if (measured.length >= 2) $("history").replaceChildren(make("h3", {}, "Measures over versions"), intervals([points("nDCG@10"), points("AP")], { title: "nDCG@10, then AP, by version" }),
+    make("p", { class: "quiet legend" }, make("span", {}, "nDCG@10"), make("span", {}, "AP")), make("figcaption", { class: "quiet" }, "Each version as it was last measured, with 95 % intervals; the large points are live"));
 }
 
-async function showDifferences(latest, active) {
-  $("differences").hidden = !latest;
-  if (!latest) return;
-  const { comparison } = await ask(withParams(`/versions/${latest.version}`, { against: active }));
+async function showDifferences(shown, active) {
+  $("differences").hidden = !shown;
+  if (!shown) return;
+  const { comparison } = await ask(withParams(`/versions/${shown.version}`, { against: active }));
   const rows = comparison.by_query.map((q) => ({ ...q, gain: q.after - q.before })).sort((a, b) => b.gain - a.gain);
   const largest = Math.max(...rows.map((q) => Math.abs(q.gain)), 1e-9);
-  const row = (q) => make("a", { class: "bar-row", href: addressOf("search", { q: q.text, model: active, vs: latest.version }) }, make("span", { class: "name" }, q.text || q.id), differenceBar(q.gain, largest),
-    make("span", { class: "number" }, signed(q.gain)));
-  $("differences").replaceChildren(make("h3", {}, `Version ${latest.version} against version ${active}, by query`),
-    make("p", { class: "quiet" }, `Difference in ${comparison.measure}; right of the middle version ${latest.version} is better. A query opens its results side by side.`), make("div", { class: "bars" }, rows.map(row)));
+  const row = (q) => make("a", { class: "bar-row", href: addressOf("search", { q: q.text, model: active, vs: shown.version, judged: q.id }) }, make("span", { class: "name" }, q.text || q.id), differenceBar(q.gain, largest),
+    make("span", { class: "number quiet" }, `${decimal(q.before)} → ${decimal(q.after)}`), make("span", { class: `number ${towards(q.gain)}` }, signed(q.gain)));
+  const bars = make("div", { class: "bars" }), all = button(`Show all ${rows.length} queries`, () => show(rows));
+  const show = (some) => { bars.replaceChildren(...some.map(row)); all.hidden = some.length === rows.length; };
+  show(rows.length > N_BARS ? [...rows.slice(0, N_BARS / 2), ...rows.slice(-N_BARS / 2)] : rows);
+  $("differences").replaceChildren(make("h3", {}, `Version ${shown.version} against version ${active}, by query`),
+    make("p", { class: "quiet" }, `Difference in ${comparison.measure}; right of the middle version ${shown.version} is better.${rows.length > N_BARS ? " The largest gains and losses come first." : ""} A query opens its results side by side.`), bars, all);
 }
 
 async function startTraining() {
@@ -128,10 +164,13 @@ async function followTraining() {
   showTraining(state);
   if (!isRunning(state)) return;
   const events = new EventSource("/v1/train/events");
+  let judged = Boolean(state.verdict);
   events.onmessage = (event) => {
-    const found = JSON.parse(event.data);
+    const found = JSON.parse(event.data), ended = !isRunning(found);
     showTraining(found);
-    if (!isRunning(found)) { events.close(); showVersions(); tellServed(); }
+    if (ended) events.close();
+    if (ended || Boolean(found.verdict) !== judged) { showVersions(); tellServed(); } // the verdict comes before the learning curve
+    judged = Boolean(found.verdict);
   };
   events.onerror = () => { events.close(); };
 }
@@ -141,7 +180,11 @@ function showTraining(state) {
   $("train").disabled = running;
   $("training").hidden = !running;
   clearInterval(clock);
-  say("train-state", state.message ?? "", state.state === "failed");
+  say("train-state", running ? "" : state.message ?? "", state.state === "failed");
+  const now = state.stages.indexOf(state.message);
+  $("train-stages").replaceChildren(...(now < 0 ? [make("li", { "aria-current": "step" }, state.message)] : state.stages.map((name, at) =>
+    make("li", { class: at < now ? "done" : null, "aria-current": at === now ? "step" : null }, name, at === now && state.total ? ` (${state.done} of ${state.total} fits)` : ""))));
+  $("cancel").textContent = state.verdict ? "Stop here" : "Cancel";
   $("train-used").textContent = usedInWords(state.used);
   const assist = state.verdict?.assist;
   $("train-assisted").textContent = assist ? `${assist.text[0].toUpperCase()}${assist.text.slice(1)}.` : "";

@@ -24,7 +24,7 @@ async function tellServed() {
   try {
     const health = await ask("/health");
     const writable = health.read_only ? ", read-only" : "";
-    $("served").textContent = `${count(health.documents, "document")}, ${health.method}, version ${health.model}${writable}`;
+    $("served").textContent = `${count(health.documents, "document")} · ${health.method} · version ${health.model} live${writable}`;
     document.body.classList.toggle("read-only", Boolean(health.read_only));
     const { versions, active } = await ask("/versions");
     setVersions(versions.map((v) => v.version), active);

@@ -3,7 +3,8 @@
 import { $, addressOf, ask, button, count, empty, make, say, table } from "./common.js";
 import { sparkline } from "./charts.js";
 
-const shown = { queries: [], rows: [], sort: "text", down: false }; // rows: those that pass the filter
+const AT_ONCE = 100; // rows that are shown before one asks for more
+const shown = { queries: [], rows: [], sort: "text", down: false, most: AT_ONCE }; // rows: those that pass the filter
 let waiting = "", opened = false; // the text that is previewed; whether the view was shown before
 
 export function setUpQueries() {
@@ -51,15 +52,20 @@ function show() {
   $("query-count").textContent = rows.length === shown.queries.length ? count(rows.length, "query", "queries") : `${rows.length} of ${count(shown.queries.length, "query", "queries")}`;
   const grouped = shown.queries.some((q) => q.topic), scored = shown.queries.some((q) => q.scores?.length);
   const heads = [head("text"), ...(grouped ? [head("topic")] : []), head("judged"), ...(scored ? [head("score")] : []), "Actions"];
-  $("query-list").replaceChildren(table(heads, rows.slice(0, 500).map((q) => [nameOf(q), ...(grouped ? [q.topic ?? ""] : []), String(q.judged), ...(scored ? [scoreOf(q)] : []), actionsOf(q)])));
+  const some = rows.slice(0, shown.most);
+  $("query-list").replaceChildren(table(heads, some.map((q) => [nameOf(q), ...(grouped ? [q.topic ?? ""] : []), judgedOf(q), ...(scored ? [scoreOf(q)] : []), actionsOf(q)])),
+    ...(some.length < rows.length ? [button(`Show ${Math.min(AT_ONCE, rows.length - some.length)} more`, () => { shown.most += AT_ONCE; show(); })] : []));
 }
 
 const nameOf = (q) => (q.text ? make("a", { href: addressOf("search", { q: q.text }), title: q.id }, q.text) : `(text unknown) ${q.id}`);
 
+const judgedOf = (q) => make("a", { href: addressOf("judge", { query: q.id }), "aria-label": `${count(q.judged, "judgment")} of ${q.text || q.id}` }, String(q.judged));
+
 function scoreOf(q) {
-  const scores = q.scores ?? [];
-  return scores.length ? make("span", { class: "score" }, sparkline(scores.map((s) => s.value)), ` ${scores.at(-1).value.toFixed(2)}`,
-    scores.length > 1 ? make("span", { class: "quiet block" }, scores.map((s) => `v${s.version} ${s.value.toFixed(2)}`).join(", ")) : null) : "";
+  const scores = q.scores ?? [], [before, last] = scores.slice(-2), change = scores.length > 1 ? last.value - before.value : 0;
+  return scores.length ? make("span", { class: "score" }, sparkline(scores.map((s) => s.value)), ` ${scores.at(-1).value.toFixed(2)} `,
+    scores.length > 1 ? make("span", { class: Math.abs(change) < 0.005 ? "quiet" : change > 0 ? "up" : "down" }, Math.abs(change) < 0.005 ? "=" : `${change > 0 ? "▲" : "▼"} ${Math.abs(change).toFixed(2)}`) : null,
+    scores.length > 1 ? make("span", { class: "quiet block" }, scores.slice(-4).map((s) => `v${s.version} ${s.value.toFixed(2)}`).join(", ")) : null) : "";
 }
 
 function groupShown() {

@@ -1,15 +1,15 @@
 // Search: results, filters, why they have their scores, like and dislike, two versions or settings side by side. Its state
 // is in the address.
 
-import { $, ask, button, go, make, marked, place, say, withParams } from "./common.js";
+import { $, ask, button, count, go, make, marked, ordinal, place, say, withParams } from "./common.js";
 import { explainInto } from "./explain.js";
 
 const marks = { query: "", liked: new Set(), disliked: new Set() };
 const opened = { why: new Map(), whole: new Set() }; // by version and document: panels stay open when the list is ranked again
 const KEYS = { l: "like", d: "dislike", w: "why", n: "above", o: "open" };
 const PAGE = 10;
-const fieldNames = new Set(); // short text fields that results had
-const known = { versions: [], active: "" };
+const COUNTED = ["keyword", "keywords", "boolean"]; // kinds of fields whose values are counted
+const known = { versions: [], active: "", fields: null }; // fields: kinds by name
 const SETTINGS = { plain: "without the filter", unmarked: "without likes and dislikes" }; // of the list that is compared
 const SECONDS_QUIET = 0.3; // before it is said that a search runs
 let turn = 0;
@@ -18,7 +18,7 @@ export function setUpSearch() {
   $("search-form").addEventListener("submit", (event) => {
     event.preventDefault();
     const q = $("q").value.trim();
-    if (q && !go("search", { ...wanted(), q, k: "", why: "", filter: $("filter").value.trim() })) show(place().params);
+    if (q && !go("search", { ...wanted(), q, k: "", why: "", judged: "", filter: $("filter").value.trim() })) show(place().params);
   });
   $("compare").addEventListener("change", () => go("search", { ...wanted(), vs: $("compare").value }));
   $("version").addEventListener("change", () => go("search", { ...wanted(), model: $("version").value, vs: "" }));
@@ -54,7 +54,7 @@ const wanted = () => Object.fromEntries(place().params);
 export function openSearch(params) {
   $("q").value = params.get("q") ?? "";
   $("filter").value = params.get("filter") ?? "";
-  $("filter-label").hidden = !params.get("filter") && !fieldNames.size;
+  $("filter-label").hidden = !params.get("filter") && !Object.keys(known.fields ?? {}).length;
   showChoices(params);
   if (params.get("q")) show(params); else { clear(); $("q").focus(); }
 }
@@ -63,13 +63,17 @@ async function clear() {
   turn += 1; // a search that is under way shows nothing
   $("results").removeAttribute("aria-busy");
   $("search-intro").hidden = false;
-  $("more").hidden = $("facets").hidden = $("did-you-mean").hidden = true;
+  $("more").hidden = $("facets").hidden = $("did-you-mean").hidden = $("filters").hidden = true;
   $("results").replaceChildren();
   say("search-state", "");
-  const { queries } = await ask("/queries?limit=4").catch(() => ({ queries: [] }));
-  const known = queries.filter((q) => q.text);
-  $("try").hidden = !known.length;
-  $("try").replaceChildren("Try: ", ...known.flatMap((q, i) => [i ? ", " : "", make("a", { href: withParams("#search", { q: q.text }) }, q.text)]));
+  const [{ queries, total }, judged, { versions, active }] = await Promise.all([ask("/queries?limit=4").catch(() => ({ queries: [] })),
+    ask("/judgments?limit=1").catch(() => ({})), ask("/versions").catch(() => ({ versions: [] }))]);
+  $("home-queries").textContent = total ? count(total, "query", "queries") : "";
+  $("home-judgments").textContent = judged.total ? count(judged.total, "judgment") : "";
+  $("home-versions").textContent = versions.length ? `${count(versions.length, "version")}, ${active} live` : "";
+  const asked = queries.filter((q) => q.text);
+  $("try").hidden = !asked.length;
+  $("try").replaceChildren("Try: ", ...asked.map((q) => make("a", { class: "button small", href: withParams("#search", { q: q.text }), title: q.text }, q.text)));
 }
 
 async function show(params) {
@@ -82,16 +86,16 @@ async function show(params) {
   const waiting = setTimeout(() => { if (mine === turn) say("search-state", "Searching…"); }, 1000 * SECONDS_QUIET);
   showChoices(params);
   try {
-    const sides = sidesOf(params), lists = await Promise.all(sides.map((side) => listOf(query, k, side))), [found] = lists;
+    const sides = sidesOf(params), [grades, ...lists] = await Promise.all([gradesOf(params.get("judged")), ...sides.map((side) => listOf(query, k, side))]), [found] = lists;
     if (mine !== turn) return; // another search has begun
     const took = Math.round(performance.now() - started), focused = document.activeElement?.closest?.(".hit")?.dataset.id;
     const total = found.total > found.hits.length ? ` of ${found.total.toLocaleString("en")}` : "";
-    say("search-state", found.hits.length ? `${found.hits.length}${total} ${found.hits.length === 1 ? "result" : "results"} in ${took} ms` : "No document matches the query.");
-    $("results").replaceChildren(...lists.map((list, at) => resultList(list, sides[at], lists[1 - at], sides[1 - at])));
+    say("search-state", found.hits.length ? `${found.hits.length}${total} ${found.hits.length === 1 ? "result" : "results"} in ${took} ms${movedInWords(lists)}` : "No document matches the query.");
+    $("results").replaceChildren(...lists.map((list, at) => resultList(list, sides[at], lists[1 - at], sides[1 - at], grades)));
     $("more").hidden = found.hits.length < k || k >= 1000;
     $("more").onclick = () => go("search", { ...wanted(), k: k + PAGE });
     suggest(found);
-    showFacets(query, filter, found.hits);
+    showFacets(query, filter);
     if (focused !== undefined) hits().find((hit) => hit.dataset.id === focused)?.focus();
   } catch (error) { if (mine === turn) say("search-state", error.message, true); }
   clearTimeout(waiting);
@@ -114,19 +118,30 @@ function suggest(found) {
   if (better) $("did-you-mean").replaceChildren("Did you mean ", make("a", { href: withParams("#search", { ...wanted(), q: better }) }, better), "?");
 }
 
-// Counts of the values of short text fields; a click narrows the filter.
-async function showFacets(query, filter, list) {
-  const isShort = (value) => typeof value === "string" && value.length <= 40;
-  for (const hit of list) for (const [name, value] of Object.entries(hit.fields ?? {})) if (isShort(value) && /^\w+$/.test(name)) fieldNames.add(name);
-  const names = [...fieldNames].slice(0, 4);
-  $("filter-label").hidden = !filter && !names.length;
-  if (!names.length) { $("facets").hidden = true; return; }
+// Counts of the values of fields; a click narrows the filter.
+async function showFacets(query, filter) {
+  known.fields ??= (await ask("/health").catch(() => ({}))).fields ?? null;
+  const all = Object.entries(known.fields ?? {}), names = all.filter(([, kind]) => COUNTED.includes(kind)).map(([name]) => name).slice(0, 6);
+  $("filter-label").hidden = !filter && !all.length;
+  showFilters(filter);
+  if (!names.length) { $("facets").hidden = true; $("found").classList.remove("faceted"); return; }
   try {
     const { facets } = await ask(withParams("/search", { q: query, k: 1, filter, facet: names, snippets: false }));
-    const link = (name, { value, count: n }) => make("a", { class: "button small", href: withParams("#search", { ...wanted(), k: "", filter: [filter, `${name} = ${JSON.stringify(value)}`].filter(Boolean).join(" and ") }) }, `${value} ${n}`);
-    $("facets").replaceChildren(...Object.entries(facets ?? {}).map(([name, values]) => make("div", {}, make("span", { class: "quiet" }, name), ...values.slice(0, 6).map((one) => link(name, one)))));
-    $("facets").hidden = false;
+    const link = (name, { value, count: n }) => make("li", {}, make("a", { href: withParams("#search", { ...wanted(), k: "", filter: [filter, `${name} = ${JSON.stringify(value)}`].filter(Boolean).join(" and ") }) }, make("span", {}, shortened(value)), make("span", { class: "quiet" }, n.toLocaleString("en"))));
+    const telling = Object.entries(facets ?? {}).map(([name, values]) => [name, values.filter(({ value }) => value !== "")]).filter(([, values]) => values.length > 1 && 2 * values.filter(({ count: n }) => n > 1).length > values.length); // a field whose values mostly occur once narrows nothing
+    $("facets").replaceChildren(...telling.map(([name, values]) => make("div", {}, make("h3", {}, name), make("ul", {}, values.slice(0, 8).map((one) => link(name, one))))));
+    $("facets").hidden = !telling.length || place().params.has("vs"); // two lists need the space
+    $("filter").placeholder = telling.length ? `${telling[0][0]} = ${JSON.stringify(telling[0][1][0].value)}` : "field = value";
   } catch { $("facets").hidden = true; }
+  $("found").classList.toggle("faceted", !$("facets").hidden);
+}
+
+// The parts of the filter that "and" joins, each with a link that takes it out.
+function showFilters(filter) {
+  const parts = /\(|"[^"]* and |\bor\b|\bnot\b/i.test(filter) ? [filter] : filter.split(/ and /i);
+  const without = (at) => parts.filter((_, place) => place !== at).join(" and ");
+  $("filters").hidden = !filter;
+  $("filters").replaceChildren(make("span", { class: "quiet" }, "Filtered by"), ...parts.map((part, at) => make("a", { class: "button small", href: withParams("#search", { ...wanted(), k: "", filter: without(at) }), "aria-label": `Remove the filter ${part}` }, `${part} ✕`)));
 }
 
 const hits = () => [...document.querySelectorAll("#results > :first-child .hit")];
@@ -146,13 +161,27 @@ export function searchKey(event) {
 
 const nameOf = (found, side) => `version ${found.model}${side.note ? " " + side.note : ""}`;
 
-function resultList(found, side, other, otherSide) {
+// Grades that people gave the documents of one judged query, by document; a program's only where no person judged.
+async function gradesOf(id) {
+  const { judgments } = id ? await ask(withParams("/judgments", { query: id })) : { judgments: [] };
+  const graded = judgments.filter((j) => j.grade !== null).sort((a, b) => (b.kind === "program") - (a.kind === "program"));
+  return new Map(graded.map((j) => [j.document, j.grade]));
+}
+
+function movedInWords([one, other]) {
+  if (!other) return "";
+  const rankOf = new Map(one.hits.map((hit) => [hit.id, hit.rank])), added = other.hits.filter((hit) => !rankOf.has(hit.id)).length;
+  const moved = other.hits.filter((hit) => rankOf.has(hit.id) && rankOf.get(hit.id) !== hit.rank).length;
+  return moved || added ? `; on the right ${moved} moved and ${added} are new` : "; both lists are the same";
+}
+
+function resultList(found, side, other, otherSide, grades) {
   const rankOf = other && new Map(other.hits.map((hit) => [hit.id, hit.rank])), name = nameOf(found, side);
-  const items = found.hits.map((hit, at) => resultItem(hit, found, side, found.hits[at + 1], rankOf, other && nameOf(other, otherSide)));
+  const items = found.hits.map((hit, at) => resultItem(hit, found, side, found.hits[at + 1], rankOf, other && nameOf(other, otherSide), grades.get(hit.id)));
   return make("div", {}, other ? make("h3", {}, name[0].toUpperCase() + name.slice(1)) : null, make("ol", { class: "hits" }, items));
 }
 
-function resultItem(hit, found, side, next, rankOf, otherName) {
+function resultItem(hit, found, side, next, rankOf, otherName, grade) {
   const why = make("div", { class: "why", hidden: true }), whole = make("div", { class: "whole", hidden: true });
   const key = `${nameOf(found, side)} ${hit.id}`;
   const choose = (set, otherSet) => () => {
@@ -171,7 +200,7 @@ function resultItem(hit, found, side, next, rankOf, otherName) {
   if (opened.whole.has(key)) openDocument(whole, hit, key);
   const action = (name, text, on, pressed) => button(text, on, { "data-action": name, class: pressed ? "chosen" : null, "aria-pressed": pressed === undefined ? null : String(pressed) });
   return make("li", { class: "hit", tabindex: -1, "data-id": hit.id },
-    make("h3", {}, make("span", { class: "rank" }, String(hit.rank)), ...titled(hit), moved(hit, rankOf, otherName)),
+    make("h3", {}, make("span", { class: "rank" }, String(hit.rank)), ...titled(hit), grade === undefined ? null : make("span", { class: "chip grade", "data-grade": Math.round(grade) }, `grade ${grade}`), moved(hit, rankOf, otherName)),
     hit.title && hit.title !== hit.id ? make("p", { class: "quiet" }, hit.id) : null,
     make("p", { class: "snippet" }, marked(hit.snippet, hit.matches)),
     fieldsOf(hit),
@@ -186,17 +215,19 @@ function resultItem(hit, found, side, next, rankOf, otherName) {
 
 const titled = (hit) => marked(hit.title || hit.id, hit.title ? hit.title_matches : []);
 
+const shortened = (value) => String(value).replace(/^(\d{4}-\d\d-\d\d)T00:00:00(\.0+)?Z?$/, "$1"); // midnight is a day
+
 function fieldsOf(hit) {
-  const fields = Object.entries(hit.fields ?? {});
-  return fields.length ? make("dl", { class: "fields" }, fields.slice(0, 8).map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, String(value).slice(0, 80))))) : null;
+  const fields = Object.entries(hit.fields ?? {}).filter(([, value]) => value !== null && String(value) !== "");
+  return fields.length ? make("dl", { class: "fields" }, fields.slice(0, 8).map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, shortened(value).slice(0, 80))))) : null;
 }
 
 function moved(hit, rankOf, otherName) {
   if (!rankOf) return null;
   const rank = rankOf.get(hit.id);
-  if (rank === undefined) return make("span", { class: "moved new" }, `not in ${otherName}`);
+  if (rank === undefined) return make("span", { class: "moved new" }, `✚ not in ${otherName}`);
   if (rank === hit.rank) return null;
-  return make("span", { class: "moved " + (rank > hit.rank ? "up" : "down") }, `${rank > hit.rank ? "▲" : "▼"} ${rank} in ${otherName}`);
+  return make("span", { class: "moved " + (rank > hit.rank ? "up" : "down") }, `${rank > hit.rank ? "▲" : "▼"} ${ordinal(rank)} in ${otherName}`);
 }
 
 async function openDocument(box, hit, key) {

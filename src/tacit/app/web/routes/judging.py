@@ -54,9 +54,9 @@ T = TypeVar("T")
 CSV: dict[int | str, dict[str, Any]] = {
     200: {"content": {"text/csv": {"schema": {"type": "string"}}}, "description": "Records as CSV."}
 }
-Limit = Annotated[int | None, Query(ge=1, le=100_000)]
-Cursor = Annotated[int, Query(ge=0, le=1 << 53)]
-QueryId = Annotated[str, Path(min_length=1, max_length=1_000)]
+Limit = Annotated[int | None, Query(ge=1, le=100_000, description="rows of one page; all if none is named")]
+Cursor = Annotated[int, Query(ge=0, le=1 << 53, description="start of the page: `next` of the page before")]
+QueryId = Annotated[str, Path(min_length=1, max_length=1_000, description="id of the query")]
 
 router = APIRouter(route_class=JsonRoute, tags=["judging"])
 
@@ -104,9 +104,9 @@ def withdraw_judgment(service: Service, body: WithdrawalBody) -> Any:
 @router.get("/judgments", summary="Current judgments", responses=returns(JudgmentsAnswer))
 def list_judgments(
     service: Service,
-    judge: Annotated[str | None, Query(max_length=100)] = None,
-    query: Annotated[str | None, Query(max_length=20_000)] = None,
-    newest: bool = False,
+    judge: Annotated[str | None, Query(max_length=100, description="judgments of this judge")] = None,
+    query: Annotated[str | None, Query(max_length=20_000, description="judgments of the query with this id")] = None,
+    newest: Annotated[bool, Query(description="the newest first")] = False,
     limit: Limit = None,
     cursor: Cursor = 0,
 ) -> Any:
@@ -128,10 +128,15 @@ def list_judgments(
 @router.get("/next", summary="What to judge next", responses=returns(NextAnswer))
 def next_pair(
     service: Service,
-    judge: Annotated[str, Query(min_length=1, max_length=100)],
-    purpose: Literal["training", "measuring"] = "training",
-    after: Annotated[str | None, Query(max_length=20_000)] = None,
-    skipped: bool = False,
+    judge: Annotated[str, Query(min_length=1, max_length=100, description="name of the judge")],
+    purpose: Annotated[
+        Literal["training", "measuring"],
+        Query(description="pairs that a training learns most from, or a random sample that measures the model"),
+    ] = "training",
+    after: Annotated[
+        str | None, Query(max_length=20_000, description="ticket of the pair that is being judged")
+    ] = None,
+    skipped: Annotated[bool, Query(description="that pair comes again at the end")] = False,
 ) -> Any:
     """A pair of query and document with its ticket."""
     service.workspace.check_writable()  # what is offered for measuring is recorded
@@ -246,7 +251,9 @@ def put_guidelines(service: Service, body: GuidelinesBody) -> Any:
     summary="Agreement between judges, and documents on which they disagree",
     responses=returns(AgreementAnswer),
 )
-def agreement(service: Service, limit: Annotated[int, Query(ge=0, le=1_000)] = 20) -> Any:
+def agreement(
+    service: Service, limit: Annotated[int, Query(ge=0, le=1_000, description="disagreements to return")] = 20
+) -> Any:
     """Kappa has linear weights. Disagreements are those with a person and not yet decided, the largest first."""
     store = service.store
     kinds = {judge.name: judge.kind for judge in store.judges()}

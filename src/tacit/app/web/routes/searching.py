@@ -32,15 +32,27 @@ from tacit.search.selecting import Selection, make_selection
 MAX_ANSWERS = 1_000
 N_REASONS = 200
 
-Text = Annotated[str, Query(min_length=1, max_length=20_000)]
-Id = Annotated[str, Query(min_length=1, max_length=1_000)]
-Filter = Annotated[str | None, Query(max_length=20_000)]
-Field = Annotated[str | None, Query(min_length=1, max_length=1_000)]
-Fields = Annotated[list[str], Query(max_length=100)]
-Offset = Annotated[int, Query(ge=0, le=MAX_OFFSET)]
-DocumentId = Annotated[str, Path(min_length=1, max_length=1_000)]
-Marked = Annotated[Sequence[Id], Query(max_length=1_000)]
-VersionName = Annotated[str | None, Query(max_length=20)]
+Text = Annotated[
+    str, Query(min_length=1, max_length=20_000, description="the query", examples=["fill in missing values"])
+]
+Id = Annotated[str, Query(min_length=1, max_length=1_000, description="id of a document")]
+Filter = Annotated[
+    str | None,
+    Query(max_length=20_000, description="only documents that pass", examples=["price < 50 and kind = shoes"]),
+]
+Sort = Annotated[
+    str | None, Query(min_length=1, max_length=1_000, description="field to sort by; `-price` sorts downwards")
+]
+Group = Annotated[
+    str | None, Query(min_length=1, max_length=1_000, description="field of which each value is shown once")
+]
+Fields = Annotated[list[str], Query(max_length=100, description="field whose values are counted; repeatable")]
+Offset = Annotated[int, Query(ge=0, le=MAX_OFFSET, description="number of results to pass over")]
+DocumentId = Annotated[str, Path(min_length=1, max_length=1_000, description="id of the document")]
+Marked = Annotated[Sequence[Id], Query(max_length=1_000, description="ids of documents; repeatable")]
+VersionName = Annotated[
+    str | None, Query(max_length=20, description="version that ranks; the live one if none is named")
+]
 
 router = APIRouter(route_class=JsonRoute, tags=["search"])
 
@@ -49,14 +61,14 @@ router = APIRouter(route_class=JsonRoute, tags=["search"])
 async def search(
     service: Service,
     q: Text,
-    k: Annotated[int, Query(ge=1, le=MAX_ANSWERS)] = 10,
+    k: Annotated[int, Query(ge=1, le=MAX_ANSWERS, description="number of results")] = 10,
     model: VersionName = None,
     filter: Filter = None,
     facet: Fields = [],  # noqa: B006 - FastAPI copies it
-    sort: Field = None,
-    group: Field = None,
+    sort: Sort = None,
+    group: Group = None,
     offset: Offset = 0,
-    snippets: bool = True,
+    snippets: Annotated[bool, Query(description="whether results have snippets")] = True,
 ) -> Response:
     """Queries that come together are searched together."""
     workspace = service.workspace
@@ -78,7 +90,9 @@ def search_with_body(service: Service, body: SearchBody) -> Response:
 
 
 @router.get("/suggest", summary="Completions of what is being typed", responses=returns(SuggestAnswer))
-def suggest(service: Service, q: Text, k: Annotated[int, Query(ge=1, le=100)] = 10) -> Any:
+def suggest(
+    service: Service, q: Text, k: Annotated[int, Query(ge=1, le=100, description="number of completions")] = 10
+) -> Any:
     """Queries that were judged or are to be judged, then titles of documents."""
     return {"query": q, "suggestions": service.workspace.suggest(q, k)}
 
@@ -88,7 +102,9 @@ def explain(
     service: Service,
     q: Text,
     id: Id,
-    other: Id | None = None,
+    other: Annotated[
+        str | None, Query(min_length=1, max_length=1_000, description="another document, to compare with")
+    ] = None,
     model: VersionName = None,
     liked: Marked = (),
     disliked: Marked = (),
@@ -130,7 +146,11 @@ def get_document(service: Service, document: DocumentId) -> Any:
 
 
 @router.post("/documents", summary="Add documents; they can be found at once", responses=returns(DocumentsChanged))
-def add_documents(service: Service, body: Documents, upsert: bool = False) -> Any:
+def add_documents(
+    service: Service,
+    body: Documents,
+    upsert: Annotated[bool, Query(description="replace documents whose id is known")] = False,
+) -> Any:
     """Without training; with `upsert`, documents whose id is known are replaced."""
     return service.workspace.add(_collection(body), upsert=upsert)._asdict()
 

@@ -12,6 +12,7 @@ from tacit import __version__
 from tacit.app.web.answers import Health, returns
 from tacit.app.web.parts import Service
 from tacit.app.web.reading import JsonRoute
+from tacit.search.filters import fields_of
 
 PAGE = Path(__file__).parent.parent / "page"
 KINDS = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
@@ -25,7 +26,7 @@ pages = APIRouter(include_in_schema=False)  # not part of the interface: they ma
 
 @router.get("/health", summary="Whether the service answers", responses=returns(Health))
 def health(service: Service) -> Any:
-    """The version that answers, and how many documents it has."""
+    """The live version, how many documents it has, and their fields."""
     version = service.workspace.active
     searcher = version.searcher
     return {
@@ -34,6 +35,7 @@ def health(service: Service) -> Any:
         "model": version.name,
         "method": searcher.method,
         "documents": len(searcher.documents_),
+        "fields": {name: column.kind for name, column in fields_of(searcher.documents_).items() if column.kind != "id"},
         "read_only": service.workspace.read_only or None,
     }
 

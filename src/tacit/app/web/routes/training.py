@@ -24,8 +24,10 @@ EVENTS: dict[int | str, dict[str, Any]] = {
 }
 PAGE: dict[int | str, dict[str, Any]] = {200: {"description": "An HTML page."}}
 DEFAULTS = TrainBody()
-VersionName = Annotated[str, Path(max_length=20)]
-Against = Annotated[str | None, Query(max_length=20)]
+VersionName = Annotated[str, Path(max_length=20, description="name of the version", examples=["2"])]
+Against = Annotated[
+    str | None, Query(max_length=20, description="the version to compare with; the live one if none is named")
+]
 
 router = APIRouter(route_class=JsonRoute, tags=["training"])
 

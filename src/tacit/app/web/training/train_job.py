@@ -3,7 +3,8 @@
 Run as a process by `trainer`. It reads its job as one line of JSON from standard input, and writes messages to standard
 output, one JSON object a line. It ends when standard input does, since nobody reads its result then. Both versions are
 measured by cross-validation over the judged queries: a version that has learned from judgments is fitted again without
-those it is measured on.
+those it is measured on. The verdict is told as soon as both are measured; the learning curve, which takes most of the
+fits, follows.
 """
 
 from __future__ import annotations
@@ -12,12 +13,14 @@ import json
 import os
 import sys
 import threading
+from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
 
-from tacit.app.web.training.verdicts import MEASURE, MEASURES, fingerprint_of, graded_by, make_verdict
-from tacit.core import Collection, Judgments, TacitError
+from tacit.app.web.training.verdicts import MEASURE, MEASURES, SAME, fingerprint_of, graded_by, make_verdict
+from tacit.core import Collection, Judgments, TacitError, plural
 from tacit.judge import JudgmentStore, merged_judgments
 from tacit.judge.advise.advice import CURVE
 from tacit.judge.advise.assisted import assisted_candidate
@@ -29,6 +32,7 @@ from tacit.retrieve import BlendRanker
 from tacit.search import Searcher
 
 N_FOLDS = 5
+READING = "Reading the model and the judgments"
 SAME_DEPTH = 100  # results that are compared to find whether training changed anything
 NICENESS = 10
 OWN_PARAMS = ("method", "words", "language", "stem", "query_language", "seed", "threads")
@@ -60,7 +64,7 @@ def say(**what: Any) -> None:
 
 def train(job: dict[str, Any]) -> None:
     """Fit, save, compare."""
-    say(stage="Reading the model and the judgments")
+    say(stage=READING)
     running = Searcher.load(job["model"])
     with JudgmentStore(job["store"], read_only=True) as store:
         judgments = merged_judgments(store, [job["judge"]] if job["judge"] else [], "last")
@@ -75,9 +79,8 @@ def train(job: dict[str, Any]) -> None:
     say(used=used)
     params = {"stem": running.vectorizer_.stem, "synonyms": running.synonyms} | shared | job["params"]
     searcher = with_vectors_of(running, Searcher(job["method"], **params))
-    progress = Progress(task, running, searcher)
-    progress.stage = f"Training version {job['version']} on {len(task.queries)} queries"
-    progress.tell()
+    progress = Progress(task, running, job["version"], job["against"])
+    progress.begin(1)
     vectors, of_program = kept_vectors(running, searcher), None
     if program is None:
         searcher.fit(running.documents_, queries=task.queries, qrels=task.judgments, **vectors)
@@ -86,10 +89,15 @@ def train(job: dict[str, Any]) -> None:
     searcher.save(job["out"])
     progress.one_done()
     assisted = (known, program) if program is not None and of_program is not None and of_program.used else None
-    verdict = compare(task, running, searcher, job["version"], job["against"], progress, assisted)
+    verdict, measure_curve = compare(task, running, searcher, job["version"], job["against"], progress, assisted)
     verdict |= {} if of_program is None else {"assist": of_program.to_json()}
     verdict["text"] += graded_by(used)
-    say(verdict=verdict | {"used": used, "method": job["method"]})
+    say(
+        verdict=verdict
+        | {"used": used, "method": job["method"], "time": datetime.now(UTC).isoformat(timespec="seconds")}
+    )
+    if verdict["status"] != SAME:
+        say(curve=measure_curve())
 
 
 def used_queries(judgments: Judgments, known: Collection, used: Collection) -> dict[str, Any]:
@@ -103,16 +111,29 @@ def used_queries(judgments: Judgments, known: Collection, used: Collection) -> d
 
 
 class Progress:
-    """Counts fits, of which all that a training makes are known beforehand."""
+    """Stages of a training, and counts of fits: those up to the verdict, then those of the learning curve."""
 
-    def __init__(self, task: CollectionTask, running: Searcher, searcher: Searcher) -> None:
+    def __init__(self, task: CollectionTask, running: Searcher, version: str, against: str) -> None:
         n = len(task.queries)
         self.folds = min(N_FOLDS, n)
         n_train = n - -(-n // self.folds)
         self.points = [point for point in CURVE if point < n_train]
-        n_before = self.folds if running.n_pairs_ else 1
-        self.done, self.total = 0, 1 + n_before + self.folds + self.folds * len(self.points)
-        self.stage = ""
+        self.stages = [
+            READING,
+            f"Training version {version} on {plural(n, 'query')}",
+            f"Measuring version {against}",
+            f"Measuring version {version}",
+            "Learning curve",
+        ]
+        self.done, self.total = 0, 1 + (self.folds if running.n_pairs_ else 1) + self.folds
+        say(stages=self.stages)
+
+    def begin(self, place: int) -> None:
+        """Enter a stage; the last one has counts of its own."""
+        self.stage = self.stages[place]
+        if place == len(self.stages) - 1:
+            self.done, self.total = 0, self.folds * len(self.points)
+        self.tell()
 
     def one_done(self) -> None:
         """Note that one more fit has been made."""
@@ -159,8 +180,11 @@ def compare(
     against: str,
     progress: Progress,
     assisted: tuple[Collection, Judgments] | None = None,
-) -> dict[str, Any]:
-    """The verdict on a new version; where it learned from a program's grades, `assisted` has all queries and these."""
+) -> tuple[dict[str, Any], Callable[[], list[dict[str, Any]]]]:
+    """The verdict on a new version, and a function that measures its learning curve.
+
+    Where the version learned from a program's grades, `assisted` has all queries and these grades.
+    """
     before = _candidate(f"version {against}", task, running, learns=bool(running.n_pairs_))
     after = _candidate(f"version {version}", task, trained, learns=True)
     if assisted is not None:
@@ -169,19 +193,21 @@ def compare(
     validation = CrossValidation(
         systems, len(task.queries), MEASURE, n_folds=progress.folds, progress=lambda _: progress.one_done()
     )
-    progress.stage = f"Measuring version {against}"
-    progress.tell()
+    progress.begin(2)
     values = validation.values(before)
     identical = has_same_results(running, trained, task.queries)
-    progress.stage = f"Measuring version {version}"
-    progress.tell()
+    progress.begin(3)
     new_values = values if identical else validation.values(after)
     texts = dict(zip(task.queries.ids, task.queries.full_texts(), strict=True))
     fingerprint = fingerprint_of(task.judgments.to_dict())
     shared: dict[str, Any] = {"has_zeros": task.has_zeros, "identical": identical, "fingerprint": fingerprint}
     verdict = make_verdict(version, against, texts, values, new_values, **shared)
-    progress.stage = "Measuring with fewer judged queries"
-    return verdict | {"curve": [] if identical else learning_curve(validation, after, new_values, progress.points)}
+
+    def measure_curve() -> list[dict[str, Any]]:
+        progress.begin(4)
+        return learning_curve(validation, after, new_values, progress.points)
+
+    return verdict | {"curve": []}, measure_curve
 
 
 def has_same_results(running: Searcher, trained: Searcher, queries: Collection) -> bool:

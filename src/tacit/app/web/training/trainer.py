@@ -1,7 +1,8 @@
 """Training in a process of its own, with low priority and one thread, so that searches stay fast.
 
-The process (`train_job`) writes one JSON object a line: its stage, the fits that are done, and in the end its verdict.
-One training runs at a time and can be cancelled; whoever follows is told of every change.
+The process (`train_job`) writes one JSON object a line: its stages, the fits that are done, its verdict, and last the
+learning curve. A version is kept once it has its verdict. One training runs at a time and can be cancelled; whoever
+follows is told of every change.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from tacit.search import Searcher
 
 LEARNS = "blend"  # what is trained where the live version cannot learn
 IDLE: dict[str, Any] = {
-    "state": "idle", "message": "", "version": None, "verdict": None, "used": None, "done": 0, "total": 0
+    "state": "idle", "message": "", "version": None, "verdict": None, "used": None, "stages": [], "done": 0,
+    "total": 0
 }  # fmt: skip
 ONE_THREAD = dict.fromkeys(("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
@@ -37,7 +39,8 @@ class Trainer:
         self._lock = threading.RLock()
         self._state = dict(IDLE)
         self._process: Popen[str] | None = None
-        self._started = self._ended = self._fits_from = 0.0
+        self._started = self._ended = self._last_fit = 0.0
+        self._fits: list[tuple[str, float]] = []  # stages and seconds of the fits that are done
         self._followers: set[Callable[[], None]] = set()
 
     @property
@@ -49,11 +52,21 @@ class Trainer:
             now = time.monotonic() if running else self._ended
             state["elapsed"] = round(now - self._started, 1)
             state["seconds_left"] = None
-            if running and state["done"]:
-                state["seconds_left"] = round(
-                    (now - self._fits_from) / state["done"] * (state["total"] - state["done"])
-                )
+            if running and self._fits and state["done"] < state["total"]:
+                seconds = self._seconds_of_a_fit(state["message"])
+                left = (state["total"] - state["done"]) * seconds
+                state["seconds_left"] = round(left - min(now - self._last_fit, seconds))
             return state
+
+    def _seconds_of_a_fit(self, stage: str) -> float:
+        """Seconds of the last fit of this stage, or of the mean one: later fits may learn from more queries.
+
+        Before the first fit of a stage, the longest of the others.
+        """
+        of_stage = [seconds for of, seconds in self._fits if of == stage]
+        if not of_stage:
+            return max(seconds for _, seconds in self._fits)
+        return max(of_stage[-1], sum(of_stage) / len(of_stage))
 
     def start(
         self, method: str | None, judge: str | None, params: dict[str, Any], assist: str | None = None
@@ -89,13 +102,14 @@ class Trainer:
                 "assist": assist,
                 "params": params,
             }
-            self._started = self._fits_from = time.monotonic()
+            self._started = self._last_fit = time.monotonic()
+            self._fits = []
             self._set(**IDLE | {"state": "running", "message": "Starting", "version": name})
         threading.Thread(target=self._follow, args=(job, name), daemon=True).start()
         return self.state
 
     def cancel(self) -> dict[str, Any]:
-        """End the training that runs; nothing of it is kept."""
+        """End the training that runs; nothing of it is kept, unless it has its verdict already."""
         with self._lock:
             if self._state["state"] != "running":
                 raise TacitError("no training is running, so there is nothing to cancel")
@@ -156,38 +170,47 @@ class Trainer:
     def _follow(self, job: dict[str, Any], name: str) -> None:
         """Run the process to its end, and tell how it ended, whatever happens."""
         try:
-            verdict, problem = self._run(job)
-            if verdict is not None and self._state["state"] == "running":
-                self.workspace.keep_verdict(name, verdict)
+            problem = self._run(job)
         except Exception as error:  # a full disk, no further process: whoever waits is told
-            verdict, problem = None, f"the training failed: {error}"
+            problem = f"the training failed: {error}"
         with self._lock:
             self._ended, self._process = time.monotonic(), None
-            cancelled = self._state["state"] == "cancelling"
-        if cancelled:
+            cancelled, verdict = self._state["state"] == "cancelling", self._state["verdict"]
+        if verdict is not None:
+            curve = f" Its learning curve was not measured{'' if cancelled else f': {problem}'}." if problem else ""
+            self._set(state="done", message=f"Version {name} is trained.{curve}")
+        elif cancelled:
             self.workspace.discard(name)
             self._set(state="cancelled", message="Training was cancelled. Nothing was changed.", version=None)
-        elif verdict is not None:
-            summary = {key: value for key, value in verdict.items() if key != "by_query"}
-            self._set(state="done", message=f"Version {name} is trained.", verdict=summary)
         else:
             self.workspace.give_up(name)
             self._set(state="failed", message=problem)
 
-    def _note(self, said: dict[str, Any]) -> None:
-        """Pass on what the process says of its progress."""
-        news: dict[str, Any] = {name: said[name] for name in ("used", "done", "total") if name in said}
-        if "total" in said and not self.state["total"]:
-            self._fits_from = time.monotonic()
+    def _note(self, said: dict[str, Any], kept: dict[str, Any]) -> None:
+        """Pass on what the process says of its progress; `kept` is the verdict so far, which is stored."""
+        news: dict[str, Any] = {name: said[name] for name in ("used", "stages", "done", "total") if name in said}
         if "stage" in said:
             news["message"] = said["stage"]
+        if "done" in said:
+            with self._lock:
+                now = time.monotonic()
+                if said["done"] > self._state["done"]:
+                    self._fits.append((said["stage"], now - self._last_fit))
+                self._last_fit = now
+        if "verdict" in said or "curve" in said:
+            kept |= said.get("verdict", {}) | ({"curve": said["curve"]} if "curve" in said else {})
+            with self._lock:
+                if self._state["state"] == "running":
+                    self.workspace.keep_verdict(kept["version"], kept)
+                    news["verdict"] = {key: value for key, value in kept.items() if key != "by_query"}
         if news:
             self._set(**news)
 
-    def _run(self, job: dict[str, Any]) -> tuple[dict[str, Any] | None, str]:
-        """The verdict of the process, else what went wrong; what it says meanwhile is passed on."""
+    def _run(self, job: dict[str, Any]) -> str:
+        """What went wrong, or nothing; what the process says is passed on."""
         command = [sys.executable, "-m", "tacit.app.web.training.train_job"]
-        verdict, problem = None, ""
+        verdict: dict[str, Any] = {}
+        problem = ""
         # Errors go to a file: nobody reads them while the process runs, and a full pipe would stop it.
         with (
             TemporaryFile("w+", encoding="utf-8", errors="replace") as told,
@@ -204,11 +227,11 @@ class Trainer:
                 process.stdin.flush()
             for line in process.stdout:
                 said = json.loads(line)
-                verdict, problem = said.get("verdict", verdict), said.get("problem", problem)
-                self._note(said)
+                problem = said.get("problem", problem)
+                self._note(said, verdict)
             code = process.wait()
             told.seek(0)
             errors = told.read().strip().splitlines()
-        if code == 0 and verdict is not None:
-            return verdict, ""
-        return None, problem or (errors[-1][:500] if code and errors else "the training ended without a word")
+        if code == 0 and verdict:
+            return ""
+        return problem or (errors[-1][:500] if code and errors else "the training ended without a word")
