@@ -1,5 +1,7 @@
 """What people have in memory, at every door, and what they may get wrong there."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -248,6 +250,18 @@ def test_types_pass_through():
     judgments, run = Judgments.from_dict(JUDGED), Run.from_dict(JUDGED)
     assert as_judgments(judgments) is judgments
     assert as_run(run) is run
+
+
+@pytest.mark.parametrize("score", [None, float("nan")])
+def test_a_run_with_a_missing_score_is_refused(score):
+    message = "run: the score of query 'q' and document 'b' is missing (NaN or null), want a number"
+    for data in (
+        {"q": {"a": 0.5, "b": score}},
+        pd.DataFrame({"query": "q", "document": ["a", "b"], "score": [1, score]}),
+    ):
+        with pytest.raises(UsageError, match=re.escape(message)):
+            as_run(data)
+    assert as_run({"q": {}}).to_dict() == {"q": {}}
 
 
 def test_judgments_by_text_need_no_queries(tmp_path):

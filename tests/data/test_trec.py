@@ -255,3 +255,16 @@ def test_negative_grades_are_left_out_and_counted(tmp_path, caplog):
     (tmp_path / "qrels.txt").write_text("q 0 a 1\nq 0 b -1\nq 0 c -2\n")
     assert len(read_qrels(tmp_path / "qrels.txt")) == 1
     assert "judgments with a grade below 0: 2 of 3: unjudged, left out" in caplog.text
+
+
+def test_a_table_of_judgments_keeps_its_probabilities(tmp_path):
+    """What `tacit label` writes, filled in: the sample must not be read as if it were everything."""
+    path = tmp_path / "judged.csv"
+    path.write_text("query,document,grade,Probability\nq,a,1,0.25\nq,b,0,\nq,c,,0.5\n", "utf-8")
+    found = read_qrels(path)
+    assert found.to_dict() == {"q": {"a": 1.0, "b": 0.0}}
+    assert found.probability[0] == 0.25
+    assert np.isnan(found.probability[1])
+    path.write_text("query,document,grade,probability\nq,a,1,1.5\n", "utf-8")
+    with pytest.raises(DataError, match="probability is '1.5', want a number above 0 and at most 1"):
+        read_qrels(path)

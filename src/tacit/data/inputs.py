@@ -80,6 +80,8 @@ def as_judgments(data: Any, what: str = "qrels") -> Judgments:
 def as_run(data: Any, what: str = "run") -> Run:
     """A run in any form: `{query: {document: score}}`, a frame or dicts of query, document and score, or a file.
 
+    A document without a score is an error, as in files.
+
     >>> as_run({"q1": {"a": 0.5}}).to_dict()
     {'q1': {'a': 0.5}}
     """
@@ -221,11 +223,12 @@ def _nested(data: Any, what: str, value: str, names: Mapping[str, Sequence[str]]
         entries = _row_entries(data, what, value, names)
     nested: dict[str, dict[str, float]] = {}
     for query, document, number in entries:
-        if number is None:
+        if number is None and (value != "score" or not document):
             nested.setdefault(query, {})
             continue
         if isinstance(number, bool) or not isinstance(number, int | float | np.integer | np.floating):
-            found = f"the {value} of query {query!r} and document {document!r} is {number!r}"
+            found = f"the {value} of query {query!r} and document {document!r} is "
+            found += "missing (NaN or null)" if number is None else repr(number)
             raise UsageError(f"{what}: {found}, want a number")
         if document in nested.setdefault(query, {}):
             raise TacitError(f"{what}: query {query!r} has document {document!r} twice, want it once")

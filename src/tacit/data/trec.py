@@ -49,7 +49,7 @@ def read_qrels(path: FilePath, *, encoding: str | None = None, table: str | None
     ----------
     path : path
         TREC, BEIR or LETOR file, or a table in a format that `read_collection` reads, with columns such as `query`,
-        `document` and `grade`; `-` is standard input.
+        `document` and `grade`, and `probability` where the pairs were sampled; `-` is standard input.
     encoding, table : str or None, default=None
         As for `read_collection`.
 
@@ -274,12 +274,15 @@ def _table_entries(table: Table) -> Iterator[tuple[int, str, str, str, str]]:
         raise DataError(f"{found}, want query, document and grade", path=table.place) from None
     if set(names.values()) != set(names):
         logger.warning("%s: %s", table.place, "; ".join(f"{role}: {name}" for role, name in names.items()))
+    sampled = next((name for name in columns if name.lower() == "probability"), "")
     for line, fields, _ in chain([first], records):
         query, doc, grade = (fields.get(names[role]) for role in ("query", "document", "grade"))
         ids = ["" if value is None else str(value) for value in (query, doc)]
         if problem := id_problem(ids[0]) or id_problem(ids[1]):
             raise DataError(f"id {problem}", path=table.place, line=line)
-        yield line, ids[0], ids[1], "-1" if grade is None or grade == "" else str(grade), ""
+        chance = fields.get(sampled)
+        unjudged = grade is None or grade == ""
+        yield line, *ids, "-1" if unjudged else str(grade), "" if chance is None else str(chance)
 
 
 def _opening(lines: Iterator[tuple[int, str]]) -> list[tuple[int, str]]:
