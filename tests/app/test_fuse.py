@@ -106,7 +106,7 @@ def test_a_model_is_a_leg(folder, capsys):
 @pytest.mark.parametrize(
     ("call", "code", "message"),
     [
-        ("qrels.txt good.run", 2, "1 run to fuse, want 2 or more"),
+        ("qrels.txt good.run", 2, "1 run, want 2 or more"),
         ("qrels.txt", 2, "want QRELS and runs"),
         ("qrels.txt good.run good.run", 2, "two runs have the name 'good'"),
         ("qrels.txt good.run sub/good.run", 2, "two runs have the name 'good'"),
@@ -119,6 +119,7 @@ def test_a_model_is_a_leg(folder, capsys):
         ("qrels.txt good.run poor.run third.run --to weaviate", 2, "weaviate cannot express a fusion of 3 runs"),
         ("qrels.txt good.run poor.run --measure AUC", 1, "cannot be chosen by AUC"),
         ("--apply qrels.txt good.run poor.run", 1, "qrels.txt"),
+        ("--apply absent.json good.run poor.run", 1, "tacit: absent.json: no such file"),
         ("--apply f.json good.run poor.run", 2, "the fusion is of a, b; got good, poor"),
         ("qrels.txt good.run poor.run --explain q1", 2, "--explain needs --apply"),
         ("qrels.txt good.run --model m", 2, "--model and --queries must be given together"),

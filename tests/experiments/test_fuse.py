@@ -7,7 +7,7 @@ import pytest
 
 from tacit.core import Judgments, Run
 from tacit.data import write_qrels, write_run
-from tacit.experiments.fuse.experiment import run
+from tacit.experiments.fuse.experiment import _close, run
 from tacit.experiments.fuse.grid import arithmetic, geometric, harmonic
 from tacit.experiments.fuse.task import noisy_copy
 from tacit.experiments.request import Request
@@ -35,8 +35,15 @@ def test_a_folder_of_runs(folder):
     assert all(set(row["metrics"]) == {"gain", "harmful"} for row in rows)
     again = run(Request(data=folder, corpus=str(folder), quick=True)).to_json()["rows"]
     assert [row["metrics"] for row in rows] == [row["metrics"] for row in again]
-    assert [section.title.split()[0] for section in report.sections] == ["Coverage", "False"]
+    assert [section.title.split()[0] for section in report.sections] == ["Coverage", "Legs", "False"]
     json.dumps(report.to_json())
+
+
+def test_draws_of_similar_legs_are_counted_apart():
+    gains = np.array([0.02, -0.01, -0.004, 0.03])
+    values = {"apart": np.array([0.05, 0.09, 0.1, 0.3]), "gain 10": gains, "grid 10": gains - 0.02}
+    assert _close(values, "pairs", 10) == ["pairs", "10", "2", "+0.0050", "-0.0150", "0.500", "0.500"]
+    assert _close(values | {"apart": np.ones(4)}, "pairs", 10)[2:] == ["0", "", "", "", ""]
 
 
 def test_means_of_the_grid():

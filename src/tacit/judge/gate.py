@@ -183,9 +183,9 @@ def _values(judgments: Judgments, base: Run, new: Run, measure: str) -> tuple[li
         measured = Measured(Legs.from_runs({"base": base, "new": new}), judgments, measure)
         return measured.legs.query_ids, measured.leg_values(0), measured.leg_values(1)
     before, after = (evaluate(judgments, run, measure) for run in (base, new))
-    for what, found in (("base", before), ("new", after)):
+    for what, run, found in (("base", base, before), ("new", new, after)):
         if found.n_missing == len(found.query_ids):
-            example = f"the judgments have {found.query_ids[0]!r}, the run {next(iter(base.query_ids), 'none')!r}"
+            example = f"the judgments have {found.query_ids[0]!r}, the run {next(iter(run.query_ids), 'none')!r}"
             raise TacitError(f"the {what} run has results for none of the judged queries: {example}")
     return list(before.query_ids), before.values[measure], after.values[measure]
 

@@ -164,7 +164,7 @@ def test_mistakes_are_named(skilled_legs):
         tacit.fuse(qrels, {"leg0": runs["leg0"], "leg1": Run.from_dict({q: {"other": 1.0} for q in qrels})})
     with pytest.raises(UsageError, match="two runs have the name 'x'"):
         tacit.fuse(qrels, [Run.from_dict(legs["leg0"], "x"), Run.from_dict(legs["leg1"], "x")])
-    with pytest.raises(UsageError, match="1 run to fuse"):
+    with pytest.raises(UsageError, match="1 run, want 2 or more"):
         tacit.fuse(qrels, {"leg0": runs["leg0"]})
     with pytest.raises(TacitError, match="cannot be chosen by"):
         tacit.fuse(qrels, runs, measure="rank_loss")

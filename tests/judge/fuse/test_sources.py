@@ -50,7 +50,7 @@ def test_runs_are_named_by_the_stems_of_their_files(tmp_path):
     [
         ("", "is empty"),
         ("query,bm25,dense\n", "has no column 'document'"),
-        ("query,document,bm25\nq,a,1\n", "1 run to fuse"),
+        ("query,document,bm25\nq,a,1\n", "1 run, want 2 or more"),
         ("query,document,a,a\n", "stands twice"),
         ("query,document,a,b\nq,x,1\n", "t.csv:2: 3 columns, want 4"),
         ("query,document,a,b\nq,x,one,2\n", "row 1: a is 'one'"),

@@ -14,6 +14,7 @@ from xml.etree import ElementTree
 from tacit.app.evaluation.judgments import say_who_is_left_out
 from tacit.app.options import add_json, add_judges, add_seed, check_output
 from tacit.app.tables import print_table
+from tacit.core import plural
 
 if TYPE_CHECKING:
     from tacit.judge.gate import Gate
@@ -108,9 +109,10 @@ def _remarks(found: Gate) -> list[str]:
     lines = []
     if found.bounds is not None:
         shares = "" if found.judged is None else f" (Judged@10: {found.judged[0]:.2f} and {found.judged[1]:.2f})"
+        results = plural(found.bounds.unjudged, "unjudged result stands", "unjudged results stand")
         lines.append(
-            f"{found.bounds.unjudged} results above the cutoff are unjudged{shares}; with any grades for them the "
-            f"difference on these queries is between {found.bounds.low:+.4f} and {found.bounds.high:+.4f}."
+            f"{results} above the cutoff{shares}; with any grades for them the difference on these queries is between "
+            f"{found.bounds.low:+.4f} and {found.bounds.high:+.4f}."
         )
     return [*lines, SEQUENTIAL_NOTE] if found.sequential else lines
 

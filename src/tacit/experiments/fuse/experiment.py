@@ -6,7 +6,8 @@ so a harmless choice is below -.005 now and then by chance; "harmful on all quer
 all queries, those that were chosen by included. The grid takes the best of all variants on the same queries. Coverage
 is the share of draws whose stated interval contains the gain of the choice on all queries of the collection; "held-out"
 compares with the gain on the other queries, allowing for their own sampling error. For false claims both legs are
-copies of one run with noise, so that nothing can be gained.
+copies of one run with noise, so that nothing can be gained. Draws of legs of similar strength, where little can be
+gained, are also shown apart.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ KINDS = {"pairs": 2, "triples": 3, "copies": 2}
 SYSTEMS = {"tacit": "gain", "grid": "grid"}
 RULE = [PRICE, OTHER, UNSEEN, N_SAMPLES]  # cells of another rule are not used
 HARM = 0.005
+CLOSE = 0.1  # largest difference between the means of legs of similar strength
 BLOCK = 10  # draws of a cell
 METRIC = "nDCG@10"
 
@@ -52,7 +54,7 @@ def run(request: Request) -> Report:
         for kind in KINDS:
             key = {"experiment": "fuse", "corpus": corpus, "kind": kind, "block": block, "seed": request.seed}
             work = partial(_draws, sources, kind, [request.seed, list(KINDS).index(kind), block], n_draws)
-            blocks[kind].append(cells.row(key | {"draws": n_draws, "rule": RULE}, work))
+            blocks[kind].append(cells.row(key | {"draws": n_draws, "rule": RULE, "close": CLOSE}, work))
     values = {
         kind: {name: np.concatenate([row.values[name] for row in rows]) for name in rows[0].values}
         for kind, rows in blocks.items()
@@ -86,7 +88,8 @@ def _draw(pool: Pool, kind: str, rng: np.random.Generator) -> dict[str, float]:
     measured = Measured(Legs.from_runs(runs), pool.judgments, METRIC)
     space = default_space(measured.legs)
     grid = None if kind == "copies" else grid_values(measured) - measured.values(space.default)
-    order, figures = rng.permutation(len(measured)), dict[str, float]()
+    legs = [measured.leg_values(leg).mean() for leg in range(len(runs))]
+    order, figures = rng.permutation(len(measured)), {"apart": float(max(legs) - min(legs))}
     for n in SIZES:
         train, test = order[:n], order[n:]
         report = prove(measured, space, queries=train)
@@ -163,11 +166,26 @@ def _sections(values: dict[str, dict[str, np.ndarray]]) -> list[Section]:
     return [
         Section("Coverage of the stated interval, and claims", header, lines),
         Section(
+            f"Legs of similar strength: means less than {CLOSE:g} apart",
+            ["legs", "judged queries", "draws", "gain", "gain of the grid", "harmful", "harmful by the grid"],
+            [_close(values[kind], kind, n) for kind in ("pairs", "triples") for n in SIZES],
+        ),
+        Section(
             "False claims: both legs are copies of one run with noise",
             ["judged queries", "helps", "share", "gain"],
             claims,
         ),
     ]
+
+
+def _close(values: dict[str, np.ndarray], kind: str, n: int) -> list[str]:
+    """Gain and harm of the draws whose legs are about equally good, where little can be gained."""
+    close = values["apart"] < CLOSE
+    found = [values[f"{name} {n}"][close] for name in SYSTEMS.values()]
+    if not close.any():
+        return [kind, str(n), "0", "", "", "", ""]
+    gains, shares = [f"{gain.mean():+.4f}" for gain in found], [f"{(gain < -HARM).mean():.3f}" for gain in found]
+    return [kind, str(n), str(int(close.sum())), *gains, *shares]
 
 
 def _name(corpus: str) -> str:

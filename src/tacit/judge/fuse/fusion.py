@@ -146,8 +146,9 @@ def read_fusion(path: str) -> Fusion:
     from tacit.data.files import read_bytes
     from tacit.store.strict_json import parse_json
 
+    content = b"".join(read_bytes(path))
     try:
-        found = parse_json(b"".join(read_bytes(path)))
+        found = parse_json(content)
     except ValueError as error:
         raise DataError(f"is not JSON: {error}", path=path) from None
     return Fusion.from_json(found, path)

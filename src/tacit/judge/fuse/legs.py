@@ -122,7 +122,7 @@ class Legs:
 def check_names(names: Sequence[str]) -> None:
     """Raise unless there are two legs or more, each with a name of its own."""
     if len(names) < FEWEST_LEGS:
-        raise UsageError(f"{plural(len(names), 'run')} to fuse, want {FEWEST_LEGS} or more")
+        raise UsageError(f"{plural(len(names), 'run')}, want {FEWEST_LEGS} or more")
     for name in names:
         if list(names).count(name) > 1:
             raise UsageError(f"two runs have the name {name!r}, want different names (a run's name is its file's stem)")

@@ -293,10 +293,10 @@ def in_words(report: FuseReport) -> str:
                 f"About {plural(report.more_queries, 'more judged query', 'more judged queries')} would decide."
             )
     if report.bounds is not None:
-        pairs = plural(report.bounds.unjudged, "result")
+        pairs = plural(report.bounds.unjudged, "unjudged result stands", "unjudged results stand")
         limits = f"between {report.bounds.low:+.3f} and {report.bounds.high:+.3f}"
-        words.append(f"{pairs} above the cutoff are unjudged; with any grades for them, the difference to the default "
-                     f"on these queries is {limits}.")  # fmt: skip
+        words.append(f"{pairs} above the cutoff; with any grades for them, the difference to the default on these "
+                     f"queries is {limits}.")  # fmt: skip
     if report.agreement:
         shares = "; ".join(f"{pair} {share:.0%}" for pair, share in report.agreement.items())
         words.append(f"Shared among the first ten results: {shares}.")
