@@ -446,6 +446,7 @@ def test_the_scoreboard_shows_what_is_better_and_a_query_opens_side_by_side(brow
     assert page.locator("#verdict button").count() == 0  # nobody is invited to make it live
     page.get_by_role("link", name="By query").click()
     page.wait_for_selector("#verdict[data-status=better]")
+    page.wait_for_selector("#differences h3:has-text('Version 2 against version 1')")
     assert page.url.endswith("#learn?version=2")
     assert page.inner_text("#verdict .amount").startswith("+0.1")
     assert "30 won, 0 lost, 0 tied" in page.inner_text("#verdict .tally")
