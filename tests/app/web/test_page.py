@@ -641,6 +641,22 @@ def test_progress_is_toward_a_goal_and_undo_survives_a_reload(page, model):
         assert [record.action for record in store.history()] == ["judged", "judged", "withdrawn"]
 
 
+def test_a_read_only_service_shows_no_controls_for_changes(browser, service, compared):
+    service.workspace.read_only = "it was started with --read-only"
+    page = browser.new_page()
+    page.set_default_timeout(60_000)
+    page.goto(service.address + "/#learn")
+    page.wait_for_selector("#served:has-text('read-only')")
+    page.wait_for_selector(".bar-row")
+    for control in ("#train", "#scoreboard button", "nav a[data-view=judge]"):
+        assert page.locator(control).first.is_hidden(), control
+    page.click("nav a[data-view=queries]")
+    page.wait_for_selector("#query-list table")
+    assert page.locator("#adding").is_hidden()
+    assert page.locator("#query-list .actions").first.is_hidden()
+    page.close()
+
+
 def test_print_shows_results_without_controls_and_forced_colours_keep_borders(browser, service):
     page = browser.new_page(forced_colors="active")
     page.goto(service.address)
