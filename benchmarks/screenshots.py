@@ -5,7 +5,7 @@
 Fits BM25 on the 1,400 abstracts of Cranfield (`text/cranfield` of DATA, default $TACIT_DATA), stores the judgments of
 its first 80 queries, serves the model on this machine and trains a version on them. A MODEL that exists is served as it
 is, with the judgments and versions beside it. The pages are photographed by the system's Chromium through Playwright,
-and reduced to 128 colours. `tacit fit` and the training have seed 0.
+and reduced to 256 colours. `tacit fit` and the training have seed 0.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tacit.data import read_collection
 from tacit.judge import JudgmentStore
 from tacit.search import Searcher
 
-N_COLOURS = 128
+N_COLOURS = 256
 N_QUERIES = 80
 QUERY = "heat transfer in a laminar boundary layer"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]

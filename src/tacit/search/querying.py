@@ -293,9 +293,9 @@ class SearchAnswers(Estimator):
 
     def _in_full(self, reasons: list[Reason], query: str, documents: list[str]) -> list[Reason]:
         """The reasons with words as the query writes them, else as the documents do, in place of stems."""
-        asked, found = ({reason[place] for reason in reasons} for place in (1, 2))
-        in_documents = full_words(self.vectorizer_.tokenizer_, documents, asked | found)
-        in_query = full_words(self._query_reader.tokenizer_, [query], asked | found)
+        words = {word for reason in reasons for word in (reason.query_word, reason.document_word)}
+        in_documents = full_words(self.vectorizer_.tokenizer_, documents, words)
+        in_query = full_words(self._query_reader.tokenizer_, [query], words)
         of_document = in_documents if self.is_across else in_documents | in_query
         of_query = in_query if self.is_across else of_document
         return [

@@ -446,6 +446,7 @@ def test_the_scoreboard_shows_what_is_better_and_a_query_opens_side_by_side(brow
     assert page.locator("#verdict button").count() == 0  # nobody is invited to make it live
     page.get_by_role("link", name="By query").click()
     page.wait_for_selector("#verdict[data-status=better]")
+    page.wait_for_selector("#differences h3:has-text('Version 2 against version 1')")
     assert page.url.endswith("#learn?version=2")
     assert page.inner_text("#verdict .amount").startswith("+0.1")
     assert "30 won, 0 lost, 0 tied" in page.inner_text("#verdict .tally")
@@ -638,6 +639,22 @@ def test_progress_is_toward_a_goal_and_undo_survives_a_reload(page, model):
     page.wait_for_selector("#judge-state:has-text('1 judged by you')")
     with JudgmentStore(model.with_name("my.model.judgments"), read_only=True) as store:
         assert [record.action for record in store.history()] == ["judged", "judged", "withdrawn"]
+
+
+def test_a_read_only_service_shows_no_controls_for_changes(browser, service, compared):
+    service.workspace.read_only = "it was started with --read-only"
+    page = browser.new_page()
+    page.set_default_timeout(60_000)
+    page.goto(service.address + "/#learn")
+    page.wait_for_selector("#served:has-text('read-only')")
+    page.wait_for_selector(".bar-row")
+    for control in ("#train", "#scoreboard button", "nav a[data-view=judge]"):
+        assert page.locator(control).first.is_hidden(), control
+    page.click("nav a[data-view=queries]")
+    page.wait_for_selector("#query-list table")
+    assert page.locator("#adding").is_hidden()
+    assert page.locator("#query-list .actions").first.is_hidden()
+    page.close()
 
 
 def test_print_shows_results_without_controls_and_forced_colours_keep_borders(browser, service):

@@ -40,20 +40,20 @@ class SearchBody(Body):
     query: Text = Field(description="the query")
     k: int = Field(default=10, ge=1, le=1_000, description="number of results")
     model: Annotated[str, Field(max_length=20)] | None = Field(
-        None, description="version that ranks; null: the live one"
+        default=None, description="version that ranks; null: the live one"
     )
     filter: Annotated[str, Field(max_length=20_000)] | None = Field(
-        None, description="only documents that pass, such as `price < 50 and kind = shoes`"
+        default=None, description="only documents that pass, such as `price < 50 and kind = shoes`"
     )
     facets: list[Id] = Field(
         default_factory=list, max_length=100, fail_fast=True, description="fields whose values are counted"
     )
-    sort: Id | None = Field(None, description="field to sort by; `-price` sorts downwards")
-    group: Id | None = Field(None, description="field of which each value is shown once")
+    sort: Id | None = Field(default=None, description="field to sort by; `-price` sorts downwards")
+    group: Id | None = Field(default=None, description="field of which each value is shown once")
     offset: int = Field(default=0, ge=0, le=MAX_OFFSET, description="number of results to pass over")
-    snippets: bool = Field(True, description="whether results have snippets")
+    snippets: bool = Field(default=True, description="whether results have snippets")
     vector: Annotated[list[VectorEntry], Field(max_length=100_000, fail_fast=True)] | None = Field(
-        None, description="vector of the query, for models with vectors"
+        default=None, description="vector of the query, for models with vectors"
     )
 
 
@@ -65,7 +65,7 @@ class FeedbackBody(Body):
     disliked: list[Id] = Field(default_factory=list, max_length=1_000, fail_fast=True, description="ids of bad results")
     k: int = Field(default=10, ge=1, le=1_000, description="number of results")
     model: Annotated[str, Field(max_length=20)] | None = Field(
-        None, description="version that ranks; null: the live one"
+        default=None, description="version that ranks; null: the live one"
     )
 
 
@@ -78,10 +78,10 @@ class JudgmentBody(Body):
         description="0 is not relevant, higher is better; null: cannot be judged"
     )
     judge: Annotated[str, Field(min_length=1, max_length=100)] = Field(description="name of the judge")
-    kind: Kind = Field("person", description="a person, or a program such as a language model")
+    kind: Kind = Field(default="person", description="a person, or a program such as a language model")
     decision: bool = Field(default=False, description="a person decided between judges whose grades differ")
     ticket: Annotated[str, Field(max_length=20_000)] | None = Field(
-        None, description="ticket of `GET /next`, if the pair was offered"
+        default=None, description="ticket of `GET /next`, if the pair was offered"
     )
 
     @model_validator(mode="after")
@@ -97,7 +97,7 @@ class WithdrawalBody(Body):
     query: Text = Field(description="id of the query, or its text")
     document: Id = Field(description="id of the document")
     judge: Annotated[str, Field(min_length=1, max_length=100)] = Field(description="name of the judge")
-    kind: Kind = Field("person", description="a person or a program")
+    kind: Kind = Field(default="person", description="a person or a program")
 
 
 Value = Annotated[str, Field(max_length=MAX_CHARACTERS)] | bool | int | float | list[str] | None
@@ -106,7 +106,7 @@ Value = Annotated[str, Field(max_length=MAX_CHARACTERS)] | bool | int | float | 
 class ContentBody(Body):
     """What a document holds; its id is in the path."""
 
-    title: Annotated[str, Field(max_length=20_000)] = Field("", description="title")
+    title: Annotated[str, Field(max_length=20_000)] = Field(default="", description="title")
     text: Annotated[str, Field(max_length=MAX_CHARACTERS)] = Field(description="text")
     fields: Annotated[dict[Id, Value], Field(max_length=MAX_FIELDS)] = Field(
         default_factory=dict, description="further fields, for filters and facets"
@@ -123,15 +123,15 @@ class QueryBody(Body):
     """One query to be judged."""
 
     text: Text = Field(description="text of the query")
-    id: Id | None = Field(None, description="its id; null: made from its text")
-    topic: Annotated[str, Field(max_length=200)] | None = Field(None, description="its group")
+    id: Id | None = Field(default=None, description="its id; null: made from its text")
+    topic: Annotated[str, Field(max_length=200)] | None = Field(default=None, description="its group")
 
 
 class QueryChangeBody(Body):
     """What is changed of a query; None: it stays as it is. An empty topic takes the query out of its group."""
 
-    text: Text | None = Field(None, description="another text, as long as nothing is judged")
-    topic: Annotated[str, Field(max_length=200)] | None = Field(None, description="another group")
+    text: Text | None = Field(default=None, description="another text, as long as nothing is judged")
+    topic: Annotated[str, Field(max_length=200)] | None = Field(default=None, description="another group")
 
 
 class GuidelinesBody(Body):
@@ -147,13 +147,13 @@ class ImportBody(Body):
         description="lines of queries; CSV, TSV or jsonl with queries or judgments; TREC qrels"
     )
     judge: Annotated[str, Field(min_length=1, max_length=100)] = Field(
-        "import", description="judge of lines that name none"
+        default="import", description="judge of lines that name none"
     )
-    kind: Kind = Field("person", description="a person or a program, for all judges")
+    kind: Kind = Field(default="person", description="a person or a program, for all judges")
     topic: Annotated[str, Field(min_length=1, max_length=200)] | None = Field(
-        None, description="group of queries that name none"
+        default=None, description="group of queries that name none"
     )
-    preview: bool = Field(False, description="true: only say what would be stored")
+    preview: bool = Field(default=False, description="true: only say what would be stored")
 
 
 FeatureRow = Annotated[list[Annotated[float, Field(allow_inf_nan=False)] | None], Field(fail_fast=True)]
@@ -166,7 +166,7 @@ class RankBody(Body):
         min_length=1, max_length=100_000, fail_fast=True, description="one row of features for each document"
     )
     documents: Annotated[list[Id], Field(max_length=100_000, fail_fast=True)] | None = Field(
-        None, description="ids of the rows"
+        default=None, description="ids of the rows"
     )
 
 
@@ -174,13 +174,13 @@ class TrainBody(Body):
     """How to train."""
 
     method: Annotated[str, Field(max_length=100)] | None = Field(
-        None, description="method of the new version; null: the live one's if it learns, else blend"
+        default=None, description="method of the new version; null: the live one's if it learns, else blend"
     )
     judge: Annotated[str, Field(max_length=100)] | None = Field(
-        None, description="judge to learn from; null: all people"
+        default=None, description="judge to learn from; null: all people"
     )
     assist: Annotated[str, Field(max_length=100)] | None = Field(
-        None, description="program judge whose grades are added where they help"
+        default=None, description="program judge whose grades are added where they help"
     )
     params: dict[str, Any] = Field(default_factory=dict, description="parameters of the method")
 
@@ -189,7 +189,7 @@ class SwitchBody(Body):
     """The version to make live; one without a verdict needs `confirm`."""
 
     version: Annotated[str, Field(max_length=20)] = Field(description="name of the version")
-    confirm: bool = Field(False, description="make it live though it has no verdict")
+    confirm: bool = Field(default=False, description="make it live though it has no verdict")
 
 
 Documents = Annotated[

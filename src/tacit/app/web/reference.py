@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from html import escape
 from typing import Any
 
@@ -69,7 +70,7 @@ def _kind(schema: dict[str, Any]) -> str:
     return " ".join([str(schema.get("type", "any")), *(f"{key} {json.dumps(value)}" for key, value in bounds.items())])
 
 
-def _table(rows: list[tuple[str, ...]]) -> str:
+def _table(rows: Sequence[tuple[str, ...]]) -> str:
     if not rows:
         return ""
     body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)

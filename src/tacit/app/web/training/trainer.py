@@ -22,6 +22,7 @@ from typing import Any
 from tacit.app.web.workspace import Workspace
 from tacit.core import TacitError
 from tacit.search import Searcher
+from tacit.search.warming import warm_searcher
 
 LEARNS = "blend"  # what is trained where the live version cannot learn
 IDLE: dict[str, Any] = {
@@ -203,8 +204,15 @@ class Trainer:
                 if self._state["state"] == "running":
                     self.workspace.keep_verdict(kept["version"], kept)
                     news["verdict"] = {key: value for key, value in kept.items() if key != "by_query"}
+            if "verdict" in said:  # the next thing that people do is to look at its results
+                threading.Thread(target=self._warm, args=(kept["version"],), daemon=True).start()
         if news:
             self._set(**news)
+
+    def _warm(self, name: str) -> None:
+        """Load a version and search it once, so that nobody waits for compilation; a mistake shows when it is used."""
+        with suppress(TacitError, OSError):
+            warm_searcher(self.workspace.find(name).searcher)
 
     def _run(self, job: dict[str, Any]) -> str:
         """What went wrong, or nothing; what the process says is passed on."""
