@@ -25,7 +25,7 @@ class CellCache:
 
     def __init__(self, request: Request) -> None:
         self.folder = None if request.quick else request.cells
-        self.params = {"params": dict(request.params)} if request.params else {}
+        self.params: dict[str, Any] = {"params": dict(request.params)} if request.params else {}
         self.params |= {} if request.full else {"run": "default"}
 
     def row(self, key: dict[str, Any], compute: Callable[[], Row]) -> Row:

@@ -138,7 +138,7 @@ def _on_corpus(request: Request, systems: Sequence[str], name: str) -> Report:
         *_corpus_notes(rows),
     ]
     figures = {
-        f"htr-over-ssi-{name}": core_figure(rows + core, SQUARE[:2]),
+        f"htr-over-ssi-{name}": core_figure(rows + core, [*SQUARE[:2], SQUARE[-1]]),
         f"htr-over-ssi-{name}-in-links": in_links_figure({key: found.means() for key, found in ranks.items()}),
         f"htr-over-ssi-{name}-known": corpus_figure(rows),
     }
