@@ -59,6 +59,7 @@ def test_without_check_nothing_is_computed(monkeypatch):
     monkeypatch.setattr(experiment, "get_experiment", None)
     report = experiment.run(Request())
     assert len(report.rows) == len(CLAIMS)
+    assert report.tests() == []  # claims are not systems of one experiment
     assert all(line[-1].startswith("tacit reproduce ") for line in report.sections[0].rows)
 
 

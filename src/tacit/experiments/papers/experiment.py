@@ -41,7 +41,7 @@ def run(request: Request) -> Report:
     if request.corpus or request.systems or request.params:
         raise UsageError("papers checks rows of several experiments: give neither --corpus nor --systems nor --set")
     checked = list(check(CLAIMS, request)) if request.check else [Checked(claim, np.nan, 0.0) for claim in CLAIMS]
-    rows = [_row(one, request.check) for one in checked]
+    rows = [_row(number, one, request.check) for number, one in enumerate(checked, 1)]
     wrong = [one for one in checked if request.check and not one.agrees]
     notes = [f"{len(checked)} claims, each computed by its command"]
     notes += [f"{len(checked) - len(wrong)} of {len(checked)} agree"] if request.check else ["--check computes them"]
@@ -70,9 +70,10 @@ def value_of(claim: Claim, rows: Iterable[Row]) -> float:
     raise TacitError(f"{claim.command} has no row of {claim.system} with {dict(claim.setting)} and {claim.metric}")
 
 
-def _row(one: Checked, is_checked: bool) -> Row:
+def _row(number: int, one: Checked, is_checked: bool) -> Row:
+    """The row of a claim; its number keeps it from being tested against others."""
     claim = one.claim
-    setting: dict[str, Any] = {"experiment": claim.run.experiment, "corpus": claim.run.corpus, "page": claim.page}
+    setting: dict[str, Any] = {"claim": number, "experiment": claim.run.experiment, "corpus": claim.run.corpus, "page": claim.page}
     setting |= {"metric": claim.metric, **claim.setting}
     values = {"printed": np.array([claim.value])}
     if is_checked:
