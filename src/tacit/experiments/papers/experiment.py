@@ -73,8 +73,8 @@ def value_of(claim: Claim, rows: Iterable[Row]) -> float:
 def _row(number: int, one: Checked, is_checked: bool) -> Row:
     """The row of a claim; its number keeps it from being tested against others."""
     claim = one.claim
-    setting: dict[str, Any] = {"claim": number, "experiment": claim.run.experiment, "corpus": claim.run.corpus, "page": claim.page}
-    setting |= {"metric": claim.metric, **claim.setting}
+    setting: dict[str, Any] = {"claim": number, "experiment": claim.run.experiment, "corpus": claim.run.corpus}
+    setting |= {"page": claim.page, "metric": claim.metric, **claim.setting}
     values = {"printed": np.array([claim.value])}
     if is_checked:
         values["found"] = np.array([one.found])
