@@ -36,7 +36,7 @@ def _draw_core(rows: Sequence[Row], pairs: Sequence[tuple[str, str, str]], path:
     axes.axhline(0, color="#999999", linewidth=0.8)
     axes.set_xticks(range(len(places)), [str(least) if least else "all" for least in places])
     axes.set(xlabel="items ranked: those with at least so many training links", ylabel="MAP, with 95 % interval")
-    axes.legend(fontsize="small")
+    axes.legend(fontsize="small", loc="lower center", bbox_to_anchor=(0.5, 1.0))
     save(figure, path)
 
 
