@@ -6,7 +6,8 @@ Epochs and fits of copies are measured in CPU time on one thread, the whole fits
 
 1. One SSLambdaRank epoch against one LambdaRank epoch (10 % of MQ2008's labels, fold 1), want at most 2.
 2. Slope of log time against log size for 1, 2, 4, 8 copies of the lists, and of the rows of each list at fixed K and a
-   fixed number of judged rows: 1 is linear. Neighbours are found once, before the epochs, and are not in the time.
+   fixed number of judged rows: 1 is linear. Neighbours are found once, before the epochs, and are not in the time;
+   how long that takes in one long list stands in lines of their own.
 3. Fitting `sslambdarank` and `standing` on MQ2008 with their whole budgets of choices, want under a minute; `standing`
    also on the copies.
 """
@@ -21,14 +22,17 @@ import numpy as np
 from tacit.core import one_blas_thread
 from tacit.experiments.letor_task import cut_labels, read_letor_corpus
 from tacit.rerank import get_method
+from tacit.rerank.gradient import neighbours
 from tacit.rerank.gradient.losses import SwapLoss
 from tacit.rerank.gradient.neighbours import find_neighbours
+from tacit.rerank.gradient.ranker import center_and_spread
 from tacit.rerank.gradient.regularizer import NeighbourRegularizer
 from tacit.rerank.gradient.scorer_training import GradientTerm, total_loss
 from tacit.rerank.gradient.scorers import make_scorer
 from tacit.rerank.rows import Rows
 
 K, COPIES = 5, (1, 2, 4, 8)
+LONG = (4_000, 8_000, 15_211)  # rows of one list; MQ2008 has 15,211
 
 
 def copy_lists(rows: Rows, times: int) -> Rows:
@@ -76,8 +80,25 @@ def fit_seconds(rows: Rows) -> float:
     return min(times)
 
 
+def neighbour_seconds(X: np.ndarray) -> tuple[float, float, float]:
+    """CPU time of the K nearest neighbours in one list, by all pairs and by trees; the share of pairs found again."""
+    pairs, times = [], []
+    for most in (len(X), 0):
+        neighbours.MOST_EXACT = most
+        begin = time.process_time()
+        found = neighbours.find_neighbours(np.array([0, len(X)]), K, vectors=X)
+        times.append(time.process_time() - begin)
+        pairs.append(found.left * len(X) + found.right)
+    return times[0], times[1], float(np.isin(pairs[0], pairs[1]).mean())
+
+
 def slope(seconds: list[float]) -> float:
     return float(np.polyfit(np.log(COPIES), np.log(seconds), 1)[0])
+
+
+def standardized(X: np.ndarray) -> np.ndarray:
+    center, spread = center_and_spread(X)
+    return (X - center) / spread
 
 
 def main() -> None:
@@ -100,6 +121,11 @@ def main() -> None:
             seconds = [fit_seconds(one) for one in larger]
             shown = ", ".join(f"{value:.2f}" for value in seconds)
             print(f"standing, {name} x {COPIES}: {shown} s, slope {slope(seconds):.2f}")
+        points = standardized(read_letor_corpus(parser.parse_args().data, "MQ2008").lists.X)
+        for n_rows in LONG:
+            exact, trees, found = neighbour_seconds(points[:n_rows])
+            shown = f"all pairs {exact:.2f} s, trees {trees:.2f} s, {found:.1%} of the pairs found"
+            print(f"neighbours in one list of {n_rows:,} rows: {shown}")
     for name in ("sslambdarank", "standing"):
         begin = time.perf_counter()
         get_method(name).make().fit(train.X, train.y, train.qid, validation=vali)

@@ -1,4 +1,6 @@
-"""Generated documents follow their rule; links are ranked as a loop would rank them; where two curves cross."""
+"""The square of systems on a small corpus, generated documents, ranks of links, and where two curves cross."""
+
+import json
 
 import numpy as np
 import pytest
@@ -57,17 +59,6 @@ def test_the_last_bin_is_open():
     assert np.isnan(ranks.means()[0])
 
 
-def test_from_how_many_links_on_free_vectors_lead():
-    places = np.array(BORDERS)
-    ssi = LinkRanks(places, np.full(7, 0.4))
-    htr = LinkRanks(places, np.array([0.0, 0.5, 0.1, 0.3, 0.45, 0.5, 0.6]))
-    assert experiment._leads({"ssi-uv": ssi, "htr": htr}) == [
-        "htr ranks links to items with 8 or more training links higher than ssi-uv does"
-    ]
-    assert experiment._leads({"ssi-uv": htr, "htr": ssi}) == ["htr ranks no group of links higher than ssi-uv does"]
-    assert experiment._leads({"htr": htr}) == []
-
-
 def test_where_a_curve_passes_another():
     assert crossing([1, 2, 4], [3, 3, 3], [4, 5, 6]) == 1
     assert crossing([1, 2, 4], [0.9, 1, 1], [0.8, 1.001, 1.004]) is None  # no lead to speak of
@@ -76,9 +67,14 @@ def test_where_a_curve_passes_another():
 
 
 def test_the_plan_changes_one_thing_at_a_time_at_all_links():
-    assert len(experiment.plan_corpus(Request(), experiment.SYSTEMS)) == 3 * 4 + 2 + 2 * 2
+    default = experiment.plan_corpus(Request(), experiment.SYSTEMS)
+    assert [cell["system"] for cell in default] == [*experiment.SYSTEMS, "htr"]
+    assert default[-1]["start"] == "words"
     cells = experiment.plan_corpus(Request(full=True), experiment.SYSTEMS)
-    around = [cell for cell in cells if (cell["share"] == 1 and len(cell) > 4) or cell["dim"] != 100]
+    usual = [cell for cell in cells if len(cell) == 5 and cell["share"] == 1 and cell["dim"] == 100]
+    assert len(usual) == 3 * len(experiment.SYSTEMS)
+    assert {cell["seed"] for cell in usual} == {0, 1, 2}
+    around = [cell for cell in cells if (cell["share"] == 1 and len(cell) > 5) or cell["dim"] != 100]
     assert {cell["system"] for cell in around} == {"ssi-uv", "htr"}
     assert {cell.get("gamma") for cell in around if cell["system"] == "htr"} == {None, 0.0, 0.3, 3.0}
     assert all("gamma" not in cell for cell in around if cell["system"] == "ssi-uv")
@@ -92,8 +88,9 @@ def test_figures_show_what_was_measured(tmp_path):
         epochs = [{"epoch": 1, "MAP": 0.1}, {"epoch": 2, "MAP": 0.2}]
         return Row(system, {"MAP": np.array([0.1, 0.3])}, 1.0, {"known": known, **setting}, epochs=epochs)
 
-    corpus = [row(name, share, share=share, dim=100) for name in ("ssi-uv", "htr") for share in (0.3, 1.0)]
-    corpus += [row("htr", 1.0, share=1.0, dim=100, recipe="printed", start="normal"), row("tfidf", 1.0, share=1.0)]
+    corpus = [row(name, share, share=share, dim=100, seed=0) for name in ("ssi-uv", "htr") for share in (0.3, 1.0)]
+    corpus += [row("htr", 1.0, share=1.0, dim=100, seed=0, recipe="printed", start="normal")]
+    corpus += [row("tfidf", 1.0, share=1.0, seed=0)]
     corpus_figure(corpus)(tmp_path / "corpus.png")
     in_links_figure({"htr": [0.1] * 7})(tmp_path / "in-links.png")
     world = [row("htr", known, hidden=hidden, recipe="mined") for known in (1, 2) for hidden in (0.0, 1.0)]
@@ -109,6 +106,43 @@ def test_free_vectors_win_where_words_do_not_tell(monkeypatch):
     assert found["htr", 1.0] > found["ssi-uv", 1.0]
     assert {row.setting["recipe"] for row in report.rows} == {"mined", "printed"}
     assert any("hidden 1, mined: htr has a higher MAP" in note for note in report.notes)
+
+
+def write_links(folder):
+    """A small linked corpus: two halves of documents, each linking within itself, three items very often."""
+    rng = np.random.default_rng(3)
+    folder.mkdir(parents=True)
+    texts = [" ".join(f"w{half}x{word}" for word in rng.integers(0, 25, 12)) for half in (0, 1) for _ in range(60)]
+    documents = [{"id": str(number), "title": f"t{number}", "text": text} for number, text in enumerate(texts)]
+    (folder / "docs.jsonl").write_text("\n".join(map(json.dumps, documents)) + "\n")
+    linked = [(q, 60 * (q // 60) + int(t)) for q in range(120) for t in {0, 1, 2, *rng.integers(0, 60, 3).tolist()}]
+    (folder / "links.tsv").write_text("".join(f"{q}\t{t}\n" for q, t in linked if q != t))
+
+
+def test_a_run_reports_the_square_and_continues_from_its_cells(tmp_path, monkeypatch):
+    write_links(tmp_path / "linked" / "foldoc")
+    systems = ("ssi-uv", "ssi-uv-noi", "htr", "htr-identity")
+    params = {"n_epochs": 1, "dim": 5}
+    request = Request(data=tmp_path, systems=systems, params=params, cells=tmp_path / "cells", threads=1)
+    report = experiment.run(request)
+    square = [line for line in report.sections[0].rows if line[1] == "core"]
+    assert [tuple(line[3:5]) for line in square] == [(one, other) for _, one, other in experiment.SQUARE]
+    groups = {0: {}, experiment.CORE: {}}
+    for row in report.rows:
+        groups.get(row.setting.get("least_links", 0), {})[row.name] = row
+    whole, core = groups.values()
+    assert whole.keys() == core.keys() == {*systems, "htr words"}
+    gain = core["htr-identity"].metrics["MAP"] - core["ssi-uv"].metrics["MAP"]
+    assert square[1][5] == f"{gain:+.3f}"
+    assert len(core["htr"].values["MAP"]) <= len(whole["htr"].values["MAP"])
+    assert report.sections[1].rows[0][0] == "test links"
+    monkeypatch.setattr(LinkTask, "fit_ranker", None)  # nothing is fitted again
+    again = experiment.run(request)
+    assert json.dumps(again.to_json()) == json.dumps(report.to_json())
+    pytest.importorskip("matplotlib")
+    for name, draw in again.figures.items():
+        draw(tmp_path / f"{name}.png")
+        assert (tmp_path / f"{name}.png").stat().st_size > 5000
 
 
 def test_the_core_ranks_well_linked_items_alone():

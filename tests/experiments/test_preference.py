@@ -9,7 +9,16 @@ from tacit.core import Lists, UsageError
 from tacit.data.letor.files import write_letor
 from tacit.experiments.judged_texts import read_text_corpus
 from tacit.experiments.letor_task import read_letor_corpus
-from tacit.experiments.preference.experiment import EFFECT_BETA, SHARES, Task, _make, keep_top, measure_cell, run
+from tacit.experiments.preference.experiment import (
+    EFFECT_BETA,
+    SHARES,
+    Task,
+    _make,
+    keep_deep,
+    keep_top,
+    measure_cell,
+    run,
+)
 from tacit.experiments.request import Request
 from tacit.rerank import METHODS
 from tacit.rerank.gradient.neighbours import find_neighbours
@@ -147,3 +156,14 @@ def test_equation_4_sums_to_one_in_each_list_and_changes_nothing_else():
     for first, last in ((0, 8), (8, 20)):
         inside = (near.left >= first) & (near.left < last)
         assert 2 * near.strength[inside].sum() == pytest.approx(1)  # over ordered pairs
+
+
+def test_depth_keeps_as_many_labels_in_fewer_queries():
+    starts = np.arange(0, 101, 10)
+    lists = Lists(np.zeros((100, 1)), np.arange(100) % 3.0, starts, [str(q) for q in range(10)], [""] * 100)
+    judged = [np.isfinite(keep_deep(lists, depth, 20, seed=3).y).reshape(10, 10).sum(axis=1) for depth in (2, 5, 16)]
+    assert judged[0].tolist() == [2] * 10
+    assert sorted(judged[1].tolist()) == [0] * 6 + [5] * 4
+    assert sorted(judged[2].tolist()) == [0] * 8 + [10] * 2  # a list has no more than ten rows
+    kept = keep_deep(lists, 5, 20, seed=3).y
+    assert (kept[np.isfinite(kept)] == lists.y[np.isfinite(kept)]).all()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import wilcoxon
 
-from tacit.experiments.preference.tables import mean_values, preference_tables
+from tacit.experiments.preference.tables import depth_table, mean_values, preference_tables
 from tacit.experiments.report import Row
 
 
@@ -49,3 +49,17 @@ def test_lines_compare_with_the_best_supervised_row_and_with_itself(rows):
     assert "ssbt-beta0" not in " ".join(lines["ssbt, best supervised"])
     assert all(cell.startswith(("ssbt − ", "+")) for cell in lines["ssbt, best supervised"])
     assert all(cell.startswith("+") for cell in lines["sslambdamart, lightgbm"])  # itself without unjudged rows
+
+
+def test_depths_are_compared_with_the_least_one():
+    rng = np.random.default_rng(1)
+    rows = [
+        Row("linear", {"MAP": rng.normal(depth / 10, 0.1, 40)}, 1.0, {"seed": seed, "depth": depth})
+        for seed in (0, 1)
+        for depth in (2, 4)
+    ]
+    table = depth_table([*rows, Row("linear", {"MAP": np.zeros(40)}, 1.0, {"share": 0.1, "seed": 0})], "MAP")[0]
+    first, second = (np.mean([r.values["MAP"] for r in rows if r.setting["depth"] == d], axis=0) for d in (2, 4))
+    p = wilcoxon(second - first).pvalue
+    assert table.rows == [["linear", f"{first.mean():.3f}", f"{second.mean():.3f} (p {p:.2g})"]]
+    assert depth_table([], "MAP") == []

@@ -11,6 +11,7 @@ from tacit.experiments.links.figures import link_figures
 from tacit.experiments.markdown import to_markdown
 from tacit.experiments.report import Report, Row
 from tacit.experiments.request import Request
+from tacit.metrics import compare
 
 
 def row(system, shift, seed=0, **setting):
@@ -34,6 +35,21 @@ def test_the_better_system_is_named_by_the_direction_of_the_metric(report):
     tests = {test["metric"]: test for test in report.tests()}
     assert tests["MAP"]["better"] == tests["rank_loss"]["better"] == "lsi"
     assert tests["MAP"]["p"] < 0.001
+
+
+def test_a_test_has_both_p_values():
+    rows = [row(name, mean, seed=seed) for seed, (name, mean) in enumerate([("a", 0.1), ("b", 0.13), ("c", 0.5)])]
+    report = Report("links", "toy", 0, rows)
+    test = next(t for t in report.tests() if (t["metric"], {t["better"], t["worse"]}) == ("MAP", {"a", "b"}))
+    single = compare(rows[0].values["MAP"], rows[1].values["MAP"]).t
+    assert test["p_uncorrected"] == pytest.approx(single)
+    assert test["p"] >= test["p_uncorrected"]
+    line = next(line for line in to_markdown(report).splitlines() if line.startswith("| MAP | b | a |"))
+    assert f"| {single:.2g} |" in line
+
+
+def test_a_start_is_part_of_a_rows_name():
+    assert row("htr", 0.1, recipe="mined", start="words").name == "htr words"
 
 
 def test_printed_rows_are_compared_by_names_of_their_own():
@@ -63,7 +79,7 @@ def test_markdown_names_the_setting_of_a_test_where_there_are_several():
         for system, bonus in (("a", 0.1), ("b", 0.0))
     ]
     text = to_markdown(Report("demo", "toy", 0, rows))
-    assert "| split | metric | better | worse | p |" in text
+    assert "| split | metric | better | worse | p | Holm-corrected p |" in text
     assert "| links | MAP | a | b |" in text
 
 
@@ -95,6 +111,13 @@ def test_a_cell_is_computed_once_and_again_after_damage(tmp_path):
     other = CellCache(Request(full=True, cells=tmp_path / "cells", params={"dim": 5}))
     other.row({"a": 1}, compute)
     assert len(calls) == 4, "a row of other parameters is another cell"
+    default = CellCache(Request(cells=tmp_path / "cells"))
+    for _ in range(2):
+        default.row({"a": 1}, compute)
+    assert len(calls) == 5, "a default run keeps cells of its own"
+    for _ in range(2):
+        CellCache(Request(quick=True, cells=tmp_path / "cells")).row({"a": 1}, compute)
+    assert len(calls) == 7, "a quick run neither keeps nor takes any"
 
 
 def test_a_figure_shows_the_baseline_and_the_best_systems():

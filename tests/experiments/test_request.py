@@ -1,5 +1,8 @@
 """Options with their defaults, and parameters that a user sets for all systems of a run."""
 
+from importlib import import_module
+from pathlib import Path
+
 import pytest
 
 from tacit.core import UsageError
@@ -49,5 +52,15 @@ def test_a_run_with_a_parameter():
 
 
 def test_an_experiment_without_printed_rows_refuses_to_add_them():
-    with pytest.raises(UsageError, match="usps has no rows of a printed recipe, want --as-printed with one of links"):
-        get_experiment("usps").run(Request(as_printed=True))
+    words = "crosslang has no rows of a printed recipe, want --as-printed with one of links"
+    with pytest.raises(UsageError, match=words):
+        get_experiment("crosslang").run(Request(as_printed=True))
+
+
+def test_an_experiment_that_reads_the_printed_option_does_not_refuse_it():
+    """Whether a module plans printed rows is seen from its text: such an experiment must take `--as-printed`."""
+    for name, experiment in EXPERIMENTS.items():
+        module = import_module(f"tacit.experiments.{name.replace('-', '_')}.experiment")
+        text = Path(module.__file__).read_text("utf-8")
+        if "as_printed" in text or "with_printed" in text:
+            assert experiment.has_printed, name

@@ -8,7 +8,16 @@ import pytest
 from tacit.core import DataError, UsageError
 from tacit.experiments.registry import get_experiment
 from tacit.experiments.request import Request
-from tacit.experiments.usps.task import GRIDS, SYSTEMS, choose_by_turns, first_setting, fit_embedding, grid, read_task
+from tacit.experiments.usps.task import (
+    GRIDS,
+    PRINTED,
+    SYSTEMS,
+    choose_by_turns,
+    first_setting,
+    fit_embedding,
+    grid,
+    read_task,
+)
 
 
 @pytest.fixture
@@ -51,7 +60,7 @@ def test_validation_lies_inside_training(toy):
 @pytest.mark.filterwarnings("ignore:the graph falls into")
 def test_every_system_places_toy_digits(toy):
     task = read_task(toy, "standard", 0)
-    for system in SYSTEMS:
+    for system in (*SYSTEMS, *PRINTED):
         # Few digits need more epochs than thousands.
         setting = first_setting(system) | ({"n_epochs": 40} if system.startswith("htr") else {})
         errors = task.errors(task.nearest(system, setting, 9, 0))
@@ -94,6 +103,22 @@ def test_mistakes_are_told(tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore:the graph falls into")
+def test_printed_rows_are_added_and_likeness_to_raw_pixels_is_told(toy):
+    params = {"n_epochs": 1, "n_centres": 20}
+    request = Request(data=toy, quick=True, split="standard", as_printed=True, params=params, threads=1)
+    report = get_experiment("usps").run(request)
+    assert [row.system for row in report.rows] == [*SYSTEMS, *PRINTED]
+    assert all(set(row.values) == {"error"} for row in report.rows)
+    task = read_task(toy, "standard", 0, quick=True, params=params, threads=1)
+    found = task.nearest("htr-linear-printed", first_setting("htr-linear-printed", params), 50, 0)
+    model = fit_embedding(task, "htr-rbf-printed", first_setting("htr-rbf-printed", params), 5, 0)
+    assert (model.own_share, model.size) == (None, "none")
+    like = {line[0]: line[-1] for line in report.sections[-1].rows}
+    assert like["htr-linear-printed"] == f"{np.mean(found == task.raw_nearest):.1%}"
+    assert "raw" not in like
+
+
+@pytest.mark.filterwarnings("ignore:the graph falls into")
 def test_a_parameter_that_is_set_is_not_chosen(toy):
     task = read_task(toy, "standard", 0, params={"k": 4, "n_epochs": 1})
     assert first_setting("htr-linear", task.params)["k"] == 4
@@ -103,5 +128,5 @@ def test_a_parameter_that_is_set_is_not_chosen(toy):
 
 
 def test_grids_start_with_what_a_quick_run_takes():
-    assert set(GRIDS) == set(SYSTEMS)
+    assert set(GRIDS) == {*SYSTEMS, *PRINTED}
     assert first_setting("htr-rbf")["k"] == 5

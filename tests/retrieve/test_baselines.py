@@ -94,6 +94,9 @@ def test_the_mixture_is_chosen_on_validation_and_not_on_training_pairs():
     by_concepts = Links(np.arange(60), lsi.argmax(axis=1), 60, 60)
     assert LsiTfidfRanker(3).fit(rows, rows, by_concepts, by_words).alpha_ < 0.3
     assert LsiTfidfRanker(3).fit(rows, rows, by_words, by_concepts).alpha_ > 0.7
+    # As in the paper on SSI, the rank loss of training pairs decides.
+    assert LsiTfidfRanker(3, alpha_by="training-rank-loss").fit(rows, rows, by_words, by_concepts).alpha_ == 0
+    assert LsiTfidfRanker(3, alpha_by="training-rank-loss").fit(rows, rows, by_concepts, by_words).alpha_ > 0.7
 
 
 def test_bm25_gives_the_scores_of_bm25s_itself():
@@ -173,6 +176,7 @@ def test_bm25_refuses_what_are_no_counts(counts):
     [
         (LsiRanker(0), "dim is 0"),
         (LsiTfidfRanker(2, alpha=1.5), "alpha is 1.5"),
+        (LsiTfidfRanker(2, alpha_by="AP"), "alpha_by is 'AP'"),
         (QueryExpansionRanker(beta=-1), "beta is -1"),
         (QueryExpansionRanker(n_expand=0), "n_expand is 0"),
         (Bm25Ranker(b=2), "b is 2"),
@@ -204,3 +208,6 @@ def test_choose_mixture_takes_the_first_of_equals():
     scores = {"main": np.array([[0, 1, 0]], np.float32), "other": np.array([[0, 0, 1]], np.float32)}
     chosen = choose_mixture(lambda _: scores["main"], lambda _: scores["other"], held, [0.1, 0.5, 2.0])
     assert chosen == 0.1
+    # The relevant item 1 has rank 1 by the main scores and rank 2 by the others: the least loss is at the least weight.
+    by_loss = choose_mixture(lambda _: scores["other"], lambda _: scores["main"], held, [0.1, 0.5, 2.0], "rank_loss")
+    assert by_loss == 2.0

@@ -1,6 +1,7 @@
 """`tacit reproduce`: run an experiment on real data; without a name, list the experiments
 
-The default run has one split and takes some minutes; --quick takes less than one; --full can be resumed.
+The default run has one split and takes some minutes; --quick takes less than one. A run with --out or --full that was
+stopped continues where it was when it is started again.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
 EXAMPLES = """examples:
   tacit reproduce
   tacit reproduce links --corpus mdn_ja_en --json
-  tacit reproduce links --corpus foldoc --split links --out results"""
+  tacit reproduce links --corpus foldoc --split links --out results
+  tacit reproduce papers --check"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,12 +36,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--labels", choices=("random", "top"), help="which labels are kept: random (default) or top")
     parser.add_argument("--systems", metavar="a,b,…", help="systems (default: all of the experiment)")
     parser.add_argument("--as-printed", action="store_true", help="also rows trained by the papers' own recipe")
+    parser.add_argument("--check", action="store_true", help="papers: compute again; status 1 if a number differs")
     add_encoder(parser, "questions: also rows with an encoder, the encoder alone and rank fusion")
     add_set(parser)
     length = parser.add_mutually_exclusive_group()
     length.add_argument("--quick", action="store_true", help="less than a minute: fewer queries, smaller models")
-    length.add_argument("--full", action="store_true", help="all seeds, splits and dimensions; can be resumed")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="write the report as Markdown and JSON, and figures")
+    length.add_argument("--full", action="store_true", help="all seeds, splits and dimensions")
+    parser.add_argument(
+        "--out",
+        type=Path,
+        metavar="DIR",
+        help="write the report as Markdown and JSON, and figures; finished rows are kept there",
+    )
     add_seed(parser)
     add_threads(parser)
     add_json(parser)
@@ -68,10 +76,11 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
         seed=args.seed,
         quick=args.quick,
         full=args.full,
-        cells=(args.out or Path("out")) / "cells",
+        cells=(args.out or Path("out")) / "cells" if args.out or args.full else None,
         threads=args.threads,
         params=args.params,
         as_printed=args.as_printed,
+        check=args.check,
         encoder=args.encoder,
     )
     if args.out:
@@ -83,7 +92,7 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
         out.write(json.dumps(report.to_json()) + "\n")
     else:
         _show(report, out)
-    return 0
+    return int(any(row.setting.get("agrees") == "no" for row in report.rows))
 
 
 def _write(report: Report, folder: Path) -> None:
@@ -105,14 +114,13 @@ def _write(report: Report, folder: Path) -> None:
 
 
 def _show(report: Report, out: TextIO) -> None:
-    from tacit.experiments.markdown import TEST_NAMES, neighbours, table_of
+    from tacit.experiments.markdown import COMPARED, TEST_NAMES, compared, neighbours, table_of
 
     out.writelines(f"{note}\n" for note in report.notes)
     out.write("\n")
     print_table(*table_of(report), out)
-    out.write(f"\nEach system against the next one below it ({TEST_NAMES[report.test]}, Holm-corrected):\n\n")
-    tests = [[t["metric"], t["better"], t["worse"], f"{t['p']:.2g}"] for t in neighbours(report)]
-    print_table(["metric", "better", "worse", "p"], tests, out)
+    out.write(f"\nEach system against the next one below it ({TEST_NAMES[report.test]}):\n\n")
+    print_table(["metric", *COMPARED], [[test["metric"], *compared(test)] for test in neighbours(report)], out)
     for section in report.sections:
         out.write(f"\n{section.title}:\n\n")
         print_table(section.header, section.rows, out)

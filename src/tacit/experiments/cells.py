@@ -1,4 +1,4 @@
-"""Cache of results, cell by cell, so that an interrupted `--full` run can be resumed.
+"""Cache of results, cell by cell, so that an interrupted run can be resumed.
 
 A cell is one system under one setting. Its file is JSON, named by a hash of everything that the result depends on,
 including the version of tacit. A damaged file is ignored, and the cell is computed again.
@@ -21,11 +21,12 @@ from tacit.experiments.request import Request
 
 
 class CellCache:
-    """Rows on disk; only a full run stores any."""
+    """Rows on disk; a quick run stores none, because its cells are smaller."""
 
     def __init__(self, request: Request) -> None:
-        self.folder = request.cells if request.full else None
-        self.params = {"params": dict(request.params)} if request.params else {}
+        self.folder = None if request.quick else request.cells
+        self.params: dict[str, Any] = {"params": dict(request.params)} if request.params else {}
+        self.params |= {} if request.full else {"run": "default"}
 
     def row(self, key: dict[str, Any], compute: Callable[[], Row]) -> Row:
         """The stored row of a cell; if there is none, compute and store it."""

@@ -13,6 +13,7 @@ from tacit.metrics.tables import TEST_NAMES
 
 PERCENT = {"rank_loss", "error"}
 FIGURE_RULE = f"Curves show at most {MAX_LINES} systems: the baselines and the best ones by the mean of the measure.\n"
+COMPARED = ("better", "worse", "p", "Holm-corrected p")
 
 
 def table_of(report: Report) -> tuple[list[str], list[list[str]]]:
@@ -55,10 +56,10 @@ def to_markdown(report: Report) -> str:
         "",
         f"Each system against the next one below it: {TEST_NAMES[report.test]}s, two-sided, Holm-corrected over",
     ]
-    lines += ["all pairs of systems of a metric (the JSON report has them all).", ""]
+    lines += ["all pairs of systems of a metric (the JSON report has them all), and uncorrected.", ""]
     where = _varying(report)
     tests = [[*(str(t.get(name, "")) for name in where), *_found(t)] for t in neighbours(report)]
-    lines += _markdown_table([*where, "metric", "better", "worse", "p"], tests)
+    lines += _markdown_table([*where, "metric", *COMPARED], tests)
     for section in report.sections:
         lines += ["", f"## {section.title}", "", *_markdown_table(section.header, section.rows)]
     lines += ["", FIGURE_RULE] if report.figures else []
@@ -75,7 +76,12 @@ def _varying(report: Report) -> list[str]:
 
 
 def _found(test: dict[str, Any]) -> list[str]:
-    return [test["metric"], test["better"], test["worse"], _p(test["p"])]
+    return [test["metric"], *compared(test)]
+
+
+def compared(test: dict[str, Any]) -> list[str]:
+    """The cells of COMPARED for a test."""
+    return [test["better"], test["worse"], f"{test['p_uncorrected']:.2g}", _p(test["p"])]
 
 
 def neighbours(report: Report) -> Iterator[dict[str, Any]]:
@@ -92,7 +98,7 @@ def neighbours(report: Report) -> Iterator[dict[str, Any]]:
 
 
 def _key(test: dict[str, Any]) -> tuple[tuple[str, str], ...]:
-    return tuple(sorted((name, str(value)) for name, value in test.items() if name != "p"))
+    return tuple(sorted((name, str(value)) for name, value in test.items() if name not in ("p", "p_uncorrected")))
 
 
 def _p(p: float) -> str:

@@ -1,7 +1,7 @@
 """Results of an experiment: rows of systems and paired tests between them, as JSON and as Markdown.
 
 The JSON form is fixed: {"experiment", "corpus", "seed", "rows": [{"system", "metrics", "seconds", ...}],
-"tests": [{"better", "worse", "metric", "p"}]}; p is two-sided and Holm-corrected within a metric.
+"tests": [{"better", "worse", "metric", "p", "p_uncorrected"}]}; p is two-sided and Holm-corrected within a metric.
 """
 
 from __future__ import annotations
@@ -48,9 +48,10 @@ class Row:
 
     @property
     def name(self) -> str:
-        """The system as tests and figures name it: with its recipe and start where that is the printed one."""
-        printed = self.setting.get("recipe") == "printed"
-        return " ".join([self.system, "printed", self.setting.get("start", "")]).strip() if printed else self.system
+        """The system as tests and figures name it: with its recipe where that is printed, and its start if given."""
+        printed = ["printed"] if self.setting.get("recipe") == "printed" else []
+        start = [self.setting["start"]] if self.setting.get("start") else []
+        return " ".join([self.system, *printed, *start])
 
     @property
     def metrics(self) -> dict[str, float]:
@@ -59,8 +60,8 @@ class Row:
 
     @property
     def standard_errors(self) -> dict[str, float]:
-        """Standard error of each mean."""
-        return {name: standard_error(values) for name, values in self.values.items()}
+        """Standard error of each mean; 0 where there is one value, which has none."""
+        return {name: standard_error(values) if len(values) > 1 else 0.0 for name, values in self.values.items()}
 
     def to_json(self) -> dict[str, Any]:
         """The row in the fixed JSON form; `queries` counts the measured ones unless a setting has that name."""
@@ -123,7 +124,7 @@ class Report:
             for metric in group[0].values:
                 values = {row.name: row.values[metric] for row in group}
                 found += [
-                    {"better": c.better, "worse": c.worse, "metric": metric, "p": c.p, **protocol(group[0])}
+                    c.to_dict() | {"p_uncorrected": c.p_raw, **protocol(group[0])}
                     for c in compare_systems(values, metric, test=self.test)
                 ]
         return found
@@ -152,7 +153,7 @@ class Report:
 
 
 def against_baseline(rows: Sequence[Row], baseline: str, metrics: Iterable[str], test: str = "t") -> list[list[str]]:
-    """Lines of metric, system, gain, its 95 % interval and p: each system against the baseline, Holm-corrected."""
+    """Lines of metric, system, gain, its 95 % interval, p and corrected p: each system against the baseline."""
     lines = []
     for metric in metrics:
         values = {row.system: row.values[metric] for row in rows}
@@ -160,7 +161,8 @@ def against_baseline(rows: Sequence[Row], baseline: str, metrics: Iterable[str],
             other = found.worse if found.better == baseline else found.better
             gains = values[other] - values[baseline]
             low, high = t_interval(gains)
-            lines.append([metric, other, f"{gains.mean():+.4f}", f"{low:+.4f} to {high:+.4f}", f"{found.p:.3g}"])
+            p_values = f"{found.p_raw:.3g}", f"{found.p:.3g}"
+            lines.append([metric, other, f"{gains.mean():+.4f}", f"{low:+.4f} to {high:+.4f}", *p_values])
     return lines
 
 

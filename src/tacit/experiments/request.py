@@ -37,13 +37,15 @@ class Request:
     full : bool, default=False
         All seeds, splits and ablations.
     cells : Path, default=None
-        Folder where a full run stores finished cells.
+        Folder where a run stores finished cells, to resume from them; None: nowhere.
     threads : int, default=None
         Number of threads; None uses all cores. Results do not depend on it.
     params : mapping of str to object, default={}
         Parameters for every system that has them (`--set NAME=VALUE`).
     as_printed : bool, default=False
         Also rows of systems trained by the recipe of their paper.
+    check : bool, default=False
+        Compute printed numbers again and compare; for `papers` only.
     encoder : str or None, default=None
         Name or folder of a pretrained encoder, for experiments that have rows with one.
     """
@@ -61,6 +63,7 @@ class Request:
     threads: int | None = None
     params: Mapping[str, Any] = field(default_factory=dict)
     as_printed: bool = False
+    check: bool = False
     encoder: str | None = None
 
     @property

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from tacit.core import Features, Links, TacitError, map_blocks
-from tacit.metrics import full_ranking_measures
+from tacit.metrics import full_ranking_measures, is_loss
 
 MAX_QUERIES = 500  # more of them hardly change which setting is chosen
 
@@ -114,8 +114,10 @@ def best_weight(
     return min(good, key=lambda weight: found[weight][least].mean())
 
 
-def choose_mixture(main: ScoreRows, other: ScoreRows, held: HeldOut, weights: Sequence[float]) -> float:
-    """The weight w with the best mean average precision of `main + w * other`.
+def choose_mixture(
+    main: ScoreRows, other: ScoreRows, held: HeldOut, weights: Sequence[float], measure: str = "AP"
+) -> float:
+    """The weight w with the best mean of a measure of `main + w * other`: average precision, or the least rank loss.
 
     Both scores are computed once for all weights; of equally good weights the first is taken.
     """
@@ -124,5 +126,5 @@ def choose_mixture(main: ScoreRows, other: ScoreRows, held: HeldOut, weights: Se
         first, second = main(block.queries), other(block.queries)
         for place, weight in enumerate(weights):
             mixed = first + np.float32(weight) * second
-            totals[place] += full_ranking_measures(mixed, block.relevant, block.excluded)["AP"].sum()
-    return float(weights[int(np.argmax(totals))])
+            totals[place] += full_ranking_measures(mixed, block.relevant, block.excluded)[measure].sum()
+    return float(weights[int(np.argmin(totals) if is_loss(measure) else np.argmax(totals))])

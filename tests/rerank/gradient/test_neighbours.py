@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.spatial.distance import cdist
 
 from tacit.core import TacitError
+from tacit.rerank.gradient import neighbours
 from tacit.rerank.gradient.neighbours import find_neighbours
 
 
@@ -55,6 +57,31 @@ def test_similarities_within_a_list_only():
 
     found = find_neighbours(np.array([0, 2, 3]), 1, similarities=sp.csr_array(table))
     assert (found.left.tolist(), found.right.tolist()) == ([0], [1])
+
+
+def test_long_lists_find_nearly_all_neighbours_without_all_pairs(monkeypatch):
+    rng = np.random.default_rng(0)
+    points = np.repeat(rng.normal(size=(2000, 4)), 2, axis=0) @ rng.normal(size=(4, 20))  # every point twice
+    starts, pairs = np.array([0, len(points)]), []
+    for most in (len(points), 0):
+        monkeypatch.setattr(neighbours, "MOST_EXACT", most)
+        found = find_neighbours(starts, 5, vectors=points)
+        assert (found.left < found.right).all()
+        pairs.append(set(zip(found.left.tolist(), found.right.tolist(), strict=True)))
+    assert len(pairs[0] & pairs[1]) > 0.97 * len(pairs[0])
+    assert {(2 * i, 2 * i + 1) for i in range(2000)} <= pairs[1]
+    asked = []
+    monkeypatch.setattr(neighbours, "cdist", lambda a, b, how: asked.append(a.shape) or cdist(a, b, how))
+    find_neighbours(starts, 5, vectors=points)
+    assert max(asked)[0] <= neighbours.LEAF
+
+
+def test_a_tree_of_one_leaf_compares_all_pairs(monkeypatch):
+    points = np.random.default_rng(1).integers(0, 4, (60, 2)).astype(float)  # many equal distances
+    exact = find_neighbours(np.array([0, 60]), 4, vectors=points)
+    monkeypatch.setattr(neighbours, "MOST_EXACT", 0)
+    for one, other in zip(exact, find_neighbours(np.array([0, 60]), 4, vectors=points), strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 def test_mistakes_are_named():

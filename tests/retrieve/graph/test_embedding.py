@@ -107,6 +107,8 @@ def test_rbf_features_are_the_kernel_of_the_nearest_centres():
     wanted[np.argsort(squares)[10:]] = 0
     found = make_map("rbf", 10, 0.8).fit(centres).rows(x).toarray()[0]
     np.testing.assert_allclose(found, wanted / np.linalg.norm(wanted), rtol=1e-4, atol=1e-6)
+    as_it_is = make_map("rbf", 10, 0.8, "none").fit(centres).rows(x).toarray()[0]
+    np.testing.assert_allclose(as_it_is, wanted, rtol=1e-4, atol=1e-6)
 
 
 def test_same_seed_same_bits_for_any_number_of_threads(moons):
@@ -208,6 +210,13 @@ class TestGraphs:
         assert not dense[far[:, 0], far[:, 1]].any()
         assert dense[near[:, 0], near[:, 1]].all()
         assert np.mean(near[:, 0] == near[:, 1]) == pytest.approx(0.5, abs=0.01)
+
+    def test_without_a_share_every_own_pair_is_as_frequent_as_an_edge(self):
+        graph = check_adjacency(joined(np.random.default_rng(0).normal(size=(30, 2))), 30)
+        near, _ = PairDraws(graph, None).epoch(np.random.default_rng(0))
+        pairs, times = np.unique(near, axis=0, return_counts=True)
+        assert (times == 1).all()
+        assert len(pairs) == graph.nnz + 30
 
     def test_a_full_graph_has_no_far_pairs(self):
         graph = check_adjacency(np.ones((4, 4)), 4)

@@ -590,6 +590,21 @@ def test_states_that_do_not_fit_together_are_refused(change, fitted):
         unpack_estimator(*change(header, arrays), find_class)
 
 
+@pytest.mark.parametrize("recipe", ["mined", "printed"])
+def test_a_start_by_words_gives_each_item_the_vector_of_its_words(recipe):
+    rows = sp.csr_array(random_rows(0, n_rows=200, n_words=60))
+    links = Links([0, 1], [1, 2], 200, 200)  # items 3 and on are in no pair
+    margin = {"mined": 0.2, "printed": 1.0}[recipe]
+    ranker = small("htr-gamma0", dim=40, start="words", recipe=recipe, margin=margin, n_epochs=1, rate=1e-9, decay=0.0)
+    ranker.fit(rows, rows, links)
+    np.testing.assert_allclose(ranker.item_vectors_, rows @ ranker.query_table_, atol=1e-5)
+    assert ranker.query_table_.std() == pytest.approx(40**-0.5, rel=0.05)
+    # Scores are cosines up to the error of a random projection, about 1 / sqrt(dim).
+    assert np.corrcoef(ranker.scores(rows).ravel(), (rows @ rows.T).toarray().ravel())[0, 1] > 0.6
+    mapped = small("ssi-uv-noi", start="words", n_epochs=1, rate=1e-9, decay=0.0).fit(rows, rows, links)
+    np.testing.assert_allclose(mapped.item_table_, mapped.query_table_, atol=1e-5)
+
+
 def test_a_missing_table_of_two_dictionaries_is_refused():
     """What is missing must not be read from the other side: a loop would run over its end."""
     pairs = random_links(1)

@@ -1,8 +1,8 @@
 """Experiment `htr-over-ssi`: when are free vectors of items (HTR) better than vectors of their words (SSI)?
 
-On linked documents, split by links: the share of the links that is known, in-links of the single item, the dimension,
-gamma, the number of epochs (training histories), mined and printed training. With `--corpus generated`, on documents of
-a known rule (`world`), by the number of known links of an item.
+On linked documents, split by links: the square below, among all items and among well-linked ones, and in-links of the
+single item. `full` adds two seeds of the square, the share of the links that is known, the printed recipe, dimensions
+and gammas. With `--corpus generated`, on documents of a known rule (`world`), by the number of known links of an item.
 
 HTR and SSI differ in two things: what an item is (its words or a free vector), and whether shared words count by
 themselves (the identity, which SSI has and HTR lacks). So there are four systems, the square of both choices:
@@ -10,14 +10,16 @@ themselves (the identity, which SSI has and HTR lacks). So there are four system
     words, identity   ssi-uv        free, identity   htr-identity
     words, none       ssi-uv-noi    free, none       htr
 
-Rows with items "core" rank among well-linked items alone, those with at least `CORE` training links. Among all items, a
-free vector also says how often an item is linked, because rarely linked items keep small or random vectors.
+Rows with items "core" rank among well-linked items alone, those with at least `least_links` training links. Among all
+items, a free vector also says how often an item is linked, because rarely linked items keep small or random vectors.
+`htr` with start "words" is HTR whose item vectors start at v_i = W phi(y_i), so that no item has a random vector.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any
 
@@ -25,8 +27,8 @@ import numpy as np
 
 from tacit.core import track
 from tacit.experiments.cells import CellCache
-from tacit.experiments.htr_over_ssi.by_in_links import BORDERS, LinkRanks, bin_names, crossing, link_ranks
-from tacit.experiments.htr_over_ssi.figures import corpus_figure, in_links_figure, world_figure
+from tacit.experiments.htr_over_ssi.by_in_links import LinkRanks, bin_names, crossing, link_ranks
+from tacit.experiments.htr_over_ssi.figures import core_figure, corpus_figure, in_links_figure, world_figure
 from tacit.experiments.htr_over_ssi.world import World, generate
 from tacit.experiments.links.plan import PRINTED_EPOCHS, PRINTED_STARTS
 from tacit.experiments.links.splits import split_links
@@ -40,7 +42,8 @@ LINKED = ("foldoc", *(name for name in CORPORA if name != "foldoc"))
 SYSTEMS = ("tfidf", "ssi-uv", "ssi-uv-noi", "htr", "htr-identity", "htr-residual")
 PAIR = ("ssi-uv", "htr")
 CONTROLS = ("ssi-uv-noi", "htr-identity")  # of the identity, with all training links
-CORE = 8
+CORES = (2, 4, 8, 16, 32)  # least numbers of training links of an item that make a core
+CORE = 8  # the one of the table of differences
 # Comparisons within the square: what is compared, and the two systems.
 SQUARE = (
     ("free vectors for words, without identity", "htr", "ssi-uv-noi"),
@@ -49,7 +52,7 @@ SQUARE = (
     ("identity, words", "ssi-uv", "ssi-uv-noi"),
     ("as printed: HTR for SSI", "htr", "ssi-uv"),
 )
-SHARES, DIMS, GAMMAS, DIM = (0.1, 0.3, 1.0), (50, 200), (0.0, 0.3, 3.0), 100
+SHARES, DIMS, GAMMAS, DIM = (0.3, 0.1), (50, 200), (0.0, 0.3, 3.0), 100
 KNOWN, HIDDEN, N_ITEMS, WORLD_DIM = (1, 2, 4, 8, 16, 32), (1.0, 0.0), 1000, 50
 
 Cell = dict[str, Any]
@@ -65,29 +68,30 @@ def run(request: Request) -> Report:
 
 
 def plan_corpus(request: Request, systems: Sequence[str]) -> list[Cell]:
-    """All systems by share of the known links, both recipes at all links; `full` adds dimensions and gammas."""
+    """All systems with all known links; `full` adds seeds of these, then shares, recipes, dimensions and gammas."""
     usual = {"split": request.split or "links", "share": 1.0, "dim": 50 if request.quick else DIM}
-    cells = [
-        usual | {"system": system, "share": share}
-        for share in SHARES[::-1]
-        for system in systems
-        if share == 1 or system not in CONTROLS
-    ]
-    if not request.quick:
-        changes = _changes(request.full)
-        cells += [usual | {"system": system} | change for change in changes for system in _changed(systems, change)]
-    return cells
+    cells = [usual | {"seed": seed, "system": system} for seed in request.seeds for system in systems]
+    first = usual | {"seed": request.seed}
+    changes = [] if request.quick else _changes(request.full)
+    cells += [first | {"system": system} | change for change in changes for system in _changed(systems, change)]
+    return sorted(cells, key=lambda cell: (request.seeds.index(cell["seed"]), -cell["share"]))  # few splits in turn
 
 
 def _changes(full: bool) -> Iterator[Cell]:
-    yield from ({"recipe": "printed", "start": start} for start in PRINTED_STARTS)
+    yield {"start": "words"}
     if full:
+        yield from ({"recipe": "printed", "start": start} for start in PRINTED_STARTS)
         yield from ({"dim": dim} for dim in DIMS)
         yield from ({"gamma": gamma} for gamma in GAMMAS)
+        yield from ({"share": share} for share in SHARES)
 
 
 def _changed(systems: Sequence[str], change: Cell) -> list[str]:
-    return [name for name in systems if name in (PAIR[1:] if "gamma" in change else PAIR)]
+    """The systems that a change concerns."""
+    if "share" in change:
+        return [name for name in systems if name not in CONTROLS]
+    only_htr = "gamma" in change or change.get("start") == "words"
+    return [name for name in systems if name in (PAIR[1:] if only_htr else PAIR)]
 
 
 def _made(cell: Cell, request: Request) -> CollectionRanker:
@@ -95,51 +99,67 @@ def _made(cell: Cell, request: Request) -> CollectionRanker:
     params = {name: cell[name] for name in PARAMETERS if name in cell}
     if cell.get("recipe") == "printed":
         params = {"n_epochs": PRINTED_EPOCHS, "tune": True} | params
-    ranker: CollectionRanker = get_method(cell["system"]).offer(seed=request.seed, threads=request.threads)
+    ranker: CollectionRanker = get_method(cell["system"]).offer(seed=cell["seed"], threads=request.threads)
     return with_params(ranker, params | dict(request.params))
 
 
 def _on_corpus(request: Request, systems: Sequence[str], name: str) -> Report:
     corpus = read_linked_corpus(request.data_folder / "linked" / name, request.words)
 
-    @lru_cache(maxsize=1)  # cells of one share are consecutive
-    def task(split: str, share: float) -> LinkTask:
-        parts = split_links(corpus.links, split, request.seed).thinned(share, request.seed)
-        rows = parts.test_queries(request.n_queries, request.seed)
+    @lru_cache(maxsize=1)  # cells of one split are consecutive
+    def task(split: str, seed: int, share: float) -> LinkTask:
+        parts = split_links(corpus.links, split, seed).thinned(share, seed)
+        rows = parts.test_queries(request.n_queries, seed)
         return LinkTask(corpus.features, corpus.features, parts, rows, request.threads)
 
-    cache, ranks, core = CellCache(request), dict[str, LinkRanks](), list[Row]()
-
     def compute(cell: Cell) -> Row:
-        here, start = task(cell["split"], cell["share"]), time.perf_counter()
+        here, start = task(cell["split"], cell["seed"], cell["share"]), time.perf_counter()
         ranker = here.fit_ranker(_made(cell, request))
         values, seconds = here.measure(ranker), time.perf_counter() - start
+        for least in (least for least in CORES if here.core_queries(least).any()):
+            values |= {f"{name} of {least}": found for name, found in here.measure(ranker, least).items()}
+        values |= _ranks(ranker, here)._asdict()
         setting = _shown(cell, request) | {"known": round(len(here.split.train) / len(corpus.documents), 2)}
-        setting["items"] = "all"
-        row = Row(cell["system"], values, seconds, setting, ranker.chosen(), getattr(ranker, "epochs_", ()))
-        if cell["share"] == 1 and row.name not in ranks:
-            ranks[row.name] = _ranks(ranker, here)
-            if here.core_queries(CORE).any():
-                core.append(Row(cell["system"], here.measure(ranker, CORE), seconds, setting | {"items": "core"}))
-        return row
+        return Row(cell["system"], values, seconds, setting, ranker.chosen(), getattr(ranker, "epochs_", ()))
 
-    key = {"experiment": "htr-over-ssi", "corpus": name, "words": request.words_label, "seed": request.seed}
+    cache = CellCache(request)
+    key = {"experiment": "htr-over-ssi", "corpus": name, "words": request.words_label, "cores": CORES}
     cells = track(plan_corpus(request, systems), f"htr-over-ssi on {name}")
-    # Ranks of single links are not cached, so the cells that have them are measured again.
-    rows = [compute(cell) if _has_ranks(cell) else cache.row(key | cell, partial(compute, cell)) for cell in cells]
-    known = "known: training links for each document, on average"
-    items = f"items: all, or the core of those with at least {CORE} training links, as the only candidates"
-    notes = [corpus.summary, known, items, *_corpus_notes(rows), *_leads(ranks)]
-    rows += core
+    measured = [cache.row(key | cell, partial(compute, cell)) for cell in cells]
+    rows = [_part(row, MEASURES.values(), items="all") for row in measured]
+    core = [row for least in CORES for row in _core_rows(measured, least)]
+    first = [row for row in measured if row.setting["share"] == 1 and row.setting["seed"] == request.seed]
+    ranks = {row.name: _ranks_of(row) for row in reversed(first)}  # the first row of each name, with usual parameters
+    notes = [
+        corpus.summary,
+        "known: training links for each document, on average",
+        "items: all, or the core of those with at least least_links training links, as the only candidates; queries "
+        "without a relevant item among these are left out",
+        *_corpus_notes(rows),
+    ]
     figures = {
+        f"htr-over-ssi-{name}": core_figure(rows + core, [*SQUARE[:2], SQUARE[-1]]),
         f"htr-over-ssi-{name}-in-links": in_links_figure({key: found.means() for key, found in ranks.items()}),
-        f"htr-over-ssi-{name}": corpus_figure(rows),
+        f"htr-over-ssi-{name}-known": corpus_figure(rows),
     }
-    return Report("htr-over-ssi", name, request.seed, rows, notes, [_square(rows), _by_in_links(ranks)], figures)
+    sections = [_square(rows + core), _by_in_links(ranks)]
+    return Report("htr-over-ssi", name, request.seed, rows + core, notes, sections, figures)
 
 
-def _has_ranks(cell: Cell) -> bool:
-    return bool(cell["share"] == 1 and cell["dim"] not in DIMS and "gamma" not in cell)
+def _part(row: Row, names: Iterable[str], suffix: str = "", **setting: Any) -> Row:
+    """The row with some of its values alone."""
+    values = {name: row.values[name + suffix] for name in names}
+    return replace(row, values=values, setting={**row.setting, **setting}, epochs=() if suffix else row.epochs)
+
+
+def _core_rows(measured: Iterable[Row], least: int) -> list[Row]:
+    suffix = f" of {least}"
+    found = [row for row in measured if f"MAP{suffix}" in row.values and row.setting["share"] == 1]
+    return [_part(row, MEASURES.values(), suffix, items="core", least_links=least) for row in found]
+
+
+def _ranks_of(row: Row) -> LinkRanks:
+    return LinkRanks(*(row.values[name] for name in LinkRanks._fields))
 
 
 def _ranks(ranker: CollectionRanker, task: LinkTask) -> LinkRanks:
@@ -150,16 +170,20 @@ def _ranks(ranker: CollectionRanker, task: LinkTask) -> LinkRanks:
 
 
 def _square(rows: Sequence[Row]) -> Section:
-    """Differences between the four systems of the square, among all items and among those of the core."""
-    lines = []
-    for items in ("all", "core"):
-        usual = [row for row in rows if row.setting["items"] == items and row.setting["share"] == 1]
-        found = {row.system: row for row in reversed(usual) if row.name == row.system}  # the first of each
-        for what, one, other in SQUARE:
-            if one in found and other in found:
-                lines.append([items, what, one, other, *_differences(found[one], found[other])])
-    header = ["items", "what changes", "system", "instead of", "MAP", "p", "rank loss %", "p"]
-    return Section("Words or free vectors, with and without the identity (paired t-test, p uncorrected)", header, lines)
+    """Differences between the four systems of the square, by seed, among all items and among those of the core."""
+    groups: dict[tuple[int, str], dict[str, Row]] = {}
+    for row in rows:
+        if row.name == row.system and row.setting["share"] == 1 and row.setting.get("least_links", CORE) == CORE:
+            groups.setdefault((row.setting["seed"], row.setting["items"]), {}).setdefault(row.system, row)
+    lines = [
+        [str(seed), items, what, one, other, *_differences(found[one], found[other])]
+        for (seed, items), found in groups.items()
+        for what, one, other in SQUARE
+        if one in found and other in found
+    ]
+    header = ["seed", "items", "what changes", "system", "instead of", "MAP", "p", "rank loss %", "p"]
+    title = "Words or free vectors, with and without the identity"
+    return Section(f"{title} (core: at least {CORE} links; paired t-test, p uncorrected)", header, lines)
 
 
 def _differences(one: Row, other: Row) -> Iterator[str]:
@@ -172,27 +196,15 @@ def _differences(one: Row, other: Row) -> Iterator[str]:
 def _by_in_links(ranks: dict[str, LinkRanks]) -> Section:
     counts = next(iter(ranks.values())).counts()
     rows = [[name, *(f"{mean:.3f}" for mean in found.means())] for name, found in ranks.items()]
-    title = "Mean reciprocal rank of a test link, by training links to its target"
+    title = "Mean reciprocal rank of a test link among all items, by training links to its target"
     return Section(title, ["system", *bin_names()], [["test links", *map(str, counts)], *rows])
-
-
-def _leads(ranks: Mapping[str, LinkRanks]) -> list[str]:
-    """From how many links to an item on HTR ranks it higher than SSI does."""
-    if not set(PAIR) <= set(ranks):
-        return []
-    ssi, htr = (np.array(ranks[system].means()) for system in PAIR)
-    behind = np.flatnonzero(~(htr > ssi))
-    first = int(behind[-1]) + 1 if len(behind) else 0
-    if first == len(ssi):
-        return ["htr ranks no group of links higher than ssi-uv does"]
-    return [f"htr ranks links to items with {BORDERS[first]} or more training links higher than ssi-uv does"]
 
 
 def _corpus_notes(rows: Sequence[Row]) -> list[str]:
     """Where HTR passes SSI as more links are known."""
     by_known = sorted({row.setting["known"] for row in rows})
-    usual = {(row.system, row.setting["known"]): row.metrics["MAP"] for row in reversed(rows)}
-    if any((system, known) not in usual for system in PAIR for known in by_known):
+    usual = {(row.name, row.setting["known"]): row.metrics["MAP"] for row in reversed(rows)}
+    if len(by_known) == 1 or any((system, known) not in usual for system in PAIR for known in by_known):
         return []
     return [_passes("all documents", by_known, *([usual[system, known] for known in by_known] for system in PAIR))]
 
@@ -209,7 +221,7 @@ def _on_world(request: Request, systems: Sequence[str]) -> Report:
     rows = []
     known = KNOWN[::2] if request.quick else KNOWN
     cells: list[Cell] = [
-        {"system": system, "hidden": hidden, "known": n_known, "dim": WORLD_DIM} | how
+        {"system": system, "hidden": hidden, "known": n_known, "dim": WORLD_DIM, "seed": request.seed} | how
         for hidden in HIDDEN
         for n_known in known
         for how in ({"recipe": "mined"}, {"recipe": "printed", "start": "scaled"})
@@ -251,7 +263,7 @@ def _world_notes(rows: Sequence[Row], hidden: float, recipe: str) -> list[str]:
 
 def _shown(cell: Cell, request: Request) -> dict[str, Any]:
     """The row's setting: what differs between cells."""
-    setting = {"recipe": "mined", "seed": request.seed} | {k: v for k, v in cell.items() if k != "system"}
+    setting = {"recipe": "mined"} | {k: v for k, v in cell.items() if k != "system"}
     return request.shown(setting if get_method(cell["system"]).estimator.needs_pairs else _without_training(setting))
 
 

@@ -6,9 +6,49 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
+import numpy as np
+
 from tacit.experiments.figures import Draw, new_figure, save
 from tacit.experiments.htr_over_ssi.by_in_links import bin_names
 from tacit.experiments.report import Row
+from tacit.metrics import standard_error
+
+
+def core_figure(rows: Sequence[Row], pairs: Sequence[tuple[str, str, str]]) -> Draw:
+    """Difference in MAP of two systems among the items with at least so many training links, by that number.
+
+    `pairs` has what is compared and the two systems; rows with items "all" stand at 0. Seeds are joined.
+    """
+    return partial(_draw_core, rows, pairs)
+
+
+def _draw_core(rows: Sequence[Row], pairs: Sequence[tuple[str, str, str]], path: Path) -> None:
+    figure, axes = new_figure(6.5, 4.5)
+    places = sorted({row.setting.get("least_links", 0) for row in rows})
+    for shift, (what, one, other) in enumerate(pairs):
+        means, errors = [], []
+        for least in places:
+            gains = _gains(rows, least, one, other)
+            means.append(gains.mean() if len(gains) else np.nan)
+            errors.append(1.96 * standard_error(gains) if len(gains) > 1 else np.nan)
+        x = np.arange(len(places)) + 0.08 * shift
+        axes.errorbar(x, means, errors, marker="o", label=f"{what}: {one} - {other}")
+    axes.axhline(0, color="#999999", linewidth=0.8)
+    axes.set_xticks(range(len(places)), [str(least) if least else "all" for least in places])
+    axes.set(xlabel="items ranked: those with at least so many training links", ylabel="MAP, with 95 % interval")
+    axes.legend(fontsize="small", loc="lower center", bbox_to_anchor=(0.5, 1.0))
+    save(figure, path)
+
+
+def _gains(rows: Sequence[Row], least: int, one: str, other: str) -> np.ndarray:
+    """Values of one system minus those of the other for every query of every seed."""
+    here = [row for row in rows if row.setting.get("least_links", 0) == least and row.setting["share"] == 1]
+    first: dict[tuple[str, int], Row] = {}
+    for row in here:
+        first.setdefault((row.name, row.setting["seed"]), row)
+    seeds = [seed for name, seed in first if name == one and (other, seed) in first]
+    parts = [first[one, seed].values["MAP"] - first[other, seed].values["MAP"] for seed in seeds]
+    return np.concatenate(parts) if parts else np.zeros(0)
 
 
 def in_links_figure(by_in_links: Mapping[str, Sequence[float]]) -> Draw:
@@ -33,11 +73,12 @@ def corpus_figure(rows: Sequence[Row]) -> Draw:
 
 def _draw_corpus(rows: Sequence[Row], path: Path) -> None:
     figure, (left, right) = new_figure(11, 4.5, n_columns=2)
+    rows = [row for row in rows if row.setting["seed"] == rows[0].setting["seed"]]
     usual = [row for row in rows if row.setting.get("gamma") is None and row.setting.get("recipe") != "printed"]
     first_dim = next((row.setting["dim"] for row in usual if "dim" in row.setting), None)
     usual = [row for row in usual if row.setting.get("dim") in (None, first_dim)]
-    for system in dict.fromkeys(row.system for row in usual):
-        mine = sorted((row for row in usual if row.system == system), key=lambda row: row.setting["known"])
+    for system in dict.fromkeys(row.name for row in usual):
+        mine = sorted((row for row in usual if row.name == system), key=lambda row: row.setting["known"])
         known, means = [row.setting["known"] for row in mine], [row.metrics["MAP"] for row in mine]
         left.errorbar(known, means, [1.96 * row.standard_errors["MAP"] for row in mine], marker="o", label=system)
     left.set(xscale="log", xlabel="known links for each document", ylabel="MAP with 95 % interval")

@@ -39,7 +39,7 @@ from tacit.experiments.letor_task import (
 )
 from tacit.experiments.preference.agreement import agreement_table
 from tacit.experiments.preference.figures import preference_figures
-from tacit.experiments.preference.tables import EXTRA_SETTINGS, preference_tables
+from tacit.experiments.preference.tables import EXTRA_SETTINGS, depth_table, preference_tables
 from tacit.experiments.report import Report, Row
 from tacit.experiments.request import Request, with_params
 from tacit.rerank import ListRanker
@@ -92,6 +92,10 @@ EFFECT_SYSTEM = "sslambdarank-printed"
 EFFECTS = {"n_neighbours": (2, 5, 10, 20), "beta": (0.0, 0.1, 0.5, 1.0, 2.0, 5.0)}
 EFFECT_BETA = 1.0  # while the number of neighbours changes
 EFFECT_SHARE = 0.1
+# Depth against breadth: the same number of labels, by labels for each judged query.
+DEEP_SYSTEMS, DEPTHS = ("linear", "standing"), (2, 4, 8, 16)
+LEAST_DEPTH = DEPTHS[0]  # all queries are judged that deep; the number of labels follows from it
+TESTED = "nDCG-letor@10"
 
 Cell = dict[str, Any]
 
@@ -112,6 +116,8 @@ class Task:
     def _keep(self, lists: Lists, cell: Cell) -> Lists:
         if cell["system"] == "upper-bound":
             return lists
+        if "depth" in cell:
+            return keep_deep(lists, cell["depth"], LEAST_DEPTH * len(lists), cell["seed"])
         if self.labels == "random":
             return cut_labels(lists, cell["share"], cell["seed"])
         return keep_top(lists, cell["k"], lists.X[:, BM25_COLUMN[self.corpus.name]])
@@ -132,8 +138,26 @@ def keep_top(lists: Lists, m: int, ranks: np.ndarray) -> Lists:
     return replace(lists, y=y)
 
 
+def keep_deep(lists: Lists, depth: int, n_labels: int, seed: int) -> Lists:
+    """Keep the labels of `depth` random rows of each query, in a random order of queries until n_labels are kept.
+
+    >>> lists = Lists(np.zeros((6, 1)), np.ones(6), np.array([0, 3, 6]), ["7", "8"], [""] * 6)
+    >>> np.isfinite(keep_deep(lists, 3, 3, seed=0).y).tolist()  # all labels of one query
+    [False, False, False, True, True, True]
+    """
+    rng = np.random.default_rng(seed)
+    y = np.full(len(lists.y), np.nan)
+    for number in rng.permutation(len(lists)).tolist():
+        rows = np.arange(lists.starts[number], lists.starts[number + 1])
+        rows = rows[np.isfinite(lists.y[rows])]
+        kept = rng.permutation(rows)[: min(depth, n_labels)]
+        y[kept] = lists.y[kept]
+        n_labels -= len(kept)
+    return replace(lists, y=y)
+
+
 def run(request: Request) -> Report:
-    """Measure the systems for each share of labels; `full` adds seeds and the effects of K and beta."""
+    """Measure the systems for each share of labels; `full` adds seeds, effects of K and beta, and depth of labels."""
     name = request.corpus_of(CORPORA)
     has_texts = name in TEXT_CORPORA
     labels = check_choice("labels", request.labels or ("top" if has_texts else "random"), ("random", "top"))
@@ -154,7 +178,7 @@ def run(request: Request) -> Report:
             rows.append(cache.row(cell, partial(measure_cell, task, cell, request)))
     plain = [row for row in rows if not set(row.setting) & set(EXTRA_SETTINGS)]
     content = task.corpus.similarities(task.corpus.lists) if isinstance(task.corpus, TextCorpus) else None
-    sections = [*preference_tables(plain), agreement_table(task.corpus.lists, content)]
+    sections = [*preference_tables(plain), *depth_table(rows, TESTED), agreement_table(task.corpus.lists, content)]
     report = Report("preference", name, request.seed, rows, _notes(task, request), sections, test="wilcoxon")
     return replace(report, figures=preference_figures(report, labelled_pairs(task, cells)))
 
@@ -172,6 +196,9 @@ def _cells(request: Request, task: Task, systems: Sequence[str]) -> Iterator[Cel
             for option in options:
                 yield base | {"system": EFFECT_SYSTEM, "seed": request.seed, "share": EFFECT_SHARE, parameter: option}
         for seed in request.seeds:
+            for depth in DEPTHS:
+                for system in DEEP_SYSTEMS:
+                    yield base | {"system": system, "seed": seed, "depth": depth}
             for part in PARTS:
                 yield base | {"system": "ssbt", "seed": seed, "share": EFFECT_SHARE, "without": part}
             for view in BY_EVIDENCE:
@@ -220,7 +247,7 @@ def _medians(chosen: Sequence[Mapping[str, float]]) -> dict[str, float]:
 def labelled_pairs(task: Task, cells: Sequence[Cell]) -> dict[float, float]:
     """Mean number of judged pairs of a fold's training lists, for each share (or m)."""
     found: dict[float, float] = {}
-    for cell in cells:
+    for cell in (cell for cell in cells if "depth" not in cell):
         value = cell["share"] if "share" in cell else cell["k"]
         if value not in found and cell["system"] != "upper-bound":
             found[value] = float(np.mean([len(graded_pairs(f.train.y, f.train.starts)) for f in task.cut(cell)]))

@@ -20,7 +20,8 @@ SEMI = (
 )  # fmt: skip
 ABLATED = ("ssbt-beta0", "sslambdarank-beta0")  # without neighbours, but with other terms from unjudged rows
 UPPER_BOUND = "upper-bound"
-EXTRA_SETTINGS = ("n_neighbours", "beta", "without", "view")  # of rows that only `full` has; not in these tables
+# Of rows that only `full` has; these are not in the main tables.
+EXTRA_SETTINGS = ("n_neighbours", "beta", "without", "view", "depth")
 
 Values = dict[tuple[str, float], np.ndarray]
 
@@ -37,6 +38,23 @@ def preference_tables(rows: Sequence[Row]) -> list[Section]:
         if found:
             sections.append(Section(f"{metric}: what the unjudged rows add", ["comparison", *header[1:]], found))
     return sections
+
+
+def depth_table(rows: Sequence[Row], metric: str) -> list[Section]:
+    """The same number of labels, many in few queries or few in many: means over seeds, and p against the first."""
+    found: dict[tuple[str, int], list[np.ndarray]] = {}
+    for row in rows:
+        if "depth" in row.setting:
+            found.setdefault((row.system, row.setting["depth"]), []).append(row.values[metric])
+    values = {key: np.mean(parts, axis=0) for key, parts in found.items()}
+    depths = sorted({depth for _, depth in values})
+    lines = []
+    for system in dict.fromkeys(system for system, _ in values):
+        first, *others = (values[system, depth] for depth in depths)
+        tested = (f"{v.mean():.3f} (p {compare(first, v).wilcoxon:.2g})" for v in others)
+        lines.append([system, f"{first.mean():.3f}", *tested])
+    title = f"{metric}: as many labels in all, by labels for each judged query"
+    return [Section(title, ["system", *map(str, depths)], lines)] if lines else []
 
 
 def mean_values(rows: Sequence[Row], metric: str) -> Values:

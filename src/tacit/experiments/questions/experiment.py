@@ -222,7 +222,7 @@ def _gains(report: Report) -> list[Section]:
             for line in against_baseline(group, baseline, group[0].values, report.test)
         ]
         title = f"Each system against {baseline} (paired t-test, Holm-corrected within a metric and number)"
-        header = ["seed", "queries", "metric", "system", "gain", "95 % interval", "p"]
+        header = ["seed", "queries", "metric", "system", "gain", "95 % interval", "p", "Holm-corrected p"]
         sections += [Section(title, header, lines)] if lines else []
     return sections
 
@@ -236,7 +236,7 @@ def _labels(report: Report) -> list[Section]:
             continue
         pair = [replace(first, system="no labels"), row]
         lines += [
-            [str(row.setting["seed"]), str(row.setting["queries"]), *line]
+            [str(row.setting["seed"]), str(row.setting["queries"]), *line[:-1]]  # one comparison: nothing to correct
             for line in against_baseline(pair, "no labels", row.values, report.test)
         ]
     title = "What judged queries add to the same system without them (paired t-test)"
@@ -258,7 +258,7 @@ def _languages(parts: Mapping[str, QuestionTask], request: Request) -> Section:
     for metric in MEASURES:
         of_metric = [line for line in lines if line[0] == metric]
         corrected = holm(float(line[-1]) for line in of_metric)
-        rows += [[*line, f"{p:.3g}"] for line, p in zip(of_metric, corrected, strict=True)]
+        rows += [[*line[:-1], f"{p:.3g}"] for line, p in zip(of_metric, corrected, strict=True)]
     title = f"{BLEND} against {BASELINE} without judged queries, by language (paired t-test)"
     header = ["metric", "language", "read as", BASELINE, BLEND, "gain", "95 % interval", "p", "p, Holm over languages"]
     return Section(title, header, rows)

@@ -2,6 +2,7 @@
 
 Test stories are queries, training stories are ranked. No system uses topics, links or judgments, so mixtures with
 tf-idf have their default weight. `htr-reconstruction-alone` is the same model without that mixture (alpha = 1).
+`--as-printed` adds `htr-reconstruction-printed`, the learned part alone trained as the paper prints it.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from tacit.experiments.request import Request, with_params
 from tacit.experiments.reuters.task import RANKS, TopicTask, read_reuters
 from tacit.retrieve import CollectionRanker, ReconstructionRanker, get_method
 
-ALONE = "htr-reconstruction-alone"
+ALONE, PRINTED = "htr-reconstruction-alone", "htr-reconstruction-printed"
 SYSTEMS = ("tfidf", "lsi", "lsi+tfidf", ALONE, "htr-reconstruction")
 DIM, FULL_DIMS, QUICK_QUERIES = 100, (50, 100, 200), 300
 
@@ -29,7 +30,7 @@ Curves = Mapping[str, np.ndarray]
 
 def run(request: Request) -> Report:
     """Fit and measure; `quick` has fewer queries and smaller models, `full` three seeds and dimensions."""
-    names = request.systems_of(SYSTEMS)
+    names = request.systems_of((*SYSTEMS, PRINTED) if request.as_printed else SYSTEMS)
     request.check_params({name: make_ranker(name, None, 0) for name in names})
     task = read_reuters(request.data_folder, request.words, request.threads)
     if request.quick:
@@ -47,6 +48,8 @@ def make_ranker(name: str, dim: int | None, seed: int) -> CollectionRanker:
     """An unfitted ranker by its name in this experiment."""
     if name == ALONE:
         return ReconstructionRanker(dim or DIM, alpha=1.0, seed=seed)
+    if name == PRINTED:
+        return ReconstructionRanker(dim or DIM, alpha=1.0, recipe="printed", start="scaled", seed=seed)
     return get_method(name).offer(dim=dim, seed=seed)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,8 @@ from tacit.retrieve.graph.pairs import edge_length
 
 SPLITS = ("standard", "random")
 SYSTEMS = ("raw", "le-all", "le-ose", "htr-linear", "htr-rbf")
+PRINTED = ("htr-linear-printed", "htr-rbf-printed")
+AS_PRINTED: dict[str, Any] = {"own_share": None, "size": "none"}
 N_TRAIN = 7329  # of the paper's split
 N_QUICK = 1500, 500
 VALIDATION_SHARE = 0.2
@@ -38,6 +41,8 @@ GRIDS: dict[str, dict[str, tuple[float, ...]]] = {
     "le-ose": {"k": (5, 3, 10)},
     "htr-linear": {"rate": (0.2, 0.1, 0.4), "own_share": (0.5, 0.3, 0.7), "k": (5, 3, 10)},
     "htr-rbf": {"sigma": (0.2, 0.15, 0.25), "k": (5, 3, 10), "rate": (0.1, 0.05, 0.2), "own_share": (0.7, 0.5)},
+    "htr-linear-printed": {"rate": (0.2, 0.1, 0.4), "k": (5, 3, 10)},
+    "htr-rbf-printed": {"sigma": (0.5, 0.3, 1.0), "k": (5, 3, 10), "rate": (0.1, 0.05, 0.2)},
 }
 
 
@@ -60,6 +65,11 @@ class DigitTask:
             self._graphs[k, with_test] = knn_graph(points, k, threads=self.threads)
         return self._graphs[k, with_test]
 
+    @cached_property
+    def raw_nearest(self) -> np.ndarray:
+        """The nearest training digit of every test digit by raw pixels."""
+        return nearest_of(self.test, self.train, threads=self.threads)
+
     def errors(self, nearest: np.ndarray) -> np.ndarray:
         """1 for every test digit whose nearest training digit is another one."""
         return (self.train_labels[nearest] != self.test_labels).astype(np.float64)
@@ -73,7 +83,7 @@ class DigitTask:
     def nearest(self, system: str, setting: Setting, dim: int, seed: int) -> np.ndarray:
         """The nearest training digit of every test digit in the embedding of the system."""
         if system == "raw":
-            return nearest_of(self.test, self.train, threads=self.threads)
+            return self.raw_nearest
         if system in ("le-all", "le-ose"):
             return self._by_eigenmaps(system == "le-all", setting["k"], dim, seed)
         return fit_embedding(self, system, setting, dim, seed).nearest(self.test)
@@ -90,10 +100,11 @@ def fit_embedding(task: DigitTask, system: str, setting: Setting, dim: int, seed
     """The half-transductive embedding of the training digits under a setting."""
     graph = task.graph(setting["k"])
     kind: dict[str, Any] = {"features": "linear"}
-    if system == "htr-rbf":
+    if system.startswith("htr-rbf"):
         sigma = setting["sigma"] * edge_length(task.train, graph)
         kind = {"features": "rbf", "sigma": sigma, "n_centres": N_CENTRES}
     others = {name: value for name, value in setting.items() if name != "sigma"}
+    others |= AS_PRINTED if system in PRINTED else {}
     model = GraphEmbedding(dim, **kind, **others, seed=seed, threads=task.threads)
     params = {name: value for name, value in task.params.items() if name not in setting}
     return with_params(model, params).fit(task.train, graph)

@@ -62,15 +62,17 @@ def nearest_by_sum(queries, table, start, stop, squared, nearest, distances):
 def gaussians(scores, sigma, power, values):
     """values[r] = exp(scores[r] / (2 sigma^2)) of negative squared distances scores[r], best first, with norm 1.
 
-    The norm is L2 (power 2) or L1 (power 1). Values are relative to the best one, so that no row underflows to 0.
+    The norm is L2 (power 2) or L1 (power 1). Values are relative to the best one, so that no row underflows to 0. With
+    power 0 values stay as they are.
     """
     for r in range(scores.shape[0]):
         total = 0.0
+        best = scores[r, 0] if power > 0 else 0.0
         for t in range(scores.shape[1]):
-            value = math.exp((scores[r, t] - scores[r, 0]) / (2.0 * sigma * sigma))
+            value = math.exp((scores[r, t] - best) / (2.0 * sigma * sigma))
             values[r, t] = value
             total += value * value if power == 2 else value
-        size = math.sqrt(total) if power == 2 else total
+        size = math.sqrt(total) if power == 2 else total if power == 1 else 1.0
         for t in range(scores.shape[1]):
             values[r, t] /= size
 

@@ -8,6 +8,10 @@ or content vectors of any width), or the K most similar ones by given similariti
                      the q of a list sum to one over ordered pairs
 
 In a list of n rows a row has at most n - 1 neighbours; the number of lists with n <= K is counted.
+
+Lists of up to MOST_EXACT rows compare all pairs. In longer ones, trees of random splits divide the rows into leaves of
+at most LEAF rows; each row is compared with the rows of its leaf in every tree, and the K nearest of these are taken.
+The time is then linear in the rows, and a few of the true neighbours in a hundred are missed.
 """
 
 from __future__ import annotations
@@ -23,6 +27,8 @@ from tacit.features.knn import nearest_rows
 
 WEIGHTINGS = ("union", "there-and-back")
 CELLS_AT_ONCE = 4_000_000  # of the table of distances of one list
+MOST_EXACT = 5_000
+N_TREES, LEAF, TREE_SEED = 10, 400, 0
 
 
 class NeighbourPairs(NamedTuple):
@@ -84,11 +90,51 @@ def _nearest_vectors(vectors: np.ndarray, k: int) -> Nearest:
     n = len(vectors)
     if k < 1:
         return Nearest(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
+    if n > MOST_EXACT:
+        return _nearest_by_trees(np.asarray(vectors, np.float64), k)
     targets, distances = np.empty((n, k), np.int64), np.empty((n, k))
     for part in cut(n, max(1, CELLS_AT_ONCE // n)):
         table = cdist(vectors[part], vectors, "sqeuclidean")
         targets[part], distances[part] = nearest_rows(table, np.arange(part.start, part.stop), k)
     return Nearest(np.repeat(np.arange(n), k), targets.ravel(), distances.ravel())
+
+
+def _nearest_by_trees(vectors: np.ndarray, k: int) -> Nearest:
+    """As `_nearest_vectors`, among the rows that share a leaf with a row in some tree."""
+    n, rng = len(vectors), np.random.default_rng(TREE_SEED)
+    targets, distances = np.full((n, 2 * k), n, np.int64), np.full((n, 2 * k), np.inf)
+    for _ in range(N_TREES):
+        for leaf in _leaves(vectors, rng, max(LEAF, k + 1)):
+            table = cdist(vectors[leaf], vectors[leaf], "sqeuclidean")
+            near, squares = nearest_rows(table, np.arange(len(leaf)), k)
+            targets[leaf, k:], distances[leaf, k:] = leaf[near], squares
+        _keep_best(targets, distances, k)
+    return Nearest(np.repeat(np.arange(n), k), targets[:, :k].ravel(), distances[:, :k].ravel())
+
+
+def _leaves(vectors: np.ndarray, rng: np.random.Generator, size: int) -> list[np.ndarray]:
+    """Rows in groups of at most `size`, each rising: halves by a random direction between two rows, again and again."""
+    found, open_parts = [], [np.arange(len(vectors))]
+    while open_parts:
+        part = open_parts.pop()
+        if len(part) <= size:
+            found.append(part)
+            continue
+        one, other = vectors[rng.choice(part, 2, replace=False)]
+        place = vectors[part] @ (one - other)
+        order = np.argsort(place, kind="stable")
+        middle = len(part) // 2
+        open_parts += [np.sort(part[order[:middle]]), np.sort(part[order[middle:]])]
+    return found
+
+
+def _keep_best(targets: np.ndarray, distances: np.ndarray, k: int) -> None:
+    """Bring the k nearest different rows of each line to its front, in place; of equal distances the earlier row."""
+    order = np.lexsort((distances, targets), axis=1)  # equal rows side by side, so that one of them can go
+    rows, squares = (np.take_along_axis(table, order, axis=1) for table in (targets, distances))
+    squares[:, 1:][rows[:, 1:] == rows[:, :-1]] = np.inf
+    order = np.lexsort((rows, squares), axis=1)
+    targets[:], distances[:] = (np.take_along_axis(table, order, axis=1) for table in (rows, squares))
 
 
 def _most_similar(similarities: sp.csr_array, k: int) -> Nearest:

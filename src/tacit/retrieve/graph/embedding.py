@@ -58,8 +58,8 @@ class GraphEmbedding(Estimator):
         Width of the RBF; None means half the median length of an edge.
     n_centres : int or None, default=200
         Nearest centres of the RBF that count; None means all.
-    size : {"length", "sum"}, default="length"
-        What of an RBF row is made 1.
+    size : {"length", "sum", "none"}, default="length"
+        What of an RBF row is made 1; "none" leaves rows as they are, as in the paper.
     gamma : float, default=1.0
         Weight of the items' own graph.
     margin : float, default=1.0
@@ -68,8 +68,9 @@ class GraphEmbedding(Estimator):
         First step, falling linearly to 0; for "l1" in units of margin / dim.
     n_epochs : int, default=5
         Number of epochs.
-    own_share : float, default=0.5
-        Share of the pairs (i, i) among pairs of neighbours.
+    own_share : float or None, default=0.5
+        Share of the pairs (i, i) among pairs of neighbours; None means that every (i, i) occurs as often as every edge
+        from i to j.
     loss : {"l1", "l2"}, default="l1"
         Distances as in the paper, or squares.
     seed : int, default=0
@@ -126,7 +127,7 @@ class GraphEmbedding(Estimator):
         margin: float = 1.0,
         rate: float = 0.1,
         n_epochs: int = 5,
-        own_share: float = 0.5,
+        own_share: float | None = 0.5,
         loss: str = "l1",
         seed: int = 0,
         threads: int | None = None,
@@ -183,7 +184,7 @@ class GraphEmbedding(Estimator):
         check_numbers(self, "dim", "k", "n_epochs", low=1, whole=True)
         check_numbers(self, "margin", "rate", low=0, open_low=True)
         check_number("gamma", self.gamma, low=0)
-        check_number("own_share", self.own_share, low=0, high=0.99)
+        check_numbers(self, "own_share", optional=True, low=0, high=0.99)
         check_choice("features", self.features, KINDS)
         check_choice("loss", self.loss, LOSSES)
         check_choice("size", self.size, SIZES)

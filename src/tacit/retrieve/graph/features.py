@@ -2,7 +2,7 @@
 
     linear  phi(x) = (x - mean) / size of a typical row; sparse rows are not centred
     rbf     phi(x) = (K(x, c_1) ... K(x, c_m)) over the centres c (the items), K(x, c) = exp(-|x - c|^2 / (2 sigma^2)),
-            kept for the nearest centres only, and brought to length 1 or to sum 1
+            kept for the nearest centres only, and brought to length 1 or to sum 1, or as they are
     given   phi(x) = x
 
 To bring rows to one size is ours, not the paper's: a point that is far from all centres has only tiny values K, and
@@ -23,7 +23,7 @@ from tacit.kernels.graph.distances import gaussians, minus_squares
 from tacit.kernels.topk import top_k_rows
 
 KINDS = ("linear", "rbf", "given")
-SIZES = {"length": 2, "sum": 1}
+SIZES = {"length": 2, "sum": 1, "none": 0}  # and the power of the norm
 ROWS_AT_ONCE = 64
 
 
@@ -85,8 +85,8 @@ class RbfMap(Estimator):
         Width of the kernels.
     n_centres : int or None, default=None
         Nearest centres that count; None means all.
-    size : {"length", "sum"}, default="length"
-        What of a row is made 1.
+    size : {"length", "sum", "none"}, default="length"
+        What of a row is made 1; "none" leaves rows as they are, as in the paper.
 
     Attributes
     ----------

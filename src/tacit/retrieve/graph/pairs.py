@@ -75,14 +75,14 @@ def edge_length(points: Features, graph: sp.csr_array) -> float:
 class PairDraws:
     """Pairs of an epoch: every edge in both directions and own pairs (i, i) near, random others far.
 
-    own_share is the share of own pairs among the near ones.
+    own_share is the share of own pairs among the near ones; None takes every own pair once, as every edge.
     """
 
-    def __init__(self, graph: sp.csr_array, own_share: float) -> None:
+    def __init__(self, graph: sp.csr_array, own_share: float | None) -> None:
         self.n_items = graph.shape[0]
         rows = np.repeat(np.arange(self.n_items), np.diff(graph.indptr))
         self._keys = rows * self.n_items + graph.indices
-        n_own = round(len(rows) * own_share / (1 - own_share))
+        n_own = self.n_items if own_share is None else round(len(rows) * own_share / (1 - own_share))
         own = np.arange(n_own) % self.n_items
         self._near = np.concatenate([np.stack([rows, graph.indices], 1), np.stack([own, own], 1)]).astype(np.int64)
 

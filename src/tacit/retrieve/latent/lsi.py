@@ -13,14 +13,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tacit.core import Features, TacitError, check_number, one_blas_thread
+from tacit.core import Features, TacitError, check_choice, check_number, one_blas_thread
 from tacit.retrieve.base import CollectionRanker
 from tacit.retrieve.explanation import Term, difference, item_terms, mix_terms, sparse_row, word_terms
 from tacit.retrieve.factors import DenseFactors, ItemFactors, append_rows, factor_scores, make_factors, project
 from tacit.retrieve.training_data import TrainingData
 from tacit.retrieve.validation import HeldOut, choose_mixture, held_out_queries
 
-ALPHAS = tuple(np.round(np.arange(0.05, 1.0, 0.05), 2).tolist())
+ALPHAS = (0.0, 0.02, *np.round(np.arange(0.05, 1.0, 0.05), 2).tolist())
+# How alpha is chosen: the measure and the pairs.
+ALPHA_BY = ("MAP", "training-rank-loss")
 
 
 class LsiRanker(CollectionRanker):
@@ -106,7 +108,10 @@ class LsiTfidfRanker(LsiRanker):
     Parameters
     ----------
     alpha : float or None, default=None
-        Weight of LSI, from 0 to 1; None means chosen on validation pairs, or 0.5 without pairs.
+        Weight of LSI, from 0 to 1; None means chosen on pairs, or 0.5 without any.
+    alpha_by : {"MAP", "training-rank-loss"}, default="MAP"
+        How alpha is chosen: by mean average precision on validation pairs, or on training pairs where there are none;
+        or by the rank loss on training pairs, as in the paper on SSI.
     **lsi
         Parameters of `LsiRanker`: dim, n_iter, seed.
 
@@ -121,16 +126,18 @@ class LsiTfidfRanker(LsiRanker):
     _fitted: ClassVar = LsiRanker._fitted | {"items_": "items features", "alpha_": ""}
     learns_from_pairs: ClassVar[bool] = True
 
-    def __init__(self, dim: int = 200, *, alpha: float | None = None, **lsi: Any) -> None:
+    def __init__(self, dim: int = 200, *, alpha: float | None = None, alpha_by: str = ALPHA_BY[0], **lsi: Any) -> None:
         super().__init__(dim, **lsi)
-        self.alpha = alpha
+        self.alpha, self.alpha_by = alpha, alpha_by
 
     def _fit(self, data: TrainingData) -> None:
         super()._fit(data)
         self.items_ = data.items
         self.alpha_ = 0.5 if self.alpha is None else float(check_number("alpha", self.alpha, low=0, high=1))
+        check_choice("alpha_by", self.alpha_by, ALPHA_BY)
         # alpha is all that is learned from pairs, so where none are set aside, training pairs serve to choose it.
-        chosen_on, known = (data.pairs, None) if data.validation is None else (data.validation, data.pairs)
+        on_training = data.validation is None or self.alpha_by != "MAP"
+        chosen_on, known = (data.pairs, None) if on_training else (data.validation, data.pairs)
         if self.alpha is None and chosen_on is not None and len(chosen_on):
             held = held_out_queries(data.queries, chosen_on, known, queries_are_items=data.queries_are_items)
             self.alpha_ = self._choose_alpha(held)
@@ -144,7 +151,8 @@ class LsiTfidfRanker(LsiRanker):
         def tfidf_scores(rows: Features) -> np.ndarray:
             return factor_scores(tfidf, rows)
 
-        odds = choose_mixture(tfidf_scores, lsi_scores, held, [alpha / (1 - alpha) for alpha in ALPHAS])
+        measure = "AP" if self.alpha_by == "MAP" else "rank_loss"
+        odds = choose_mixture(tfidf_scores, lsi_scores, held, [alpha / (1 - alpha) for alpha in ALPHAS], measure)
         return round(odds / (1 + odds), 2)
 
     def _make_item_factors(self) -> Sequence[ItemFactors]:

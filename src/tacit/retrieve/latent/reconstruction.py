@@ -27,7 +27,7 @@ from tacit.retrieve.checkpoint import Stage
 from tacit.retrieve.epoch_log import EpochLog
 from tacit.retrieve.epochs import Schedule, run_epochs
 from tacit.retrieve.factors import DenseFactors, factor_scores, project
-from tacit.retrieve.latent.lsi import LsiRanker, LsiTfidfRanker, unit_rows
+from tacit.retrieve.latent.lsi import ALPHA_BY, LsiRanker, LsiTfidfRanker, unit_rows
 from tacit.retrieve.latent.reconstruction_sgd import ReconstructionSettings, ReconstructionTrainer, scaled_part
 from tacit.retrieve.recipe import WithRecipe
 from tacit.retrieve.snapshots import row_blocks
@@ -185,7 +185,9 @@ class ReconstructionRanker(LsiTfidfRanker, LearnedConcepts):
     dim : int, default=100
         Width of the vectors.
     alpha : float or None, default=None
-        Weight of the cosine, from 0 to 1; None means chosen on validation pairs, or 0.5 where there are none.
+        Weight of the cosine, from 0 to 1; None means chosen on pairs, or 0.5 where there are none.
+    alpha_by : {"MAP", "training-rank-loss"}, default="MAP"
+        As in `LsiTfidfRanker`.
     **training
         Parameters of the training (`LearnedConcepts`) and of `LsiRanker`: n_iter, seed.
 
@@ -199,8 +201,10 @@ class ReconstructionRanker(LsiTfidfRanker, LearnedConcepts):
 
     _fitted: ClassVar = LearnedConcepts._fitted | LsiTfidfRanker._fitted
 
-    def __init__(self, dim: int = 100, *, alpha: float | None = None, **training: Any) -> None:
-        super().__init__(dim, alpha=alpha, **training)
+    def __init__(
+        self, dim: int = 100, *, alpha: float | None = None, alpha_by: str = ALPHA_BY[0], **training: Any
+    ) -> None:
+        super().__init__(dim, alpha=alpha, alpha_by=alpha_by, **training)
 
 
 class HalvesTask:

@@ -45,7 +45,7 @@ from tacit.retrieve.training_data import TrainingData
 
 ITEM_FORMS = ("mapped", "tied", "free", "residual")
 IDENTITIES = ("none", "fixed", "learned")
-STARTS = ("small", "normal", "scaled")
+STARTS = ("small", "normal", "scaled", "words")
 START = 0.01  # scale of small first vectors: a model then starts at what its words alone say
 
 
@@ -69,10 +69,11 @@ class EmbeddingRanker(SgdRanker):
         Learning rate of free and residual vectors, as a multiple of `rate`.
     decay : float, default=0.03
         Share by which word vectors shrink after an epoch at the first rate; less as the rate falls.
-    start : {"small", "normal", "scaled"}, default="small"
+    start : {"small", "normal", "scaled", "words"}, default="small"
         First vectors: standard deviation 0.01 for query words and free vectors and 0 for item words; or, of all
-        vectors but residuals, standard deviation 1 as printed, or variance 1 / dim. The printed recipe has "normal", or
-        "scaled" if given.
+        vectors but residuals, standard deviation 1 as printed, or variance 1 / dim. "words" has variance 1 / dim for
+        query words, and items start at the vectors that these give to their own words: v_i = U y_i. The printed recipe
+        has "normal", or "scaled" or "words" if given.
     partitions : int or None, default=None
         Number of item partitions when training on a Ray cluster (`tacit fit --ray`); None means one for each machine.
         The result does not depend on it.
@@ -108,7 +109,7 @@ class EmbeddingRanker(SgdRanker):
         "validation_items_": "?",
     }
 
-    _printed: ClassVar = SgdRanker._printed | {"decay": (0.0,), "start": ("normal", "scaled")}
+    _printed: ClassVar = SgdRanker._printed | {"decay": (0.0,), "start": ("normal", "scaled", "words")}
 
     def __init__(
         self,
@@ -145,7 +146,9 @@ class EmbeddingRanker(SgdRanker):
             raise UsageError(
                 f"gamma is {self.gamma:g} with items={self.items!r}; only vectors of items are held by gamma"
             )
-        one_dictionary = self.identity != "none" or self.items == "tied" or self.gamma > 0
+        one_dictionary = (
+            self.identity != "none" or self.items == "tied" or self.gamma > 0 or self._used("start") == "words"
+        )
         if one_dictionary and queries.shape[1] != items.shape[1]:
             raise TacitError(
                 f"queries have {queries.shape[1]} features and items {items.shape[1]}: two dictionaries; "
@@ -173,10 +176,12 @@ class EmbeddingRanker(SgdRanker):
 
         n_items, n_item_words = rows.item_rows.shape
         query_table = drawn(rows.query_rows.shape[1])
+        by_words = self._used("start") == "words"
         # A small start has item words at zero, so a word that training never updates adds no noise.
-        words = zeros if self._used("start") == "small" else drawn
+        words = zeros if self._used("start") == "small" else (lambda _: query_table.copy()) if by_words else drawn
         mapped = {"tied": query_table, "free": zeros(0)}.get(self.items)
-        items = {"free": drawn, "residual": zeros}.get(self.items)
+        free = (lambda _: project(rows.item_rows, query_table)) if by_words else drawn
+        items = {"free": free, "residual": zeros}.get(self.items)
         return Tables(
             query_table,
             words(n_item_words) if mapped is None else mapped,
@@ -187,7 +192,7 @@ class EmbeddingRanker(SgdRanker):
     @property
     def _start_scale(self) -> float:
         """Return the standard deviation of the first vectors."""
-        return {"small": START, "normal": 1.0, "scaled": max(1, self.dim) ** -0.5}[self._used("start")]
+        return {"small": START, "normal": 1.0}.get(self._used("start"), max(1, self.dim) ** -0.5)
 
     def _train(self, data: TrainingData, rows: TrainingRows, task: TrainingTask, schedule: Schedule) -> None:
         rng = np.random.default_rng(self.seed)

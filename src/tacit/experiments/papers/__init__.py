@@ -1,0 +1,1 @@
+"""Experiment `papers`: a sample of the numbers of the papers page, computed again."""

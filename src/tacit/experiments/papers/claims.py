@@ -1,0 +1,94 @@
+"""The sample of printed numbers that `tacit reproduce papers --check` computes again.
+
+A claim stands on a page of `docs/`, where a line names the system and has the number as printed. Claims of one command
+are neighbours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Command:
+    """A run of an experiment."""
+
+    experiment: str
+    corpus: str | None = None
+    words: int | None = 30_000
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One printed number.
+
+    Parameters
+    ----------
+    page : str
+        File below `docs/`.
+    run : Command
+        The experiment and its corpus.
+    system, metric : str
+        Row and measure.
+    value : float
+        The number as printed, rounded to `digits`.
+    digits : int, default=3
+        Digits behind the point.
+    unit : float, default=1
+        Factor of the measure; 100 for percent.
+    setting : mapping, default={}
+        What tells the row from others of its system.
+    """
+
+    page: str
+    run: Command
+    system: str
+    metric: str
+    value: float
+    digits: int = 3
+    unit: float = 1.0
+    setting: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def printed(self) -> str:
+        """The number as the page has it: without a zero before the point.
+
+        >>> Claim("papers.md", Command("links"), "tfidf", "MAP", 0.409).printed
+        '.409'
+        """
+        return f"{self.value:.{self.digits}f}".removeprefix("0")
+
+    @property
+    def command(self) -> str:
+        """The command that computes the row."""
+        corpus = f" --corpus {self.run.corpus}" if self.run.corpus else ""
+        return f"tacit reproduce {self.run.experiment}{corpus} --systems {self.system}"
+
+
+LINKS, TRANSDUCTION, PREFERENCE = "results/links.md", "results/transduction.md", "results/preference.md"
+MDN, FOLDOC = Command("links", "mdn_ja_en"), Command("links", "foldoc")
+LETOR_2 = Command("transduction", "OHSUMED-letor2")
+SCALED = {"scale": "zscore", "rounds": "fixed"}
+RAW = {"scale": "none", "rounds": "chosen"}
+MQ2008 = Command("preference", "MQ2008")
+
+CLAIMS = (
+    Claim(LINKS, MDN, "tfidf", "MAP", 0.409),
+    Claim(LINKS, MDN, "tfidf", "rank_loss", 0.87, 2, 100),
+    Claim(LINKS, FOLDOC, "tfidf", "MAP", 0.361),
+    Claim(LINKS, FOLDOC, "tfidf", "rank_loss", 1.17, 2, 100),
+    Claim("results/reuters.md", Command("reuters"), "tfidf", "MAP", 0.517),
+    Claim("results/reuters.md", Command("reuters"), "lsi", "MAP", 0.588),
+    Claim("results/usps.md", Command("usps"), "raw", "error", 5.63, 2, 100, {"split": "standard"}),
+    Claim(TRANSDUCTION, LETOR_2, "rankboost", "MAP", 0.4460, 4, 1, RAW),
+    Claim(TRANSDUCTION, LETOR_2, "rankboost", "MAP", 0.4373, 4, 1, SCALED),
+    Claim(TRANSDUCTION, LETOR_2, "rankboost", "nDCG-letor@10", 0.4153, 4, 1, SCALED),
+    Claim(TRANSDUCTION, LETOR_2, "uniform", "MAP", 0.4435, 4, 1, SCALED),
+    Claim(TRANSDUCTION, LETOR_2, "uniform", "nDCG-letor@10", 0.4232, 4, 1, SCALED),
+    Claim(PREFERENCE, MQ2008, "linear", "nDCG-letor@10", 0.499, setting={"share": 0.05}),
+    Claim(PREFERENCE, MQ2008, "linear", "nDCG-letor@10", 0.515, setting={"share": 1.0}),
+    Claim("results/spiral.md", Command("spiral"), "ssbt", "spearman", 1.0),
+)
