@@ -276,13 +276,15 @@ def _table_entries(table: Table) -> Iterator[tuple[int, str, str, str, str]]:
         logger.warning("%s: %s", table.place, "; ".join(f"{role}: {name}" for role, name in names.items()))
     sampled = next((name for name in columns if name.lower() == "probability"), "")
     for line, fields, _ in chain([first], records):
-        query, doc, grade = (fields.get(names[role]) for role in ("query", "document", "grade"))
-        ids = ["" if value is None else str(value) for value in (query, doc)]
-        if problem := id_problem(ids[0]) or id_problem(ids[1]):
+        cells = (names["query"], names["document"], names["grade"], sampled)
+        query, doc, grade, chance = (_text(fields.get(name)) for name in cells)
+        if problem := id_problem(query) or id_problem(doc):
             raise DataError(f"id {problem}", path=table.place, line=line)
-        chance = fields.get(sampled)
-        unjudged = grade is None or grade == ""
-        yield line, *ids, "-1" if unjudged else str(grade), "" if chance is None else str(chance)
+        yield line, query, doc, grade or "-1", chance
+
+
+def _text(value: object) -> str:
+    return "" if value is None else str(value)
 
 
 def _opening(lines: Iterator[tuple[int, str]]) -> list[tuple[int, str]]:
