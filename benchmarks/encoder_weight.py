@@ -1,20 +1,23 @@
 """What an encoder gains without labels: AP of `blend` alone, with an encoder, and of what people use today.
 
-    python benchmarks/encoder_weight.py --encoder FOLDER [--corpora cacm,cisi] [--also random,lsi,rotated]
+    python benchmarks/encoder_weight.py --encoder FOLDER [--corpora cacm,cisi] [--also random,lsi,half,averages,rotated]
 
 For each collection: BM25 on stems, the encoder alone, reciprocal rank fusion (k = 60) of the two, `blend`, `blend` with
 the encoder at the weight that it earns, the weight, and p of the last two (paired t-test). ± is the half-width of the
-95 % t interval over queries. `--also` adds vectors that must not harm: random ones, LSI of the same words, the encoder
-with its query vectors rotated. With `--stored`, vectors of documents and queries by all-MiniLM-L6-v2 are read from
-TACIT_DATA/vectors, so that only the probes are encoded.
+95 % t interval over queries. `--also` adds vectors that must not harm: random ones, LSI of the same words or of half of
+them, averages of random word vectors, the encoder with its query vectors rotated. With `--without-queries` the weight
+is measured on vectors of the documents alone, as for vectors given as arrays. With `--stored`, vectors of documents and
+queries by all-MiniLM-L6-v2 are read from TACIT_DATA/vectors, so that only the probes are encoded.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 import time
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -32,21 +35,43 @@ from tacit.search.vectors import WordVectors, encode_documents, make_probes
 
 CORPORA = ("cacm", "cisi", "cranfield", "cystic_fibrosis", "scifact", "cosqa_code", "stackfaq", "traceability")
 RRF_K = 60
+WORD = re.compile(r"\w+")
 
 
 class Lsi:
     """Vectors of the same words: truncated SVD of logarithmic tf-idf."""
 
-    def __init__(self, texts: list[str], dim: int = 200) -> None:
+    def __init__(self, texts: list[str], dim: int = 200, *, half: bool = False) -> None:
         from sklearn.decomposition import TruncatedSVD
         from sklearn.feature_extraction.text import TfidfVectorizer
 
-        self.words = TfidfVectorizer(sublinear_tf=True)
+        own: dict[str, Any] = {"tokenizer": half_of_words, "token_pattern": None} if half else {}
+        self.words = TfidfVectorizer(sublinear_tf=True, **own)
         rows = self.words.fit_transform(texts)
         self.svd = TruncatedSVD(min(dim, min(rows.shape) - 1), random_state=0).fit(rows)
 
     def encode(self, texts: list[str]) -> np.ndarray:
         return self.svd.transform(self.words.transform(texts))
+
+
+def half_of_words(text: str) -> list[str]:
+    return [word for word in WORD.findall(text.lower()) if zlib.crc32(word.encode()) % 2]
+
+
+class Averages:
+    """Averages of random word vectors: words, with noise."""
+
+    def __init__(self) -> None:
+        self.known: dict[str, np.ndarray] = {}
+
+    def of_word(self, word: str) -> np.ndarray:
+        if word not in self.known:
+            self.known[word] = np.random.default_rng(zlib.crc32(word.encode())).normal(size=384)
+        return self.known[word]
+
+    def encode(self, texts: list[str]) -> np.ndarray:
+        read = (WORD.findall(text.lower()) for text in texts)
+        return np.stack([sum(map(self.of_word, words), np.zeros(384)) for words in read])
 
 
 class Random:
@@ -152,7 +177,8 @@ def main(argv: list[str] | None = None) -> int:
     for corpus in args.corpora.split(","):
         task = read_questions(data, corpus)
         texts = list(task.documents.full_texts())
-        others = {"random": Random, "lsi": lambda texts=texts: Lsi(texts), "rotated": lambda: Rotated(encoder)}
+        others = {"random": Random, "averages": Averages, "rotated": lambda: Rotated(encoder)}
+        others |= {"lsi": lambda texts=texts: Lsi(texts), "half": lambda texts=texts: Lsi(texts, half=True)}
         tried = {"": encoder} | {name: Encoder(others[name]()) for name in args.also.split(",") if name}
         for name, model in tried.items():
             start = time.perf_counter()

@@ -1,18 +1,20 @@
 """The member `vectors`: its score, the weight that it earns without labels, queries and items without a vector."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 from tacit.core import Links, StoreError, TacitError
 from tacit.retrieve import BlendRanker
-from tacit.retrieve.blend.vectors import TRIED, harmless_weight
+from tacit.retrieve.blend.vectors import TRIED, harmless_weight, measure_neighbours
 from tacit.retrieve.training_data import Probes
 from tacit.retrieve.vectors import check_vectors, join_vectors
 from tacit.search.models import load, save
 from tacit.store import Stored, load_model, save_model
 
-N_DOCS, N_QUERIES, N_WORDS, N_TOPICS = 240, 40, 90, 6
+N_DOCS, N_QUERIES, N_WORDS, N_TOPICS, DIM = 240, 40, 90, 6, 96
 
 
 @pytest.fixture(scope="module")
@@ -26,15 +28,15 @@ def world():
     shares /= shares.sum(axis=1, keepdims=True)
     items = np.stack([rng.multinomial(rng.integers(8, 40), shares[t]) for t in topic])
     queries = np.stack([rng.multinomial(rng.integers(3, 9), shares[t]) for t in asked])
-    places = rng.normal(size=(N_TOPICS, 16)) + 3.0  # cosines of all pairs are high
-    vectors, query_vectors = (places[of] + 0.5 * rng.normal(size=(len(of), 16)) for of in (topic, asked))
+    places = rng.normal(size=(N_TOPICS, DIM)) + 3.0  # cosines of all pairs are high
+    vectors, query_vectors = (places[of] + 0.5 * rng.normal(size=(len(of), DIM)) for of in (topic, asked))
     return {
         "items": sp.csr_array(items.astype(np.float32)),
         "queries": sp.csr_array(queries.astype(np.float32)),
         "vectors": vectors,
         "query_vectors": query_vectors,
         "joined": join_vectors(sp.csr_array(queries.astype(np.float32)), query_vectors),
-        "random": rng.normal(size=(N_DOCS, 16)),
+        "random": rng.normal(size=(N_DOCS, DIM)),
         "topic": topic,
         "asked": asked,
     }
@@ -71,9 +73,54 @@ def test_the_score_is_that_of_the_others_and_the_cosine_in_their_unit(world, ran
 
 def test_vectors_that_agree_with_words_earn_a_weight_and_random_ones_none(world, ranker):
     assert list(ranker.weights_.items())[:3] == [("bm25", 1), ("latent", 4), ("feedback", 3)]
-    assert 0.2 < ranker.weights_["vectors"] <= 1
+    assert 0.2 < ranker.weights_["vectors"] <= 6
     assert fit(world, "random").weights_["vectors"] < 0.02
     assert fit(world, "random", vectors=3.0).weights_["vectors"] == 3
+
+
+def test_without_an_encoder_each_query_vector_is_checked_by_the_words_of_its_query(world, ranker, plain, tmp_path):
+    turn = np.linalg.qr(np.random.default_rng(7).normal(size=(DIM, DIM)))[0]
+    turned = join_vectors(world["queries"], world["query_vectors"] @ turn)
+    member = ranker.member("vectors")
+    shares = [member.trust(ranker.query_block(rows, None), None) for rows in (world["joined"], turned)]
+    assert shares[0].mean() > 0.9
+    assert shares[1].mean() < 0.05
+    out_of_place = shares[1] == 0
+    assert np.array_equal(ranker.scores(turned)[out_of_place], plain.scores(world["queries"])[out_of_place])
+    save(ranker, tmp_path / "model")
+    assert np.array_equal(load(tmp_path / "model").scores(turned), ranker.scores(turned))
+    assert fit(world, vectors=2.0).member("vectors").agreeing_ is None  # a weight by hand is for all queries
+
+
+def test_what_halves_of_the_dimensions_do_not_share_earns_nothing(world):
+    """Averages of random word vectors look new, and are words with noise."""
+    words = np.random.default_rng(8).normal(size=(N_WORDS, DIM))
+    averages = world["items"] @ words
+    found = measure_neighbours(*_measured(world, averages))
+    known = measure_neighbours(*_measured(world, world["vectors"]))
+    assert found.reliability < 0.35 < 0.6 < known.reliability
+    assert BlendRanker(dim=8).fit(None, world["items"], vectors=averages).weights_["vectors"] == 0
+
+
+def _measured(world, vectors):
+    blend = BlendRanker(dim=8).fit(None, world["items"], vectors=vectors)
+    unit = check_vectors("vectors", vectors, N_DOCS)
+    return (
+        blend,
+        blend.member("vectors"),
+        SimpleNamespace(items=world["items"], vectors=unit, passages=None, references=()),
+    )
+
+
+def test_labels_with_query_vectors_replace_the_check_of_each_query(world):
+    pairs = Links(np.arange(N_QUERIES), np.arange(N_QUERIES), N_QUERIES, N_DOCS)
+    ranker = BlendRanker(dim=8).fit(world["joined"], world["items"], pairs, vectors=world["vectors"])
+    member = ranker.member("vectors")
+    assert member.is_judged_
+    assert (member.trust(ranker.query_block(world["joined"], None), None) == 1).all()
+    again = BlendRanker(dim=8).fit(None, world["items"], vectors=world["vectors"], members=ranker)
+    assert not again.member("vectors").is_judged_
+    assert again.weights_ == fit(world).weights_
 
 
 def test_probes_see_that_queries_are_in_another_space(world):
@@ -114,7 +161,7 @@ def test_the_harmless_weight_is_read_from_titles_or_from_sentences():
 
 def test_a_query_without_a_vector_is_answered_as_without_the_member(world, ranker, plain):
     wanted = plain.rank(world["queries"], k=20)
-    nothing = join_vectors(world["queries"], np.zeros((N_QUERIES, 16)))
+    nothing = join_vectors(world["queries"], np.zeros((N_QUERIES, DIM)))
     for rows in (world["queries"], nothing):
         found = ranker.rank(rows, k=20)
         assert np.array_equal(found.items, wanted.items)
@@ -188,12 +235,12 @@ def test_items_come_and_go(world, ranker):
     assert np.array_equal(old.scores(world["joined"]), before)
     old.add_items(world["items"][200:])
     assert not old.member("vectors").item_factors.items[200:].any()  # as an average item
-    with pytest.raises(TacitError, match="vectors have 3 dimensions, want 16"):
+    with pytest.raises(TacitError, match=f"vectors have 3 dimensions, want {DIM}"):
         old.add_items(world["items"][:2], vectors=np.ones((2, 3)))
     with pytest.raises(TacitError, match="vectors have 1 row, want 2"):
-        old.add_items(world["items"][:2], vectors=np.ones((1, 16)))
+        old.add_items(world["items"][:2], vectors=np.ones((1, DIM)))
     with pytest.raises(TacitError, match="the ranker has no vectors"):
-        BlendRanker(dim=8).fit(None, world["items"]).add_items(world["items"][:1], vectors=np.ones((1, 16)))
+        BlendRanker(dim=8).fit(None, world["items"]).add_items(world["items"][:1], vectors=np.ones((1, DIM)))
 
 
 def test_an_item_without_a_vector_stands_among_the_average_ones(world):
@@ -249,7 +296,7 @@ def test_queries_of_another_width_are_refused(world, ranker, plain):
             found.rank(rows)
     pairs = Links(np.array([0]), np.array([0]), N_QUERIES, N_DOCS)
     wrong = join_vectors(world["queries"], np.ones((N_QUERIES, 3)))
-    with pytest.raises(TacitError, match="features, want 106 as in fit"):
+    with pytest.raises(TacitError, match=f"features, want {N_WORDS + DIM} as in fit"):
         BlendRanker(dim=8).fit(wrong, world["items"], pairs, vectors=world["vectors"])
 
 
@@ -287,7 +334,7 @@ def test_an_item_scores_by_its_best_passage(world, tmp_path):
     rng = np.random.default_rng(3)
     sizes = rng.integers(1, 4, N_DOCS)
     starts = np.concatenate([[0], np.cumsum(sizes)])
-    vectors = np.repeat(world["vectors"], sizes, axis=0) + rng.normal(0, 0.3, (int(starts[-1]), 16))
+    vectors = np.repeat(world["vectors"], sizes, axis=0) + rng.normal(0, 0.3, (int(starts[-1]), DIM))
     ranker = BlendRanker(dim=8, vectors=1.0).fit(None, world["items"], vectors=vectors, passages=starts)
     member = ranker.member("vectors")
     found = member.scores(ranker.query_block(world["joined"], None))
@@ -310,7 +357,7 @@ def test_an_item_scores_by_its_best_passage(world, tmp_path):
 
 def test_pruning_with_passages_keeps_the_bits(world, monkeypatch):
     starts = np.arange(0, 2 * N_DOCS + 1, 2)
-    vectors = np.repeat(world["vectors"], 2, axis=0) + np.random.default_rng(4).normal(0, 0.2, (2 * N_DOCS, 16))
+    vectors = np.repeat(world["vectors"], 2, axis=0) + np.random.default_rng(4).normal(0, 0.2, (2 * N_DOCS, DIM))
     ranker = BlendRanker(dim=8, vectors=2.0).fit(None, world["items"], vectors=vectors, passages=starts)
     wanted = ranker.rank(world["joined"], k=7)
     monkeypatch.setattr("tacit.retrieve.blend.ranker.PRUNED_FROM", 0)
@@ -321,7 +368,7 @@ def test_pruning_with_passages_keeps_the_bits(world, monkeypatch):
 
 def test_vectors_that_other_words_explain_earn_nothing(world):
     """A rotation of given references is explained by them whole, however well it finds."""
-    turn = np.linalg.qr(np.random.default_rng(5).normal(size=(16, 16)))[0]
+    turn = np.linalg.qr(np.random.default_rng(5).normal(size=(DIM, DIM)))[0]
     unit = (world["vectors"] / np.linalg.norm(world["vectors"], axis=1)[:, None]).astype(np.float32)
     given = {"vectors": unit @ turn, "references": [unit - unit.mean(axis=0)]}
     assert BlendRanker(dim=8).fit(None, world["items"], **given).weights_["vectors"] == 0

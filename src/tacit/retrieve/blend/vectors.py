@@ -6,42 +6,57 @@ u is the vector of the query and v_i the vector of item i, all of length 1. The 
 the items of `fit`. An item of several passages scores by its best passage. Subtracting the mean changes no ranking; an
 item without a vector scores 0, and so ranks like an average item.
 
-The quality of vectors is unknown before they are measured. Three measurements determine their weight without labels.
-All use queries cut out of items (`Probes`): a title or a sentence, for which the item itself is the relevant result.
+The quality of vectors is unknown before they are measured, and determines their weight without labels. Some items are
+used as queries for other items, and the vectors' scores of the first items by BM25 are compared with scores computed
+from words: BM25, the member `latent`, the cosine of tf-idf, and two truncated singular value decompositions of the same
+words (`references`).
 
-1. *Retrieval quality.* rho is the mean reciprocal rank by vectors divided by that of BM25, each minus its expected
-   value by chance.
-2. *New information.* R2 is the share of the variance of their scores, over the first items by BM25, that is explained
-   by scores computed from words: BM25, the member `latent`, the cosine of tf-idf, and two truncated singular value
-   decompositions of the same words (`references`). Vectors made from the same words, such as LSI, are explained.
-3. *Largest harmless weight.* m is the largest weight that does not lower the mean reciprocal rank of BM25 and `latent`
-   with titles as queries. If there are few titles, or titles are names that words do not find, m is the largest weight
-   that keeps .9 of the mean reciprocal rank with sentences as queries, because words find sentences too easily.
+1. *New information.* R2 is the share of the variance of their scores that the scores from words explain. Vectors made
+   from the same words, such as LSI, are explained.
+2. *Reliability.* r is the correlation of what is left, between two halves of the dimensions (after a rotation that
+   mixes them), where c . v_i is explained too. What a good encoder knows is in both halves. What is left of random
+   vectors, of averages of random word vectors and of LSI is mostly noise, which the halves do not share.
+3. *Sharpness.* z is how far the 10 nearest items by BM25 are above all other items by vectors, in standard deviations,
+   divided by the same for `latent`.
 
-    weight = min(m / 2, 8 min(1, rho / .9)^6 clip((.75 - R2) / .15, 0, 1))
+With an encoder, queries are also cut out of items (`Probes`): a title or a sentence, for which the item itself is the
+relevant result. rho is the mean reciprocal rank by vectors divided by that of BM25, each minus its expected value by
+chance; R2 is measured on these queries; m is the largest weight that does not lower the mean reciprocal rank of BM25
+and `latent` with titles as queries. If there are few titles, or titles are names that words do not find, m is the
+largest weight that keeps .9 of the mean reciprocal rank with sentences as queries, because words find sentences too
+easily.
 
-Random vectors, and item vectors of another model than the query vectors, find nothing and get weight 0. LSI is
-explained and gets weight 0. The rank of an item is the worse of two: with its vector as given, and with its vector
-computed without the query. This also detects given vectors of another model than the encoder.
+    weight = min(m, 8 min(1, rho / .9)^6 clip((.75 - R2) / .15, 0, 1)) clip((r - .45) / .12, 0, 1)
 
-Without an encoder there are no such queries, and whole items are the queries instead. a is the mean share of the 10
-nearest other items by BM25 that are also among the 10 nearest by vectors; b is the same for `latent`. The share
-expected by chance is subtracted from each. Then
+Random vectors, and item vectors of another model than the query vectors, find nothing and get weight 0. The rank of an
+item is the worse of two: with its vector as given, and with its vector computed without the query. This also detects
+given vectors of another model than the encoder.
 
-    weight = min(1, a / (.8 b))^4 clip((.75 - R2) / .15, 0, 1)
+Without an encoder nothing is known of queries when the weight is measured:
 
-The weight is smaller because the quality of query vectors is unknown. Both rules were chosen on ten collections
-(docs/results/questions.md).
+    weight = 6 s(z) clip((.75 - R2) / .15, 0, 1) clip((r - .45) / .12, 0, 1)
+
+s(z) rises from 0 to 1 between z = .42 and .7, and falls to 0 between 1.1 and 1.4, because only vectors made from the
+words of the collection are so much like BM25.
+
+Each query is then checked when it is asked. Its share of the weight depends on the cosine of its vector and the mean
+vector of its first 10 items by BM25, both less c. The cosine of a random vector has the standard deviation
+d = 1 / sqrt(dimensions). The share rises from 0 to 1 between 3 d and 5 d (at most .24 and .4). So query vectors of
+another model change little. If labelled queries have vectors, the weight is multiplied by their mean share instead, and
+then learned.
+docs/guides/encoder.md has what the rules were measured on.
 """
 
 from __future__ import annotations
 
+import math
 from copy import copy
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.fft import dct
 
 from tacit.core import TacitError
 from tacit.core.estimator import copy_estimator
@@ -58,18 +73,21 @@ from tacit.retrieve.vectors import join_vectors, spread_rows
 if TYPE_CHECKING:
     from tacit.retrieve.blend.ranker import BlendRanker
 
-MOST, MOST_UNSEEN = 8.0, 1.0  # maximum weights, with and without query vectors
-ENOUGH, ENOUGH_SHARED = 0.9, 0.8  # as a share of BM25's reciprocal rank, and of the neighbours of `latent`
-STEEPNESS, STEEPNESS_SHARED = 6, 4
+MOST, MOST_UNSEEN = 8.0, 6.0  # maximum weights, with and without query vectors
+ENOUGH, STEEPNESS = 0.9, 6  # share of BM25's reciprocal rank that earns the maximum, and how fast less of it earns less
 KNOWN, FADING = 0.75, 0.15  # R2 from which the weight is 0, and the width of its rise below it
+NOISE, RELIABLE = 0.45, 0.57  # reliability up to which the weight is 0, and from which it is whole
+DULL, SHARP = 0.42, 0.7  # the same for the sharpness, without query vectors
+FROM_WORDS, ONLY_WORDS = 1.1, 1.4  # sharpness from which the weight falls, and from which it is 0
 TRIED = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)  # weights tried on probes
-SAFE = 0.5  # share of the largest harmless weight that is used
 KEPT_OF_SENTENCES = 0.9  # share of the reciprocal rank to keep if there are too few titles
 READABLE = 0.5  # minimum reciprocal rank of titles, relative to sentences
 N_PROBES = 100  # items used as queries for neighbours
 N_NEAREST = 10
-LEAST_SPAN, USUAL_SPAN = 0.1, 0.5  # minimum of b, and its value without a member `latent`
-FEWEST_CANDIDATES = 10  # minimum number of candidates of a query that counts in R2
+USUAL_SHARPNESS = 4.0  # of `latent`, in standard deviations, if there is no such member
+FEWEST_CANDIDATES, FEWEST_RELIABLE = 10, 20  # minimum numbers of candidates of a query that counts in R2 and in r
+AGREEING, AGREEING_DEVIATIONS = 0.4, 5.0  # cosine from which a query's vector counts in full: at most, and by chance
+CHANCE = 0.6  # share of that cosine up to which it does not count
 
 
 class VectorsMember(Member):
@@ -85,6 +103,12 @@ class VectorsMember(Member):
         Mean of the vectors in `fit`.
     earned_ : float or None
         The measured weight without labels; None if the weight was given.
+    agreeing_ : float or None
+        Cosine of a query's vector and the mean vector of its first items by BM25 from which its vector counts in full;
+        None means that all query vectors do, because the weight was measured with such vectors or given.
+    is_judged_ : bool
+        Whether labels came with query vectors. Then the mean share of these queries lowers the weight, in place of a
+        check of each query.
     """
 
     _fitted: ClassVar = {
@@ -93,6 +117,8 @@ class VectorsMember(Member):
         "centre_": "dimensions",
         "graph_": "?estimator",
         "earned_": "?",
+        "agreeing_": "?+",
+        "is_judged_": "",
     }
     _array_dtypes: ClassVar = ("float16", "float32", "int64")
     name: ClassVar[str] = "vectors"
@@ -104,6 +130,8 @@ class VectorsMember(Member):
     centre_: np.ndarray
     graph_: NeighborGraph | None = None
     earned_: float | None = None
+    agreeing_: float | None = None
+    is_judged_: bool = False
 
     @classmethod
     def fitted(cls, blend: BlendRanker, items: ItemRows, data: TrainingData) -> Self | None:
@@ -115,7 +143,7 @@ class VectorsMember(Member):
         made.centre_ = mean_vector(made.vectors_)
         known = None if data.members is None else data.members.member(cls.name)
         if isinstance(known, cls) and np.array_equal(known.vectors_, made.vectors_):
-            made.earned_ = known.earned_
+            made.earned_, made.agreeing_ = known.earned_, known.agreeing_
         return made
 
     def prior(self, blend: BlendRanker, data: TrainingData) -> float:
@@ -123,13 +151,18 @@ class VectorsMember(Member):
         if blend.vectors is not None:
             return blend.vectors
         if self.earned_ is None:
-            by_probes = data.probes is not None and len(data.probes.rows) >= FEWEST_PROBES
-            self.earned_ = (
-                earned_by_probes(*measure_probes(blend, self, data))
-                if by_probes
-                else earned_by_neighbours(*measure_neighbours(blend, self, data))
-            )
-        return self.earned_
+            by_items = measure_neighbours(blend, self, data)
+            if data.probes is not None and len(data.probes.rows) >= FEWEST_PROBES:
+                self.earned_ = earned_by_probes(*measure_probes(blend, self, data), by_items.reliability)
+            else:
+                self.earned_ = earned_by_neighbours(*by_items)
+                self.agreeing_ = min(AGREEING, AGREEING_DEVIATIONS / float(np.sqrt(self.dim)))
+        judged = None if self.agreeing_ is None else _judged_with_vectors(data, blend.n_features_)
+        if judged is None:
+            return self.earned_
+        shares = [self.trust(blend.query_block(judged[block], None), np.empty(0)) for block in blend._blocks(judged)]
+        self.is_judged_ = True
+        return round(self.earned_ * float(np.concatenate(shares).mean()), 2)
 
     def scores(self, block: QueryBlock) -> np.ndarray:
         """Return the scores of all items, float32 (n_queries, n_items)."""
@@ -140,8 +173,37 @@ class VectorsMember(Member):
         return [(self.item_factors, _asked(query))]
 
     def trust(self, block: QueryBlock, at_candidates: np.ndarray) -> Any:
-        """Return 1, because vectors of short queries are as good as those of long queries."""
-        return np.ones(len(block.items))
+        """Return 1, or by the agreement of query vectors and words; the length of the query does not matter."""
+        if self.agreeing_ is None or self.is_judged_:
+            return np.ones(len(block.items))
+        first = np.where(block.scores > 0, block.items, -1)[:, :N_NEAREST]
+        asked = _asked(block)
+        return np.array([self._agreement(*query) for query in zip(asked, first, strict=True)])
+
+    def _agreement(self, asked: np.ndarray, first: np.ndarray) -> float:
+        """Return the share of the weight of one query, from its vector and its first items by BM25."""
+        rows = self._passages_of(first[first >= 0])
+        if not len(rows):
+            return 1.0  # no word is known: there is nothing else to rank by
+        mean = self.item_factors.items[rows].mean(axis=0, dtype=np.float64)
+        own = asked.astype(np.float64) - self.centre_
+        lengths = float(np.sqrt((mean @ mean) * (own @ own)))
+        cosine = float(own @ mean) / lengths if lengths else 0.0
+        full = self.agreeing_ or AGREEING
+        return _share(cosine, CHANCE * full, full)
+
+    def _passages_of(self, items: np.ndarray) -> np.ndarray:
+        """Return the rows of the vectors of some items."""
+        if self.passages_ is None:
+            return items
+        return np.concatenate([np.arange(*self.passages_[item : item + 2]) for item in items] or [items])
+
+    def best_passages(self, asked: np.ndarray, items: np.ndarray) -> np.ndarray:
+        """Return the row of the best vector of each item for one query vector."""
+        if self.passages_ is None:
+            return items
+        ranges = [np.arange(*self.passages_[item : item + 2]) for item in items]
+        return np.array([rows[np.argmax(self.item_factors.items[rows] @ asked)] for rows in ranges], np.int64)
 
     def terms(self, query: QueryBlock, a: int, b: int | None) -> list[Term]:
         """Return one term."""
@@ -221,6 +283,15 @@ class VectorsMember(Member):
             raise TacitError("member vectors has an item without a passage, want at least one for each")
 
 
+def _judged_with_vectors(data: TrainingData, n_words: int) -> sp.csr_array | None:
+    """Return the rows of labelled queries that have vectors; None if there are none."""
+    if not data.has_pairs or data.queries_are_items or data.queries.shape[1] == n_words:
+        return None
+    rows = sp.csr_array(data.queries)[np.unique(data.pairs.sources)]
+    judged = rows[np.diff(sp.csr_array(rows[:, n_words:]).indptr) > 0]
+    return judged if judged.shape[0] else None
+
+
 def _asked(block: QueryBlock) -> np.ndarray:
     assert block.vectors is not None
     return block.vectors
@@ -238,16 +309,17 @@ def mean_vector(unit: np.ndarray) -> np.ndarray:
     return (unit.sum(axis=0, dtype=np.float64) / n_vectors).astype(np.float32)
 
 
-def earned_by_probes(rho: float, r2: float, harmless: float = TRIED[-1]) -> float:
-    """Return the weight from reciprocal ranks, explained variance, and the largest harmless weight.
+def earned_by_probes(rho: float, r2: float, harmless: float = TRIED[-1], reliability: float = 1.0) -> float:
+    """Return the weight from reciprocal ranks, explained variance, the largest harmless weight, and the reliability.
 
     >>> earned_by_probes(1.1, 0.4), earned_by_probes(0.45, 0.4), earned_by_probes(1.3, 0.8)
     (8.0, 0.12, 0.0)
-    >>> earned_by_probes(1.1, 0.4, harmless=3.0)
-    1.5
+    >>> earned_by_probes(1.1, 0.4, harmless=3.0), earned_by_probes(1.1, 0.4, reliability=0.1)
+    (3.0, 0.0)
     """
     most = MOST * min(1.0, max(rho, 0.0) / ENOUGH) ** STEEPNESS * _newness(r2)
-    return round(min(most, SAFE * harmless), 2)
+    share = 1.0 if math.isnan(reliability) else _share(reliability, NOISE, RELIABLE)
+    return round(min(most, harmless) * share, 2)
 
 
 def harmless_weight(ranks: np.ndarray, of_title: np.ndarray) -> float:
@@ -283,17 +355,31 @@ def largest_harmless(means: np.ndarray, least: float) -> float:
     return float(weights[last] + share * (weights[last + 1] - weights[last]))
 
 
-def earned_by_neighbours(ratio: float, r2: float) -> float:
-    """Return the weight from shared neighbours and explained variance.
+def earned_by_neighbours(sharpness: float, reliability: float, r2: float) -> float:
+    """Return the weight from sharpness, reliability and explained variance.
 
-    >>> earned_by_neighbours(0.8, 0.4), earned_by_neighbours(0.1, 0.1)
-    (1.0, 0.0)
+    >>> earned_by_neighbours(0.8, 0.7, 0.4), earned_by_neighbours(0.3, 0.7, 0.4), earned_by_neighbours(1.0, 0.3, 0.4)
+    (6.0, 0.0, 0.0)
     """
-    return round(MOST_UNSEEN * min(1.0, max(ratio, 0.0) / ENOUGH_SHARED) ** STEEPNESS_SHARED * _newness(r2), 2)
+    sharp = _share(sharpness, DULL, SHARP) - _share(sharpness, FROM_WORDS, ONLY_WORDS)
+    return round(MOST_UNSEEN * sharp * _newness(r2) * _share(reliability, NOISE, RELIABLE), 2)
+
+
+def _share(value: float, low: float, high: float) -> float:
+    """Return 0 up to `low`, 1 from `high`, and rising between them; 0 for NaN."""
+    return float(np.clip((value - low) / (high - low), 0, 1)) if np.isfinite(value) else 0.0
 
 
 def _newness(r2: float) -> float:
-    return float(np.clip((KNOWN - r2) / FADING, 0, 1)) if np.isfinite(r2) else 0.0
+    return _share(-r2, -KNOWN, FADING - KNOWN)
+
+
+class Measured(NamedTuple):
+    """What items say of the vectors (see the module); the reliability is NaN if there are too few items."""
+
+    sharpness: float
+    reliability: float
+    r2: float
 
 
 def measure_probes(blend: BlendRanker, member: VectorsMember, data: TrainingData) -> tuple[float, float, float]:
@@ -345,36 +431,89 @@ def measure_probes(blend: BlendRanker, member: VectorsMember, data: TrainingData
     return rho, _mean(explained), harmless_weight(values[2:], probes.of_title)
 
 
-def measure_neighbours(blend: BlendRanker, member: VectorsMember, data: TrainingData) -> tuple[float, float]:
-    """Return the ratio a / b of shared neighbours, and R2, with some items as queries."""
+def measure_neighbours(blend: BlendRanker, member: VectorsMember, data: TrainingData) -> Measured:
+    """Return sharpness, reliability and R2, with some items as queries."""
     assert data.vectors is not None
     items, n_items = sp.csr_array(data.items), data.items.shape[0]
     if n_items <= N_NEAREST + 1:
-        return 0.0, 1.0
+        return Measured(0.0, math.nan, 1.0)
     own = spread_rows(n_items, N_PROBES)
     first = own if data.passages is None else data.passages[own]
     rows = join_vectors(items[own], data.vectors[first])
     skip = sp.csr_array((np.ones(len(own), bool), (np.arange(len(own)), own)), shape=(len(own), n_items))
-    latent, shares, explained = blend.of_kind(LatentMember), list[np.ndarray](), list[float]()
+    latent, above = blend.of_kind(LatentMember), list[np.ndarray]()
+    explained, reliable = list[float](), list[float]()
     for block in blend._blocks(rows):
         asked = blend.query_block(rows[block], skip[block])
-        parts = [part.scores(asked) for part in (latent, member) if part is not None]
-        shares.append(shared_neighbours(asked.all_scores, parts, skip[block]))
-        candidates = asked.candidates
-        at = np.maximum(candidates, 0)
-        near = [np.take_along_axis(scores, at, axis=1) for scores in (asked.all_scores, *parts)]
-        near.insert(-1, _cosines(asked, items, candidates))
-        for reference in data.references:
-            near.insert(-1, _products(reference[own[block]], reference, candidates))
-        known = np.take_along_axis(asked.all_scores, at, axis=1) > 0
-        explained += _r2_of_rows(near[:-1], near[-1], (candidates >= 0) & known)
-    found = np.concatenate(shares)
-    known_shares = found[~np.isnan(found[:, 0])]
-    if not len(known_shares):
-        return 0.0, 1.0
-    beyond = known_shares.mean(axis=0) - N_NEAREST / n_items
-    span = max(float(beyond[0]), LEAST_SPAN) if len(beyond) > 1 else USUAL_SPAN
-    return float(beyond[-1]) / span, _mean(explained)
+        candidates, at = asked.candidates, np.maximum(asked.candidates, 0)
+        parts = [part.scores(asked) for part in (member, latent) if part is not None]
+        above.append(sharpness(asked, parts, own[block]))
+        near, *words = (np.take_along_axis(scores, at, axis=1) for scores in (*parts, asked.all_scores))
+        there = (candidates >= 0) & (words[-1] > 0)
+        words.append(_cosines(asked, items, candidates))
+        words += [_products(reference[own[block]], reference, candidates) for reference in data.references]
+        explained += _r2_of_rows(words, near, there)
+        halves = _half_scores(member, _asked(asked), at)
+        reliable += _reliabilities([*words, *halves[2:]], halves[:2], there)
+    found = np.concatenate(above)
+    found = found[~np.isnan(found[:, 0])]
+    if not len(found):
+        return Measured(0.0, math.nan, 1.0)
+    means = found.mean(axis=0)
+    usual = float(means[1]) if len(means) > 1 else USUAL_SHARPNESS
+    reliability = float(np.mean(reliable)) if reliable else math.nan
+    return Measured(float(means[0]) / max(usual, 1e-9), reliability, _mean(explained))
+
+
+def sharpness(asked: QueryBlock, others: list[np.ndarray], own: np.ndarray) -> np.ndarray:
+    """Return how far each score ranks the best items by BM25 above all items, in standard deviations; NaN for none.
+
+    Item `own` of each query is left out.
+    """
+    found = np.full((len(own), len(others)), np.nan)
+    for row, item in enumerate(own):
+        near = asked.items[row, :N_NEAREST]
+        near = near[(near >= 0) & (asked.scores[row, :N_NEAREST] > 0)]
+        if not len(near):
+            continue
+        for place, scores in enumerate(others):
+            rest = np.delete(scores[row], item).astype(np.float64)
+            found[row, place] = (scores[row, near].mean(dtype=np.float64) - rest.mean()) / max(rest.std(), 1e-9)
+    return found
+
+
+def _half_scores(member: VectorsMember, asked: np.ndarray, items: np.ndarray) -> list[np.ndarray]:
+    """Return scores of some items of each query by two halves of the dimensions, and the same with c as the query.
+
+    The last two take up what all items have in common, which is no information about a query.
+    """
+    signs = np.random.default_rng(0).choice(np.array([-1.0, 1.0]), member.dim)
+    found = np.empty((4, *items.shape))
+    for row, query in enumerate(asked):
+        vectors = member.item_factors.items[member.best_passages(query, items[row])]
+        mixed = dct(np.vstack([query, member.centre_, vectors]) * signs, norm="ortho", axis=1)  # a rotation
+        halves = (mixed[2:, half::2] @ mixed[:2, half::2].T for half in (0, 1))
+        found[:, row] = np.concatenate([half.T for half in halves])[[0, 2, 1, 3]]
+    return list(found)
+
+
+def _reliabilities(known: list[np.ndarray], halves: list[np.ndarray], there: np.ndarray) -> list[float]:
+    """Return the correlation of what other scores leave unexplained of two halves of each row of scores."""
+    found = list[float]()
+    for row, mask in enumerate(there):
+        if mask.sum() < FEWEST_RELIABLE:
+            continue
+        rest = _unexplained(known, row, mask, np.stack([half[row, mask] for half in halves], axis=1))
+        scale = float(np.sqrt(rest.var(axis=0).prod()))
+        found.append(float(rest.prod(axis=1).mean()) / scale if scale > 1e-12 else 0.0)
+    return found
+
+
+def _unexplained(known: list[np.ndarray], row: int, mask: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return what least squares by other scores and a constant leave of y."""
+    columns = np.stack([np.ones(len(y)), *(part[row, mask].astype(np.float64) for part in known)], axis=1)
+    rest: np.ndarray = y - columns @ np.linalg.lstsq(columns, y, rcond=None)[0]
+    return rest
 
 
 def _of_items(member: Member, items: ItemRows) -> Member:
@@ -422,9 +561,7 @@ def _r2_of_rows(known: list[np.ndarray], scores: np.ndarray, there: np.ndarray) 
         y = scores[row, mask].astype(np.float64)
         if len(y) < FEWEST_CANDIDATES or y.var() <= 1e-12:
             continue
-        columns = np.stack([np.ones(len(y)), *(part[row, mask].astype(np.float64) for part in known)], axis=1)
-        rest = y - columns @ np.linalg.lstsq(columns, y, rcond=None)[0]
-        found.append(1 - float(rest.var() / y.var()))
+        found.append(1 - float(_unexplained(known, row, mask, y).var() / y.var()))
     return found
 
 
@@ -439,19 +576,3 @@ def _reciprocal_ranks(scores: np.ndarray, own: np.ndarray) -> np.ndarray:
     ties = ((scores == wanted) & (np.arange(scores.shape[1])[None] < own[:, None])).sum(axis=1)
     found: np.ndarray = 1.0 / (1 + above + ties)
     return found
-
-
-def shared_neighbours(by_words: np.ndarray, others: list[np.ndarray], own: sp.csr_array) -> np.ndarray:
-    """Return the share of each query's best items by words that other scores also rank best; NaN if there are none.
-
-    >>> words, other = np.array([[0.0, 3.0, 2.0, 0.0]], np.float32), np.array([[9.0, 1.0, 0.0, 0.0]], np.float32)
-    >>> shared_neighbours(words, [other], sp.csr_array(np.array([[True, False, False, False]])))
-    array([[1.]])
-    """
-    wanted, positive = best_items(by_words, own, N_NEAREST)
-    found = [best_items(scores, own, N_NEAREST)[0] for scores in others]
-    shares = np.full((len(wanted), len(others)), np.nan)
-    for row, known in enumerate((wanted >= 0) & (positive > 0)):
-        if known.any():
-            shares[row] = [np.isin(wanted[row, known], items[row]).mean() for items in found]
-    return shares
