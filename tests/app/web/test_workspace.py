@@ -1,5 +1,6 @@
 """Documents belong to the workspace, not to a version; one process changes it; half-written files do no harm."""
 
+import copy
 import errno
 import json
 import os
@@ -10,6 +11,7 @@ import sys
 import time
 import urllib.request
 
+import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 
@@ -19,6 +21,7 @@ from tacit.app.web.counters import PREFIX
 from tacit.app.web.document_log import DocumentLog, Entry
 from tacit.app.web.service import create_app
 from tacit.app.web.training import trainer
+from tacit.app.web.training.verdicts import MEASURES, make_verdict
 from tacit.app.web.workspace import Workspace
 from tacit.core import Collection, DataError
 from tacit.search import Searcher
@@ -156,6 +159,18 @@ def test_the_log_drops_an_unfinished_line_and_reports_a_damaged_one(tmp_path):
         log.since(0)
 
 
+def test_the_end_of_a_log_with_long_lines_is_found_in_linear_time(tmp_path):
+    log = DocumentLog(tmp_path / "documents.log")
+    first = log.append([Entry("a", "", "x" * (24 << 20))], [])  # quadratic time took 20 s
+    start = time.process_time()
+    assert log.append([], ["b"]) > first
+    assert time.process_time() - start < 3
+    with log.path.open("ab") as file:
+        file.write(b"unfinished" * 300_000)
+    log.append([], ["c"])
+    assert list(log.since(first).documents) == ["b", "c"]
+
+
 def test_a_log_that_cannot_be_written_changes_nothing(client, monkeypatch):
     before = held(client)
 
@@ -204,6 +219,22 @@ def test_a_second_service_is_read_only_says_so_and_follows(client, model, store,
     assert second.get("/search", params={"q": "horns"}).json()["hits"][0]["id"] == "yak"
     workspace.close()
     assert not Workspace(model, Searcher.load(model), store).read_only
+
+
+def test_a_second_service_through_a_link_is_read_only_and_sees_the_same(client, model, store, tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    link = tmp_path / "elsewhere" / "link.model"
+    link.symlink_to("../my.model")
+    client.post("/documents", json={"id": "yak", "text": "a yak has horns"})
+    second = Workspace(link, Searcher.load(link), store)
+    assert second.read_only == "another process serves this model"
+    assert "yak" in second.active.searcher.documents_.row_of
+    (tmp_path / "new.jsonl").write_text('{"id": "zebra", "text": "stripes"}\n')
+    assert main(["add", str(link), str(tmp_path / "new.jsonl")]) == 0
+    client.post("/documents", json={"id": "gnu", "text": "a gnu"})
+    assert {"yak", "zebra", "gnu"} < set(held(client))
+    assert link.is_symlink()
+    assert not (tmp_path / "elsewhere" / "link.model.versions").exists()
 
 
 def test_a_read_only_service_refuses_every_change(model, searcher, store):
@@ -263,6 +294,44 @@ def test_a_damaged_verdict_is_no_verdict(client, workspace, content):
     ]
 
 
+def changed_somewhere(value, rng):
+    """A copy of a JSON value of which one part is gone or of another kind."""
+    value = copy.deepcopy(value)
+    place, key = {"": value}, ""
+    while isinstance(place[key], dict | list) and place[key] and (key == "" or rng.random() < 0.7):
+        place = place[key]
+        key = rng.choice(list(place) if isinstance(place, dict) else range(len(place)))
+    if rng.random() < 0.2:
+        del place[key]
+    else:
+        place[key] = rng.choice([None, 5, -1, "x", [], {}, 1e308, float("nan"), True, ["x"], {"1": 2}])
+    return value
+
+
+def test_any_damage_to_a_verdict_ends_in_no_verdict_or_in_answers(client, workspace):
+    train(workspace, "tfidf")
+    values = {measure: np.linspace(0, 1, 12) for measure in MEASURES}
+    shared = {"fingerprint": "f", "has_zeros": True, "identical": False}
+    found = make_verdict("2", "1", {f"q{n}": f"text {n}" for n in range(12)}, values, values, **shared)
+    used = {"judgments": 3, "judged": 12, "queries": 12, "left_out": {}}
+    curve = [{"queries": 5, "mean": 0.5, "interval": [0.4, 0.6]}]
+    found |= {"curve": curve, "used": used, "method": "tfidf"}
+    workspace.keep_verdict("2", found)
+    assert workspace.verdict("2") == found
+    rng, refused = random.Random(3), 0
+    contents = [json.dumps(changed_somewhere(found, rng)) for _ in range(200)] + [
+        "[" * 100_000,
+        '{"by_query":' * 50_000,
+    ]
+    for content in contents:
+        (workspace.folder / "2.verdict.json").write_text(content)
+        refused += workspace.verdict("2") is None
+        for path in ("/versions", "/versions/2", "/versions/2/report", "/report", "/queries"):
+            answer = client.get(path)  # the client raises what a route raises
+            assert answer.status_code in (200, 404), (content[:1000], path)
+    assert refused > 100
+
+
 @pytest.mark.parametrize("content", [b"\xff\xfe", b"99", b"../x", b"", b"2\n2"])
 def test_a_damaged_active_file_is_told_and_the_first_version_answers(workspace, model, store, content, capsys):
     train(workspace, "tfidf")
@@ -272,7 +341,7 @@ def test_a_damaged_active_file_is_told_and_the_first_version_answers(workspace, 
     assert ("names no version" in capsys.readouterr().err) == bool(content.decode("latin-1").isascii() and content)
 
 
-@pytest.mark.parametrize("content", [b"\xff", b"-5", b"99999999999", b"x", "\u0663".encode()])
+@pytest.mark.parametrize("content", [b"\xff", b"-5", b"99999999999", b"9" * 5000, b"x", b"1", b"50", "\u0663".encode()])
 def test_a_damaged_position_applies_the_whole_log(client, workspace, model, store, content):
     client.post("/documents", json={"id": "zebra", "text": "stripes"})
     before = held(client)
