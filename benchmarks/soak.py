@@ -28,6 +28,7 @@ import sys
 import tempfile
 import threading
 import time
+import traceback
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -135,6 +136,8 @@ def fork_services(model: str, log: str) -> int:
             try:
                 store, here = Path(f"{model}.judgments"), {"host": "127.0.0.1", "port": 0, "token": None}
                 server.serve(Searcher.load(model), model=Path(model), store=store, **here)  # type: ignore[arg-type]
+            except BaseException:
+                traceback.print_exc()
             finally:
                 os._exit(1)
         os.waitpid(child, 0)
@@ -353,6 +356,7 @@ class Check:
             self.asking.failures.append(f"version {version} cannot be made live")
 
     def _compare(self, wanted: dict[int, set[Key]]) -> None:
+        self._ask("/health")  # a service that listens may not have opened its store yet
         with JudgmentStore(f"{self.service.model}.judgments", read_only=True) as store:
             judged = {(j.judge, j.text, j.document): j.grade for j in store.current()}
             queries = store.queries()

@@ -203,8 +203,9 @@ def _evaluate_rankings(
 
 def read_measures(measures: Iterable[str | Measure] | str | Measure) -> list[Measure]:
     """The measures that are named, at least one."""
-    single = isinstance(measures, str | Measure)
-    given = [measures] if single else check_list("measures", measures, "names of measures, such as nDCG@10")
+    if isinstance(measures, str | Measure):
+        measures = [measures]
+    given = check_list("measures", measures, "names of measures, such as nDCG@10")
     if not given:
         raise UsageError("no measure is given, want at least one, such as nDCG@10")
     return [parse_measure(measure) for measure in given]
