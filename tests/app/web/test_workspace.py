@@ -371,7 +371,8 @@ def test_a_training_ends_with_its_reason_when_the_disk_is_full(client, monkeypat
     if place == "Popen":
         monkeypatch.setattr(trainer, "Popen", refuse)
     else:
-        monkeypatch.setattr(trainer.Trainer, "_run", lambda self, job: ({"text": "better"}, ""))
+        said = {"verdict": {"version": "2", "text": "better"}}
+        monkeypatch.setattr(trainer.Trainer, "_run", lambda self, job: self._note(said, {}) or "")
         monkeypatch.setattr(workspace.Workspace, "keep_verdict", refuse)
     assert client.post("/train", json={}).status_code == 202
     end = time.monotonic() + 30
