@@ -2,8 +2,9 @@
 
     python benchmarks/soak.py [--seconds 600] [--kills 1000] [--clients 4] [--seed 0]
 
-Clients search, explain, judge, withdraw, add, replace and remove documents, add queries, train, switch versions, read
-event streams and send bad requests, each as fast as it is answered. First the service is killed (SIGKILL) at random
+Clients search, explain, judge, withdraw, import judgments, add, replace and remove documents, add, change and delete
+queries, change the guidelines, train, switch versions, read event streams and send bad requests, each as fast as it is
+answered. First the service is killed (SIGKILL) at random
 moments and started again, `--kills` times. After each start, everything that a client touched since the last one is
 read back; now and then, and in the end, all documents of every version and all judgments. An operation that was under
 way at a kill may have happened or not; one that was acknowledged must have.
@@ -27,6 +28,7 @@ import sys
 import tempfile
 import threading
 import time
+import traceback
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -34,7 +36,7 @@ from typing import Any
 from urllib.parse import quote
 
 from tacit import Collection, Searcher
-from tacit.judge import JudgmentStore
+from tacit.judge import JudgmentStore, typed_query_id
 
 WORDS = ["cat", "dog", "matrix", "soup", "onion", "inverse", "kitten", "purr", "boil", "salt", "rank", "fur"]
 N_DOCUMENTS, N_OWN, N_QUERIES = 60, 12, 12
@@ -134,6 +136,8 @@ def fork_services(model: str, log: str) -> int:
             try:
                 store, here = Path(f"{model}.judgments"), {"host": "127.0.0.1", "port": 0, "token": None}
                 server.serve(Searcher.load(model), model=Path(model), store=store, **here)  # type: ignore[arg-type]
+            except BaseException:
+                traceback.print_exc()
             finally:
                 os._exit(1)
         os.waitpid(child, 0)
@@ -264,9 +268,28 @@ def remove_document(client: Client) -> None:
     client.change(("document", name), GONE, "DELETE", f"/documents/{name}")
 
 
-def add_query(client: Client) -> None:
-    text = f"query {client.number} {client.random.randrange(1000)}"
-    client.change(("query", text), text, "POST", "/queries", [{"text": text}])
+def import_judgment(client: Client) -> None:
+    query, document, grade = client.any_query(), f"d{client.random.randrange(N_DOCUMENTS)}", client.random.randrange(4)
+    line = json.dumps({"query": query, "document": document, "grade": grade, "judge": client.judge})
+    client.change(("judgment", query, document), float(grade), "POST", "/import", {"text": line})
+
+
+def change_query(client: Client) -> None:
+    """A query that nobody judges is added, gets another topic, or is deleted."""
+    text = f"query {client.number} {client.random.randrange(20)}"
+    key, path = ("query", text), f"/queries/{typed_query_id(text)}"
+    if client.held.get(key, {GONE}) == {GONE}:
+        client.change(key, "", "POST", "/queries", [{"text": text}])
+    elif client.random.random() < 0.5:
+        topic = f"topic {client.random.randrange(9)}"
+        client.change(key, topic, "PATCH", path, {"topic": topic})
+    else:
+        client.change(key, GONE, "DELETE", path)
+
+
+def change_guidelines(client: Client) -> None:
+    text = f"guidelines {client.random.randrange(1000)}"
+    client.change(("guidelines",), text, "PUT", "/guidelines", {"text": text})
 
 
 def events(client: Client) -> None:
@@ -278,7 +301,7 @@ def events(client: Client) -> None:
 
 
 def bad_request(client: Client) -> None:
-    path = client.random.choice(["/judgments", "/documents", "/train", "/feedback", "/versions", "/queries"])
+    path = client.random.choice(["/judgments", "/documents", "/train", "/feedback", "/versions", "/queries", "/import"])
     status, _ = client.ask("POST", path, client.random.choice(BAD_BODIES))
     if status < 400:
         client.failures.append(f"a bad request to {path} has the status {status}")
@@ -296,14 +319,14 @@ def train(client: Client) -> None:
 def switch(client: Client) -> None:
     known = client.ask("GET", "/versions")[1]["versions"]
     name = client.random.choice(known)["version"]
-    client.change(("active",), name, "POST", "/versions", {"version": name})
+    client.change(("active",), name, "POST", "/versions", {"version": name, "confirm": True})
 
 
 OPERATIONS: dict[Callable[[Client], None], int] = {
     search: 6, explain: 2, health: 3, judge: 8, withdraw: 2, put_document: 4,
-    add_documents: 2, remove_document: 3, add_query: 1, events: 1, bad_request: 3,
+    import_judgment: 2, add_documents: 2, remove_document: 3, change_query: 3, events: 1, bad_request: 3,
 }  # fmt: skip
-OPERATOR: dict[Callable[[Client], None], int] = {train: 2, switch: 3}
+OPERATOR: dict[Callable[[Client], None], int] = {train: 2, switch: 3, change_guidelines: 2}
 
 
 class Check:
@@ -321,22 +344,31 @@ class Check:
         """All judgments and queries, and all documents of every version."""
         self.touched()
         for version in self._ask("/versions")["versions"]:
-            self.asking.ask("POST", "/versions", {"version": version["version"]})
+            self._switch(version["version"])
             self._compare({c.number: {key for key in c.held if key[0] == "document"} for c in self.clients})
         (active,) = self.clients[0].held.get(("active",), {"1"})
-        self.asking.ask("POST", "/versions", {"version": active if active != GONE else "1"})
+        self._switch(active if active != GONE else "1")
         self._compare({client.number: set(client.held) for client in self.clients})
 
+    def _switch(self, version: str) -> None:
+        body = {"version": version, "confirm": True}  # also one whose training was killed before its verdict
+        if self.asking.ask("POST", "/versions", body)[0] != 200:
+            self.asking.failures.append(f"version {version} cannot be made live")
+
     def _compare(self, wanted: dict[int, set[Key]]) -> None:
+        self._ask("/health")  # a service that listens may not have opened its store yet
         with JudgmentStore(f"{self.service.model}.judgments", read_only=True) as store:
             judged = {(j.judge, j.text, j.document): j.grade for j in store.current()}
-            queries = set(store.queries().texts)
+            queries = store.queries()
+            topics = {text: topic or "" for text, topic in zip(queries.texts, queries.extras["topic"], strict=True)}
         for client in self.clients:
             for key in wanted[client.number]:
                 if key[0] == "judgment":
                     found = judged.get((client.judge, *key[1:]), GONE)
                 elif key[0] == "query":
-                    found = key[1] if key[1] in queries else GONE
+                    found = topics.get(key[1], GONE)
+                elif key[0] == "guidelines":
+                    found = self._ask("/guidelines")["text"] or GONE
                 elif key[0] == "active":
                     found = self._ask("/versions")["active"]
                 else:

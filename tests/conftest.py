@@ -61,6 +61,15 @@ def pytest_ignore_collect(collection_path, config):
     return None
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector):
+    """A file of tests that cannot be imported is an error; the collector of doctests would leave it out in silence."""
+    report = yield
+    if report.skipped and collector.path.name.startswith("test_") and "unable to import" in str(report.longrepr):
+        report.outcome, report.longrepr = "failed", f"{collector.path} cannot be imported"
+    return report
+
+
 def pytest_collection_modifyitems(config, items):
     """Leave out slow tests where asked; run the longest files first, so that no process ends with one of them."""
     if config.getoption("--quick"):

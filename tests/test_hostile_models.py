@@ -238,6 +238,12 @@ def test_changed_folders_of_a_blend(part, whole_blend, monkeypatch):
             "a parameter is 1180591620717411303424, want a whole number of at most 64",
         ),
         ("qe", ("estimators", "ranker_", "numbers", "n_expand_"), 0, "n_expand_ is 0, want a whole number >= 1"),
+        (
+            "bm25",
+            ("estimators", "vectorizer_", "params", "ngrams", 1),
+            10**12,  # a search took for ever
+            r"ngrams\[1\] is 1000000000000, want a whole number .*<= 100",
+        ),
     ],
 )
 def test_a_changed_header_is_refused_by_name(name, at, value, message, tmp_path):

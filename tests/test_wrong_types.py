@@ -24,8 +24,10 @@ VALUES = [
     *(None, 5, -1, 2.5, float("nan"), True, 10**40, -(10**400)),
     *("x", "", "\ud800", "a\0b", b"x"),
     *([], {}, (), set(), [1, [2]], ["a", None], {"a": 1}, {1: 2}, [b"x"], [["q", "d", 1]], [{"id": 1}], range(3)),
-    *(np.zeros((2, 2)), np.zeros(0), sp.eye(3), object(), int, lambda x: x),
+    *(np.zeros((2, 2)), np.zeros(0), sp.eye(3), sp.csr_array((2, 2)), object(), int, lambda x: x),
+    *(np.array(["a"]), np.array([None]), np.zeros((2, 2), complex), 1j, np.datetime64("2020"), DOCS),
 ]
+SELECTION = ("filter", "facets", "sort", "offset", "group", "snippets")  # of `search` and `search_many`
 SEARCHER = {
     "fit": {"documents": DOCS},
     "search": {"query": "cat"},
@@ -35,9 +37,44 @@ SEARCHER = {
     "remove": {"ids": ["d1"]},
     "feedback": {"query": "cat", "liked": ["d1"]},
     "save": {},
+    "suggest": {"prefix": "c"},
+    "ask": {"query": "cat"},
+    "features": {"texts": ["cat"]},
+    "rank": {"queries": DOCS, "k": 3},
+    "run": {"queries": DOCS},
+    "learned_from": {"queries": DOCS},
 }
 FUNCTIONS = [name for name in tacit.__all__ if inspect.isfunction(getattr(tacit, name))]
-TYPES = ["Collection", "Judgments", "Links", "Lists", "Run", "Ranking"]
+PAIRS = {"query_ids": ["q"], "doc_ids": ["d"], "query": np.array([0]), "doc": np.array([0])}
+TYPES = {
+    "Collection": {"ids": ["a"], "titles": [""], "texts": ["x"]},
+    "Judgments": PAIRS | {"grade": np.array([1.0])},
+    "Links": {"sources": [0], "targets": [1], "n_sources": 2, "n_targets": 2},
+    "Lists": {
+        "X": np.zeros((1, 2)),
+        "y": np.zeros(1),
+        "starts": np.array([0, 1]),
+        "query_ids": ["q"],
+        "doc_ids": ["a"],
+    },
+    "Run": PAIRS | {"score": np.array([1.0])},
+    "Ranking": {"items": np.array([[0]]), "scores": np.array([[1.0]])},
+}
+FILES = {  # readers with the text of a file that they read, and what else they need
+    "read_collection": ('{"id": "a", "text": "cat"}', {}),
+    "read_queries": ("q1\tcat", {}),
+    "read_qrels": ("q1 0 d1 1", {}),
+    "read_run": ("q1 Q0 d1 1 0.5 x", {}),
+    "read_letor": ("1 qid:1 1:0.5 2:1", {}),
+    "read_links": ("d1\td2", {"sources": DOCS}),
+    "read_pairs": ("d1\td2", {"queries": DOCS, "docs": DOCS}),
+    "read_clicks": ('{"query": "cat", "results": ["d1"], "clicked": ["d1"]}', {"docs": DOCS}),
+}
+WRITERS = {
+    "write_run": tacit.Run(["q"], ["d"], np.array([0]), np.array([0]), np.array([1.0])),
+    "write_qrels": tacit.Judgments(["q"], ["d"], np.array([0]), np.array([0]), np.array([1.0])),
+    "write_letor": tacit.Lists(np.zeros((1, 2)), np.zeros(1), np.array([0, 1]), ["q"], ["d"]),
+}
 
 
 def names(function):
@@ -81,7 +118,7 @@ def test_methods_of_a_searcher(name, searcher, tmp_path, monkeypatch):
         model = tacit.Searcher("bm25").fit(DOCS) if changes else searcher
         getattr(model, name)(**{**given, parameter: value})
 
-    parameters = names(getattr(tacit.Searcher, name))
+    parameters = [*names(getattr(tacit.Searcher, name)), *(SELECTION if name.startswith("search") else ())]
     assert set(given) <= set(parameters)
     assert problems((f"{p}={v!r}", call, p, v) for p in parameters for v in VALUES) == []
 
@@ -109,6 +146,35 @@ def test_types(name):
     kind = getattr(tacit, name)
     needed = [p for p in inspect.signature(kind).parameters.values() if p.default is p.empty]
     assert problems((f"({v!r}, …)", kind, *[v] * len(needed)) for v in VALUES) == []
+
+    def call(parameter, value):
+        kind(**{**TYPES[name], parameter: value})
+
+    assert problems((f"{p}={v!r}", call, p, v) for p in names(kind) for v in VALUES) == []
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_parameters_of_readers(name, tmp_path):
+    text, given = FILES[name]
+    (tmp_path / "file").write_text(text + "\n")
+    read = getattr(tacit, name)
+
+    def call(parameter, value):
+        read(**{"path": tmp_path / "file", **given, parameter: value})
+
+    parameters = [parameter for parameter in names(read) if parameter != "path"]
+    assert problems((f"{p}={v!r}", call, p, v) for p in parameters for v in VALUES) == []
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_paths_of_writers(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert problems((f"path={v!r}", getattr(tacit, name), WRITERS[name], v) for v in VALUES) == []
+
+
+def test_measures():
+    grades = {"q": {"d": 1}}
+    assert problems((f"measures={v!r}", tacit.evaluate, grades, grades, v) for v in VALUES) == []
 
 
 def test_judgments(tmp_path):

@@ -1,7 +1,9 @@
 """Files of vectors: every form gives the same rows, and every mistake is one line that names the file."""
 
+import io
 import json
 import logging
+from zipfile import ZipFile
 
 import numpy as np
 import pytest
@@ -101,6 +103,41 @@ def test_a_damaged_header(tmp_path):
     path.write_bytes(write(path).read_bytes().replace(b"(3, 2), }            ", b"(3000000000, 200), } "))
     with pytest.raises(DataError, match="v.npy: cannot be read"):
         read_vectors(path, DOCS)
+
+
+EIGHT_BITS = b'{"v": {"dtype": "F8_E4M3", "shape": [3, 2], "data_offsets": [0, 6]}}'  # numpy has no such numbers
+
+
+def test_hostile_headers(tmp_path):
+    whole = write(tmp_path / "v.npy").read_bytes()
+    ids = np.array(["a", "b", "c"])
+    files = {
+        "v.npy": whole.replace(b"(3, 2), }   ", b"(True, 2), }"),
+        "v.npz": zipped({"v.npy": whole, "ids.npy": npy(ids).replace(ids.tobytes(), b"\xff" * 12)}),
+        "only.npz": zipped({"note.txt": b"no array"}),
+        "v.safetensors": len(EIGHT_BITS).to_bytes(8, "little") + EIGHT_BITS + b"\0" * 6,
+    }
+    for name, content in files.items():
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(DataError, match=name) as error:
+            read_vectors(tmp_path / name, DOCS)
+        assert "\n" not in str(error.value)
+    (tmp_path / "note.npz").write_bytes(zipped({"v.npy": whole, "note.txt": b"no array"}))
+    assert read_vectors(tmp_path / "note.npz", DOCS).shape == (3, 2)
+
+
+def npy(array):
+    out = io.BytesIO()
+    np.save(out, array)
+    return out.getvalue()
+
+
+def zipped(members):
+    out = io.BytesIO()
+    with ZipFile(out, "w") as file:
+        for name, content in members.items():
+            file.writestr(name, content)
+    return out.getvalue()
 
 
 @pytest.mark.parametrize(

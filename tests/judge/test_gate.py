@@ -7,7 +7,7 @@ from tacit.core import Judgments, Run, TacitError, UsageError
 from tacit.judge.advise.verdict import cautious_interval
 from tacit.judge.gate import gate
 from tacit.metrics import evaluate
-from tacit.metrics.sequences import confidence_sequence
+from tacit.metrics.confidence_sequences import confidence_sequence
 
 
 def make(n, seed=0, loss=0.0, noise=0.3):

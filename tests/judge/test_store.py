@@ -30,6 +30,16 @@ def pairs(store, **which):
     return {(j.query, j.document, j.judge): j.grade for j in store.current(**which)}
 
 
+@pytest.mark.parametrize("topic", ["\ud800", 5, b"zoo"])
+def test_topics_that_cannot_be_kept_are_refused(path, topic):
+    with JudgmentStore(path) as store:
+        store.add_queries(Collection(["q1"], [""], ["cats"]))
+        with pytest.raises(TacitError, match="the topic of a query"):
+            store.add_queries(Collection(["q2"], [""], ["dogs"]), [topic])
+        with pytest.raises(TacitError, match="the topic of a query"):
+            store.change_query("q1", topic=topic)
+
+
 def test_a_changed_mind_is_a_new_record_and_the_last_one_holds(path):
     with JudgmentStore(path) as store:
         store.record("cats", "a", 2, "ann", rank=3, model="m1", probability=0.25, display="shuffled")

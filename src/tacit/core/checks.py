@@ -108,8 +108,8 @@ def check_path(value: Any, name: str = "path") -> str:
     """The path as text, or UsageError if no file can have that name."""
     if isinstance(value, str | os.PathLike) and isinstance(text := os.fspath(value), str):
         with suppress(UnicodeEncodeError):  # half a character
-            os.fsencode(text)
-            return text
+            if b"\0" not in os.fsencode(text):
+                return text
     raise UsageError(f"{name} is {shown(value)}, want the name of a file or folder")
 
 
@@ -159,8 +159,9 @@ def check_numbers(owner: object, *names: str, optional: bool = False, **limits: 
 
 def check_choice(name: str, value: Any, choices: Any) -> Any:
     """Return the value if it is one of the choices, else raise UsageError that names the nearest one."""
-    if isinstance(value, Hashable) and value in choices:
-        return value
+    with suppress(TypeError):  # a tuple with a list has a hash by its type alone
+        if isinstance(value, Hashable) and value in choices:
+            return value
     import difflib
 
     near = difflib.get_close_matches(shown(value).strip("'"), [str(choice) for choice in choices], n=1)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, overload
 
 import numpy as np
 
+from tacit.core.checks import check_kind, shown
 from tacit.core.errors import TacitError, plural
 from tacit.core.fields import Column, take_column
 from tacit.core.texts import LazyTexts, take_texts
@@ -63,6 +64,7 @@ class Collection:
         _set(self, "ids", _checked_ids(self.ids))
         for label in ("titles", "texts"):
             _set(self, label, _checked_texts(label, getattr(self, label)))
+        check_kind("extras", self.extras, Mapping, "columns by name")
         _set(self, "extras", {label: _in_order(column) for label, column in self.extras.items()})
         columns = {"titles": self.titles, "texts": self.texts, **self.extras}
         for label, column in columns.items():
@@ -168,7 +170,7 @@ def _checked_ids(ids: Any) -> Sequence[str]:
         return column
     bad = next((row for row, one in enumerate(column) if not _is_id(one)), None)
     if bad is not None:
-        raise TacitError(f"ids: row {bad} is {column[bad]!r}, want text or a whole number")
+        raise TacitError(f"ids: row {bad} is {shown(column[bad])}, want text or a whole number")
     return [str(one) for one in column]
 
 
@@ -181,5 +183,5 @@ def _checked_texts(label: str, texts: Any) -> Sequence[str]:
     if not isinstance(column, LazyTexts) and not set(map(type, column)) <= {str}:
         bad = next((row for row, one in enumerate(column) if not isinstance(one, str)), None)
         if bad is not None:
-            raise TacitError(f"{label}: row {bad} is {column[bad]!r}, want text")
+            raise TacitError(f"{label}: row {bad} is {shown(column[bad])}, want text")
     return column

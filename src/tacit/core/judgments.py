@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -53,6 +54,8 @@ class Judgments:
     def __post_init__(self) -> None:
         _check_columns(self, "grade")
         chance = self.probability
+        if chance is not None:
+            _check_numbers("probability", chance)
         if chance is not None and (len(chance) != len(self.query) or ((chance <= 0) | (chance > 1)).any()):
             raise TacitError("probability must have one entry per pair, each NaN or above 0 and at most 1")
 
@@ -172,11 +175,17 @@ def _nested(table: Judgments | Run, values: np.ndarray) -> dict[str, dict[str, f
     return nested
 
 
+def _check_numbers(name: str, values: Any) -> None:
+    check_kind(name, values, np.ndarray, "a flat array of numbers")
+    if values.dtype.kind not in "iufb" or values.ndim != 1:
+        raise TacitError(f"{name} is an array of {values.dtype} of shape {values.shape}, want a flat one of numbers")
+
+
 def _check_columns(table: Judgments | Run, value_name: str) -> None:
+    for name in ("query_ids", "doc_ids"):
+        check_kind(name, getattr(table, name), Sequence | np.ndarray, "a list of ids")
     for name in ("query", "doc", value_name):
-        check_kind(name, getattr(table, name), np.ndarray, "a flat array of numbers")
-        if getattr(table, name).dtype.kind not in "iufb":
-            raise TacitError(f"{name} is an array of {getattr(table, name).dtype}, want numbers")
+        _check_numbers(name, getattr(table, name))
     values = getattr(table, value_name)
     if not len(table.query) == len(table.doc) == len(values):
         raise TacitError(f"query, doc and {value_name} must have one entry each per pair")

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.core.checks import check_number
-from tacit.core.errors import TacitError
+from tacit.core.checks import check_number, shown
+from tacit.core.errors import TacitError, UsageError
 
 
 @dataclass(frozen=True)
@@ -51,10 +51,13 @@ class Links:
         )
         if len(sources) != len(targets):
             raise TacitError(f"links have {len(sources)} sources and {len(targets)} targets; want the same number")
-        weights = np.asarray(self.weights, np.float32)
-        if not len(weights):
+        try:
+            weights = np.asarray(self.weights, np.float32)
+        except (TypeError, ValueError, OverflowError):
+            raise UsageError(f"weights is {shown(self.weights)}, want one positive number for each link") from None
+        if not weights.size:
             weights = np.ones(len(sources), np.float32)
-        if len(weights) != len(sources) or not (np.isfinite(weights).all() and (weights > 0).all()):
+        if weights.shape != sources.shape or not (np.isfinite(weights).all() and (weights > 0).all()):
             raise TacitError("link weights must be positive finite numbers, one for each link")
         for label, column in (("sources", sources), ("targets", targets), ("weights", weights)):
             object.__setattr__(self, label, column)

@@ -51,7 +51,7 @@ class Lists:
             )
         starts = self.starts
         if (
-            len(starts) != len(self.query_ids) + 1
+            starts.shape != (len(self.query_ids) + 1,)
             or starts[0] != 0
             or starts[-1] != n_rows
             or (np.diff(starts) < 1).any()

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 
-from tacit.core import Collection, DataError, Links, UsageError
+from tacit.core import Collection, DataError, Links, UsageError, check_kind, check_list, shown
 from tacit.data.columns import check_ids
 from tacit.data.files import FilePath, open_output, split_suffix
 from tacit.data.formats.folders import find_file as find_file
@@ -125,7 +125,7 @@ def read_queries(
     Collection
     """
     options = read_options(id, None, text, encoding, table)
-    wanted = Wanted("queries", True, tuple(extras))
+    wanted = Wanted("queries", True, _names("extras", extras))
     files = find_tables(path, _QUERIES)
     if not files:
         raise DataError("folder holds no queries.jsonl, plain or compressed, and no queries/ of tables", path=path)
@@ -146,9 +146,11 @@ def read_options(
     >>> read_options(text="description, bullet_points").text
     ('description', 'bullet_points')
     """
-    texts = [part.strip() for part in text.split(",")] if isinstance(text, str) else list(text or ())
+    for label, value in (("id", id), ("title", title), ("encoding", encoding), ("table", table)):
+        check_kind(label, value, str | None, "a name")
+    texts = [] if text is None else _names("text", text.split(",") if isinstance(text, str) else text)
     if text is not None and not all(texts):
-        raise UsageError(f"text is {text!r}, want names of columns")
+        raise UsageError(f"text is {shown(text)}, want names of columns")
     return ReadOptions(id or "", title or "", tuple(texts), encoding or "", table or "")
 
 
@@ -174,7 +176,13 @@ def write_collection(collection: Collection, path: FilePath) -> None:
 
 
 def _wanted(extras: Sequence[str] | None) -> Wanted:
-    return Wanted("documents", False, None if extras is None else tuple(extras))
+    return Wanted("documents", False, None if extras is None else _names("extras", extras))
+
+
+def _names(label: str, given: Sequence[str]) -> tuple[str, ...]:
+    """Names of columns; UsageError if they are none."""
+    names = check_list(label, given, "names of columns")
+    return tuple(str(check_kind(label, name, str, "names of columns")).strip() for name in names)
 
 
 def _read(path: FilePath, options: ReadOptions, wanted: Wanted, name: str) -> tuple[Collection, Links | None]:

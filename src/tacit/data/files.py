@@ -133,7 +133,7 @@ def open_output(path: FilePath) -> Iterator[TextIO]:
     path : path
         File to write, compressed by its suffix; `-` is standard output.
     """
-    if os.fspath(path) == "-":
+    if check_path(path) == "-":
         with _standard_output() as out:
             yield out
         return

@@ -11,7 +11,7 @@ from array import array
 
 import numpy as np
 
-from tacit.core import Collection, DataError, Links, TacitError
+from tacit.core import Collection, DataError, Links, TacitError, check_kind
 from tacit.data.columns import (
     UnknownIds,
     check_ids,
@@ -123,6 +123,8 @@ def _without_self_links(links: Links, place: str) -> Links:
 
 
 def _read(path: FilePath, left: Collection, right: Collection, names: tuple[str, str], skip_unknown: bool) -> Links:
+    for label, known in zip(names, (left, right), strict=True):
+        check_kind(label, known, Collection, "a Collection")
     place, unknown = display_name(path), UnknownIds(display_name(path))
     wanted = f"{names[0]}<TAB>{names[1]}, or these and <TAB>weight"
     sources, targets, weights, lines = array("q"), array("q"), array("d"), array("q")

@@ -66,6 +66,8 @@ def read_qrels(path: FilePath, *, encoding: str | None = None, table: str | None
     ...     read_qrels(path).to_dict()
     {'q1': {'a': 2.0}, 'q2': {'a': 0.0}}
     """
+    for label, value in (("encoding", encoding), ("table", table)):
+        check_kind(label, value, str | None, "a name")
     source = open_source(path, ReadOptions(encoding=encoding or "", table=table or ""))
     if is_table(source, JUDGMENT_NAMES) and not _is_beir(source.start):
         return _gather(_table_entries(table_of(source)), source.place)

@@ -136,6 +136,7 @@ def _read_npz(path: FilePath) -> VectorFile:
     try:
         with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
+            arrays = {name: array for name, array in arrays.items() if isinstance(array, np.ndarray)}
     except (ValueError, AttributeError, TypeError):  # a plain npy file is no context and has no names
         raise OSError(NO_NUMBERS) from None
     vectors = _only([array for array in arrays.values() if array.ndim == 2], "arrays of two dimensions", path)
@@ -212,6 +213,9 @@ _DAMAGE = (
     UnicodeDecodeError,
     zlib.error,
     TokenError,
+    TypeError,  # a shape of no whole numbers
+    AttributeError,  # a type of numbers that numpy does not have
+    SystemError,  # characters beyond Unicode
 )
 _READERS: dict[str, Callable[[FilePath], VectorFile]] = {
     ".npy": _read_npy,

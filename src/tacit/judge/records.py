@@ -119,6 +119,14 @@ def check_text(text: Any) -> str:
     return text
 
 
+def check_topic(topic: Any) -> str | None:
+    """Return the topic of a query if it can be kept; None stands for none."""
+    problem = "" if topic is None else _not_utf8(topic) if isinstance(topic, str) else f"is {shown(topic)}, want text"
+    if problem:
+        raise TacitError(f"the topic of a query {problem}")
+    return topic
+
+
 def typed_text(text: str) -> str:
     """The text of a typed query in normal form: NFC, one blank between words.
 

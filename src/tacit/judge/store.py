@@ -21,6 +21,7 @@ from tacit.judge.records import (
     as_utc,
     check_name,
     check_text,
+    check_topic,
     just_after,
     typed_query_id,
     typed_text,
@@ -223,7 +224,8 @@ class JudgmentStore:
             if text is not None and text != known and self.n_records(query_id):
                 n_records = self.n_records(query_id)
                 raise TacitError(f"query {query_id!r} has {n_records} records about its text; add a new query instead")
-            values = (known if text is None else check_text(text), known_topic if topic is None else topic or None)
+            new_topic = known_topic if topic is None else check_topic(topic) or None
+            values = (known if text is None else check_text(text), new_topic)
             self._database.execute("UPDATE query SET text = ?, topic = ? WHERE number = ?", (*values, number))
 
     def delete_query(self, query_id: str) -> None:
@@ -362,6 +364,7 @@ class JudgmentStore:
     def _query_number(self, query_id: str, text: str | None, topic: str | None = None) -> int:
         """Row of a query, which is added if it is new; a text or topic that was unknown is filled in."""
         rows = self._ask_query(check_name("query id", query_id))
+        check_topic(topic)
         if not rows:
             values = (query_id, check_text(text) if text else None, topic)
             return int(self._database.execute("INSERT INTO query VALUES (NULL, ?, ?, ?)", values).lastrowid or 0)

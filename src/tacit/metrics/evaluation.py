@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.core import Judgments, Lists, Run, TacitError, UsageError, check_number
+from tacit.core import Judgments, Lists, Run, TacitError, UsageError, check_list, check_number
 from tacit.core.collection import html_table
 from tacit.data import as_judgments, as_run
 from tacit.metrics.formulas import compute_values
@@ -203,7 +203,9 @@ def _evaluate_rankings(
 
 def read_measures(measures: Iterable[str | Measure] | str | Measure) -> list[Measure]:
     """The measures that are named, at least one."""
-    given = [measures] if isinstance(measures, str | Measure) else list(measures)
+    if isinstance(measures, str | Measure):
+        measures = [measures]
+    given = check_list("measures", measures, "names of measures, such as nDCG@10")
     if not given:
         raise UsageError("no measure is given, want at least one, such as nDCG@10")
     return [parse_measure(measure) for measure in given]

@@ -13,7 +13,7 @@ import re
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from tacit.core import UsageError, check_number
+from tacit.core import UsageError, check_number, shown
 
 
 class Kind(NamedTuple):
@@ -108,7 +108,7 @@ def parse_measure(text: str | Measure) -> Measure:
         return text
     match = PATTERN.fullmatch(text.strip()) if isinstance(text, str) else None
     if match is None:
-        raise UsageError(f"measure is {text!r}, want a name such as AP, nDCG@10, P(rel=2)@5 or AP-judged")
+        raise UsageError(f"measure is {shown(text)}, want a name such as AP, nDCG@10, P(rel=2)@5 or AP-judged")
     name = NAMES.get(match["name"].lower(), match["name"])
     return Measure(
         name=name,

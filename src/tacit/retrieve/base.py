@@ -25,6 +25,7 @@ from tacit.core import (
     UsageError,
     check_choice,
     check_features,
+    check_kind,
     check_number,
     check_sizes,
     cut,
@@ -368,6 +369,7 @@ def _skips(exclude: sp.csr_array | None, shape: tuple[int, int]) -> sp.csr_array
     """Return the items to leave out, ascending in each row, without stored False values."""
     if exclude is None:
         return sp.csr_array(shape, dtype=bool)
+    check_kind("exclude", exclude, sp.sparray | sp.spmatrix, "a sparse matrix")
     if exclude.shape != shape:
         raise TacitError(f"exclude has shape {exclude.shape}, want {shape}: queries by items")
     skip = sp.csr_array(exclude, dtype=bool, copy=True)

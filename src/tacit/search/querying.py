@@ -128,6 +128,7 @@ class SearchAnswers(Estimator):
     def ask(self, query: str) -> AskedQuery:
         """Parse the syntax of a typed query (`search.query.language`), and expand its words."""
         self._check_fitted()
+        check_kind("query", query, str, "a text")
         return self._expansion.ask(query, parse_query(query, self._can_restrict))
 
     def _can_restrict(self, name: str, value: str) -> bool:
@@ -242,6 +243,8 @@ class SearchAnswers(Estimator):
     def suggest(self, prefix: str, k: int = 10) -> list[str]:
         """Return titles that complete the typed text (`search.query.suggestions`), best first."""
         check_number("k", k, low=1, whole=True)
+        check_kind("prefix", prefix, str, "a text")
+        self._check_fitted()
         made = self._completions
         if made is None or made[0] is not self.documents_:
             made = self._completions = self.documents_, Completions(self.documents_.titles)
@@ -322,6 +325,7 @@ class SearchAnswers(Estimator):
         """
         self._check_fitted()
         queries = as_collection(queries, "queries")
+        check_kind("exclude_self", exclude_self, bool | np.bool_, "True or False")
         exclude = same_ids(queries, self.documents_) if exclude_self else None
         ranking = self.rank(queries, k, exclude=exclude, threads=threads, vectors=vectors)
         return ranking.to_run(queries.ids, self.documents_.ids, self.method)
@@ -341,6 +345,7 @@ class SearchAnswers(Estimator):
         that share no word with the query are not results.
         """
         self._check_fitted()
+        check_kind("queries", queries, Collection, "a Collection")
         rows = self.query_rows(list(queries.full_texts()), vectors)
         ranking = self.ranker_.rank(rows, k, exclude=exclude, threads=threads)
         empty = np.diff(rows.indptr)[:, None] == 0
@@ -423,6 +428,7 @@ class SearchAnswers(Estimator):
 
     def learned_from(self, queries: Collection) -> list[str]:
         """Return the ids of the queries whose text was used to train the ranker."""
+        check_kind("queries", queries, Collection, "a Collection")
         known = set(getattr(self, "trained_on_", None) or ())
         return [name for row, name in enumerate(queries.ids) if known and hash_query(queries.full_text(row)) in known]
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.core import Collection, UsageError, check_choice, check_number
+from tacit.core import Collection, UsageError, check_choice, check_kind, check_list, check_number
 from tacit.core.fields import BooleanColumn, Column, KeywordColumn, KeywordsColumn
 from tacit.search.filters import fields_of, filter_mask
 from tacit.search.query.restrictions import Restricted
@@ -52,6 +52,11 @@ class Selection:
 
     def __post_init__(self) -> None:
         check_number("offset", self.offset, low=0, whole=True)
+        for name in ("filter", "sort", "group"):
+            check_kind(name, getattr(self, name), str | None, "a text or None")
+        for name in self.facets:
+            check_kind("facets", name, str, "names of fields")
+        check_kind("snippets", self.snippets, bool | np.bool_, "True or False")
 
     @property
     def is_plain(self) -> bool:
@@ -201,5 +206,5 @@ def make_selection(
     snippets: bool = True,
 ) -> Selection:
     """Create a selection from user input; a single facet may be given by its name alone."""
-    names = (facets,) if isinstance(facets, str) else tuple(facets)
+    names = (facets,) if isinstance(facets, str) else tuple(check_list("facets", facets, "names of fields"))
     return Selection(filter, names, sort, offset, group, snippets)

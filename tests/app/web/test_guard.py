@@ -24,6 +24,25 @@ def test_pages_of_other_sites_cannot_change_anything(client, store):
     assert client.post("/judgments", json=body, headers={"origin": "http://testserver"}).status_code == 200
 
 
+@pytest.mark.parametrize("site", ["cross-site", "same-site", "strange"])
+def test_pages_of_other_sites_cannot_make_a_browser_ask(client, store, site):
+    client.post("/queries", json=[{"text": "kitten"}])
+    ask = {"judge": "ann", "purpose": "measuring"}
+    image, link = {"sec-fetch-site": site, "sec-fetch-mode": "no-cors"}, {"sec-fetch-site": site}
+    assert client.get("/next", params=ask, headers=image).status_code == 403
+    assert client.get("/v1/next", params=ask, headers=link | {"sec-fetch-mode": "navigate"}).status_code == 403
+    assert len(store) == 0
+    assert client.get("/search", params={"q": "cat"}, headers=image).status_code == 403
+    assert client.get("/", headers=link | {"sec-fetch-mode": "navigate"}).status_code == 200
+    assert client.get("/next", params=ask, headers={"sec-fetch-site": "same-origin"}).status_code == 200
+
+
+@pytest.mark.parametrize("length", ["9" * 5000, "-1", "1e3", "\xb2"])
+def test_lengths_that_are_none_are_refused(length):
+    headers = [(b"content-length", length.encode("latin-1"))]
+    assert asyncio.run(call(Guard(answer_at_once, ["h"]), headers=headers)) == 413
+
+
 def test_a_token_is_asked_for_where_one_is_set(workspace):
     client = TestClient(create_app(workspace, token="secret"), follow_redirects=False)
     assert client.get("/search", params={"q": "cat"}).status_code == 401

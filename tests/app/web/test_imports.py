@@ -38,6 +38,41 @@ def test_lines_that_cannot_be_read_are_reported_and_left_out():
     ]
 
 
+LONG = 200_000  # longer than a cell of Python's csv module may be
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ('{"text": ' + "[" * 100_000, "JSON with too long a number or too deep a nesting"),
+        ('{"a":' * 100_000, "JSON with too long a number or too deep a nesting"),
+        ('{"text": "a", "text": "b"}', "the key 'text' occurs twice in one object, want it once"),
+        ('{"text": "\\ud800"}', "the text of a query holds U+D800, half of a character"),
+        ('{"id": "\\ud800"}', "id holds U+D800, half of a character"),
+        ('{"text": "a", "topic": "\\udfff"}', "the topic of a query holds U+DFFF, half of a character"),
+        ('{"text": "a", "document": "\\ud800"}', "document holds U+D800, half of a character"),
+        ('{"text": "a", "document": "d", "grade": 1e999}', "the grade is inf, want 0 to 1000"),
+        ('{"text": "a", "document": "d", "judge": "%s"}' % ("j" * 101), "judge of 101 characters, want at most 100"),
+        ("q1 0 d1 " + "9" * 400, "the grade is inf, want 0 to 1000"),
+        ("x" * LONG, f"text of {LONG} characters, want at most 20000"),
+        ("query\n" + "x" * LONG, "a cell of more than 131072 characters"),
+        ('query,topic\n"' + "x" * LONG + '",t', "a cell of more than 131072 characters"),
+        ("x" * 1001 + "\ttext", "id of 1001 characters, want at most 1000"),
+    ],
+)
+def test_hostile_lines_are_reported_and_left_out(client, line, problem):
+    number = line.count("\n") + 1
+    for preview in (True, False):
+        found = post(client, line, preview=preview)
+        assert found["problems"] == [f"line {number}: {problem}"]
+        assert found["rows"] == []
+
+
+def test_too_many_lines_are_refused_before_they_are_read(client):
+    answer = client.post("/import", json={"text": "a\n" * 4_000_000, "preview": True})
+    assert "the text has more than 100,000 lines, want at most that many" in answer.json()["error"]
+
+
 def post(client, text, **more):
     answer = client.post("/import", json={"text": text, **more})
     assert answer.status_code == 200, answer.text

@@ -230,6 +230,16 @@ def test_strange_names_of_parameters_are_a_mistake_of_the_client(client, name):
     assert client.post("/train", json={"params": {name: 1}}).status_code == 400
 
 
+@pytest.mark.parametrize(("name", "value"), [("synonyms", "PATH"), ("encoder", "PATH"), ("encoder", None)])
+def test_parameters_of_a_training_name_no_files(client, tmp_path, name, value):
+    (tmp_path / "secret").write_text("a secret line")
+    value = str(tmp_path / "secret") if value == "PATH" else value
+    answer = client.post("/train", json={"params": {name: value}})
+    assert answer.status_code == 400
+    assert f"params has {'the name of a file as ' if name == 'synonyms' else ''}" in answer.json()["error"]
+    assert "a secret line" not in answer.text
+
+
 @pytest.mark.parametrize("token", ["gehörig", "a b", 'a"b', "a;b", "a,b", "a\\b", "", "a\nb", "\ud800", "tok\u00ff"])
 def test_tokens_that_no_cookie_carries_are_refused_at_the_start(workspace, token):
     with pytest.raises(UsageError, match="the token"):

@@ -152,6 +152,9 @@ def test_a_ticket_is_for_its_own_document(client):
     offer = client.get("/next", params={"judge": "ann"}).json()
     body = {"query": offer["query"]["id"], "document": "cats-0", "grade": 1, "judge": "ann", "ticket": offer["ticket"]}
     assert "the ticket is for document" in client.post("/judgments", json=body).json()["error"]
+    body |= {"query": "another query", "document": offer["document"]["id"]}
+    assert "the ticket is for query" in client.post("/judgments", json=body).json()["error"]
+    assert client.post("/judgments", json=body | {"query": offer["query"]["text"]}).status_code == 200
 
 
 def test_undo_takes_a_judgment_back(client, store):

@@ -1,5 +1,6 @@
 """Documents belong to the workspace, not to a version; one process changes it; half-written files do no harm."""
 
+import copy
 import errno
 import json
 import os
@@ -10,13 +11,17 @@ import sys
 import time
 import urllib.request
 
+import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 
 from tacit.app.main import main
-from tacit.app.web import trainer, workspace
+from tacit.app.web import workspace
+from tacit.app.web.counters import PREFIX
 from tacit.app.web.document_log import DocumentLog, Entry
 from tacit.app.web.service import create_app
+from tacit.app.web.training import trainer
+from tacit.app.web.training.verdicts import MEASURES, make_verdict
 from tacit.app.web.workspace import Workspace
 from tacit.core import Collection, DataError
 from tacit.search import Searcher
@@ -154,6 +159,18 @@ def test_the_log_drops_an_unfinished_line_and_reports_a_damaged_one(tmp_path):
         log.since(0)
 
 
+def test_the_end_of_a_log_with_long_lines_is_found_in_linear_time(tmp_path):
+    log = DocumentLog(tmp_path / "documents.log")
+    first = log.append([Entry("a", "", "x" * (24 << 20))], [])  # quadratic time took 20 s
+    start = time.process_time()
+    assert log.append([], ["b"]) > first
+    assert time.process_time() - start < 3
+    with log.path.open("ab") as file:
+        file.write(b"unfinished" * 300_000)
+    log.append([], ["c"])
+    assert list(log.since(first).documents) == ["b", "c"]
+
+
 def test_a_log_that_cannot_be_written_changes_nothing(client, monkeypatch):
     before = held(client)
 
@@ -204,28 +221,50 @@ def test_a_second_service_is_read_only_says_so_and_follows(client, model, store,
     assert not Workspace(model, Searcher.load(model), store).read_only
 
 
+def test_a_second_service_through_a_link_is_read_only_and_sees_the_same(client, model, store, tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    link = tmp_path / "elsewhere" / "link.model"
+    link.symlink_to("../my.model")
+    client.post("/documents", json={"id": "yak", "text": "a yak has horns"})
+    second = Workspace(link, Searcher.load(link), store)
+    assert second.read_only == "another process serves this model"
+    assert "yak" in second.active.searcher.documents_.row_of
+    (tmp_path / "new.jsonl").write_text('{"id": "zebra", "text": "stripes"}\n')
+    assert main(["add", str(link), str(tmp_path / "new.jsonl")]) == 0
+    client.post("/documents", json={"id": "gnu", "text": "a gnu"})
+    assert {"yak", "zebra", "gnu"} < set(held(client))
+    assert link.is_symlink()
+    assert not (tmp_path / "elsewhere" / "link.model.versions").exists()
+
+
 def test_a_read_only_service_refuses_every_change(model, searcher, store):
     app = create_app(Workspace(model, searcher, store, read_only=True))
+    judgment = {"query": "q", "document": "cats-0", "judge": "ann"}
     bodies = {
         "/documents": {"id": "new", "text": "t"},
         "/documents/{document}": {"text": "t"},
-        "/judgments": {"query": "q", "document": "cats-0", "grade": 1, "judge": "ann"},
-        "/judgments/withdraw": {"query": "q", "document": "cats-0", "judge": "ann"},
+        "/judgments": judgment | {"grade": 1},
+        "/judgments/withdraw": judgment,
         "/queries": [{"text": "t"}],
+        "/queries/{query}": {"text": "t"},
+        "/import": {"text": "t"},
+        "/guidelines": {"text": "t"},
         "/train": {},
         "/versions": {"version": "1"},
     }
     changing = [
-        (method, path)
+        (method, path.removeprefix(PREFIX))
         for path, methods in app.app.openapi()["paths"].items()
         for method in methods
-        if method != "get" and path not in ("/search", "/feedback", "/rank")
+        if method != "get" and path.removeprefix(PREFIX) not in ("/search", "/feedback", "/rank")
     ]
-    assert len(changing) == 8
+    assert {path for _, path in changing} == set(bodies)
     with TestClient(app) as client:
         for method, path in changing:
-            answer = client.request(method, path.replace("{document}", "cats-0"), json=bodies[path])
-            assert answer.status_code == 403, (method, path, answer.text)
+            if (method, path) != ("delete", "/train"):  # nothing can be running
+                place = path.replace("{document}", "cats-0").replace("{query}", "q")
+                answer = client.request(method, place, json=bodies[path])
+                assert answer.status_code == 403, (method, path, answer.text)
         assert client.get("/next", params={"judge": "ann"}).status_code == 403
         assert client.post("/feedback", json={"query": "cat", "liked": ["cats-0"]}).status_code == 200
     assert len(store) == 0
@@ -255,6 +294,44 @@ def test_a_damaged_verdict_is_no_verdict(client, workspace, content):
     ]
 
 
+def changed_somewhere(value, rng):
+    """A copy of a JSON value of which one part is gone or of another kind."""
+    value = copy.deepcopy(value)
+    place, key = {"": value}, ""
+    while isinstance(place[key], dict | list) and place[key] and (key == "" or rng.random() < 0.7):
+        place = place[key]
+        key = rng.choice(list(place) if isinstance(place, dict) else range(len(place)))
+    if rng.random() < 0.2:
+        del place[key]
+    else:
+        place[key] = rng.choice([None, 5, -1, "x", [], {}, 1e308, float("nan"), True, ["x"], {"1": 2}])
+    return value
+
+
+def test_any_damage_to_a_verdict_ends_in_no_verdict_or_in_answers(client, workspace):
+    train(workspace, "tfidf")
+    values = {measure: np.linspace(0, 1, 12) for measure in MEASURES}
+    shared = {"fingerprint": "f", "has_zeros": True, "identical": False}
+    found = make_verdict("2", "1", {f"q{n}": f"text {n}" for n in range(12)}, values, values, **shared)
+    used = {"judgments": 3, "judged": 12, "queries": 12, "left_out": {}}
+    curve = [{"queries": 5, "mean": 0.5, "interval": [0.4, 0.6]}]
+    found |= {"curve": curve, "used": used, "method": "tfidf"}
+    workspace.keep_verdict("2", found)
+    assert workspace.verdict("2") == found
+    rng, refused = random.Random(3), 0
+    contents = [json.dumps(changed_somewhere(found, rng)) for _ in range(200)] + [
+        "[" * 100_000,
+        '{"by_query":' * 50_000,
+    ]
+    for content in contents:
+        (workspace.folder / "2.verdict.json").write_text(content)
+        refused += workspace.verdict("2") is None
+        for path in ("/versions", "/versions/2", "/versions/2/report", "/report", "/queries"):
+            answer = client.get(path)  # the client raises what a route raises
+            assert answer.status_code in (200, 404), (content[:1000], path)
+    assert refused > 100
+
+
 @pytest.mark.parametrize("content", [b"\xff\xfe", b"99", b"../x", b"", b"2\n2"])
 def test_a_damaged_active_file_is_told_and_the_first_version_answers(workspace, model, store, content, capsys):
     train(workspace, "tfidf")
@@ -264,7 +341,7 @@ def test_a_damaged_active_file_is_told_and_the_first_version_answers(workspace, 
     assert ("names no version" in capsys.readouterr().err) == bool(content.decode("latin-1").isascii() and content)
 
 
-@pytest.mark.parametrize("content", [b"\xff", b"-5", b"99999999999", b"x", "\u0663".encode()])
+@pytest.mark.parametrize("content", [b"\xff", b"-5", b"99999999999", b"9" * 5000, b"x", b"1", b"50", "\u0663".encode()])
 def test_a_damaged_position_applies_the_whole_log(client, workspace, model, store, content):
     client.post("/documents", json={"id": "zebra", "text": "stripes"})
     before = held(client)
@@ -294,7 +371,8 @@ def test_a_training_ends_with_its_reason_when_the_disk_is_full(client, monkeypat
     if place == "Popen":
         monkeypatch.setattr(trainer, "Popen", refuse)
     else:
-        monkeypatch.setattr(trainer.Trainer, "_run", lambda self, job: ({"text": "better"}, ""))
+        said = {"verdict": {"version": "2", "text": "better"}}
+        monkeypatch.setattr(trainer.Trainer, "_run", lambda self, job: self._note(said, {}) or "")
         monkeypatch.setattr(workspace.Workspace, "keep_verdict", refuse)
     assert client.post("/train", json={}).status_code == 202
     end = time.monotonic() + 30

@@ -233,6 +233,21 @@ def test_a_program_answers_json_lines_and_its_failures_are_recorded(store, tmp_p
     assert grades(store, "command:x@1") == {"d0": 2, "d1": None, "d2": None, "d3": None, "d4": 2, "d5": 2}
 
 
+HOSTILE = """
+import sys
+for n, _ in enumerate(sys.stdin):
+    print(['{"grade": 3, "reason": "\\\\ud800"}', '{"grade": 0, "grade": 3}', "\\xff", "[" * 9000][n % 4], flush=True)
+"""
+
+
+def test_a_program_with_hostile_answers_harms_no_other_answer(store, tmp_path):
+    (tmp_path / "judge.py").write_text(HOSTILE)
+    spec, once = f"command:{sys.executable} {tmp_path / 'judge.py'}", Asking(attempts=1, parallel=1)
+    done = ask_all(store, "command:x@1", QUESTIONS[:5], Prompt(), lambda: connect_judge(spec, None, 60), once)
+    assert (done.n_graded, done.failures) == (2, {"malformed": 3})
+    assert sorted(filter(None, grades(store, "command:x@1").values())) == [3, 3]
+
+
 def test_wrong_connections_are_one_line():
     with pytest.raises(UsageError, match="want openai:MODEL or command:PROGRAM"):
         connect_judge("gpt-4o", None, 1)

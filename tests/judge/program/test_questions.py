@@ -30,7 +30,7 @@ def test_accepted_forms(text, grade):
         "", "2 or 3", "I would say 2", "-1", "7", '{"grade": "2"}', '{"grade": true}', '{"grade": 4}', '{"grade": 1.5}',
         '{"grade": NaN}', '{"score": 2}', "[2]", "null", '{"grade": 2} {"grade": 3}', '{"grade": 2', "٣", "3 3",
         '{"grade": 2, "probabilities": {"0": 0.5, "1": 0.4}}', '{"grade": 2, "probabilities": {"9": 1}}',
-        '{"grade": 2, "reason": 5}', "[" * 100_000,
+        '{"grade": 2, "reason": 5}', "[" * 100_000, '{"grade": 0, "grade": 3}',
     ],
 )  # fmt: skip
 def test_everything_else_is_refused_in_one_short_line(text):
@@ -38,6 +38,11 @@ def test_everything_else_is_refused_in_one_short_line(text):
         parse_answer(text)
     assert caught.value.kind == "malformed"
     assert len(str(caught.value)) < 200
+
+
+def test_what_is_kept_can_be_stored():
+    assert parse_answer('{"grade": 2, "reason": "cut \\ud83d"}').reason == "cut ?"
+    assert str(parse_answer('{"grade": -0.0}').grade) == "0.0"
 
 
 def test_probabilities_are_kept():

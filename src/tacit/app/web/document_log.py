@@ -27,6 +27,7 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 NAME = "documents.log"
+BLOCK = 1 << 20  # bytes that are read at once
 _PLACEHOLDER = "\0being replaced"
 
 
@@ -106,7 +107,7 @@ class DocumentLog:
     def since(self, position: int) -> Changes:
         """What was changed after a position; 0 for all changes."""
         documents: dict[str, Entry | None] = {}
-        end = position if position <= self.size() else 0
+        end = position if self._ends_a_line(position) else 0
         for change, after in self._changes(end):
             end = after
             documents |= {entry[0]: Entry(*entry) for entry in change["put"]}
@@ -130,15 +131,24 @@ class DocumentLog:
                 position += len(line)
                 yield json.loads(body), position
 
+    def _ends_a_line(self, position: int) -> bool:
+        """Whether a position can be one that `append` has returned."""
+        try:
+            with self.path.open("rb") as file:
+                file.seek(max(0, position - 1))
+                return position == 0 or file.read(1) == b"\n"
+        except FileNotFoundError:
+            return False
+
     def _good_end(self, file: int) -> int:
         """Position after the last line that is whole. Only the last can be unfinished."""
-        size = end = os.fstat(file).st_size
-        tail = b""
-        while end > 0 and tail.count(b"\n") < 2:
-            start = max(0, end - (1 << 16))
-            tail, end = os.pread(file, end - start, start) + tail, start
-        lines = tail.splitlines(keepends=True)
-        return size - (len(lines[-1]) if lines and _checked(lines[-1]) is None else 0)
+        size = os.fstat(file).st_size
+        start, newline = size - 1, -1  # the last byte may end the last line
+        while start > 0 and newline < 0:
+            end, start = start, max(0, start - BLOCK)
+            newline = os.pread(file, end - start, start).rfind(b"\n")
+        start = max(0, start + newline + 1) if newline >= 0 else 0
+        return start if _checked(_read_all(file, start, size)) is None else size
 
     @contextmanager
     def _alone(self) -> Iterator[int]:
@@ -154,7 +164,7 @@ class DocumentLog:
 
 def log_change(model: str | os.PathLike[str], put: Iterable[Entry], removed: Sequence[str]) -> None:
     """Write a change that was made to a model into the log of its workspace, if there is one."""
-    folder = Path(f"{os.path.normpath(model)}.versions")
+    folder = Path(f"{os.path.realpath(model)}.versions")
     if folder.is_dir():
         DocumentLog(folder / NAME).append(put, removed)
 
@@ -195,6 +205,11 @@ def _checked(line: bytes) -> bytes | None:
     """The JSON of a line; None if the line is not as it was written."""
     body = line[9:-1]
     return body if line.endswith(b"\n") and line[:9] == b"%08x " % crc32(body) else None
+
+
+def _read_all(file: int, start: int, end: int) -> bytes:
+    pieces = (os.pread(file, min(BLOCK, end - place), place) for place in range(start, end, BLOCK))
+    return b"".join(pieces)
 
 
 def _write_all(file: int, data: bytes) -> None:

@@ -25,6 +25,7 @@ Scope = dict[str, Any]
 
 COOKIE = "tacit_token"
 STREAMS = ("/train/events",)
+CHANGING = ("/next",)  # paths that are read and record something nevertheless
 TOKEN = re.compile(r"[A-Za-z0-9!#$&'*+./:<=>?@^_`{|}~-]+")  # what a header and a cookie carry as it is
 HEADERS = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
@@ -121,10 +122,12 @@ class Guard:
         origin = headers.get("origin")
         if scope["method"] not in ("GET", "HEAD") and origin is not None and _place(origin) != host:
             return 403, f"origin is {origin!r}, want a page of this service"
+        if _is_foreign(scope, headers):
+            return 403, "the request is from a page of another site, want a page of this service"
         if self.token is not None and _path(scope) != "/health" and not self._has_token(scope, headers):
             return 401, "the token is missing or is another one; open /?token=… or send Authorization: Bearer …"
         length = headers.get("content-length", "0")
-        if not length.isdecimal() or int(length) > self._largest(scope):
+        if not length.isdecimal() or len(length) > 15 or int(length) > self._largest(scope):
             return 413, f"the body has {length[:20]} bytes, want at most {self._largest(scope)}"
         return None
 
@@ -262,6 +265,12 @@ def _query(scope: Scope) -> dict[str, str]:
     text = scope.get("query_string", b"").decode("latin-1")
     found = parse_qs(text.replace("+", "%2B"))  # a token has no spaces, and may have a plus
     return {name: values[0] for name, values in found.items()}
+
+
+def _is_foreign(scope: Scope, headers: dict[str, str]) -> bool:
+    """Whether a page of another site asks, by what browsers say; a link from one may open any page that only shows."""
+    by_link = headers.get("sec-fetch-mode") == "navigate" and _path(scope) not in CHANGING
+    return headers.get("sec-fetch-site", "none") not in ("none", "same-origin") and not by_link
 
 
 def _place(origin: str) -> str | None:

@@ -7,14 +7,16 @@ of which is one query. Lines that say nothing new are counted; a line that canno
 from __future__ import annotations
 
 import csv
-import json
 import re
 from collections.abc import Iterator, Mapping
+from io import StringIO
+from itertools import islice
 from typing import Any, NamedTuple
 
-from tacit.core import Collection, TacitError
+from tacit.core import Collection, DataError, TacitError
+from tacit.data.jsonlines import parse_object
 from tacit.judge import Judgment, JudgmentStore
-from tacit.judge.records import utc_now
+from tacit.judge.records import check_name, check_text, check_topic, utc_now
 
 NAMES = {  # of columns, by what they hold
     "id": ("query_id", "query-id", "qid", "id", "_id"),
@@ -24,6 +26,8 @@ NAMES = {  # of columns, by what they hold
     "grade": ("grade", "score", "relevance", "rel", "rating", "label"),
     "judge": ("judge", "annotator", "rater"),
 }
+LONGEST = {"id": 1_000, "text": 20_000, "topic": 200, "document": 1_000, "judge": 100}  # as in other requests
+MAX_LINES = 100_000
 N_PROBLEMS, N_SHOWN = 5, 10
 _QRELS = re.compile(r"\S+\s+\S+\s+\S+\s+-?\d+")
 
@@ -56,17 +60,40 @@ def read_text(text: str) -> Found:
     >>> read_text("q1 0 d7 2").rows[0]
     Row(number=1, id='q1', text='', topic=None, document='d7', grade=2.0, judge='')
     """
-    lines = [(number, line) for number, line in enumerate(text.lstrip("\ufeff").splitlines(), start=1) if line.strip()]
+    numbered = enumerate(StringIO(text.lstrip("\ufeff"), newline=None), start=1)
+    lines = list(islice(((number, line.rstrip("\n")) for number, line in numbered if line.strip()), MAX_LINES + 1))
     if not lines:
         raise TacitError("there is nothing to import, want one query on each line")
+    if len(lines) > MAX_LINES:
+        raise TacitError(f"the text has more than {MAX_LINES:,} lines, want at most that many; import it in parts")
     form, rows = _rows(lines)
     found, problems = list[Row](), list[str]()
     for row in rows:
-        if isinstance(row, str):
-            problems.append(row)
-        else:
+        problem = row if isinstance(row, str) else _problem(row)
+        if problem:
+            problems.append(problem)
+        elif isinstance(row, Row):
             found.append(row)
     return Found(form, found, problems)
+
+
+def _problem(row: Row) -> str:
+    """Why a row cannot be stored; empty if it can."""
+    for name, most in LONGEST.items():
+        if len(getattr(row, name) or "") > most:
+            return f"line {row.number}: {name} of {len(getattr(row, name))} characters, want at most {most}"
+    if row.grade is not None and not 0 <= row.grade <= 1000:
+        return f"line {row.number}: the grade is {row.grade:g}, want 0 to 1000"
+    try:
+        for name in ("id", "document", "judge"):
+            if getattr(row, name):
+                check_name(name, getattr(row, name))
+        check_topic(row.topic)
+        if row.text:
+            check_text(row.text)
+    except TacitError as error:
+        return f"line {row.number}: {error}"
+    return ""
 
 
 def _rows(lines: list[tuple[int, str]]) -> tuple[str, Iterator[Row | str]]:
@@ -74,7 +101,7 @@ def _rows(lines: list[tuple[int, str]]) -> tuple[str, Iterator[Row | str]]:
     if first.startswith("{"):
         return "jsonl", (_json_row(*line) for line in lines)
     for sign, name in (("\t", "TSV"), (",", "CSV"), (";", "CSV")):
-        heads = [_column(cell) for cell in next(csv.reader([first], delimiter=sign))]
+        heads = [_column(cell) for cell in _cells(first, sign)]
         known = [head for head in heads if head]
         if len(known) == len(heads) and len(set(known)) == len(known) and {"id", "text"} & set(known):
             return f"{name} with a header", _table(lines[1:], heads, sign)
@@ -87,6 +114,14 @@ def _rows(lines: list[tuple[int, str]]) -> tuple[str, Iterator[Row | str]]:
     return "one query on each line", (Row(number, text=line.strip()) for number, line in lines)
 
 
+def _cells(line: str, sign: str) -> list[str]:
+    """Cells of a line; none where one of them is too long."""
+    try:
+        return next(csv.reader([line], delimiter=sign))
+    except csv.Error:
+        return []
+
+
 def _column(name: str) -> str:
     """What a column holds, by its name; empty if the name says nothing."""
     wanted = name.strip().lower()
@@ -95,8 +130,10 @@ def _column(name: str) -> str:
 
 def _table(lines: list[tuple[int, str]], heads: list[str], sign: str) -> Iterator[Row | str]:
     for number, line in lines:
-        cells = next(csv.reader([line], delimiter=sign))
-        if len(cells) != len(heads):
+        cells = _cells(line, sign)
+        if not cells:
+            yield f"line {number}: a cell of more than {csv.field_size_limit()} characters"
+        elif len(cells) != len(heads):
             yield f"line {number}: {len(cells)} columns, want {len(heads)}"
         else:
             yield _row(number, dict(zip(heads, cells, strict=True)))
@@ -104,11 +141,9 @@ def _table(lines: list[tuple[int, str]], heads: list[str], sign: str) -> Iterato
 
 def _json_row(number: int, line: str) -> Row | str:
     try:
-        found = json.loads(line)
-    except ValueError:
-        return f"line {number}: not JSON"
-    if not isinstance(found, dict):
-        return f"line {number}: not a JSON object"
+        found = parse_object(line, "", number)
+    except DataError as error:
+        return f"line {number}: {error.problem}"
     return _row(number, {_column(name): str(value) for name, value in found.items() if value is not None})
 
 
@@ -122,8 +157,6 @@ def _row(number: int, cells: Mapping[str, str]) -> Row | str:
             grade = float(given["grade"]) if given["grade"] else None
         except ValueError:
             return f"line {number}: the grade is {given['grade'][:20]!r}, want a number"
-        if grade is not None and not 0 <= grade <= 1000:
-            return f"line {number}: the grade is {grade:g}, want 0 to 1000"
     return Row(number, given["id"], given["text"], given["topic"] or None, given["document"], grade, given["judge"])
 
 

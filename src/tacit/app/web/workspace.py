@@ -27,6 +27,7 @@ from typing import Any, NamedTuple
 
 from tacit.app.web.document_log import NAME as LOG
 from tacit.app.web.document_log import DocumentLog, Entry, apply_changes, entries
+from tacit.app.web.training.stored import read_verdict
 from tacit.core import Collection, StoreError, TacitError
 from tacit.data.staging import staged
 from tacit.judge import JudgmentStore
@@ -105,7 +106,7 @@ class Workspace:
     def __init__(
         self, model: Path | None, searcher: Searcher, store: JudgmentStore, *, read_only: bool = False
     ) -> None:
-        self.model, self.store = model, store
+        self.model, self.store = model and model.resolve(), store  # one workspace, by whichever link it is opened
         self._changing, self._encode = threading.RLock(), searcher.encode
         self._guidelines = ""
         self._held, self._looked = ExitStack(), time.monotonic()
@@ -336,7 +337,7 @@ class Workspace:
 
     def _read_position(self, name: str) -> int:
         text = "" if self.model is None else _read(self._beside(name, "position")).strip()
-        return int(text) if text.isascii() and text.isdecimal() else 0
+        return int(text) if text.isascii() and text.isdecimal() and len(text) < 20 else 0
 
     def _write_active(self, name: str) -> None:
         if self.folder is not None:
@@ -367,11 +368,8 @@ class Workspace:
     def verdict(self, name: str) -> dict[str, Any] | None:
         """What the comparison found when the version was trained; None if nothing or if the file is damaged."""
         text = "" if self.model is None else _read(self._beside(name, "verdict.json"))
-        try:
-            found = json.loads(text) if text else None
-        except ValueError:
-            return None
-        return found if isinstance(found, dict) and "by_query" in found else None
+        found = read_verdict(text.encode()) if text else None
+        return found if found is not None and found["version"] == name else None
 
     def verdicts(self) -> dict[str, dict[str, Any]]:
         """Verdicts of all versions that have one."""

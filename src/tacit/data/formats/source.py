@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from tacit.core import DataError, UsageError
+from tacit.core import DataError, UsageError, check_kind
 from tacit.data.compression import DamagedError
 from tacit.data.files import FilePath, damaged_at, display_name, peek, read_bytes, read_lines, split_suffix
 
@@ -118,7 +118,7 @@ class Source:
 
 def open_source(path: FilePath, options: ReadOptions | None = None) -> Source:
     """Open a file, plain or compressed, in the encoding that it has."""
-    options = options or ReadOptions()
+    options = ReadOptions() if options is None else check_kind("options", options, ReadOptions, "ReadOptions")
     try:
         start, chunks = peek(read_bytes(path), N_HEAD)
     except DamagedError as damage:

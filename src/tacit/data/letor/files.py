@@ -53,6 +53,7 @@ def read_letor(path: FilePath, *, n_features: int | None = None, block_bytes: in
     >>> lists.doc_ids, lists.comments
     (['a', 'b'], ['inc = 1', ''])
     """
+    check_number("block_bytes", block_bytes, low=1, high=1 << 30, whole=True)
     if n_features is not None:
         n_features = int(check_number("n_features", n_features, low=1, high=MOST_FEATURES, whole=True))
     from tacit.data.letor.build import ListsBuilder  # late: the compiler takes half a second to load

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.core import TacitError, UsageError
+from tacit.core import TacitError, UsageError, shown
 from tacit.core.mapped import allocate
 from tacit.core.threads import cluster, gather
 from tacit.features.text.tokenizers import Tokenizer
@@ -314,6 +314,8 @@ def checked_texts(texts: Iterable[str]) -> Iterator[str]:
     """The texts; anything else among them is an error that names its row."""
     if isinstance(texts, str):
         raise UsageError("texts is one string, want a list or another iterable of strings")
+    if not isinstance(texts, Iterable) or sp.issparse(texts):
+        raise UsageError(f"texts is {shown(texts)}, want a list or another iterable of strings")
     for row, text in enumerate(texts):
         if not isinstance(text, str):
             raise TacitError(f"text {row} is of type {type(text).__name__}, want a string")

@@ -17,7 +17,16 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.core import Estimator, TacitError, UsageError, check_choice, check_features, check_fitted, check_number
+from tacit.core import (
+    Estimator,
+    TacitError,
+    UsageError,
+    check_choice,
+    check_features,
+    check_fitted,
+    check_number,
+    shown,
+)
 from tacit.core.texts import TextWriter
 from tacit.features.text.counting import WordNumbers, checked_texts, read_words, row_blocks, word_parts
 from tacit.features.text.function_words import function_words
@@ -27,6 +36,7 @@ from tacit.features.text.tokenizers import Tokenizer, tokenizer_for
 from tacit.features.text.vocabulary import Spellings, choose_vocabulary, count_and_spell
 from tacit.features.text.weighting import IDF_NAMES, TF_NAMES, inverse_document_frequency, weigh
 
+LONGEST_NGRAM = 100  # words
 SHORT_TEXT = 200  # characters of one text, such as a query: with fewer, its words are looked up one by one
 
 
@@ -285,9 +295,9 @@ class TextVectorizer(Estimator):
         if self.words is not None:
             check_number("words", self.words, low=1, whole=True)
         if not isinstance(self.ngrams, tuple | list) or len(self.ngrams) != 2:
-            raise TacitError(f"ngrams is {self.ngrams!r}, want a pair such as (1, 2)")
+            raise TacitError(f"ngrams is {shown(self.ngrams)}, want a pair such as (1, 2)")
         low = check_number("ngrams[0]", self.ngrams[0], low=1, whole=True)
-        check_number("ngrams[1]", self.ngrams[1], low=low, whole=True)
+        check_number("ngrams[1]", self.ngrams[1], low=low, high=LONGEST_NGRAM, whole=True)
         check_number("min_df", self.min_df, low=1, whole=True)
         check_choice("tf", self.tf, TF_NAMES)
         check_choice("idf", self.idf, IDF_NAMES)

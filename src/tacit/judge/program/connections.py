@@ -21,6 +21,7 @@ from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 from tacit.core import TacitError, UsageError
+from tacit.data.jsonlines import unique_keys
 from tacit.judge.program.questions import Answer, AnswerProblem, Prompt, Question, parse_answer, read_answer
 
 DEFAULT_URL = "https://api.openai.com/v1"
@@ -198,7 +199,7 @@ class CommandJudge:
             self.close()
             raise Retry("command", f"{self.arguments[0]}: {error.strerror or error}") from None
         try:
-            return read_answer(json.loads(answer))
+            return read_answer(json.loads(answer, object_pairs_hook=unique_keys))
         except (ValueError, RecursionError) as error:
             if isinstance(error, AnswerProblem):
                 raise

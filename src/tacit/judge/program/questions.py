@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tacit.core import TacitError
+from tacit.data.jsonlines import unique_keys
 
 GRADES = (0, 1, 2, 3)
 INSTRUCTIONS = """You judge how relevant a document is to a search query.
@@ -114,7 +115,7 @@ def parse_answer(text: str) -> Answer:
         return Answer(_grade(int(plain[1]), text))
     fenced = FENCED.fullmatch(text)
     try:
-        found = json.loads(fenced[1] if fenced else text, parse_constant=_no_constant)
+        found = json.loads(fenced[1] if fenced else text, parse_constant=_no_constant, object_pairs_hook=unique_keys)
     except (ValueError, RecursionError):
         raise AnswerProblem("malformed", f"answer {_short(text)} holds no grade, want {_wanted()}") from None
     return read_answer(found)
@@ -128,13 +129,14 @@ def read_answer(found: Any) -> Answer:
     if reason is not None and not isinstance(reason, str):
         raise AnswerProblem("malformed", f"reason is {_short(reason)}, want text")
     grade = _grade(found["grade"], found)
-    return Answer(grade, _probabilities(found.get("probabilities")), reason[:MAX_REASON] if reason else None)
+    whole = reason[:MAX_REASON].encode("utf-8", "replace").decode() if reason else None  # a model may cut a character
+    return Answer(grade, _probabilities(found.get("probabilities")), whole)
 
 
 def _grade(grade: Any, answer: Any) -> float:
     if isinstance(grade, bool) or not isinstance(grade, int | float) or grade not in GRADES:
         raise AnswerProblem("malformed", f"grade in answer {_short(answer)} is off the scale, want {_wanted()}")
-    return float(grade)
+    return abs(float(grade))  # of -0.0
 
 
 def _probabilities(given: Any) -> dict[str, float] | None:

@@ -71,7 +71,7 @@ def add_judgments(service: Service, body: Judgments) -> Any:
     service.workspace.check_writable()
     given = body if isinstance(body, list) else [body]
     known = service.workspace.active.searcher.documents_.row_of
-    shown = [_shown(service.tickets, judgment) for judgment in given]
+    shown = [_shown(service, judgment) for judgment in given]
     for judgment in given:
         if judgment.document not in known:
             raise UnknownDocumentError(f"no document has the id {judgment.document!r}, want one that the model has")
@@ -341,13 +341,15 @@ def _excerpt(searcher: Searcher, query: str, row: int) -> dict[str, Any]:
     return {"title": searcher.documents_.titles[row], "snippet": snippet.text, "matches": matches}
 
 
-def _shown(tickets: Tickets, body: JudgmentBody) -> dict[str, Any]:
+def _shown(service: Service, body: JudgmentBody) -> dict[str, Any]:
     """Where the document was shown, if the judgment carries a ticket; the ticket must be for this pair."""
     if body.decision:
         return {"display": DECISION}
     if body.ticket is None:
         return {}
-    ticket = tickets.read(body.ticket)
+    ticket = service.tickets.read(body.ticket)
+    if ticket.query != service.store.query_id(body.query):
+        raise TacitError(f"the ticket is for query {ticket.query!r}, the judgment for another; want one and the same")
     if ticket.document != body.document:
         raise TacitError(
             f"the ticket is for document {ticket.document!r}, the judgment for {body.document!r}; want one and the same"

@@ -32,6 +32,17 @@ IDLE: dict[str, Any] = {
 ONE_THREAD = dict.fromkeys(("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 
+def _check_params(params: dict[str, Any]) -> None:
+    """Raise for parameters that a client may not give: they would make the service read files, or load programs."""
+    own = next((name for name in params if name in ("self", "method")), None)
+    if own is not None:
+        raise TacitError(f"params has {own!r}, want parameters of the method; `tacit methods NAME` lists them")
+    if "encoder" in params:
+        raise TacitError("params has 'encoder', want none: a new version keeps the encoder of the live one")
+    if isinstance(params.get("synonyms"), str):
+        raise TacitError("params has the name of a file as synonyms, want a list of its lines")
+
+
 class Trainer:
     """Runs trainings of a workspace, one at a time."""
 
@@ -75,9 +86,7 @@ class Trainer:
         """Begin a training on the current judgments; by default of the live method, if it learns."""
         running = self.workspace.active.searcher
         method = method or (running.method if running.ranker_.learns_from_pairs else LEARNS)
-        own = next((name for name in params if name in ("self", "method")), None)
-        if own is not None:
-            raise TacitError(f"params has {own!r}, want parameters of the method; `tacit methods NAME` lists them")
+        _check_params(params)
         searcher = Searcher(method, **params)  # a wrong name is reported here
         if assist is not None:
             self._check_assist(searcher, assist)
