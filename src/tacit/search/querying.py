@@ -110,7 +110,7 @@ class SearchAnswers(Estimator):
         selected = _selection(selection)
         asked = [self.ask(query) for query in queries]
         rows = self._asked_rows(asked)
-        full = self._with_vectors(rows, [one.text for one in asked], vectors)
+        full = self._full_rows(rows, [one.text for one in asked], vectors)
         if selected.is_plain and not any(one.restrictions for one in asked):
             chosen = self._first_hits(full, k)
         else:
@@ -232,7 +232,7 @@ class SearchAnswers(Estimator):
         good, bad = ([marked] if isinstance(marked, str) else marked for marked in (liked, disliked))
         asked = self.ask(query)
         rows = self._asked_rows([asked])
-        items, scores = rerank(self, self._with_vectors(rows, [asked.text], _one_row(vector)), good, bad)
+        items, scores = rerank(self, self._full_rows(rows, [asked.text], _one_row(vector)), good, bad)
         restricted = self._restricted(asked)
         if restricted is not None:
             kept = restricted.passes(items)
@@ -265,7 +265,7 @@ class SearchAnswers(Estimator):
         other = None if other_id is None else self._row(other_id)
         check_kind("query", query, str, "a string")
         asked = self.ask(query)
-        rows = self._with_vectors(self._asked_rows([asked]), [asked.text], _one_row(vector))
+        rows = self._full_rows(self._asked_rows([asked]), [asked.text], _one_row(vector))
         explanation = self.ranker_.explain(rows, self._row(document_id), other)
         query_words, words = self._query_reader.vocabulary_, self.vectorizer_.vocabulary_
         typed = set(self.features([asked.text]).indices.tolist())
@@ -352,15 +352,15 @@ class SearchAnswers(Estimator):
         return read_rows(self.ranker_, self._query_reader, texts)
 
     def query_rows(self, texts: Sequence[str], vectors: np.ndarray | None = None) -> sp.csr_array:
-        """Return the query rows for the ranker: words, followed by vectors, given or computed by `encode`."""
-        return self._with_vectors(self.features(texts), texts, vectors)
+        """Return the query rows for the ranker: words, then vectors (given or by `encode`); titles are marked."""
+        return self._full_rows(self.features(texts), texts, vectors)
 
-    def _with_vectors(self, rows: sp.csr_array, texts: Sequence[str], vectors: np.ndarray | None) -> sp.csr_array:
+    def _full_rows(self, rows: sp.csr_array, texts: Sequence[str], vectors: np.ndarray | None) -> sp.csr_array:
         if vectors is None and self.ranker_.uses_vectors and self.model_of_texts is not None:
             vectors = self.model_of_texts.encode(texts, "query")
-        if vectors is None:
-            return rows
-        return join_vectors(rows, self._check_vectors("vectors of queries", vectors, len(texts)))
+        if vectors is not None:
+            rows = join_vectors(rows, self._check_vectors("vectors of queries", vectors, len(texts)))
+        return self.ranker_.mark_titles(rows, texts)
 
     @property
     def model_of_texts(self) -> Encoder | None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from tacit.core import DataError, UsageError
+from tacit.core.fields import Written
 from tacit.data.compression import DamagedError
 from tacit.data.files import FilePath, damaged_at, display_name, peek, read_bytes, read_lines, split_suffix
 
@@ -72,8 +73,8 @@ class Table:
         Rows.
     place : str
         Name of the file for messages.
-    written : bool, default=False
-        Whether values are written as text, as in CSV, so that kinds are found by parsing.
+    written : bool or "decimal comma", default=False
+        Whether values are written as text, as in CSV, so that kinds are found by parsing (`make_column`).
     columns : tuple of str, default=()
         Names of all columns, where the format has them; else they are found in the first rows.
     standard : bool, default=False
@@ -82,7 +83,7 @@ class Table:
 
     records: Iterable[Record]
     place: str
-    written: bool = False
+    written: Written = False
     columns: tuple[str, ...] = ()
     standard: bool = False
 
