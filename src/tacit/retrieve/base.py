@@ -275,6 +275,14 @@ class CollectionRanker(ChangingItems, ABC):
         """Return the rows of the items that contain a word; None if the ranker does not know."""
         return None
 
+    def items_with_content(self, row: sp.csr_array) -> np.ndarray | None:
+        """Return the rows of the items that contain a content word of one query, rising.
+
+        None means that all items with a score count as matches: the ranker compares words only or knows no words, or
+        the query has none.
+        """
+        return None
+
     @property
     def ranks_by_scores(self) -> bool:
         """Whether `rank` sorts the result of `scores`, with no index, pruning or cluster selecting candidates."""

@@ -35,7 +35,7 @@ from tacit.search.query.restrictions import TITLE, Restricted, can_restrict
 from tacit.search.query.suggestions import Completions
 from tacit.search.query.synonyms import Rule
 from tacit.search.rows import read_rows, same_ids
-from tacit.search.selecting import Matches, Selected, Selection, best_matches, make_selection
+from tacit.search.selecting import Matches, Prepared, Selected, Selection, best_matches, make_selection
 from tacit.search.snippets import full_words
 from tacit.search.sources import hash_query
 
@@ -183,9 +183,18 @@ class SearchAnswers(Estimator):
         prepared = selection.prepare(self.documents_)
         one_by_one = [rows] if len(asked) == 1 else [rows[[number]] for number in range(len(asked))]
         return [
-            prepared.select(self._matches(row, query), k, self._restricted(query))
+            prepared.select(self._matches(row, query), k, self._restricted(query), self._with_words(row, prepared))
             for row, query in zip(one_by_one, asked, strict=True)
         ]
+
+    def _with_words(self, row: sp.csr_array, prepared: Prepared) -> np.ndarray | None:
+        """Return a mask of the documents that are counted and sorted, those with a word of the query; None: all."""
+        items = self.ranker_.items_with_content(row) if prepared.counts_matches else None
+        if items is None:
+            return None
+        mask = np.zeros(len(self.documents_), bool)
+        mask[items] = True
+        return mask
 
     def _matches(self, row: sp.csr_array, asked: AskedQuery) -> Matches:
         """Choose how to find the matches of one query: score the documents that a filter leaves, or rank deeper.

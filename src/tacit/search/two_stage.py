@@ -310,6 +310,10 @@ class TwoStageRanker(CollectionRanker):
         """Return the rows of the items that contain a word, from the first stage."""
         return self.first_.items_with_word(column)
 
+    def items_with_content(self, row: sp.csr_array) -> np.ndarray | None:
+        """Return the rows of the items that contain a content word of the query, from the first stage."""
+        return self.first_.items_with_content(row)
+
     def _make_item_factors(self) -> Sequence[ItemFactors]:
         return self.first_._item_factors
 

@@ -323,6 +323,8 @@ def test_a_folder_of_texts(tmp_path, caplog):
     with pytest.raises(DataError, match=r"plain\.txt:1: this text is not UTF-8 but probably latin-1 \('ä'\)"):
         read_collection(tmp_path)
     assert read_collection(tmp_path, encoding="latin-1").texts[-1] == "ä"
+    (tmp_path / "plain.txt").write_bytes("Größe".encode("utf-16"))  # its mark is surer than the option
+    assert read_collection(tmp_path, encoding="latin-1").texts[-1] == "Größe"
 
 
 def test_folders_of_hugging_face(tmp_path):

@@ -118,13 +118,14 @@ class Source:
 
 
 def open_source(path: FilePath, options: ReadOptions | None = None) -> Source:
-    """Open a file, plain or compressed, in the encoding that it has."""
+    """Open a file, plain or compressed, in the encoding that it has: its byte order mark is surer than the options."""
     options = options or ReadOptions()
     try:
         start, chunks = peek(read_bytes(path), N_HEAD)
     except DamagedError as damage:
         raise damaged_at(path, damage) from None
-    encoding = options.encoding or next((name for mark, name in _MARKS.items() if start.startswith(mark)), "")
+    marked = next((name for mark, name in _MARKS.items() if start.startswith(mark)), "")
+    encoding = marked or options.encoding or ""
     if encoding and not _is_utf8(encoding) and (options.encoding or not is_xml(start)):  # XML says its own encoding
         start, chunks = peek(_as_utf8(chunks, encoding, path), N_HEAD)
     return Source(path, options, start, chunks)

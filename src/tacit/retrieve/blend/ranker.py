@@ -438,6 +438,14 @@ class BlendRanker(CollectionRanker):
         """Return the rows of the items that contain a word, from BM25."""
         return self.bm25.items_with_word(column)
 
+    def items_with_content(self, row: sp.csr_array) -> np.ndarray | None:
+        """Return the rows of the items that contain a content word of one query; None if it has no known word."""
+        words = row.indices[row.indices < self.n_features_]
+        content = words if self.content_ is None else words[self.content_[words] > 0]
+        found = [self.items_with_word(word) for word in (content if len(content) else words).tolist()]
+        known = [items for items in found if items is not None]
+        return np.unique(np.concatenate(known)) if known else None
+
     def put(self, member: Member) -> None:
         """Add a member or replace the one of the same name, in the order of `MEMBERS`."""
         others = [other for other in self.members_ if other.name != member.name]
