@@ -42,9 +42,9 @@ def systems(documents: Collection, queries: list[str]) -> dict[str, np.ndarray]:
     """Scores of all documents by each system."""
     found = {"bm25s": by_bm25s(documents, queries)}
     bm25 = Searcher("bm25").fit(documents)
-    found["bm25"] = bm25.ranker_.scores(bm25.features(queries))
+    found["bm25"] = bm25.ranker_.scores(bm25.query_rows(queries))
     blend = Searcher("blend", seed=0).fit(documents)
-    rows, ranker = blend.features(queries), blend.ranker_
+    rows, ranker = blend.query_rows(queries), blend.ranker_
     assert isinstance(ranker, BlendRanker)
     whole = ranker.scores(rows)
     ranker.weights_["exact"] = 0.0

@@ -64,7 +64,7 @@ def test_named_columns_encodings_and_tables(shop, capsys, caplog):
     content = (shop / "shop.csv").read_text(encoding="utf-8-sig").replace("coat", "Mäntel")
     (shop / "latin.csv").write_bytes(content.encode("latin-1"))
     error = run(capsys, "fit", "latin.csv", "-o", "m", code=1).err
-    assert "--encoding names another encoding" in error
+    assert "latin.csv:3: this text is not UTF-8 but probably latin-1" in error
     named = ["--encoding", "latin-1", "--title", "sku", "--id", "sku", "--text", "name,bullets"]
     run(capsys, "fit", "latin.csv", "-o", "m", "--method", "tfidf", *named)
     documents = Searcher.load("m").documents_

@@ -15,6 +15,14 @@ SEEDS = st.integers(0, 2**32 - 1)
 SOME = ["AP", "AP-judged", "nDCG@4", "nDCG-letor@3", "P@2", "R(rel=2)@3", "RR", "Judged@2", "AUC", "rank_loss"]
 
 
+def test_measures_need_not_be_named():
+    from tacit.app.evaluation.evaluate import DEFAULT_MEASURES
+
+    found = evaluate({"q": {"a": 1}}, {"q": {"b": 2.0, "a": 1.0}})
+    assert tuple(found.values) == DEFAULT_MEASURES
+    assert found.means()["RR"] == 0.5
+
+
 def test_counts_queries_that_are_missing_ignored_or_without_a_relevant_document():
     judgments = Judgments.from_dict({"q1": {"a": 1}, "q2": {"a": 0}, "q3": {"b": 2}, "q4": {"b": -1}})
     run = Run.from_dict({"q1": {"a": 1.0}, "q8": {"a": 1.0}, "q9": {"a": 1.0, "b": 0.0}, "q2": {"a": 1.0}})

@@ -126,8 +126,15 @@ def test_few_documents_that_pass_have_the_bits_of_the_ranking(searcher, pruned, 
         assert [(hit.id, hit.score) for hit in found] == wanted[:10]
 
 
+def matches(searcher, query):
+    """All hits that are counted and sorted: `blend` also ranks documents without any word of the query."""
+    every, words = searcher.search(query, N_DOCUMENTS), set(query.split())
+    texts = {row["id"]: f"{row['title']} {row['text']}" for row in ROWS}
+    return [hit for hit in every if searcher.method != "blend" or words & set(texts[hit.id].split())]
+
+
 def test_facets_count_all_matches(searcher):
-    every = searcher.search("cat dog", N_DOCUMENTS)
+    every = matches(searcher, "cat dog")
     found = searcher.search("cat dog", 3, facets=["color", "tags", "stock", "price", "day"])
     rows = [ROWS[int(hit.id[1:])] for hit in every]
     assert found.total == len(every)
@@ -142,12 +149,37 @@ def test_facets_count_all_matches(searcher):
 @pytest.mark.parametrize("sort", ["price", "-price", "color", "-day"])
 def test_orders_keep_relevance_among_equals_and_missing_values_last(searcher, sort):
     name, sign = sort.removeprefix("-"), sort.startswith("-")
-    every = searcher.search("cat dog", N_DOCUMENTS)
+    every = matches(searcher, "cat dog")
     given = [hit for hit in every if name in hit.fields]
     wanted = sorted(given, key=lambda hit: hit.fields[name], reverse=sign)
     wanted = [*wanted, *(hit for hit in every if name not in hit.fields)]
     found = searcher.search("cat dog", 50, sort=sort, offset=5)
     assert [hit.id for hit in found] == [hit.id for hit in wanted[5:55]]
+
+
+def test_what_is_counted_and_sorted_has_a_content_word_of_the_query():
+    rows = [
+        {"id": "a", "text": "a laptop with a bag", "price": 900},
+        {"id": "b", "text": "a bag to carry", "price": 20},
+        {"id": "c", "text": "a notebook and a bag to carry", "price": 700},
+        {"id": "d", "text": "what a phone", "price": 1},
+        {"id": "e", "text": "laptop", "price": 500},
+        *({"id": f"f{n}", "text": f"a thing {n} with a bag", "price": n} for n in range(30)),
+    ]
+    searcher = Searcher(dim=3, language="en").fit(rows)
+    every = searcher.search("what is a laptop", 50)
+    assert len(every) > 2
+    found = searcher.search("what is a laptop", sort="price")
+    assert ([hit.id for hit in found], found.total) == (["e", "a"], 2)
+    score = {hit.id: hit.score for hit in every}
+    assert [hit.score for hit in found] == [score[hit.id] for hit in found]
+    counted = searcher.search("what is a laptop", 50, facets=["price"])
+    assert (counted.total, counted.facets["price"]) == (2, {500: 1, 900: 1})
+    assert [(hit.id, hit.score) for hit in counted] == [(hit.id, hit.score) for hit in every]  # the ranking stays
+    assert [hit.id for hit in searcher.search("laptop", sort="price", filter="price < 600")] == ["e"]
+    assert searcher.search("what", sort="price")[0].id == "d"  # nothing else was asked
+    assert [hit.id for hit in searcher.search("laptp", sort="price")] == ["e", "a"]
+    assert len(searcher.search("unknowable", sort="price")) == 0
 
 
 def test_groups_show_the_best_of_each(searcher):

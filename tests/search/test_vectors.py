@@ -210,8 +210,9 @@ def test_approximate_search_is_measured_on_queries_with_vectors(documents, title
     some = documents if titled else Collection(documents.ids, [""] * 60, documents.texts)
     searcher = Searcher(dim=3, vectors=1.0).fit(some, vectors=vectors)
     rows = sample_queries(searcher.query_rows, some, searcher.features(some.full_texts()), vectors)
-    assert rows.shape == (60, searcher.ranker_.n_features_ + 3)
-    assert (np.diff(rows[:, -3:].indptr) > 0).all()
+    n_words, n_keys = searcher.ranker_.n_features_, 2 * titled  # titles that are asked are marked
+    assert rows.shape == (60, n_words + 3 + n_keys)
+    assert (np.diff(rows[:, n_words : n_words + 3].indptr) > 0).all()
 
 
 def test_lists_have_a_column_of_cosines(documents, queries, searcher):

@@ -28,6 +28,7 @@ from tacit.data.staging import staged
 FilePath: TypeAlias = "str | os.PathLike[str]"
 
 CHUNK_BYTES = 1 << 17
+NEAR_BYTES = 20  # of a text in another encoding, on each side of what is not UTF-8, that a message shows
 MAX_LINE_BYTES = 64 << 20  # more is a mistake or an attack: a few kilobytes can unpack to many gigabytes
 BAR_BYTES = 20_000_000  # smaller files are read before a bar could be drawn
 
@@ -227,15 +228,29 @@ def _decode(block: bytes, place: str, first: int) -> list[str]:
         text = block.decode("utf-8")
     except UnicodeDecodeError as error:
         line = first + block.count(b"\n", 0, error.start)
-        found = f"byte 0x{block[error.start]:02x}"
-        problem = f"{found} is not UTF-8, want UTF-8 text; --encoding names another encoding, such as latin-1"
-        raise DataError(problem, path=place, line=line) from None
+        raise DataError(not_utf8(error), path=place, line=line) from None
     lines = text.split("\n")
     if not lines[-1]:
         lines.pop()
     if "\r" in text:
         return [line.removesuffix("\r") for line in lines]
     return lines
+
+
+def not_utf8(error: UnicodeDecodeError) -> str:
+    """Say what text that is not UTF-8 probably is: Latin-1, or Windows-1252 where it has characters of its own.
+
+    >>> not_utf8(UnicodeDecodeError("utf-8", b"a M\\xfcller knife", 3, 4, "invalid start byte"))
+    "this text is not UTF-8 but probably latin-1 ('a Müller knife'): --encoding latin-1 reads it"
+    """
+    start, end = max(0, error.start - NEAR_BYTES), error.start + NEAR_BYTES
+    near = error.object[start : error.start].rpartition(b"\n")[2] + error.object[error.start : end].partition(b"\n")[0]
+    encoding = "cp1252" if any(0x80 <= byte < 0xA0 for byte in near) else "latin-1"
+    shown = near.decode(encoding, "replace").strip()
+    if "\ufffd" in shown or not shown.replace("\t", " ").isprintable():
+        found = f"byte 0x{error.object[error.start]:02x} is not UTF-8"
+        return f"{found}, want UTF-8 text; --encoding names another encoding, such as latin-1"
+    return f"this text is not UTF-8 but probably {encoding} ({shown!r}): --encoding {encoding} reads it"
 
 
 def _reason(error: OSError) -> str:

@@ -15,6 +15,7 @@ from tacit.metrics.formulas import compute_values
 from tacit.metrics.measures import Measure, parse_measure
 from tacit.metrics.rankings import Rankings, join_rows, join_run
 
+DEFAULT_MEASURES = ("nDCG@10", "AP", "P@10", "RR", "Judged@10")  # those of `tacit evaluate` too
 # Cells of the table of resampled queries that are held at once: 16 MB.
 CELLS_AT_ONCE = 2_000_000
 
@@ -99,7 +100,9 @@ class Evaluation:
 
 
 def evaluate(
-    judgments: Judgments | Lists | Any, run: Run | Any, measures: Iterable[str | Measure] | str | Measure
+    judgments: Judgments | Lists | Any,
+    run: Run | Any,
+    measures: Iterable[str | Measure] | str | Measure = DEFAULT_MEASURES,
 ) -> Evaluation:
     """Measure a run on every judged query.
 
@@ -109,8 +112,8 @@ def evaluate(
         Grades of documents, such as `{query: {document: grade}}`, or feature lists whose rows are graded.
     run : Run, dict of dicts, frame or path
         Scores of documents, such as `{query: {document: score}}`.
-    measures : str, Measure, or iterable of these
-        Names such as "nDCG@10".
+    measures : str, Measure, or iterable of these, default=("nDCG@10", "AP", "P@10", "RR", "Judged@10")
+        Names of measures.
 
     Returns
     -------

@@ -224,6 +224,10 @@ class CollectionRanker(ChangingItems, ABC):
         """Return scores of items that share nothing with a query, float32 (n_queries, 1): 0 except in BM25 variants."""
         return np.zeros((queries.shape[0], 1), np.float32)
 
+    def mark_titles(self, rows: sp.csr_array, texts: Sequence[str]) -> sp.csr_array:
+        """Return query rows that tell which of the typed texts are titles, if the ranker compares titles as texts."""
+        return rows
+
     def _check_queries(self, queries: Features) -> Features:
         """Return query rows as float32; raise unless they match the ranker."""
         return check_features("queries", queries, n_columns=self.n_features_)
@@ -270,6 +274,14 @@ class CollectionRanker(ChangingItems, ABC):
 
     def items_with_word(self, column: int) -> np.ndarray | None:
         """Return the rows of the items that contain a word; None if the ranker does not know."""
+        return None
+
+    def items_with_content(self, row: sp.csr_array) -> np.ndarray | None:
+        """Return the rows of the items that contain a content word of one query, rising.
+
+        None means that all items with a score count as matches: the ranker compares words only or knows no words, or
+        the query has none.
+        """
         return None
 
     @property

@@ -21,7 +21,7 @@ class Term(NamedTuple):
     `member` names the ranker inside a blend that the term comes from; "" for a ranker alone.
     """
 
-    kind: Literal["word", "pair", "item", "vector", "clicks", "similar", "stage"]
+    kind: Literal["word", "pair", "item", "vector", "clicks", "similar", "title", "stage"]
     query_word: int
     item_word: int
     value: float

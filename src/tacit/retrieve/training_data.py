@@ -74,7 +74,7 @@ class Terms(NamedTuple):
 # Fields that do not change what is learned, so that a checkpoint need not know them.
 NOT_DESCRIBED = (
     "queries", "checkpoint", "members", "monitor", "probes", "references", "queries_are_items", "terms",
-    "validation",
+    "title_keys", "validation",
 )  # fmt: skip
 
 
@@ -100,6 +100,8 @@ class TrainingData:
         Items that a program graded and people did not; those that it thinks relevant are among `pairs` too.
     titles : csr_array of shape (n_items, n_features) or None
         Counts of the words of the titles alone.
+    title_keys : ndarray of shape (n_items,), int64, or None
+        Hash of each title as text (`blend.titles`).
     terms : Terms or None
         What the columns stand for.
     vectors : ndarray of shape (n_items, dim_of_vectors) or None
@@ -132,6 +134,7 @@ class TrainingData:
     zeros: Links | None = None
     program: ProgramLinks | None = None
     titles: sp.csr_array | None = None
+    title_keys: np.ndarray | None = None
     terms: Terms | None = None
     vectors: np.ndarray | None = None
     passages: np.ndarray | None = None

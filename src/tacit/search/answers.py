@@ -144,7 +144,7 @@ class Reason(NamedTuple):
         "word": a word that query and document share; "pair": a word of the query and a word of the document;
         "item": a word of the query and this document as a whole; "vector": the vectors of query and document;
         "clicks": clicks on the document when the query was asked before; "similar": judgments of the document for
-        similar queries; "stage": what a second stage adds;
+        similar queries; "title": the title is the typed text; "stage": what a second stage adds;
         "feedback": what liked and disliked documents add.
     query_word : str
         Word of the query, as it was typed; "" for a term that does not depend on the query.

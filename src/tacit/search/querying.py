@@ -35,7 +35,7 @@ from tacit.search.query.restrictions import TITLE, Restricted, can_restrict
 from tacit.search.query.suggestions import Completions
 from tacit.search.query.synonyms import Rule
 from tacit.search.rows import read_rows, same_ids
-from tacit.search.selecting import Matches, Selected, Selection, best_matches, make_selection
+from tacit.search.selecting import Matches, Prepared, Selected, Selection, best_matches, make_selection
 from tacit.search.snippets import full_words
 from tacit.search.sources import hash_query
 
@@ -110,7 +110,7 @@ class SearchAnswers(Estimator):
         selected = _selection(selection)
         asked = [self.ask(query) for query in queries]
         rows = self._asked_rows(asked)
-        full = self._with_vectors(rows, [one.text for one in asked], vectors)
+        full = self._full_rows(rows, [one.text for one in asked], vectors)
         if selected.is_plain and not any(one.restrictions for one in asked):
             chosen = self._first_hits(full, k)
         else:
@@ -184,9 +184,18 @@ class SearchAnswers(Estimator):
         prepared = selection.prepare(self.documents_)
         one_by_one = [rows] if len(asked) == 1 else [rows[[number]] for number in range(len(asked))]
         return [
-            prepared.select(self._matches(row, query), k, self._restricted(query))
+            prepared.select(self._matches(row, query), k, self._restricted(query), self._with_words(row, prepared))
             for row, query in zip(one_by_one, asked, strict=True)
         ]
+
+    def _with_words(self, row: sp.csr_array, prepared: Prepared) -> np.ndarray | None:
+        """Return a mask of the documents that are counted and sorted, those with a word of the query; None: all."""
+        items = self.ranker_.items_with_content(row) if prepared.counts_matches else None
+        if items is None:
+            return None
+        mask = np.zeros(len(self.documents_), bool)
+        mask[items] = True
+        return mask
 
     def _matches(self, row: sp.csr_array, asked: AskedQuery) -> Matches:
         """Choose how to find the matches of one query: score the documents that a filter leaves, or rank deeper.
@@ -233,7 +242,7 @@ class SearchAnswers(Estimator):
         good, bad = ([marked] if isinstance(marked, str) else marked for marked in (liked, disliked))
         asked = self.ask(query)
         rows = self._asked_rows([asked])
-        items, scores = rerank(self, self._with_vectors(rows, [asked.text], _one_row(vector)), good, bad)
+        items, scores = rerank(self, self._full_rows(rows, [asked.text], _one_row(vector)), good, bad)
         restricted = self._restricted(asked)
         if restricted is not None:
             kept = restricted.passes(items)
@@ -268,7 +277,7 @@ class SearchAnswers(Estimator):
         other = None if other_id is None else self._row(other_id)
         check_kind("query", query, str, "a string")
         asked = self.ask(query)
-        rows = self._with_vectors(self._asked_rows([asked]), [asked.text], _one_row(vector))
+        rows = self._full_rows(self._asked_rows([asked]), [asked.text], _one_row(vector))
         explanation = self.ranker_.explain(rows, self._row(document_id), other)
         query_words, words = self._query_reader.vocabulary_, self.vectorizer_.vocabulary_
         typed = set(self.features([asked.text]).indices.tolist())
@@ -357,15 +366,15 @@ class SearchAnswers(Estimator):
         return read_rows(self.ranker_, self._query_reader, texts)
 
     def query_rows(self, texts: Sequence[str], vectors: np.ndarray | None = None) -> sp.csr_array:
-        """Return the query rows for the ranker: words, followed by vectors, given or computed by `encode`."""
-        return self._with_vectors(self.features(texts), texts, vectors)
+        """Return the query rows for the ranker: words, then vectors (given or by `encode`); titles are marked."""
+        return self._full_rows(self.features(texts), texts, vectors)
 
-    def _with_vectors(self, rows: sp.csr_array, texts: Sequence[str], vectors: np.ndarray | None) -> sp.csr_array:
+    def _full_rows(self, rows: sp.csr_array, texts: Sequence[str], vectors: np.ndarray | None) -> sp.csr_array:
         if vectors is None and self.ranker_.uses_vectors and self.model_of_texts is not None:
             vectors = self.model_of_texts.encode(texts, "query")
-        if vectors is None:
-            return rows
-        return join_vectors(rows, self._check_vectors("vectors of queries", vectors, len(texts)))
+        if vectors is not None:
+            rows = join_vectors(rows, self._check_vectors("vectors of queries", vectors, len(texts)))
+        return self.ranker_.mark_titles(rows, texts)
 
     @property
     def model_of_texts(self) -> Encoder | None:

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from tacit.core import Collection, TacitError, plural, track
 from tacit.features import TextVectorizer, WordGramVectorizer, find_language, has_stemmer
 from tacit.retrieve import CollectionRanker
+from tacit.retrieve.blend.titles import title_keys
 from tacit.retrieve.training_data import Terms
 from tacit.retrieve.vectors import spread_rows
 
@@ -118,7 +119,7 @@ class RankerRows:
             found = found | {"occurrences": np.asarray(self.read.counts.sum(axis=0))}
         return dict(found)
 
-    def _titles(self) -> dict[str, sp.csr_array]:
+    def _titles(self) -> dict[str, Any]:
         return title_rows(self.ranker, self.vectorizer, self.read.texts)
 
 
@@ -128,9 +129,11 @@ def read_rows(ranker: CollectionRanker, vectorizer: TextVectorizer, texts: Itera
     return counts if ranker.features == "counts" else vectorizer.tfidf(counts)
 
 
-def title_rows(ranker: CollectionRanker, vectorizer: TextVectorizer, documents: Collection) -> dict[str, sp.csr_array]:
-    """Counts of the words of titles, for a ranker that reads them apart and documents that have some."""
-    return {"titles": vectorizer.counts(documents.titles)} if ranker.reads_titles and any(documents.titles) else {}
+def title_rows(ranker: CollectionRanker, vectorizer: TextVectorizer, documents: Collection) -> dict[str, Any]:
+    """Word counts and hashes of titles, for a ranker that reads them and documents that have some."""
+    if not ranker.reads_titles or not any(documents.titles):
+        return {}
+    return {"titles": vectorizer.counts(documents.titles), "title_keys": title_keys(documents.titles)}
 
 
 def term_names(ranker: CollectionRanker, vectorizer: TextVectorizer) -> dict[str, Terms]:

@@ -3,6 +3,10 @@
 The ranking does not change: documents excluded by a filter are left out, and the scores and order of all others stay
 the same. If few documents pass a filter, only these are scored, bit-identical to the ranking. Otherwise the ranking
 goes deeper, to a depth estimated from the share that passes.
+
+Facets, `total` and sort orders are over the matches: documents that contain a content word of the query. `blend` also
+ranks documents that are only similar to these. They come last by relevance, but would be most of what is counted, and a
+sort by price would put the cheapest of them first.
 """
 
 from __future__ import annotations
@@ -34,7 +38,7 @@ class Selection:
     facets : tuple of str, default=()
         Fields whose values are counted over all matches.
     sort : str or None, default=None
-        Field to sort all matches by, `-field` for descending; matches without it come last.
+        Field to sort the matches by, `-field` for descending; matches without it come last.
     offset : int, default=0
         Number of first hits to skip.
     group : str or None, default=None
@@ -96,34 +100,61 @@ class Prepared:
     sort: Column | None
     group: Column | None
 
-    def select(self, matches: Matches, k: int, restricted: Restricted | None = None) -> Selected:
+    @property
+    def counts_matches(self) -> bool:
+        """Whether all matches must be known."""
+        return bool(self.facets) or self.sort is not None
+
+    def select(
+        self, matches: Matches, k: int, restricted: Restricted | None = None, with_words: np.ndarray | None = None
+    ) -> Selected:
         """Return the hits of one query among documents that pass its restrictions.
 
         `matches(depth, mask)` returns rows and scores of documents that pass the mask, best first, and whether these
-        are all; `depth` is the depth of the ranking.
+        are all; `depth` is the depth of the ranking. `with_words` is a mask of the documents that are counted and
+        sorted, None for all.
         """
         if restricted is not None and restricted.mask is not None:
-            both = restricted.mask if self.mask is None else self.mask & restricted.mask
-            return replace(self, mask=both).select(matches, k, restricted.unmasked())
-        everything = bool(self.facets) or self.sort is not None
-        depth = self.n_documents if everything else self._first_depth(k)
+            return self._masked(restricted.mask).select(matches, k, restricted.unmasked(), with_words)
+        if not self.counts_matches:
+            return self._ranked(matches, k, restricted)
+        counted = self if with_words is None else self._masked(with_words)
+        items, scores, _ = matches(self.n_documents, counted.mask)
+        if restricted is not None:
+            kept = restricted.passes(items)
+            items, scores = items[kept], scores[kept]
+        facets = {name: count_values(column, items) for name, column in self.facets.items()}
+        if self.sort is None and with_words is not None:  # the ranking goes on after the documents that are counted
+            return replace(self._ranked(matches, k, restricted), total=len(self._shown_once(items)), facets=facets)
+        if self.sort is not None:
+            order = _order(self.sort, items, (self.asked.sort or "").startswith("-"))
+            items, scores = items[order], scores[order]
+        best = self._shown_once(items)
+        page = best[self.asked.offset : self.asked.offset + k]
+        return Selected(items[page], scores[page], len(best), facets)
+
+    def _ranked(self, matches: Matches, k: int, restricted: Restricted | None) -> Selected:
+        """Return the hits by relevance, from as few documents as needed."""
+        depth = self._first_depth(k)
         while True:
             items, scores, complete = matches(min(depth, self.n_documents), self.mask)
             if restricted is not None:
                 kept = restricted.passes(items)
                 items, scores = items[kept], scores[kept]
             complete = complete or depth >= self.n_documents
-            best = np.arange(len(items)) if self.group is None else _first_of_each(self.group, items)
+            best = self._shown_once(items)
             if complete or len(best) >= self.asked.offset + k:
                 break
             depth *= 4
-        facets = {name: count_values(column, items) for name, column in self.facets.items()}
-        if self.sort is not None:
-            order = _order(self.sort, items, (self.asked.sort or "").startswith("-"))
-            items, scores = items[order], scores[order]
-            best = np.arange(len(items)) if self.group is None else _first_of_each(self.group, items)
         page = best[self.asked.offset : self.asked.offset + k]
-        return Selected(items[page], scores[page], len(best) if complete else None, facets)
+        return Selected(items[page], scores[page], len(best) if complete else None, {})
+
+    def _shown_once(self, items: np.ndarray) -> np.ndarray:
+        """Return the places of the items to show: of each group the first."""
+        return np.arange(len(items)) if self.group is None else _first_of_each(self.group, items)
+
+    def _masked(self, mask: np.ndarray) -> Prepared:
+        return replace(self, mask=mask if self.mask is None else self.mask & mask)
 
     def _first_depth(self, k: int) -> int:
         share = 1.0 if self.mask is None else max(float(self.mask.mean()), 1e-9)

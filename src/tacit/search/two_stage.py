@@ -119,6 +119,10 @@ class TwoStageRanker(CollectionRanker):
         """Whether the first stage uses vectors, or the second uses their scores."""
         return self.first_.uses_vectors or (self.list_ranker_ is not None and self.vectors_dim > 0)
 
+    def mark_titles(self, rows: sp.csr_array, texts: Sequence[str]) -> sp.csr_array:
+        """Return query rows that tell which texts are titles, if the first stage compares them."""
+        return self.first_.mark_titles(rows, texts)
+
     def _check_queries(self, queries: Features) -> Features:
         return self.first_._check_queries(queries)
 
@@ -133,6 +137,7 @@ class TwoStageRanker(CollectionRanker):
         validation: Links | None = None,
         *,
         titles: Features | None = None,
+        title_keys: np.ndarray | None = None,
         terms: Terms | None = None,
         zeros: Links | None = None,
         vectors: np.ndarray | None = None,
@@ -147,7 +152,9 @@ class TwoStageRanker(CollectionRanker):
         if pairs is None or not len(pairs):
             raise UsageError("a second stage learns from judged queries, pairs, clicks or links: give some")
         titles = None if titles is None else sp.csr_array(check_features("titles", titles))
-        further: dict[str, Any] = {"titles": titles, "terms": terms, "zeros": zeros, "members": members}
+        further: dict[str, Any] = {
+            "titles": titles, "title_keys": title_keys, "terms": terms, "zeros": zeros, "members": members,
+        }  # fmt: skip
         given: dict[str, Any] = {"vectors": vectors, "passages": passages, "probes": probes, "references": references}
         return self._fit_on(queries, items, pairs, validation, options, **further, **given)
 
@@ -178,7 +185,7 @@ class TwoStageRanker(CollectionRanker):
         """Return the first stage, fitted on the judgments of some queries."""
         ranker, further = self._unfitted(), dict[str, Any]()
         if ranker.reads_titles:
-            further["titles"] = data.titles
+            further |= {"titles": data.titles, "title_keys": data.title_keys}
         if ranker.reads_terms:
             further["terms"] = data.terms
         if ranker.reads_vectors:
@@ -303,6 +310,10 @@ class TwoStageRanker(CollectionRanker):
         """Return the rows of the items that contain a word, from the first stage."""
         return self.first_.items_with_word(column)
 
+    def items_with_content(self, row: sp.csr_array) -> np.ndarray | None:
+        """Return the rows of the items that contain a content word of the query, from the first stage."""
+        return self.first_.items_with_content(row)
+
     def _make_item_factors(self) -> Sequence[ItemFactors]:
         return self.first_._item_factors
 
@@ -324,12 +335,18 @@ class TwoStageRanker(CollectionRanker):
             self.first_.check_new_items()
 
     def add_items(
-        self, items: Features, *, titles: Features | None = None, terms: Terms | None = None, **vectors: Any
+        self,
+        items: Features,
+        *,
+        titles: Features | None = None,
+        title_keys: np.ndarray | None = None,
+        terms: Terms | None = None,
+        **vectors: Any,
     ) -> Self:
         """Make new items rankable; see `BlendRanker.add_items`."""
         titles = None if titles is None else sp.csr_array(check_features("titles", titles))
         rows = sp.csr_array(self._checked_new(items)).astype(np.float32)
-        given = vectors | ({"titles": titles} if self.first_.reads_titles else {})
+        given = vectors | ({"titles": titles, "title_keys": title_keys} if self.first_.reads_titles else {})
         self.first_.add_items(rows, **given, **({"terms": terms} if self.first_.reads_terms else {}))
         self.items_ = append_rows(self.items_, rows)
         added = sp.csr_array(rows.shape, dtype=np.float32) if titles is None else widened(titles, rows.shape[1])

@@ -62,14 +62,50 @@ def test_csv_of_a_spreadsheet_names_its_delimiter(tmp_path):
     check(read_collection(path))
 
 
+def test_tsv_by_pandas_with_line_breaks_in_quotes(tmp_path):
+    frame = pd.DataFrame(
+        {
+            "id": ["a", "b", "c"],
+            "title": ["one", 'a "quoted"\nsecond line', "three"],
+            "text": ["first\nsecond", 'says "no"', "last\n\ncell"],
+        }
+    )
+    frame.to_csv(tmp_path / "docs.tsv", sep="\t", index=False)
+    found = read_collection(tmp_path / "docs.tsv")
+    assert (found.titles, list(found.texts)) == (list(frame["title"]), list(frame["text"]))
+    frame.iloc[:, ::-1].to_csv(tmp_path / "turned.tsv", sep="\t", index=False)
+    assert list(read_collection(tmp_path / "turned.tsv").texts) == list(frame["text"])
+
+
+def test_quotation_marks_in_a_tsv_that_is_not_quoted_are_text(tmp_path):
+    path = tmp_path / "docs.tsv"
+    path.write_text('id\ttitle\ttext\na\t"Hi\t"he said\nb\ttwo\t5" disk\nc\tx\t"open\n')
+    found = read_collection(path)
+    assert found.titles == ['"Hi', "two", "x"]
+    assert list(found.texts) == ['"he said', '5" disk', '"open']
+    path.write_text('id\ttitle\ttext\na\t"open\nb\ttwo\tthree\n')
+    with pytest.raises(DataError, match=r"docs\.tsv:2: a quotation mark opens a cell that no other one closes"):
+        read_collection(path)
+
+
 def test_csv_by_pandas_and_compressed(tmp_path):
     pd.DataFrame(PRODUCTS).to_csv(tmp_path / "products.csv.gz", index=False)
     check(read_collection(tmp_path / "products.csv.gz"))
 
 
+def test_numbers_with_a_decimal_comma_between_semicolons(tmp_path):
+    path = tmp_path / "preise.csv"
+    path.write_text("id;name;price;size\n1;Shoe;89,50;4,5\n2;Boot;1.299,00;7,M\n3;Lace;;\n", encoding="utf-8-sig")
+    found = read_collection(path).extras
+    assert list(found["price"]) == [89.5, 1299.0, None]
+    assert found["size"].kind == "keyword"
+    path.write_text('id,name,price\n1,Shoe,"89,50"\n')  # between commas it may be a thousands separator
+    assert read_collection(path).extras["price"].kind == "keyword"
+
+
 def test_csv_in_latin_1_needs_its_name(tmp_path):
     path = write_csv(tmp_path / "products.csv", encoding="latin-1")
-    with pytest.raises(DataError, match=r"products\.csv:4: byte 0xf6 is not UTF-8, .*--encoding names another"):
+    with pytest.raises(DataError, match=r"products\.csv:4: this text is .* probably latin-1 \(.*ö.*\): --encoding"):
         read_collection(path)
     check(read_collection(path, encoding="latin-1"))
     with pytest.raises(UsageError, match="encoding is 'rot13', want the name of one"):
@@ -284,9 +320,11 @@ def test_a_folder_of_texts(tmp_path, caplog):
     ]
     assert caplog.messages == [f"{tmp_path}: left out: 1 other file (.png 1)"]
     (tmp_path / "plain.txt").write_bytes(b"\xe4")
-    with pytest.raises(DataError, match=r"plain\.txt:1: byte 0xe4 is not UTF-8; --encoding names another"):
+    with pytest.raises(DataError, match=r"plain\.txt:1: this text is not UTF-8 but probably latin-1 \('ä'\)"):
         read_collection(tmp_path)
     assert read_collection(tmp_path, encoding="latin-1").texts[-1] == "ä"
+    (tmp_path / "plain.txt").write_bytes("Größe".encode("utf-16"))  # its mark is surer than the option
+    assert read_collection(tmp_path, encoding="latin-1").texts[-1] == "Größe"
 
 
 def test_folders_of_hugging_face(tmp_path):

@@ -123,6 +123,67 @@ def test_equal_titles_gain_the_same_and_empty_ones_nothing():
     assert gains.tolist() == [[1.0, 1.0, 0.0]]
 
 
+TWINS = ["C", "C++", "C/C++", "function", "functional", "compiler", "compiler-compiler", "Ununbium"]
+
+
+@pytest.fixture(scope="module")
+def twins():
+    """Titles with the same words after stemming and without signs, each on a page that is best for none of them."""
+    rng = np.random.default_rng(1)
+    filler = [f"word{number}" for number in range(60)]
+    texts = [" ".join(rng.choice(filler, 20)) for _ in TWINS]
+    texts[2], texts[4], texts[6] = "c c c c", "function functional functions", "compiler compilers compiler"
+    others = [" ".join(rng.choice(filler, 20)) for _ in range(100)]
+    ids = [str(number) for number in range(len(TWINS) + 100)]
+    return Searcher(dim=5, language="en", words=63).fit(Collection(ids, TWINS + [""] * 100, texts + others))
+
+
+@pytest.mark.parametrize("query", [*TWINS, "c", " FUNCTION ", "c/c++", "“compiler”"])
+def test_titles_with_the_same_words_are_told_apart_as_text(twins, query):
+    wanted = str([title.lower() for title in TWINS].index(query.strip(" “”").lower()))
+    assert twins.search(query, k=1)[0].id == wanted
+    run = twins.run(Collection(["q"], [""], [query.strip("“”")]), k=1)
+    assert run.to_dict()["q"].keys() == {wanted}
+
+
+def test_the_text_of_a_title_is_one_term_of_its_score(twins):
+    for query in TWINS:
+        rows = twins.query_rows([query])
+        scores = twins.ranker_.scores(rows)[0]
+        own = TWINS.index(query)
+        for other in (None, 0 if own else 1, 50):
+            explanation = twins.ranker_.explain(rows, own, other)
+            wanted = scores[own] - (0 if other is None else scores[other])
+            assert explanation.total == pytest.approx(wanted, rel=1e-5, abs=1e-5)
+        assert "title" in {reason.kind for reason in twins.explain(query, str(own))}
+        assert twins.ranker_.ranked_scores_at(rows, np.arange(9)).tolist() == scores[:9].tolist()
+    assert twins.vectorizer_.counts(["Ununbium"]).nnz == 0  # found by its text alone
+
+
+def test_other_texts_than_titles_have_rows_of_words_alone(twins):
+    assert twins.query_rows(["C", "c++ function"]).shape[1] == twins.ranker_.n_features_ + 2
+    texts = ["c++ function", "functions", "unknown"]
+    assert (twins.query_rows(texts) != twins.features(texts)).nnz == 0
+    assert twins.run(Collection(["q"], [""], ["unknown"]), k=3).to_dict().get("q", {}) == {}
+
+
+def test_texts_of_titles_follow_changes_and_are_stored(twins, tmp_path):
+    twins.save(tmp_path / "model")
+    again = Searcher.load(tmp_path / "model")
+    again.add(Collection(["new", "bare"], ["Functionality", ""], ["word1", "word2"])).remove([str(TWINS.index("C++"))])
+    assert again.search("functionality", k=1)[0].id == "new"
+    assert again.search("function", k=1)[0].id == str(TWINS.index("function"))
+    assert again.search("C++", k=1)[0].id != str(TWINS.index("C++"))
+    member = again.ranker_.member("exact")
+    assert len(member.keys_) == len(again.documents_)
+    member.keys_ = None  # as in a model of an earlier version
+    again.save(tmp_path / "old")
+    old = Searcher.load(tmp_path / "old")
+    assert old.query_rows(["function"]).shape[1] == old.ranker_.n_features_
+    assert old.search("function", k=3)
+    old.add(Collection(["more"], ["Function"], ["word3"]))
+
+
 def test_titles_of_added_documents_are_found_and_removed_ones_are_gone(encyclopedia, tmp_path):
     searcher = Searcher(dim=5, language="en").fit(encyclopedia)
     new = Collection(["new", "bare"], ["Quagga", ""], ["an extinct animal, " * 9, "quagga " * 20])
@@ -185,7 +246,7 @@ def test_weights_of_words_and_gains_have_their_limits():
     assert title_gains(np.array([0.0, np.sqrt(LEAST), 1.0, 1.0000001])).tolist() == pytest.approx([0, 0, 1, 1])
 
 
-CHANGED = [("titles_", 3.0), ("titles_", -1.0), ("values_", -1.0), ("content_", 0.5)]
+CHANGED = [("keys_", -1), ("titles_", 3.0), ("titles_", -1.0), ("values_", -1.0), ("content_", 0.5)]
 
 
 @pytest.mark.parametrize(("name", "value"), CHANGED)

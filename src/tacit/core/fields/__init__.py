@@ -10,5 +10,6 @@ from tacit.core.fields.columns import TextColumn as TextColumn
 from tacit.core.fields.columns import join_fields as join_fields
 from tacit.core.fields.columns import parse_time as parse_time
 from tacit.core.fields.columns import take_column as take_column
+from tacit.core.fields.making import Written as Written
 from tacit.core.fields.making import make_column as make_column
 from tacit.core.fields.making import typed_fields as typed_fields

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from datetime import date
 from decimal import Decimal
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -28,19 +28,22 @@ from tacit.core.texts import TextWriter
 MAX_KEYWORD = 256  # characters; a field with a longer value is text
 _MAX_WHOLE = 2**53  # float64 holds every whole number up to this one
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?")
+_DECIMAL_COMMA = re.compile(r"-?(0|[1-9][0-9]*|[1-9][0-9]{0,2}(\.[0-9]{3})+)(,[0-9]+)?")
 _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?(Z|[+-][0-9:]{4,6})?)?")
+Written = bool | Literal["decimal comma"]  # whether values are written as text, and how numbers are
 _BOOLEANS = {"true": True, "false": False}
 
 
-def make_column(values: Sequence[Any], *, parse: bool = False, like: Column | None = None) -> Column:
+def make_column(values: Sequence[Any], *, parse: Written = False, like: Column | None = None) -> Column:
     """The values as a typed column.
 
     Parameters
     ----------
     values : sequence
         None (or NaN), numbers, booleans, texts, dates, and lists of these. Values of several kinds become keywords.
-    parse : bool, default=False
-        Texts may write numbers and booleans, as cells of a CSV file do; an empty text is a missing value.
+    parse : bool or "decimal comma", default=False
+        Texts may write numbers and booleans, as cells of a CSV file do; an empty text is a missing value. With "decimal
+        comma", numbers may be written as 1.299,50.
     like : Column or None, default=None
         Column whose kind is kept where no value decides: when all are missing.
 
@@ -48,6 +51,8 @@ def make_column(values: Sequence[Any], *, parse: bool = False, like: Column | No
     --------
     >>> make_column(["9.5", "", "12"], parse=True), make_column([["a"], "b", None])
     (<number column of 3: 9.5, None, 12.0>, <keywords column of 3: ['a'], ['b'], None>)
+    >>> make_column(["9,5", "1.299,00"], parse="decimal comma")
+    <number column of 2: 9.5, 1299.0>
     >>> make_column(["2024-05-01", "2023-01-31"]).kind, make_column(["red", 3]).kind, make_column(["007"]).kind
     ('date', 'keyword', 'keyword')
     """
@@ -65,6 +70,8 @@ def make_column(values: Sequence[Any], *, parse: bool = False, like: Column | No
         return _numbers(plain) or _words(plain)
     if kinds == {str}:
         parsed = _parsed(plain) if parse else None
+        if parsed is None and parse == "decimal comma":
+            parsed = _with_decimal_comma(plain)
         return parsed or (None if isinstance(like, KeywordColumn) else _dates(plain)) or _words(plain)
     return _words(plain)
 
@@ -145,6 +152,15 @@ def _parsed(values: Sequence[str | None]) -> Column | None:
     if all(word is None or word in _BOOLEANS for word in words):
         return BooleanColumn(np.array([-1 if word is None else int(_BOOLEANS[word]) for word in words], np.int8))
     return None
+
+
+def _with_decimal_comma(values: Sequence[str | None]) -> Column | None:
+    """Numbers with a decimal comma, or None if the values are something else."""
+    if not all(value is None or _DECIMAL_COMMA.fullmatch(value) for value in values):
+        return None
+    if not any(value is not None and "," in value for value in values):  # 1.299 alone may be a version
+        return None
+    return _parsed([None if value is None else value.replace(".", "").replace(",", ".") for value in values])
 
 
 def _dates(values: Sequence[str | None]) -> DateColumn | None:

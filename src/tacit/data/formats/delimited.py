@@ -2,8 +2,9 @@
 
 A CSV file has a header. Of comma, semicolon, tab and bar, the delimiter is the one that cuts the header into the most
 columns. The first line of a TSV file is a header if it holds names of columns only, or more than three columns of which
-one has a known name. Cells below a header may be quoted as in CSV, within their line; other quotes and backslashes are
-text. Without a header a line is `id<TAB>text` or `id<TAB>title<TAB>text`, and nothing is quoted.
+one has a known name. Cells below a header may be quoted as in CSV; other quotes and backslashes are text. A row with
+too few cells, the last of which begins with a quotation mark, continues in the next lines. Between semicolons, numbers
+may have a decimal comma. Without a header a line is `id<TAB>text` or `id<TAB>title<TAB>text`, and nothing is quoted.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
 from tacit.core import plural
+from tacit.core.fields import Written
 from tacit.data.columns import split_tabs
 from tacit.data.files import max_line_bytes, read_lines
 from tacit.data.formats.roles import is_known, listed
@@ -23,24 +25,26 @@ DELIMITERS = ",;\t|"
 
 def read_csv(source: Source) -> Table:
     """A table with a header, quoted as spreadsheets do."""
-    header, rows = _csv_rows(source)
+    header, rows, delimiter = _csv_rows(source)
     if not header:
         return Table((), source.place)
-    return Table(_records(header, rows, source), source.place, written=True, columns=tuple(header))
+    written: Written = "decimal comma" if delimiter == ";" else True
+    return Table(_records(header, rows, source), source.place, written=written, columns=tuple(header))
 
 
 def read_tsv(source: Source) -> Table:
     """Lines between tabs, with or without a header."""
-    lines = source.lines()
-    first = next(lines, None)
+    lines = read_lines(source.path, source.chunks)
+    first = next((found for found in lines if found[1].strip()), None)
     if first is None:
         return Table((), source.place)
     number, line = first
     header = _tsv_header(line, source.options.named)
     if header is None:
-        return Table(_bare_records(chain([first], lines), source), source.place, standard=True)
+        written = (found for found in lines if found[1].strip())
+        return Table(_bare_records(chain([first], written), source), source.place, standard=True)
     _check_header(header, source, number)
-    rows = ((n, _tsv_cells(text, source, n)) for n, text in lines)
+    rows = _tsv_rows(lines, len(header), source)
     return Table(_records(header, rows, source), source.place, written=True, columns=tuple(header))
 
 
@@ -69,11 +73,12 @@ def _delimiter(header: str) -> str:
     return max(DELIMITERS, key=outside.count)
 
 
-def _csv_rows(source: Source) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
+def _csv_rows(source: Source) -> tuple[list[str], Iterator[tuple[int, list[str]]], str]:
+    """The header, the rows with their line numbers, and the delimiter."""
     lines = read_lines(source.path, source.chunks)
     first = next(((number, line) for number, line in lines if line.strip()), None)
     if first is None:
-        return [], iter(())
+        return [], iter(()), ""
     named = first[1].removeprefix("sep=") if len(first[1]) == 5 and first[1].startswith("sep=") else ""  # by Excel
     if named:
         first = next(((number, line) for number, line in lines if line.strip()), (first[0] + 1, ""))
@@ -82,7 +87,7 @@ def _csv_rows(source: Source) -> tuple[list[str], Iterator[tuple[int, list[str]]
     number, header = next(rows, (first[0], []))
     header = [" ".join(name.split()) for name in header]
     _check_header(header, source, number)
-    return header, rows
+    return header, rows, delimiter
 
 
 def _parsed(lines: Iterable[tuple[int, str]], delimiter: str, source: Source) -> Iterator[tuple[int, list[str]]]:
@@ -149,10 +154,46 @@ def _unquoted(cell: str) -> str:
     return inner.replace('""', '"')
 
 
-def _tsv_cells(line: str, source: Source, number: int) -> list[str]:
-    if "\0" in line:
-        raise source.problem("the line contains the character U+0000, want text", number)
-    return [_unquoted(cell) for cell in line.split("\t")] if '"' in line else line.split("\t")
+def _tsv_rows(lines: Iterator[tuple[int, str]], width: int, source: Source) -> Iterator[tuple[int, list[str]]]:
+    """Rows with the number of their first line; a quoted cell may have several lines."""
+    following: tuple[int, str] | None = None
+    while (found := following or next(lines, None)) is not None:
+        (number, line), following = found, None
+        if not line.strip():
+            continue
+        if "\0" in line:
+            raise source.problem("the line contains the character U+0000, want text", number)
+        cells = line.split("\t")
+        if len(cells) == width and _is_open(cells[-1]):  # a quotation mark in a text, if the next line is a row
+            following = next(lines, None)
+            if following is not None and following[1].count("\t") != width - 1:
+                cells, following = _joined(cells, chain([following], lines), source, number), None
+        elif len(cells) < width and _is_open(cells[-1]):
+            cells = _joined(cells, lines, source, number)
+        yield number, [_unquoted(cell) for cell in cells] if '"' in line else cells
+
+
+def _joined(cells: list[str], lines: Iterable[tuple[int, str]], source: Source, number: int) -> list[str]:
+    """The cells of a row whose last one is open, with what follows in the next lines."""
+    size = 0
+    for _, line in lines:
+        whole, *more = f"{cells[-1]}\n{line}".split("\t")
+        size += len(line)
+        if (more and _is_open(whole)) or size > max_line_bytes():
+            break
+        cells = [*cells[:-1], whole, *more]
+        if not _is_open(cells[-1]):
+            return cells
+    raise source.problem("a quotation mark opens a cell that no other one closes", number)
+
+
+def _is_open(cell: str) -> bool:
+    """Whether a cell begins with a quotation mark that is not closed.
+
+    >>> _is_open('"two lines'), _is_open('"one"'), _is_open('"" and "'), _is_open('"'), _is_open("5")
+    (True, False, False, True, False)
+    """
+    return cell.startswith('"') and cell.count('"') % 2 == 1
 
 
 def _bare_records(lines: Iterable[tuple[int, str]], source: Source) -> Iterator[Record]:

@@ -20,7 +20,7 @@ from typing import Any
 
 from tacit.core import DataError
 from tacit.data.compression import DamagedError
-from tacit.data.files import damaged_at, max_line_bytes, too_long
+from tacit.data.files import damaged_at, max_line_bytes, not_utf8, too_long
 from tacit.data.formats.source import Record, Source, Table
 from tacit.data.jsonlines import kind_of, parse_object, parse_value, unique_keys
 
@@ -184,7 +184,6 @@ def _pieces(source: Source) -> Iterator[str]:
         if rest := decoder.decode(b"", final=True):
             yield rest
     except UnicodeDecodeError as error:
-        found = f"byte 0x{error.object[error.start]:02x} is not UTF-8"
-        raise DataError(f"{found}; --encoding names another encoding, such as latin-1", path=source.place) from None
+        raise DataError(not_utf8(error), path=source.place) from None
     except DamagedError as damage:
         raise damaged_at(source.path, damage) from None

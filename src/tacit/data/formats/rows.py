@@ -8,7 +8,7 @@ from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from tacit.core import Collection, DataError, TacitError, plural
-from tacit.core.fields import Column, make_column
+from tacit.core.fields import Column, Written, make_column
 from tacit.core.texts import TextWriter
 from tacit.data.columns import id_problem, logger
 from tacit.data.formats.roles import Roles, find_roles
@@ -66,7 +66,7 @@ def collect_rows(
     name: str = "",
     *,
     used: Iterable[str] = (),
-    written: bool = False,
+    written: Written = False,
 ) -> Collection:
     """The collection of rows whose ids are checked here."""
     line_of, titles, texts = dict[str, int](), list[str](), TextWriter()
@@ -199,7 +199,7 @@ class _Fields:
                 rows.append(row)
                 values.append(value)
 
-    def columns(self, n_rows: int, written: bool, place: str) -> dict[str, Column]:
+    def columns(self, n_rows: int, written: Written, place: str) -> dict[str, Column]:
         """Typed columns; what cannot be kept is reported."""
         found, left_out = dict[str, Column](), list[str]()
         for name, (rows, values) in self._values.items():

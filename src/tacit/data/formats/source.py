@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from tacit.core import DataError, UsageError, check_kind
+from tacit.core.fields import Written
 from tacit.data.compression import DamagedError
 from tacit.data.files import FilePath, damaged_at, display_name, peek, read_bytes, read_lines, split_suffix
 
@@ -72,8 +73,8 @@ class Table:
         Rows.
     place : str
         Name of the file for messages.
-    written : bool, default=False
-        Whether values are written as text, as in CSV, so that kinds are found by parsing.
+    written : bool or "decimal comma", default=False
+        Whether values are written as text, as in CSV, so that kinds are found by parsing (`make_column`).
     columns : tuple of str, default=()
         Names of all columns, where the format has them; else they are found in the first rows.
     standard : bool, default=False
@@ -82,7 +83,7 @@ class Table:
 
     records: Iterable[Record]
     place: str
-    written: bool = False
+    written: Written = False
     columns: tuple[str, ...] = ()
     standard: bool = False
 
@@ -117,13 +118,14 @@ class Source:
 
 
 def open_source(path: FilePath, options: ReadOptions | None = None) -> Source:
-    """Open a file, plain or compressed, in the encoding that it has."""
+    """Open a file, plain or compressed, in the encoding that it has: its byte order mark is surer than the options."""
     options = ReadOptions() if options is None else check_kind("options", options, ReadOptions, "ReadOptions")
     try:
         start, chunks = peek(read_bytes(path), N_HEAD)
     except DamagedError as damage:
         raise damaged_at(path, damage) from None
-    encoding = options.encoding or next((name for mark, name in _MARKS.items() if start.startswith(mark)), "")
+    marked = next((name for mark, name in _MARKS.items() if start.startswith(mark)), "")
+    encoding = marked or options.encoding or ""
     if encoding and not _is_utf8(encoding) and (options.encoding or not is_xml(start)):  # XML says its own encoding
         start, chunks = peek(_as_utf8(chunks, encoding, path), N_HEAD)
     return Source(path, options, start, chunks)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tacit.core import DataError, plural
 from tacit.data.columns import logger
-from tacit.data.files import max_line_bytes, too_long
+from tacit.data.files import max_line_bytes, not_utf8, too_long
 from tacit.data.formats.source import ReadOptions, Record, Table, open_source
 
 SUFFIXES = {".txt": "text", ".text": "text", ".md": "markdown", ".markdown": "markdown", ".rst": "markdown"}
@@ -72,8 +72,7 @@ def _content(path: Path, options: ReadOptions) -> str:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        found = f"byte 0x{content[error.start]:02x} is not UTF-8"
-        raise DataError(f"{found}; --encoding names another encoding, such as latin-1", path=path, line=line) from None
+        raise DataError(not_utf8(error), path=path, line=line) from None
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
         raise DataError("the text contains the character U+0000, want text", path=path, line=line)

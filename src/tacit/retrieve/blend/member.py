@@ -55,6 +55,8 @@ class ItemRows:
         Offset of the first vector of each item; None means one vector for each item.
     terms : Terms or None, default=None
         The words of the columns.
+    title_keys : ndarray of shape (n_items,), int64, or None, default=None
+        Hash of each title as text (`blend.titles`).
     """
 
     counts: sp.csr_array
@@ -63,6 +65,7 @@ class ItemRows:
     idf: np.ndarray
     passages: np.ndarray | None = None
     terms: Terms | None = None
+    title_keys: np.ndarray | None = None
 
     def weighed(self, tf: str) -> sp.csr_array:
         """Return tf-idf rows; `tf` is "log" or "raw"."""
@@ -91,6 +94,8 @@ class QueryBlock:
         Their BM25 scores.
     typed : csr_array of shape (n_queries, n_features)
         Counts of all words, not reduced.
+    keys : ndarray of shape (n_queries,), int64, or None, default=None
+        Hash of the typed text if it is the title of an item, else 0 (`blend.titles`).
     """
 
     words: sp.csr_array
@@ -101,6 +106,7 @@ class QueryBlock:
     items: np.ndarray
     scores: np.ndarray
     typed: sp.csr_array
+    keys: np.ndarray | None = None
 
     @cached_property
     def n_words(self) -> np.ndarray:

@@ -71,7 +71,7 @@ from tacit.retrieve.blend.pruning import PRUNED_FROM, rank_row, scores_among
 from tacit.retrieve.blend.residual import ResidualMember, fit_gate
 from tacit.retrieve.blend.similar import SimilarMember
 from tacit.retrieve.blend.spelling import SpellingMember
-from tacit.retrieve.blend.titles import ExactTitleMember
+from tacit.retrieve.blend.titles import KEY_COLUMNS, ExactTitleMember, check_keys, join_keys, split_keys
 from tacit.retrieve.blend.vectors import VectorsMember
 from tacit.retrieve.blend.words import Bm25Member, FeedbackMember, TitleMember
 from tacit.retrieve.checkpoint import Checkpoint
@@ -261,6 +261,7 @@ class BlendRanker(CollectionRanker):
         queries_are_items: bool | None = None,
         checkpoint: Checkpoint | str | Path | None = None,
         titles: Features | None = None,
+        title_keys: np.ndarray | None = None,
         terms: Terms | None = None,
         zeros: Links | None = None,
         program: ProgramLinks | None = None,
@@ -290,6 +291,8 @@ class BlendRanker(CollectionRanker):
             Folder for the training state of the members; see `CollectionRanker.fit`.
         titles : csr_array of shape (n_items, n_features) or None, default=None
             Counts of the words of the titles alone.
+        title_keys : ndarray of shape (n_items,), int64, or None, default=None
+            Hashes of the titles as texts (`blend.titles.title_keys`), to tell apart titles with the same words.
         terms : Terms or None, default=None
             The word of each column. The members `content` and `spelling` need it.
         zeros : Links or None, default=None
@@ -319,6 +322,7 @@ class BlendRanker(CollectionRanker):
         options: FitOptions = {"queries_are_items": queries_are_items, "checkpoint": checkpoint}
         further: dict[str, Any] = {
             "titles": _checked_titles(titles, items),
+            "title_keys": _checked_keys(title_keys, items),
             "terms": _checked_terms(terms, items),
             "zeros": zeros,
             "program": program,
@@ -342,7 +346,9 @@ class BlendRanker(CollectionRanker):
         self.n_features_ = int(data.items.shape[1])
         data = replace(data, queries=self._asking(data))
         counts = self._with_titles(data.items, data.titles)
-        items = ItemRows(counts, data.titles, data.vectors, plain_idf(counts), data.passages, data.terms)
+        items = ItemRows(
+            counts, data.titles, data.vectors, plain_idf(counts), data.passages, data.terms, data.title_keys
+        )
         self.idf_, self.content_, self.members_ = items.idf, content_words(data.terms), []
         self.strength_ = self.short_weights_ = self.full_length_ = None
         for kind in MEMBERS:
@@ -432,6 +438,14 @@ class BlendRanker(CollectionRanker):
         """Return the rows of the items that contain a word, from BM25."""
         return self.bm25.items_with_word(column)
 
+    def items_with_content(self, row: sp.csr_array) -> np.ndarray | None:
+        """Return the rows of the items that contain a content word of one query; None if it has no known word."""
+        words = row.indices[row.indices < self.n_features_]
+        content = words if self.content_ is None else words[self.content_[words] > 0]
+        found = [self.items_with_word(word) for word in (content if len(content) else words).tolist()]
+        known = [items for items in found if items is not None]
+        return np.unique(np.concatenate(known)) if known else None
+
     def put(self, member: Member) -> None:
         """Add a member or replace the one of the same name, in the order of `MEMBERS`."""
         others = [other for other in self.members_ if other.name != member.name]
@@ -492,19 +506,30 @@ class BlendRanker(CollectionRanker):
         return (1 - share) * np.float32(self.short_weights_.get(name, 0.0)) + share * full
 
     def _check_queries(self, queries: Features) -> Features:
-        """Check rows of word counts, optionally followed by vectors (`join_vectors`)."""
-        width = self.n_features_ + self.vectors_dim
-        joined = np.shape(queries)[1:] == (width,)
-        return check_features("queries", queries, n_columns=width if joined else self.n_features_)
+        """Check rows of word counts, optionally followed by vectors (`join_vectors`) and keys (`mark_titles`)."""
+        found, width = np.shape(queries)[1:], self.n_features_ + self.vectors_dim
+        joined = next((known for known in (width, width + KEY_COLUMNS) if found == (known,)), self.n_features_)
+        return check_features("queries", queries, n_columns=joined)
+
+    def mark_titles(self, rows: sp.csr_array, texts: Sequence[str]) -> sp.csr_array:
+        """Return query rows followed by the keys of typed titles (`blend.titles`); as they are if no text is one."""
+        member = self.member("exact")
+        keys = member.known_keys(texts) if isinstance(member, ExactTitleMember) else np.zeros(len(texts), np.int64)
+        if not keys.any():
+            return rows
+        return join_keys(widened(rows, self.n_features_ + self.vectors_dim), keys)
 
     def query_block(self, rows: sp.csr_array, skip: sp.csr_array | None, n_first: int = 0) -> QueryBlock:
         """Return some queries with their first items by BM25, at least as many as the members need."""
+        keys = None
+        if rows.shape[1] == self.n_features_ + self.vectors_dim + KEY_COLUMNS:
+            rows, keys = split_keys(rows)
         typed, vectors = split_vectors(rows, self.n_features_)
         words = count_less(typed, self.content_, self.bm25.idf_)
         all_scores = self.bm25._scores(words)
         n_best = max(N_CANDIDATES, n_first, *(member.n_first for member in self.members_))
         items, scores = best_items(all_scores, skip, n_best)
-        return QueryBlock(words, vectors, self.idf_, self.bm25, all_scores, items, scores, typed)
+        return QueryBlock(words, vectors, self.idf_, self.bm25, all_scores, items, scores, typed, keys)
 
     def _used(self, block: QueryBlock) -> list[Member]:
         """Return the members that have a weight and can score the queries."""
@@ -595,6 +620,7 @@ class BlendRanker(CollectionRanker):
         items: Features,
         *,
         titles: Features | None = None,
+        title_keys: np.ndarray | None = None,
         terms: Terms | None = None,
         vectors: np.ndarray | None = None,
         passages: np.ndarray | None = None,
@@ -607,6 +633,8 @@ class BlendRanker(CollectionRanker):
             Counts of the words of the new items, their titles included.
         titles : csr_array of the same shape or None, default=None
             Counts of the words of the titles alone.
+        title_keys : ndarray of shape (n_new_items,), int64, or None, default=None
+            Hashes of the titles as texts.
         terms : Terms or None, default=None
             The words of all columns: the words given to `fit`, then the new ones.
         vectors : ndarray of shape (n_new_items, dim_of_vectors) or None, default=None
@@ -615,6 +643,7 @@ class BlendRanker(CollectionRanker):
             Offset of the first vector of each new item, if items have several.
         """
         checked, terms = _checked_titles(titles, items), _checked_terms(terms, items)
+        title_keys = _checked_keys(title_keys, items)
         if vectors is not None and not self.vectors_dim:
             raise TacitError("the ranker has no vectors, want it fitted with vectors of all items")
         unit = _checked_given(vectors, passages, items.shape[0], self.vectors_dim)
@@ -626,7 +655,7 @@ class BlendRanker(CollectionRanker):
         n_items = self.n_items_ + self.n_removed_ + counts.shape[0]
         self.idf_ = np.where(seen, self.idf_, plain_idf(counts, n_items))
         for member in self.members_:
-            member.add(ItemRows(counts, checked, unit, self.idf_, passages, terms))
+            member.add(ItemRows(counts, checked, unit, self.idf_, passages, terms, title_keys))
         return self._added(rows.shape[0])
 
     def _grow(self, width: int) -> None:
@@ -702,6 +731,11 @@ def _checked_titles(titles: Features | None, items: Features) -> sp.csr_array | 
     if rows.shape != items.shape:
         raise TacitError(f"titles have shape {rows.shape}, want the shape of the items, {items.shape}")
     return rows if rows.nnz else None
+
+
+def _checked_keys(keys: np.ndarray | None, items: Features) -> np.ndarray | None:
+    check_keys(keys, items.shape[0])
+    return keys
 
 
 def content_words(terms: Terms | None) -> np.ndarray | None:

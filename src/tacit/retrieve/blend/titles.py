@@ -11,10 +11,14 @@ the query covers. An item gains
 
     m(c) = max(0, (c^2 - 0.8) / 0.2)^2
 
-This is 1 for the title itself and 0 for a query that shares only a few words with it. The unit is the best BM25 score
-of the query in the unit of `bm25`, but at least 5, because the candidates can have equal scores. With weight 1, a
-matching title adds as much as the best match by words. Gains do not depend on the candidates, because a page with a
-one-word title may not be among them.
+This is 1 for the same words and 0 for a query that shares only a few words with the title. Different titles can have
+the same words after stemming and without signs ("C" and "C++", "function" and "functional"). An item whose title is the
+typed text gains 0.5 more, also if none of its words is known; case and spaces do not matter. Query rows hold a hash of
+the typed text if some item has that title (`mark_titles`).
+
+The unit is the best BM25 score of the query in the unit of `bm25`, but at least 5, because the candidates can have
+equal scores. With weight 1, a title with the same words adds as much as the best match by words. Gains do not depend on
+the candidates, because a page with a one-word title may not be among them.
 
 Only a few postings are read to find the items that can gain. By the Cauchy-Schwarz inequality, c^2 is at most the share
 of the query's squared weights on words of the title. The most frequent words of the query are therefore skipped as long
@@ -23,6 +27,8 @@ as their share is less than 0.8.
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Self
 
@@ -31,6 +37,7 @@ import scipy.sparse as sp
 
 from tacit.core import TacitError
 from tacit.features.text.weighting import weigh
+from tacit.features.text.words import fold
 from tacit.kernels.scoring import add_sparse_scores_at
 from tacit.retrieve.blend.member import ItemRows, Member, QueryBlock, deviations
 from tacit.retrieve.explanation import Term, difference, word_terms
@@ -43,6 +50,9 @@ if TYPE_CHECKING:
 LEAST_UNIT = 5.0  # in standard deviations of a member
 LEAST = 0.8  # minimum of c^2: no gain if a fifth of the title or query differs
 EMPTY = 0.2  # v of a function word: enough to distinguish titles of such words
+SAME_TEXT = 0.5  # further gain of a title that is the typed text
+KEY_COLUMNS = 2  # of a query row: a key has 48 bits, and a float32 holds 24 of them
+HALF_KEY = 1 << 24
 
 
 class ExactTitleMember(Member):
@@ -54,14 +64,18 @@ class ExactTitleMember(Member):
         Weights of the words of titles, rows of length 1 (0 without a title).
     values_ : ndarray of shape (n_features,), float32
         The weight v of each word.
+    keys_ : ndarray of shape (n_items,), int64, or None
+        Hash of each title as text, 0 without a title (`title_keys`); None if the texts were not given to `fit`.
     """
 
-    _fitted: ClassVar = {"titles_": "items features", "values_": "features"}
+    _fitted: ClassVar = {"titles_": "items features", "values_": "features", "keys_": "?items"}
+    _array_dtypes: ClassVar = ("float32", "int64")
     name: ClassVar[str] = "exact"
     learns_weight: ClassVar[bool] = False
     for_any_query: ClassVar[bool] = False
     titles_: sp.csr_array
     values_: np.ndarray
+    keys_: np.ndarray | None = None
 
     @classmethod
     def fitted(cls, blend: BlendRanker, items: ItemRows, data: TrainingData) -> Self | None:
@@ -71,7 +85,15 @@ class ExactTitleMember(Member):
         made = cls()
         made.values_ = word_values(items.idf, items.terms)
         made.titles_ = weigh(items.titles, made.values_, "log")
+        made.keys_ = items.title_keys
         return made
+
+    def known_keys(self, texts: Sequence[str]) -> np.ndarray:
+        """Return the key of each text that is a title, int64; 0 for other texts."""
+        if self.keys_ is None:
+            return np.zeros(len(texts), np.int64)
+        keys = title_keys(texts)
+        return np.array([key if len(self._items_of_key(key)) else 0 for key in keys.tolist()], np.int64)
 
     def prior(self, blend: BlendRanker, data: TrainingData) -> float:
         """Return the weight given as a parameter."""
@@ -103,14 +125,17 @@ class ExactTitleMember(Member):
         return np.maximum(near[:, 0] / deviations(near, block.candidates >= 0), LEAST_UNIT).astype(np.float32)
 
     def terms(self, query: QueryBlock, a: int, b: int | None) -> list[Term]:
-        """Split the gain of each item by the words that its title shares with the query."""
-        asked, gains, terms = self._asked(query, 0), self._gains(query, 0), list[Term]()
-        gain_of = dict(zip(gains.items.tolist(), gains.scores.tolist(), strict=True))
+        """Split the gain of each item by the words that its title shares with the query; the same text is one term."""
+        asked, terms = self._asked(query, 0), list[Term]()
+        by_words, same = self._gains_by_words(asked), self._same_text(query, 0)
+        gain_of = dict(zip(by_words.items.tolist(), by_words.scores.tolist(), strict=True))
         for item, sign in [(a, 1.0)] if b is None else [(a, 1.0), (b, -1.0)]:
             if item in gain_of:
                 shared = word_terms(asked.indices, asked.data.astype(np.float64), difference(self.titles_, item, None))
                 scale = sign * gain_of[item] / sum(term.value for term in shared)
                 terms += [term._replace(value=scale * term.value) for term in shared]
+            if item in same:
+                terms.append(Term("title", -1, -1, sign * SAME_TEXT))
         return terms
 
     def add(self, items: ItemRows) -> None:
@@ -121,6 +146,9 @@ class ExactTitleMember(Member):
         none = sp.csr_array((items.counts.shape[0], width), dtype=np.float32)
         more = none if items.titles is None else weigh(items.titles, self.values_, "log")
         self.titles_ = append_rows(widened(self.titles_, width), more)
+        if self.keys_ is not None:
+            new = np.zeros(none.shape[0], np.int64) if items.title_keys is None else items.title_keys
+            self.keys_ = np.concatenate([self.keys_, new])
         self._forget()
 
     def check(self, n_features: int, n_items: int) -> None:
@@ -133,6 +161,7 @@ class ExactTitleMember(Member):
         least = min(values.min(initial=0), titles.data.min(initial=0))
         if least < 0 or titles.data.max(initial=0) > 1 + 1e-5:
             raise TacitError("titles hold weights outside 0 to 1, want rows of length 1")
+        check_keys(self.keys_, n_items)
 
     def _asked(self, block: QueryBlock, row: int) -> sp.csr_array:
         """Return the word weights of one query, of length 1."""
@@ -140,7 +169,34 @@ class ExactTitleMember(Member):
 
     def _gains(self, block: QueryBlock, row: int) -> FewFactors:
         """Return the items that gain for one query, ascending, and their gains."""
-        asked = self._asked(block, row)
+        by_words, same = self._gains_by_words(self._asked(block, row)), self._same_text(block, row)
+        if not len(same):
+            return by_words
+        items = np.union1d(by_words.items, same)
+        gains = np.zeros(len(items), np.float32)
+        gains[np.searchsorted(items, by_words.items)] = by_words.scores
+        gains[np.searchsorted(items, same)] += np.float32(SAME_TEXT)
+        return FewFactors(items, gains, by_words.n_items)
+
+    def _same_text(self, block: QueryBlock, row: int) -> np.ndarray:
+        """Return the items whose title is the typed text, ascending."""
+        return self._items_of_key(0 if block.keys is None else int(block.keys[row]))
+
+    def _items_of_key(self, key: int) -> np.ndarray:
+        if not key or self.keys_ is None:
+            return np.empty(0, np.int64)
+        order, keys = self._by_key
+        return order[slice(*np.searchsorted(keys, [key, key + 1]))]
+
+    @cached_property
+    def _by_key(self) -> tuple[np.ndarray, np.ndarray]:
+        """Rows in the order of their keys, and the keys in this order."""
+        assert self.keys_ is not None
+        order = np.argsort(self.keys_, kind="stable")
+        return order, self.keys_[order]
+
+    def _gains_by_words(self, asked: sp.csr_array) -> FewFactors:
+        """Return the items that gain by their words, ascending, and these gains."""
         words = rare_words(asked.indices, asked.data, np.diff(self._factors.postings.indptr))
         postings = self._factors.postings
         found = [postings.indices[postings.indptr[word] : postings.indptr[word + 1]] for word in words]
@@ -157,13 +213,53 @@ class ExactTitleMember(Member):
         return found
 
     def _forget(self) -> None:
-        self.__dict__.pop("_factors", None)
+        for name in ("_factors", "_by_key"):
+            self.__dict__.pop(name, None)
 
     def with_items(self, rows: np.ndarray) -> Self:
         """Return a copy that has some of the items."""
         made = super().with_items(rows)
         made._forget()
         return made
+
+
+def title_keys(titles: Iterable[str]) -> np.ndarray:
+    """Return a hash of 48 bits of each title, int64; 0 for an empty one. Case and spaces do not matter.
+
+    >>> keys = title_keys(["C++", " c++ ", "C", ""])
+    >>> (keys == keys[0]).tolist(), int(keys[3])
+    ([True, True, False, False], 0)
+    """
+    folded = (" ".join(fold(title).split()) for title in titles)
+    digests = (hashlib.blake2b(title.encode(), digest_size=6).digest() if title else b"" for title in folded)
+    return np.fromiter((int.from_bytes(digest, "little") for digest in digests), np.int64)
+
+
+def join_keys(rows: sp.csr_array, keys: np.ndarray) -> sp.csr_array:
+    """Return query rows followed by their keys, in two columns that float32 holds exactly."""
+    halves = np.stack([keys // HALF_KEY, keys % HALF_KEY], axis=1).astype(np.float32)
+    return sp.csr_array(sp.hstack([rows, sp.csr_array(halves)], format="csr", dtype=np.float32))
+
+
+def split_keys(rows: sp.csr_array) -> tuple[sp.csr_array, np.ndarray]:
+    """Return query rows without their last two columns, and the keys in these, int64.
+
+    >>> rows, keys = split_keys(join_keys(sp.csr_array(np.eye(2, dtype=np.float32)), np.array([(1 << 48) - 1, 0])))
+    >>> rows.shape, keys.tolist()
+    ((2, 2), [281474976710655, 0])
+    """
+    halves = rows[:, -KEY_COLUMNS:].toarray().astype(np.int64)
+    return sp.csr_array(rows[:, :-KEY_COLUMNS]), halves[:, 0] * HALF_KEY + halves[:, 1]
+
+
+def check_keys(keys: np.ndarray | None, n_items: int) -> None:
+    """Raise unless there are keys of all items, or none."""
+    if keys is None:
+        return
+    if keys.shape != (n_items,) or keys.dtype != np.int64:
+        raise TacitError(f"keys of titles have shape {keys.shape} and type {keys.dtype}, want {n_items} of type int64")
+    if len(keys) and not 0 <= keys.min() <= keys.max() < HALF_KEY**2:
+        raise TacitError("keys of titles hold other numbers than hashes of 48 bits")
 
 
 def word_values(idf: np.ndarray, terms: Terms | None) -> np.ndarray:

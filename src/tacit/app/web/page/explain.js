@@ -15,7 +15,7 @@ function nameOf(term) {
   if (term.kind === "word") return word;
   if (term.kind === "pair") return term.document_word === term.query_word ? word : `${word} ~ ${term.document_word}`;
   if (term.kind === "item") return word;
-  return { vector: "query ~ document", clicks: "clicks on this document", similar: "judged relevant for similar queries", stage: "ranked again", feedback: "marked documents" }[term.kind] ?? term.kind;
+  return { vector: "query ~ document", clicks: "clicks on this document", similar: "judged relevant for similar queries", title: "the title is the query", stage: "ranked again", feedback: "marked documents" }[term.kind] ?? term.kind;
 }
 
 // Terms of one name as one: a word can count by itself and by its document.
