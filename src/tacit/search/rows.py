@@ -11,8 +11,8 @@ import scipy.sparse as sp
 
 from tacit.core import Collection, TacitError, plural, track
 from tacit.features import TextVectorizer, WordGramVectorizer, find_language, has_stemmer
+from tacit.features.text.words import title_keys
 from tacit.retrieve import CollectionRanker
-from tacit.retrieve.blend.titles import title_keys
 from tacit.retrieve.training_data import Terms
 from tacit.retrieve.vectors import spread_rows
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from tacit.app.web import answers
-from tacit.app.web.examples import EXAMPLES
+from tacit.app.web.interface import answers
+from tacit.app.web.interface.examples import EXAMPLES
 from tacit.app.web.training.verdicts import MEASURES, make_verdict
 
 

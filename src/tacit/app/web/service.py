@@ -13,11 +13,11 @@ from fastapi.security import HTTPBearer
 from starlette.exceptions import HTTPException
 
 from tacit import __version__
-from tacit.app.web.answers import Problem
 from tacit.app.web.batches import Batches
 from tacit.app.web.counters import PREFIX, CountRequests
 from tacit.app.web.guard import Guard, Limits
-from tacit.app.web.mistakes import describe_mistake
+from tacit.app.web.interface.answers import Problem
+from tacit.app.web.interface.mistakes import describe_mistake
 from tacit.app.web.parts import Parts
 from tacit.app.web.routes import judging, searching, state, training
 from tacit.app.web.workspace import (

@@ -14,6 +14,7 @@ this and takes a short way that gives the same words; so does the ASCII part of 
 
 from __future__ import annotations
 
+import hashlib
 import re
 import unicodedata
 from abc import ABC, abstractmethod
@@ -21,6 +22,8 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from itertools import chain, pairwise
 from typing import NamedTuple
+
+import numpy as np
 
 # For UTF-8: small letters and digits, a space for every other ASCII character, all else as it is.
 _ASCII_FOLD = bytes(
@@ -186,3 +189,15 @@ def _joins_previous(char: str) -> bool:
         return True
     first = unicodedata.normalize("NFKD", char)[0]
     return unicodedata.category(first).startswith("M") or "\u1160" <= first <= "\u11ff"
+
+
+def title_keys(titles: Iterable[str]) -> np.ndarray:
+    """Return a hash of 48 bits of each title, int64; 0 for an empty one. Case and spaces do not matter.
+
+    >>> keys = title_keys(["C++", " c++ ", "C", ""])
+    >>> (keys == keys[0]).tolist(), int(keys[3])
+    ([True, True, False, False], 0)
+    """
+    folded = (" ".join(fold(title).split()) for title in titles)
+    digests = (hashlib.blake2b(title.encode(), digest_size=6).digest() if title else b"" for title in folded)
+    return np.fromiter((int.from_bytes(digest, "little") for digest in digests), np.int64)

@@ -27,8 +27,7 @@ as their share is less than 0.8.
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Self
 
@@ -37,7 +36,7 @@ import scipy.sparse as sp
 
 from tacit.core import TacitError
 from tacit.features.text.weighting import weigh
-from tacit.features.text.words import fold
+from tacit.features.text.words import title_keys
 from tacit.kernels.scoring import add_sparse_scores_at
 from tacit.retrieve.blend.member import ItemRows, Member, QueryBlock, deviations
 from tacit.retrieve.explanation import Term, difference, word_terms
@@ -221,18 +220,6 @@ class ExactTitleMember(Member):
         made = super().with_items(rows)
         made._forget()
         return made
-
-
-def title_keys(titles: Iterable[str]) -> np.ndarray:
-    """Return a hash of 48 bits of each title, int64; 0 for an empty one. Case and spaces do not matter.
-
-    >>> keys = title_keys(["C++", " c++ ", "C", ""])
-    >>> (keys == keys[0]).tolist(), int(keys[3])
-    ([True, True, False, False], 0)
-    """
-    folded = (" ".join(fold(title).split()) for title in titles)
-    digests = (hashlib.blake2b(title.encode(), digest_size=6).digest() if title else b"" for title in folded)
-    return np.fromiter((int.from_bytes(digest, "little") for digest in digests), np.int64)
 
 
 def join_keys(rows: sp.csr_array, keys: np.ndarray) -> sp.csr_array:

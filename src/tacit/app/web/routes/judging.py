@@ -10,7 +10,8 @@ import numpy as np
 from fastapi import APIRouter, Path, Query
 from fastapi.responses import Response
 
-from tacit.app.web.answers import (
+from tacit.app.web.imports import import_text
+from tacit.app.web.interface.answers import (
     AgreementAnswer,
     Guidelines,
     ImportAnswer,
@@ -25,7 +26,7 @@ from tacit.app.web.answers import (
     QueryDeleted,
     returns,
 )
-from tacit.app.web.bodies import (
+from tacit.app.web.interface.bodies import (
     GuidelinesBody,
     ImportBody,
     JudgmentBody,
@@ -34,7 +35,6 @@ from tacit.app.web.bodies import (
     QueryChangeBody,
     WithdrawalBody,
 )
-from tacit.app.web.imports import import_text
 from tacit.app.web.offers import Offer
 from tacit.app.web.parts import Service
 from tacit.app.web.reading import JsonRoute

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Path, Query
 from fastapi.responses import JSONResponse, Response
 from starlette.concurrency import run_in_threadpool
 
-from tacit.app.web.answers import (
+from tacit.app.web.interface.answers import (
     DocumentAnswer,
     DocumentPut,
     DocumentRemoved,
@@ -21,7 +21,15 @@ from tacit.app.web.answers import (
     SuggestAnswer,
     returns,
 )
-from tacit.app.web.bodies import MAX_OFFSET, ContentBody, DocumentBody, Documents, FeedbackBody, RankBody, SearchBody
+from tacit.app.web.interface.bodies import (
+    MAX_OFFSET,
+    ContentBody,
+    DocumentBody,
+    Documents,
+    FeedbackBody,
+    RankBody,
+    SearchBody,
+)
 from tacit.app.web.parts import Service
 from tacit.app.web.reading import JsonRoute
 from tacit.app.web.workspace import UnknownDocumentError, Version

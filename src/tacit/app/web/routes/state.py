@@ -9,7 +9,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, PlainTextResponse, Response
 
 from tacit import __version__
-from tacit.app.web.answers import Health, returns
+from tacit.app.web.interface.answers import Health, returns
 from tacit.app.web.parts import Service
 from tacit.app.web.reading import JsonRoute
 from tacit.search.filters import fields_of
@@ -68,6 +68,6 @@ def part(name: str) -> Response:
 @pages.get("/docs")
 def docs(request: Request) -> Response:
     """The reference as a page."""
-    from tacit.app.web.reference import reference_page
+    from tacit.app.web.interface.reference import reference_page
 
     return HTMLResponse(reference_page(request.app.openapi()))

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query
 from fastapi.responses import HTMLResponse, Response, StreamingResponse
 
-from tacit.app.web.answers import Switched, TrainingState, VersionComparison, VersionsAnswer, returns
-from tacit.app.web.bodies import SwitchBody, TrainBody
+from tacit.app.web.interface.answers import Switched, TrainingState, VersionComparison, VersionsAnswer, returns
+from tacit.app.web.interface.bodies import SwitchBody, TrainBody
 from tacit.app.web.parts import Service
 from tacit.app.web.reading import JsonRoute
 from tacit.app.web.training.trainer import Trainer

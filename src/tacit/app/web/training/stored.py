@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, ValidationError, model_validator
 
-from tacit.app.web.answers import Answer, Verdict
+from tacit.app.web.interface.answers import Answer, Verdict
 from tacit.app.web.training.verdicts import MEASURES, SHOWN
 from tacit.store.strict_json import parse_json
 

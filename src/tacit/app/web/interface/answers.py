@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tacit.app.web.examples import EXAMPLES
+from tacit.app.web.interface.examples import EXAMPLES
 
 Number = float | int
 Span = tuple[int, int]

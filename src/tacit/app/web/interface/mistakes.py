@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from tacit.app.web.bodies import TAGS
+from tacit.app.web.interface.bodies import TAGS
 
 SHOWN = 60  # characters of what was found
 
