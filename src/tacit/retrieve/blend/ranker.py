@@ -367,7 +367,7 @@ class BlendRanker(CollectionRanker):
 
     def _taken_over(self, kind: type[Member], data: TrainingData) -> Member | None:
         """Return the member of another blend, if it is slow to fit and does not learn from pairs."""
-        known = data.members.member(kind.name) if data.members is not None and kind.is_reused else None
+        known = data.members.of_kind(kind) if data.members is not None and kind.is_reused else None
         return None if known is None else copy_estimator(known)
 
     def _asking(self, data: TrainingData) -> sp.csr_array:
