@@ -26,7 +26,7 @@ ROOT = Path(__file__).parent.parent
 COLLECTION = "cystic_fibrosis"
 THREE_COMMANDS = (
     "fit docs.jsonl.gz -o my.model",
-    'search my.model "is there a link between salt and sweat?" -k 2',
+    'search my.model "is the salt in sweat a reliable test?" -k 2',
     "advise docs.jsonl.gz --queries queries.jsonl --qrels qrels.txt",
 )
 WIDTH = 120

@@ -28,8 +28,8 @@ EXAMPLES = """examples:
   tacit search my.model "fit a line" --like scipy.stats.linregress --dislike numpy.linalg.norm
   tacit search my.model '"pseudo inverse" -sparse title:linalg comput*'
   tacit search shop.model "red shoes" --filter "price < 50 and brand in (Acme, Bolt)" --facet brand --sort price
-  tacit search my.model --queries queries.jsonl --run answers.run -k 1000
-  tacit search my.model --queries queries.jsonl --vectors queries.npy --run answers.run"""
+  tacit search my.model --queries queries.jsonl --run my.run -k 1000
+  tacit search my.model --queries queries.jsonl --vectors queries.npy --run my.run"""
 
 MAX_VALUE = 60  # characters of a field that are shown
 N_REASONS = 6  # terms of a score that are shown, the largest first
