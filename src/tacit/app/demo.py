@@ -55,7 +55,9 @@ def _show(demo: Demo, documents: Collection, links: Links, out: TextIO) -> None:
         f"How well each system finds the 'See Also' links of {n_linked} objects it has not learned from:\n\n"
     )
     print_table(*table_of(demo.links), out)
-    out.write(f"\nHow well the summary line of an object, removed from its text, finds the object ({n_typed} objects):\n\n")
+    out.write(
+        f"\nHow well the summary line of an object, removed from its text, finds the object ({n_typed} objects):\n\n"
+    )
     print_table(*table_of(demo.typed), out)
     out.write("\nThe first three results of each:\n")
     for question, found in answers(demo, QUESTIONS).items():

@@ -8,6 +8,7 @@ from tacit.core import Run, TacitError, UsageError
 from tacit.judge.fuse import ENGINES, Family, Fusion, Legs, fuse
 from tacit.judge.fuse.engines import export
 from tacit.judge.fuse.engines import qdrant as qdrant_engine
+from tacit.judge.fuse.engines.registry import raw_results
 
 
 @pytest.fixture
@@ -32,9 +33,9 @@ def test_another_order_is_noticed(name, legs, monkeypatch):
     space = engine.make_space(legs)
     group = space.groups[-1]
     wrong = group[len(group) // 4]
-    body = engine.export(wrong)
+    body = engine.export(wrong, legs.depth)
     monkeypatch.setitem(
-        ENGINES, name, engine.__class__(name, engine.make_space, lambda fusion: body, engine.evaluate, "")
+        ENGINES, name, engine.__class__(name, engine.make_space, lambda fusion, depth: body, engine.evaluate, "")
     )
     other = (
         next(fusion for fusion in reversed(group) if abs(fusion.weights[0] - wrong.weights[0]) > 0.3)
@@ -43,6 +44,13 @@ def test_another_order_is_noticed(name, legs, monkeypatch):
     )
     with pytest.raises(TacitError, match="would order query"):
         export(other, legs, name)
+
+
+def test_bodies_ask_for_as_many_results_as_the_runs_have(legs):
+    depth = max(len(hits) for scores in (raw_results(legs, query) for query in range(len(legs))) for hits in scores)
+    default = {name: export(ENGINES[name].make_space(legs).default, legs, name)["body"] for name in ENGINES}
+    assert default["elasticsearch"]["retriever"]["rrf"]["rank_window_size"] == depth
+    assert {part["limit"] for part in default["qdrant"]["prefetch"]} == {depth}
 
 
 def test_engines_refuse_what_they_cannot_express(legs):

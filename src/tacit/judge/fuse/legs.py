@@ -57,6 +57,12 @@ class Legs:
         """Query of each row."""
         return np.repeat(np.arange(len(self)), np.diff(self.starts))
 
+    @property
+    def depth(self) -> int:
+        """The largest number of results of a leg for one query."""
+        returned = np.add.reduceat(~np.isnan(self.ranks), self.starts[:-1], axis=0, dtype=np.int64)
+        return int(returned.max(initial=1))
+
     @classmethod
     def from_runs(cls, runs: Mapping[str, Run]) -> Legs:
         """Legs from runs by name.

@@ -32,7 +32,7 @@ class Engine:
     make_space : callable
         Legs to the space of fusions that the engine can express.
     export : callable
-        A fusion to the body (JSON) or snippet (text) to paste.
+        A fusion, and the number of results that each run must have, to the body (JSON) or snippet (text) to paste.
     evaluate : callable
         The exported body, and the results of one query, to the score of each document by the documented formula.
     note : str
@@ -41,7 +41,7 @@ class Engine:
 
     name: str
     make_space: Callable[[Legs], Space]
-    export: Callable[[Fusion], Any]
+    export: Callable[[Fusion, int], Any]
     evaluate: Callable[[Any, Results], Mapping[str, float]]
     note: str
 

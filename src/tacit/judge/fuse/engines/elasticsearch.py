@@ -4,7 +4,8 @@
              l2_norm: s / sqrt(sum of s^2); a retriever that did not return the document adds nothing
     rrf      sum of weight / (rank_constant + rank)
 
-The body holds a placeholder query for each run. rank_window_size must be the depth of the runs.
+The body holds a placeholder query for each run. rank_window_size is the depth of the runs, because the engine's default
+of 10 would fuse fewer results than were measured.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def make_space(legs: Legs) -> Space:
     return space_of(legs, NAME, options if has_negative(legs) else [*options, Option(Family("l2"))])
 
 
-def export(fusion: Fusion) -> dict[str, Any]:
+def export(fusion: Fusion, depth: int) -> dict[str, Any]:
     """The retriever of a search request."""
     kind = fusion.family.normalization
     if kind != "rrf" and kind not in NORMALIZERS:
@@ -50,7 +51,8 @@ def export(fusion: Fusion) -> dict[str, Any]:
         for name, weight in zip(fusion.names, rounded(fusion.weights), strict=True)
     ]
     constant = {"rank_constant": int(fusion.family.rank_constant)} if kind == "rrf" else {}
-    return {"retriever": {"rrf" if kind == "rrf" else "linear": {"retrievers": retrievers, **constant}}}
+    fused = {"retrievers": retrievers, **constant, "rank_window_size": depth}
+    return {"retriever": {"rrf" if kind == "rrf" else "linear": fused}}
 
 
 def evaluate(body: Mapping[str, Any], results: Results) -> dict[str, float]:
@@ -76,6 +78,6 @@ ENGINE = Engine(
     make_space,
     export,
     evaluate,
-    "Replace each placeholder query by the run's own retriever, and set rank_window_size to the depth of the runs. "
+    "Replace each placeholder query by the run's own retriever. rank_window_size is the depth of your runs. "
     "Weights of rrf need version 9.2.",
 )

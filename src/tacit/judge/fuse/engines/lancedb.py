@@ -39,7 +39,7 @@ def make_space(legs: Legs) -> Space:
     return space_of(legs, NAME, [*options, Option(Family("minmax", equal=EQUAL), LATTICE)])
 
 
-def export(fusion: Fusion) -> dict[str, Any]:
+def export(fusion: Fusion, depth: int) -> dict[str, Any]:
     """The reranker, its arguments, and the same as Python."""
     if fusion.family.normalization == "rrf" and len(set(fusion.weights)) == 1:
         constant = int(fusion.family.rank_constant)

@@ -38,7 +38,7 @@ def make_space(legs: Legs) -> Space:
     return space_of(legs, NAME, [*options, *weighted])
 
 
-def export(fusion: Fusion) -> dict[str, Any]:
+def export(fusion: Fusion, depth: int) -> dict[str, Any]:
     """The rerank function of hybrid search: {"strategy", "params"}, and the same as Python."""
     if fusion.family.normalization == "rrf" and len(set(fusion.weights)) == 1:
         constant = int(fusion.family.rank_constant)

@@ -41,7 +41,7 @@ def make_space(legs: Legs) -> Space:
     return space_of(legs, NAME, options if has_negative(legs) else [*options, Option(Family("l2"))])
 
 
-def export(fusion: Fusion) -> dict[str, Any]:
+def export(fusion: Fusion, depth: int) -> dict[str, Any]:
     """The search pipeline: body of PUT /_search/pipeline/NAME."""
     kind, weights = fusion.family.normalization, rounded(fusion.weights)
     if kind == "rrf":

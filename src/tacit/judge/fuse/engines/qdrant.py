@@ -35,9 +35,9 @@ def make_space(legs: Legs) -> Space:
     return space_of(legs, NAME, [*options, *scaled], total=float(len(legs.names)))
 
 
-def export(fusion: Fusion) -> dict[str, Any]:
+def export(fusion: Fusion, depth: int) -> dict[str, Any]:
     """The body of POST /collections/NAME/points/query, with a placeholder prefetch for each run."""
-    prefetch = [{"query": "QUERY", "using": name, "limit": 100} for name in fusion.names]
+    prefetch = [{"query": "QUERY", "using": name, "limit": depth} for name in fusion.names]
     if fusion.family.normalization == "rrf-rank":
         rrf = {"k": int(fusion.family.rank_constant), "weights": rounded(fusion.weights)}
         return {"prefetch": prefetch, "query": {"rrf": rrf}}
@@ -67,5 +67,6 @@ ENGINE = Engine(
     make_space,
     export,
     evaluate,
-    "Replace QUERY, `using` and `limit` of each prefetch by the run's own search. Weights need version 1.17.",
+    "Replace QUERY and `using` of each prefetch by the run's own search; `limit` is the depth of your runs. "
+    "Weights need version 1.17.",
 )

@@ -33,7 +33,7 @@ def export(fusion: Fusion, legs: Legs, engine: str) -> dict[str, Any]:
         `engine`, `body`, `note`, and `checked_queries`: the number of queries whose order was compared.
     """
     target = engine_of(engine)
-    body = target.export(fusion)
+    body = target.export(fusion, legs.depth)
     scores = fusion.scores(legs)
     for query in range(len(legs)):
         start, stop = legs.starts[query], legs.starts[query + 1]

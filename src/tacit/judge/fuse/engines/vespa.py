@@ -34,7 +34,7 @@ def make_space(legs: Legs) -> Space:
     return space_of(legs, NAME, [*options, Option(Family("minmax-zero")), Option(scaled)])
 
 
-def export(fusion: Fusion) -> str:
+def export(fusion: Fusion, depth: int) -> str:
     """The rank profile."""
     kind = fusion.family.normalization
     features = [f"leg_{number}" for number in range(1, len(fusion.names) + 1)]

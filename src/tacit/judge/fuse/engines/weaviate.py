@@ -26,7 +26,7 @@ def make_space(legs: Legs) -> Space:
     return space_of(legs, NAME, [Option(Family("minmax"), LATTICE)], [1 - DEFAULT_ALPHA, DEFAULT_ALPHA])
 
 
-def export(fusion: Fusion) -> dict[str, Any]:
+def export(fusion: Fusion, depth: int) -> dict[str, Any]:
     """Arguments of the hybrid query."""
     if fusion.family.normalization != "minmax" or len(fusion.names) != 2:
         raise cannot_express(fusion, NAME)
