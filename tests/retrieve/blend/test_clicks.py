@@ -94,6 +94,19 @@ def test_items_below_the_depth_can_only_rise(plain, texts):
     assert after[last[1]] == before[last[1]]
 
 
+def test_a_result_that_nobody_clicked_is_still_found():
+    """Of five items two have the word; the first was shown often without a click; the others have score 0."""
+    items = sp.csr_array(np.array([[3, 0, 0], [1, 0, 0], [0, 1, 0], [0, 2, 1], [0, 1, 3]], np.float32))
+    query = sp.csr_array(np.array([[1, 0, 0]], np.float32))
+    plain = BlendRanker(dim=2).fit(None, items)
+    first = int(plain.rank(query, 1).items[0, 0])
+    shown = Shown(np.zeros(1, int), np.array([first]), np.zeros(1), np.full(1, 1e4), np.zeros(1), SLOPE, STRENGTH)
+    links = ClickedLinks(np.zeros(1, int), np.array([1 - first]), 1, 5, shown=shown)
+    before, after = (ranker.scores(query)[0] for ranker in (plain, BlendRanker(dim=2).fit(query, items, links)))
+    assert before.min() <= 0 < before[first]
+    assert 0 < after[first] < before[first]
+
+
 def test_few_clicks_change_the_order_little_and_none_change_nothing(plain, texts):
     few = BlendRanker(dim=6).fit(texts[1], texts[0], clicks_on(plain, texts, clicks=0.1))
     places = [ranker.rank(texts[1][:6], 40).items for ranker in (plain, few)]

@@ -11,7 +11,8 @@ is the expected number for an item of this prior relevance. The item moves to th
     rho = r (u')^(-2/s),   u' = (C + k) / (e + k)
 
 The difference between the blend's scores at rho and at r is added to the item's score. With few clicks the rank hardly
-changes; with many clicks it depends on the clicks alone. Items that were not shown keep their scores.
+changes; with many clicks it depends on the clicks alone. Items that were not shown keep their scores. An item with a
+positive score keeps a positive score, however few clicks it got, because a search leaves out scores of 0 or less.
 """
 
 from __future__ import annotations
@@ -211,7 +212,10 @@ def _gains(
     log_ranks, half = np.log(ranks), shown.slope / 2
     expected = evidence.expected * np.exp(-half * log_ranks - evidence.log_prior)
     rise = np.log((evidence.clicks + shown.strength) / (expected + shown.strength))
-    gains = _scores_at_ranks(scores.astype(np.float64), log_ranks - rise / half) - before
+    after = _scores_at_ranks(scores.astype(np.float64), log_ranks - rise / half)
+    matches = before > 0  # and remain so: results of score 0 or less are left out of a search
+    after[matches] = np.maximum(after[matches], min((score for score in scores.tolist() if score > 0), default=0.0))
+    gains = after - before
     gains[below & (rise <= 0)] = 0
     changed = np.abs(gains) > LEAST * abs(float(scores[0]))
     return evidence.items[changed], gains[changed].astype(np.float32)
