@@ -1,6 +1,7 @@
 """What an encoder gains without labels: AP of `blend` alone, with an encoder, and of what people use today.
 
     python benchmarks/encoder_weight.py --encoder FOLDER [--corpora cacm,cisi] [--also random,lsi,half,averages,rotated]
+    python benchmarks/encoder_weight.py --stored --without-queries
 
 For each collection: BM25 on stems, the encoder alone, reciprocal rank fusion (k = 60) of the two, `blend`, `blend` with
 the encoder at the weight that it earns, the weight, and p of the last two (paired t-test). ± is the half-width of the
@@ -134,7 +135,7 @@ def half_width(values: np.ndarray) -> float:
 
 
 def measure(
-    task: QuestionTask, encoder: Encoder, stored: tuple[np.ndarray, np.ndarray] | None, given: dict[str, Any]
+    task: QuestionTask, encoder: Encoder | None, stored: tuple[np.ndarray, np.ndarray] | None, given: dict[str, Any]
 ) -> tuple[dict[str, np.ndarray], float]:
     rows = TextRows(task.documents, task.words, task.language)
     ranker = BlendRanker()
@@ -165,14 +166,16 @@ def measure(
 
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--encoder", required=True)
+    parser.add_argument("--encoder", help="not needed with --stored and --without-queries")
     parser.add_argument("--corpora", default=",".join(CORPORA))
     parser.add_argument("--also", default="")
     parser.add_argument("--stored", action="store_true", help="vectors of all-MiniLM-L6-v2 from TACIT_DATA/vectors")
     parser.add_argument("--without-queries", action="store_true", help="the rule for vectors without an encoder")
     args = parser.parse_args(argv)
+    if not args.encoder and not (args.stored and args.without_queries):
+        parser.error("want --encoder, or --stored and --without-queries")
     data = Path(os.environ["TACIT_DATA"])
-    encoder = as_encoder(args.encoder)
+    encoder = as_encoder(args.encoder) if args.encoder else None
     print("| collection | vectors | bm25 | encoder | rrf | blend | blend+encoder | weight | p |\n|" + " --- |" * 9)
     for corpus in args.corpora.split(","):
         task = read_questions(data, corpus)

@@ -16,6 +16,7 @@ from pathlib import Path
 from shutil import copyfile
 from subprocess import PIPE, STDOUT
 from tempfile import TemporaryDirectory
+from textwrap import fill
 
 DATA = os.environ.pop("TACIT_DATA", None)  # its value would appear in the help as a default
 os.environ["COLUMNS"] = "100"
@@ -63,16 +64,22 @@ def transcript(collection: Path) -> str:
         for name in ("docs.jsonl.gz", "queries.jsonl", "qrels.txt"):
             copyfile(collection / name, Path(folder, name))
         for command in THREE_COMMANDS:
-            printed = _output(*shlex.split(command), folder=folder)
-            lines = [line if len(line) <= WIDTH else line[: WIDTH - 1] + "…" for line in printed.splitlines()]
-            parts.append("\n".join([f"$ tacit {command}", *lines]))
+            lines = _output(*shlex.split(command), folder=folder).splitlines()
+            parts.append("\n".join([f"$ tacit {command}", *map(fitted, lines)]))
     return "\n\n".join(parts)
+
+
+def fitted(line: str) -> str:
+    """The line within WIDTH characters: snippets, which are indented, are cut; other lines are wrapped."""
+    if len(line) <= WIDTH:
+        return line
+    return line[: WIDTH - 1] + "…" if line.startswith(" ") else fill(line, WIDTH)
 
 
 def _output(*words: str, folder: str | None = None) -> str:
     command = [sys.executable, "-m", "tacit", *words]
     done = subprocess.run(command, stdout=PIPE, stderr=STDOUT, text=True, check=True, cwd=folder)
-    return done.stdout.strip()
+    return done.stdout.strip("\n")
 
 
 def _between(page: str, name: str, text: str) -> str:

@@ -105,12 +105,12 @@ def test_vectors_of_a_pretrained_encoder_gain_without_labels(data_folder):
         for name, ids, texts in (("docs", "doc_ids", documents), ("queries", "query_ids", queries))
     )
     searcher = Searcher(dim=50).fit(documents, vectors=vectors.astype(np.float32))
-    assert 0.5 < searcher.ranker_.weights_["vectors"] <= 1
+    assert 4 < searcher.ranker_.weights_["vectors"] <= 7
     without, found = (
         evaluate(judgments, searcher.run(queries, vectors=given), ["AP"]).means()["AP"]
         for given in (None, asked.astype(np.float32))
     )
-    assert found > without + 0.015
+    assert found > without + 0.03
 
 
 def test_an_encoder_goes_through_fit_and_gains_on_cacm(data_folder):

@@ -111,11 +111,12 @@ def test_a_version_is_kept_once_it_has_its_verdict(workspace, searcher, monkeypa
     values = {measure: np.linspace(0, 1, 10) for measure in MEASURES}
     queries = {f"q{n}": f"text {n}" for n in range(10)}
     verdict = make_verdict("2", "1", queries, values, values, fingerprint="f", has_zeros=False, identical=False)
+    used = {"judgments": 1, "judged": 1, "queries": 1, "left_out": {}, "program": None}
 
     def run(trainer, job):
         searcher.save(job["out"])
         trainer._note({"stage": "Learning curve", "done": 0, "total": 9}, {})
-        trainer._note({"verdict": verdict | {"curve": []}}, {})
+        trainer._note({"verdict": verdict | {"curve": [], "used": used, "method": "blend"}}, {})
         trainer._set(state=state)
         return "killed"
 

@@ -29,6 +29,7 @@ NAMES = {  # of columns, by what they hold
 LONGEST = {"id": 1_000, "text": 20_000, "topic": 200, "document": 1_000, "judge": 100}  # as in other requests
 MAX_LINES = 100_000
 N_PROBLEMS, N_SHOWN = 5, 10
+MAX_CELL = 131_072  # characters; the default limit of the csv module, which other readers raise
 _QRELS = re.compile(r"\S+\s+\S+\s+\S+\s+-?\d+")
 
 
@@ -117,9 +118,10 @@ def _rows(lines: list[tuple[int, str]]) -> tuple[str, Iterator[Row | str]]:
 def _cells(line: str, sign: str) -> list[str]:
     """Cells of a line; none where one of them is too long."""
     try:
-        return next(csv.reader([line], delimiter=sign))
+        cells = next(csv.reader([line], delimiter=sign))
     except csv.Error:
         return []
+    return [] if any(len(cell) > MAX_CELL for cell in cells) else cells
 
 
 def _column(name: str) -> str:
@@ -132,7 +134,7 @@ def _table(lines: list[tuple[int, str]], heads: list[str], sign: str) -> Iterato
     for number, line in lines:
         cells = _cells(line, sign)
         if not cells:
-            yield f"line {number}: a cell of more than {csv.field_size_limit()} characters"
+            yield f"line {number}: a cell of more than {MAX_CELL} characters"
         elif len(cells) != len(heads):
             yield f"line {number}: {len(cells)} columns, want {len(heads)}"
         else:

@@ -193,7 +193,7 @@ def _is_open(cell: str) -> bool:
     >>> _is_open('"two lines'), _is_open('"one"'), _is_open('"" and "'), _is_open('"'), _is_open("5")
     (True, False, False, True, False)
     """
-    return cell.startswith('"') and cell.count('"') % 2 == 1
+    return cell.startswith('"') and '"' not in cell[1:].replace('""', "")
 
 
 def _bare_records(lines: Iterable[tuple[int, str]], source: Source) -> Iterator[Record]:

@@ -217,7 +217,9 @@ class Mixture:
 def mix(first: ScoreRows, second: ScoreRows, held: HeldOut) -> Mixture:
     """The mixture with the best mean average precision over the held-out queries."""
     scales = _scale(first, held), _scale(second, held)
-    odds = choose_mixture(first, second, held, [(1 - alpha) / alpha * scales[0] / scales[1] for alpha in ALPHAS])
+    odds = choose_mixture(
+        first, second, held, [(1 - alpha) / alpha * scales[0] / scales[1] for alpha in ALPHAS if alpha]
+    )
     ratio = odds * scales[1] / scales[0]
     return Mixture(first, second, scales, round(1 / (1 + ratio), 2))
 

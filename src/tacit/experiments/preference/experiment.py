@@ -143,7 +143,7 @@ def keep_deep(lists: Lists, depth: int, n_labels: int, seed: int) -> Lists:
 
     >>> lists = Lists(np.zeros((6, 1)), np.ones(6), np.array([0, 3, 6]), ["7", "8"], [""] * 6)
     >>> np.isfinite(keep_deep(lists, 3, 3, seed=0).y).tolist()  # all labels of one query
-    [False, False, False, True, True, True]
+    [True, True, True, False, False, False]
     """
     rng = np.random.default_rng(seed)
     y = np.full(len(lists.y), np.nan)

@@ -63,7 +63,8 @@ class Surfaces:
 
     def forms(self, column_of: np.ndarray) -> tuple[list[str], np.ndarray]:
         """The most frequent words of each column, most frequent first, and their columns; `column_of` is by term."""
-        column = np.where(self.terms >= 0, column_of[self.terms], -1)
+        column, known = np.full(len(self.terms), -1, np.int64), self.terms >= 0
+        column[known] = column_of[self.terms[known]]
         words = np.flatnonzero(column >= 0)
         words = words[np.lexsort((words, -self.frequency[words], column[words]))]
         first = np.searchsorted(column[words], column[words])

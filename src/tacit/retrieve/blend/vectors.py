@@ -34,7 +34,7 @@ given vectors of another model than the encoder.
 
 Without an encoder nothing is known of queries when the weight is measured:
 
-    weight = 6 s(z) clip((.75 - R2) / .15, 0, 1) clip((r - .45) / .12, 0, 1)
+    weight = 7 s(z) clip((.75 - R2) / .15, 0, 1) clip((r - .45) / .12, 0, 1)
 
 s(z) rises from 0 to 1 between z = .42 and .7, and falls to 0 between 1.1 and 1.4, because only vectors made from the
 words of the collection are so much like BM25.
@@ -73,7 +73,7 @@ from tacit.retrieve.vectors import join_vectors, spread_rows
 if TYPE_CHECKING:
     from tacit.retrieve.blend.ranker import BlendRanker
 
-MOST, MOST_UNSEEN = 8.0, 6.0  # maximum weights, with and without query vectors
+MOST, MOST_UNSEEN = 8.0, 7.0  # maximum weights, with and without query vectors
 ENOUGH, STEEPNESS = 0.9, 6  # share of BM25's reciprocal rank that earns the maximum, and how fast less of it earns less
 KNOWN, FADING = 0.75, 0.15  # R2 from which the weight is 0, and the width of its rise below it
 NOISE, RELIABLE = 0.45, 0.57  # reliability up to which the weight is 0, and from which it is whole
@@ -118,7 +118,7 @@ class VectorsMember(Member):
         "graph_": "?estimator",
         "earned_": "?",
         "agreeing_": "?+",
-        "is_judged_": "",
+        "is_judged_": "?",
     }
     _array_dtypes: ClassVar = ("float16", "float32", "int64")
     name: ClassVar[str] = "vectors"
@@ -141,7 +141,7 @@ class VectorsMember(Member):
         made = cls()
         made.vectors_, made.passages_ = items.vectors.astype(np.float16), data.passages
         made.centre_ = mean_vector(made.vectors_)
-        known = None if data.members is None else data.members.member(cls.name)
+        known = None if data.members is None else data.members.of_kind(cls)
         if isinstance(known, cls) and np.array_equal(known.vectors_, made.vectors_):
             made.earned_, made.agreeing_ = known.earned_, known.agreeing_
         return made
@@ -359,7 +359,7 @@ def earned_by_neighbours(sharpness: float, reliability: float, r2: float) -> flo
     """Return the weight from sharpness, reliability and explained variance.
 
     >>> earned_by_neighbours(0.8, 0.7, 0.4), earned_by_neighbours(0.3, 0.7, 0.4), earned_by_neighbours(1.0, 0.3, 0.4)
-    (6.0, 0.0, 0.0)
+    (7.0, 0.0, 0.0)
     """
     sharp = _share(sharpness, DULL, SHARP) - _share(sharpness, FROM_WORDS, ONLY_WORDS)
     return round(MOST_UNSEEN * sharp * _newness(r2) * _share(reliability, NOISE, RELIABLE), 2)
