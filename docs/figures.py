@@ -266,6 +266,36 @@ def draw_fuse(numbers: Numbers) -> Any:
     return figure
 
 
+def read_judges(page: str) -> Numbers:
+    """Coverage with 15 human-judged queries and of the program alone, and labels saved, in percent, by judge."""
+    rows = table(page, "judge", "15 human queries", "program alone: coverage")
+    judges = [row for row in rows if " · " in row["15 human queries"] and number(row["program alone: coverage"] or "0")]
+    cells = {row["judge"]: row["15 human queries"].split(" · ") for row in judges if row["judge"] != "mean"}
+    alone = {row["judge"]: number(row["program alone: coverage"]) for row in judges}
+    return {name: [number(parts[0]), alone[name], number(parts[2])] for name, parts in cells.items()}
+
+
+def draw_judges(numbers: Numbers) -> Any:
+    """Two panels: coverage of the two kinds of intervals, and labels saved."""
+    figure, (left, right) = new_figure(10, 3.8, n_columns=2)
+    names = list(numbers)[::-1]
+    assisted, alone, saved = zip(*(numbers[name] for name in names), strict=True)
+    left.plot(alone, range(len(names)), "s", color=COLOURS[1], label="program alone")
+    left.plot(assisted, range(len(names)), "o", color=COLOURS[3], label="with 15 human-judged queries")
+    left.axvline(95, color="black", ls="--", lw=1)
+    left.set(yticks=range(len(names)), yticklabels=names, xlim=(0, 103), title="Coverage of 95 % intervals", xlabel="%")
+    left.legend(loc="upper left", fontsize=8)
+    right.barh(range(len(names)), saved, color=COLOURS[3])
+    right.set(
+        yticks=range(len(names)),
+        yticklabels=[],
+        ylim=left.get_ylim(),
+        title="Human labels saved, 15 human-judged queries",
+        xlabel="%",
+    )
+    return figure
+
+
 FIGURES = [
     Picture("pictures/systems.png", "guides/encoder.md", read_systems, draw_systems, ("../README.md", "index.md")),
     Picture("results/questions-gain.png", "results/questions.md", read_questions, draw_questions),
@@ -274,6 +304,9 @@ FIGURES = [
     Picture("results/benchmarks-speed.png", "results/benchmarks.md", read_benchmarks, draw_benchmarks),
     Picture("results/fuse-harm.png", "results/fuse.md", read_fuse, draw_fuse),
     Picture("results/advise-claims.png", "results/advise.md", read_advise, draw_advise),
+    Picture(
+        "results/judges-coverage.png", "results/judges.md", read_judges, draw_judges, ("guides/program-judges.md",)
+    ),
 ]
 
 
