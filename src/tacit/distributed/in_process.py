@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pickle
+import pickle  # copies values within this process as Ray would; it never reads or writes a file or a model
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from contextvars import Context
@@ -70,7 +70,7 @@ class _Held(Owner):
 def _sent(value: Any) -> Any:
     """What arrives of a value in another process; arrays are read-only there, as with Ray.
 
-    The bytes never leave this process: pickle stands in for what Ray does to arguments, and no file is read by it.
+    Pickle imitates how Ray sends arguments: what cannot be sent fails here too. The bytes never leave this process.
     """
     buffers = list[pickle.PickleBuffer]()
     packed = pickle.dumps(value, 5, buffer_callback=buffers.append)

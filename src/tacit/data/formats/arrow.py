@@ -11,7 +11,8 @@ from tacit.data.files import split_suffix
 from tacit.data.formats.source import Record, Source, Table
 
 BLOCK_ROWS = 4096
-# All that pyarrow raises for damaged or unusual files; a type that it cannot convert is a NotImplementedError.
+# Exceptions that pyarrow raises for damaged or unusual files. It raises NotImplementedError for a column type that it
+# cannot convert, which is an error in the user's file.
 _ERRORS = (OSError, ValueError, TypeError, OverflowError, MemoryError, SystemError, NotImplementedError)
 
 
