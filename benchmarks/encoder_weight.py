@@ -2,13 +2,15 @@
 
     python benchmarks/encoder_weight.py --encoder FOLDER [--corpora cacm,cisi] [--also random,lsi,half,averages,rotated]
     python benchmarks/encoder_weight.py --stored --without-queries
+    python benchmarks/encoder_weight.py --encoder FOLDER --keep DIR        # then: python benchmarks/encoder_rule.py DIR
 
 For each collection: BM25 on stems, the encoder alone, reciprocal rank fusion (k = 60) of the two, `blend`, `blend` with
 the encoder at the weight that it earns, the weight, and p of the last two (paired t-test). ± is the half-width of the
 95 % t interval over queries. `--also` adds vectors that must not harm: random ones, LSI of the same words or of half of
 them, averages of random word vectors, the encoder with its query vectors rotated. With `--without-queries` the weight
 is measured on vectors of the documents alone, as for vectors given as arrays. With `--stored`, vectors of documents and
-queries by all-MiniLM-L6-v2 are read from TACIT_DATA/vectors, so that only the probes are encoded.
+queries by all-MiniLM-L6-v2 are read from TACIT_DATA/vectors, so that only the probes are encoded. `--keep` writes what
+the weight was measured from, and AP at several weights, to a file for each row of the table.
 """
 
 from __future__ import annotations
@@ -36,6 +38,7 @@ from tacit.search.vectors import WordVectors, encode_documents, make_probes
 
 CORPORA = ("cacm", "cisi", "cranfield", "cystic_fibrosis", "scifact", "cosqa_code", "stackfaq", "traceability")
 RRF_K = 60
+WEIGHTS = (0.0, 0.25, 0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 11.0)  # at which `--keep` measures AP
 WORD = re.compile(r"\w+")
 
 
@@ -135,7 +138,11 @@ def half_width(values: np.ndarray) -> float:
 
 
 def measure(
-    task: QuestionTask, encoder: Encoder | None, stored: tuple[np.ndarray, np.ndarray] | None, given: dict[str, Any]
+    task: QuestionTask,
+    encoder: Encoder | None,
+    stored: tuple[np.ndarray, np.ndarray] | None,
+    given: dict[str, Any],
+    keep: Path | None = None,
 ) -> tuple[dict[str, np.ndarray], float]:
     rows = TextRows(task.documents, task.words, task.language)
     ranker = BlendRanker()
@@ -161,7 +168,26 @@ def measure(
     systems = {"bm25": (words, queries), "encoder": (alone, row_numbers), "rrf": (fused, row_numbers)}
     systems |= {"blend": (blend, queries), "blend+encoder": (blend, joined)}
     values = {name: task.measure(*system, everything)["AP"] for name, system in systems.items()}
+    if keep:
+        kept = values | {"at_weights": at_weights(task, blend, joined), "weights": np.array(WEIGHTS)}
+        evidence = member.evidence
+        for kind, found in zip(("items", "probes"), evidence, strict=True):
+            kept |= {f"{kind}_{name}": value for name, value in found._asdict().items()} if found else {}
+        keep.parent.mkdir(parents=True, exist_ok=True)
+        np.savez(keep, **kept)
     return values, blend.weights_["vectors"]
+
+
+def at_weights(task: QuestionTask, blend: BlendRanker, joined: Any) -> np.ndarray:
+    """Return AP of each query at each of `WEIGHTS`; scores are linear in the weight of a member."""
+    everything, own = np.arange(joined.shape[0]), blend.weights_["vectors"]
+    found = []
+    for weight in (0.0, 1.0):
+        blend.weights_["vectors"] = weight
+        found.append(blend.scores(joined).astype(np.float64))
+    blend.weights_["vectors"] = own
+    at = (Fixed(found[0] + weight * (found[1] - found[0])) for weight in WEIGHTS)
+    return np.stack([task.measure(ranker, everything[:, None], everything)["AP"] for ranker in at])
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -171,6 +197,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--also", default="")
     parser.add_argument("--stored", action="store_true", help="vectors of all-MiniLM-L6-v2 from TACIT_DATA/vectors")
     parser.add_argument("--without-queries", action="store_true", help="the rule for vectors without an encoder")
+    parser.add_argument("--keep", type=Path, metavar="DIR", help="write what encoder_rule.py reads to DIR")
     args = parser.parse_args(argv)
     if not args.encoder and not (args.stored and args.without_queries):
         parser.error("want --encoder, or --stored and --without-queries")
@@ -191,7 +218,10 @@ def main(argv: list[str] | None = None) -> int:
             given = {}
             if args.without_queries:
                 given = {"vectors": stored[0]} if stored else encode_documents(model, texts)
-            values, weight = measure(task, model, stored, given)
+            label = name or (Path(args.encoder).name if args.encoder else "stored")
+            kind = "arrays" if args.without_queries else "probes"
+            keep = args.keep / f"{corpus},{label},{kind}.npz" if args.keep else None
+            values, weight = measure(task, model, stored, given, keep)
             cells = " | ".join(f"{found.mean():.3f} ± {half_width(found):.3f}" for found in values.values())
             p = compare(values["blend"], values["blend+encoder"]).t if weight else 1.0
             sys.stderr.write(f"{corpus} {name}: {time.perf_counter() - start:.0f} s\n")

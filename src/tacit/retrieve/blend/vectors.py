@@ -21,12 +21,11 @@ words (`references`).
 
 With an encoder, queries are also cut out of items (`Probes`): a title or a sentence, for which the item itself is the
 relevant result. rho is the mean reciprocal rank by vectors divided by that of BM25, each minus its expected value by
-chance; R2 is measured on these queries; m is the largest weight that does not lower the mean reciprocal rank of BM25
-and `latent` with titles as queries. If there are few titles, or titles are names that words do not find, m is the
-largest weight that keeps .9 of the mean reciprocal rank with sentences as queries, because words find sentences too
-easily.
+chance; R2 is measured on these queries; m is the largest weight that keeps .97 of the mean reciprocal rank of BM25 and
+`latent` with titles as queries. If there are few titles, or titles are names that words do not find, m is the largest
+weight that keeps .9 of the mean reciprocal rank with sentences as queries, because words find sentences too easily.
 
-    weight = min(m, 8 min(1, rho / .9)^6 clip((.75 - R2) / .15, 0, 1)) clip((r - .45) / .12, 0, 1)
+    weight = min(m, 8 min(1, rho / .9)^6 clip((.75 - R2) / .15, 0, 1)) clip((r - .25) / .15, 0, 1)
 
 Random vectors, and item vectors of another model than the query vectors, find nothing and get weight 0. The rank of an
 item is the worse of two: with its vector as given, and with its vector computed without the query. This also detects
@@ -76,11 +75,12 @@ if TYPE_CHECKING:
 MOST, MOST_UNSEEN = 8.0, 7.0  # maximum weights, with and without query vectors
 ENOUGH, STEEPNESS = 0.9, 6  # share of BM25's reciprocal rank that earns the maximum, and how fast less of it earns less
 KNOWN, FADING = 0.75, 0.15  # R2 from which the weight is 0, and the width of its rise below it
-NOISE, RELIABLE = 0.45, 0.57  # reliability up to which the weight is 0, and from which it is whole
+NOISE, RELIABLE = 0.25, 0.4  # reliability up to which the weight is 0, and from which it is whole
+NOISE_UNSEEN, RELIABLE_UNSEEN = 0.45, 0.57  # the same without query vectors
 DULL, SHARP = 0.42, 0.7  # the same for the sharpness, without query vectors
 FROM_WORDS, ONLY_WORDS = 1.1, 1.4  # sharpness from which the weight falls, and from which it is 0
 TRIED = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)  # weights tried on probes
-KEPT_OF_SENTENCES = 0.9  # share of the reciprocal rank to keep if there are too few titles
+KEPT_OF_TITLES, KEPT_OF_SENTENCES = 0.97, 0.9  # share of the reciprocal rank to keep, by kind of probe
 READABLE = 0.5  # minimum reciprocal rank of titles, relative to sentences
 N_PROBES = 100  # items used as queries for neighbours
 N_NEAREST = 10
@@ -132,6 +132,7 @@ class VectorsMember(Member):
     earned_: float | None = None
     agreeing_: float | None = None
     is_judged_: bool = False
+    evidence: Evidence | None = None  # what the weight was measured from; not saved
 
     @classmethod
     def fitted(cls, blend: BlendRanker, items: ItemRows, data: TrainingData) -> Self | None:
@@ -151,11 +152,11 @@ class VectorsMember(Member):
         if blend.vectors is not None:
             return blend.vectors
         if self.earned_ is None:
-            by_items = measure_neighbours(blend, self, data)
+            self.evidence = Evidence(measure_neighbours(blend, self, data))
             if data.probes is not None and len(data.probes.rows) >= FEWEST_PROBES:
-                self.earned_ = earned_by_probes(*measure_probes(blend, self, data), by_items.reliability)
-            else:
-                self.earned_ = earned_by_neighbours(*by_items)
+                self.evidence = Evidence(self.evidence.items, measure_probes(blend, self, data))
+            self.earned_ = self.evidence.weight()
+            if self.evidence.probes is None:
                 self.agreeing_ = min(AGREEING, AGREEING_DEVIATIONS / float(np.sqrt(self.dim)))
         judged = None if self.agreeing_ is None else _judged_with_vectors(data, blend.n_features_)
         if judged is None:
@@ -309,6 +310,46 @@ def mean_vector(unit: np.ndarray) -> np.ndarray:
     return (unit.sum(axis=0, dtype=np.float64) / n_vectors).astype(np.float32)
 
 
+class ByItems(NamedTuple):
+    """What items as queries say of the vectors (see the module); the reliability is NaN if there are too few items."""
+
+    sharpness: float
+    reliability: float
+    r2: float
+
+
+class ByProbes(NamedTuple):
+    """What probes say of the vectors (see the module).
+
+    Attributes
+    ----------
+    rho, r2 : float
+    ranks : ndarray of shape (1 + len(TRIED), n_probes)
+        Reciprocal ranks by BM25, `latent` and the vectors, at weight 0 and at the weights of `TRIED`.
+    of_title : ndarray of shape (n_probes,), bool
+        Whether the probe is a title.
+    """
+
+    rho: float
+    r2: float
+    ranks: np.ndarray
+    of_title: np.ndarray
+
+
+class Evidence(NamedTuple):
+    """All that is measured of vectors before labels; `probes` is None without query vectors."""
+
+    items: ByItems
+    probes: ByProbes | None = None
+
+    def weight(self) -> float:
+        """Return the weight that the vectors earn."""
+        if self.probes is None:
+            return earned_by_neighbours(*self.items)
+        rho, r2, ranks, of_title = self.probes
+        return earned_by_probes(rho, r2, harmless_weight(ranks, of_title), self.items.reliability)
+
+
 def earned_by_probes(rho: float, r2: float, harmless: float = TRIED[-1], reliability: float = 1.0) -> float:
     """Return the weight from reciprocal ranks, explained variance, the largest harmless weight, and the reliability.
 
@@ -330,7 +371,7 @@ def harmless_weight(ranks: np.ndarray, of_title: np.ndarray) -> float:
     """
     by_title, by_sentence = ranks[:, of_title], ranks[:, ~of_title]
     if by_title.shape[1] >= FEWEST_PROBES and by_title[0].mean() >= READABLE * _mean_or_0(by_sentence[0]):
-        return largest_harmless(by_title.mean(axis=1), float(by_title[0].mean()))
+        return largest_harmless(by_title.mean(axis=1), KEPT_OF_TITLES * float(by_title[0].mean()))
     kept = by_sentence if by_sentence.shape[1] else by_title
     return largest_harmless(kept.mean(axis=1), KEPT_OF_SENTENCES * float(kept[0].mean()))
 
@@ -362,7 +403,7 @@ def earned_by_neighbours(sharpness: float, reliability: float, r2: float) -> flo
     (7.0, 0.0, 0.0)
     """
     sharp = _share(sharpness, DULL, SHARP) - _share(sharpness, FROM_WORDS, ONLY_WORDS)
-    return round(MOST_UNSEEN * sharp * _newness(r2) * _share(reliability, NOISE, RELIABLE), 2)
+    return round(MOST_UNSEEN * sharp * _newness(r2) * _share(reliability, NOISE_UNSEEN, RELIABLE_UNSEEN), 2)
 
 
 def _share(value: float, low: float, high: float) -> float:
@@ -374,16 +415,8 @@ def _newness(r2: float) -> float:
     return _share(-r2, -KNOWN, FADING - KNOWN)
 
 
-class Measured(NamedTuple):
-    """What items say of the vectors (see the module); the reliability is NaN if there are too few items."""
-
-    sharpness: float
-    reliability: float
-    r2: float
-
-
-def measure_probes(blend: BlendRanker, member: VectorsMember, data: TrainingData) -> tuple[float, float, float]:
-    """Return rho, R2 and the largest harmless weight on queries cut out of items, each scored without its query."""
+def measure_probes(blend: BlendRanker, member: VectorsMember, data: TrainingData) -> ByProbes:
+    """Measure vectors on queries cut out of items, each scored without its query."""
     probes, ranks, explained = data.probes, list[np.ndarray](), list[float]()
     assert probes is not None
     altered = ItemRows(blend._with_titles(probes.counts, probes.titles), probes.titles, probes.vectors, blend.idf_)
@@ -428,15 +461,15 @@ def measure_probes(blend: BlendRanker, member: VectorsMember, data: TrainingData
     by_vectors, by_bm25 = values[:2].mean(axis=1)
     chance = float(np.mean(1 / np.arange(1, 1 + data.items.shape[0])))
     rho = float((by_vectors - chance) / max(by_bm25 - chance, 1e-9))
-    return rho, _mean(explained), harmless_weight(values[2:], probes.of_title)
+    return ByProbes(rho, _mean(explained), values[2:], probes.of_title)
 
 
-def measure_neighbours(blend: BlendRanker, member: VectorsMember, data: TrainingData) -> Measured:
-    """Return sharpness, reliability and R2, with some items as queries."""
+def measure_neighbours(blend: BlendRanker, member: VectorsMember, data: TrainingData) -> ByItems:
+    """Measure vectors with some items as queries."""
     assert data.vectors is not None
     items, n_items = sp.csr_array(data.items), data.items.shape[0]
     if n_items <= N_NEAREST + 1:
-        return Measured(0.0, math.nan, 1.0)
+        return ByItems(0.0, math.nan, 1.0)
     own = spread_rows(n_items, N_PROBES)
     first = own if data.passages is None else data.passages[own]
     rows = join_vectors(items[own], data.vectors[first])
@@ -458,11 +491,11 @@ def measure_neighbours(blend: BlendRanker, member: VectorsMember, data: Training
     found = np.concatenate(above)
     found = found[~np.isnan(found[:, 0])]
     if not len(found):
-        return Measured(0.0, math.nan, 1.0)
+        return ByItems(0.0, math.nan, 1.0)
     means = found.mean(axis=0)
     usual = float(means[1]) if len(means) > 1 else USUAL_SHARPNESS
     reliability = float(np.mean(reliable)) if reliable else math.nan
-    return Measured(float(means[0]) / max(usual, 1e-9), reliability, _mean(explained))
+    return ByItems(float(means[0]) / max(usual, 1e-9), reliability, _mean(explained))
 
 
 def sharpness(asked: QueryBlock, others: list[np.ndarray], own: np.ndarray) -> np.ndarray:
