@@ -53,7 +53,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=("gain", "strata", "random"),
         help="for training (default gain for lists of fewer than 50 documents, else strata)",
     )
-    parser.add_argument("--depth", type=whole_number(1), default=50, metavar="N", help="documents a query (default 50)")
+    parser.add_argument(
+        "--depth", type=whole_number(1), default=50, metavar="N", help="documents per query (default 50)"
+    )
     parser.add_argument("-o", "--output", default="-", metavar="FILE", help="CSV (default stdout)")
     add_seed(parser)
     add_threads(parser)
