@@ -136,7 +136,7 @@ def test_evaluate_estimates_from_qrels_with_a_fifth_column_and_from_a_store(samp
     out = tacit("evaluate", "s.db", "my.run")[1]
     assert "estimates for 3 queries from sampled judgments" in out
     assert [line.split()[1] for line in out.splitlines()[1:3]] == ["P@10", "DCG@10"]
-    assert "AP with 6.0 judgments a query are biased" in tacit("evaluate", "s.db", "my.run", "-m", "AP")[2]
+    assert "AP with 6.0 judgments per query are biased" in tacit("evaluate", "s.db", "my.run", "-m", "AP")[2]
 
 
 def test_evaluate_says_what_it_does_not_see(sampled, tacit):

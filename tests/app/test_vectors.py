@@ -68,7 +68,7 @@ def test_search_with_one_vector_or_many(folder, tacit, tmp_path):
     run = tmp_path / "my.run"
     code, _, err = tacit("search", "model", "--queries", "queries.jsonl", "--vectors", "queries.npz", "--run", run)
     assert code == 0
-    assert "2 queries without a vector, answered by the other members" in err
+    assert "2 queries without a vector, ranked by the other members" in err
     found = read_run(run).to_dict()
     assert next(iter(found["maths-q"])).startswith("maths")
     plain = tmp_path / "plain.run"

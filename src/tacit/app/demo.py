@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, out: TextIO) -> int:
-    """Fit, compare on held-out links and on summaries, answer a few questions."""
+    """Fit, compare on held-out links and on summaries, run a few queries."""
     from tacit.data import read_pydocs
     from tacit.experiments.demo import answers, run_demo
 

@@ -45,11 +45,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"file (default stdout); for {', '.join(sorted(FOLDERS))} a new folder",
     )
     parser.add_argument(
-        "--names", metavar="F", help="names of the columns, one a line, as `tacit features --names` writes them"
+        "--names", metavar="F", help="names of the columns, one per line, as written by `tacit features --names`"
     )
     parser.add_argument("--train", metavar="F", help="lists that the ranker learned from, to train an alternative on")
     parser.add_argument(
-        "--vali", metavar="F", help="lists on which a ranker that cannot be exported is compared with the alternative"
+        "--vali", metavar="F", help="lists to compare a ranker that cannot be exported with the alternative"
     )
 
 
@@ -145,7 +145,7 @@ def _refuse(args: argparse.Namespace, ranker: ListRanker) -> NoReturn:
 
 
 def _column_names(args: argparse.Namespace, ranker: ListRanker) -> list[str]:
-    """Names of the ranker's columns: given, known from a data frame, or f1, f2, ..."""
+    """Return the names of the ranker's columns: given, known from a data frame, or f1, f2, ..."""
     from tacit.data import read_lines
 
     width = int(ranker.n_features_in_)
@@ -178,7 +178,7 @@ def _write_json(path: str, content: Any) -> None:
 
 
 def read_arrays(model: str | Path) -> tuple[dict[str, np.ndarray], dict[str, Sequence[str]]]:
-    """The dense arrays of a saved model, and the names of documents and words where it has any."""
+    """Return the dense arrays of a saved model, and the names of its documents and words, if any."""
     from tacit.search import Searcher, load
 
     found = load(model)
@@ -198,7 +198,7 @@ def read_arrays(model: str | Path) -> tuple[dict[str, np.ndarray], dict[str, Seq
 
 
 def write_arrays(folder: str | Path, arrays: Mapping[str, np.ndarray], names: Mapping[str, Sequence[str]]) -> None:
-    """Write NAME.npy for each array and NAME.txt, one name a line; the folder appears whole or not at all."""
+    """Write NAME.npy for each array and NAME.txt, one name per line; the folder is created atomically."""
     import numpy as np
 
     from tacit.data import staged
@@ -211,7 +211,7 @@ def write_arrays(folder: str | Path, arrays: Mapping[str, np.ndarray], names: Ma
 
 
 def _dense(ranker: Any, prefix: str = "") -> dict[str, np.ndarray]:
-    """Dense arrays of a ranker and, as `name.array`, of the estimators in it."""
+    """Return the dense arrays of a ranker and, as `name.array`, of its inner estimators."""
     import numpy as np
 
     from tacit.core import Estimator

@@ -1,7 +1,7 @@
-"""`tacit`: pick the command, run it, turn mistakes into one line on stderr and an exit code.
+"""`tacit`: choose the command, run it, and turn errors into one line on stderr and an exit code.
 
-Only what parsing needs is imported here; each command imports its packages when it runs, so that `tacit --help`
-answers at once.
+This module imports only what parsing needs. Each command imports its packages when it runs, so `tacit --help` is
+fast.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ COMMANDS = {
 
 
 class OneLineParser(argparse.ArgumentParser):
-    """A parser whose complaint is one line."""
+    """A parser with one-line errors."""
 
     def error(self, message: str) -> NoReturn:
-        """Print the mistake and leave with 2."""
+        """Print the error and exit with code 2."""
         self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
 
 
@@ -67,7 +67,7 @@ class HelpFormatter(argparse.RawDescriptionHelpFormatter):
 
 
 def build_parser() -> argparse.ArgumentParser:
-    """The whole command line."""
+    """Return the parser of the whole command line."""
     codes = "exit codes: 0 done, 1 unusable data or unwritable output, 2 wrong call, 130 interrupted"
     parser = OneLineParser(prog="tacit", description="Learning to rank with few labels.", epilog=codes)
     parser.add_argument("--version", action="version", version=f"tacit {__version__}")
@@ -93,7 +93,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return code
     except KeyboardInterrupt as stop:
         return _complain(str(stop) or "interrupted", 130)
-    except BrokenPipeError:  # the reader (head, less) has gone
+    except BrokenPipeError:  # the reader (head, less) has closed the pipe
         _discard_output()
         return 1
     except Exception as error:
@@ -112,7 +112,7 @@ def _run(argv: Sequence[str] | None) -> int:
 
 
 def _discard_output() -> None:
-    """Whatever is left in the buffer cannot be written; without this the interpreter would try again at exit."""
+    """Discard the buffer, which cannot be written; otherwise the interpreter would try again at exit."""
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, sys.stdout.fileno())
     os.close(null)
@@ -134,7 +134,7 @@ def _explain(error: Exception) -> int:
 
 
 def _warn(message: Warning | str, *where: object, **how: object) -> None:
-    """One line, without file and line of the source code."""
+    """Return one line, without file and line of the source code."""
     _complain(f"warning: {message}", 0)
 
 

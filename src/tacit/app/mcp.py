@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, out: TextIO) -> int:
-    """Load the model and answer until the assistant closes the connection."""
+    """Load the model and serve it until the assistant closes the connection."""
     if args.judge and not args.judgments:
         raise UsageError("--judge names the judge of --judgments STORE, which is missing")
     from tacit.app.tools import Tools
@@ -58,7 +58,7 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
 
 
 def _run(server: Any) -> None:
-    """Serve until the input ends; an interrupt ends the process at once, since a thread waits for input."""
+    """Serve until the input ends; an interrupt ends the process immediately, because a thread waits for input."""
     previous = signal.signal(signal.SIGINT, _interrupted)
     try:
         server.run("stdio")
@@ -67,14 +67,14 @@ def _run(server: Any) -> None:
 
 
 def _interrupted(number: int, frame: object) -> NoReturn:
-    """End with the code of `main`; what was judged is on disk."""
+    """Exit with the code of `main`; all judgments are on disk."""
     sys.stderr.write("tacit: interrupted\n")
     sys.stderr.flush()
     os._exit(130)
 
 
 def _about(model: str, searcher: Searcher) -> str:
-    """What the model holds, for the assistant."""
+    """Describe the contents of the model for the assistant."""
     fields = ", ".join(searcher.documents_.extras)
     return (
         f"Search in {plural(len(searcher.documents_), 'document')} of {Path(model).resolve().name}."

@@ -84,7 +84,7 @@ def _show_one(kind: str, method: Method, out: TextIO) -> None:
 
 
 def _shown(value: Any) -> str:
-    """A default as `--set` would read it."""
+    """Return a default in the form that `--set` reads."""
     try:
         return json.dumps(value) if not isinstance(value, str) else value
     except TypeError:

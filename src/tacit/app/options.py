@@ -1,4 +1,4 @@
-"""Options that several commands share, so that they read and mean the same everywhere."""
+"""Options that several commands share, with the same names and meanings."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def add_assist(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--assist",
         metavar="J",
-        help="a program's grades: a judge of the store, or a file; used where they measurably gain over people's alone",
+        help="a program's grades: a judge of the store, or a file; used if they measurably help",
     )
 
 
 def add_columns(parser: argparse.ArgumentParser) -> None:
     """--id, --title, --text, --encoding and --table, for files of documents"""
-    group = parser.add_argument_group("input files (guessed where nothing is said)")
+    group = parser.add_argument_group("input files (guessed by default)")
     group.add_argument("--id", dest="id_column", metavar="COLUMN", help="column of the ids; without one, row numbers")
     group.add_argument("--title", dest="title_column", metavar="COLUMN", help="column of the titles")
     group.add_argument(
@@ -55,7 +55,7 @@ def add_encoding(parser: Any) -> None:
 
 
 def column_options(args: argparse.Namespace) -> Any:
-    """What the options say about the file of documents."""
+    """Return the options for the file of documents."""
     from tacit.data import read_options
 
     return read_options(args.id_column, args.title_column, args.text_columns, args.encoding, args.table)
@@ -117,12 +117,12 @@ def add_language(parser: argparse.ArgumentParser) -> None:
         type=language,
         default="auto",
         metavar="L",
-        help="language of the documents, such as en or german (default auto: found in the texts)",
+        help="language of the documents, such as en or german (default auto: detected)",
     )
 
 
 def language(text: str) -> str:
-    """A language that there is a tokenizer for, or `auto`."""
+    """Return a language with a tokenizer, or `auto`."""
     if text != "auto":
         from tacit.features import language_code
 
@@ -169,7 +169,7 @@ class _Collect(argparse.Action):
 
 
 def named_value(text: str) -> tuple[str, Any]:
-    """A parameter and its value, which is JSON where it can be read so, else text.
+    """Return a parameter and its value: JSON if it can be parsed, else text.
 
     >>> named_value("dim=50"), named_value("scale=quantiles"), named_value("l2=[1, 0.1]"), named_value("tune=true")
     (('dim', 50), ('scale', 'quantiles'), ('l2', [1, 0.1]), ('tune', True))
@@ -190,7 +190,7 @@ def _not_json(name: str) -> NoReturn:
 
 
 def check_output(path: str) -> None:
-    """Raise unless a file of that name can be written; asked before the work that fills it."""
+    """Raise unless a file of that name can be written; called before the work starts."""
     target = os.path.realpath(path)
     folder = os.path.dirname(target)
     problem = ""
@@ -218,7 +218,7 @@ class whole_number:
         self.low, self.high = low, high
 
     def __call__(self, text: str) -> int:
-        """The number, or an error that names what is wanted."""
+        """Return the number, or raise an error that names the expected range."""
         try:
             number = int(text)
         except ValueError:
@@ -230,7 +230,7 @@ class whole_number:
 
 
 def read_groups(queries: Any, field: str | None) -> list[object] | None:
-    """Groups of queries by a field of theirs that was read as an extra; None without a field."""
+    """Return the groups of queries by one of their fields; None without a field."""
     if field is None:
         return None
     groups = list(queries.extras[field])

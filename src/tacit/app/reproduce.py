@@ -1,7 +1,7 @@
 """`tacit reproduce`: run an experiment on real data; without a name, list the experiments
 
-The default run has one split and takes some minutes; --quick takes less than one. A run with --out or --full that was
-stopped continues where it was when it is started again.
+The default run has one split and takes some minutes; --quick takes less than one. If a run with --out or --full is
+stopped, run the same command again to continue.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """`tacit serve`: serve search, judging and training as a local web app and over HTTP
 
-Without a MODEL it serves a tour: the documentation of the installed Python libraries, with 20 sample queries and some
-judgments, so that search, judging, training and comparison can be tried at once. The service listens on this machine
-only, unless --host says otherwise; then a token is required.
+Without a MODEL it serves a tour: the documentation of the installed Python libraries, with 20 sample queries and
+judgments, to try search, judging, training and comparison. By default the service listens only on the local machine;
+with --host, a token is required.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--judgments", metavar="STORE", help="file of the judgments (default: MODEL.judgments)")
     parser.add_argument("--ranker", metavar="MODEL", help="model of `tacit rank --save`, for POST /rank")
-    parser.add_argument("--token", help=f"what requests must carry (default ${TOKEN_VARIABLE})")
+    parser.add_argument("--token", help=f"token that requests must send (default ${TOKEN_VARIABLE})")
     parser.add_argument("--read-only", action="store_true", help="refuse judgments, training and other changes")
     parser.add_argument(
         "--allowed-host", action="append", default=[], metavar="H", help="another name that requests may use"
@@ -79,7 +79,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def _opened(model: str | None) -> tuple[Path, Path, Searcher]:
-    """The model with its judgment store, else the tour."""
+    """Open the model with its judgment store, or else the tour."""
     if model is None:
         from tacit.app.web.tour import open_tour
 

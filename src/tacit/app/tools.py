@@ -1,4 +1,4 @@
-"""What an assistant can do with a model: search, explain, judge and evaluate, as functions of plain values.
+"""Tools of a model for assistants: search, explain, judge and evaluate, as functions of plain values.
 
 `tacit mcp` offers them as tools, with these signatures and docstrings as their descriptions.
 """
@@ -22,7 +22,7 @@ N_TERMS = 20
 DEPTH = 1000
 MEASURES = ("nDCG@10", "AP", "P@10", "Judged@10")
 SAMPLED_MEASURES = ("P@10", "DCG@10")
-FEW = 10  # judged queries, below which a mean says little
+FEW = 10  # with fewer judged queries, a mean says little
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class FoundDocument:
 
 @dataclass(frozen=True)
 class FacetCount:
-    """How many matches have a value."""
+    """Number of matches with a value."""
 
     value: Any
     count: int
@@ -57,7 +57,7 @@ class SearchResult:
 
 @dataclass(frozen=True)
 class ScoreTerm:
-    """One term of a score: a word of the query, the word of the document that it matched, and what that adds."""
+    """One term of a score: a word of the query, the word of the document that it matched, and its contribution."""
 
     kind: str
     query_word: str
@@ -68,7 +68,7 @@ class ScoreTerm:
 
 @dataclass(frozen=True)
 class Explanation:
-    """Terms of a score, largest first; `others` is the sum of those that are not listed, `total` the sum of all."""
+    """Terms of a score, largest first; `others` is the sum of the unlisted ones, `total` the sum of all."""
 
     total: float
     terms: list[ScoreTerm]
@@ -114,7 +114,7 @@ class Tools:
     searcher : Searcher
         Fitted searcher.
     store : JudgmentStore or None, default=None
-        Where grades are stored and people's grades are read; without it there are no tools to judge and evaluate.
+        Store of all grades; without it, the tools to judge and evaluate are not available.
     judge : str, default="assistant"
         Name under which grades are stored, as a program's.
     """
@@ -135,7 +135,7 @@ class Tools:
         return self._store
 
     def functions(self) -> list[Callable[..., Any]]:
-        """The tools that can be used."""
+        """Return the available tools."""
         found: list[Callable[..., Any]] = [self.search, self.explain]
         return found if self._store is None else [*found, self.judge, self.evaluate]
 
@@ -144,8 +144,8 @@ class Tools:
     ) -> SearchResult:
         """Search the documents and return the best hits with ids, scores, titles, snippets and fields.
 
-        The query is plain text; "two words" in quotes must occur in a row, -word must not occur, title:word must occur
-        in the title, word* matches all words that begin so. Scores are comparable within one query only.
+        The query is plain text; "two words" in quotes must occur in sequence, -word must not occur, title:word must
+        occur in the title, word* matches all words with this prefix. Scores are comparable within one query only.
 
         Parameters
         ----------
@@ -156,7 +156,7 @@ class Tools:
         filter : str or None, default=None
             Condition on fields of the documents, such as "category = shoes and price < 50" or "brand in (Acme, Bolt)".
         offset : int, default=0
-            Number of hits to leave out at the top, for further pages.
+            Number of first hits to skip, for further pages.
         facet : list of str or None, default=None
             Fields whose values are counted over all matches.
         """
@@ -207,7 +207,7 @@ class Tools:
     def evaluate(self) -> Measured:
         """Measure how well the model ranks the queries that people have judged, by people's grades alone.
 
-        Grades of programs, and those that `judge` stores, are never used. Read `missing` before relying on the means.
+        Grades of programs, including the tool `judge`, are never used. Read `missing` before relying on the means.
         """
         from tacit.metrics import is_sampled
 
@@ -233,7 +233,7 @@ class Tools:
         return people, merged_judgments(self.store, people, "last")
 
     def _left_out(self, judgments: Judgments, queries: Collection) -> list[str]:
-        """What is known about the queries beside their judgments."""
+        """Return notes on the queries that were measured or left out."""
         no_text = len(judgments.query_ids) - len(queries)
         by_programs = len({record.query for record in self.store.current()} - set(judgments.query_ids))
         trained = len(self.searcher.learned_from(queries))
@@ -262,7 +262,7 @@ def _kept(judgments: Judgments, names: set[str]) -> Judgments:
 
 
 def _means(judgments: Judgments, run: Run) -> tuple[dict[str, MeasuredMean], list[str]]:
-    """Means with bootstrap intervals, and what lowers them."""
+    """Return means with bootstrap intervals, and notes on their limits."""
     from tacit.metrics import evaluate
 
     found = evaluate(judgments, run, MEASURES)

@@ -1,7 +1,7 @@
-"""`tacit warm`: compile the loops ahead, so that the first fit and the first search do not wait
+"""`tacit warm`: compile the loops in advance, so that the first fit and the first search do not wait
 
-Loops are compiled for this machine when they are first used, which takes up to half a minute, and are kept for later
-processes. Run it once after an install or an update, for example when a container is built.
+Loops are compiled for this machine on first use, which takes up to half a minute, and cached for later processes. Run
+this command once after an install or an update, for example when you build a container.
 """
 
 from __future__ import annotations

@@ -5,4 +5,4 @@ Names are imported when they are first used.
 
 from tacit.core.lazy import lazy_names
 
-__getattr__, __dir__, __all__ = lazy_names(globals())  # the names stand in __init__.pyi
+__getattr__, __dir__, __all__ = lazy_names(globals())  # the names are in __init__.pyi

@@ -1,7 +1,7 @@
 """Ranking without comparing a query with the vector of every item: candidates from a graph, and from words.
 
-The graph finds items with large inner products. Items with the best scores by words are found in full, which costs
-little. All of these candidates are scored as in exact search, so that only a missing one can make a difference.
+The graph finds items with large inner products. The items with the best word scores are found exactly, which is cheap.
+All candidates are scored as in exact search, so results differ only if a candidate is missed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class QueryTerms(NamedTuple):
-    """What is known of one query before any vector of an item is read.
+    """Word scores and vector of one query, before any item vector is read.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class QueryTerms(NamedTuple):
 
 
 def build_graphs(ranker: CollectionRanker, queries: Features, params: dict[str, Any]) -> None:
-    """Build a graph for each ranker by vectors, and measure on the queries what ranking by them still finds."""
+    """Build a graph for each ranker by vectors, and measure its recall on the queries."""
     rankers = ranker._rankers_by_vectors()
     if not rankers:
         raise no_vectors(ranker)
@@ -59,12 +59,12 @@ def build_graphs(ranker: CollectionRanker, queries: Features, params: dict[str, 
 
 
 def no_vectors(ranker: CollectionRanker) -> UsageError:
-    """What is said of a ranker that cannot have a graph."""
+    """Return the error for a ranker that cannot have a graph."""
     return UsageError(f"{type(ranker).__name__} does not score by one vector for each item; want exact search")
 
 
 def checked_graphs(ranker: CollectionRanker) -> list[NeighborGraph]:
-    """The graphs of a ranker, each known to fit its vectors: compiled loops rely on it."""
+    """Return the graphs of a ranker, checked against its vectors, because compiled loops rely on it."""
     found = list[NeighborGraph]()
     for member in ranker._rankers_by_vectors():
         if isinstance(member.graph_, NeighborGraph):
@@ -90,7 +90,7 @@ def rank_by_graphs(
 
 
 def query_terms(ranker: CollectionRanker, row: Features) -> QueryTerms:
-    """Scores by words of one query, and its vector."""
+    """Return the word scores of one query, and its vector."""
     by_words, vector = np.zeros((1, ranker.n_items_), np.float32), None
     for factors, of_query in zip(ranker._item_factors, ranker._query_factors(row), strict=True):
         if isinstance(factors, DenseFactors):
@@ -101,7 +101,7 @@ def query_terms(ranker: CollectionRanker, row: Features) -> QueryTerms:
 
 
 def find_candidates(ranker: CollectionRanker, terms: QueryTerms, n_best: int) -> np.ndarray:
-    """Items with the best scores by words, and those that the graph finds."""
+    """Return the items with the best word scores, and the items found by the graph."""
     found = best_by_words(terms.by_words, n_best)
     if ranker.graph_ is None or terms.vector is None:
         return found
@@ -109,7 +109,7 @@ def find_candidates(ranker: CollectionRanker, terms: QueryTerms, n_best: int) ->
 
 
 def score_items(ranker: CollectionRanker, terms: QueryTerms, items: np.ndarray) -> np.ndarray:
-    """Scores of some items for one query, float32."""
+    """Return scores of some items for one query, float32."""
     scores: np.ndarray = terms.by_words[0, items]
     if terms.vector is not None:
         scores = scores + factor_scores(DenseFactors(item_vectors(ranker)[items]), terms.vector)[0]
@@ -117,7 +117,7 @@ def score_items(ranker: CollectionRanker, terms: QueryTerms, items: np.ndarray) 
 
 
 def item_vectors(ranker: CollectionRanker) -> np.ndarray:
-    """The vectors of the items of a ranker that has one term with vectors."""
+    """Return the item vectors of a ranker that has one term with vectors."""
     return next(factors.items for factors in ranker._item_factors if isinstance(factors, DenseFactors))
 
 

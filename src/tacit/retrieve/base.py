@@ -2,7 +2,7 @@
 
 A score is a sum of products of a query factor and an item factor (`_query_factors`, one for each of the
 `_item_factors`). This module handles blocks, threads, ties and top-k. The scores of all queries and all items are never
-in memory at once.
+in memory together.
 """
 
 from __future__ import annotations
@@ -74,14 +74,14 @@ class CollectionRanker(ChangingItems, ABC):
     prefers_stems: ClassVar[bool] = False  # words are stemmed unless the user decides otherwise
     reads_occurrences: bool = False  # `fit` takes the number of occurrences of each column of the items (`occurrences`)
     reads_same_words: ClassVar[bool] = False  # `fit` takes the words that queries and items share (`same_words`)
-    reads_titles: ClassVar[bool] = False  # `fit` and `add_items` take counts of titles beside those of items
+    reads_titles: ClassVar[bool] = False  # `fit` and `add_items` take counts of titles in addition to counts of items
     reads_terms: ClassVar[bool] = False  # `fit` and `add_items` take the words of the columns (`Terms`)
     reads_vectors: bool = False  # `fit`, `add_items` and queries take vectors of another model (`blend.vectors`)
-    reads_zeros: ClassVar[bool] = False  # `fit` takes items that were judged not relevant beside pairs
-    reads_program: ClassVar[bool] = False  # `fit` takes items that a program graded beside pairs
+    reads_zeros: ClassVar[bool] = False  # `fit` takes items that were judged not relevant, in addition to pairs
+    reads_program: ClassVar[bool] = False  # `fit` takes items that a program graded, in addition to pairs
     reuses_members: ClassVar[bool] = False  # `fit` takes a ranker fitted on the same items, whose parts are reused
     by_words: ClassVar[bool] = False  # a score of 0 means that query and item share no word
-    answers_above: ClassVar[float | None] = None  # a search shows higher scores; None: all but 0
+    answers_above: ClassVar[float | None] = None  # a search shows only higher scores; None: all scores except 0
     trains_in_epochs: ClassVar[bool] = False  # `fit` can resume from a checkpoint
     trains_on_cluster: ClassVar[bool] = False  # `fit` can train vectors of the items on Ray (`tacit.distributed`)
     by_word_pairs: ClassVar[bool] = False  # has a weight for each pair of words: cost grows with the square of a text
@@ -90,7 +90,7 @@ class CollectionRanker(ChangingItems, ABC):
     _counted: ClassVar[tuple[str, ...]] = ("n_added_", "n_removed_", "n_words_", "n_item_words_", "mean_length_")
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Add the number of items added and removed since `fit`, and the graph, to what every ranker stores."""
+        """Add the number of items added and removed since `fit`, and the graph, to the stored attributes."""
         super().__init_subclass__(**kwargs)
         cls._fitted = {**cls._fitted, "n_added_": "", "n_removed_": "", "graph_": "?estimator"}
 
@@ -101,7 +101,7 @@ class CollectionRanker(ChangingItems, ABC):
 
     @property
     def vectors_dim(self) -> int:
-        """Number of dimensions of the vectors that queries may have beside their words; 0 if they have none."""
+        """Number of dimensions of query vectors, in addition to words; 0 if there are none."""
         return 0
 
     @property
@@ -225,7 +225,7 @@ class CollectionRanker(ChangingItems, ABC):
         return np.zeros((queries.shape[0], 1), np.float32)
 
     def mark_titles(self, rows: sp.csr_array, texts: Sequence[str]) -> sp.csr_array:
-        """Return query rows that tell which of the typed texts are titles, if the ranker compares titles as texts."""
+        """Return query rows that mark typed texts that are titles, if the ranker compares titles as texts."""
         return rows
 
     def _check_queries(self, queries: Features) -> Features:

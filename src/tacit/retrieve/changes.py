@@ -1,4 +1,4 @@
-"""Items that come and go after `fit`: the part of a ranker of collections that adds and removes them."""
+"""Adding and removing items after `fit`: this part of every ranker of collections."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class HoldsItems(Estimator):
     """Has a row for each item in attributes whose first axis is "items", and in nested estimators of this kind."""
 
     def with_items(self, rows: np.ndarray) -> Self:
-        """A copy that has some of the items."""
+        """Return a copy with some of the items."""
         made = copy(self)
         for name, spec in self._fitted.items():
             value = getattr(self, name, None)
@@ -47,15 +47,15 @@ class ChangingItems(HoldsItems):
 
     @abstractmethod
     def _forget_factors(self) -> None:
-        """Forget what was computed from the items."""
+        """Discard cached values that depend on the items."""
 
     def add_items(self, items: Features) -> Self:
         """Make new items rankable without training.
 
-        They get the next row numbers; scores of old items keep their bits, unless they depend on the first answers of
-        the query (`qe`, `blend`). Sparse rows may have more columns than before, for words that `fit` has not seen:
-        such words count wherever the score has a term of shared words.
-        Weights of known words (idf, mean length) stay as they are until the next `fit`.
+        New items get the next row numbers. Scores of old items do not change, unless they depend on the first results
+        of the query (`qe`, `blend`). Sparse rows may have additional columns, for words that `fit` has not seen. Such
+        words count if the score has a term for shared words. Weights of known words (idf, mean length) do not change
+        until the next `fit`.
 
         Parameters
         ----------
@@ -67,7 +67,7 @@ class ChangingItems(HoldsItems):
         return self._added(rows.shape[0])
 
     def _checked_new(self, items: Features) -> Features:
-        """Rows of new items; columns for words that `fit` has not seen are appended to the ranker."""
+        """Return rows of new items; append columns for words that `fit` has not seen to the ranker."""
         self._check_fitted()
         self.check_new_items()
         rows, width = check_features("items", items), self._n_item_features
@@ -78,13 +78,13 @@ class ChangingItems(HoldsItems):
         return rows
 
     def _added(self, n_items: int) -> Self:
-        """Count new items, which the fitted attributes have by now."""
+        """Count new items, after they were added to the fitted attributes."""
         self.n_added_ += int(n_items)
         self._forget_factors()
         return self
 
     def remove_items(self, rows: Sequence[int] | np.ndarray) -> Self:
-        """Take items out of the ranking without training; the items behind them move up.
+        """Remove items from the ranking without training; the following items move up.
 
         Parameters
         ----------
@@ -103,7 +103,7 @@ class ChangingItems(HoldsItems):
         return self
 
     def with_items(self, rows: np.ndarray) -> Self:
-        """A copy that ranks some of the items."""
+        """Return a copy that ranks some of the items."""
         made = super().with_items(rows)
         made.n_removed_ += self.n_items_ - len(rows)
         made._forget_factors()
@@ -113,11 +113,11 @@ class ChangingItems(HoldsItems):
         return made
 
     def check_new_items(self) -> None:
-        """Raise unless this form can take new items, fitted or not."""
+        """Raise unless this ranker accepts new items, fitted or not."""
         raise UsageError(f"{type(self).__name__} cannot take new items: fit it again with all of them")
 
     def _add_items(self, items: Features) -> None:
-        """Append checked items, as wide as the ranker is by now, to the fitted attributes."""
+        """Append checked items, which have the current width of the ranker, to the fitted attributes."""
         raise AssertionError("check_new_items refuses before")
 
     @property
@@ -127,7 +127,7 @@ class ChangingItems(HoldsItems):
         return self.n_features_ if items is None else int(items.shape[1])
 
     def _grow(self, width: int) -> None:
-        """Append columns for words that `fit` has not seen to the rows of the items, and to those of queries."""
+        """Append columns for words that `fit` has not seen to item rows and query rows."""
         if not self.two_dictionaries and self.n_features_ == self._n_item_features:
             self.n_features_ = width
         for name, spec in self._fitted.items():

@@ -1,14 +1,14 @@
-"""A folder from which a training goes on after a kill, with the same bits as without.
+"""Checkpoints: a folder from which a killed training resumes, with bit-identical results.
 
-The folder names the training in `training.json`: class, parameters, and sums of the data; another training is refused.
-A fit may run epochs several times (tuning, stages), each in a folder `0`, `1`, ... that holds
+`training.json` identifies the training by class, parameters, and checksums of the data; another training is refused.
+A fit may run epochs several times (tuning, stages), each in a folder `0`, `1`, ... with these files:
 
-    0.json, 1.json    the two last states in turn: what is done, random state, losses, and the files of the arrays
-    N-GROUP.bin       arrays of a group (parameters, average, best, start of the epoch), end to end
+    0.json, 1.json    the last two states: progress, random state, losses, and the files of the arrays
+    N-GROUP.bin       arrays of a group (parameters, average, best, start of the epoch), concatenated
 
-A state is written in new files, synced, and counts from the moment at which its JSON file is renamed. Arrays that have
-not changed since an earlier state keep their file. A kill leaves the state before whole; of a damaged state (each file
-has a CRC-32) the one before is taken.
+A state is written to new files, synced, and valid once its JSON file is renamed. Arrays that have not changed since an
+earlier state keep their file. If the process is killed, the previous state is intact. If a state is damaged (each file
+has a CRC-32), the previous one is used.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ from tacit.retrieve.snapshots import Arrays, Snapshots, row_blocks
 from tacit.store.files import locked, os_errors, refusal, write_synced
 
 TITLE, SLOTS, PART = "training.json", ("0.json", "1.json"), ".part"
-FORM = 1  # another number refuses the checkpoints of versions that train otherwise
+FORM = 1  # increased when training changes: other numbers are refused
 SECONDS = 60.0  # between two states within an epoch
-LARGEST_SHARE = 0.1  # of the time that writing states may take
+LARGEST_SHARE = 0.1  # fraction of the time that writing states may take
 
 
 class Checkpoint:
@@ -55,11 +55,11 @@ class Checkpoint:
         self.folder, self.every, self._n_stages = Path(folder), every, 0
 
     def part(self, name: str) -> Checkpoint:
-        """The checkpoint of a model inside the model."""
+        """Return the checkpoint of an inner model."""
         return Checkpoint(self.folder / name, every=self.every)
 
     def stage(self) -> Stage:
-        """Where the next epochs of the training are kept."""
+        """Return the stage for the next epochs of training."""
         self._n_stages += 1
         return Stage(self.folder / str(self._n_stages - 1), self.every)
 
@@ -76,7 +76,7 @@ class Checkpoint:
 
     @contextmanager
     def of(self, training: Mapping[str, Any]) -> Iterator[Checkpoint]:
-        """Hold the folder for a training (`describe`); one that holds another training is refused."""
+        """Reserve the folder for a training (`describe`); raise if it belongs to another training."""
         self.check()
         with locked(self.folder, wait=0):
             with os_errors(self.folder, "the checkpoint cannot be written"):
@@ -98,7 +98,7 @@ class Checkpoint:
 
     @property
     def has_state(self) -> bool:
-        """Whether a training can go on from here."""
+        """Whether a training can resume from here."""
         return any(any(self.folder.rglob(slot)) for slot in SLOTS)
 
     def remove(self) -> None:
@@ -130,7 +130,7 @@ class Stage:
         return time.monotonic() >= self._wait_until
 
     def load(self, state: Snapshots) -> dict[str, Any] | None:
-        """Fill the arrays of the last whole state and return the rest of it; None where there is none."""
+        """Fill the arrays of the last valid state and return the rest of it; None if there is none."""
         found = [self._read_slot(slot) for slot in SLOTS]
         self._slots = [{} if slot is None else slot["files"] for slot in found]
         for slot in sorted((slot for slot in found if slot), key=lambda slot: -slot["number"]):
@@ -209,15 +209,17 @@ class Stage:
 
 
 def describe(kind: str, params: Mapping[str, Any], **data: Any) -> dict[str, Any]:
-    """What makes a training: class, parameters and sums of its data, as JSON would give it back."""
-    given = {name: value for name, value in params.items() if name not in ("threads", "partitions")}  # change no bit
+    """Describe a training by class, parameters and checksums of its data, as JSON values."""
+    given = {
+        name: value for name, value in params.items() if name not in ("threads", "partitions")
+    }  # these do not affect the result
     sums = {name: digest(value) for name, value in data.items()}
     training = {"form": FORM, "class": kind, "parameters": given, "data": sums}
     return dict(json.loads(json.dumps(training, default=repr)))
 
 
 def digest(value: Any) -> str:
-    """A sum of features, links, triples or a plain value."""
+    """Return a checksum of features, links or triples, or a plain value."""
     found = hashlib.blake2b(digest_size=16)
     parts: Iterable[Any] = (value,)
     if sp.issparse(value):
@@ -274,19 +276,19 @@ def read_arrays(path: Path, arrays: Arrays, entry: Mapping[str, Any]) -> None:
                 some = arrays[name][part]
                 file.readinto(_raw(some))
                 crc = zlib.crc32(_raw(some), crc)
-                if not isinstance(arrays[name], np.ndarray):  # others own it, and `some` is a copy
+                if not isinstance(arrays[name], np.ndarray):  # remote owners hold it, and `some` is a copy
                     arrays[name][part] = some
         if crc != entry["crc"] or file.read(1):
             raise refusal(path, "is damaged")
 
 
 def _raw(array: np.ndarray) -> memoryview:
-    """The bytes of a contiguous array."""
+    """Return the bytes of a contiguous array."""
     return array.reshape(-1).view(np.uint8).data
 
 
 def replace_file(path: Path, data: bytes) -> None:
-    """Replace a small file so that a kill leaves the old one or the new one."""
+    """Replace a small file atomically."""
     part = path.with_name(path.name + PART)
     part.unlink(missing_ok=True)
     write_synced(part, data)

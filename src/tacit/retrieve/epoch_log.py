@@ -1,7 +1,7 @@
-"""How far a training has come: epochs, the blocks of the present one, the states that a checkpoint keeps, and progress.
+"""Progress of a training: epochs, blocks of the current epoch, states in a checkpoint, and the progress bar.
 
-An epoch that a kill cut short is gone through again from the random state that it began with. All draws are made again,
-but blocks that the checkpoint has are not trained twice: their losses are known, and the parameters have their steps.
+An interrupted epoch is repeated from its first random state. All random draws are made again, but blocks in the
+checkpoint are not trained twice: their losses are known, and the parameters include their steps.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tacit.retrieve.snapshots import Snapshots
 
 @dataclass
 class Progress:
-    """Epochs that are over, the present rate and whether it was halved, the best epoch and its score, the history."""
+    """Finished epochs, the current rate and whether it was halved, the best epoch and its score, the history."""
 
     rate: float
     number: int = 0
@@ -33,16 +33,16 @@ class Progress:
 
 
 class EpochLog:
-    """The blocks of the present epoch, and the states that a checkpoint keeps.
+    """The blocks of the current epoch, and the states in a checkpoint.
 
     Parameters
     ----------
     rng : Generator or None, default=None
-        What the epochs draw from.
+        Random generator of the epochs.
     stage : Stage or None, default=None
-        Where states are kept; None means nowhere.
+        Stage that stores the states; None means that none are stored.
     n_blocks : int, default=0
-        Blocks of an epoch, for the progress bar; 0 where epochs are not cut into blocks.
+        Blocks of an epoch, for the progress bar; 0 if epochs are not split into blocks.
     """
 
     def __init__(self, rng: np.random.Generator | None = None, stage: Stage | None = None, n_blocks: int = 0) -> None:
@@ -52,7 +52,7 @@ class EpochLog:
         self._advance: Callable[..., None] = lambda amount: None
 
     def block(self, work: Callable[[], float]) -> float:
-        """The loss of the next block, which is trained unless a checkpoint has it."""
+        """Return the loss of the next block; train it unless the checkpoint has it."""
         place, self._next = self._next, self._next + 1
         if place == len(self._losses):
             self._losses.append(work())
@@ -64,7 +64,7 @@ class EpochLog:
 
     @contextmanager
     def running(self, at: Progress, state: Snapshots) -> Iterator[None]:
-        """Around a training: go on from the last state that was kept, if there is one, and keep the end."""
+        """Context of a training: resume from the last stored state, if any, and store the end."""
         self._at, self._state = at, state
         if self._stage is not None:
             self._resume(self._stage)
@@ -75,7 +75,7 @@ class EpochLog:
             self._save(self._stage, ["live"])
 
     def start_epoch(self, last: int, may_go_on: bool) -> None:
-        """Begin the next epoch; `last` is the last one unless, with `may_go_on`, a better one moves it."""
+        """Begin the next epoch; `last` is the last one, or later with `may_go_on`."""
         label = f"training, epoch {self._at.number + 1} of {last}{' or more' if may_go_on else ''}"
         self._advance(0, total=last, description=label)
         if not self._is_inside:
@@ -84,7 +84,7 @@ class EpochLog:
         self._next, self._is_inside = 0, False
 
     def end_epoch(self) -> None:
-        """Keep the state after an epoch; after the last one, `running` does."""
+        """Store the state after an epoch; `running` stores the last one."""
         self._advance(max(0.0, 1 - self._next / self._n_blocks) if self._n_blocks else 1)
         self._begin()
         if self._stage is not None and not self._at.is_over:
@@ -110,7 +110,7 @@ class EpochLog:
             self._rng.bit_generator.state = self._drawn
 
     def _keep_block(self, stage: Stage) -> None:
-        """Keep a state within an epoch: the parameters; all copies are as they were at its start."""
+        """Store a state within an epoch: the parameters only, because copies have not changed since its start."""
         if self._state.keeps_start and "before" not in stage.files:
             stage.files["before"] = stage.files["live"]
         self._save(stage, ["live"], ["before", "average", "best"])
@@ -122,7 +122,7 @@ class EpochLog:
         self._tell_owners(stage)
 
     def _tell_owners(self, stage: Stage) -> None:
-        """Where others own an array, they can have its rows back from now on."""
+        """Let remote owners restore their rows from this state from now on."""
         for name, array in self._state.live.items():
             if not isinstance(array, np.ndarray):
                 array.saved({group: stage.reader(group, self._state.live, name) for group in stage.files})

@@ -1,4 +1,4 @@
-"""Training in epochs: the schedule of rates, when to end, which epoch to keep, one divergence undone."""
+"""Training in epochs: learning rates, early stopping, the best epoch, and recovery from one divergence."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ class Schedule:
     rate : float
         First learning rate.
     n_epochs : int or None, default=None
-        With a number, so many epochs are run and, unless `constant`, the rate falls linearly to 0. With None the rate
+        Number of epochs; unless `constant`, the rate falls linearly to 0. None means that the rate
         is constant and training ends after `patience` epochs without a better one (`epoch_score`).
     max_epochs : int, default=60
-        Most epochs that are run where `n_epochs` is None.
+        Maximum number of epochs if `n_epochs` is None.
     patience : int, default=8
-        Epochs without a better one that end the training.
+        Number of epochs without improvement after which training ends.
     constant : bool, default=False
-        Whether the rate is constant with a number of epochs too.
+        Whether the rate is constant even if `n_epochs` is given.
     """
 
     rate: float
@@ -62,7 +62,7 @@ class Schedule:
 
 
 def epoch_score(measures: Mapping[str, float], target: str) -> float:
-    """The number by which epochs are compared: target / (rank loss + 0.0001)^0.15, or the target without a rank loss.
+    """Return the score that compares epochs: target / (rank loss + 0.0001)^0.15, or the target without a rank loss.
 
     A target that is higher by 1 % is worth as much as a rank loss that is lower by 6 to 7 %.
 
@@ -90,17 +90,17 @@ def run_epochs(
     Parameters
     ----------
     state : Snapshots
-        What is trained.
+        Parameters in training.
     epoch : callable
         Runs one epoch, given its first and last rate; returns the mean loss.
     measure : callable
-        Validation measures of the present state, given how many epochs are measured with it.
+        Returns validation measures of the current state, given the number of epochs measured so far.
     target : str
         The measure that decides; higher is better.
     schedule : Schedule
         Rates, and when training ends.
     log : EpochLog or None, default=None
-        Where the training is kept, to go on after a kill.
+        Log with a checkpoint, to resume after a kill.
     """
     at, log = Progress(schedule.rate), log or EpochLog()
     with log.running(at, state):
@@ -133,6 +133,6 @@ def undo_epoch(at: Progress, state: Snapshots, schedule: Schedule) -> None:
 
 
 def diverged(epoch: int, rate: float, halved: bool) -> DivergedError:
-    """The error that names epoch and rate."""
+    """Return the error that names epoch and rate."""
     before = f", after {2 * rate:g} had failed too" if halved else ""
     return DivergedError(f"numbers stopped being finite in epoch {epoch} at rate {rate:g}{before}; give a smaller rate")

@@ -1,8 +1,8 @@
-"""Explanations of scores and of differences of scores, as terms that add up to them.
+"""Explanations of scores and of score differences, as terms that sum to them.
 
 A term is one of seven kinds: a word that query and item share; a pair of words with a learned weight; a word of the
-query and the learned vector of the item as a whole; the given vectors of query and item; clicks on the item when the
-query was asked before; judgments of the item for similar queries; or what a second stage adds.
+query and the learned vector of the item as a whole; the given vectors of query and item; clicks on the item for the
+same query; judgments of the item for similar queries; or the second stage.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tacit.core import Features
 
 
 class Term(NamedTuple):
-    """One contribution; words are column numbers, `item_word` is -1 where the item as a whole is meant.
+    """One contribution; words are column numbers, and `item_word` is -1 for the item as a whole.
 
     `member` names the ranker inside a blend that the term comes from; "" for a ranker alone.
     """
@@ -30,7 +30,7 @@ class Term(NamedTuple):
 
 @dataclass(frozen=True)
 class Explanation:
-    """Terms, strongest first; their sum is the score of item a, less that of item b where there is one."""
+    """Terms, largest first; their sum is the score of item a, minus the score of item b if there is one."""
 
     terms: list[Term]
 
@@ -48,7 +48,7 @@ def sparse_row(rows: Features, number: int = 0) -> tuple[np.ndarray, np.ndarray]
 
 
 def difference(rows: Features, a: int, b: int | None) -> np.ndarray:
-    """Row a less row b (or row a alone) as a float64 vector."""
+    """Return row a minus row b (or row a alone) as a float64 vector."""
     first = _dense(rows, a)
     return first if b is None else first - _dense(rows, b)
 
@@ -79,7 +79,7 @@ def pair_terms(
 
 
 def strongest_first(terms: list[Term]) -> list[Term]:
-    """By size, then by words, so that the order is always the same."""
+    """Sort by size, then by words, so the order is deterministic."""
     return sorted(terms, key=lambda term: (-abs(term.value), term.kind, term.query_word, term.item_word, term.member))
 
 
@@ -89,7 +89,7 @@ def _dense(rows: Features, number: int) -> np.ndarray:
 
 
 def mix_terms(*parts: tuple[float, list[Term]]) -> list[Term]:
-    """Terms of a weighted sum of models, given as (weight, terms); those of the same words are added up.
+    """Return the terms of a weighted sum of models, given as (weight, terms); terms of the same words are added.
 
     >>> first, second = [Term("word", 1, 1, 0.5)], [Term("word", 1, 1, 0.5), Term("pair", 1, 2, 2.0)]
     >>> [(term.kind, term.value) for term in mix_terms((1.0, first), (0.5, second))]

@@ -1,7 +1,7 @@
 """The two kinds of terms of a score: a product over shared words (sparse), or of vectors in one space (dense).
 
-Every ranker of collections scores by a sum of such products. The factor of the items is kept; that of a query is
-computed by the ranker. Items are float32; scores are added into float32 rows.
+Every ranker of collections scores by a sum of such products. The factor of the items is stored; the ranker
+computes the factor of a query. Items are float32; scores are added into float32 rows.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class SparseFactors:
     """Items by the postings of each word (items by words, CSC); score = x . y_i."""
 
     postings: sp.csc_array
-    known_rows: sp.csr_array | None = None  # the same by items, where it exists already
+    known_rows: sp.csr_array | None = None  # the same by items, if it exists already
 
     @property
     def n_items(self) -> int:
@@ -68,9 +68,9 @@ class SparseFactors:
             add_sparse_scores_at(items, query.indices, query.data, rows.indptr, rows.indices, rows.data, out)
 
     def add_bounds(self, query: sp.csr_array | Words, factor: float, budget: float, out: np.ndarray) -> float:
-        """Add to out (n_items,) what factor * score is at most, less an amount that is returned, at most `budget`.
+        """Add upper bounds of factor * score to out (n_items,), minus a returned amount of at most `budget`.
 
-        Words that can add little for the length of their postings are left out.
+        Words with long postings and small contributions are left out.
         """
         words, values, indptr = query.indices, np.float32(factor) * query.data, self.postings.indptr
         most = np.where(values < 0, np.inf, values * self._largest[words])
@@ -120,14 +120,14 @@ class DenseFactors:
         out += found[items] if many else found
 
     def add_bounds(self, query: Features, factor: float, budget: float, out: np.ndarray) -> float:
-        """Add to out (n_items,) what factor * score is at most: the product of the lengths; return 0."""
+        """Add upper bounds of factor * score to out (n_items,): the product of the lengths; return 0."""
         add_multiple(np.float32(factor * length_of(query)), self.lengths, out)
         return 0.0
 
     def lower_bounds(self, query: Features, factor: float, wanted: float, bounds: np.ndarray) -> None:
-        """Lower the bounds that `add_bounds` made, by reading a byte for each number of the vectors.
+        """Tighten the bounds of `add_bounds`, by reading one byte for each number of the vectors.
 
-        Bounds below `wanted` may stay as they are.
+        Bounds below `wanted` need not change.
         """
         codes, scales, error = self._sketch
         padded = np.zeros(codes.shape[1], np.float32)
@@ -155,8 +155,8 @@ class DenseFactors:
 class PassageFactors(DenseFactors):
     """Items as one or more vectors each; score = the largest u . v over the passages of the item.
 
-    `items` are the vectors of all passages, those of one item together; `starts` (n_items + 1,) says where each item
-    begins. Every item has at least one passage.
+    `items` are the vectors of all passages, grouped by item; `starts` (n_items + 1,) has the first passage of each
+    item. Every item has at least one passage.
     """
 
     starts: np.ndarray = field(default_factory=lambda: np.zeros(1, np.int64))
@@ -182,7 +182,7 @@ class PassageFactors(DenseFactors):
         out += np.maximum.reduceat(found, first)
 
     def lower_bounds(self, query: Features, factor: float, wanted: float, bounds: np.ndarray) -> None:
-        """Leave the bounds as they are."""
+        """Return without changing the bounds."""
 
     @cached_property
     def lengths(self) -> np.ndarray:
@@ -192,7 +192,7 @@ class PassageFactors(DenseFactors):
 
 @dataclass(frozen=True)
 class FewFactors:
-    """Scores of a few items (rising) for one query, which is part of them; all others score 0."""
+    """Scores of a few items (ascending) for one query, which are stored here; all others score 0."""
 
     items: np.ndarray
     scores: np.ndarray
@@ -238,7 +238,7 @@ def word_rows(rows: Sequence[Words], n_words: int) -> sp.csr_array:
 
 
 def scores_at(pairs: Iterable[FactorPair], items: np.ndarray) -> np.ndarray:
-    """Scores of some items for one query, float32 (len(items),), with the bits that they have among all items."""
+    """Scores of some items for one query, float32 (len(items),), bit-identical to the scores of all items."""
     out = np.zeros(len(items), np.float32)
     for factors, query in pairs:
         factors.add_scores_at(query, items, out)
@@ -246,12 +246,12 @@ def scores_at(pairs: Iterable[FactorPair], items: np.ndarray) -> np.ndarray:
 
 
 def make_factors(items: Features) -> ItemFactors:
-    """Sparse or dense factors, whichever the items are."""
+    """Return sparse or dense factors, depending on the items."""
     return DenseFactors(items) if isinstance(items, np.ndarray) else SparseFactors(items.tocsc(), items)
 
 
 def scale_columns(postings: sp.csc_array, weights: np.ndarray) -> sp.csc_array:
-    """Postings with the values of each word multiplied by its weight; the same object where all weights are 1."""
+    """Return postings with the values of each word multiplied by its weight; the same object if all weights are 1."""
     if (weights == 1).all():
         return postings
     data = postings.data * np.repeat(weights, np.diff(postings.indptr))
@@ -259,7 +259,7 @@ def scale_columns(postings: sp.csc_array, weights: np.ndarray) -> sp.csc_array:
 
 
 def append_rows(items: Features, more: Features) -> Features:
-    """Old and new items under one another, in the form of the old."""
+    """Return old and new items stacked, in the format of the old."""
     if isinstance(items, np.ndarray):
         return np.concatenate([items, more if isinstance(more, np.ndarray) else more.toarray()])
     return sp.csr_array(sp.vstack([items, sp.csr_array(more)], format="csr"))
@@ -278,7 +278,7 @@ def widened(values: Features, width: int, fill: float = 0.0) -> Features:
 
 
 def project(rows: Features, table: np.ndarray) -> np.ndarray:
-    """rows @ table (n_features, dim), each row with the same bits alone as among others."""
+    """Return rows @ table (n_features, dim); the bits of a row do not depend on the other rows."""
     if isinstance(rows, np.ndarray):
         return factor_scores(DenseFactors(np.ascontiguousarray(table.T)), rows)
     return rows @ table

@@ -1,8 +1,8 @@
 """Approximate search in dense vectors of items: a graph of neighbours (HNSW), built by faiss, searched by tacit.
 
-The graph is built with one thread, so that it has the same bits for the same vectors, and is stored as plain arrays of
-integers. Searching it needs no faiss. Items added later are compared one by one until the next build; removed items
-are still passed through on the way, but never found.
+The graph is built with one thread, so it is bit-identical for the same vectors, and stored as plain arrays of integers.
+Searching it needs no faiss. Items added later are compared exhaustively until the next build. Removed items are still
+traversed, but never returned.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class NeighborGraph(Estimator):
     build_breadth : int, default=100
         Candidates for the neighbours of a new vector.
     breadth : int or None, default=None
-        Vectors that a search keeps on its way; more find more and take longer. None means the smallest of 64, 128, 256
+        Number of candidate vectors in a search; more increase recall and time. None means the smallest of 64, 128, 256
         and 512 with a recall of 0.98 on the queries of `build_graph`.
 
     Attributes
@@ -52,7 +52,7 @@ class NeighborGraph(Estimator):
     entry_ : int
         Node where a search starts.
     breadth_ : int
-        Vectors that a search keeps on its way.
+        Number of candidate vectors in a search.
     recall_ : float
         Share of the 10 best items that approximate search found when the graph was built.
     n_measured_ : int
@@ -120,7 +120,7 @@ class NeighborGraph(Estimator):
 
     @property
     def _n_known(self) -> int:
-        """Rows of the items that are in the graph: they stand before all that were added."""
+        """Rows of the items that are in the graph: they precede all added ones."""
         return int(np.count_nonzero(self.row_of_node_ >= 0))
 
     def remove(self, kept: np.ndarray) -> None:
@@ -134,7 +134,7 @@ class NeighborGraph(Estimator):
         self.row_of_node_ = rows
 
     def measure(self, found: np.ndarray, exact: np.ndarray) -> None:
-        """Store the mean share of the exact answers that were found."""
+        """Store the mean fraction of the exact results that were found."""
         shares = [len(np.intersect1d(a, b)) / max(1, len(b)) for a, b in zip(found, exact, strict=True)]
         self.recall_, self.n_measured_ = float(np.mean(shares)), len(shares)
 

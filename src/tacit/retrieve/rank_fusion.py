@@ -1,4 +1,4 @@
-"""Reciprocal rank fusion of several scores: what hybrid search usually does, and so what it is compared with."""
+"""Reciprocal rank fusion of several scores, the usual baseline of hybrid search."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The recipe of a paper as one parameter: values that other parameters have where they are not given."""
+"""The training recipe of a paper as one parameter, which sets the defaults of other parameters."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class WithRecipe(Estimator):
     _printed: ClassVar[dict[str, tuple[Any, ...]]] = {}
 
     def _used(self, name: str) -> Any:
-        """The value of a parameter, or that of the recipe where the parameter has its default."""
+        """Return the value of a parameter, or the value of the recipe if the parameter has its default."""
         value, printed = getattr(self, name), self._printed.get(name)
         if self.recipe == "mined" or printed is None:
             return value

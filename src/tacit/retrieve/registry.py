@@ -1,7 +1,7 @@
 """Rankers of collections by the names that the command line and the experiments use.
 
-A method joins by one entry here: its family, its class, one line of summary, and the parameters that differ from the
-defaults of the class. What a ranker reads and needs is said by its class (`base.CollectionRanker`).
+A method is added by one entry here: its family, its class, one line of summary, and the parameters that differ from the
+defaults of the class. The class declares what a ranker reads and needs (`base.CollectionRanker`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from tacit.core import Method, MethodTable, check_choice
 BLEND, WORDS, LATENT, SSI = "blend", "words", "latent factors", "supervised semantic indexing"
 WORD_PAIRS, HTR, CROSS = "word pairs", "half-transductive", "cross-language"
 
-N_FREQUENT = 5000  # words with vectors of their own, where the rest is left out or hashed
+N_FREQUENT = 5000  # words with separate vectors, if the rest is left out or hashed
 
 
 def _embedding(name: str, family: str, summary: str, **params: Any) -> Method:
@@ -25,7 +25,7 @@ def _pairs(name: str, kind: str, summary: str, **params: Any) -> Method:
 
 
 def _hashed(millions: int) -> list[Method]:
-    """Hash kernels of a size, without and with the identity beside them."""
+    """Return hash kernels of a size, without and with the identity."""
     name, summary = f"hash-{millions}m", f"SSI, hash kernels of {millions} million buckets"
     n_buckets = millions * 1_000_000
     return [

@@ -28,7 +28,7 @@ def row_blocks(array: np.ndarray) -> Iterator[slice]:
 
 
 def copy_into(target: np.ndarray, source: np.ndarray) -> None:
-    """Copy by blocks; vectors that others own are copied there."""
+    """Copy by blocks; vectors of remote owners are copied remotely."""
     if not isinstance(target, np.ndarray):
         target.copy_from(source)
         return
@@ -44,8 +44,8 @@ class Snapshots:
     live : mapping of str to ndarray
         The parameters; they are changed in place and keep their arrays.
     first : callable or None, default=None
-        Makes the first parameters again. Given where a copy at the start of each epoch would be too much: a divergence
-        then goes back to the best epoch, or to these.
+        Creates the first parameters again. Used if a copy at the start of each epoch would take too much memory: after
+        a divergence, the best epoch or these parameters are restored.
     largest : float, default=1e6
         Numbers of this size have diverged.
 
@@ -73,7 +73,7 @@ class Snapshots:
 
     @property
     def keeps_start(self) -> bool:
-        """Whether a divergence goes back to the start of the epoch."""
+        """Whether the start of the epoch is restored after a divergence."""
         return self._first is None
 
     def room(self, name: str) -> dict[str, np.ndarray]:
@@ -83,7 +83,7 @@ class Snapshots:
         return self.copies[name]
 
     def start_epoch(self) -> None:
-        """Remember the parameters, to go back to them."""
+        """Store the parameters, to restore them later."""
         if self.keeps_start:
             self._store("before", self.live)
 
@@ -104,7 +104,7 @@ class Snapshots:
 
     @property
     def averaged(self) -> Arrays:
-        """The parameters to rank with: their average over epochs, or the present ones where there is none."""
+        """Return the parameters to rank with: their average over epochs, or the current ones if there is none."""
         return self.copies.get("average", self.live)
 
     def keep_best(self) -> None:

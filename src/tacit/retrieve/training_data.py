@@ -20,7 +20,7 @@ FEWEST_PROBES = 20  # with fewer, the items themselves are the queries
 
 
 class FitOptions(TypedDict, total=False):
-    """What `fit` of every ranker accepts beside its data; see `CollectionRanker.fit`."""
+    """Options that `fit` of every ranker accepts in addition to its data; see `CollectionRanker.fit`."""
 
     queries_are_items: bool | None
     checkpoint: Checkpoint | str | Path | None
@@ -57,7 +57,7 @@ class Probes(NamedTuple):
 
 
 class Terms(NamedTuple):
-    """What the columns of word counts stand for.
+    """The meaning of the columns of word counts.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class Terms(NamedTuple):
     functional: np.ndarray
 
 
-# Fields that do not change what is learned, so that a checkpoint need not know them.
+# Fields that do not affect the result, so a checkpoint ignores them.
 NOT_DESCRIBED = (
     "queries", "checkpoint", "members", "monitor", "probes", "references", "queries_are_items", "terms",
     "title_keys", "validation",
@@ -97,13 +97,13 @@ class TrainingData:
     zeros : Links or None
         Items that were judged not relevant.
     program : ProgramLinks or None
-        Items that a program graded and people did not; those that it thinks relevant are among `pairs` too.
+        Items that only a program graded; the ones graded relevant are also in `pairs`.
     titles : csr_array of shape (n_items, n_features) or None
         Counts of the words of the titles alone.
     title_keys : ndarray of shape (n_items,), int64, or None
         Hash of each title as text (`blend.titles`).
     terms : Terms or None
-        What the columns stand for.
+        Words of the columns.
     vectors : ndarray of shape (n_items, dim_of_vectors) or None
         Vectors of the items by another model.
     passages : ndarray of shape (n_items + 1,), int64, or None
@@ -123,7 +123,7 @@ class TrainingData:
     monitor : callable or None
         Further measures of the ranker after each epoch.
     checkpoint : Checkpoint or None
-        Where the state of the training is kept.
+        Checkpoint that stores the state of training.
     """
 
     queries: Features
@@ -161,15 +161,15 @@ class TrainingData:
         return {"queries": None if shared else self.queries} | found | also
 
     def stage(self) -> Stage | None:
-        """Where the next epochs are kept."""
+        """Return the stage that stores the next epochs."""
         return None if self.checkpoint is None else self.checkpoint.stage()
 
     def part(self, name: str) -> Checkpoint | None:
-        """The checkpoint of a model inside the model that is trained."""
+        """Return the checkpoint of an inner model."""
         return None if self.checkpoint is None else self.checkpoint.part(name)
 
     def for_part(self, name: str) -> dict[str, Any]:
-        """Arguments of `fit` for a model inside, which learns from the same pairs."""
+        """Return the arguments of `fit` for an inner model, which learns from the same pairs."""
         return {
             "pairs": self.pairs,
             "validation": self.validation,

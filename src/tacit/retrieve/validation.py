@@ -91,7 +91,7 @@ def measure(score_rows: ScoreRows, held: HeldOut, threads: int | None = None) ->
 def best_weight(
     weights: Sequence[float], values: Callable[[float], Mapping[str, np.ndarray]], target: str, *, least: str = ""
 ) -> float:
-    """The weight of a mixture that is best on validation; of equally good weights the first.
+    """Return the weight of a mixture that is best on validation; ties go to the first.
 
     Parameters
     ----------
@@ -102,8 +102,8 @@ def best_weight(
     target : str
         The measure that decides by its mean; higher is better.
     least : str, default=""
-        A second measure: of all weights as good as the best within one standard error, the one with the least mean of
-        it is taken. Ignored where `values` does not have it.
+        A second measure: among all weights within one standard error of the best, the one with the lowest mean
+        is chosen. Ignored if `values` does not have it.
     """
     found = {weight: values(weight) for weight in weights}
     best = max(found, key=lambda weight: found[weight][target].mean())
@@ -119,7 +119,7 @@ def choose_mixture(
 ) -> float:
     """The weight w with the best mean of a measure of `main + w * other`: average precision, or the least rank loss.
 
-    Both scores are computed once for all weights; of equally good weights the first is taken.
+    Both scores are computed once for all weights; ties go to the first.
     """
     totals = np.zeros(len(weights))
     for block in held.blocks():

@@ -1,4 +1,4 @@
-"""Vectors of queries and items that another model made, beside the rows of word counts.
+"""Vectors of queries and items from another model, in addition to the rows of word counts.
 
 A query row with a vector is its word counts followed by its vector (`join_vectors`). A query without a vector has word
 counts alone, or a vector of zeros.
@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from tacit.core import TacitError, check_features, plural
 
-LEAST_LENGTH = 1e-30  # a vector below this length is none
+LEAST_LENGTH = 1e-30  # a shorter vector counts as missing
 
 
 def check_vectors(name: str, vectors: np.ndarray, n_rows: int, dim: int | None = None) -> np.ndarray:
@@ -52,7 +52,7 @@ def split_vectors(rows: sp.csr_array, n_words: int) -> tuple[sp.csr_array, np.nd
 
 
 def spread_rows(n_rows: int, n_most: int) -> np.ndarray:
-    """Up to so many row numbers, evenly spread.
+    """Return up to a given number of row numbers, evenly spaced.
 
     >>> spread_rows(9, 3).tolist()
     [0, 4, 8]

@@ -20,7 +20,7 @@ less than one query. Such grades are used for training, never for evaluation or 
     argmin over w >= 0 of  sum_k c_k ln(1 + exp(-w . x_k)) + (w - w0)' P (w - w0) / 2
     P = strength (I - u u') + SCALE_STRENGTH u u',  u = w0 / |w0|
 
-x_k is row k of `differences`: the score of the better candidate minus that of the worse one, for each member. c_k is
+x_k is row k of `differences`: the score of the better candidate minus the worse one's, for each member. c_k is
 its importance. w0 are the weights used without labels, which are the centre of the prior. Orthogonal to w0, the prior
 counts as much as `strength` queries. Along w0 it is weaker: a longer w gives the same ranking and only reflects how
 consistent the labels are. It is not 0, because random labels would shrink w to 0, where chance decides the direction.
@@ -52,7 +52,7 @@ SCALE_STRENGTH = 3.0
 SURE = 1.5  # minimum gain of learned weights, in standard errors
 KEPT = 0.75  # share of the gain of the first prior over the first member to keep on `unseen` queries
 N_FOLDS = 5  # with fewer queries, the weights are not changed
-MAX_POSITIVES = 20  # maximum per query; those of largest weight
+MAX_POSITIVES = 20  # maximum per query; the ones with the largest weights
 MAX_PAIRS = 500  # maximum per query, spread evenly over all
 
 

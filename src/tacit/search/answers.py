@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Matches = tuple[tuple[int, int], ...]  # start and end of each match within a text
 MAX_JOINED_WORDS = 64  # of a query; explaining every hit of a whole page would take longer than finding them
 N_JOINED_WORDS = 8
-COMMON_IDF = 0.4  # ln(n / df): a word that two of three documents have does not tell why one was found
+COMMON_IDF = 0.4  # ln(n / df): a word that two of three documents have does not explain why one was found
 
 
 @dataclass(frozen=True)
@@ -143,18 +143,18 @@ class Reason(NamedTuple):
     kind : str
         "word": a word that query and document share; "pair": a word of the query and a word of the document;
         "item": a word of the query and this document as a whole; "vector": the vectors of query and document;
-        "clicks": clicks on the document when the query was asked before; "similar": judgments of the document for
-        similar queries; "title": the title is the typed text; "stage": what a second stage adds;
-        "feedback": what liked and disliked documents add.
+        "clicks": clicks on the document for the same query; "similar": judgments of the document for
+        similar queries; "title": the title equals the typed text; "stage": the second stage;
+        "feedback": liked and disliked documents.
     query_word : str
         Word of the query, as it was typed; "" for a term that does not depend on the query.
     document_word : str
-        Word of the document, in the form that is most frequent there; "" where the document as a whole is meant.
+        Word of the document, in its most frequent form there; "" for the document as a whole.
     value : float
         Contribution to the score.
     member : str
-        Ranker inside a blend that the term comes from, "" for a ranker alone. Words of "feedback" are those of the
-        first answers, whether the query has them or not.
+        Ranker inside a blend that the term comes from, "" for a ranker alone. The words of "feedback" come from the
+        first results, whether the query has them or not.
     """
 
     kind: str

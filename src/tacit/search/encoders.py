@@ -23,9 +23,9 @@ from tacit.core import MissingExtraError, TacitError, UsageError
 
 SENTENCE_TRANSFORMERS, MODEL2VEC, OBJECT = "sentence-transformers", "model2vec", "object"
 EXTRAS = {SENTENCE_TRANSFORMERS: "encoder", MODEL2VEC: "static"}
-LONGEST_WINDOW = 8192  # tokens of a passage, also where a model has no limit
+LONGEST_WINDOW = 8192  # tokens of a passage, even if a model has no limit
 STATIC_WINDOW = 512  # tokens of a static model, which averages all of a text
-WORDS_PER_TOKEN = 0.6  # of a model whose tokenizer cannot be asked
+WORDS_PER_TOKEN = 0.6  # of a model without a usable tokenizer
 OVERLAP = 0.125  # part of a window that the next passage repeats
 MAX_PASSAGES = 64  # of a document; the rest of a longer text is not encoded
 STATIC_NAMES = ("potion", "m2v", "model2vec")  # parts of names of model2vec models on the hub
@@ -60,12 +60,12 @@ class EncoderInfo:
     prompts: dict[str, str] = field(default_factory=dict)
 
     def to_text(self) -> str:
-        """As a line of JSON."""
+        """Return a line of JSON."""
         return json.dumps(asdict(self), sort_keys=True)
 
     @classmethod
     def from_text(cls, text: str) -> EncoderInfo:
-        """From a line of JSON; raise TacitError if it is not what `to_text` writes."""
+        """Read a line of JSON; raise TacitError if `to_text` would not write it."""
         try:
             made = cls(**json.loads(text))
         except (TypeError, ValueError) as error:
@@ -235,7 +235,7 @@ def _load(name: str, kind: str, found_hash: str) -> Encoder:
         model, window = load(name)
     except MissingExtraError:
         raise
-    except Exception as error:  # libraries raise many kinds, from missing files to network errors
+    except Exception as error:  # libraries raise many types of errors, from missing files to the network
         reason = " ".join(str(error).split())[:200]
         raise UsageError(f"encoder {name!r} cannot be loaded by {kind}: {type(error).__name__}: {reason}") from error
     return Encoder(model, name, kind, found_hash, window)

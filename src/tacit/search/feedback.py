@@ -1,4 +1,4 @@
-"""Relevance feedback: rerank the candidates of a query by answers that were marked as liked or disliked.
+"""Relevance feedback: rerank the candidates of a query by results that were marked as liked or disliked.
 
 For the candidates of a query, with z() for scores standardised to mean 0 and standard deviation 1:
 
@@ -83,7 +83,7 @@ def feedback_term(
     other: str | None,
     marks: tuple[Sequence[str], Sequence[str]],
 ) -> float:
-    """What liked and disliked documents add to a document's score, or to its difference from another's."""
+    """Return the effect of feedback on a document's score, or on its difference from another document's score."""
     items, scores = rerank(searcher, rows, *marks)
     plain = searcher.ranker_.scores(rows)[0].astype(np.float64)
     place = {item: number for number, item in enumerate(items.tolist())}

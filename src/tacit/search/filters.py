@@ -8,7 +8,7 @@ Comparisons are `=` (also `==` and `:`), `!=`, `<`, `<=`, `>`, `>=`, `in (…)`,
 joined by `not`, `and` and `or`, in this order of precedence, and by parentheses. A document without the field passes no
 comparison, including `!=`; `not` inverts this result too. A list of keywords passes if one of its entries
 does. A date may be a year, a month, a day or a time, and covers the whole period: `released = 2024` is any day of 2024.
-Names and values with blanks or signs must be quoted.
+Names and values with blanks or punctuation must be quoted.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ Mask = Callable[[Mapping[str, Sequence[Any]]], np.ndarray]
 
 
 def filter_mask(text: str, documents: Collection) -> np.ndarray:
-    """Which documents pass a filter: bool (n_documents).
+    """Return a mask of the documents that pass a filter: bool (n_documents).
 
     >>> docs = Collection(["a", "b"], ["", ""], ["x", "y"], {"price": [10, 90], "color": ["red", None]})
     >>> filter_mask("price < 50 and color exists", docs).tolist(), filter_mask("not color = red", docs).tolist()
@@ -261,7 +261,7 @@ def _comparable(column: Any) -> str:
 
 
 def _between(values: np.ndarray, sign: str, start: float, end: float) -> np.ndarray:
-    """Values that are compared with the range from start to end, both included; NaN passes nothing."""
+    """Compare values with the range from start to end, both included; NaN passes no comparison."""
     masks = {
         "=": lambda: (values >= start) & (values <= end),
         "<": lambda: values < start,
@@ -304,7 +304,7 @@ def _span(first: str, after: str) -> tuple[int, int]:
 
 
 def _codes(names: Sequence[str], sign: str, value: str) -> tuple[int, int]:
-    """The range of codes whose names compare so; names are sorted."""
+    """Return the range of codes whose names pass the comparison; names are sorted."""
     left, right = bisect_left(names, value), bisect_right(names, value)
     return {
         "=": (left, right),

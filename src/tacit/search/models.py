@@ -1,7 +1,8 @@
 """Models on disk: one pair of functions saves and loads every estimator, searchers included.
 
-A folder holds one estimator (`store.estimators`), a searcher also its documents. Arrays are mapped, not read: what is
-opened is checked for sizes, shapes and values that compiled loops rely on; `store.verify_model` checks every byte.
+A folder holds one estimator (`store.estimators`); the folder of a searcher also holds its documents. Arrays are
+memory-mapped. Opening a model checks the sizes, shapes and values that compiled loops rely on; `store.verify_model`
+checks every byte.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ PACKAGES = (tacit.retrieve, tacit.rerank, tacit.features)
 
 
 def find_class(name: str) -> type[Estimator]:
-    """The estimator of that name among those that the packages export or an installed package registers.
+    """Return the estimator of that name, exported by tacit or registered by an installed package.
 
     A folder can name no other class.
     """
@@ -53,7 +54,7 @@ def find_class(name: str) -> type[Estimator]:
     member = next((kind for kind in BlendRanker.member_kinds() if kind.__name__ == name), None)
     if member is not None:
         return member
-    for plugin in load_plugins():  # those of installed packages
+    for plugin in load_plugins():  # estimators of installed packages
         if isinstance(plugin, Method) and plugin.estimator.__name__ == name:
             return plugin.estimator
     raise StoreError(f"{name!r} is no estimator that this version knows")
@@ -67,7 +68,7 @@ def save(model: Any, path: str | Path) -> None:
     model : Estimator
         A searcher, a ranker or a vectorizer.
     path : str or Path
-        Folder; a model that it holds is replaced as a whole.
+        Folder; a model in it is replaced as a whole.
     """
     header, arrays = pack_estimator(check_kind("model", model, Estimator, "an estimator of tacit"))
     if isinstance(model, Searcher):
@@ -112,7 +113,7 @@ def load(path: str | Path, kind: type = object) -> Any:
 
 
 def _documents(arrays: Mapping[str, np.ndarray], header: Mapping[str, Any]) -> Collection:
-    """Documents, of which nothing is read before it is asked for."""
+    """Documents that are read from disk only when they are used."""
     ids, titles = (unpack_strings(f"documents/{column}", arrays) for column in ("ids", "titles"))
     fields = unpack_fields("documents/fields", header.get("fields", []), arrays, len(ids))
     texts = unpack_texts("documents/texts", arrays)

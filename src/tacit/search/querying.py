@@ -41,7 +41,7 @@ from tacit.search.sources import hash_query
 
 logger = logging.getLogger("tacit")
 SCORED_SHARE = 0.05  # share of documents: if a filter leaves fewer, they are scored instead of ranking deeper
-MAX_QUERY_CHARACTERS = 1_000_000  # a whole page is a valid query; a file of a gigabyte is a mistake
+MAX_QUERY_CHARACTERS = 1_000_000  # a page of text is a valid query; a file of a gigabyte is a mistake
 
 
 class SearchAnswers(Estimator):
@@ -189,7 +189,7 @@ class SearchAnswers(Estimator):
         ]
 
     def _with_words(self, row: sp.csr_array, prepared: Prepared) -> np.ndarray | None:
-        """Return a mask of the documents that are counted and sorted, those with a word of the query; None: all."""
+        """Return a mask of the documents to count and sort, which have a word of the query; None: all."""
         items = self.ranker_.items_with_content(row) if prepared.counts_matches else None
         if items is None:
             return None
@@ -304,7 +304,7 @@ class SearchAnswers(Estimator):
         return reasons
 
     def _in_full(self, reasons: list[Reason], query: str, documents: list[str]) -> list[Reason]:
-        """The reasons with words as the query writes them, else as the documents do, in place of stems."""
+        """Return the reasons with full words instead of stems: as in the query, or else as in the documents."""
         words = {word for reason in reasons for word in (reason.query_word, reason.document_word)}
         in_documents = full_words(self.vectorizer_.tokenizer_, documents, words)
         in_query = full_words(self._query_reader.tokenizer_, [query], words)
@@ -381,7 +381,7 @@ class SearchAnswers(Estimator):
         """Return the encoder of documents and queries: `encode`, or else the encoder that the model was fitted with.
 
         If a named encoder cannot be loaded, this is reported once, and the other members rank without it. An encoder
-        whose vectors differ from those of the documents is rejected.
+        that differs from the encoder of the documents is rejected.
         """
         key = id(self.encode), self.encoder
         if self._loaded_encoder is None or self._loaded_encoder[0] != key:
@@ -398,7 +398,7 @@ class SearchAnswers(Estimator):
         try:
             found = as_encoder(given)
         except TacitError as error:
-            if info is None or self.encode is not None:  # it is asked for, or there is nothing to rank without
+            if info is None or self.encode is not None:  # requested by name, or no other member can rank
                 raise
             logger.warning("results come from words alone: %s", error)
             return None

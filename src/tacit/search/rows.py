@@ -1,4 +1,4 @@
-"""From texts to the rows that a ranker reads: the one way that searchers, `advise` and the experiments use."""
+"""Converts texts to the rows that a ranker reads, for searchers, `advise` and the experiments."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ N_SAMPLED = 200  # queries on which approximate search is measured
 
 @dataclass
 class TextRows:
-    """The texts of a collection as rows; each kind of words is read once, however many rankers are fitted on it.
+    """The texts of a collection as rows. Each kind of tokens is counted once for all rankers fitted on it.
 
     Parameters
     ----------
     texts : Collection
-        Documents, or queries with a vocabulary of their own.
+        Documents, or queries with a separate vocabulary.
     words : int or None, default=30000
         Size of the vocabulary; None for all words.
     language : str, default="auto"
-        Language of the texts; "auto" finds it in the texts.
+        Language of the texts; "auto" detects it.
 
     Examples
     --------
@@ -51,10 +51,10 @@ class TextRows:
         self.language = find_language(self.texts, self.language)
 
     def read(self, ranker: CollectionRanker, stem: bool | None = None) -> RankerRows:
-        """Rows as a ranker reads them; `stem` None means as the ranker prefers."""
+        """Return rows for a ranker; `stem` None means the ranker's preference."""
         kind = WordGramVectorizer if ranker.features == "words+grams" else TextVectorizer
         stems = ranker.prefers_stems if stem is None else stem
-        # Where the language was found, or stems are only preferred, a language without a stemmer is left as it is.
+        # If the language was detected, or stems are only preferred, a language without a stemmer is not stemmed.
         wanted = stem is True and not self.is_found
         return RankerRows(self._texts(kind, stems and (wanted or has_stemmer(self.language))), ranker)
 
@@ -70,7 +70,7 @@ class TextRows:
 
 @dataclass
 class ReadTexts:
-    """Texts that a vectorizer was fitted on, and their counts; what is derived from these is kept too."""
+    """Texts that a vectorizer was fitted on, and their counts; derived values are cached."""
 
     texts: Collection
     vectorizer: TextVectorizer
@@ -78,7 +78,7 @@ class ReadTexts:
     _derived: dict[str, Any] = field(default_factory=dict)
 
     def derived(self, name: str, make: Callable[[], Any]) -> Any:
-        """What `make` returns, made once."""
+        """Return the result of `make`, computed once."""
         if name not in self._derived:
             self._derived[name] = make()
         return self._derived[name]
@@ -86,7 +86,7 @@ class ReadTexts:
 
 @dataclass(frozen=True)
 class RankerRows:
-    """The same texts as one ranker reads them."""
+    """The texts as rows for one ranker."""
 
     read: ReadTexts
     ranker: CollectionRanker
@@ -98,7 +98,7 @@ class RankerRows:
 
     @property
     def items(self) -> sp.csr_array:
-        """Rows of the texts: counts or tf-idf."""
+        """Return the rows of the texts: counts or tf-idf."""
         if self.ranker.features == "counts":
             return self.read.counts
         rows: sp.csr_array = self.read.derived("tfidf", lambda: self.vectorizer.tfidf(self.read.counts))
@@ -108,11 +108,11 @@ class RankerRows:
         return rows
 
     def queries(self, texts: Iterable[str]) -> sp.csr_array:
-        """Rows of other texts."""
+        """Return the rows of other texts."""
         return read_rows(self.ranker, self.vectorizer, texts)
 
     def further(self) -> dict[str, Any]:
-        """Other arguments of the ranker's `fit` that come from the texts."""
+        """Return the other arguments of the ranker's `fit` that come from the texts."""
         found = self.read.derived("titles", self._titles) if self.ranker.reads_titles else {}
         found = found | term_names(self.ranker, self.vectorizer)
         if self.ranker.reads_occurrences:
@@ -124,20 +124,20 @@ class RankerRows:
 
 
 def read_rows(ranker: CollectionRanker, vectorizer: TextVectorizer, texts: Iterable[str]) -> sp.csr_array:
-    """Counts or tf-idf of texts, whichever the ranker reads."""
+    """Return counts or tf-idf of texts, whichever the ranker reads."""
     counts = vectorizer.counts(texts)
     return counts if ranker.features == "counts" else vectorizer.tfidf(counts)
 
 
 def title_rows(ranker: CollectionRanker, vectorizer: TextVectorizer, documents: Collection) -> dict[str, Any]:
-    """Word counts and hashes of titles, for a ranker that reads them and documents that have some."""
+    """Return word counts and hashes of titles, if the ranker reads them and documents have titles."""
     if not ranker.reads_titles or not any(documents.titles):
         return {}
     return {"titles": vectorizer.counts(documents.titles), "title_keys": title_keys(documents.titles)}
 
 
 def term_names(ranker: CollectionRanker, vectorizer: TextVectorizer) -> dict[str, Terms]:
-    """The words of the columns, for a ranker that reads them."""
+    """Return the words of the columns, if the ranker reads them."""
     return {"terms": Terms(vectorizer.vocabulary_, vectorizer.function_columns())} if ranker.reads_terms else {}
 
 
@@ -147,9 +147,9 @@ def sample_queries(
     rows: sp.csr_array,
     vectors: np.ndarray | None,
 ) -> sp.csr_array:
-    """Queries on which approximate search is measured: training queries (`rows`), else titles, else whole documents.
+    """Return queries to measure approximate search: training queries (`rows`), else titles, else documents.
 
-    Titles and documents ask with the vectors of their documents, where these are given.
+    Titles and documents have the vectors of their documents, if these are given.
     """
     has_titles = any(documents.titles)
     if rows.shape[0] == len(documents) and (has_titles or vectors is not None):
@@ -161,7 +161,7 @@ def sample_queries(
 
 
 def same_ids(queries: Collection, documents: Collection) -> sp.csr_array:
-    """Which query and which document have one id."""
+    """Return pairs of a query and a document with the same id."""
     own = [
         (row, documents.row_of[query_id]) for row, query_id in enumerate(queries.ids) if query_id in documents.row_of
     ]

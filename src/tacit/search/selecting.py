@@ -2,10 +2,10 @@
 
 The ranking does not change: documents excluded by a filter are left out, and the scores and order of all others stay
 the same. If few documents pass a filter, only these are scored, bit-identical to the ranking. Otherwise the ranking
-goes deeper, to a depth estimated from the share that passes.
+is extended, to a depth estimated from the fraction that passes.
 
 Facets, `total` and sort orders are over the matches: documents that contain a content word of the query. `blend` also
-ranks documents that are only similar to these. They come last by relevance, but would be most of what is counted, and a
+ranks documents that are only similar to these. They come last by relevance, but would dominate the counts, and a
 sort by price would put the cheapest of them first.
 """
 
@@ -22,7 +22,7 @@ from tacit.core.fields import BooleanColumn, Column, KeywordColumn, KeywordsColu
 from tacit.search.filters import fields_of, filter_mask
 from tacit.search.query.restrictions import Restricted
 
-MAX_VALUES = 100  # of a field that are counted out, the most frequent first
+MAX_VALUES = 100  # values of a field that are listed, the most frequent first
 
 Matches = Callable[[int, "np.ndarray | None"], tuple[np.ndarray, np.ndarray, bool]]
 
@@ -124,7 +124,7 @@ class Prepared:
             kept = restricted.passes(items)
             items, scores = items[kept], scores[kept]
         facets = {name: count_values(column, items) for name, column in self.facets.items()}
-        if self.sort is None and with_words is not None:  # the ranking goes on after the documents that are counted
+        if self.sort is None and with_words is not None:  # the ranking continues after the documents that are counted
             return replace(self._ranked(matches, k, restricted), total=len(self._shown_once(items)), facets=facets)
         if self.sort is not None:
             order = _order(self.sort, items, (self.asked.sort or "").startswith("-"))
@@ -219,7 +219,7 @@ def count_values(column: Column, items: np.ndarray) -> dict[Any, int]:
 
 
 def _codes_once(column: KeywordColumn | KeywordsColumn) -> np.ndarray:
-    """Codes of all rows, each once a row."""
+    """Return the codes of all rows, each once per row."""
     entries = np.flatnonzero(column.codes >= 0)
     codes: np.ndarray = column.codes[entries]
     if isinstance(column, KeywordsColumn):

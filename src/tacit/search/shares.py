@@ -1,6 +1,6 @@
-"""The scores of two stages as one, and how much the second counts.
+"""Combines the scores of two stages, and chooses the weight of the second.
 
-With s the scores of the first stage and r those of the second, both over the items of a list,
+Let s be the scores of the first stage and r the scores of the second, both over the items of a list:
 
     score = s + share * sd(s) * (r - mean(r)) / sd(r)
 
@@ -21,7 +21,7 @@ SURE = 2.0  # standard errors that the second stage must gain
 
 
 class FirstAnswers(NamedTuple):
-    """First answers of one query: items, scores of the first stage, features; in training also grades (NaN: none)."""
+    """First results of one query: items, scores of the first stage, features; in training also grades (NaN: none)."""
 
     items: np.ndarray
     scores: np.ndarray
@@ -31,12 +31,12 @@ class FirstAnswers(NamedTuple):
 
 
 def standardized(values: np.ndarray) -> np.ndarray:
-    """Values with mean 0 and standard deviation 1; zeros where all are equal."""
+    """Return values with mean 0 and standard deviation 1; zeros if all are equal."""
     return standardize(values, values.mean(), deviations(values))
 
 
 def sure_share(values: np.ndarray) -> float:
-    """The share to take, from values by query and share: 0 unless the best is sure to gain.
+    """Choose the share from values by query and share: 0 unless the best one gains significantly.
 
     >>> sure, unsure = np.arange(5.0) + np.arange(3.0)[:, None], np.array([[0.0, 0, 1, 0, 0], [0, 0, -0.9, 0, 0]])
     >>> sure_share(sure), sure_share(unsure)
@@ -52,6 +52,6 @@ def sure_share(values: np.ndarray) -> float:
 
 
 def joined_scores(first: np.ndarray, second: np.ndarray, share: float) -> np.ndarray:
-    """Scores of both stages as one; `second` is standardized."""
+    """Return the combined scores of both stages; `second` is standardized."""
     joined: np.ndarray = first + share * first.std() * second
     return joined

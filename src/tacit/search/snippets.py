@@ -45,7 +45,7 @@ class Snippet:
 def make_snippets(texts: Sequence[str], wanted: AnySet[str], tokenizer: Tokenizer, width: int = 160) -> list[Snippet]:
     """A snippet of each text: the window of about `width` characters with the most distinct wanted words.
 
-    Of windows with equally many, the one with more matches is taken, then the first.
+    Ties are broken by the number of matches, then by position.
     """
     found = tokenizer.find([text[:MAX_CHARACTERS] for text in texts], wanted)
     return [_snippet(text, hits, width) for text, hits in zip(texts, found, strict=True)]
@@ -71,7 +71,7 @@ def find_matches(texts: Sequence[str], wanted: AnySet[str], tokenizer: Tokenizer
 
 
 def full_words(tokenizer: Tokenizer, texts: Sequence[str], wanted: AnySet[str]) -> dict[str, str]:
-    """The most frequent written form of each wanted term in texts, in lower case; terms that no text has are left out.
+    """Return the most frequent written form of each wanted term in texts, in lower case; omits missing terms.
 
     >>> from tacit.features.text.tokenizers import tokenizer_for
     >>> full_words(tokenizer_for("en", stem=True), ["Missing values, missing data"], {"miss", "valu", "x"})
@@ -86,7 +86,7 @@ def full_words(tokenizer: Tokenizer, texts: Sequence[str], wanted: AnySet[str]) 
 
 
 def _joined(matches: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    """Matches by start, those that overlap as one: pairs of characters do.
+    """Return matches by start, with overlapping ones merged (pairs of characters overlap).
 
     >>> _joined([(0, 2), (1, 3), (3, 4)])
     ((0, 3), (3, 4))
@@ -101,7 +101,7 @@ def _joined(matches: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
 
 
 def _best_window(hits: Sequence[Span], width: int) -> tuple[int, int]:
-    """Start and end of the best run of hits; a hit that is longer than the window is a run of its own."""
+    """Return start and end of the best run of hits; a hit longer than the window is a separate run."""
     counts, last = dict[str, int](), 0  # of the tokens of hits[first:last]
     best, n_hits, found = 0, 0, (0, 0)
     for first, (start, _, token) in enumerate(hits):
@@ -109,7 +109,7 @@ def _best_window(hits: Sequence[Span], width: int) -> tuple[int, int]:
             added = hits[last].token
             counts[added] = counts.get(added, 0) + 1
             last += 1
-        if (len(counts), last - first) > (best, n_hits):  # of equal ones the first is taken
+        if (len(counts), last - first) > (best, n_hits):  # the first of equal ones is chosen
             best, n_hits, found = len(counts), last - first, (start, hits[last - 1].end)
         counts[token] -= 1
         if not counts[token]:

@@ -51,7 +51,7 @@ class FieldIndex:
         self.ranker = Bm25Ranker().fit(None, both)
 
     def candidates(self, queries: sp.csr_array, k: int, threads: int | None = None) -> list[np.ndarray]:
-        """Rows of the best documents of each query by BM25, best first, without those that have none of its words."""
+        """Rows of the best documents of each query by BM25, best first, only those with a word of the query."""
         ranking = self.ranker.rank(queries, k, threads=threads)
         found = [ranking.of(number) for number in range(len(ranking))]
         return [items[scores > 0] for items, scores in found]
@@ -84,15 +84,15 @@ def make_text_lists(
     k : int, default=200
         Documents per query.
     models : sequence of Searcher, default=()
-        Fitted searchers of the same documents; the score of each is a column. None may have learned from one of the
+        Fitted searchers of the same documents; the score of each is a column. They must not have learned from the
         queries.
     vectors, query_vectors : ndarray of shapes (n_documents, dim) and (n_queries, dim), or None, default=None
-        Vectors by another model; their cosine is a column, 0 where one of the two is 0. Models with vectors of the
-        documents are asked with those of the queries.
+        Vectors by another model; their cosine is a column, 0 where one of the two is 0. Models with document vectors
+        are queried with the query vectors.
     complete : bool, default=False
-        Whether all documents were judged: those that are not in the judgments of a query then have grade 0.
+        Whether the judgments are complete. If so, documents without a judgment get grade 0.
     language : str, default="auto"
-        Language of the texts; "auto" finds it in the documents.
+        Language of the texts; "auto" detects it.
     stem : bool, default=False
         Reduce words to their stems.
     threads : int, default=None
@@ -139,13 +139,13 @@ def make_text_lists(
 
 
 def _check_unseen(models: Sequence[Searcher], queries: Collection) -> None:
-    """Raise where a model learned from one of the queries: its scores would tell the judgments."""
+    """Raise if a model learned from one of the queries, because its scores would reveal the judgments."""
     for model in models:
         seen = model.learned_from(queries)
         if seen:
             raise TacitError(
                 f"the model {model.method} learned from {len(seen)} of {plural(len(queries), 'query')}, "
-                f"the first is {seen[0]!r}, and its scores tell their judgments; "
+                f"the first is {seen[0]!r}, and its scores reveal their judgments; "
                 "want a model of other queries, or `tacit fit --rerank`"
             )
 
@@ -164,7 +164,7 @@ class _ModelScores:
         self.row_of = np.array([model.documents_.row_of[doc_id] for doc_id in documents.ids], np.int64)
 
     def of(self, text: str, rows: np.ndarray, vectors: np.ndarray | None) -> np.ndarray:
-        """One column for a query, with its vector where there is one, and some documents."""
+        """Return one column for a query (with its vector, if given) and some documents."""
         given = vectors if self.model.ranker_.vectors_dim else None
         scores = self.model.ranker_.scores(self.model.query_rows([text], given))[0]
         return scores[self.row_of[rows]].astype(np.float64)[:, None]

@@ -120,7 +120,7 @@ class TwoStageRanker(CollectionRanker):
         return self.first_.uses_vectors or (self.list_ranker_ is not None and self.vectors_dim > 0)
 
     def mark_titles(self, rows: sp.csr_array, texts: Sequence[str]) -> sp.csr_array:
-        """Return query rows that tell which texts are titles, if the first stage compares them."""
+        """Return query rows that mark titles, if the first stage compares them."""
         return self.first_.mark_titles(rows, texts)
 
     def _check_queries(self, queries: Features) -> Features:
@@ -293,7 +293,7 @@ class TwoStageRanker(CollectionRanker):
 
     def _rank_rows(self, rows: Features, skip: sp.csr_array, items: np.ndarray, scores: np.ndarray) -> None:
         """Fill items and scores (n_rows, k), as `_scores` has them, from the best items of the first stage."""
-        if self.list_ranker_ is None or skip.nnz:  # what is skipped counts among the items that are not in the list
+        if self.list_ranker_ is None or skip.nnz:  # skipped items count as items that are not in the list
             super()._rank_rows(rows, skip, items, scores)
             return
         asked = sp.csr_array(rows)

@@ -1,9 +1,9 @@
-"""Vectors that an encoder has made, kept in the user's cache folder by the hash of their text.
+"""Cache of vectors made by an encoder, in the user's cache folder, by the hash of their text.
 
-One folder for each encoder holds two files that only grow: `keys`, 16 bytes of BLAKE2 for each text, and `vectors`, its
-float16 numbers. A write appends vectors, then keys, each synced; what a kill leaves behind the last whole pair is cut
-off by the next writer. So a second fit encodes only what changed, and a killed fit continues with the passages it has.
-The cache may be lost at any time; a folder that cannot be written means that nothing is kept.
+Each encoder has a folder with two files that only grow: `keys`, 16 bytes of BLAKE2 per text, and `vectors`, its float16
+numbers. A write appends vectors, then keys, and syncs each. If the process is killed, the next writer truncates the
+files after the last complete pair. So a second fit encodes only what changed, and after a kill it reuses the finished
+passages. The cache may be deleted at any time. If the folder is not writable, nothing is cached.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tacit.store.files import locked
 
 logger = logging.getLogger("tacit")
 KEY_BYTES = 16
-BATCH = 256  # texts that are encoded, and kept, at a time
+BATCH = 256  # texts that are encoded and cached at a time
 
 
 class VectorCache:
@@ -32,7 +32,7 @@ class VectorCache:
     Parameters
     ----------
     encoder : Encoder
-        The encoder; of one without a hash, which would not be recognised, nothing is kept.
+        The encoder. Vectors of an encoder without a hash are not cached, because it cannot be recognised.
     folder : Path or None, default=None
         Folder for all encoders; None means `vectors` in the user's cache folder (`$TACIT_CACHE`).
     """
@@ -58,7 +58,7 @@ class VectorCache:
         self._place = {keys[KEY_BYTES * row : KEY_BYTES * (row + 1)]: row for row in range(n_known)}
 
     def look_up(self, texts: Sequence[str], kind: str) -> np.ndarray:
-        """Vectors of texts, of length 1, float16 (n_texts, dim); those that are not known are encoded and kept.
+        """Return unit vectors of texts, float16 (n_texts, dim); unknown texts are encoded and cached.
 
         `kind` is "query" or "document".
         """
@@ -86,7 +86,7 @@ class VectorCache:
             self.folder = None
 
     def _append(self, keys: list[bytes], vectors: np.ndarray) -> None:
-        """Write behind the last whole pair, which another process may have moved."""
+        """Append after the last complete pair, which another process may have moved."""
         assert self.folder is not None
         paths = self.folder / "vectors", self.folder / "keys"
         widths = 2 * self.dim, KEY_BYTES

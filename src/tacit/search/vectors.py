@@ -1,7 +1,7 @@
 """Vectors of documents and queries for `Searcher`: arrays, or an encoder of texts.
 
-To measure the quality of an encoder without labels, queries are cut out of documents (`make_probes`): a title or a
-sentence, for which the relevant document is the one that it was cut out of.
+To measure the quality of an encoder without labels, queries are taken from documents (`make_probes`): a title or a
+sentence, whose relevant document is the rest of its document.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class WordVectors:
 def make_probes(
     encoder: Encoder, documents: Collection, read: RankerRows, words: WordVectors | None = None
 ) -> Probes | None:
-    """Return queries cut out of documents, with vectors; None if documents have no text."""
+    """Return queries taken from documents, with vectors; None if documents have no text."""
     cut = cut_texts(documents)
     cut = cut if len(cut) >= FEWEST_PROBES else uncut_texts(documents)
     if not cut:
@@ -115,7 +115,7 @@ def make_probes(
 
 
 def uncut_texts(documents: Collection) -> list[CutText]:
-    """Some documents that are too short to cut, and their titles or first words as queries for them."""
+    """Return documents that are too short to split, with their titles or first words as queries."""
     found = list[CutText]()
     for row in spread_rows(len(documents), 2 * N_CUT).tolist():
         title, text = documents.titles[row].strip(), documents.texts[row].strip()
@@ -126,7 +126,7 @@ def uncut_texts(documents: Collection) -> list[CutText]:
 
 
 def cut_texts(documents: Collection, n_each: int = N_CUT) -> list[CutText]:
-    """Up to so many documents without their titles, and as many without a sentence; the same ones each time.
+    """Return documents without their titles, and as many without a sentence; always the same ones.
 
     >>> text = "Cats purr when they are content with the world. " * 2 + "They sleep for most of the day, and at night."
     >>> [(cut.query, cut.title) for cut in cut_texts(Collection(["a"], ["About cats"], [text]))]

@@ -1,7 +1,7 @@
-"""Compile ahead what a first fit and a first search would have to wait for.
+"""Compile the loops of fitting and searching in advance.
 
-Loops are compiled by numba when they are first called and kept on disk (`numba_cache`). So a searcher is fitted, saved,
-opened and searched here on drawn texts, without labels and with judged queries, in a temporary folder.
+numba compiles loops on their first call and caches them on disk (`numba_cache`). So this module fits, saves, opens and
+searches a searcher on random texts, without labels and with judged queries, in a temporary folder.
 """
 
 from __future__ import annotations
@@ -38,5 +38,5 @@ def warm_searcher(searcher: Searcher) -> None:
     """Search a fitted model by words of its first document, so that the next search need not wait."""
     words = searcher.documents_.full_text(0)[:200].strip() if len(searcher.documents_) else ""
     for query in filter(None, (words.partition(" ")[0], words)):
-        with suppress(TacitError):  # a search of the user will report it
+        with suppress(TacitError):  # the user's next search reports it
             searcher.search(query)

@@ -1,6 +1,6 @@
 """`tacit add`: add documents to a model without training
 
-Words that no document had become searchable; weights of known words stay until the model is fitted again.
+New words become searchable. Weights of known words do not change until the model is fitted again.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--vectors",
         metavar="F",
-        help="vectors of the documents, for a model with vectors; without them, they count as average ones",
+        help="vectors of the documents, for a model with vectors; documents without one count as average",
     )
     add_columns(parser)
 
 
 def run(args: argparse.Namespace, out: TextIO) -> int:
-    """Load, add, save; a change by another process is waited for."""
+    """Load, add, save; wait if another process is changing the model."""
     from tacit.app.web.document_log import entries, log_change
     from tacit.data import read_linked_collection, read_vectors
     from tacit.search import Searcher
@@ -44,7 +44,7 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
         searcher.add(documents, vectors=vectors).save(args.model)
         log_change(args.model, entries(documents), [])
     if vectors is None and searcher.ranker_.vectors_dim and searcher.model_of_texts is None:
-        sys.stderr.write("no --vectors are given: the documents count as average ones by the vectors of the model\n")
+        sys.stderr.write("no --vectors are given: the documents count as average in the vectors of the model\n")
     sys.stderr.write(
         f"documents added: {len(documents):,}, now in {args.model}: {len(searcher.documents_):,} "
         f"({searcher.ranker_.n_added_:,} added since it was fitted)\n"

@@ -1,6 +1,6 @@
 """`tacit features`: turn a collection with queries into feature lists (LETOR)
 
-The best documents of each query by BM25, with features of the query's words in body, title and both.
+Writes the best documents of each query by BM25, with features of the query's words in body, title and both.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--queries", required=True, metavar="F", help="queries: jsonl or TSV")
     parser.add_argument("--qrels", metavar="F", help="judgments; documents that are not in it are unjudged (-1)")
     parser.add_argument(
-        "--complete", action="store_true", help="all documents were judged: those that are not in --qrels have grade 0"
+        "--complete",
+        action="store_true",
+        help="complete judgments: documents not in --qrels have grade 0",
     )
     parser.add_argument("-k", type=whole_number(1), default=200, metavar="K", help="documents per query (default 200)")
     parser.add_argument(
@@ -43,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--engine", action="store_true", help="only columns that OpenSearch and Elasticsearch compute (`tacit export`)"
     )
     parser.add_argument("-o", "--output", default="-", metavar="OUT", help="LETOR file (default stdout)")
-    parser.add_argument("--names", metavar="OUT", help="file for the names of the columns, one a line")
+    parser.add_argument("--names", metavar="OUT", help="file for the names of the columns, one per line")
     add_language(parser)
     parser.add_argument("--stem", action="store_true", help="reduce words to their stems (Snowball)")
     parser.add_argument("--skip-unknown", action="store_true", help="ignore judgments of unknown ids")
@@ -111,7 +113,7 @@ def _make_lists(args: argparse.Namespace) -> TextLists:
 
 
 def _keep_engine_columns(made: TextLists) -> TextLists:
-    """The lists with only those columns that a search engine can compute."""
+    """Return the lists with only the columns that a search engine can compute."""
     from tacit.integrations.opensearch import can_compute
 
     kept = [column for column, name in enumerate(made.names) if can_compute(name)]

@@ -1,7 +1,7 @@
 """`tacit fit`: make a searchable model of a collection
 
-Training data is optional: links between documents, judged queries, pairs or clicks. A MediaWiki dump and `pydocs` have
-links of their own, which are used if nothing else is given and the method learns from links.
+Training data is optional: links between documents, judged queries, pairs or clicks. A MediaWiki dump and `pydocs`
+contain links, which are used if you give no other training data and the method learns from links.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--rerank",
         metavar="M",
-        help="re-rank the first results by a method of `tacit rank`, fitted on the same pairs",
+        help="rerank the first results with a method of `tacit rank`, fitted on the same pairs",
     )
     add_set(parser)
     add_words(parser)
@@ -92,7 +92,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--stem",
         action=argparse.BooleanOptionalAction,
-        help="reduce words to their stems (Snowball); by default so for blend, where the language has a stemmer",
+        help="reduce words to their stems (Snowball); default for blend if the language has a stemmer",
     )
     parser.add_argument(
         "--synonyms",
@@ -171,7 +171,7 @@ def _fit_assisted(
     sources: dict[str, Any],
     vectors: dict[str, Any],
 ) -> None:
-    """Fit with a program's grades if they gain, and say so."""
+    """Fit with a program's grades if they help, and print the result."""
     from tacit.judge.program.collections import fit_assisted
 
     queries, people, program = (sources[name] for name in ("queries", "qrels", "program"))
@@ -180,7 +180,7 @@ def _fit_assisted(
 
 
 def _found_languages(searcher: Searcher) -> str:
-    """What `auto` stood for."""
+    """Return the language that `auto` detected."""
     asked = (searcher.language, searcher.query_language or searcher.language)
     read = (searcher.vectorizer_, searcher.query_vectorizer_)
     found = zip(("language", "query language"), asked, read, strict=True)
@@ -188,7 +188,7 @@ def _found_languages(searcher: Searcher) -> str:
 
 
 def _tell_vectors(searcher: Searcher) -> None:
-    """Say which weight the vectors have."""
+    """Print the weight of the vectors."""
     dim, ranker = searcher.ranker_.vectors_dim, cast("Any", searcher.first_stage)
     if dim:
         weight = ranker.weights_["vectors"]
@@ -197,7 +197,7 @@ def _tell_vectors(searcher: Searcher) -> None:
 
 
 def _tell_learning(searcher: Searcher) -> None:
-    """Say where pairs changed no weight of `blend`, and how many queries clicks gave other answers."""
+    """Print whether pairs changed the weights of `blend`, and for how many queries clicks changed the results."""
     from tacit.retrieve import BlendRanker
 
     ranker = searcher.first_stage
@@ -225,7 +225,7 @@ def _check_checkpoint(args: argparse.Namespace, searcher: Searcher) -> Checkpoin
 
 @contextmanager
 def _keeping(checkpoint: Checkpoint | None) -> Iterator[None]:
-    """Say how to go on where training is interrupted; remove the checkpoint once the model is saved."""
+    """Print how to resume if training is interrupted; remove the checkpoint once the model is saved."""
     try:
         yield
     except KeyboardInterrupt:
@@ -239,7 +239,7 @@ def _keeping(checkpoint: Checkpoint | None) -> Iterator[None]:
 
 
 def _unfitted(args: argparse.Namespace) -> Searcher:
-    """The searcher with all its parameters; a method that cannot read the given sources is an error."""
+    """Return the searcher with all its parameters; raise if the method cannot use the given sources."""
     from tacit.retrieve import METHODS, get_method
     from tacit.search import Searcher
     from tacit.store import check_storable
@@ -291,7 +291,7 @@ def _check_sources(args: argparse.Namespace) -> None:
     if args.qrels and not args.queries and not os.path.exists(args.qrels):
         raise UsageError("--qrels needs --queries, which has the texts of the queries")
     if args.qrels and not args.queries:
-        _read_judgments(args)  # which have the texts of the queries, or are refused
+        _read_judgments(args)  # they contain the texts of the queries, or are refused
     if (args.judge or args.merge) and not args.qrels:
         raise UsageError("--judge and --merge choose among the judges of --qrels: give a judgment store")
     if args.assist:
@@ -304,7 +304,7 @@ def _check_assist(args: argparse.Namespace) -> None:
     from tacit.retrieve import get_method
 
     if not args.qrels:
-        raise UsageError("--assist needs --qrels, the judgments of people that hold the program to account")
+        raise UsageError("--assist needs --qrels, the judgments of people to compare the program with")
     for name in ("rerank", "checkpoint", "query_vectors", "ray"):
         if getattr(args, name):
             raise UsageError(f"--assist and --{name.replace('_', '-')} exclude each other; give one of them")
@@ -313,7 +313,7 @@ def _check_assist(args: argparse.Namespace) -> None:
 
 
 def _read(args: argparse.Namespace, searcher: Searcher) -> tuple[Collection, dict[str, Any]]:
-    """Documents, and the sources of training pairs by the names that `Searcher.fit` has for them."""
+    """Return documents, and the training sources as arguments of `Searcher.fit`."""
     from tacit.data import read_linked_collection, read_pydocs
     from tacit.retrieve import get_method
 
@@ -355,7 +355,7 @@ def _read_sources(args: argparse.Namespace, documents: Collection) -> dict[str, 
 
 
 def _read_judgments(args: argparse.Namespace) -> tuple[Any, Any, Any]:
-    """Judgments of a file or store, a program's, and the texts of their queries where these are known."""
+    """Return people's judgments, a program's judgments, and the texts of their queries if known."""
     from tacit.app.evaluation.assist import read_for_learning
     from tacit.app.evaluation.judgments import say_who_is_left_out
     from tacit.judge import is_store
@@ -369,7 +369,7 @@ def _read_judgments(args: argparse.Namespace) -> tuple[Any, Any, Any]:
 
 
 def _read_vectors(args: argparse.Namespace, documents: Collection, sources: dict[str, Any]) -> dict[str, Any]:
-    """Vectors of documents and training queries, where they are given."""
+    """Return vectors of documents and training queries, if they are given."""
     from tacit.data import read_vectors
 
     found: dict[str, Any] = {}

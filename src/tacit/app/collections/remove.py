@@ -19,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, out: TextIO) -> int:
-    """Load, remove, save; a change by another process is waited for."""
+    """Load, remove, save; wait if another process is changing the model."""
     from tacit.app.web.document_log import log_change
     from tacit.search import Searcher
     from tacit.store import changing_model, check_destination

@@ -1,12 +1,12 @@
 """`tacit search`: search a model with one query or a file of queries
 
-One query prints rank, score, title and a snippet with the matched words. Many queries are written as a TREC run; a
-query without any known word has no answer, and methods that compare words only (tfidf, bm25, qe) leave out documents
+For one query, prints rank, score, title and a snippet with the matched words. For many queries, writes a TREC run. A
+query without any known word has no results, and methods that only compare words (tfidf, bm25, qe) leave out documents
 that share no word with the query.
 
-A query is plain text. "two words" in quotes must occur in a row, -word must not occur, field:word must occur in the
-title or another field, word* matches all words that begin so. Put -- before a query that begins with a minus. A word
-that no document contains is searched with the nearest spelling, at half the weight.
+A query is plain text. "two words" in quotes must occur in sequence, -word must not occur, field:word must occur in the
+title or another field, word* matches all words with this prefix. Put -- before a query that begins with a minus. If no
+document contains a word, the nearest spelling is also searched, at half the weight.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             action="extend",
             default=[],
             metavar="ID",
-            help=f"ids of {what} results of QUERY; the others are ranked again",
+            help=f"ids of {what} results of QUERY; the others are reranked",
         )
     parser.add_argument(
         "--vectors",
@@ -60,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="vectors of --queries, or one of QUERY, for a model with vectors: npy, npz, safetensors, parquet",
     )
     group = parser.add_argument_group("fields of the documents")
-    group.add_argument("--filter", metavar="EXPR", help="show only these, such as 'category = shoes and price < 50'")
+    group.add_argument("--filter", metavar="EXPR", help="filter, such as 'category = shoes and price < 50'")
     group.add_argument("--facet", action="append", default=[], metavar="FIELD", help="count its values; repeatable")
     group.add_argument("--sort", metavar="FIELD", help="order all matches by a field, --sort=-FIELD for descending")
     group.add_argument("--group", metavar="FIELD", help="show each value of the field once, with its best result")
@@ -73,24 +73,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, out: TextIO) -> int:
-    """Load the model and answer."""
+    """Load the model and print the results."""
     from tacit.search import Searcher
 
     if (args.query is None) == (args.queries is None):
         raise UsageError("give either a QUERY or --queries FILE with --run OUT")
     if (args.queries is None) != (args.run is None):
-        raise UsageError("--queries and --run go together: a file of queries is answered by a TREC run")
+        raise UsageError("--queries and --run go together: results of a file of queries are written as a TREC run")
     marked = bool(args.like or args.dislike)
     if marked and (args.queries or args.explain):
-        raise UsageError("--like and --dislike re-rank one QUERY; they go with neither --queries nor --explain")
+        raise UsageError("--like and --dislike rerank one QUERY; they cannot be combined with --queries or --explain")
     selected = [name for name in ("filter", "facet", "sort", "group", "offset") if getattr(args, name)]
     if selected and (args.queries or marked):
-        raise UsageError(f"--{selected[0]} goes with one QUERY, and not with --like and --dislike")
+        raise UsageError(f"--{selected[0]} requires one QUERY, without --like and --dislike")
     if args.exclude_self and args.queries is None:
         raise UsageError("--exclude-self compares ids of --queries with documents, and a QUERY has no id")
     if args.run is not None:
         if args.explain or args.json:
-            raise UsageError(f"--{'explain' if args.explain else 'json'} goes with one QUERY, not with --run")
+            raise UsageError(f"--{'explain' if args.explain else 'json'} requires one QUERY, without --run")
         check_output(args.run)
     searcher = Searcher.load(args.model)
     with cluster(args):
@@ -126,7 +126,7 @@ def _answer(args: argparse.Namespace, searcher: Searcher, out: TextIO) -> int:
 
 
 def _read_vector(args: argparse.Namespace) -> Any:
-    """The vector of QUERY, if it has one."""
+    """Return the vector of QUERY, if there is one."""
     from tacit.data import read_vectors
 
     if not args.vectors:
@@ -150,14 +150,14 @@ def _answer_many(args: argparse.Namespace, searcher: Searcher) -> int:
     sys.stderr.write(f"{plural(n_answered, 'query')} ranked, {plural(len(answers), 'line')} written\n")
     n_without = 0 if vectors is None else int((~vectors.any(axis=1)).sum())
     if n_without:
-        sys.stderr.write(f"{plural(n_without, 'query')} without a vector, answered by the other members\n")
+        sys.stderr.write(f"{plural(n_without, 'query')} without a vector, ranked by the other members\n")
     if n_answered < len(queries):
         sys.stderr.write(f"{plural(len(queries) - n_answered, 'query')} without results\n")
     return 0
 
 
 def _show_added(hits: Hits, out: TextIO) -> None:
-    """What was searched beside what was typed."""
+    """Print the words that were searched in addition to the typed ones."""
     if hits.suggestion is not None:
         out.write(f"did you mean: {hits.suggestion}\n")
     if hits.added:
@@ -186,7 +186,7 @@ def _show(hits: list[Hit], reasons: list[list[Reason]], out: TextIO) -> None:
 
 
 def _short(value: object) -> str:
-    """A value of a field within a line.
+    """Return a field value that fits into a line.
 
     >>> _short(["a", "b"]), _short("x" * 99)[-3:]
     ('a, b', 'xx…')

@@ -1,7 +1,7 @@
 """`tacit verify`: check every byte of a model
 
 Opening a model checks its header, sizes and shapes; this compares all contents with their checksums and unpacks all
-texts. One line for each file; exit code 1 if anything is damaged.
+texts. Prints one line per file; the exit code is 1 if anything is damaged.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, out: TextIO) -> int:
-    """Checksums first; a model that has them is opened, and its texts are read."""
+    """Compare checksums first; if they match, open the model and read its texts."""
     from tacit.search import Searcher, load
     from tacit.store import blame, verify_model
 

@@ -1,7 +1,7 @@
 """`tacit advise`: compare systems on your data by cross-validation and recommend one
 
-CORPUS with --queries and --qrels, with --clicks, or with both; or one file of judged feature lists (LETOR). The
-baseline is BM25 on stems, the shown order where clicks are all there is, or the best single feature of the lists.
+Give CORPUS with --queries and --qrels, with --clicks, or with both; or one file of judged feature lists (LETOR). The
+baseline is BM25 on stems, the shown order if there are only clicks, or the best single feature of the lists.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="M",
         help="time for all systems; one that takes longer is left out, except the baseline and blend (default 15)",
     )
-    add_encoder(parser, "documents: also measure blend with an encoder, the encoder alone and rank fusion")
+    add_encoder(parser, "documents: also compare blend with an encoder, the encoder alone and rank fusion")
     add_language(parser)
     parser.add_argument(
         "--group", metavar="FIELD", help="field of the queries that names their group; a group is kept in one fold"
@@ -108,7 +108,7 @@ def _check_use(args: argparse.Namespace) -> None:
     if args.qrels and not args.queries:
         raise UsageError("--qrels needs --queries, which has the texts of the queries")
     if args.queries and not (args.qrels or args.clicks):
-        raise UsageError("--queries needs --qrels or --clicks, which name the documents that the queries want")
+        raise UsageError("--queries needs --qrels or --clicks, which name the relevant documents")
     if args.group and not args.qrels:
         raise UsageError("--group needs a collection with --queries and --qrels")
     if not (args.qrels or args.clicks) and (args.links or args.save or args.encoder):
@@ -155,7 +155,7 @@ def _read(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _read_clicks(args: argparse.Namespace, documents: Collection, queries: Collection | None) -> ClickLog:
-    """The log; clicks on unknown documents are an error, or left out."""
+    """Read the log; clicks on unknown documents are an error, or left out."""
     from tacit.data import read_click_log
 
     log = read_click_log(args.clicks)

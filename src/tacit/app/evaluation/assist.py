@@ -1,4 +1,4 @@
-"""People's grades and a program's: how they are read, and measures of runs for `tacit evaluate --assist`."""
+"""Reads people's and a program's grades, and measures runs for `tacit evaluate --assist`."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def show_assisted(args: argparse.Namespace, paths: list[str], out: TextIO) -> in
 def read_people_and_program(
     path: str, judges: list[str], merge: str | None, assist: str
 ) -> tuple[Judgments, Judgments]:
-    """People's grades of a store or file, and the grades of the program: a judge of the store, or a file."""
+    """Read people's grades from a store or file, and the program's grades: a judge of the store, or a file."""
     from tacit.data import read_qrels
     from tacit.judge import JudgmentStore, is_store, merged_judgments, read_judgments
 
@@ -56,7 +56,7 @@ def read_people_and_program(
         if programs:
             raise UsageError(f"--judge names {programs[0]!r}, a program; with --assist it names people")
         if not people:
-            raise UsageError(f"{path}: no judge is a person, so nothing can hold the program to account")
+            raise UsageError(f"{path}: no judge is a person, so the program cannot be compared with people")
         human = merged_judgments(store, judges, merge)
         if assist in kinds:
             if kinds[assist] != "program":
@@ -68,7 +68,7 @@ def read_people_and_program(
 
 
 def read_for_learning(args: argparse.Namespace) -> tuple[Judgments, Judgments | None, Collection | None]:
-    """Judgments of --qrels, those of --assist, and the texts of their queries where these are known."""
+    """Return the judgments of --qrels and of --assist, and the texts of their queries if known."""
     from tacit.core import Collection
     from tacit.judge import read_judgments, read_query_texts
 
@@ -92,7 +92,7 @@ def _programs(kinds: dict[str, str]) -> str:
 
 
 def _judged_queries(people: Judgments, runs: dict[str, Run]) -> Judgments:
-    """The queries that people judged as a whole; those of which they saw single documents are left out, and counted."""
+    """Return the queries that people judged fully; partly judged ones are left out and counted."""
     import numpy as np
 
     from tacit.core import TacitError

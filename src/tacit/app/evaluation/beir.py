@@ -1,7 +1,7 @@
 """`tacit beir`: fit, search and evaluate on a BEIR folder, with BM25 as baseline
 
-A BEIR folder has corpus.jsonl, queries.jsonl and qrels/SPLIT.tsv. The method learns from qrels/train.tsv where there is
-one, and is measured on the queries of another split; a document with the id of the query is no result.
+A BEIR folder has corpus.jsonl, queries.jsonl and qrels/SPLIT.tsv. The method learns from qrels/train.tsv if it exists,
+and is measured on the queries of another split. A document with the id of the query is left out of its results.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
 
     if args.split == args.train:
         raise UsageError(
-            f"--train and --split are both {args.split}: want to measure on other queries than to learn from"
+            f"--train and --split are both {args.split}: want different queries for training and measuring"
         )
     measures = args.measure or MEASURES
     for measure in measures:
@@ -101,7 +101,7 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
 
 
 def read_folder(place: str | Path, split: str, train: str | None, skip_unknown: bool = False) -> BeirFolder:
-    """Read a BEIR folder; training judgments that are absent are None, those of a query to measure on are an error."""
+    """Read a BEIR folder; missing training judgments are None; a query in both splits is an error."""
     from tacit.data import read_collection, read_queries
 
     documents, queries = read_collection(place), read_queries(place)

@@ -1,4 +1,4 @@
-"""`tacit evaluate --bounds`: how far unjudged results could move the difference of each run to the first one."""
+"""`tacit evaluate --bounds`: how far unjudged results could move the difference of each run from the first."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def find_bounds(judgments: Judgments, runs: Mapping[str, Run], found: Mapping[str, Evaluation]) -> list[dict[str, Any]]:
-    """Difference of each run to the first, and its bounds, for the measures that have bounds."""
+    """Compute the difference of each run from the first, and its bounds, for the measures that have bounds."""
     from tacit.metrics import difference_bounds, parse_measure
     from tacit.metrics.bounds import BOUNDED
 
@@ -43,7 +43,7 @@ def find_bounds(judgments: Judgments, runs: Mapping[str, Run], found: Mapping[st
 
 def show_bounds(rows: list[dict[str, Any]], first: str, out: TextIO) -> None:
     """One line for each run and measure."""
-    out.write(f"\nDifferences to {first}, whatever the grades of unjudged results:\n\n")
+    out.write(f"\nDifferences from {first}, for any grades of unjudged results:\n\n")
     cells = [
         [row["run"], row["metric"], f"{row['difference']:+.4f}", "{:+.4f} to {:+.4f}".format(*row["bounds"]),
          str(row["unjudged"]), _sign(*row["bounds"])]
@@ -53,5 +53,5 @@ def show_bounds(rows: list[dict[str, Any]], first: str, out: TextIO) -> None:
 
 
 def _sign(low: float, high: float) -> str:
-    """Whether unjudged results could turn the sign of the difference."""
+    """Return whether unjudged results could change the sign of the difference."""
     return "certain" if low > 0 or high < 0 else "open"

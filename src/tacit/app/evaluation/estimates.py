@@ -55,7 +55,7 @@ def _as_json(estimates: dict[str, Estimate]) -> dict[str, object]:
 
 
 def _warn(path: str, judgments: Judgments, run: Run, found: dict[str, Estimate]) -> None:
-    """Say what the estimates cannot see: documents outside the pool, judgments without a probability, ratios."""
+    """Print the limits of the estimates: documents outside the pool, judgments without a probability, ratios."""
     import numpy as np
 
     from tacit.metrics import covered
@@ -63,12 +63,12 @@ def _warn(path: str, judgments: Judgments, run: Run, found: dict[str, Estimate])
     share, error = covered(judgments, run, TOP)
     if share + 3 * error < 0.95:
         part = f"only about {share:.0%} of its first {TOP} documents are in the sampled pool"
-        sys.stderr.write(f"{path}: {part}; the estimates take the others to be like them\n")
+        sys.stderr.write(f"{path}: {part}; the estimates assume that the others are similar\n")
     ratios = [name for name in found if not name.startswith(("P", "DCG"))]
     each = len(judgments) / max(len({*judgments.query_ids, *run.query_ids}), 1)
     if ratios and each < PER_QUERY:
-        few = f"{', '.join(ratios)} with {each:.1f} judgments a query are biased, mostly too low"
-        sys.stderr.write(f"{path}: {few}; want {PER_QUERY} a query, or P and DCG\n")
+        few = f"{', '.join(ratios)} with {each:.1f} judgments per query are biased, mostly too low"
+        sys.stderr.write(f"{path}: {few}; want {PER_QUERY} per query, or P and DCG\n")
     assert judgments.probability is not None
     unknown = int(np.isnan(judgments.probability).sum())
     if unknown:

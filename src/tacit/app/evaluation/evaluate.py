@@ -1,9 +1,9 @@
 """`tacit evaluate`: measure runs against judgments, and compare them
 
-One run: mean, standard error and bootstrap interval of each measure. Several runs: one table, with † where a run
-differs from the first one (paired test, Holm-corrected within each measure). Judgments that were sampled, with their
-probabilities in a store or in a fifth column, give estimates and their intervals instead. With --assist, people judged
-some queries and a program all of them: means over all queries are estimated from both.
+For one run, prints mean, standard error and bootstrap interval of each measure. For several runs, prints one table,
+with † if a run differs from the first (paired test, Holm-corrected within each measure). Sampled judgments, with their
+probabilities in a store or in a fifth column, give estimates and intervals instead. With --assist, people judged some
+queries and a program judged all of them: means over all queries are estimated from both.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--test", choices=("t", "wilcoxon", "randomization"), default="t", help="paired test (default t)"
     )
     parser.add_argument(
-        "--bounds", action="store_true", help="how far unjudged results could move each difference (nDCG@k, P@k)"
+        "--bounds", action="store_true", help="print how far unjudged results could move each difference (nDCG@k, P@k)"
     )
     parser.add_argument(
         "--assist", metavar="J", help="a program's grades of all queries: a judge of the store, or a file of judgments"

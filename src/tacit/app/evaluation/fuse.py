@@ -1,8 +1,9 @@
-"""`tacit fuse`: learn weights over the results of several search engines, and prove whether they help
+"""`tacit fuse`: learn weights for the results of several search engines, and test whether they help
 
-QRELS and two or more TREC runs, or one table (CSV, TSV, parquet) with the columns query, document and one column of
-scores for each leg. The default is compared with by nested cross-validation, and is kept unless another fusion is
-surely better. With --to, only what the engine can express is searched, and its configuration is printed.
+Give QRELS and two or more TREC runs, or one table (CSV, TSV, parquet) with the columns query, document and one column
+of scores for each leg. Nested cross-validation compares the learned fusion with the default, which is kept unless the
+expected gain outweighs the risk. With --to, tacit considers only fusions that the engine can express, and prints its
+configuration.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--measure", default="nDCG@10", metavar="M", help="measure to choose by (default nDCG@10)")
     parser.add_argument("--model", metavar="MODEL", help="a tacit model as a further leg; needs --queries")
     parser.add_argument("--queries", metavar="Q", help="queries for --model: jsonl or TSV")
-    parser.add_argument("--explain", metavar="QUERY", help="with --apply: what each run adds to the first ten results")
+    parser.add_argument("--explain", metavar="QUERY", help="with --apply: contribution of each run to the top ten")
     parser.add_argument(
         "-o", "--output", metavar="FILE", help="JSON with the fusion; with --apply the fused run (default stdout)"
     )
@@ -102,7 +103,7 @@ def _learn(args: argparse.Namespace) -> FuseReport:
 
 
 def _runs(args: argparse.Namespace, paths: list[str]) -> dict[str, Run]:
-    """The runs of the files, and that of the model."""
+    """Return the runs of the files and of the model."""
     from tacit.judge.fuse.sources import is_table, read_legs, run_name
 
     if not args.model:

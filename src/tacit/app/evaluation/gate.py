@@ -1,7 +1,7 @@
 """`tacit gate`: check in continuous integration that a new run is not worse than the old one
 
-exit codes: 0 pass (a loss of more than the margin is ruled out), 3 worse (the 95 % interval lies below minus the
-margin), 4 cannot tell, with the number of judged queries that would decide (0 unless --strict).
+exit codes: 0 pass (a loss of more than the margin is ruled out), 3 worse (the 95 % interval is below minus the
+margin), 4 cannot tell, with the number of judged queries needed (0 unless --strict).
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("base", metavar="BASE", help="run of the old system")
     parser.add_argument("new", metavar="NEW", help="run of the new system")
     parser.add_argument("--measure", default="nDCG@10", metavar="M", help="measure (default nDCG@10)")
-    parser.add_argument("--margin", type=float, default=0.01, metavar="X", help="loss that is tolerated (default 0.01)")
+    parser.add_argument("--margin", type=float, default=0.01, metavar="X", help="tolerated loss (default 0.01)")
     parser.add_argument(
         "--sequential",
         action="store_true",
-        help="interval that holds at every look while judged queries are added; wider",
+        help="use a wider interval, which stays valid while judged queries are added",
     )
     parser.add_argument("--strict", action="store_true", help='exit with 4 if the verdict is "cannot tell"')
     parser.add_argument("--junit", metavar="FILE", help="write a JUnit XML report")
@@ -103,7 +103,7 @@ def _changed_rows(found: Gate) -> list[list[str]]:
 
 
 def _remarks(found: Gate) -> list[str]:
-    """What else to know: unjudged results, and what the sequential mode promises."""
+    """Return further notes: unjudged results, and the guarantee of the sequential mode."""
     from tacit.judge.gate import SEQUENTIAL_NOTE
 
     lines = []
@@ -161,5 +161,5 @@ def to_markdown(found: Gate) -> str:
 
 
 def _cell(text: str) -> str:
-    """A query id as a table cell: neither a table nor HTML can be made of it."""
+    """Return a query id as a table cell, with Markdown and HTML escaped."""
     return "`" + text.replace("|", "\\|").replace("`", "'") + "`"

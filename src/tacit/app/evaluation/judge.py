@@ -1,7 +1,7 @@
-"""`tacit judge`: ask a program, such as a language model, for grades, and store them apart from people's
+"""`tacit judge`: get grades from a program, such as a language model, and store them apart from people's
 
-Grades go to the judgment store under the name of the judge: connection, model and digest of the prompt. Another prompt
-is another judge. No pair is sent twice; failures are recorded and counted, never stored as grade 0.
+Grades are stored under the name of the judge: connection, model and digest of the prompt. Another prompt is another
+judge. No pair is sent twice. Failures are recorded and counted, never stored as grade 0.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--queries", required=True, metavar="Q", help="queries: jsonl or TSV")
     parser.add_argument("--with", dest="spec", required=True, metavar="SPEC", help="openai:MODEL or command:PROGRAM")
     parser.add_argument("--base-url", metavar="U", help="endpoint of openai:MODEL, up to /chat/completions")
-    parser.add_argument("--prompt", metavar="F", help="guidelines of yours, added to the instructions")
+    parser.add_argument("--prompt", metavar="F", help="your guidelines, added to the instructions")
     parser.add_argument("-n", type=whole_number(1), metavar="N", help="most pairs to judge, best ranks first (all)")
     parser.add_argument(
-        "--depth", type=whole_number(1), default=DEPTH, metavar="N", help=f"documents a query (default {DEPTH})"
+        "--depth", type=whole_number(1), default=DEPTH, metavar="N", help=f"documents per query (default {DEPTH})"
     )
-    parser.add_argument("--resume", action="store_true", help="also ask again for pairs that failed before")
+    parser.add_argument("--resume", action="store_true", help="also retry pairs that failed before")
     parser.add_argument(
         "--repeat", type=whole_number(1, 100), default=1, metavar="N", help="calls per pair (default 1)"
     )
@@ -55,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=whole_number(1),
         default=4000,
         metavar="N",
-        help="of a document that are sent (default 4000)",
+        help="characters of a document to send (default 4000)",
     )
     parser.add_argument(
         "--parallel", type=whole_number(1, 100), default=4, metavar="N", help="requests at a time (default 4)"
@@ -72,7 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, out: TextIO) -> int:
-    """Collect the pairs, ask, and say what became of them."""
+    """Collect the pairs, request grades, and print the outcome."""
     from tacit.core import check_number
     from tacit.data import read_queries
     from tacit.judge import JudgmentStore
@@ -113,7 +113,7 @@ def _guidelines(path: str | None) -> str:
 
 
 def _sources(args: argparse.Namespace, queries: Collection) -> tuple[Collection, list[Run]]:
-    """Documents with their texts, and the runs that say which are judged."""
+    """Return documents with their texts, and the runs whose documents are judged."""
     from tacit.data import read_collection, read_run
     from tacit.search import Searcher, load
 
@@ -128,7 +128,7 @@ def _sources(args: argparse.Namespace, queries: Collection) -> tuple[Collection,
 
 
 def _questions(queries: Collection, documents: Collection, runs: list[Run], depth: int) -> list[Question]:
-    """Pairs of the first documents of all runs, by their best rank."""
+    """Return pairs of the first documents of all runs, by their best rank."""
     from tacit.judge.program.questions import Question
     from tacit.metrics.rankings import order_run
 
@@ -166,7 +166,7 @@ def _show(done: Asked, judge: str, n_pairs: int, digest: str, as_json: bool, out
         out.write(json.dumps(found) + "\n")
         return
     out.write(f"{judge}: {plural(done.n_graded, 'pair')} of {n_pairs:,} judged\n")
-    out.write(f"{plural(done.n_calls, 'call')}, {done.n_retries:,} of them retries; {done.n_cached:,} answers known\n")
+    out.write(f"{plural(done.n_calls, 'call')}, {done.n_retries:,} of them retries; {done.n_cached:,} cached\n")
     if done.n_failed:
         kinds = ", ".join(f"{kind} {count:,}" for kind, count in done.failures.most_common())
-        out.write(f"{plural(done.n_failed, 'pair')} without a grade: {kinds}; --resume asks again\n")
+        out.write(f"{plural(done.n_failed, 'pair')} without a grade: {kinds}; --resume retries them\n")

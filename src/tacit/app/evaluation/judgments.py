@@ -1,6 +1,6 @@
 """`tacit judgments`: import, export, show and repair the judgments of a store
 
-A store is one SQLite file. Nothing in it is ever changed or deleted: a changed judgment is a new record.
+A store is one append-only SQLite file: a changed judgment is a new record.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def _add_import(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "files", nargs="+", metavar="FILE", help="a table (CSV, JSON, parquet, …), TREC, BEIR or LETOR; - is stdin"
     )
-    parser.add_argument("--judge", metavar="NAME", help="judge of judgments that name none (default imported)")
+    parser.add_argument("--judge", metavar="NAME", help="judge of judgments without one (default imported)")
     parser.add_argument("--program", action="store_true", help="this judge is a program, such as a language model")
     parser.add_argument("--queries", metavar="FILE", help="texts of the queries: jsonl, CSV, TSV or parquet")
     add_encoding(parser)
@@ -101,7 +101,7 @@ def _import(args: argparse.Namespace, out: TextIO) -> int:
     from tacit.data import read_queries
     from tacit.judge import JudgmentStore, import_judgments
 
-    for file in args.files:  # before the store is made
+    for file in args.files:  # before the store is created
         if file != "-" and not Path(file).exists():
             raise DataError("no such file", path=file)
     queries = read_queries(args.queries, encoding=args.encoding) if args.queries else None
@@ -118,7 +118,7 @@ def _import(args: argparse.Namespace, out: TextIO) -> int:
 
 
 def _spooled(folder: Path) -> Path:
-    """Standard input as a file, whose form its first line tells."""
+    """Return standard input as a file, whose format is detected from its first line."""
     content = sys.stdin.buffer.read()
     first = content.lstrip(b"\xef\xbb\xbf").split(b"\n", 1)[0]
     path = folder / ("stdin.csv" if b"," in first and b"document" in first else "stdin")
@@ -157,14 +157,14 @@ def _export(args: argparse.Namespace, out: TextIO) -> int:
 
 
 def say_who_is_left_out(path: str, named: list[str]) -> None:
-    """Name the programs of a store that also has persons: they are left out unless --judge names them."""
+    """Print the programs of a store that also has people; they are left out unless --judge names them."""
     from tacit.judge import JudgmentStore
 
     with JudgmentStore(path, read_only=True) as store:
         kinds = {judge.name: judge.kind for judge in store.judges() if judge.n_judgments}
     programs = [name for name, kind in kinds.items() if kind == "program"]
     if programs and not named and "person" in kinds.values():
-        sys.stderr.write(f"left out: {', '.join(programs)}, no person; --judge names programs to be taken\n")
+        sys.stderr.write(f"left out: {', '.join(programs)}, not people; --judge includes programs\n")
 
 
 def _show(args: argparse.Namespace, out: TextIO) -> int:
@@ -184,7 +184,7 @@ def _show(args: argparse.Namespace, out: TextIO) -> int:
 
 
 def _compare(args: argparse.Namespace, out: TextIO) -> int:
-    """One program beside people."""
+    """Compare one program with people."""
     from tacit.data import read_run
     from tacit.judge import JudgmentStore, merged_judgments
     from tacit.judge.program.comparison import compare_judges
@@ -222,7 +222,7 @@ def _print_comparison(found: JudgeComparison, n_listed: int, out: TextIO) -> Non
         for grade, counts in zip(found.program_grades, found.confusion, strict=True)
     ]
     print_table(["program \\ people", *(f"{grade:g}" for grade in found.people_grades)], rows, out)
-    out.write("\nbias: the program's grade less people's\n")
+    out.write("\nbias: the program's grade minus people's\n")
     groups = [("", [found.bias]), ("rank ", found.by_rank), ("top 10 of ", found.by_system)]
     groups.append(("query ", found.by_query[:n_listed]))
     rows = [
@@ -246,7 +246,7 @@ def _summary(store: JudgmentStore) -> dict[str, Any]:
     found = read_columns(store)
     shared = found.take(found.shared())
     blind = read_columns(store, decisions=False) if store.has_decisions() else found
-    unseen = blind.take(blind.shared())  # graded without sight of other judges' grades
+    unseen = blind.take(blind.shared())  # judged without seeing the grades of others
     people = {judge.name for judge in store.judges() if judge.kind == "person"}
     of_people = [record for record in unseen if record.judge in people]
     known = ~np.isnan(found.probability)
@@ -315,6 +315,6 @@ KAPPAS = ("kappa", "linear", "quadratic")
 ACTIONS = {
     "import": (_add_import, "append the judgments of files to a store"),
     "export": (_add_export, "write one judge's judgments, or a stated merge of several"),
-    "show": (_add_show, "count the judgments by judge, and measure how far the judges agree"),
+    "show": (_add_show, "count the judgments by judge, and measure their agreement"),
     "repair": (_add_repair, "save every readable record of a damaged store in a new one"),
 }

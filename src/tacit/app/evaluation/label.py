@@ -1,7 +1,7 @@
 """`tacit label`: choose what to judge next, to train a model, to measure it, or to decide between systems
 
 With --runs no model is needed: the sample is drawn from the results of several systems, with known probabilities.
-Writes CSV with a grade of ? in each row. Fill in the grades and read the file with `tacit judgments import`.
+Writes CSV with a grade of ? in each row. Fill in the grades and import the file with `tacit judgments import`.
 """
 
 from __future__ import annotations
@@ -40,20 +40,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--for",
         dest="purpose",
         choices=("training", "measuring", "choosing", "calibrating"),
-        help="training (default of a model): what it learns most from; measuring: a sample with known probabilities; "
-        "choosing (default of --runs): a sample of what the runs rank differently; "
+        help="training (default with a model): pairs that teach it most; measuring: a sample with known probabilities; "
+        "choosing (default with --runs): a sample of results that the runs rank differently; "
         "calibrating: pairs that a program judged, evenly over its grades (no MODEL)",
     )
     parser.add_argument("-n", type=whole_number(1), metavar="N", help="number of pairs (default 20; 50 with --runs)")
-    parser.add_argument("--judgments", metavar="STORE", help="judgment store: what is judged in it is left out")
-    parser.add_argument("--judge", metavar="NAME", help="leave out only what this judge has judged")
+    parser.add_argument("--judgments", metavar="STORE", help="judgment store; pairs judged in it are left out")
+    parser.add_argument("--judge", metavar="NAME", help="leave out only pairs that this judge has judged")
     parser.add_argument("--program", metavar="NAME", help="for calibrating: the program (default: the only one)")
     parser.add_argument(
         "--strategy",
         choices=("gain", "strata", "random"),
         help="for training (default gain for lists of fewer than 50 documents, else strata)",
     )
-    parser.add_argument("--depth", type=whole_number(1), default=50, metavar="N", help="documents a query (default 50)")
+    parser.add_argument(
+        "--depth", type=whole_number(1), default=50, metavar="N", help="documents per query (default 50)"
+    )
     parser.add_argument("-o", "--output", default="-", metavar="FILE", help="CSV (default stdout)")
     add_seed(parser)
     add_threads(parser)
@@ -61,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, out: TextIO) -> int:
-    """Choose, and write what was chosen."""
+    """Choose pairs and write them."""
     from tacit.judge import JudgmentStore, what_to_judge
     from tacit.search import Searcher, load
 
@@ -149,7 +151,7 @@ def _across(args: argparse.Namespace, out: TextIO) -> int:
 def _calibrate(args: argparse.Namespace, out: TextIO) -> int:
     """Pairs of a program in the store, for people to judge.
 
-    They carry no probability: judgments with one are a sample for measuring, and would replace whole judged queries.
+    They have no probability: judgments with one are a sample for measuring, and would replace fully judged queries.
     """
     from tacit.judge import JudgmentStore, merged_judgments
     from tacit.judge.program.calibrating import draw_calibration
@@ -185,7 +187,7 @@ def _read(path: str, texts: bool) -> Collection | Lists:
 
 
 def _digest(folder: Path) -> str:
-    """What tells versions of a model apart: a digest of its header, which holds those of its arrays."""
+    """Identify a version of a model by a digest of its header, which contains the digests of its arrays."""
     return hashlib.sha256((folder / "model.json").read_bytes()).hexdigest()[:8]
 
 

@@ -1,6 +1,6 @@
 """`tacit split`: split data by query into training and test sets
 
-INPUT is a file of queries or a BEIR folder (with --qrels), a file of links (cut by their sources), or feature lists
+INPUT is a file of queries or a BEIR folder (with --qrels), a file of links (split by their sources), or feature lists
 (LETOR). Queries of one group are never in both parts.
 """
 
@@ -60,7 +60,7 @@ def _new_folder(args: argparse.Namespace) -> Path:
 
 
 def _kind(args: argparse.Namespace) -> Callable[[argparse.Namespace, Path], dict[str, int]]:
-    """How the input is cut, by what it is."""
+    """Return the function that splits the input, by its kind."""
     from tacit.data import find_file, read_lines
 
     if os.path.isdir(args.input):
@@ -80,7 +80,7 @@ def _kind(args: argparse.Namespace) -> Callable[[argparse.Namespace, Path], dict
 
 
 def _is_test(names: Sequence[str], args: argparse.Namespace, groups: Sequence[object] | None = None) -> np.ndarray:
-    """Which of the names are in the test part: whole groups in random order, until the share is reached."""
+    """Choose the names of the test set: groups in random order, until the share is reached."""
     import numpy as np
 
     keys = list(names) if groups is None else list(groups)
@@ -118,7 +118,7 @@ def _split_queries(args: argparse.Namespace, folder: Path) -> dict[str, int]:
 
 
 def _write_queries(source: str, kept: Collection, path: Path) -> None:
-    """Some queries, with all fields that they have in the source."""
+    """Write some queries with all their fields."""
     from tacit.data import open_output, read_lines, write_collection
 
     lines = [line.strip() for _, line in read_lines(source) if line.strip()]

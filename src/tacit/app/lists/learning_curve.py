@@ -1,7 +1,7 @@
 """`tacit learning-curve`: a measure against the number of labels
 
-Labels of the training lists are removed at random; the rows stay, unjudged. --against adds a second method, --column
-the order of one feature, such as BM25, which needs no label.
+Labels of the training lists are removed at random; the rows stay, unjudged. --against adds a second method. --column
+adds the order by one feature, such as BM25, which needs no labels.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--method", default="standing", metavar="M", help="ranker of lists (default standing)")
     parser.add_argument("--against", metavar="M2", help="second ranker on the same labels, such as linear")
     parser.add_argument(
-        "--column", metavar="C", help="feature whose own order is one more line: its number in TRAIN, or its name"
+        "--column", metavar="C", help="also measure the order by one feature: its number in TRAIN, or its name"
     )
-    parser.add_argument("--names", metavar="F", help="names of the features, one a line (`tacit features --names`)")
+    parser.add_argument("--names", metavar="F", help="names of the features, one per line (`tacit features --names`)")
     add_set(parser)
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--test", metavar="F", help="test lists (default: five folds of TRAIN)")
     where.add_argument("--folds", metavar="F", help="folds.json: query ids of train, vali and test by fold")
-    parser.add_argument("--vali", metavar="F", help="validation lists, with --test; their labels are cut too")
+    parser.add_argument("--vali", metavar="F", help="validation lists, with --test; their labels are removed too")
     parser.add_argument(
         "--by",
         choices=("documents", "queries"),
@@ -56,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("-m", "--measure", default="nDCG-letor@10", metavar="M", help="measure (default nDCG-letor@10)")
     parser.add_argument(
-        "--seeds", type=whole_number(1), default=3, metavar="N", help="random cuts per share (default 3)"
+        "--seeds", type=whole_number(1), default=3, metavar="N", help="random samples per share (default 3)"
     )
     parser.add_argument("--out", type=Path, metavar="DIR", help="write the curve as PNG and its points as JSON")
     add_seed(parser)
@@ -65,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, out: TextIO) -> int:
-    """Cut, learn, measure; print the points and draw them."""
+    """Remove labels, train, measure; print and plot the points."""
     from tacit.metrics import parse_measure
     from tacit.rerank import get_method
     from tacit.rerank.learning_curve import SHARES, learning_curve

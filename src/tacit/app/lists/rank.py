@@ -1,7 +1,7 @@
 """`tacit rank`: learn from judged feature lists (LETOR) and rank others
 
-TRAIN TEST: learn from one file and rank the other. DATA --folds F: rank the test lists of every fold by its training
-lists. --model M TEST: rank by a saved model. Grade -1 means unjudged, which is never treated as 0.
+TRAIN TEST: learn from one file and rank the other. DATA --folds F: for every fold, learn from its training lists and
+rank its test lists. --model M TEST: rank with a saved model. Grade -1 means unjudged, which is never treated as 0.
 """
 
 from __future__ import annotations
@@ -42,15 +42,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--preferences", metavar="F", help="query<TAB>better<TAB>worse[<TAB>weight], in addition to grades"
     )
     parser.add_argument("--clicks", metavar="F", help="sessions in jsonl, or query<TAB>document[<TAB>count]")
-    parser.add_argument("--queries", metavar="F", help="queries by id and text, where --clicks names them by text")
+    parser.add_argument("--queries", metavar="F", help="queries by id and text, if --clicks names them by text")
     parser.add_argument("--skip-unknown", action="store_true", help="ignore preferences of unknown documents")
     parser.add_argument(
-        "--assist", metavar="F", help="a program's grades of rows: judgments in a file, used where they measurably gain"
+        "--assist", metavar="F", help="a program's grades of rows: judgments in a file, used if they measurably help"
     )
     parser.add_argument("--measure", metavar="M", help="measure for choices on --vali (default: the method's own)")
-    parser.add_argument(
-        "--features", type=whole_number(1), metavar="N", help="number of features, where files leave out zeros"
-    )
+    parser.add_argument("--features", type=whole_number(1), metavar="N", help="number of features, if files omit zeros")
     parser.add_argument("--model", metavar="MODEL", help="rank by this saved model")
     parser.add_argument("--save", metavar="MODEL", help="save the fitted ranker in this folder")
     parser.add_argument("-o", "--output", default="-", metavar="RUN", help="TREC run (default stdout)")
@@ -92,7 +90,7 @@ def _check_use(args: argparse.Namespace) -> None:
 
 
 def _task(args: argparse.Namespace) -> RankingTask:
-    """How to learn; errors are reported before a long file is read."""
+    """Return the training settings; errors are reported before a long file is read."""
     from tacit.data import read_click_log, read_preferences, read_queries
     from tacit.rerank.ranking_lists import RankingTask
     from tacit.store import check_destination, check_storable
@@ -171,8 +169,8 @@ def _rank_by_model(args: argparse.Namespace) -> Run:
 def _say_what_is_idle(lists: Lists) -> None:
     from tacit.rerank.ranking_lists import count_idle_lists, has_few_zeros
 
-    idle = 0 if has_few_zeros(lists) else count_idle_lists(lists)  # unjudged rows then teach, which is reported
-    if 0 < idle < len(lists):  # where all are, it is an error
+    idle = 0 if has_few_zeros(lists) else count_idle_lists(lists)  # unjudged rows then count, which is reported
+    if 0 < idle < len(lists):  # an error if all lists are
         sys.stderr.write(
             f"lists without a pair to learn from (two judged rows of different grades): {idle} of {len(lists)}\n"
         )

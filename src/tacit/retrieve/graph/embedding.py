@@ -3,7 +3,7 @@
     gamma * sum L(v_i, v_j, A_ij) + sum L(W phi(y_i), v_j, A_ij)
 
 over the pairs of items, L the distance of neighbours and max(0, margin - distance) of all others. Every item has a
-vector v_i of its own; a new point gets W phi(x), and its neighbours are the items with the nearest v_i, by the same
+separate vector v_i; a new point gets W phi(x), and its neighbours are the items with the nearest v_i, by the same
 distance. A_ii counts as 1 in the second term: an item is near its own image.
 """
 
@@ -59,7 +59,7 @@ class GraphEmbedding(Estimator):
     n_centres : int or None, default=200
         Nearest centres of the RBF that count; None means all.
     size : {"length", "sum", "none"}, default="length"
-        What of an RBF row is made 1; "none" leaves rows as they are, as in the paper.
+        Norm of an RBF row that is scaled to 1; "none" does not scale, as in the paper.
     gamma : float, default=1.0
         Weight of the items' own graph.
     margin : float, default=1.0
@@ -87,7 +87,7 @@ class GraphEmbedding(Estimator):
     map_ : LinearMap or RbfMap
         The map phi.
     labels_ : ndarray of shape (n_items,) or None
-        Labels of the items, where `fit` got some.
+        Labels of the items, if given to `fit`.
     sigma_ : float
         Width of the RBF; 0 for other maps.
     best_epoch_ : int
@@ -147,8 +147,8 @@ class GraphEmbedding(Estimator):
     ) -> Self:
         """Learn from the rows of X and a symmetric sparse graph on them; without one, from their k nearest neighbours.
 
-        labels: what `predict` passes on, one for each row; training never sees them. validation: further points and
-        their labels; the epoch with the least 1-NN error on them is kept.
+        labels: values that `predict` returns, one for each row; training does not use them. validation: further points
+        and their labels; the epoch with the lowest 1-NN error on them is kept.
         """
         self._check_parameters()
         points = check_features("X", X)
@@ -163,7 +163,7 @@ class GraphEmbedding(Estimator):
         return self
 
     def embed(self, X: Any) -> np.ndarray:
-        """W phi(x) of every row, float32 (n_rows, dim); a row's bits do not depend on the rows beside it."""
+        """W phi(x) of every row, float32 (n_rows, dim); the bits of a row do not depend on other rows."""
         self._check_fitted()
         return self._project(self._phi("X", X))
 
@@ -212,9 +212,9 @@ class GraphEmbedding(Estimator):
     ) -> None:
         rng, draws = np.random.default_rng(self.seed), PairDraws(graph, self.own_share)
         squared = self.loss == "l2"
-        # Two random vectors lie about one margin apart, so that far pairs matter from the start.
+        # Two random vectors are about one margin apart, so far pairs matter from the start.
         scale = math.sqrt(self.margin / (2 * self.dim)) if squared else self.margin / self.dim
-        # The gradient of the L1 loss knows no size: a step of it is measured in such distances.
+        # The gradient of the L1 loss has no scale, so its step is measured in such distances.
         step = self.rate if squared else self.rate * scale
         vectors = rng.normal(0, scale, (phi.shape[0], self.dim)).astype(np.float32)
         table = np.zeros((phi.shape[1], self.dim), np.float32)

@@ -1,14 +1,14 @@
-"""The map phi of a graph embedding: what a point shows to the learned W.
+"""The map phi of a graph embedding: the features of a point that the learned W reads.
 
     linear  phi(x) = (x - mean) / size of a typical row; sparse rows are not centred
     rbf     phi(x) = (K(x, c_1) ... K(x, c_m)) over the centres c (the items), K(x, c) = exp(-|x - c|^2 / (2 sigma^2)),
-            kept for the nearest centres only, and brought to length 1 or to sum 1, or as they are
+            kept for the nearest centres only, and scaled to length 1 or to sum 1, or not scaled
     given   phi(x) = x
 
-To bring rows to one size is ours, not the paper's: a point that is far from all centres has only tiny values K, and
-its image would fall to the origin, near to whatever item lies there. With sum 1 an image is a mean of what the
-centres learned; with length 1, images of points between many centres lie further out than those of the items, which
-shows in a plane and does no harm to neighbours in many dimensions.
+The scaling of rows is not in the paper. A point far from all centres has only tiny values K, so its image would be near
+the origin, close to any item there. With sum 1, an image is a mean of the vectors learned for the centres. With length
+1, images of points between many centres are further out than the items. This is visible in a plane and does not affect
+neighbours in many dimensions.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class RbfMap(Estimator):
     n_centres : int or None, default=None
         Nearest centres that count; None means all.
     size : {"length", "sum", "none"}, default="length"
-        What of a row is made 1; "none" leaves rows as they are, as in the paper.
+        Norm of a row that is scaled to 1; "none" does not scale, as in the paper.
 
     Attributes
     ----------
@@ -136,7 +136,7 @@ class RbfMap(Estimator):
 
     def _check_loaded(self) -> None:
         check_number("n_kept_", self.n_kept_, low=1, high=len(self.centres_), whole=True)
-        check_number("sigma", self.sigma, low=1e-100)  # the square of a smaller one is 0
+        check_number("sigma", self.sigma, low=1e-100)  # the square of a smaller number is 0
         check_choice("size", self.size, SIZES)
 
 

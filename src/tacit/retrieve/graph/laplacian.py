@@ -5,7 +5,7 @@ the coordinates that neighbours share most. A new point with neighbours N gets (
 
     y(x) = mean of y_i over i in N, divided by mu for each coordinate,
 
-which gives an item its own vector again.
+which reproduces the vector of an item.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tacit.core import Estimator, TacitError, check_features, check_numbers, one
 from tacit.features.knn import knn_graph
 from tacit.retrieve.graph.pairs import check_adjacency
 
-SMALLEST = 1e-6  # an eigenvalue nearer to 0 cannot be divided by
+SMALLEST = 1e-6  # smaller eigenvalues cannot be used as divisors
 
 
 class LaplacianEigenmaps(Estimator):

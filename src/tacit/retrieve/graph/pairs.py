@@ -1,4 +1,4 @@
-"""The graph behind an embedding as it is trained on: a checked adjacency, and pairs drawn from it."""
+"""Training data of a graph embedding: a checked adjacency matrix, and pairs drawn from it."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def check_adjacency(adjacency: Any, n_items: int) -> sp.csr_array:
 
 
 def warn_if_disconnected(graph: sp.csr_array) -> None:
-    """Name the parts of a graph that has several: nothing tells where they lie to each other."""
+    """Warn about a graph with several components, because their relative positions are undetermined."""
     sizes = component_sizes(graph)
     if len(sizes) < 2:
         return

@@ -21,7 +21,7 @@ from tacit.retrieve.training_data import TrainingData
 class ClLsiRanker(LsiRanker):
     """Cross-language LSI: cosine in a concept space of two languages.
 
-    The pairs of `fit` join two versions of one document, in the language of the queries and in that of the items.
+    The pairs of `fit` join two versions of one document, in the languages of the queries and of the items.
 
     Parameters
     ----------

@@ -110,7 +110,7 @@ class LsiTfidfRanker(LsiRanker):
     alpha : float or None, default=None
         Weight of LSI, from 0 to 1; None means chosen on pairs, or 0.5 without any.
     alpha_by : {"MAP", "training-rank-loss"}, default="MAP"
-        How alpha is chosen: by mean average precision on validation pairs, or on training pairs where there are none;
+        How alpha is chosen: by mean average precision on validation pairs, or on training pairs if there are none;
         or by the rank loss on training pairs, as in the paper on SSI.
     **lsi
         Parameters of `LsiRanker`: dim, n_iter, seed.
@@ -135,7 +135,7 @@ class LsiTfidfRanker(LsiRanker):
         self.items_ = data.items
         self.alpha_ = 0.5 if self.alpha is None else float(check_number("alpha", self.alpha, low=0, high=1))
         check_choice("alpha_by", self.alpha_by, ALPHA_BY)
-        # alpha is all that is learned from pairs, so where none are set aside, training pairs serve to choose it.
+        # Only alpha is learned from pairs, so without validation pairs, training pairs are used to choose it.
         on_training = data.validation is None or self.alpha_by != "MAP"
         chosen_on, known = (data.pairs, None) if on_training else (data.validation, data.pairs)
         if self.alpha is None and chosen_on is not None and len(chosen_on):

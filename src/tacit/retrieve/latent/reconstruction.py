@@ -6,12 +6,12 @@ to the same space; both are learned from the items alone, by SGD (`reconstructio
     gamma |V v_k - y_k|^2 + max(0, margin - v_k.W x_k + v_k.W x_l) + max(0, margin - v_k.W x_k + v_l.W x_k)
 
 The first two terms are the paper's; the third ranks items for a query: the words of k should find k before l.
-Two more things are ours. Training starts at LSI's concepts. And x_k is y_k with a part of its
-words left out, so that W learns to predict words that a query does not have; with keep=1 it is y_k.
+Two more things are not in the paper. Training starts at LSI's concepts. And x_k is y_k without a part of its
+words, so W learns to predict words that a query does not have; with keep=1 it is y_k.
 
 An item is ranked by the mean of its two unit vectors, v_i / |v_i| and its own image W y_i / |W y_i|: a free
-vector alone is noisy, since one step an epoch is all that it learns from. As in LSI the score is a cosine; the
-mixture is alpha * that + (1 - alpha) * tfidf. A new item has only its image, so old scores keep their bits.
+vector alone is noisy, because it has only one step per epoch. As in LSI the score is a cosine; the
+mixture is alpha * that + (1 - alpha) * tfidf. A new item has only its image, so old scores do not change.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class LearnedConcepts(WithRecipe, LsiRanker):
     margin : float, default=0.1
         Margin of the ranking loss.
     keep : float, default=0.5
-        Share of a document's words that make the query for it.
+        Fraction of a document's words that are used as the query for it.
     n_drawn : int, default=1
         Documents drawn for a step; the best-scored of them is the negative.
     n_epochs : int or None, default=None
@@ -60,9 +60,9 @@ class LearnedConcepts(WithRecipe, LsiRanker):
     both_ways : bool, default=True
         Whether the third term of the loss counts; False leaves the two terms of the paper.
     start : {"lsi", "normal", "scaled"}, default="lsi"
-        First V, W and v: those of LSI, normal with standard deviation 1, or normal with variance 1 / dim.
+        First V, W and v: from LSI, normal with standard deviation 1, or normal with variance 1 / dim.
     recipe : {"mined", "printed"}, default="mined"
-        "printed" trains as the paper says: start="normal" (or "scaled" if given), both_ways=False, keep 1, n_drawn 1,
+        "printed" trains as in the paper: start="normal" (or "scaled" if given), both_ways=False, keep 1, n_drawn 1,
         margin 1, a constant rate, steps on three independent documents, and the score v_i . W x. Rate and gamma are
         0.01 and 0.001 unless given.
     **lsi
@@ -118,14 +118,14 @@ class LearnedConcepts(WithRecipe, LsiRanker):
         rng = np.random.default_rng(self.seed)
         known, held = _hold_out(rows.shape[0], rng)
         if len(known) < 2 or not self.concepts_.shape[1]:
-            return  # nothing to compare with: LSI it stays
+            return  # nothing to compare with: keep LSI
         if self.recipe == "printed":  # every item has a free vector
             known = np.arange(rows.shape[0])
         trainer = self._trainer(sp.csr_array(rows[known]), rng)
         task = HalvesTask(sp.csr_array(rows[held]), rng, held if self.recipe == "printed" else None)
         self._train(trainer, task, rng, data.stage())
         self.concepts_ = trainer.query_table
-        self.item_vectors_ = self.embed_items(data.items)  # all that documents held out of training will have
+        self.item_vectors_ = self.embed_items(data.items)  # held-out documents have only their images
         if self.recipe == "printed":  # one scale for all does not change their order
             lengths = np.linalg.norm(trainer.vectors, axis=1)
             self.item_vectors_[known] = trainer.vectors / np.float32(lengths.mean())
@@ -208,9 +208,9 @@ class ReconstructionRanker(LsiTfidfRanker, LearnedConcepts):
 
 
 class HalvesTask:
-    """Measures epochs without labels: one half of a held-out document's words is to find the other half.
+    """Measures epochs without labels: one half of a held-out document's words should find the other half.
 
-    The other half gets the vector of a new item and is ranked among all trained ones. Where no document is held out,
+    The other half gets the vector of a new item and is ranked among all trained ones. If no document is held out,
     the last epoch counts as the best. With `places`, the documents are trained ones: a half is to find the vector of
     its whole document by the product v_i . W x.
     """

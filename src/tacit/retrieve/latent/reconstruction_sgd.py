@@ -1,8 +1,8 @@
-"""Training of `htr-reconstruction`: the tables, their start at LSI's concepts, and epochs of one step a document.
+"""Training of `htr-reconstruction`: the tables, their start at LSI's concepts, and epochs of one step per document.
 
-With C the concepts (leading right singular vectors) of the items, V = W' = C and v_i = y_i C: where the
-reconstruction error alone is least. Every step of an epoch follows the one before, so the number of threads
-changes nothing; what a step costs depends on its document and on dim, not on how many items there are.
+With C the concepts (leading right singular vectors) of the items, V = W' = C and v_i = y_i C: this
+minimises the reconstruction error alone. Steps are sequential, so the result does not depend on the number of
+threads. The cost of a step depends on its document and on dim, not on the number of items.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ LARGEST = 1e4  # larger numbers have diverged: rows have unit length
 
 @dataclass(frozen=True)
 class ReconstructionSettings:
-    """gamma: weight of reconstruction; margin; n_drawn: rivals drawn for a step; keep: share of words that ask.
+    """gamma: weight of reconstruction; margin; n_drawn: rivals drawn for a step; keep: fraction of words in the query.
 
     both_ways: whether the third term counts; triplets: one step for three independent documents, as printed.
     """
@@ -74,7 +74,7 @@ class ReconstructionTrainer:
     def epoch(self, rng: np.random.Generator, rates: tuple[float, float]) -> float:
         """Train once over all documents, the rate falling from the first to the second; return the mean loss.
 
-        Its parts stand in `losses` afterwards.
+        `losses` has its parts afterwards.
         """
         rows, settings, n_docs = self.rows, self.settings, self.rows.shape[0]
         if settings.triplets:

@@ -2,7 +2,7 @@
 
     x' = x + beta * (mean of the E best items of x)
 
-x is the query row. The items are ranked again by x' (Zighelnic and Kurland 2008, used as a baseline for HTR and SSI).
+x is the query row. The items are reranked by x' (Zighelnic and Kurland 2008, used as a baseline for HTR and SSI).
 beta and E are chosen on training pairs, if there are any. Items that are not candidates, such as the document that the
 query was taken from, do not expand it.
 """
@@ -63,7 +63,7 @@ class QueryExpansionRanker(CosineRanker):
             self._choose(data, betas, sizes)
 
     def _choose(self, data: TrainingData, betas: Sequence[float], sizes: Sequence[int]) -> None:
-        # Nothing is learned from the pairs but these two numbers, so training pairs serve to choose them.
+        # Only these two numbers are learned from pairs, so training pairs are used to choose them.
         held = held_out_queries(data.queries, data.pairs, None, queries_are_items=data.queries_are_items)
         totals = np.zeros((len(sizes), len(betas)))
         for block in held.blocks():

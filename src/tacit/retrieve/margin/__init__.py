@@ -1,1 +1,1 @@
-"""Rankers trained on the margin ranking loss: SSI, HTR and what is built on them."""
+"""Rankers trained on the margin ranking loss: SSI, HTR and methods based on them."""

@@ -23,7 +23,7 @@ from tacit.retrieve.training_data import TrainingData
 
 LARGEST_BLOCK, LARGEST_TRIPLE_BLOCK = 64, 256  # a triple has two items, where a query has a pool of them
 MOST_DRAWN, FEWEST_DRAWN, DRAWN_SHARE = 1000, 100, 0.1
-FEWEST_BLOCKS = 75  # of an epoch: a small training set is visited more often, since single steps change little
+FEWEST_BLOCKS = 75  # blocks of an epoch: a small training set is visited more often, because single steps change little
 TUNING_EPOCHS = 3  # of each setting that `tune` tries, where no number of epochs is given
 TUNED_FACTORS = (0.5, 1.0, 2.0)  # of rate and margin, tried by `tune`
 
@@ -47,37 +47,36 @@ class MarginRanker(WithRecipe, CollectionRanker):
     margin : float, default=0.1
         A relevant item should score higher than others by this much.
     n_epochs : int or None, default=None
-        None means that training goes on at a constant rate until the validation measure stops rising. With a number,
-        every training query is visited so often, the rate falls linearly to 0, and parameters are not averaged.
+        None means that training continues at a constant rate until the validation measure stops rising. A number is
+        the number of visits to every training query; the rate then falls linearly to 0, without averaging.
     max_epochs : int, default=60
-        Most epochs where `n_epochs` is None. Such an epoch visits every training query once; a small training set
-        more often, so that an epoch has 75 blocks of queries.
+        Maximum number of epochs if `n_epochs` is None. An epoch visits every training query once, or more often if the
+        training set is small, so that it has at least 75 blocks of queries.
     patience : int, default=8
-        Epochs without a better one that end the training where `n_epochs` is None.
+        Number of epochs without improvement after which training ends, if `n_epochs` is None.
     average : float, default=0.9
-        Weight of earlier epochs in the running average of the parameters, which is what is measured and kept; 0 means
+        Weight of earlier epochs in the running average of the parameters, which is measured and kept; 0 means
         no average.
     dropout : float, default=0.3
-        Share of a query's words that each visit leaves out.
+        Fraction of a query's words that each visit drops.
     tune : bool, default=False
-        Choose rate and margin on validation, from half, once and twice the given values. With the printed recipe the
-        rate alone, from 0.01 to 3 times the given one.
+        Choose rate and margin on validation, from half, once and twice the given values. With the printed
+        recipe, only the rate, from 0.01 to 3 times the given one.
     recipe : {"mined", "printed"}, default="mined"
-        "printed" trains as the papers say: negatives="uniform", margin 1, a constant rate whatever `n_epochs` is, no
-        average, dropout or decay. Where these parameters are not given, they have the recipe's values; others are
-        refused.
+        "printed" trains as in the papers: negatives="uniform", margin 1, a constant rate for any `n_epochs`, and no
+        average, dropout or decay. Parameters that are not given have the recipe's values; other values are refused.
     negatives : {"mined", "uniform"}, default="mined"
         "mined": blocks of queries against the best-scored of the drawn items. "uniform": one step for one triple, a
         training pair and one item drawn from all others; an epoch has as many steps as there are pairs.
     n_drawn : int or None, default=None
         Items drawn for a block of queries; None means a tenth of the items, at least 100 and at most 1,000.
     n_hardest : int, default=20
-        Of the drawn items, as many of the best-scored are the negatives of a query.
+        Number of best-scored drawn items that are the negatives of a query.
     weigh_ranks : bool, default=True
         Weight a relevant item by log(1 + rank) / log(1 + n_items), with its rank estimated from the drawn items; False
-        weights all alike.
+        gives equal weights.
     max_positives : int, default=20
-        Relevant items of a query that one visit uses.
+        Maximum number of relevant items of a query that one visit uses.
     seed : int, default=0
         Random seed.
     threads : int or None, default=None
@@ -145,13 +144,13 @@ class SgdRanker(MarginRanker):
     Attributes
     ----------
     epochs_ : list of dict
-        Loss, rate and validation measures of each epoch; the model is that of the best epoch. Not stored.
+        Loss, rate and validation measures of each epoch; the best epoch is kept. Not stored.
     best_epoch_ : int
         Number of the best epoch, from 1: by mean average precision and rank loss (`retrieve.epochs.epoch_score`).
     rate_, margin_ : float
         Rate and margin that were used.
     validation_items_ : int or None
-        Number of items that validation ranked, where it was a sample (of more than 200,000 items); None means all.
+        Number of items that validation ranked, if it was a sample (of more than 200,000 items); None means all.
     """
 
     items_: sp.csr_array
@@ -223,7 +222,7 @@ class SgdRanker(MarginRanker):
         def value(rate: float, margin: float) -> float:
             self.rate_, self.margin_ = rate, margin
             self._train(data, rows, task, Schedule(rate, n_epochs, constant=printed))
-            if printed and self.rate_ < rate:  # it diverged once, and the training to come is longer
+            if printed and self.rate_ < rate:  # it diverged once, and the full training is longer
                 return -math.inf
             return max(epoch[task.target] for epoch in self.epochs_)
 
@@ -272,7 +271,7 @@ def choose_rate_and_margin(
 
 
 def block_for(n_visits: int, largest: int = LARGEST_BLOCK) -> int:
-    """Queries in a block: few where there are few, since a block moves an item once for all its queries."""
+    """Return the number of queries in a block: small for few queries, because a block moves an item once."""
     return min(largest, max(4, n_visits // 32))
 
 
@@ -283,5 +282,5 @@ def passes_for(n_visits: int) -> int:
 
 
 def n_drawn_for(n_items: int) -> int:
-    """Items drawn for a block: a share of all, within bounds."""
+    """Return the number of items drawn for a block: a fraction of all, within bounds."""
     return min(MOST_DRAWN, max(FEWEST_DRAWN, round(DRAWN_SHARE * n_items)))

@@ -1,12 +1,12 @@
 """SGD on the margin ranking loss in blocks: a few queries against one shared pool of items.
 
-All parameters are frozen within a block, so its queries and items are worked on in parallel, and each
-touched row of a table is changed once at its end, by one owner: the same seed gives the same bits for
-any number of threads. The negatives of a query are the best-scored of the drawn items (`kernels.blocks`),
-since after the first epoch a random item hardly ever violates the margin.
+All parameters are frozen within a block, so its queries and items are processed in parallel. At the end of the block,
+each touched row of a table is changed once, by one owner, so the same seed gives the same bits for any number of
+threads. The negatives of a query are the best-scored of the drawn items (`kernels.blocks`), because after the first
+epoch a random item rarely violates the margin.
 
-With `uniform` negatives training is as printed in the papers instead: one triple a step, a training pair and one item
-drawn from all others (`kernels.triples`). Sequential, so the number of threads changes nothing.
+With `uniform` negatives, training is as printed in the papers: one triple per step, a training pair and one item drawn
+from all others (`kernels.triples`). Steps are sequential, so the number of threads does not affect the result.
 
 Subclasses define the score and its update in `_step`.
 """
@@ -80,7 +80,7 @@ class BlockTrainer(ABC):
         """Score the pool for the queries, let `find_gradients` compare them, and update the parameters."""
 
     def _with_dropout(self, queries: sp.csr_array) -> sp.csr_array:
-        """The same rows with values of their own, some of which `_drop_words` sets to 0; all words come first."""
+        """Return the rows with copied values, some of which `_drop_words` sets to 0; initially none."""
         if not self.settings.dropout:
             return queries
         copy = sp.csr_array((queries.data.copy(), queries.indices, queries.indptr), shape=queries.shape)
@@ -88,7 +88,7 @@ class BlockTrainer(ABC):
         return copy
 
     def _drop_words(self, queries: np.ndarray, rng: np.random.Generator) -> None:
-        """Leave out a random share of the words of some queries until their next visit."""
+        """Drop a random fraction of the words of some queries until their next visit."""
         if not self._droppable:
             return
         widths = np.diff(self._droppable[0][0])
@@ -108,19 +108,19 @@ class BlockTrainer(ABC):
         pair_weights: np.ndarray,
         rng: np.random.Generator,
     ) -> None:
-        """The queries of the next block, which will draw from `rng` in its present state."""
+        """Announce the queries of the next block, which draws from `rng` in its current state."""
 
     def average(self, number: int) -> None:
-        """Take the present parameters into their average over epochs, as the `number`-th (from 1).
+        """Add the current parameters to their average over epochs, as the `number`-th (from 1).
 
-        Their weight is that of a mean at first, then a constant.
+        The weight is 1 / number at first (a mean), then a constant.
         """
         if self.settings.average:
             self.state.average(max(1 / number, 1 - self.settings.average))
 
     @abstractmethod
     def decay(self, share: float) -> None:
-        """Let parameters decay after an epoch whose rate was `share` of the first one."""
+        """Apply decay after an epoch whose rate was `share` of the first one."""
 
     @contextmanager
     def running(self) -> Iterator[Self]:
@@ -131,8 +131,8 @@ class BlockTrainer(ABC):
     def epoch_on_pairs(self, pairs: sp.csr_array, rng: np.random.Generator, rates: tuple[float, float]) -> float:
         """Visit every query that has pairs (CSR of weights, queries by items) once; return the mean loss.
 
-        With uniform negatives, take as many steps as there are pairs. The rate falls in a straight line from the first
-        of `rates` to the second.
+        With uniform negatives, take as many steps as there are pairs. The rate falls linearly from the first of
+        `rates` to the second.
         """
         if self.settings.uniform:
             return self._visit(*draw_triples(pairs, self.queries_are_items, rng), rng, rates)
@@ -167,7 +167,7 @@ class BlockTrainer(ABC):
         blocks.release_pool(self._pool, n_pool, self._slot_of)
 
     def _train_block(self, work: Callable[[], None], size: int) -> float:
-        """Train a block of so many queries; the sum of their losses before it."""
+        """Train a block of queries; return the sum of their losses before it."""
         self._losses[:] = 0
         work()
         return float(self._losses[:size].sum())

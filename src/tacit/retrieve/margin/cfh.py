@@ -2,13 +2,13 @@
 
     f(x, y) = x . y + (U x_n) . (V y_n) + mu * (U' h(x)) . (V' h(y))
 
-x_n: the n most frequent words of x, with vectors of their own; x . y runs over all words. h(x) is the bag of
+x_n are the n most frequent words of x, which have separate vectors; x . y is over all words. h(x) is the bag of
 all *other* terms, each rewritten as its k most DICE-correlated among the F most frequent words
-(`features.cfh`), at unit length: h(x) = M'x / |M'x|. A word of one document would learn any vector that suits
-that document; this way it shares those of the words it goes with.
+(`features.cfh`), at unit length: h(x) = M'x / |M'x|. A word that occurs in one document would overfit
+to that document; this way it shares the vectors of correlated words.
 
-The two models learn from the same pairs, one after the other, and mu is chosen on validation. Rows may hold
-a second block of columns, 2-grams; those can be hashed in the place of rare words, or with them.
+The two models learn from the same pairs, in sequence, and mu is chosen on validation. Rows may have a second block of
+columns, 2-grams, which can be hashed instead of rare words or together with them.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class CfhRanker(MarginRanker):
     dim : int, default=100
         Width of the vectors of both models.
     n_words : int, default=5000
-        Most frequent words that have vectors of their own (n).
+        Number of most frequent words that have separate vectors (n).
     hashed : {"words", "grams", "words+grams"}, default="words"
         Terms that are hashed: the other words, 2-grams, or both.
     n_frequent : int or None, default=None
@@ -56,7 +56,7 @@ class CfhRanker(MarginRanker):
     mu : float or None, default=None
         Weight of the second model; None means chosen on validation.
     occur : {"documents", "occurrences"}, default="documents"
-        What DICE counts for a term: the documents that have it, or every occurrence, as the paper says; `fit` then
+        What DICE counts for a term: the documents that contain it, or every occurrence, as in the paper; `fit` then
         takes these counts.
     **training
         Training parameters of `MarginRanker`, for both models.
@@ -66,7 +66,7 @@ class CfhRanker(MarginRanker):
     vectors_ : EmbeddingRanker
         The model of frequent words, with the identity over all words.
     hashed_ : EmbeddingRanker or None
-        The model of hashed terms; None where no term is hashed.
+        The model of hashed terms; None if no term is hashed.
     map_ : csr_array of shape (n_terms, n_frequent), float32
         The hash map (M).
     grams_ : csr_array of shape (n_items, n_grams) or None
@@ -237,7 +237,7 @@ class CfhRanker(MarginRanker):
         return np.hstack([vectors, self.hashed_.embed_items(self._hashed_rows(rows))])
 
     def check_new_items(self) -> None:
-        """Any item can be added: the score reads nothing but its words."""
+        """Accept all items, because the score uses only their words."""
 
     def _grow(self, width: int) -> None:
         if self.grams_from is not None:

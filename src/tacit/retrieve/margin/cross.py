@@ -1,16 +1,16 @@
 """Rankers for queries in another language than the items (SSI, Bai et al. 2010, section 2.4.2).
 
-    f(q, d) = q_F' U_F' V_E d_E        no identity: the two data share no word
+    f(q, d) = q_F' U_F' V_E d_E        no identity: the two languages share no word
 
-Where pairs across the languages are few and links between the items are many, both tasks are learned in turn
-(`cross_tasks`), with the items' side in common:
+If there are few pairs across the languages and many links between the items, both tasks are learned in turn
+(`cross_tasks`) and share the table of the items:
 
-    share="both"     f(q, d) = q_E' V_E' V_E d_E    the second task has no table of its own
+    share="both"     f(q, d) = q_E' V_E' V_E d_E    the second task has no separate table
     share="target"   f(q, d) = q_E' U_E' V_E d_E    its queries have a table U_E, which is dropped in the end
 
-Links between the documents that ask, if given, are a third task, f(q, d) = q_F' U_F' U_F d_F.
+Links between the query documents, if given, are a third task, f(q, d) = q_F' U_F' U_F d_F.
 
-items="residual" adds to V_E d_E a vector that each item learns by itself, as in HTR.
+items="residual" adds to V_E d_E a learned vector of each item, as in HTR.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class CrossRanker(EmbeddingRanker):
     dim : int, default=100
         Width of the vectors.
     items : {"mapped", "residual"}, default="mapped"
-        Whether an item's vector comes from its words, or also has a residual of its own.
+        Whether an item's vector comes from its words alone, or also has a learned residual.
     identity : {"none"}, default="none"
         Queries and items share no word.
     share : {"none", "both", "target"}, default="none"
@@ -60,7 +60,7 @@ class CrossRanker(EmbeddingRanker):
 
     @property
     def needs_links(self) -> bool:
-        """Only where links between the items are a second task."""
+        """Whether links between the items are a second task."""
         return self.share != "none"
 
     def fit(

@@ -2,9 +2,9 @@
 
     f(q, d) = cl-lsi(q, d) + mu ssi-cross(q, d) + nu shared(q, d)
 
-cl-lsi learns translations from pairs that say the same in two languages, ssi-cross learns which items belong to a
+cl-lsi learns translations from pairs of translated texts, ssi-cross learns which items belong to a
 query, `shared` counts words that both languages spell alike (names, numbers, identifiers). mu, then nu, are chosen on
-held-out pairs; 0 is one of the choices, so that vectors that did not learn do no harm.
+held-out pairs; 0 is one of the choices, so useless vectors do no harm.
 
 Vectors learn little from few pairs with one item for each query: on some hundred translated paragraphs the training
 loss falls to 0 while held-out paragraphs are hardly found; cl-lsi, which needs no negative items, finds most of them.
@@ -37,7 +37,7 @@ HELD_SHARE = 0.1
 class CrossMixtureRanker(CollectionRanker):
     """Cross-language LSI, learned vectors and shared words, mixed with weights chosen on validation.
 
-    The pairs of `fit` join two versions of one document, in the language of the queries and in that of the items.
+    The pairs of `fit` join two versions of one document, in the languages of the queries and of the items.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ class CrossMixtureRanker(CollectionRanker):
 
     @property
     def needs_links(self) -> bool:
-        """Only where links between the items are a second task."""
+        """Whether links between the items are a second task."""
         return self.share != "none"
 
     def fit(
@@ -166,7 +166,7 @@ class CrossMixtureRanker(CollectionRanker):
         return self.concepts_._n_item_features
 
     def check_new_items(self) -> None:
-        """Any item can be added."""
+        """Accept all items."""
 
     def _add_items(self, items: Features) -> None:
         for _, ranker in self._parts():

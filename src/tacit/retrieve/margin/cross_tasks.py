@@ -1,8 +1,8 @@
-"""Tasks trained in turn that share tables: queries of another language, links between the items, and between the
-documents that ask.
+"""Tasks trained in turn that share tables: queries of another language, links between the items, and links between the
+query documents.
 
-An epoch is cut into rounds: some queries of the first task, then some of each further one. Where the first task is so
-small that it is visited in many epochs, each of them takes only a part of the others.
+An epoch is split into rounds: some queries of the first task, then some of each further task. If the first task is so
+small that it has many epochs, each epoch visits only a part of the others.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ N_ROUNDS = 16
 class SecondTask:
     """Links between the items (or between queries, `of_queries`), on the table that a first trainer has for them.
 
-    A table of its own is part of the state of that trainer.
+    A separate table is part of the state of that trainer.
     """
 
     def __init__(

@@ -46,7 +46,7 @@ from tacit.retrieve.training_data import TrainingData
 ITEM_FORMS = ("mapped", "tied", "free", "residual")
 IDENTITIES = ("none", "fixed", "learned")
 STARTS = ("small", "normal", "scaled", "words")
-START = 0.01  # scale of small first vectors: a model then starts at what its words alone say
+START = 0.01  # scale of small first vectors, so a model starts at the score of its words alone
 
 
 class EmbeddingRanker(SgdRanker):
@@ -58,7 +58,7 @@ class EmbeddingRanker(SgdRanker):
         Number of dimensions of the vectors; 0 learns the diagonal only.
     items : {"mapped", "tied", "free", "residual"}, default="mapped"
         Source of an item's vector: its words, its words by the queries' table, a free vector, or its words plus a
-        residual vector of its own.
+        learned residual vector.
     identity : {"none", "fixed", "learned"}, default="fixed"
         Weight of shared words: 0, 1, or learned for each word.
     gamma : float, default=0.0
@@ -214,7 +214,7 @@ class EmbeddingRanker(SgdRanker):
         task: TrainingTask,
         rng: np.random.Generator,
     ) -> TrainingTask:
-        """What an epoch visits."""
+        """Return the data that an epoch visits."""
         return task
 
     def _settings(self, task: TrainingTask, schedule: Schedule) -> EmbeddingSettings:

@@ -27,8 +27,8 @@ LARGEST = 1e6  # normal tables stay below 10
 class Tables:
     """Learned parameters, all float32. A table that a form lacks has no rows (or, for `diagonal`, is fixed).
 
-    queries (n_query_words, dim); mapped (n_item_words, dim), the same object as queries where the two
-    data are tied; items (n_items, dim), the free or residual vectors; diagonal (n_words,).
+    queries (n_query_words, dim); mapped (n_item_words, dim), the same object as queries if items are
+    tied; items (n_items, dim), the free or residual vectors; diagonal (n_words,).
     """
 
     queries: np.ndarray
@@ -53,7 +53,7 @@ class Tables:
 
 @dataclass(frozen=True)
 class EmbeddingSettings(BlockSettings):
-    """Also: weight of HTR's second loss, rate of the items' own vectors, decay of the words', use of the diagonal."""
+    """Also: weight of HTR's second loss, rate of item vectors, decay of word vectors, use of the diagonal."""
 
     gamma: float = 0.0
     item_rate: float = 1.0
@@ -142,10 +142,10 @@ class EmbeddingTrainer(BlockTrainer):
         return queries, items
 
     def _put(self, items: np.ndarray) -> None:
-        """The block is over; `tables.items` has changed where the first view has moving items."""
+        """End the block; `tables.items` has changed if the first view updates items."""
 
     def close(self) -> None:
-        """Release what the trainer holds elsewhere; `tables` can no longer be read."""
+        """Release remote resources of the trainer; `tables` can no longer be read."""
 
     def _step(self, queries: np.ndarray, n_pool: int, find_gradients: FindGradients, rate: float) -> None:
         """Project, score, find gradients, update the tables."""
@@ -196,7 +196,7 @@ class EmbeddingTrainer(BlockTrainer):
     def _visit(
         self, given: np.ndarray, weights: np.ndarray, rng: np.random.Generator, rates: tuple[float, float]
     ) -> float:
-        """One compiled loop where triples are visited one by one and whole."""
+        """Use one compiled loop if triples are visited sequentially and in full."""
         settings, tables = self.settings, self.tables
         if not settings.uniform or settings.dropout:
             return super()._visit(given, weights, rng, rates)
@@ -261,7 +261,7 @@ class EmbeddingTrainer(BlockTrainer):
     def measuring(
         self, ranker: EmbeddingRanker, rows: TrainingRows, task: TrainingTask, monitor: Monitor | None = None
     ) -> Callable[[], Mapping[str, np.ndarray | float]]:
-        """A function that gives the validation values of the averaged tables, and those of `monitor`."""
+        """Return a function that computes validation values of the averaged tables, and the values of `monitor`."""
         measured, chosen = ranker._measured(task), task.candidates
         item_rows = rows.item_rows if chosen is None else sp.csr_array(rows.item_rows[chosen])
 

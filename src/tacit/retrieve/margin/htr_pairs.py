@@ -1,10 +1,10 @@
-"""HTR's residual form and hashed pairs of words, mixed: what a document is about, and which words call for which.
+"""Mixture of HTR's residual form, for topics, and hashed word pairs, for exact word relations.
 
     f(x, y_i) = (U x) . (V y_i + d_i) + x . y_i + mu (x'W y_i + alpha x . y_i)
 
-The two models (`embedding`, `wordpair_forms`) learn from the same pairs one after the other, and mu is chosen on
-validation. Vectors generalise and keep the rank loss low, pairs of words are exact and raise the first answers;
-trained as one model they would share each other's mistakes, and the mixture was measured to be better.
+The two models (`embedding`, `wordpair_forms`) learn from the same pairs in sequence, and mu is chosen on validation.
+Vectors generalise and keep the rank loss low. Word pairs are exact and improve the first results. Trained as one
+model, they would share each other's errors; the mixture was measured to be better.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tacit.retrieve.validation import best_weight
 
 WEIGHTS = (0.0, 0.1, 0.2, 0.4, 0.7, 1.0, 1.5, 2.5, 5.0, 10.0)
 
-OF_VECTORS = ("rate", "margin", "patience", "average", "dropout")  # pairs of words have values of their own
+OF_VECTORS = ("rate", "margin", "patience", "average", "dropout")  # word pairs have other values
 
 
 class HtrPairsRanker(MarginRanker):
@@ -51,7 +51,7 @@ class HtrPairsRanker(MarginRanker):
     pair_margin : float, default=0.2
         Margin of the pairs of words.
     **training
-        Training parameters of `MarginRanker`, for both models; rate, margin, patience, average and dropout are those of
+        Training parameters of `MarginRanker`, for both models; rate, margin, patience, average and dropout apply to
         the vectors.
 
     Attributes
@@ -115,8 +115,8 @@ class HtrPairsRanker(MarginRanker):
     def _choose_mu(self, task: TrainingTask) -> float:
         """The weight with the least rank loss among those as good as the best within one standard error.
 
-        MAP is about the first answers of a query, rank loss about all of them; by MAP alone, a gain within chance
-        would be paid for with any rank loss. Given triples have no rank loss: there the best is taken.
+        MAP measures the first results of a query, rank loss all of them. With MAP alone, a gain within chance could
+        cost any amount of rank loss. Given triples have no rank loss, so the best weight is chosen.
         """
 
         measured = self if task.candidates is None else self.with_items(task.candidates)
@@ -147,7 +147,7 @@ class HtrPairsRanker(MarginRanker):
         return self.vectors_.embed_items(items)
 
     def check_new_items(self) -> None:
-        """Any item can be added: both models know its words."""
+        """Accept all items, because both models score them by their words."""
 
     def _add_items(self, items: Features) -> None:
         self.vectors_.add_items(items)

@@ -20,7 +20,7 @@ from tacit.retrieve.validation import HeldOut, held_out_queries, hold_out, measu
 if TYPE_CHECKING:
     from tacit.retrieve.base import CollectionRanker
 
-MOST_ITEMS, SAMPLED_ITEMS = 200_000, 100_000  # from so many items on, validation ranks a sample of them
+MOST_ITEMS, SAMPLED_ITEMS = 200_000, 100_000  # above this number of items, validation ranks a sample
 
 
 class TrainingTask(Protocol):
@@ -70,7 +70,7 @@ class PairTask:
         return self.named(measure(ranker._scores, self.held))
 
     def named(self, found: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """The measures that decide, by the names that they have in training."""
+        """Return the measures used for decisions, by their names in training."""
         return {"MAP": found["AP"], "rank_loss": found["rank_loss"]}
 
 
@@ -109,7 +109,7 @@ class TripleTask:
 
 
 def make_task(data: TrainingData, seed: int) -> TrainingTask:
-    """The task for pairs or triples; a part is set aside for validation where none is given."""
+    """Return the task for pairs or triples; hold out a part for validation if none is given."""
     queries, items, pairs, validation = data.queries, data.items, data.pairs, data.validation
     queries_are_items = data.queries_are_items
     if isinstance(pairs, np.ndarray):
@@ -130,7 +130,7 @@ def make_task(data: TrainingData, seed: int) -> TrainingTask:
 
 
 def _checked_pairs(name: str, pairs: object, queries: Features, items: Features, queries_are_items: bool) -> Links:
-    """Pairs with the right numbers of rows, without those of a document with itself."""
+    """Return pairs with the correct numbers of rows, without pairs of a document with itself."""
     if pairs is not None and not isinstance(pairs, Links):
         raise TacitError(f"{name} is a {type(pairs).__name__}, want Links or an array of triples")
     if pairs is not None and (pairs.n_sources, pairs.n_targets) != (queries.shape[0], items.shape[0]):

@@ -1,6 +1,6 @@
-"""The forms of word-pair rankers: how the matrix W of `wordpairs` is held.
+"""The forms of word-pair rankers: how the matrix W of `wordpairs` is stored.
 
-FullPairRanker     the whole matrix, from I, from 0 (the margin ranking perceptron), or with its diagonal held at 0
+FullPairRanker     the full matrix, from I, from 0 (the margin ranking perceptron), or with its diagonal fixed at 0
 HashedPairRanker   hash kernels: pair (s, t) shares bucket (sP + t) mod H of one array with other pairs
 SparsePairRanker   a few entries in each row, chosen by recursive feature elimination
 """
@@ -33,7 +33,7 @@ class FullPairRanker(WordPairRanker):
     Parameters
     ----------
     identity : {"start", "none", "barred"}, default="start"
-        Start at W = I, at W = 0, or at 0 with the diagonal held there, which learns synonyms only.
+        Start at W = I, at W = 0, or at 0 with the diagonal fixed at 0, which learns synonyms only.
     rate : float, default=1.0
         Learning rate.
     margin : float, default=0.2
@@ -103,9 +103,9 @@ class HashedPairRanker(WordPairRanker):
     n_buckets : int, default=6_000_000
         Length of the array of weights; it may be shorter than the dictionary.
     identity : {"learned", "none"}, default="learned"
-        "learned" adds alpha I beside the array, so that equal words do not depend on collisions.
+        "learned" adds alpha I, so the weight of equal words does not depend on collisions.
     rate : float, default=0.3
-        Learning rate; lower than that of a full matrix, since a step moves all pairs of a bucket.
+        Learning rate; lower than for a full matrix, because a step changes all pairs of a bucket.
     margin : float, default=0.2
         A relevant item should score higher than others by this much.
     **training
@@ -118,7 +118,7 @@ class HashedPairRanker(WordPairRanker):
     buckets_ : ndarray of shape (n_buckets,), float32
         The weights.
     alpha_ : float
-        Weight of shared words beside them.
+        Additional weight of shared words.
     n_words_, n_item_words_ : int
         Words of queries and items at `fit`; words added later have no pairs.
     """
@@ -231,7 +231,7 @@ class SparsePairRanker(FullPairRanker):
             super()._keep(weights, alpha)
 
     def _products(self, rows: sp.csr_array) -> sp.csr_array:
-        if isinstance(self.weights_, np.ndarray):  # on the way: the full matrix that will be thinned
+        if isinstance(self.weights_, np.ndarray):  # during training: the full matrix before pruning
             return super()._products(rows)
         return rows @ self.weights_
 
@@ -245,7 +245,7 @@ class SparsePairRanker(FullPairRanker):
 
 
 def _segment_products(weights: Segments, rows: sp.csr_array, n_item_words: int, alpha: float = 0.0) -> sp.csr_array:
-    """x'W + alpha x as CSR rows in which every item word stands."""
+    """Return x'W + alpha x as CSR rows with an entry for every item word."""
     n_rows, everyone = rows.shape[0], np.arange(rows.shape[0])
     out = np.zeros((n_rows, n_item_words), np.float32)
     weights.add_products(rows, everyone, out, lambda n, add: add(0, n))

@@ -1,7 +1,7 @@
 """Weights for pairs of words, and one block of SGD on them (forms and formula in `wordpairs`).
 
-Three copies of the weights exist at most, since a full matrix takes gigabytes: the one in training, its average over
-epochs if there is one, and the best so far, to which divergence goes back too (`retrieve.snapshots`).
+There are at most three copies of the weights, because a full matrix takes gigabytes: the current weights, their average
+over epochs if there is one, and the best so far, which is also restored after divergence (`retrieve.snapshots`).
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ class Pattern(PairWeights):
         return Pattern(np.take_along_axis(self.columns, kept.columns, axis=1), kept.numbers)
 
     def copy(self) -> Pattern:
-        """The same pattern with values of its own."""
+        """Return the same pattern with copied values."""
         return Pattern(self.columns, self.numbers.copy())
 
     def matrix(self, n_item_words: int) -> sp.csr_array:
@@ -138,7 +138,7 @@ class Pattern(PairWeights):
 
 @dataclass(frozen=True)
 class PairSettings(BlockSettings):
-    """Also: whether alpha, the weight of the identity beside W, is trained; whether W's diagonal is held at 0."""
+    """Also: whether alpha, the weight of the identity, is trained; whether W's diagonal is fixed at 0."""
 
     learn_alpha: bool = False
     bar_diagonal: bool = False
@@ -176,7 +176,7 @@ class WordPairTrainer(BlockTrainer):
 
     @property
     def alpha(self) -> float:
-        """Weight of the identity beside W."""
+        """Weight of the identity."""
         return float(self._alpha[0])
 
     def _step(self, queries: np.ndarray, n_pool: int, find_gradients: FindGradients, rate: float) -> None:
@@ -199,7 +199,7 @@ class WordPairTrainer(BlockTrainer):
     def _visit(
         self, given: np.ndarray, weights: np.ndarray, rng: np.random.Generator, rates: tuple[float, float]
     ) -> float:
-        """One compiled loop where triples are visited one by one and whole, and W is one array."""
+        """Use one compiled loop if triples are visited sequentially and in full, and W is one array."""
         settings, W = self.settings, self.weights
         if not settings.uniform or settings.dropout or not isinstance(W, Segments):
             return super()._visit(given, weights, rng, rates)

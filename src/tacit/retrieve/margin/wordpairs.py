@@ -1,9 +1,9 @@
-"""Rankers with a weight of its own for every pair of words: supervised semantic indexing without low rank.
+"""Rankers with a separate weight for every pair of words: supervised semantic indexing without low rank.
 
     f(x, y) = x'Wy + alpha x.y        (Bai et al., "Learning to rank with (a lot of) word features", 2010)
 
-W has a row for each query word and a column for each item word; how it is held is the form (`wordpair_forms`).
-All are trained on the margin ranking loss by `block_sgd`. New items need no training: W knows their words.
+W has a row for each query word and a column for each item word; `wordpair_forms` has the ways to store it.
+All are trained on the margin ranking loss by `block_sgd`. New items need no training, because W scores their words.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tacit.retrieve.training_data import TrainingData
 
 
 class WordPairRanker(SgdRanker):
-    """What all forms of word-pair rankers share.
+    """Base of all word-pair rankers.
 
     Parameters
     ----------
@@ -37,12 +37,12 @@ class WordPairRanker(SgdRanker):
     margin : float, default=0.2
         A relevant item should score higher than others by this much.
     patience : int, default=4
-        Epochs without a better one that end the training where `n_epochs` is None.
+        Number of epochs without improvement after which training ends, if `n_epochs` is None.
     average : float, default=0.7
-        Weight of earlier epochs in the running average of the parameters; 0 means no average. Less than for vectors,
-        since weights of pairs of words converge in a few epochs, and these are slow.
+        Weight of earlier epochs in the running average of the parameters; 0 means no average. Lower than for vectors,
+        because weights of word pairs converge in a few, slow epochs.
     dropout : float, default=0.0
-        Share of a query's words that each visit leaves out.
+        Fraction of a query's words that each visit drops.
     **training
         Further training parameters of `MarginRanker`.
     """
@@ -183,7 +183,7 @@ class WordPairRanker(SgdRanker):
             )
 
     def check_new_items(self) -> None:
-        """Any item can be added."""
+        """Accept all items."""
 
     def _add_items(self, items: Features) -> None:
         self.items_ = append_rows(self.items_, items)

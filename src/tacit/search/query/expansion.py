@@ -1,8 +1,8 @@
 """Words that are added to a query: corrected typos, words with other accents, words with a prefix, synonyms.
 
-A typed word that some document contains is searched as it is, with its full weight. Added words count half, except a
-word that differs from an unknown one by accents only and what replaces a word by a synonym rule (`=>`), which count in
-full. So the scores of a query without unknown words, asterisks and synonyms do not change.
+A typed word that some document contains is searched unchanged, with its full weight. Added words have half the weight.
+Two kinds have full weight: words that differ from an unknown word only by accents, and words that replace another by a
+synonym rule (`=>`). So the scores of a query without unknown words, asterisks and synonyms do not change.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MAX_WORDS = 32  # of a query whose typos are corrected; longer ones are document
 
 
 class Added(NamedTuple):
-    """A word that is searched beside or instead of a typed one; kind: "spelling", "accents", "prefix" or "synonym"."""
+    """A word that is searched with or instead of a typed one; kind: "spelling", "accents", "prefix" or "synonym"."""
 
     typed: str
     used: str
@@ -45,11 +45,11 @@ class AskedQuery:
     Attributes
     ----------
     text : str
-        Plain text that is ranked by.
+        Plain text, for ranking.
     restrictions : tuple of Restriction
-        What documents must contain or not.
+        Words and phrases that documents must or must not contain.
     added : tuple of Added
-        Words that are searched as well.
+        Additional words to search for.
     replaced : frozenset of int
         Columns of typed words that are not searched.
     suggestion : str or None
@@ -64,12 +64,12 @@ class AskedQuery:
 
     @property
     def must_contain(self) -> bool:
-        """Whether documents must contain something."""
+        """Whether there is a restriction that documents must contain something."""
         return any(not restriction.is_excluded for restriction in self.restrictions)
 
 
 class Expansion:
-    """Finds the words that are added to queries.
+    """Expands queries.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ class Expansion:
         self.vectorizer, self.rules = vectorizer, rules
 
     def ask(self, typed: str, parsed: ParsedQuery) -> AskedQuery:
-        """The query with all words that are added."""
+        """Return the expanded query."""
         tokenizer, columns = self.vectorizer.tokenizer_, self.vectorizer.column_of
         words = tokenizer.words(parsed.text)
         if len(words) > MAX_WORDS:
@@ -103,7 +103,7 @@ class Expansion:
 
     @cached_property
     def lexicon(self) -> Lexicon:
-        """Words as they are written."""
+        """Return the words as written."""
         return Lexicon.of(self.vectorizer)
 
     def _corrected(self, unknown: Mapping[str, str]) -> list[Added]:
@@ -129,7 +129,7 @@ class Expansion:
 
     @cached_property
     def _rules_by_term(self) -> dict[str, list[tuple[tuple[str, ...], Rule]]]:
-        """Rules by the first term of what they are given for, the longest first."""
+        """Return the rules by the first term of their left side, longest first."""
         found: dict[str, list[tuple[tuple[str, ...], Rule]]] = {}
         for rule in self.rules:
             for phrase in rule.given:
@@ -141,7 +141,7 @@ class Expansion:
         return found
 
     def _synonyms(self, words: Sequence[str], terms: Sequence[str | None]) -> tuple[list[Added], set[int], set[int]]:
-        """Words that rules add, columns that they replace, and places of the words that a rule is for."""
+        """Return the words that rules add, the columns that they replace, and the places of the matched words."""
         added, replaced, covered = list[Added](), set[int](), set[int]()
         for first, term in enumerate(terms if self.rules else ()):
             for phrase, rule in self._rules_by_term.get(term or "", ()):
@@ -165,7 +165,7 @@ class Expansion:
                     yield Added(typed, meant, "synonym", column, 1.0 if rule.replaces else ADDED_WEIGHT)
 
     def rows(self, asked: Sequence[AskedQuery]) -> sp.csr_array:
-        """Counts of the words of queries, with those that are added."""
+        """Return word counts of queries, including the added words."""
         counts = self.vectorizer.counts([query.text for query in asked])
         if not any(query.added or query.replaced for query in asked):
             return counts
@@ -181,7 +181,7 @@ class Expansion:
 
 
 def _replace(typed: str, corrected: Sequence[Added], spans: Callable[[str], Sequence[tuple[int, int, str]]]) -> str:
-    """The typed query with corrected words in their places."""
+    """Return the typed query with corrected words."""
     used, pieces, done = {word.typed: word.used for word in corrected}, list[str](), 0
     for start, end, word in spans(typed):
         if word in used and start >= done:

@@ -1,15 +1,15 @@
 """The syntax of a typed query.
 
-    "singular value"     documents must contain these words in a row
+    "singular value"     documents must contain these words in sequence
     -sparse              documents must not contain the word; also -"sparse matrix"
     title:inverse        the title, or another field, must contain the word; also title:"pseudo inverse", -brand:acme
-    comput*              words that begin so are searched as well
+    comput*              words with this prefix are also searched
 
 Everything else is plain text, and no text is an error. A quotation mark counts at the start of a word and with a second
 one at the end of a word, so `5" disk` is plain. A minus counts before a word of at least three letters, so `e-mail`,
-`-O2`, `rm -rf`, `--help` and `-1` are plain; in quotes (`-"O2"`) anything can be excluded. `name:` counts where the
+`-O2`, `rm -rf`, `--help` and `-1` are plain; in quotes (`-"O2"`) anything can be excluded. `name:` counts if the
 documents have such a field, so `http://…` and `std::sort` are plain. An asterisk counts after at least two letters.
-Texts with more than MAX_CHARACTERS or with several lines are documents rather than queries: all of them is plain.
+Texts with more than MAX_CHARACTERS or with several lines are documents rather than queries, and plain throughout.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _PREFIX = re.compile(r"(?P<word>\w{2,})\*")
 
 
 class Restriction(NamedTuple):
-    """What documents must contain: words in a row, in one field or anywhere; `is_excluded`: must not."""
+    """A phrase that documents must contain, in one field or anywhere; with `is_excluded`, must not contain."""
 
     text: str
     field: str = ""
@@ -39,7 +39,7 @@ class Restriction(NamedTuple):
 
 
 class ParsedQuery(NamedTuple):
-    """A typed query: what is ranked by, what documents must contain, and words that stand for all that begin so."""
+    """A parsed query: text for ranking, restrictions on documents, and prefixes of words."""
 
     text: str
     restrictions: tuple[Restriction, ...] = ()
@@ -74,7 +74,7 @@ field='brand', is_excluded=False, is_prefix=False)), prefixes=('run',))
 
 
 def _restriction(part: re.Match[str], has_field: Callable[[str, str], bool]) -> Restriction | None:
-    """The restriction that a part of a query is; None if it is plain text."""
+    """Parse a part of a query as a restriction; None if it is plain text."""
     if part["phrase"] is not None:
         phrase, field = part["phrase"].strip(), part["field"] or ""
         known = not field or has_field(field, phrase)

@@ -1,10 +1,9 @@
 """Which documents pass the restrictions of a query.
 
-A document contains a phrase if the phrase's words are in a row among its own words, folded (case, width, ligatures)
-and not stemmed, in title or text. Of Japanese, whose words depend on what is around them, the folded text is compared.
-Fields of numbers, dates, booleans and the id are compared as a filter does (`released:2024`). Texts are looked at one
-by one and only for documents that may be shown; the words of a phrase first narrow them down where the ranker knows
-which documents have a word.
+A document contains a phrase if the phrase's words occur in sequence in its title or text, folded (case, width,
+ligatures) and not stemmed. In Japanese, where segmentation depends on the context, the folded text is compared.
+Numbers, dates, booleans and ids are compared as in filters (`released:2024`). Texts are read only for documents that
+may be shown. If the ranker can list the documents with a word, the words of a phrase first reduce their number.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ TITLE = "title"
 
 
 class Contains:
-    """Whether texts contain words in a row.
+    """Tests whether texts contain words in sequence.
 
     >>> [Contains(UnicodeWords(), "red shoe")(text) for text in ("A RED shoe!", "red shoes", "shoe, red")]
     [True, False, False]
@@ -39,7 +38,7 @@ class Contains:
         self.wanted = f" {' '.join(self.words)}{'' if is_prefix else ' '}"
 
     def __call__(self, text: str) -> bool:
-        """Whether a text contains them."""
+        """Return whether a text contains the words."""
         folded = fold(text)
         if not all(word in folded for word in self.words):
             return False
@@ -47,7 +46,7 @@ class Contains:
 
 
 def can_restrict(fields: Mapping[str, Any], name: str, value: str) -> bool:
-    """Whether documents have a field that can be compared with a value."""
+    """Return whether documents have a field that can be compared with the value."""
     if name == TITLE and TITLE not in fields:
         return True
     if name not in fields:
@@ -71,14 +70,14 @@ class Restricted:
     fields : mapping
         Their typed fields by name.
     segmenter : Segmenter
-        Cuts their texts.
+        Splits their texts into words.
     restrictions : sequence of Restriction
-        What they must contain or not.
+        Words and phrases that they must or must not contain.
 
     Attributes
     ----------
     mask : ndarray of bool or None
-        Documents that pass what can be decided for all at once; None: all.
+        Documents that pass the restrictions that can be tested for all documents together; None: all.
     """
 
     def __init__(
@@ -94,11 +93,11 @@ class Restricted:
         self._known = np.full(len(documents), -1, np.int8)
         for restriction in restrictions:
             contains = Contains(segmenter, restriction.text, restriction.is_prefix)
-            if contains.words:  # signs alone restrict nothing
+            if contains.words:  # punctuation alone restricts nothing
                 self._add(restriction, contains)
 
     def unmasked(self) -> Restricted:
-        """The same without the mask, which somebody else applies."""
+        """Return the restrictions without the mask, which the caller applies."""
         made = copy.copy(self)
         made.mask = None
         return made
@@ -108,7 +107,7 @@ class Restricted:
         self.mask = mask if self.mask is None else self.mask & mask
 
     def passes(self, items: np.ndarray) -> np.ndarray:
-        """Which documents pass: bool (n_items); each is looked at once."""
+        """Return which documents pass: bool (n_items); each text is read once."""
         for item in items[self._known[items] < 0].tolist() if self._checks else ():
             self._known[item] = all(check(item) != is_excluded for check, is_excluded in self._checks)
         passing = self._known[items] != 0
@@ -128,7 +127,7 @@ class Restricted:
             self.narrow(~found if restriction.is_excluded else found)
 
     def _rows(self, column: Any, contains: Contains, restriction: Restriction) -> np.ndarray:
-        """Which documents have the words in a field of keywords, or the value in another field."""
+        """Return which documents have the words in a keyword field, or the value in another field."""
         if not isinstance(column, KeywordColumn | KeywordsColumn):
             return _equal(self.fields, restriction.field, restriction.text)
         named = np.array([*map(contains, column.names), False])  # code -1 is a missing value

@@ -1,8 +1,8 @@
-"""Completions of what is being typed: titles of documents, and queries that were asked or judged before.
+"""Completions of a partly typed query: titles of documents, and judged queries.
 
-A text is completed from its first word or from any of the next few ("inv" gives "Pseudo inverse"), folded and without
-accents. Queries come before titles, texts that begin so before those with a later word that does, then shorter ones.
-All starts are kept sorted, so that a prefix is a range of them; within it the best are found by a partial sort.
+The prefix may match the first word of a text or one of the next few ("inv" gives "Pseudo inverse"), folded and without
+accents. Queries come before titles, matches of the first word before later ones, then shorter texts before longer
+ones. All starts are sorted, so a prefix is a range; a partial sort finds the best texts within it.
 """
 
 from __future__ import annotations
@@ -54,13 +54,13 @@ class Completions:
         self._order = ((is_title * 2 + later) * (MAX_CHARACTERS + 1) + shorter) * size + self._text
 
     def find(self, prefix: str, k: int = 10) -> list[str]:
-        """The best k texts that begin with a prefix, or have a word that does."""
+        """Return the best k texts that begin with a prefix, or have a word that does."""
         wanted = _folded(prefix.lstrip())
         if not wanted.strip():
             return []
         first, end = bisect_left(self._starts, wanted), bisect_left(self._starts, wanted + "\U0010ffff")
         order = self._order[first:end]
-        most = min(len(order), MAX_STARTS * k)  # a text may be there once for each of its words
+        most = min(len(order), MAX_STARTS * k)  # a text may occur once for each of its words
         best = np.sort(np.partition(order, most - 1)[:most]) if most else order
         return [self.texts[row] for row in dict.fromkeys((best % (len(self.texts) + 1)).tolist())][:k]
 
@@ -77,7 +77,7 @@ def _folded(text: str) -> str:
 
 
 def _starts(text: str) -> Iterator[str]:
-    """The text from each of its first words on."""
+    """Return the ends of the text that start at each of its first words."""
     folded = _folded(text)
     for _ in range(MAX_STARTS):
         yield folded

@@ -1,9 +1,9 @@
 """Synonyms in Solr's format, applied to queries.
 
-    tv, television, telly      a query with one of them is searched with the others as well
-    ipod, i-pod => ipod        each of the left is replaced by what is on the right
+    tv, television, telly      a query with one of them is also searched for the others
+    ipod, i-pod => ipod        each phrase on the left is replaced by the right side
 
-A line that is empty or begins with # is left out; a comma within a phrase is written as \\,.
+Empty lines and lines that begin with # are ignored; a comma within a phrase is written as \\,.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ _COMMA = re.compile(r"(?<!\\),")
 
 
 class Rule(NamedTuple):
-    """Phrases that stand for others; `replaces`: instead of them."""
+    """Phrases with the same meaning; with `replaces`, the right side replaces the left."""
 
     given: tuple[str, ...]
     meant: tuple[str, ...]
     replaces: bool
 
     def to_line(self) -> str:
-        """The rule as a line of a file."""
+        """Return the rule as a line of a file."""
         given, meant = (", ".join(phrase.replace(",", "\\,") for phrase in side) for side in (self.given, self.meant))
         return f"{given} => {meant}" if self.replaces else given
 
 
 def read_synonyms(source: str | os.PathLike[str] | Sequence[str]) -> list[Rule]:
-    """Rules of a file, or of lines.
+    """Read rules from a file, or from lines.
 
     >>> [rule.to_line() for rule in read_synonyms(["# shop", "tv,telly", "i pod => ipod"])]
     ['tv, telly', 'i pod => ipod']
