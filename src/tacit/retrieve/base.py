@@ -8,11 +8,11 @@ in memory together.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, Unpack
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,7 +23,6 @@ from tacit.core import (
     Ranking,
     TacitError,
     UsageError,
-    check_choice,
     check_features,
     check_kind,
     check_number,
@@ -38,7 +37,7 @@ from tacit.retrieve.checkpoint import Checkpoint, describe
 from tacit.retrieve.explanation import Explanation, Term, strongest_first
 from tacit.retrieve.factors import DenseFactors, ItemFactors
 from tacit.retrieve.neighbor_graph import NeighborGraph, import_faiss
-from tacit.retrieve.training_data import FitOptions, TrainingData
+from tacit.retrieve.training_data import FitInputs, TrainingData, check_inputs
 
 BLOCK_BYTES = 32 << 20  # scores of one block of queries; small enough for a few threads at once
 
@@ -72,14 +71,7 @@ class CollectionRanker(ChangingItems, ABC):
     learns_from_pairs: ClassVar[bool] = True  # learns from pairs, or at least chooses a weight by them
     needs_pairs: ClassVar[bool] = False
     prefers_stems: ClassVar[bool] = False  # words are stemmed unless the user decides otherwise
-    reads_occurrences: bool = False  # `fit` takes the number of occurrences of each column of the items (`occurrences`)
-    reads_same_words: ClassVar[bool] = False  # `fit` takes the words that queries and items share (`same_words`)
-    reads_titles: ClassVar[bool] = False  # `fit` and `add_items` take counts of titles in addition to counts of items
-    reads_terms: ClassVar[bool] = False  # `fit` and `add_items` take the words of the columns (`Terms`)
-    reads_vectors: bool = False  # `fit`, `add_items` and queries take vectors of another model (`blend.vectors`)
-    reads_zeros: ClassVar[bool] = False  # `fit` takes items that were judged not relevant, in addition to pairs
-    reads_program: ClassVar[bool] = False  # `fit` takes items that a program graded, in addition to pairs
-    reuses_members: ClassVar[bool] = False  # `fit` takes a ranker fitted on the same items, whose parts are reused
+    reads: Set[str] = frozenset()  # inputs of `fit` that it uses beside rows and pairs (`FitInputs`)
     by_words: ClassVar[bool] = False  # a score of 0 means that query and item share no word
     answers_above: ClassVar[float | None] = None  # a search shows only higher scores; None: all scores except 0
     trains_in_epochs: ClassVar[bool] = False  # `fit` can resume from a checkpoint
@@ -123,17 +115,20 @@ class CollectionRanker(ChangingItems, ABC):
         *,
         queries_are_items: bool | None = None,
         checkpoint: Checkpoint | str | Path | None = None,
+        **further: Unpack[FitInputs],
     ) -> Self:
         """Fit the ranker to items and, if the method supports it, to (query, relevant item) pairs.
 
         Parameters
         ----------
         queries : array or sparse matrix of shape (n_queries, n_features), or None
-            Query rows; None means that the items are the queries.
+            Query rows; None means that the items are the queries. For a ranker that reads `vectors`, vectors of the
+            queries may follow their words (`join_vectors`).
         items : array or sparse matrix of shape (n_items, n_item_features)
             Item rows.
         pairs : Links or None, default=None
-            Relevant items of queries.
+            Relevant items of queries, weighted by grade or confidence. Items without a pair count as probably worse;
+            with `ClickedLinks`, only items that were shown do.
         validation : Links or None, default=None
             Pairs for validation. Without them, rankers that need validation hold out a part of `pairs`.
         queries_are_items : bool or None, default=None
@@ -143,23 +138,44 @@ class CollectionRanker(ChangingItems, ABC):
             Folder for the state of training in epochs. If training is killed, run it again with the same parameters and
             data to resume from there. The result is bit-identical to an uninterrupted run. The folder remains until it
             is removed (`Checkpoint.remove`).
-        """
-        options: FitOptions = {"queries_are_items": queries_are_items, "checkpoint": checkpoint}
-        return self._fit_on(queries, items, pairs, validation, options)
+        **further
+            Inputs that only some rankers use; the attribute `reads` names those of a ranker. Others raise UsageError.
 
-    def _fit_on(
-        self,
-        queries: Features | None,
-        items: Features,
-        pairs: Any,
-        validation: Links | None,
-        options: FitOptions,
-        **further: Any,
-    ) -> Self:
-        """Check the input common to all rankers, and fit; `further` are other fields of `TrainingData`."""
-        for name in options:
-            check_choice("parameter of fit", name, tuple(FitOptions.__annotations__))
-        queries_are_items, checkpoint = options.get("queries_are_items"), options.get("checkpoint")
+        Other Parameters
+        ----------------
+        titles : csr_array of shape (n_items, n_features) or None
+            Counts of the words of the titles alone; `items` count them too.
+        title_keys : ndarray of shape (n_items,), int64, or None
+            Hashes of the titles as texts (`tacit.features.text.words.title_keys`), to tell apart titles with the same
+            words.
+        terms : Terms or None
+            The word of each column. The members `content` and `spelling` of a blend need it.
+        zeros : Links or None
+            Items judged not relevant, for the same queries as `pairs`.
+        program : ProgramLinks or None
+            Items graded by a program, in addition to `pairs`. They are weighted by the trust in the program, and are
+            used for training only, never for evaluation. Queries without pairs are added up to a total of 500 queries.
+        vectors : ndarray of shape (n_items, dim_of_vectors) or None
+            Vectors of the items by another model. A row of zeros is an item without a vector.
+        passages : ndarray of shape (n_items + 1,), int64, or None
+            Offset of the first vector of each item, if items have several. An item scores by its best passage.
+        probes : Probes or None
+            Queries made from some items, used to measure the weight of `vectors`. None means that the items themselves
+            are the queries.
+        references : sequence of ndarray of shape (n_items, dim)
+            Vectors computed from the items' own words. If they explain `vectors`, the weight of `vectors` is 0.
+        members : BlendRanker or None
+            A blend fitted with the same parameters on the same items. Its members that do not learn from pairs are
+            reused, so only the weights are learned. The result is the same as without it.
+        links, query_links : Links or None
+            Links between items, and between queries, from which a second task learns (`CrossRanker`).
+        same_words : csr_array of shape (n_query_words, n_item_words) or None
+            Which words of queries and items are the same string (`find_same_words`).
+        occurrences : ndarray of shape (n_features,) or None
+            Number of occurrences of the term of each column in the items.
+        monitor : callable or None
+            Returns further measures of the ranker after each epoch, for `epochs_`; they decide nothing.
+        """
         check_sizes(self)
         if checkpoint is not None and not self.trains_in_epochs:
             raise UsageError(f"{type(self).__name__} is not trained in epochs, so a checkpoint has no effect")
@@ -176,7 +192,8 @@ class CollectionRanker(ChangingItems, ABC):
         self.n_added_ = self.n_removed_ = 0
         self.graph_ = None
         self._forget_factors()
-        data = TrainingData(asking, checked, pairs, validation, same, **further)
+        inputs = check_inputs(checked, further, self.reads)
+        data = self._prepared(TrainingData(asking, checked, pairs, validation, same, **inputs))
         if checkpoint is None:
             self._fit(data)
             return self
@@ -184,6 +201,10 @@ class CollectionRanker(ChangingItems, ABC):
         with place.of(describe(type(self).__name__, self.get_params(deep=False), **data.described())) as held:
             self._fit(replace(data, checkpoint=held))
         return self
+
+    def _prepared(self, data: TrainingData) -> TrainingData:
+        """Check parameters and inputs before anything is learned; return the data as `_fit` reads them."""
+        return data
 
     @abstractmethod
     def _fit(self, data: TrainingData) -> None:

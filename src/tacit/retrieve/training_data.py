@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.core import Features, Links, ProgramLinks
+from tacit.core import Features, Links, ProgramLinks, TacitError, check_choice, check_features
 from tacit.retrieve.checkpoint import Checkpoint, Stage
 
 Monitor = Callable[[Any], Mapping[str, float]]  # a ranker in training to further measures of it
 
 
 FEWEST_PROBES = 20  # with fewer, the items themselves are the queries
-
-
-class FitOptions(TypedDict, total=False):
-    """Options that `fit` of every ranker accepts in addition to its data; see `CollectionRanker.fit`."""
-
-    queries_are_items: bool | None
-    checkpoint: Checkpoint | str | Path | None
 
 
 class Probes(NamedTuple):
@@ -71,7 +63,35 @@ class Terms(NamedTuple):
     functional: np.ndarray
 
 
-# Fields that do not affect the result, so a checkpoint ignores them.
+class ItemInputs(TypedDict, total=False):
+    """What `fit` and `add_items` of some rankers accept beside the rows of items; see `CollectionRanker.fit`."""
+
+    titles: Features | None
+    title_keys: np.ndarray | None
+    terms: Terms | None
+    vectors: np.ndarray | None
+    passages: np.ndarray | None
+
+
+ITEM_INPUTS = frozenset(ItemInputs.__annotations__)
+
+
+class FitInputs(ItemInputs, total=False):
+    """What `fit` of some rankers accepts beside rows and pairs; see `CollectionRanker.fit`."""
+
+    zeros: Links | None
+    program: ProgramLinks | None
+    probes: Probes | None
+    references: Sequence[np.ndarray]
+    members: Any
+    links: Links | None
+    query_links: Links | None
+    same_words: sp.csr_array | None
+    occurrences: np.ndarray | None
+    monitor: Monitor | None
+
+
+# Fields that do not change what is learned, so that a checkpoint need not know them.
 NOT_DESCRIBED = (
     "queries", "checkpoint", "members", "monitor", "probes", "references", "queries_are_items", "terms",
     "title_keys", "validation",
@@ -80,50 +100,10 @@ NOT_DESCRIBED = (
 
 @dataclass(frozen=True)
 class TrainingData:
-    """Checked input of `CollectionRanker.fit`; `_fit` reads it. Fields that a ranker does not know are None.
+    """Checked input of `CollectionRanker.fit`, where its fields are described; `_fit` reads it.
 
-    Parameters
-    ----------
-    queries : array or sparse matrix of shape (n_queries, n_features)
-        Query rows.
-    items : array or sparse matrix of shape (n_items, n_item_features)
-        Item rows.
-    pairs : Links, ndarray of shape (n_triples, 3), or None
-        Relevant items of queries, or (query, better item, worse item) triples.
-    validation : Links or None
-        Pairs for validation.
-    queries_are_items : bool
-        Whether query row i and item row i are one document.
-    zeros : Links or None
-        Items that were judged not relevant.
-    program : ProgramLinks or None
-        Items that only a program graded; the ones graded relevant are also in `pairs`.
-    titles : csr_array of shape (n_items, n_features) or None
-        Counts of the words of the titles alone.
-    title_keys : ndarray of shape (n_items,), int64, or None
-        Hash of each title as text (`blend.titles`).
-    terms : Terms or None
-        Words of the columns.
-    vectors : ndarray of shape (n_items, dim_of_vectors) or None
-        Vectors of the items by another model.
-    passages : ndarray of shape (n_items + 1,), int64, or None
-        Where the vectors of each item begin, if items have several; None means one for each.
-    probes : Probes or None
-        Queries that were made from some items.
-    references : sequence of ndarray of shape (n_items, dim), default=()
-        Vectors of the items that their own words give (LSI), with which given vectors are compared.
-    members : CollectionRanker or None
-        A fitted blend whose members can be reused.
-    links, query_links : Links or None
-        Links between items, and between queries.
-    same_words : csr_array of shape (n_query_words, n_item_words) or None
-        Which words of queries and items are the same string.
-    occurrences : ndarray of shape (n_features,) or None
-        How often the term of each column occurs in the items.
-    monitor : callable or None
-        Further measures of the ranker after each epoch.
-    checkpoint : Checkpoint or None
-        Checkpoint that stores the state of training.
+    `pairs` are `Links`, or an array of (query, better item, worse item) triples. `queries_are_items` is not None, and
+    `checkpoint` is an open `Checkpoint` or None.
     """
 
     queries: Features
@@ -176,3 +156,34 @@ class TrainingData:
             "queries_are_items": self.queries_are_items,
             "checkpoint": self.part(name),
         }
+
+
+def check_inputs(items: Features, given: Mapping[str, Any], known: Iterable[str]) -> dict[str, Any]:
+    """Return inputs of `fit` or `add_items`; raise unless a ranker knows their names and they match its items.
+
+    Titles become sparse rows, or None if no item has one. Vectors are checked where they are scaled (`check_vectors`).
+    """
+    for name in given:
+        check_choice("input of the ranker", name, sorted(known))
+    n_items, n_words = items.shape
+    titles, terms, passages = given.get("titles"), given.get("terms"), given.get("passages")
+    if titles is not None:
+        titles = sp.csr_array(check_features("titles", titles))
+        if titles.shape != items.shape:
+            raise TacitError(f"titles have shape {titles.shape}, want the shape of the items, {items.shape}")
+    check_title_keys(given.get("title_keys"), n_items)
+    if terms is not None and len(terms.words) != n_words:
+        raise TacitError(f"terms hold {len(terms.words)} words, want one for each of {n_words} columns")
+    if passages is not None and (len(passages) != n_items + 1 or passages[0] != 0 or (np.diff(passages) < 1).any()):
+        raise TacitError(f"passages hold {len(passages)} borders, want {n_items + 1}, rising from 0")
+    return {**given, "titles": titles if titles is not None and titles.nnz else None}
+
+
+def check_title_keys(keys: np.ndarray | None, n_items: int) -> None:
+    """Raise unless there are keys of all items, or none."""
+    if keys is None:
+        return
+    if keys.shape != (n_items,) or keys.dtype != np.int64:
+        raise TacitError(f"keys of titles have shape {keys.shape} and type {keys.dtype}, want {n_items} of type int64")
+    if len(keys) and not 0 <= keys.min() <= keys.max() < 1 << 48:
+        raise TacitError("keys of titles hold other numbers than hashes of 48 bits")

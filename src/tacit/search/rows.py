@@ -112,10 +112,10 @@ class RankerRows:
         return read_rows(self.ranker, self.vectorizer, texts)
 
     def further(self) -> dict[str, Any]:
-        """Return the other arguments of the ranker's `fit` that come from the texts."""
-        found = self.read.derived("titles", self._titles) if self.ranker.reads_titles else {}
+        """Other arguments of the ranker's `fit` that come from the texts."""
+        found = self.read.derived("titles", self._titles) if "titles" in self.ranker.reads else {}
         found = found | term_names(self.ranker, self.vectorizer)
-        if self.ranker.reads_occurrences:
+        if "occurrences" in self.ranker.reads:
             found = found | {"occurrences": np.asarray(self.read.counts.sum(axis=0))}
         return dict(found)
 
@@ -130,15 +130,17 @@ def read_rows(ranker: CollectionRanker, vectorizer: TextVectorizer, texts: Itera
 
 
 def title_rows(ranker: CollectionRanker, vectorizer: TextVectorizer, documents: Collection) -> dict[str, Any]:
-    """Return word counts and hashes of titles, if the ranker reads them and documents have titles."""
-    if not ranker.reads_titles or not any(documents.titles):
+    """Word counts and hashes of titles, for a ranker that reads them and documents that have some."""
+    if "titles" not in ranker.reads or not any(documents.titles):
         return {}
     return {"titles": vectorizer.counts(documents.titles), "title_keys": title_keys(documents.titles)}
 
 
 def term_names(ranker: CollectionRanker, vectorizer: TextVectorizer) -> dict[str, Terms]:
-    """Return the words of the columns, if the ranker reads them."""
-    return {"terms": Terms(vectorizer.vocabulary_, vectorizer.function_columns())} if ranker.reads_terms else {}
+    """The words of the columns, for a ranker that reads them."""
+    if "terms" not in ranker.reads:
+        return {}
+    return {"terms": Terms(vectorizer.vocabulary_, vectorizer.function_columns())}
 
 
 def sample_queries(

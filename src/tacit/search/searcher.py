@@ -262,7 +262,7 @@ class Searcher(SearchAnswers):
             own = TextRows(sources.queries, self.words, language).read(ranker, self.stem)
             query_vectorizer, asking = own.vectorizer, own.items
             further |= {"links": sources.links} if ranker.needs_links else {}
-            if ranker.reads_same_words:
+            if "same_words" in ranker.reads:
                 further["same_words"] = find_same_words(query_vectorizer.vocabulary_, read.vectorizer.vocabulary_)
         elif sources.queries is not None:
             asking = self._training_queries(read, sources, query_vectors, further, checks=rows is None)
@@ -272,7 +272,7 @@ class Searcher(SearchAnswers):
         if program is not None:
             check_program(self.method, ranker, program, sources)
             further["program"] = program
-        further |= {"members": members} if members is not None and ranker.reuses_members else {}
+        further |= {"members": members} if members is not None and "members" in ranker.reads else {}
         further |= {"queries_are_items": sources.queries is None, "checkpoint": checkpoint}
         ranker.fit(asking, read.items, sources.pairs, **further)
         self.n_pairs_ = 0 if sources.pairs is None else len(sources.pairs)
@@ -311,7 +311,7 @@ class Searcher(SearchAnswers):
         encoder = self.model_of_texts
         given: dict[str, Any] = {} if vectors is None else {"vectors": check_features("vectors", vectors)}
         if passages is not None:
-            if not read.ranker.reads_vectors:
+            if "vectors" not in read.ranker.reads:
                 raise UsageError(f"{self.method} reads no vectors, so passages have no effect")
             given["passages"] = passages
         if encoder is None and not given:

@@ -55,13 +55,13 @@ def choose_sources(
     if given and not ranker.learns_from_pairs:
         warnings.warn(f"{method} does not learn from {' or '.join(given)}: not used", stacklevel=3)
         return Sources()
-    if zeros is not None and (pairs is None or not ranker.reads_zeros):
+    if zeros is not None and (pairs is None or "zeros" not in ranker.reads):
         zeros = None
     if clicks is not None:
         queries, pairs = clicks
     elif qrels is not None and queries is not None:
         pairs = judged_pairs(qrels, queries, documents)
-        zeros = judged_pairs(qrels, queries, documents, relevant=False) if ranker.reads_zeros else None
+        zeros = judged_pairs(qrels, queries, documents, relevant=False) if "zeros" in ranker.reads else None
     elif pairs is None:
         pairs, links = links, None
     if links is not None and pairs is not None and not ranker.needs_links:
@@ -89,7 +89,7 @@ def _check_sources(method: str, ranker: CollectionRanker, given: list[str], has_
 
 def check_program(method: str, ranker: CollectionRanker, program: ProgramLinks, sources: Sources) -> None:
     """Raise unless the ranker supports a program's grades and there are human judgments to calibrate them."""
-    if not ranker.reads_program:
+    if "program" not in ranker.reads:
         raise UsageError(f"{method} does not learn from a program's grades, want blend with one stage")
     if sources.pairs is None or sources.queries is None:
         raise UsageError("a program's grades need queries that people judged")

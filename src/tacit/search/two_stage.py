@@ -12,7 +12,7 @@ With share 0, the ranker is the first stage alone.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack
@@ -20,14 +20,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.core import Features, Links, Lists, TacitError, UsageError, check_features, check_number, track
+from tacit.core import Features, Lists, TacitError, UsageError, check_number, track
 from tacit.features.query_document import QueryDocumentFeatures
 from tacit.metrics.formulas import average_precision
 from tacit.rerank.registry import get_method as get_list_method
 from tacit.retrieve import BlendRanker, CollectionRanker
 from tacit.retrieve.explanation import Term
 from tacit.retrieve.factors import ItemFactors, append_rows, best_items, widened
-from tacit.retrieve.training_data import FitOptions, Probes, Terms, TrainingData
+from tacit.retrieve.training_data import ITEM_INPUTS, ItemInputs, TrainingData, check_inputs
 from tacit.retrieve.vectors import join_vectors, split_vectors
 from tacit.search.shares import SHARES, FirstAnswers, joined_scores, standardized, sure_share
 
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 N_FOLDS, FEWEST_QUERIES, MAX_QUERIES = 5, 10, 500
 MEMBER_COLUMNS = ("bm25", "latent", "feedback", "residual")
+READS = frozenset({"titles", "title_keys", "terms", "zeros", "members"})  # of any first stage
 
 
 class TwoStageRanker(CollectionRanker):
@@ -75,10 +76,6 @@ class TwoStageRanker(CollectionRanker):
     }
     needs_pairs: ClassVar[bool] = True
     prefers_stems: ClassVar[bool] = True
-    reads_titles: ClassVar[bool] = True
-    reads_terms: ClassVar[bool] = True
-    reads_zeros: ClassVar[bool] = True
-    reuses_members: ClassVar[bool] = True
     features = "counts"
 
     def __init__(
@@ -105,9 +102,9 @@ class TwoStageRanker(CollectionRanker):
         raise UsageError("two stages (rerank) have no approximate search (ann): give one of them")
 
     @property
-    def reads_vectors(self) -> bool:  # type: ignore[override]
-        """Whether the first stage uses vectors."""
-        return self._unfitted().reads_vectors
+    def reads(self) -> Set[str]:  # type: ignore[override]
+        """The inputs of the first stage, and titles and judged negatives for the second."""
+        return READS | (self._unfitted().reads - {"program"})
 
     @property
     def vectors_dim(self) -> int:
@@ -129,34 +126,11 @@ class TwoStageRanker(CollectionRanker):
     def _unfitted(self) -> CollectionRanker:
         return BlendRanker(seed=self.seed, threads=self.threads) if self.first is None else self.first.clone()
 
-    def fit(
-        self,
-        queries: Features | None,
-        items: Features,
-        pairs: Links | None = None,
-        validation: Links | None = None,
-        *,
-        titles: Features | None = None,
-        title_keys: np.ndarray | None = None,
-        terms: Terms | None = None,
-        zeros: Links | None = None,
-        vectors: np.ndarray | None = None,
-        passages: np.ndarray | None = None,
-        probes: Probes | None = None,
-        references: Sequence[np.ndarray] = (),
-        members: BlendRanker | None = None,
-        **options: Unpack[FitOptions],
-    ) -> Self:
-        """Fit both stages on (query, relevant item) pairs; the parameters are those of `BlendRanker.fit`."""
+    def _prepared(self, data: TrainingData) -> TrainingData:
         self.check_params()
-        if pairs is None or not len(pairs):
+        if not data.has_pairs:
             raise UsageError("a second stage learns from judged queries, pairs, clicks or links: give some")
-        titles = None if titles is None else sp.csr_array(check_features("titles", titles))
-        further: dict[str, Any] = {
-            "titles": titles, "title_keys": title_keys, "terms": terms, "zeros": zeros, "members": members,
-        }  # fmt: skip
-        given: dict[str, Any] = {"vectors": vectors, "passages": passages, "probes": probes, "references": references}
-        return self._fit_on(queries, items, pairs, validation, options, **further, **given)
+        return data
 
     def _fit(self, data: TrainingData) -> None:
         self.items_ = sp.csr_array(data.items).astype(np.float32)
@@ -183,17 +157,10 @@ class TwoStageRanker(CollectionRanker):
 
     def _fit_first(self, data: TrainingData, kept: np.ndarray) -> CollectionRanker:
         """Return the first stage, fitted on the judgments of some queries."""
-        ranker, further = self._unfitted(), dict[str, Any]()
-        if ranker.reads_titles:
-            further |= {"titles": data.titles, "title_keys": data.title_keys}
-        if ranker.reads_terms:
-            further["terms"] = data.terms
-        if ranker.reads_vectors:
-            further |= _given_vectors(data)
-        if ranker.reads_zeros and data.zeros is not None:
-            further["zeros"] = data.zeros.take(np.isin(data.zeros.sources, kept))
-        if isinstance(ranker, BlendRanker):
-            further["members"] = data.members
+        ranker = self._unfitted()
+        zeros = None if data.zeros is None else data.zeros.take(np.isin(data.zeros.sources, kept))
+        given = vars(replace(data, zeros=zeros))
+        further: dict[str, Any] = {name: given[name] for name in ranker.reads & self.reads}
         pairs = data.pairs.take(np.isin(data.pairs.sources, kept))
         return ranker.fit(data.queries, data.items, pairs, queries_are_items=data.queries_are_items, **further)
 
@@ -334,20 +301,11 @@ class TwoStageRanker(CollectionRanker):
         if hasattr(self, "first_"):
             self.first_.check_new_items()
 
-    def add_items(
-        self,
-        items: Features,
-        *,
-        titles: Features | None = None,
-        title_keys: np.ndarray | None = None,
-        terms: Terms | None = None,
-        **vectors: Any,
-    ) -> Self:
+    def add_items(self, items: Features, **given: Unpack[ItemInputs]) -> Self:
         """Make new items rankable; see `BlendRanker.add_items`."""
-        titles = None if titles is None else sp.csr_array(check_features("titles", titles))
-        rows = sp.csr_array(self._checked_new(items)).astype(np.float32)
-        given = vectors | ({"titles": titles, "title_keys": title_keys} if self.first_.reads_titles else {})
-        self.first_.add_items(rows, **given, **({"terms": terms} if self.first_.reads_terms else {}))
+        checked = check_inputs(items, given, ITEM_INPUTS & self.reads)
+        titles, rows = checked["titles"], sp.csr_array(self._checked_new(items)).astype(np.float32)
+        self.first_.add_items(rows, **{name: checked[name] for name in checked.keys() & self.first_.reads})
         self.items_ = append_rows(self.items_, rows)
         added = sp.csr_array(rows.shape, dtype=np.float32) if titles is None else widened(titles, rows.shape[1])
         self.titles_ = append_rows(self.titles_, added)

@@ -50,7 +50,7 @@ class CutText:
 def check_vector_sources(method: str, ranker: CollectionRanker, **given: Any) -> None:
     """Raise if vectors are given and the ranker does not use vectors."""
     named = [name for name, value in given.items() if value is not None]
-    if named and not ranker.reads_vectors:
+    if named and "vectors" not in ranker.reads:
         raise UsageError(f"{method} reads no vectors of another model, want blend for {' and '.join(named)}")
     if named == ["query_vectors"]:
         raise UsageError("query_vectors are given without vectors, want vectors of the documents too")

@@ -252,7 +252,7 @@ def _unfitted(args: argparse.Namespace) -> Searcher:
     params |= ({} if args.dim is None else {"dim": args.dim}) | args.params
     ranker = method.make(**params)
     check_storable(ranker)
-    if (args.vectors or args.encoder) and not ranker.reads_vectors:
+    if (args.vectors or args.encoder) and "vectors" not in ranker.reads:
         option = "--vectors" if args.vectors else "--encoder"
         raise UsageError(f"{method.name} reads no vectors of another model, {option} is for blend")
     if args.query_corpus and not ranker.two_dictionaries:
@@ -308,7 +308,7 @@ def _check_assist(args: argparse.Namespace) -> None:
     for name in ("rerank", "checkpoint", "query_vectors", "ray"):
         if getattr(args, name):
             raise UsageError(f"--assist and --{name.replace('_', '-')} exclude each other; give one of them")
-    if not get_method(args.method or "blend").estimator.reads_program:
+    if "program" not in get_method(args.method or "blend").make().reads:
         raise UsageError(f"{args.method} does not learn from a program's grades, --assist is for blend")
 
 

@@ -151,7 +151,7 @@ def _searcher(method: str, args: argparse.Namespace, params: dict[str, Any]) -> 
     offered = {"seed": args.seed, "threads": args.threads}
     known = {parameter.name for parameter in get_method(method).parameters()}
     given = {name: value for name, value in offered.items() if name in known and value is not None}
-    encoder = args.encoder if get_method(method).estimator.reads_vectors is True else None
+    encoder = args.encoder if "vectors" in get_method(method).make().reads else None
     return Searcher(method, encoder=encoder, **given | params)
 
 

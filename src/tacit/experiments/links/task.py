@@ -169,7 +169,9 @@ class LinkTask:
 
     def _occurrences(self, ranker: CollectionRanker, rows: slice | np.ndarray) -> dict[str, Any]:
         """Occurrences of each word in some items, for rankers that read them."""
-        return {"occurrences": np.asarray(self.items["counts"][rows].sum(axis=0))} if ranker.reads_occurrences else {}
+        if "occurrences" not in ranker.reads:
+            return {}
+        return {"occurrences": np.asarray(self.items["counts"][rows].sum(axis=0))}
 
     def core_queries(self, n_links: int) -> np.ndarray:
         """Whether each test query has a relevant item with at least so many training links, bool (n_queries,)."""

@@ -182,14 +182,14 @@ def _fit(task: QuestionTask, fold: Fold, cell: Cell, request: Request) -> tuple[
         encoded = task.encode(request.encoder, read)
         queries, further = join_vectors(queries, encoded.queries), further | encoded.given
     key = cell["seed"], system.encoded
-    if ranker.reuses_members:
+    if "members" in ranker.reads:
         further["members"] = task.members.get(key) or task.members.get((cell["seed"], False))
     if not len(fold.train) or not system.learns(request):
         ranker.fit(None, items, **further)
-        task.members.update({key: ranker} if ranker.reuses_members and not system.rerank else {})
+        task.members.update({key: ranker} if "members" in ranker.reads and not system.rerank else {})
     else:
         rows = np.sort(fold.train[: cell["cut"]])
-        further |= {"zeros": task.training_pairs(rows, relevant=False)} if ranker.reads_zeros else {}
+        further |= {"zeros": task.training_pairs(rows, relevant=False)} if "zeros" in ranker.reads else {}
         ranker.fit(queries[rows], items, task.training_pairs(rows), **further)
     if system.member and isinstance(ranker, BlendRanker):
         ranker = ranker.only(system.member)

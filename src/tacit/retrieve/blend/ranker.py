@@ -36,8 +36,7 @@ from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from itertools import product
-from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Self, TypeVar
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar, Unpack
 
 import numpy as np
 import scipy.sparse as sp
@@ -71,14 +70,13 @@ from tacit.retrieve.blend.pruning import PRUNED_FROM, rank_row, scores_among
 from tacit.retrieve.blend.residual import ResidualMember, fit_gate
 from tacit.retrieve.blend.similar import SimilarMember
 from tacit.retrieve.blend.spelling import SpellingMember
-from tacit.retrieve.blend.titles import KEY_COLUMNS, ExactTitleMember, check_keys, join_keys, split_keys
+from tacit.retrieve.blend.titles import KEY_COLUMNS, ExactTitleMember, join_keys, split_keys
 from tacit.retrieve.blend.vectors import VectorsMember
 from tacit.retrieve.blend.words import Bm25Member, FeedbackMember, TitleMember
-from tacit.retrieve.checkpoint import Checkpoint
 from tacit.retrieve.explanation import Term
 from tacit.retrieve.factors import FactorPair, ItemFactors, best_items, widened
 from tacit.retrieve.lexical.bm25 import Bm25Ranker
-from tacit.retrieve.training_data import FitOptions, Probes, Terms, TrainingData
+from tacit.retrieve.training_data import ITEM_INPUTS, ItemInputs, Terms, TrainingData, check_inputs
 from tacit.retrieve.vectors import check_vectors, join_vectors, split_vectors
 from tacit.retrieve.weights import learn_weights
 
@@ -214,12 +212,9 @@ class BlendRanker(CollectionRanker):
     features = "counts"
     answers_above: ClassVar[float | None] = 0.0  # negative scores come only from dissimilar concepts
     prefers_stems: ClassVar[bool] = True
-    reads_titles: ClassVar[bool] = True
-    reads_terms: ClassVar[bool] = True
-    reads_vectors: bool = True
-    reads_zeros: ClassVar[bool] = True
-    reads_program: ClassVar[bool] = True
-    reuses_members: ClassVar[bool] = True
+    reads = frozenset(
+        {"titles", "title_keys", "terms", "zeros", "program", "vectors", "passages", "probes", "references", "members"}
+    )
     trains_in_epochs: ClassVar[bool] = True
     trains_on_cluster: ClassVar[bool] = True
 
@@ -251,88 +246,16 @@ class BlendRanker(CollectionRanker):
         self.strength, self.residual, self.similar = strength, residual, similar
         self.seed, self.threads = seed, threads
 
-    def fit(
-        self,
-        queries: Features | None,
-        items: Features,
-        pairs: Links | None = None,
-        validation: Links | None = None,
-        *,
-        queries_are_items: bool | None = None,
-        checkpoint: Checkpoint | str | Path | None = None,
-        titles: Features | None = None,
-        title_keys: np.ndarray | None = None,
-        terms: Terms | None = None,
-        zeros: Links | None = None,
-        program: ProgramLinks | None = None,
-        vectors: np.ndarray | None = None,
-        passages: np.ndarray | None = None,
-        probes: Probes | None = None,
-        references: Sequence[np.ndarray] = (),
-        members: Self | None = None,
-    ) -> Self:
-        """Fit the members to word counts of the items, and the weights to (query, relevant item) pairs.
-
-        Parameters
-        ----------
-        queries : csr_array of shape (n_queries, n_features) or None
-            Counts of the words of the queries of `pairs`; with `vectors`, vectors of the queries may follow them
-            (`join_vectors`).
-        items : csr_array of shape (n_items, n_features)
-            Counts of the words of the items, their titles included.
-        pairs : Links or None, default=None
-            Relevant items of queries, weighted by grade or confidence. Items without a pair count as probably worse;
-            with `ClickedLinks`, only items that were shown do.
-        validation : Links or None, default=None
-            Pairs to learn the weights from, if `pairs` train the member `residual`.
-        queries_are_items : bool or None, default=None
-            See `CollectionRanker.fit`.
-        checkpoint : str, Path, Checkpoint or None, default=None
-            Folder for the training state of the members; see `CollectionRanker.fit`.
-        titles : csr_array of shape (n_items, n_features) or None, default=None
-            Counts of the words of the titles alone.
-        title_keys : ndarray of shape (n_items,), int64, or None, default=None
-            Hashes of the titles as texts (`blend.titles.title_keys`), to tell apart titles with the same words.
-        terms : Terms or None, default=None
-            The word of each column. The members `content` and `spelling` need it.
-        zeros : Links or None, default=None
-            Items judged not relevant, for the same queries as `pairs`.
-        program : ProgramLinks or None, default=None
-            Items graded by a program, in addition to `pairs`. They are weighted by the trust in the program, and are
-            used for training only, never for evaluation. Queries without pairs are added up to a total of 500 queries.
-        vectors : ndarray of shape (n_items, dim_of_vectors) or None, default=None
-            Vectors of the items by another model. A row of zeros is an item without a vector.
-        passages : ndarray of shape (n_items + 1,), int64, or None, default=None
-            Offset of the first vector of each item, if items have several. An item scores by its best passage.
-        probes : Probes or None, default=None
-            Queries made from some items, used to measure the weight of `vectors`. None means that the items themselves
-            are the queries.
-        references : sequence of ndarray of shape (n_items, dim), default=()
-            Vectors computed from the items' own words. If they explain `vectors`, the weight of `vectors` is 0.
-        members : BlendRanker or None, default=None
-            A blend fitted with the same parameters on the same items. Its members that do not learn from pairs are
-            reused, so only the weights are learned. The result is the same as without it.
-        """
+    def _prepared(self, data: TrainingData) -> TrainingData:
         self._check_params()
+        pairs, program, zeros = data.pairs, data.program, data.zeros
         if isinstance(pairs, ClickedLinks):
             zeros = pairs.others_shown()
         if program is not None and pairs is not None:
             program = _some_queries(program, pairs, self.seed)
             pairs = join_links(pairs, program.relevant())
-        options: FitOptions = {"queries_are_items": queries_are_items, "checkpoint": checkpoint}
-        further: dict[str, Any] = {
-            "titles": _checked_titles(titles, items),
-            "title_keys": _checked_keys(title_keys, items),
-            "terms": _checked_terms(terms, items),
-            "zeros": zeros,
-            "program": program,
-            "vectors": _checked_given(vectors, passages, items.shape[0]),
-            "passages": passages,
-            "probes": probes,
-            "references": references,
-            "members": members,
-        }
-        return self._fit_on(queries, items, pairs, validation, options, **further)
+        vectors = _unit_vectors(data.vectors, data.passages, data.items.shape[0])
+        return replace(data, pairs=pairs, zeros=zeros, program=program, vectors=vectors)
 
     def _check_params(self) -> None:
         check_numbers(self, "latent", "feedback", "half_length", "spelling", "exact", low=0)
@@ -615,47 +538,26 @@ class BlendRanker(CollectionRanker):
     def check_new_items(self) -> None:
         """Accept all items, because any item can be added."""
 
-    def add_items(
-        self,
-        items: Features,
-        *,
-        titles: Features | None = None,
-        title_keys: np.ndarray | None = None,
-        terms: Terms | None = None,
-        vectors: np.ndarray | None = None,
-        passages: np.ndarray | None = None,
-    ) -> Self:
-        """Make new items rankable; see `CollectionRanker.add_items`.
+    def add_items(self, items: Features, **given: Unpack[ItemInputs]) -> Self:
+        """Make new items rankable; see `CollectionRanker.add_items`, and `CollectionRanker.fit` for other inputs.
 
-        Parameters
-        ----------
-        items : csr_array of shape (n_new_items, n_item_features)
-            Counts of the words of the new items, their titles included.
-        titles : csr_array of the same shape or None, default=None
-            Counts of the words of the titles alone.
-        title_keys : ndarray of shape (n_new_items,), int64, or None, default=None
-            Hashes of the titles as texts.
-        terms : Terms or None, default=None
-            The words of all columns: the words given to `fit`, then the new ones.
-        vectors : ndarray of shape (n_new_items, dim_of_vectors) or None, default=None
-            Vectors of the new items. Items without a vector get the score of an average item by `vectors`.
-        passages : ndarray of shape (n_new_items + 1,), int64, or None, default=None
-            Offset of the first vector of each new item, if items have several.
+        `terms` are the words of all columns: the words given to `fit`, then the new ones. Items without a vector get
+        the score of an average item by `vectors`.
         """
-        checked, terms = _checked_titles(titles, items), _checked_terms(terms, items)
-        title_keys = _checked_keys(title_keys, items)
+        new = check_inputs(items, given, ITEM_INPUTS)
+        vectors, passages, terms = new.get("vectors"), new.get("passages"), new.get("terms")
         if vectors is not None and not self.vectors_dim:
             raise TacitError("the ranker has no vectors, want it fitted with vectors of all items")
-        unit = _checked_given(vectors, passages, items.shape[0], self.vectors_dim)
+        unit = _unit_vectors(vectors, passages, items.shape[0], self.vectors_dim)
         rows = self._checked_new(items)
         if self.content_ is not None and terms is not None:
             self.content_ = content_words(terms)
-        counts = self._with_titles(rows, checked)
+        counts = self._with_titles(rows, new["titles"])
         seen = widened(self.bm25.idf_, len(self.idf_)) > 0
         n_items = self.n_items_ + self.n_removed_ + counts.shape[0]
         self.idf_ = np.where(seen, self.idf_, plain_idf(counts, n_items))
         for member in self.members_:
-            member.add(ItemRows(counts, checked, unit, self.idf_, passages, terms, title_keys))
+            member.add(ItemRows(counts, new["titles"], unit, self.idf_, passages, terms, new.get("title_keys")))
         return self._added(rows.shape[0])
 
     def _grow(self, width: int) -> None:
@@ -724,20 +626,6 @@ def _some_queries(program: ProgramLinks, pairs: Links, seed: int) -> ProgramLink
     return program.take(np.isin(program.sources, np.concatenate([judged, others])))
 
 
-def _checked_titles(titles: Features | None, items: Features) -> sp.csr_array | None:
-    if titles is None:
-        return None
-    rows = sp.csr_array(check_features("titles", titles))
-    if rows.shape != items.shape:
-        raise TacitError(f"titles have shape {rows.shape}, want the shape of the items, {items.shape}")
-    return rows if rows.nnz else None
-
-
-def _checked_keys(keys: np.ndarray | None, items: Features) -> np.ndarray | None:
-    check_keys(keys, items.shape[0])
-    return keys
-
-
 def content_words(terms: Terms | None) -> np.ndarray | None:
     """Return 1 for each content word, else 0, float32; None without names of words."""
     if terms is None:
@@ -747,21 +635,12 @@ def content_words(terms: Terms | None) -> np.ndarray | None:
     return found
 
 
-def _checked_terms(terms: Terms | None, items: Features) -> Terms | None:
-    if terms is not None and len(terms.words) != items.shape[1]:
-        raise TacitError(f"terms hold {len(terms.words)} words, want one for each of {items.shape[1]} columns")
-    return terms
-
-
-def _checked_given(
+def _unit_vectors(
     vectors: np.ndarray | None, passages: np.ndarray | None, n_items: int, dim: int | None = None
 ) -> np.ndarray | None:
     """Return vectors of length 1, one for each item or passage."""
-    if vectors is None:
-        return None
-    if passages is not None and (len(passages) != n_items + 1 or passages[0] != 0 or (np.diff(passages) < 1).any()):
-        raise TacitError(f"passages hold {len(passages)} borders, want {n_items + 1}, rising from 0")
-    return check_vectors("vectors", vectors, n_items if passages is None else int(passages[-1]), dim)
+    n_vectors = n_items if passages is None else int(passages[-1])
+    return None if vectors is None else check_vectors("vectors", vectors, n_vectors, dim)
 
 
 def plain_idf(counts: sp.csr_array, n_items: int | None = None) -> np.ndarray:

@@ -41,7 +41,7 @@ from tacit.kernels.scoring import add_sparse_scores_at
 from tacit.retrieve.blend.member import ItemRows, Member, QueryBlock, deviations
 from tacit.retrieve.explanation import Term, difference, word_terms
 from tacit.retrieve.factors import FactorPair, FewFactors, SparseFactors, append_rows, make_factors, widened
-from tacit.retrieve.training_data import Terms, TrainingData
+from tacit.retrieve.training_data import Terms, TrainingData, check_title_keys
 
 if TYPE_CHECKING:
     from tacit.retrieve.blend.ranker import BlendRanker
@@ -160,7 +160,7 @@ class ExactTitleMember(Member):
         least = min(values.min(initial=0), titles.data.min(initial=0))
         if least < 0 or titles.data.max(initial=0) > 1 + 1e-5:
             raise TacitError("titles hold weights outside 0 to 1, want rows of length 1")
-        check_keys(self.keys_, n_items)
+        check_title_keys(self.keys_, n_items)
 
     def _asked(self, block: QueryBlock, row: int) -> sp.csr_array:
         """Return the word weights of one query, of length 1."""
@@ -237,16 +237,6 @@ def split_keys(rows: sp.csr_array) -> tuple[sp.csr_array, np.ndarray]:
     """
     halves = rows[:, -KEY_COLUMNS:].toarray().astype(np.int64)
     return sp.csr_array(rows[:, :-KEY_COLUMNS]), halves[:, 0] * HALF_KEY + halves[:, 1]
-
-
-def check_keys(keys: np.ndarray | None, n_items: int) -> None:
-    """Raise unless there are keys of all items, or none."""
-    if keys is None:
-        return
-    if keys.shape != (n_items,) or keys.dtype != np.int64:
-        raise TacitError(f"keys of titles have shape {keys.shape} and type {keys.dtype}, want {n_items} of type int64")
-    if len(keys) and not 0 <= keys.min() <= keys.max() < HALF_KEY**2:
-        raise TacitError("keys of titles hold other numbers than hashes of 48 bits")
 
 
 def word_values(idf: np.ndarray, terms: Terms | None) -> np.ndarray:

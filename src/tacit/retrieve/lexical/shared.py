@@ -9,15 +9,15 @@ dictionary.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Self, Unpack
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.core import Features, Links, UsageError
+from tacit.core import Features, UsageError
 from tacit.retrieve.explanation import Term, difference, sparse_row
 from tacit.retrieve.lexical.cosine import CosineRanker
-from tacit.retrieve.training_data import FitOptions, TrainingData
+from tacit.retrieve.training_data import TrainingData
 
 
 class SharedWordsRanker(CosineRanker):
@@ -41,20 +41,8 @@ class SharedWordsRanker(CosineRanker):
 
     _fitted: ClassVar = {"items_": "items item_features", "same_words_": "features known_words"}
     two_dictionaries: ClassVar[bool] = True
+    reads = frozenset({"same_words"})
     same_words_: Any
-
-    def fit(
-        self,
-        queries: Features | None,
-        items: Features,
-        pairs: Links | None = None,
-        validation: Links | None = None,
-        *,
-        same_words: sp.csr_array | None = None,
-        **options: Unpack[FitOptions],
-    ) -> Self:
-        """Keep the items, and the pairs of equal words (`find_same_words`); else as `CollectionRanker.fit`."""
-        return self._fit_on(queries, items, pairs, validation, options, same_words=same_words)
 
     def _fit(self, data: TrainingData) -> None:
         wanted, found = (data.queries.shape[1], data.items.shape[1]), getattr(data.same_words, "shape", None)

@@ -13,14 +13,14 @@ columns, 2-grams, which can be hashed instead of rare words or together with the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import replace
-from typing import Any, ClassVar, Self, Unpack
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.core import Features, Links, TacitError, UsageError, check_choice, check_features, check_number
+from tacit.core import Features, TacitError, UsageError, check_choice, check_features, check_number
 from tacit.features.cfh import OCCUR, correlated_words, hash_map, hashed_rows
 from tacit.features.text.weighting import weigh
 from tacit.retrieve.base import FeatureKind
@@ -29,7 +29,7 @@ from tacit.retrieve.factors import DenseFactors, ItemFactors, append_rows, make_
 from tacit.retrieve.margin.base import MarginRanker
 from tacit.retrieve.margin.embedding import EmbeddingRanker
 from tacit.retrieve.margin.tasks import TrainingTask, make_task
-from tacit.retrieve.training_data import FitOptions, TrainingData
+from tacit.retrieve.training_data import TrainingData
 from tacit.retrieve.validation import best_weight
 
 HASHED = ("words", "grams", "words+grams")
@@ -107,29 +107,16 @@ class CfhRanker(MarginRanker):
         return "words+grams" if "grams" in self.hashed else "tfidf"
 
     @property
-    def reads_occurrences(self) -> bool:  # type: ignore[override]
-        """Only where DICE counts occurrences."""
-        return self.occur == "occurrences"
-
-    def fit(
-        self,
-        queries: Features | None,
-        items: Features,
-        pairs: Links | None = None,
-        validation: Links | None = None,
-        *,
-        occurrences: np.ndarray | None = None,
-        **options: Unpack[FitOptions],
-    ) -> Self:
-        """Learn from pairs; `occurrences` (n_features,) says how often the term of each column occurs in the items."""
-        return self._fit_on(queries, items, pairs, validation, options, occurrences=occurrences)
+    def reads(self) -> Set[str]:  # type: ignore[override]
+        """Numbers of occurrences, only where DICE counts them."""
+        return frozenset({"occurrences"} if self.occur == "occurrences" else ())
 
     def _fit(self, data: TrainingData) -> None:
         self._check_params(data)
         queries, items = sp.csr_array(data.queries), sp.csr_array(data.items)
         how = {"dim": self.dim} | self._training_params()
         task = make_task(replace(data, queries=queries, items=items), self.seed)
-        self.map_ = self._make_map(items, data.occurrences if self.reads_occurrences else None)
+        self.map_ = self._make_map(items, data.occurrences)
         self.vectors_ = EmbeddingRanker(n_words=self.n_words, **how).fit(
             self._words(queries), self._words(items), **data.for_part("vectors")
         )
@@ -151,7 +138,7 @@ class CfhRanker(MarginRanker):
         queries, items, given = data.queries, data.items, data.occurrences
         check_choice("hashed", self.hashed, HASHED)
         check_choice("occur", self.occur, OCCUR)
-        if self.reads_occurrences and (given is None or len(given) != items.shape[1]):
+        if self.reads and (given is None or len(given) != items.shape[1]):
             found = "none" if given is None else len(given)
             raise UsageError(f"occurrences given to fit: {found}, want one number for each of {items.shape[1]} columns")
         for name, low in (("dim", 1), ("n_words", 1), ("k", 1)):

@@ -16,17 +16,17 @@ items="residual" adds to V_E d_E a learned vector of each item, as in HTR.
 from __future__ import annotations
 
 import logging
-from typing import Any, ClassVar, Self, Unpack
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.core import Features, Links, UsageError, check_choice, check_number
+from tacit.core import Links, UsageError, check_choice, check_number
 from tacit.retrieve.margin.cross_tasks import SHARES, AlternatingTasks, SecondTask
 from tacit.retrieve.margin.embedding import EmbeddingRanker
 from tacit.retrieve.margin.embedding_sgd import EmbeddingTrainer, Tables, TrainingRows
 from tacit.retrieve.margin.tasks import TrainingTask
-from tacit.retrieve.training_data import FitOptions, Monitor, TrainingData
+from tacit.retrieve.training_data import TrainingData
 
 logger = logging.getLogger("tacit")
 
@@ -57,38 +57,21 @@ class CrossRanker(EmbeddingRanker):
         self.share = share
 
     two_dictionaries: ClassVar[bool] = True
+    reads = frozenset({"links", "query_links", "monitor"})
 
     @property
     def needs_links(self) -> bool:
         """Whether links between the items are a second task."""
         return self.share != "none"
 
-    def fit(
-        self,
-        queries: Features | None,
-        items: Features,
-        pairs: Links | None = None,
-        validation: Links | None = None,
-        *,
-        links: Links | None = None,
-        query_links: Links | None = None,
-        monitor: Monitor | None = None,
-        **options: Unpack[FitOptions],
-    ) -> Self:
-        """Learn from pairs and, with `share`, from links between the items and, if given, between the queries.
-
-        `queries_are_items` says that query row i and item row i are mates. `monitor` gives further measures of the
-        ranker after each epoch, which go to `epochs_` and decide nothing.
-        """
-        further = {"links": links, "query_links": query_links, "monitor": monitor}
-        self._fit_on(queries, items, pairs, validation, options, **further)
+    def _fit(self, data: TrainingData) -> None:
+        super()._fit(data)
         if self.best_epoch_ == 1 and len(self.epochs_) > 1:
             logger.warning(
                 "validation did not improve after the first of %d epochs: the learned vectors may be worth little; "
                 "compare with the method cl-lsi",
                 len(self.epochs_),
             )
-        return self
 
     def _check_params(self, data: TrainingData) -> None:
         check_choice("items", self.items, ("mapped", "residual"))

@@ -13,19 +13,18 @@ loss falls to 0 while held-out paragraphs are hardly found; cl-lsi, which needs 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Self, Unpack
+from typing import Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 
-from tacit.core import Features, Links, TacitError, UsageError, check_number
+from tacit.core import Features, TacitError, UsageError, check_number
 from tacit.retrieve.base import CollectionRanker
 from tacit.retrieve.explanation import Term, mix_terms
 from tacit.retrieve.factors import ItemFactors
 from tacit.retrieve.latent.cl_lsi import ClLsiRanker
 from tacit.retrieve.lexical.shared import SharedWordsRanker
 from tacit.retrieve.margin.cross import CrossRanker
-from tacit.retrieve.training_data import FitOptions, TrainingData
+from tacit.retrieve.training_data import TrainingData
 from tacit.retrieve.validation import HeldOut, ScoreRows, choose_mixture, held_out_queries, hold_out
 
 # Weights of scores that spread as far as those they are added to; of equally good ones the first is taken.
@@ -84,7 +83,7 @@ class CrossMixtureRanker(CollectionRanker):
     trains_in_epochs: ClassVar[bool] = True
     two_dictionaries: ClassVar[bool] = True
     prefers_stems: ClassVar[bool] = True
-    reads_same_words: ClassVar[bool] = True
+    reads = frozenset({"links", "same_words"})
     nu_: float | None = None  # of models without shared words
     words_: SharedWordsRanker | None = None
 
@@ -104,25 +103,11 @@ class CrossMixtureRanker(CollectionRanker):
         """Whether links between the items are a second task."""
         return self.share != "none"
 
-    def fit(
-        self,
-        queries: Features | None,
-        items: Features,
-        pairs: Links | None = None,
-        validation: Links | None = None,
-        *,
-        links: Links | None = None,
-        same_words: sp.csr_array | None = None,
-        **options: Unpack[FitOptions],
-    ) -> Self:
-        """Learn from pairs and, with `share`, from links between the items; see `CrossRanker.fit`.
-
-        `same_words` says which words of queries and items are the same (`SharedWordsRanker`).
-        """
+    def _prepared(self, data: TrainingData) -> TrainingData:
         check_number("n_concepts", self.n_concepts, low=1, whole=True)
-        if pairs is None or not len(pairs):
+        if not data.has_pairs:
             raise UsageError("there is no pair of mates, want documents that say the same in both languages")
-        return self._fit_on(queries, items, pairs, validation, options, links=links, same_words=same_words)
+        return data
 
     def _fit(self, data: TrainingData) -> None:
         queries, items, pairs, held = data.queries, data.items, data.pairs, data.validation

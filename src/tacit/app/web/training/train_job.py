@@ -156,7 +156,7 @@ def encoded_by(running: Searcher) -> dict[str, Any]:
 def with_vectors_of(running: Searcher, searcher: Searcher) -> Searcher:
     """The new version reads vectors as the running one does: by its encoder, or else with the weight that they have."""
     ranker = running.first_stage
-    if isinstance(ranker, BlendRanker) and ranker.vectors_dim and searcher.unfitted().reads_vectors:
+    if isinstance(ranker, BlendRanker) and ranker.vectors_dim and "vectors" in searcher.unfitted().reads:
         if running.model_of_texts is not None:
             searcher.encode, searcher.encoder = running.model_of_texts, running.encoder
         elif "vectors" not in searcher.params:
@@ -167,7 +167,7 @@ def with_vectors_of(running: Searcher, searcher: Searcher) -> Searcher:
 def kept_vectors(running: Searcher, searcher: Searcher) -> dict[str, Any]:
     """Vectors of the documents, where the version that answers has some and the new one reads them."""
     ranker = running.first_stage
-    if not isinstance(ranker, BlendRanker) or not searcher.unfitted().reads_vectors:
+    if not isinstance(ranker, BlendRanker) or "vectors" not in searcher.unfitted().reads:
         return {}
     return ranker.given_vectors()
 
@@ -236,7 +236,7 @@ def _candidate(name: str, task: CollectionTask, searcher: Searcher, *, learns: b
     encoded = task.encoder is not None and searcher.ranker_.vectors_dim > 0
     how: dict[str, Any] = {"stem": stem, "params": params, "encoded": encoded}
     like = CollectionCandidate(name, task, searcher.method, **how)
-    shares = learns and searcher.ranker_.reuses_members
+    shares = learns and "members" in searcher.ranker_.reads
     return CollectionCandidate(name, task, searcher.method, learns=learns, like=like if shares else None, **how)
 
 

@@ -146,7 +146,7 @@ class Trainer:
         programs = [judge.name for judge in self.workspace.store.judges() if judge.kind == "program"]
         if assist not in programs:
             raise TacitError(f"assist is {assist!r}, want a program judge: {', '.join(programs) or 'there is none'}")
-        if not searcher.unfitted().reads_program:
+        if "program" not in searcher.unfitted().reads:
             raise TacitError(f"{searcher.method} does not learn from a program's grades, assist is for blend")
 
     async def follow(self, seconds: float) -> AsyncIterator[dict[str, Any]]:
