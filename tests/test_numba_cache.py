@@ -62,7 +62,7 @@ def test_a_read_only_install_without_a_home(shared_folder):
             env=settings, capture_output=True, text=True, check=False, cwd=tmp_path,
         )  # fmt: skip
         assert (done.returncode, done.stdout) == (0, "[[0.5]]\n"), done.stderr
-        assert done.stderr.startswith(f"compiled code is kept in {temporary}/tacit-numba-65534, because neither ")
+        assert done.stderr.startswith(f"compiled code is cached in {temporary}/tacit-numba-65534, because neither ")
         assert done.stderr.count("\n") == 1
     assert [path.name for path in temporary.iterdir()] == ["tacit-numba-65534"]
     assert any(temporary.rglob("*.nbc"))

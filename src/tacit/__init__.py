@@ -10,4 +10,4 @@ Names are imported on first use. Everything else is in the packages: `tacit.retr
 from tacit.core.lazy import lazy_names
 
 __version__ = "0.1.0"
-__getattr__, __dir__, __all__ = lazy_names(globals())  # the names stand in __init__.pyi
+__getattr__, __dir__, __all__ = lazy_names(globals())  # names are listed in __init__.pyi

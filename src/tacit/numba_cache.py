@@ -1,7 +1,8 @@
-"""A place for compiled loops where neither the installed package nor the user's home can be written.
+"""Choose a writable cache folder for compiled functions.
 
-numba keeps compiled code beside its source, else in the user's cache folder, and refuses to cache where it can write
-neither. Then a private folder among the temporary files is used, which later processes of the same user find again.
+numba caches compiled code next to its source, else in the user's cache folder, and raises an error if it can write to
+neither. In that case tacit uses a private folder in the system's temporary directory, which later processes of the same
+user reuse.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from pathlib import Path
 
 
 def ensure_cache(source: str) -> None:
-    """Make sure that numba can cache the functions of a source file; call this before they are decorated."""
+    """Make sure that numba can cache the functions of a source file. Call this before they are decorated."""
     beside = Path(source).parent / "__pycache__"
     if os.environ.get("NUMBA_CACHE_DIR") or can_write(beside):
         return
@@ -25,21 +26,21 @@ def ensure_cache(source: str) -> None:
     if can_write(of_user):
         return
     folder = private_folder()
-    os.environ["NUMBA_CACHE_DIR"] = numba.config.CACHE_DIR = folder  # the first for processes that this one starts
+    os.environ["NUMBA_CACHE_DIR"] = numba.config.CACHE_DIR = folder  # the variable is for child processes
     logging.getLogger("tacit").warning(
-        "compiled code is kept in %s, because neither %s nor %s can be written", folder, beside, of_user
+        "compiled code is cached in %s, because neither %s nor %s is writable", folder, beside, of_user
     )
 
 
 def can_write(folder: Path) -> bool:
-    """Whether files can be made in the folder, or the folder itself where it does not exist."""
+    """Return whether files can be created in the folder, or the folder itself if it does not exist."""
     existing = next(place for place in (folder, *folder.absolute().parents) if place.exists())
     return existing.is_dir() and os.access(existing, os.W_OK | os.X_OK)
 
 
 def private_folder() -> str:
-    """A temporary folder that only this user can write: compiled code of others must never be loaded."""
-    if not hasattr(os, "getuid"):  # Windows: temporary files are the user's own
+    """Return a temporary folder that only this user can write to. Code compiled by others must never be loaded."""
+    if not hasattr(os, "getuid"):  # on Windows, temporary files belong to the user
         return tempfile.mkdtemp(prefix="tacit-numba-")
     folder = os.path.join(tempfile.gettempdir(), f"tacit-numba-{os.getuid()}")
     try:

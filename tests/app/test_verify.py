@@ -35,5 +35,5 @@ def test_texts_that_cannot_be_unpacked_are_found_behind_right_checksums(folder, 
     stored = load_model(folder)
     arrays = stored.arrays | {"documents/texts/blocks": stored.arrays["documents/texts/blocks"] ^ 1}
     save_model(folder, Stored(stored.kind, stored.params, arrays))
-    message = f"tacit: {folder}: the texts are damaged: block 0 cannot be unpacked\n"
+    message = f"tacit: {folder}: the texts are damaged: block 0 cannot be decompressed\n"
     assert tacit("verify", folder)[::2] == (1, message)

@@ -64,10 +64,10 @@ def test_damage_is_refused_and_a_claim_of_much_text_unpacks_nothing():
         data = stored.blocks.copy()
         data[place] ^= 0x41
         damaged = TextBlocks(data, stored.starts, stored.rows, stored.ends)
-        with pytest.raises(StoreError, match="block 0 cannot be unpacked"):
+        with pytest.raises(StoreError, match="block 0 cannot be decompressed"):
             damaged[1]
     for ends in ([2000, 2**62], [2000, -1], [4000, 2009], [2000, 2008], [-1, 2009], [2**62, 2009]):
-        with pytest.raises(StoreError, match="block 0 cannot be unpacked"):
+        with pytest.raises(StoreError, match="block 0 cannot be decompressed"):
             list(TextBlocks(stored.blocks, stored.starts, stored.rows, np.array(ends)))
     not_utf8 = TextWriter(memory=0)
     not_utf8.append("é")
@@ -81,7 +81,7 @@ def test_a_folder_that_cannot_be_written_is_named(monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(texts.tempfile, "TemporaryFile", full)
-    with pytest.raises(TacitError, match=r"texts cannot be written there: No space left on device; TMPDIR may"):
+    with pytest.raises(TacitError, match=r"cannot write texts: No space left on device; set TMPDIR"):
         blocks(["a"])
 
 

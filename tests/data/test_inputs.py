@@ -171,7 +171,7 @@ def test_mistakes_in_judgments(data, message):
 def test_mistakes_in_runs():
     with pytest.raises(UsageError, match="run: found float, want"):
         tacit.evaluate(JUDGED, 2.0, "AP")
-    with pytest.raises(TacitError, match="score holds a value that is not finite"):
+    with pytest.raises(TacitError, match="score contains a value that is not finite"):
         tacit.evaluate(JUDGED, {"q1": {"a": float("inf")}}, "AP")
 
 

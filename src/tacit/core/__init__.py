@@ -1,8 +1,8 @@
-"""Value types that travel between packages, the estimator base, checks of input, errors.
+"""Value types shared by all packages, the estimator base class, input checks and errors.
 
-Imports nothing of ours. Names are imported on first use.
+This package imports no other tacit package. Names are imported on first use.
 """
 
 from tacit.core.lazy import lazy_names
 
-__getattr__, __dir__, __all__ = lazy_names(globals())  # the names stand in __init__.pyi
+__getattr__, __dir__, __all__ = lazy_names(globals())  # names are listed in __init__.pyi

@@ -1,4 +1,4 @@
-"""Checks of parameters and features. Compiled loops do not check bounds, so all input is checked before."""
+"""Checks of parameters and features. Compiled loops do not check bounds, so all input is checked first."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from tacit.core.errors import NotFittedError, TacitError, UsageError, plural
 
-MOST_SHOWN = 200  # characters of a wrong value
+MOST_SHOWN = 200  # characters of a wrong value shown in an error
 
 Features: TypeAlias = "sp.csr_array | np.ndarray"
 
@@ -27,7 +27,7 @@ def check_number(
     whole: bool = False,
     open_low: bool = False,
 ) -> Any:
-    """Return a parameter if it is a finite number within bounds, else raise UsageError.
+    """Return a parameter if it is a finite number within bounds, otherwise raise UsageError.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def check_number(
     low, high : float
         Bounds, both included.
     whole : bool, default=False
-        Ask for an integer.
+        Require an integer.
     open_low : bool, default=False
         Exclude the lower bound.
 
@@ -62,15 +62,15 @@ def check_number(
 
 
 def shown(value: Any) -> str:
-    """A value in one line."""
-    if isinstance(value, int) and value.bit_length() > 1024:  # Python refuses to write very long ones
+    """Return the value as one line of text."""
+    if isinstance(value, int) and value.bit_length() > 1024:  # Python refuses to format very long integers
         return f"a whole number of {value.bit_length()} bits"
     text = " ".join(repr(value).split())
     return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}…"
 
 
 def check_kind(name: str, value: Any, kinds: Any, wanted: str) -> Any:
-    """Return a value if it is of one of the types, else raise UsageError.
+    """Return a value if it has one of the types, otherwise raise UsageError.
 
     Parameters
     ----------
@@ -79,9 +79,9 @@ def check_kind(name: str, value: Any, kinds: Any, wanted: str) -> Any:
     value : object
         Value to check.
     kinds : type, tuple of types or union
-        Types, as of `isinstance`; bool counts as a whole number only where it is named.
+        Types, as for `isinstance`. A bool is accepted as an integer only if bool is listed.
     wanted : str
-        The types in words.
+        Description of the types, for the message.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def check_kind(name: str, value: Any, kinds: Any, wanted: str) -> Any:
 
 
 def check_list(name: str, values: Any, wanted: str) -> list[Any]:
-    """The values as a list, or UsageError where they are none, such as a text."""
+    """Return the values as a list. Raise UsageError if they are not a list of values, for example a string."""
     try:
         if not isinstance(values, str | bytes):
             return list(values)
@@ -105,15 +105,15 @@ def check_list(name: str, values: Any, wanted: str) -> list[Any]:
 
 
 def check_path(value: Any, name: str = "path") -> str:
-    """The path as text, or UsageError if no file can have that name."""
+    """Return the path as text. Raise UsageError if it cannot be a file name."""
     if isinstance(value, str | os.PathLike) and isinstance(text := os.fspath(value), str):
-        with suppress(UnicodeEncodeError):  # half a character
+        with suppress(UnicodeEncodeError):  # a lone surrogate
             if b"\0" not in os.fsencode(text):
                 return text
     raise UsageError(f"{name} is {shown(value)}, want the name of a file or folder")
 
 
-# Bounds of parameters that every method understands alike: random generators, thread pools and arrays take no others.
+# Bounds of parameters shared by all methods. Random generators, thread pools and arrays accept no other values.
 _SIZES = {
     "seed": (0, 2**63 - 1),
     "threads": (1, 10_000),
@@ -124,12 +124,12 @@ _SIZES = {
 
 
 def check_sizes(owner: object) -> None:
-    """Refuse a seed, number of threads or number of dimensions that no method can use.
+    """Raise UsageError if the seed, number of threads or number of dimensions is out of bounds.
 
     Parameters
     ----------
     owner : object
-        Estimator that has the parameters as attributes; what is no whole number is left to its own checks.
+        Estimator with the parameters as attributes. Values that are not integers are left to its own checks.
     """
     for name, (low, high) in _SIZES.items():
         value = getattr(owner, name, None)
@@ -138,18 +138,18 @@ def check_sizes(owner: object) -> None:
 
 
 def check_numbers(owner: object, *names: str, optional: bool = False, **limits: Any) -> None:
-    """Check several parameters of an estimator by the same limits; see `check_number`.
+    """Check several parameters of an estimator against the same limits; see `check_number`.
 
     Parameters
     ----------
     owner : object
-        Estimator that has the parameters as attributes.
+        Estimator with the parameters as attributes.
     *names : str
         Names of the parameters.
     optional : bool, default=False
-        Whether None is permitted.
+        Whether None is allowed.
     **limits
-        Limits as of `check_number`.
+        Limits as in `check_number`.
     """
     for name in names:
         value = getattr(owner, name)
@@ -158,8 +158,8 @@ def check_numbers(owner: object, *names: str, optional: bool = False, **limits: 
 
 
 def check_choice(name: str, value: Any, choices: Any) -> Any:
-    """Return the value if it is one of the choices, else raise UsageError that names the nearest one."""
-    with suppress(TypeError):  # a tuple with a list has a hash by its type alone
+    """Return the value if it is one of the choices, otherwise raise UsageError and suggest the closest choice."""
+    with suppress(TypeError):  # a tuple that contains a list is Hashable by type, but hashing it fails
         if isinstance(value, Hashable) and value in choices:
             return value
     import difflib
@@ -179,7 +179,7 @@ def check_features(name: str, features: Any, *, n_columns: int | None = None) ->
     features : sparse matrix or array-like of shape (n_rows, n_columns)
         Features without NaN and infinity.
     n_columns : int, default=None
-        Number of columns wanted.
+        Required number of columns.
     """
     if sp.issparse(features):
         matrix = sp.csr_array(features, dtype=np.float32)
@@ -199,7 +199,7 @@ def check_features(name: str, features: Any, *, n_columns: int | None = None) ->
 
 
 def check_fitted(estimator: object, *names: str) -> None:
-    """Raise unless every fitted attribute is there."""
+    """Raise NotFittedError unless the estimator has all these attributes."""
     if not all(hasattr(estimator, name) for name in names):
         raise NotFittedError(f"{type(estimator).__name__} is not fitted yet: call fit first")
 

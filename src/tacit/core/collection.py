@@ -1,4 +1,4 @@
-"""Documents (or queries) as packages exchange them: ids, titles and texts in one order, and further fields."""
+"""Collections of documents or queries: ids, titles, texts and further fields in row order."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from tacit.core.errors import TacitError, plural
 from tacit.core.fields import Column, take_column
 from tacit.core.texts import LazyTexts, take_texts
 
-N_SHOWN = 5  # rows of a table in a notebook
-SHOWN_CHARACTERS = 80  # of a text in it
+N_SHOWN = 5  # rows of the notebook table
+SHOWN_CHARACTERS = 80  # characters per cell of that table
 
 
 class Document(NamedTuple):
@@ -34,13 +34,13 @@ class Collection:
     Parameters
     ----------
     ids : sequence of str
-        Unique ids; whole numbers become text.
+        Unique ids. Integers are converted to text.
     titles : sequence of str
-        Titles, empty where there are none; queries have none.
+        Titles; empty for documents without a title and for queries.
     texts : sequence of str
-        Texts. Lists, arrays and series of pandas or polars are taken in the order of their rows.
+        Texts. Lists, arrays and pandas or polars series are read in row order.
     extras : mapping of str to sequence, default={}
-        Further fields of the source by name, one value for each row: plain sequences, or typed columns
+        Further fields of the source by name, one value per row: plain sequences or typed columns
         (`tacit.core.fields`).
     name : str, default=""
         Name of the collection.
@@ -70,7 +70,7 @@ class Collection:
         for label, column in columns.items():
             if len(column) != len(self.ids):
                 raise TacitError(f"rows of {label}: {len(column)}, of ids: {len(self.ids)}; want the same number")
-        if not isinstance(self.ids, LazyTexts):  # those of a stored model are looked at when they are needed
+        if not isinstance(self.ids, LazyTexts):  # ids of a stored model are checked on first use
             self.row_of  # noqa: B018 - raises if an id repeats
 
     @cached_property
@@ -98,7 +98,7 @@ class Collection:
         return map(Document, self.ids, self.titles, self.texts)
 
     def full_text(self, row: int) -> str:
-        """Title and text as one string: what rankers read."""
+        """Return title and text as one string, the input of rankers."""
         title, text = self.titles[row], self.texts[row]
         return f"{title}\n{text}" if title else text
 
@@ -107,7 +107,7 @@ class Collection:
         return map(self.full_text, range(len(self)))
 
     def take(self, rows: np.ndarray | Sequence[int]) -> Collection:
-        """The given rows as a collection of their own."""
+        """Return the given rows as a new collection."""
 
         def pick(column: Sequence[Any]) -> list[Any]:
             return [column[row] for row in rows]
@@ -116,7 +116,7 @@ class Collection:
         return Collection(pick(self.ids), pick(self.titles), take_texts(self.texts, rows), extras, self.name)
 
     def fields(self, row: int) -> dict[str, Any]:
-        """The further fields of a row that have a value there."""
+        """Return the further fields of a row that have a value."""
         found = {label: column[row] for label, column in self.extras.items()}
         return {label: value for label, value in found.items() if value is not None}
 
@@ -127,7 +127,7 @@ class Collection:
         return f"Collection({name}{plural(len(self), 'document')}{fields})"
 
     def _repr_html_(self) -> str:
-        """The first rows as a table, for notebooks."""
+        """Return the first rows as an HTML table, for notebooks."""
         labels = ["id", "title", "text", *self.extras]
         rows = [
             [*self[row], *(self.extras[label][row] for label in self.extras)] for row in range(min(N_SHOWN, len(self)))
@@ -136,7 +136,7 @@ class Collection:
 
 
 def html_table(labels: Sequence[str], rows: Sequence[Sequence[Any]], caption: str) -> str:
-    """A table of escaped, shortened values."""
+    """Return an HTML table of escaped, shortened values."""
     head = "".join(f"<th>{escape(label)}</th>" for label in labels)
     body = "".join(f"<tr>{''.join(f'<td>{escape(_short(value))}</td>' for value in row)}</tr>" for row in rows)
     return f"<table><caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
@@ -148,11 +148,11 @@ def _short(value: Any) -> str:
 
 
 def _set(owner: object, name: str, value: Any) -> None:
-    object.__setattr__(owner, name, value)  # the dataclass is frozen once it is made
+    object.__setattr__(owner, name, value)  # the dataclass is frozen
 
 
 def _in_order(column: Any) -> Sequence[Any]:
-    """The column as a sequence by row number; a series of pandas looks rows up by label."""
+    """Return the column as a sequence indexed by row number. A pandas series is indexed by label instead."""
     if isinstance(column, list | tuple | LazyTexts | Column | range):
         return column
     if isinstance(column, str | bytes) or not hasattr(column, "__iter__"):
@@ -164,7 +164,7 @@ def _in_order(column: Any) -> Sequence[Any]:
 
 
 def _checked_ids(ids: Any) -> Sequence[str]:
-    """Ids as text; whole numbers are written out."""
+    """Return ids as text; integers are converted."""
     column = _in_order(ids)
     if isinstance(column, LazyTexts) or set(map(type, column)) <= {str}:
         return column

@@ -1,18 +1,18 @@
-"""The one family of exceptions that tacit raises for mistakes in data, parameters or use.
+"""Exceptions that tacit raises for mistakes in data, parameters or use.
 
-Every message names the place (file and line, query, parameter), what was found and what is wanted,
-in one line, because the command line prints it as it is.
+Every message is one line that names the place (file and line, query, parameter), what was found and what is
+expected. The command line prints it unchanged.
 """
 
 from __future__ import annotations
 
 
 class TacitError(ValueError):
-    """A mistake that the caller can correct; the message names the place and what is wanted."""
+    """A mistake that the caller can correct. The message names the place and what is expected."""
 
 
 class DataError(TacitError):
-    """Input that cannot be read as what it claims to be.
+    """Input that does not have the expected format.
 
     >>> str(DataError("grade is 'x', want a whole number", path="qrels.txt", line=7))
     "qrels.txt:7: grade is 'x', want a whole number"
@@ -25,34 +25,34 @@ class DataError(TacitError):
 
 
 class UsageError(TacitError):
-    """A call that can never work, whatever the data: an unknown name, two options that exclude each other."""
+    """A call that is wrong for any data: an unknown name, or two options that exclude each other."""
 
 
 class MissingExtraError(TacitError, ImportError):
-    """An optional library is needed and not installed."""
+    """An optional library is required but not installed."""
 
     def __init__(self, what: str, package: str, extra: str) -> None:
         super().__init__(f"{what} needs the package {package}: pip install 'tacit-rank[{extra}]'")
 
 
 class TimeIsOver(TacitError):
-    """Work that takes longer than the time for it (`time_limit`)."""
+    """Work exceeded its time limit (`time_limit`)."""
 
 
 class NotFittedError(TacitError):
-    """An estimator was asked for results before `fit`."""
+    """An estimator was used before `fit`."""
 
 
 class DivergedError(TacitError):
-    """Numbers stopped being finite while training."""
+    """Values became infinite or NaN during training."""
 
 
 class StoreError(TacitError):
-    """A model folder that is damaged, foreign, or of another version."""
+    """A model folder is damaged, was not written by tacit, or has an unsupported version."""
 
 
 def plural(n: int, noun: str, nouns: str = "") -> str:
-    """A number with its noun, in the singular or the plural; `nouns` is needed where the plural is irregular.
+    """Return a number with its noun in the singular or plural. Pass `nouns` for an irregular plural.
 
     >>> plural(1, "query"), plural(1234, "query"), plural(0, "row")
     ('1 query', '1,234 queries', '0 rows')

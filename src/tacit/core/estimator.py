@@ -1,7 +1,7 @@
-"""The contract of every estimator: parameters by name, fitted attributes by specification.
+"""The estimator base class: parameters by name, fitted attributes by specification.
 
-`__init__` only stores its parameters. `fit` sets the attributes that `_fitted` names, and these attributes are the
-whole model, in memory and on disk (`store.estimators`). Each has a specification:
+`__init__` only stores its parameters. `fit` sets the attributes listed in `_fitted`. These attributes are the complete
+model, in memory and on disk (`store.estimators`). Each has a specification:
 
     ""                 a number or a bool
     "numbers"          numbers by name, a dict
@@ -9,9 +9,9 @@ whole model, in memory and on disk (`store.estimators`). Each has a specificatio
     "strings"          a list of strings
     "estimator"        a nested estimator
     "estimators"       a list of nested estimators
-    anything else      an array, dense or sparse; the words name its axes, and axes of one name have one length
+    anything else      an array, dense or sparse; the words name its axes, and axes with the same name have equal length
 
-A "?" in front ("?items") permits None or a missing attribute, a "+" ("+features") wants numbers above 0.
+A leading "?" ("?items") allows None or a missing attribute. A leading "+" ("+features") requires numbers above 0.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ AnyEstimator = TypeVar("AnyEstimator", bound="Estimator")
 
 
 class Estimator:
-    """Base of everything that has parameters and can be fitted, copied, saved and loaded.
+    """Base class of everything that can be configured, fitted, copied, saved and loaded.
 
-    A subclass may pass parameters on to its base class by `**params`; they count as its own.
+    A subclass may accept `**params` and pass them to its base class; they count as its own parameters.
 
     >>> class Scaler(Estimator):
     ...     _fitted = {"factor_": ""}
@@ -40,13 +40,13 @@ class Estimator:
     """
 
     _fitted: ClassVar[Mapping[str, str]] = {}
-    # The attribute that holds the number of input features, which the axis "features" stands for.
+    # The attribute with the number of input features, the length of the axis "features".
     _n_features_attribute: ClassVar[str | None] = None
-    # What arrays may hold; compiled loops rely on it.
+    # Dtypes allowed in arrays; compiled loops rely on them.
     _array_dtypes: ClassVar[tuple[str, ...]] = ("float32",)
-    # Parameters and attributes that had another name in older model folders: old name -> new name.
+    # Parameters and attributes renamed since older model folders: old name -> new name.
     _renamed: ClassVar[Mapping[str, str]] = {}
-    # Whether it came from a file, so that an error of its values is that of the file.
+    # Whether the estimator was loaded, so that an invalid value is reported as an error of the file.
     _loaded: bool = False
 
     @classmethod
@@ -56,7 +56,7 @@ class Estimator:
 
     @classmethod
     def _parameters(cls) -> Iterator[inspect.Parameter]:
-        """Parameters of the constructor, then those of the base class that it passes on by `**params`."""
+        """Yield the constructor's parameters, then the base class parameters it accepts through `**params`."""
         seen: set[str] = set()
         for kind in cls.__mro__:
             if "__init__" not in vars(kind) or kind is object:
@@ -71,7 +71,7 @@ class Estimator:
                 return
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Parameters by name; with `deep`, also those of nested estimators as `name__parameter`."""
+        """Return parameters by name; with `deep`, also parameters of nested estimators as `name__parameter`."""
         params = {name: getattr(self, name) for name in self._get_param_names()}
         if deep:
             for name, value in list(params.items()):
@@ -80,7 +80,7 @@ class Estimator:
         return params
 
     def set_params(self, **params: Any) -> Self:
-        """Change parameters; `name__parameter` reaches into a nested estimator."""
+        """Set parameters; `name__parameter` sets a parameter of a nested estimator."""
         known = self._get_param_names()
         nested: dict[str, dict[str, Any]] = {}
         for name, value in params.items():
@@ -96,12 +96,12 @@ class Estimator:
         return self
 
     def clone(self) -> Self:
-        """An unfitted estimator with the same parameters; nested estimators are cloned too."""
+        """Return an unfitted estimator with the same parameters; nested estimators are cloned too."""
         params = self.get_params(deep=False)
         return type(self)(**{name: _clone_value(value) for name, value in params.items()})
 
     def chosen(self) -> dict[str, float]:
-        """The numbers that fitting settled on, such as the weight of a mixture."""
+        """Return the numbers chosen by `fit`, such as the weights of a mixture."""
         numbers = {name: getattr(self, name, None) for name in self._fitted}
         return {
             name.rstrip("_"): value
@@ -115,11 +115,11 @@ class Estimator:
             raise NotFittedError(f"{type(self).__name__} is not fitted yet: call fit first")
 
     def _stored_params(self) -> dict[str, Any]:
-        """Parameters as a model folder keeps them."""
+        """Return the parameters as stored in a model folder."""
         return self.get_params(deep=False)
 
     def _check_loaded(self) -> None:
-        """Raise StoreError unless attributes that came from a file fit together beyond what their axes say."""
+        """Raise StoreError if loaded attributes are inconsistent in ways that their axes do not show."""
 
     def __repr__(self) -> str:
         defaults = {parameter.name: parameter.default for parameter in self._parameters()}
@@ -132,7 +132,7 @@ class Estimator:
 
 
 def copy_estimator(estimator: AnyEstimator) -> AnyEstimator:
-    """A copy that can change while the original stays; arrays, which are never changed in place, are shared."""
+    """Return a copy that can change independently. Arrays are shared, because they are never changed in place."""
     made = copy.copy(estimator)
     for name, value in list(vars(made).items()):
         if isinstance(value, Estimator):

@@ -1,4 +1,4 @@
-"""Folders and files of the operating system: the cache folder, and waiting until the disk has what was written."""
+"""The cache folder, and syncing files and folders to disk."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pathlib import Path
 
 
 def cache_folder() -> Path | None:
-    """`$TACIT_CACHE`, else `$XDG_CACHE_HOME/tacit`, else `~/.cache/tacit`; None for a user without a home."""
+    """Return `$TACIT_CACHE`, else `$XDG_CACHE_HOME/tacit`, else `~/.cache/tacit`; None for a user without a home."""
     if chosen := os.environ.get("TACIT_CACHE"):
         return Path(chosen)
     shared = os.environ.get("XDG_CACHE_HOME", "")
-    if os.path.isabs(shared):  # the standard says to ignore relative paths
+    if os.path.isabs(shared):  # the XDG specification says to ignore relative paths
         return Path(shared, "tacit")
     try:
         return Path.home() / ".cache" / "tacit"
@@ -21,10 +21,10 @@ def cache_folder() -> Path | None:
 
 
 def sync(path: str | os.PathLike[str]) -> None:
-    """Wait until the disk has a file's bytes, or a folder's names where the system can wait for those."""
+    """Wait until a file's bytes, or a folder's entries where the system supports it, are on disk."""
     is_folder = os.path.isdir(path)
     if os.name == "nt" and is_folder:
-        return  # Windows opens no folders and needs no syncing of names
+        return  # Windows cannot open folders and does not need to sync their entries
     descriptor = os.open(path, os.O_RDONLY)
     try:
         with suppress(OSError) if is_folder else nullcontext():

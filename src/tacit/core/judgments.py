@@ -1,8 +1,8 @@
-"""Judgments (grades that people gave) and runs (scores that a system gave), by external ids.
+"""Relevance judgments (grades from people) and runs (scores from a system), by external ids.
 
-Both are columns, not dictionaries: entry t says that query `query_ids[query[t]]` has document
-`doc_ids[doc[t]]` with `grade[t]` or `score[t]`. A document that is absent from the judgments is
-unjudged, which is not the same as judged 0; readers drop negative grades for that reason.
+Both are stored as columns: entry t gives the pair `query_ids[query[t]]`, `doc_ids[doc[t]]` the value `grade[t]` or
+`score[t]`. A document without a judgment is unjudged, which differs from a judgment of 0. Readers drop negative
+grades for that reason.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tacit.core.errors import TacitError, plural
 
 @dataclass(frozen=True, repr=False)
 class Judgments:
-    """Grades of query-document pairs; grade >= 1 is relevant unless a measure sets another bound.
+    """Grades of query-document pairs. A grade >= 1 is relevant unless a measure sets another threshold.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class Judgments:
     grade : ndarray of shape (n_pairs,), float64
         Grade of each pair.
     probability : ndarray of shape (n_pairs,), float64, default=None
-        Probability with which each pair was chosen to be judged; NaN where unknown.
+        Probability that the pair was sampled for judging; NaN if unknown.
 
     Examples
     --------
@@ -77,7 +77,7 @@ class Judgments:
         return _nested(self, self.grade)
 
     def select(self, queries: np.ndarray, pairs: np.ndarray) -> Judgments:
-        """The pairs and queries that the masks keep, and only the documents that still occur."""
+        """Return the pairs and queries selected by the masks, with only the documents that still occur."""
         query_row = np.cumsum(queries) - 1
         docs, doc = np.unique(self.doc[pairs], return_inverse=True)
         return Judgments(
@@ -92,10 +92,10 @@ class Judgments:
 
 @dataclass(frozen=True, repr=False)
 class Run:
-    """Scores of documents for queries, as one system gave them.
+    """Scores that one system gave to documents for each query.
 
-    The order within a query is by score, higher first. Equal scores follow `rank`, or without it the order of
-    `doc_ids`, so a run made from a collection prefers the smaller row.
+    Results of a query are ordered by decreasing score. Ties are ordered by `rank`, or else by `doc_ids`: in a
+    run made from a collection the smaller row comes first.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ class Run:
     name : str, default="tacit"
         Name of the system.
     rank : ndarray of shape (n_pairs,), int64, default=None
-        Rank column of a run that was read from a file. It orders equal scores.
+        Rank column of a run read from a file. It breaks ties.
     """
 
     query_ids: Sequence[str]
@@ -133,7 +133,7 @@ class Run:
         return f"Run({self.name!r}, {plural(len(self.query_ids), 'query')}, {plural(len(self), 'line')})"
 
     def _repr_html_(self) -> str:
-        """The first lines as a table, for notebooks."""
+        """Return the first lines as an HTML table, for notebooks."""
         places = range(min(N_SHOWN, len(self)))
         rows = [[self.query_ids[self.query[at]], self.doc_ids[self.doc[at]], float(self.score[at])] for at in places]
         return html_table(["query", "document", "score"], rows, repr(self))
@@ -149,7 +149,7 @@ class Run:
 
 
 def _counts(grades: np.ndarray) -> tuple[list[float], list[int]]:
-    """Up to ten grades and how often each was given."""
+    """Return up to ten grades and the number of judgments with each."""
     values, counts = np.unique(grades, return_counts=True)
     return values[:10].tolist(), counts[:10].tolist()
 
@@ -190,8 +190,8 @@ def _check_columns(table: Judgments | Run, value_name: str) -> None:
     if not len(table.query) == len(table.doc) == len(values):
         raise TacitError(f"query, doc and {value_name} must have one entry each per pair")
     if not np.isfinite(values).all():
-        raise TacitError(f"{value_name} holds a value that is not finite")
+        raise TacitError(f"{value_name} contains a value that is not finite")
     for name, ids in (("query", table.query_ids), ("doc", table.doc_ids)):
         rows = getattr(table, name)
         if len(rows) and (rows.min() < 0 or rows.max() >= len(ids)):
-            raise TacitError(f"{name} holds row {rows.max()}, want 0 to {len(ids) - 1}")
+            raise TacitError(f"{name} contains row {rows.max()}, want 0 to {len(ids) - 1}")

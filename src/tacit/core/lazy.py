@@ -1,12 +1,12 @@
-"""Packages whose names are imported on first use, so that importing the package costs next to nothing.
+"""Lazy imports for packages, so that importing a package costs next to nothing.
 
-Sub-packages are imported on first use too. The stub `__init__.pyi` of a package lists its names, for type checkers,
-editors and this module, one on each line:
+Names and sub-packages are imported on first use. The stub `__init__.pyi` of a package lists its names, one per line,
+for type checkers, editors and this module:
 
     from tacit.core.checks import check_number as check_number
 
-The library lazy_loader does less: its stubs must have relative imports, sub-packages must be listed, `dir` omits what a
-package has beside the stub, and a stub must be a file on disk.
+The library lazy_loader is more limited: stubs must be files on disk with relative imports, sub-packages must be listed,
+and `dir` shows only the names in the stub.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 
 
 def lazy_names(package: dict[str, Any]) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
-    """`__getattr__`, `__dir__` and `__all__` of a package, as its stub lists them.
+    """Return `__getattr__`, `__dir__` and `__all__` for a package, read from its stub.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def lazy_names(package: dict[str, Any]) -> tuple[Callable[[str], Any], Callable[
 
     def find(name: str) -> Any:
         if name in homes:
-            package[name] = getattr(import_module(homes[name]), name)  # so that this function is asked once for each
+            package[name] = getattr(import_module(homes[name]), name)  # found without this function from now on
         elif name.startswith("_") or name not in sub_packages():
             raise AttributeError(f"module {package['__name__']!r} has no attribute {name!r}")
         else:
@@ -39,7 +39,7 @@ def lazy_names(package: dict[str, Any]) -> tuple[Callable[[str], Any], Callable[
         return package[name]
 
     def sub_packages() -> list[str]:
-        from pkgutil import iter_modules  # its imports take longer than this module
+        from pkgutil import iter_modules  # imported here because it is slow to import
 
         return [module.name for module in iter_modules(package["__path__"]) if module.ispkg]
 

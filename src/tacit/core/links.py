@@ -1,6 +1,6 @@
 """Weighted pairs of rows: a source (or query) row points to a target (or item) row.
 
-Of clicks, what was shown too; of a program's grades, how far each is trusted.
+Links from clicks also record which items were shown. Links from a program's grades also record trust in each grade.
 """
 
 from __future__ import annotations
@@ -66,35 +66,35 @@ class Links:
         return len(self.sources)
 
     def take(self, chosen: np.ndarray) -> Links:
-        """The links that a mask or an array of positions chooses."""
+        """Return the links selected by a mask or an array of positions."""
         return Links(self.sources[chosen], self.targets[chosen], self.n_sources, self.n_targets, self.weights[chosen])
 
     def to_csr(self) -> sp.csr_array:
-        """Sources by targets; repeated pairs add up."""
+        """Return a matrix of sources by targets; weights of repeated pairs are added."""
         shape = (self.n_sources, self.n_targets)
         return sp.csr_array((self.weights, (self.sources, self.targets)), shape=shape)
 
 
 @dataclass(frozen=True)
 class Shown:
-    """Items that were shown for queries, and how often they were clicked there.
+    """Items shown for queries, and how often each was clicked.
 
     Parameters
     ----------
     queries, items : ndarray of shape (n_shown,), int64
-        Rows of query and item; each two once.
+        Rows of query and item; each pair occurs once.
     clicks : ndarray of shape (n_shown,), float64
         Number of clicks.
     expected : ndarray of shape (n_shown,), float64
-        Clicks that a typical item at the same positions gets.
+        Expected clicks of a typical item at the same positions.
     log_prior : ndarray of shape (n_shown,), float64
-        Logarithm of the relevance before any click, by the shown rank.
+        Logarithm of the relevance before any click, from the shown rank.
     slope : float
-        s: the relevance of items is expected to fall with their rank r as r^(-s/2).
+        Exponent s of the prior: the relevance of items is expected to fall with their rank r as r^(-s/2).
     strength : float
-        Number of expected clicks at which clicks count as much as what was known before.
+        Number of expected clicks at which clicks and prior have equal weight.
     ordered : bool, default=True
-        Whether positions are known, and items without clicks among the items; False for mere counts of clicks.
+        Whether positions and unclicked items are known; False for plain click counts.
     """
 
     queries: np.ndarray
@@ -110,9 +110,9 @@ class Shown:
         return len(self.queries)
 
     def excess(self) -> np.ndarray:
-        """Clicks beyond those of other items at the same rank, (n_shown,), relative to the expected ones.
+        """Return clicks beyond the expectation for items at the same rank, (n_shown,), relative to expected clicks.
 
-        The posterior mean of C / E, less its mean over all items of about the same rank: random clicks have none.
+        This is the posterior mean of C / E minus its mean over items of about the same rank. It is 0 for random clicks.
 
         >>> clicks, expected, prior = np.array([4.0, 4, 4, 0]), np.array([4.0, 2, 4, 2]), np.log([1, 0.5, 1, 0.5])
         >>> Shown([0, 0, 1, 1], [5, 6, 5, 7], clicks, expected, prior, slope=2.0, strength=2.0).excess().tolist()
@@ -124,7 +124,7 @@ class Shown:
         return found
 
     def of_queries(self, rows: np.ndarray) -> Shown:
-        """What was shown for some queries."""
+        """Return the items shown for some queries."""
         kept = np.isin(self.queries, rows)
         names = ("queries", "items", "clicks", "expected", "log_prior")
         return replace(self, **{name: getattr(self, name)[kept] for name in names})
@@ -132,36 +132,36 @@ class Shown:
 
 @dataclass(frozen=True)
 class ClickedLinks(Links):
-    """Queries and clicked items, weighted by relevance.
+    """Pairs of a query and a clicked item, weighted by relevance.
 
     Parameters
     ----------
     shown : Shown
-        All items that were shown for these queries, clicked or not.
+        All items shown for these queries, clicked or not.
     """
 
     shown: Shown = field(kw_only=True)
 
     def others_shown(self) -> Links:
-        """Items that were shown for the queries, but are not among the links."""
+        """Return items that were shown for the queries but are not among the links."""
         linked = self.sources * self.n_targets + self.targets
         others = ~np.isin(self.shown.queries * self.n_targets + self.shown.items, linked)
         return Links(self.shown.queries[others], self.shown.items[others], self.n_sources, self.n_targets)
 
     def take(self, chosen: np.ndarray) -> ClickedLinks:
-        """The links that a mask or an array of positions chooses, and what was shown for their queries."""
+        """Return the links selected by a mask or an array of positions, and the items shown for their queries."""
         links = super().take(chosen)
         return ClickedLinks(**vars(links), shown=self.shown.of_queries(links.sources))
 
 
 @dataclass(frozen=True)
 class ProgramLinks(Links):
-    """Queries and items that a program graded and people did not, weighted by the grade that people would give.
+    """Pairs of a query and an item graded only by a program, weighted by the grade that people would give.
 
     Parameters
     ----------
     trust : ndarray of shape (n_links,), float32
-        From 0 to 1, how far people's grades are known by the program's: 1 counts as a person's grade.
+        How well the program's grade predicts a person's grade, from 0 to 1. 1 counts as a person's grade.
     """
 
     trust: np.ndarray = field(kw_only=True)
@@ -174,18 +174,18 @@ class ProgramLinks(Links):
         object.__setattr__(self, "trust", trust)
 
     def take(self, chosen: np.ndarray) -> ProgramLinks:
-        """The links that a mask or an array of positions chooses."""
+        """Return the links selected by a mask or an array of positions."""
         return ProgramLinks(**vars(super().take(chosen)), trust=self.trust[chosen])
 
     def relevant(self) -> Links:
-        """The links that people would rather grade 1 than 0, weighted by that grade and by trust."""
+        """Return the links that people would more likely grade 1 than 0, weighted by that grade and by trust."""
         kept = (self.weights >= 0.5) & (self.trust > 0)
         weights = (self.weights * self.trust)[kept]
         return Links(self.sources[kept], self.targets[kept], self.n_sources, self.n_targets, weights)
 
 
 def join_links(first: Links, second: Links) -> Links:
-    """The links of both, of the same rows."""
+    """Concatenate two sets of links between the same collections."""
     sources, targets, weights = (
         np.concatenate([getattr(first, name), getattr(second, name)]) for name in ("sources", "targets", "weights")
     )
@@ -204,5 +204,5 @@ def _rows(name: str, values: np.ndarray, n_rows: int) -> np.ndarray:
         raise TacitError(f"{name} must be a flat array of row numbers, got {rows.dtype} of shape {rows.shape}")
     if rows.min() < 0 or rows.max() >= n_rows:
         bad = rows.min() if rows.min() < 0 else rows.max()
-        raise TacitError(f"{name} holds row {bad}, want 0 to {n_rows - 1}")
+        raise TacitError(f"{name} contains row {bad}, want 0 to {n_rows - 1}")
     return rows.astype(np.int64)

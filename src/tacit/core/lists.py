@@ -1,4 +1,4 @@
-"""Feature lists in the LETOR form: one row per query-document pair, rows of a query together."""
+"""Feature lists in the LETOR form: one row per query-document pair, with the rows of a query together."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class Lists:
     query_ids : sequence of str
         Query of each list.
     doc_ids : sequence of str
-        Document of each row, empty where the source names none.
+        Document of each row; empty if the source has no id.
     comments : sequence of str, default=()
-        Rest of the comment of each row.
+        Remainder of each row's comment.
     """
 
     X: np.ndarray
@@ -64,15 +64,15 @@ class Lists:
 
     @property
     def qid(self) -> np.ndarray:
-        """Number of the list that each row belongs to: scikit-learn's `groups`."""
+        """Return the list number of each row: scikit-learn's `groups`."""
         return np.repeat(np.arange(len(self)), np.diff(self.starts))
 
     def rows(self, number: int) -> slice:
-        """The rows of one list."""
+        """Return the rows of one list."""
         return slice(int(self.starts[number]), int(self.starts[number + 1]))
 
     def take(self, numbers: Sequence[int] | np.ndarray) -> Lists:
-        """Some of the lists, in the order asked for."""
+        """Return some of the lists, in the given order."""
         rows = _concatenate([np.arange(self.starts[n], self.starts[n + 1]) for n in numbers])
         lengths = np.diff(self.starts)[np.asarray(numbers, np.int64)]
         return Lists(
@@ -85,7 +85,7 @@ class Lists:
         )
 
     def take_queries(self, query_ids: Sequence[str]) -> Lists:
-        """The lists of the named queries; an unknown name is an error."""
+        """Return the lists of the given queries; an unknown id is an error."""
         number_of = {query_id: number for number, query_id in enumerate(self.query_ids)}
         missing = [query_id for query_id in query_ids if query_id not in number_of]
         if missing:
@@ -93,7 +93,7 @@ class Lists:
         return self.take([number_of[query_id] for query_id in query_ids])
 
     def document_names(self) -> list[str]:
-        """The document id of every row; `<query id>-<n>`, n from 1 within the list, where the source names none.
+        """Return the document id of every row, or `<query id>-<n>` with n from 1 if the source has none.
 
         >>> Lists(np.zeros((3, 1)), np.zeros(3), np.array([0, 2, 3]), ["q", "r"], ["a", "", ""]).document_names()
         ['a', 'q-2', 'r-1']
@@ -105,18 +105,18 @@ class Lists:
         ]
 
     def to_judgments(self) -> Judgments:
-        """The judged rows as judgments, under the ids of `document_names`."""
+        """Return the judged rows as judgments, with the ids of `document_names`."""
         judged = np.flatnonzero(self.y >= 0)  # NaN and negative grades are unjudged
         doc_ids, doc = self._number_documents(judged)
         return Judgments(list(self.query_ids), doc_ids, self.qid[judged], doc, self.y[judged].astype(np.float64))
 
     def to_run(self, scores: np.ndarray, name: str = "tacit") -> Run:
-        """Scores of all rows, (n_rows,), as a run under the ids of `document_names`."""
+        """Return the scores of all rows, (n_rows,), as a run with the ids of `document_names`."""
         doc_ids, doc = self._number_documents(np.arange(len(self.X)))
         return Run(list(self.query_ids), doc_ids, self.qid, doc, np.asarray(scores, np.float64), name)
 
     def _number_documents(self, rows: np.ndarray) -> tuple[list[str], np.ndarray]:
-        """Distinct document ids of the rows, in order of appearance, and the number of each row's id."""
+        """Return the distinct document ids of the rows, in order of appearance, and each row's position among them."""
         names, number_of = self.document_names(), dict[str, int]()
         numbers = np.array([number_of.setdefault(names[row], len(number_of)) for row in rows.tolist()], np.int64)
         return list(number_of), numbers

@@ -1,7 +1,7 @@
-"""Named methods: a class, the parameters that make the method, and a one-line summary.
+"""Named methods: a class, the parameters that define the method, and a one-line summary.
 
-The two registries (`retrieve.registry`, `rerank.registry`) are tables of these. Classes are imported when a method is
-made, so that listing methods costs nothing. Other packages add methods by entry points of the group `tacit.methods`.
+The two registries (`retrieve.registry`, `rerank.registry`) are tables of methods. Classes are imported when a method is
+made, so listing methods is cheap. Other packages add methods through entry points of the group `tacit.methods`.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from typing import Any, NamedTuple
 from tacit.core.errors import UsageError
 from tacit.core.estimator import Estimator
 
-GROUP = "tacit.methods"  # of entry points
+GROUP = "tacit.methods"  # entry-point group
 
 
 class Parameter(NamedTuple):
-    """One parameter of a method: its name, its default for this method, and what it means in one line."""
+    """One parameter of a method: its name, its default for this method and a one-line description."""
 
     name: str
     default: Any
@@ -32,12 +32,12 @@ class Parameter(NamedTuple):
 
 @dataclass(frozen=True)
 class Method:
-    """A named way to rank.
+    """A named ranking method.
 
     Parameters
     ----------
     name : str
-        What `--method` and `Searcher` call it.
+        Name used by `--method` and `Searcher`.
     family : str
         Heading under which `tacit methods` lists it.
     home : str
@@ -62,7 +62,7 @@ class Method:
         return found
 
     def make(self, **given: Any) -> Any:
-        """An unfitted estimator; a parameter that it does not have is an error that lists those it has."""
+        """Return an unfitted estimator. An unknown parameter is an error that lists the known ones."""
         known = self.estimator._get_param_names()
         unknown = [name for name in given if name not in known]
         if unknown:
@@ -71,27 +71,29 @@ class Method:
         return self.estimator(**dict(self.params) | given)
 
     def offer(self, **offered: Any) -> Any:
-        """An unfitted estimator with those of the offered parameters that it has, that are not None and that do not
-        make the method what it is (`params`).
+        """Return an unfitted estimator with the offered parameters that it has.
+
+        Parameters that are None or that define the method (`params`) are skipped.
         """
         free = set(self.estimator._get_param_names()) - set(self.params)
         return self.make(**{name: value for name, value in offered.items() if name in free and value is not None})
 
     def defaults(self) -> dict[str, Any]:
-        """Values of all parameters where none are given."""
+        """Return the default of every parameter."""
         found = {p.name: None if p.default is inspect._empty else p.default for p in self.estimator._parameters()}
         return found | dict(self.params)
 
     def parameters(self) -> list[Parameter]:
-        """All parameters with the defaults of this method."""
+        """Return all parameters with this method's defaults."""
         docs = parameter_docs(self.estimator)
         return [Parameter(name, default, docs.get(name, "")) for name, default in self.defaults().items()]
 
 
 class MethodTable(Mapping[str, Method]):
-    """Methods by name: those given, and those of installed packages whose class has the base "module:Class".
+    """Methods by name: built-in ones, and methods of installed packages whose class derives from "module:Class".
 
-    Packages are asked at the first look, since a module of theirs may import the table. Known names are not replaced.
+    Entry points are loaded on first access, because their modules may import this table. Built-in names cannot be
+    overridden.
     """
 
     def __init__(self, base: str, methods: Iterable[Method]) -> None:
@@ -117,7 +119,7 @@ class MethodTable(Mapping[str, Method]):
 
 @cache
 def load_plugins() -> tuple[Any, ...]:
-    """What installed packages register as entry points of the group `tacit.methods`; what fails is a warning."""
+    """Load the entry points of the group `tacit.methods`; one that fails is skipped with a warning."""
     found = []
     for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
         try:
@@ -135,7 +137,7 @@ _ENTRY = re.compile(r"^(\w+(?:, \w+)*) : (.+)$")
 
 
 def parameter_docs(described: Any) -> dict[str, str]:
-    """First sentence of each parameter's description, of a function or of a class with its base classes.
+    """Return the first sentence of each parameter's description, for a function or a class with its base classes.
 
     >>> class Ranker:
     ...     '''Ranks.
@@ -157,7 +159,7 @@ def parameter_docs(described: Any) -> dict[str, str]:
 
 
 def _parameters_of(text: str) -> dict[str, str]:
-    """The entries of the section Parameters."""
+    """Return the entries of the section Parameters."""
     match = re.search(r"^Parameters\n-{3,}\n(.*?)(?=\n\n\S|\n\S+\n-{3,}|\Z)", text, re.DOTALL | re.MULTILINE)
     found: dict[str, str] = {}
     names: list[str] = []

@@ -1,4 +1,4 @@
-"""Progress bars for long work, on a terminal's stderr and nowhere else, and a time limit for it."""
+"""Progress bars on stderr, shown only on a terminal, and a time limit for long work."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from tacit.core.errors import TimeIsOver
 
 T = TypeVar("T")
 
-_END: ContextVar[float] = ContextVar("end", default=math.inf)  # of the time for the present work
+_END: ContextVar[float] = ContextVar("end", default=math.inf)  # deadline of the current work
 
 
 @contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Raise TimeIsOver where work in this thread takes longer: at the next step of a progress bar, or at its end.
+    """Raise TimeIsOver if work in this thread takes longer. Checked at each step of a progress bar and at the end.
 
     >>> with time_limit(60):
     ...     list(track("ab", "reading"))
@@ -36,12 +36,12 @@ def time_limit(seconds: float) -> Iterator[None]:
 
 def _check_time() -> None:
     if time.monotonic() >= _END.get():
-        raise TimeIsOver("the work takes longer than the time for it")
+        raise TimeIsOver("the work exceeded its time limit")
 
 
 @contextmanager
 def progress_bar(label: str, total: float | None = None) -> Iterator[Callable[..., None]]:
-    """Give a function that advances a progress bar, of which nothing is seen without a terminal.
+    """Yield a function that advances a progress bar. Without a terminal, no bar is shown.
 
     `advance(amount, total=…, description=…)` also changes the total or the label.
 
@@ -52,7 +52,7 @@ def progress_bar(label: str, total: float | None = None) -> Iterator[Callable[..
     if not sys.stderr.isatty():
         yield lambda amount, **changes: _check_time()
         return
-    # Imported late: rich costs more than the whole of a short command.
+    # Imported here because importing rich takes longer than a short command.
     from rich.console import Console
     from rich.progress import Progress
 
@@ -67,7 +67,7 @@ def progress_bar(label: str, total: float | None = None) -> Iterator[Callable[..
 
 
 def track(items: Iterable[T], label: str, total: int | None = None) -> Iterator[T]:
-    """Yield the items, advancing a bar by one for each."""
+    """Yield the items and advance a bar by one for each."""
     with progress_bar(label, total) as advance:
         for item in items:
             yield item

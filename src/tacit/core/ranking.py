@@ -1,4 +1,4 @@
-"""The best rows for each query, as a ranker of collections returns them."""
+"""The best rows and scores for each query, as returned by a ranker of collections."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ class Ranking:
         return len(self.items)
 
     def of(self, query: int) -> tuple[np.ndarray, np.ndarray]:
-        """Items and scores of one query without the padding."""
+        """Return items and scores of one query without padding."""
         found = self.items[query] >= 0
         return self.items[query][found], self.scores[query][found]
 
     def to_run(self, query_ids: Sequence[str], doc_ids: Sequence[str], name: str = "tacit") -> Run:
-        """The same ranking under external ids."""
+        """Return the ranking as a run with external ids."""
         query, place = np.nonzero(self.items >= 0)
         scores = self.scores[query, place].astype(np.float64)
         return Run(query_ids, doc_ids, query, self.items[query, place], scores, name)

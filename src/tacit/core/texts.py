@@ -1,14 +1,14 @@
-"""Texts that are not Python strings until they are read: compressed blocks of a file, and rows chosen from several.
+"""Texts that are decoded when they are read: compressed blocks of a file, and rows chosen from several sequences.
 
-A block is the UTF-8 of whole texts end to end, at least 2 KiB of it, compressed by zlib:
+A block contains the UTF-8 of complete texts, at least 2 KiB of it, compressed by zlib:
 
-    blocks   uint8: the compressed blocks end to end
+    blocks   uint8: the compressed blocks, concatenated
     starts   int64 (n_blocks + 1): block b is blocks[starts[b]:starts[b + 1]]
     rows     int64 (n_blocks + 1): block b has the texts rows[b] to rows[b + 1] - 1
-    ends     int64 (n_texts): where a text ends within its block; it begins where the one before it ends
+    ends     int64 (n_texts): where a text ends within its block; it begins where the previous one ends
 
-One text costs the decompression of one block, about a hundredth of a millisecond; texts in order cost each block once.
-Blocks of 16 KiB would be 4 % smaller in all, and ten results of a search would take eight times as long to read.
+Reading one text decompresses one block, in about 0.01 ms. Reading texts in order decompresses each block once.
+Blocks of 16 KiB would be 4 % smaller in total, but reading ten search results would take eight times as long.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ import numpy as np
 from tacit.core.errors import StoreError, TacitError
 
 BLOCK_BYTES = 1 << 11
-MEMORY_CHARACTERS = 1 << 28  # a collection of more than these is kept in a temporary file
-_LEVEL = 2  # 80 MB/s and 43 % of the size for Wikipedia; level 6: 22 MB/s and 39 %
-_MAX_RATIO = 1100  # zlib compresses no data further
+MEMORY_CHARACTERS = 1 << 28  # a larger collection is stored in a temporary file
+_LEVEL = 2  # Wikipedia: 80 MB/s and 43 % of the size; level 6: 22 MB/s and 39 %
+_MAX_RATIO = 1100  # above the maximum compression ratio of zlib
 
 
 class LazyTexts(Sequence[str]):
-    """A sequence of strings that makes each one when it is read; equal to any sequence of the same strings."""
+    """A sequence of strings that decodes each when it is read. Equal to any sequence of the same strings."""
 
     __hash__ = None  # type: ignore[assignment]
 
     @abstractmethod
     def _text(self, row: int) -> str:
-        """The string of a row that is there."""
+        """Return the string of a valid row."""
 
     @overload
     def __getitem__(self, place: int) -> str: ...
@@ -64,7 +64,7 @@ class LazyTexts(Sequence[str]):
 
 
 class TextBlocks(LazyTexts):
-    """Texts in compressed blocks; the arrays are those of the module docstring.
+    """Texts in compressed blocks; the module docstring describes the arrays.
 
     >>> writer = TextWriter(memory=0)
     >>> writer.extend(["they purr", "", "日本"])
@@ -75,7 +75,7 @@ class TextBlocks(LazyTexts):
 
     def __init__(self, blocks: np.ndarray, starts: np.ndarray, rows: np.ndarray, ends: np.ndarray) -> None:
         self.blocks, self.starts, self.rows, self.ends = blocks, starts, rows, ends
-        self._last = (-1, b"")  # the block that was read last
+        self._last = (-1, b"")  # the last block that was read
 
     def __len__(self) -> int:
         return len(self.ends)
@@ -99,7 +99,7 @@ class TextBlocks(LazyTexts):
             raise _damaged(block) from None
 
     def _read(self, block: int) -> bytes:
-        """The plain bytes of a block; their number must be the one expected, and nothing more is unpacked."""
+        """Return the decompressed bytes of a block. Their number must be as expected; no more are decompressed."""
         packed = self.blocks[self.starts[block] : self.starts[block + 1]].data
         n_bytes = int(self.ends[self.rows[block + 1] - 1])
         decoder = zlib.decompressobj()
@@ -125,7 +125,7 @@ class TextRows(LazyTexts):
 
     @classmethod
     def of(cls, texts: Sequence[str]) -> TextRows:
-        """All rows of a sequence."""
+        """Return all rows of a sequence."""
         if isinstance(texts, TextRows):
             return texts
         return cls([texts], np.zeros(len(texts), np.int32), np.arange(len(texts)))
@@ -138,7 +138,7 @@ class TextRows(LazyTexts):
         return part[int(self.row[row])]
 
     def runs(self) -> Iterator[tuple[Sequence[str], np.ndarray]]:
-        """The parts in order, each with the rows that are taken from it before another part follows."""
+        """Yield runs of consecutive rows that come from the same part."""
         cuts = [0, *(np.flatnonzero(np.diff(self.part)) + 1).tolist(), len(self)]
         for first, end in pairwise(cuts):
             if first < end:
@@ -146,7 +146,7 @@ class TextRows(LazyTexts):
 
 
 def take_texts(texts: Sequence[str], rows: np.ndarray | Sequence[int]) -> Sequence[str]:
-    """The texts of some rows; those that are outside of memory stay there."""
+    """Return the texts of some rows; texts on disk stay on disk."""
     if not isinstance(texts, TextBlocks | TextRows):
         return [texts[row] for row in rows]
     whole, rows = TextRows.of(texts), np.asarray(rows, np.int64)
@@ -154,7 +154,7 @@ def take_texts(texts: Sequence[str], rows: np.ndarray | Sequence[int]) -> Sequen
 
 
 def join_texts(first: Sequence[str], second: Sequence[str]) -> Sequence[str]:
-    """Both sequences one after the other; what is outside of memory stays there."""
+    """Concatenate two sequences; texts on disk stay on disk."""
     if not any(isinstance(texts, TextBlocks | TextRows) for texts in (first, second)):
         return [*first, *second]
     one, two = TextRows.of(first), TextRows.of(second)
@@ -163,12 +163,12 @@ def join_texts(first: Sequence[str], second: Sequence[str]) -> Sequence[str]:
 
 
 class TextWriter:
-    """Collects texts: a list as long as it is small, then blocks in a temporary file.
+    """Collects texts in a list, or in blocks of a temporary file once the list is too large.
 
     Parameters
     ----------
     memory : int or None, default=None
-        Characters that may be kept as a list; None for MEMORY_CHARACTERS.
+        Maximum number of characters in the list; None for MEMORY_CHARACTERS.
     """
 
     def __init__(self, memory: int | None = None) -> None:
@@ -179,7 +179,7 @@ class TextWriter:
         self._pending, self._n_pending = list[bytes](), 0
 
     def __del__(self) -> None:
-        if self._file is not None:  # `finish` was never reached
+        if self._file is not None:  # `finish` was not called
             self._file.close()
 
     def append(self, text: str) -> None:
@@ -201,7 +201,7 @@ class TextWriter:
             self._end_block()
 
     def extend(self, texts: Iterable[str]) -> None:
-        """Add many texts; whole blocks are copied as they are."""
+        """Add many texts; complete blocks are copied without decompression."""
         if isinstance(texts, TextRows):
             for column, rows in texts.runs():
                 whole = len(rows) == len(column) and bool((rows == np.arange(len(rows))).all())
@@ -219,7 +219,7 @@ class TextWriter:
             self.append(text)
 
     def finish(self) -> Sequence[str]:
-        """All texts in order: a list, or `TextBlocks` if there were too many for memory or none may be there."""
+        """Return all texts in order: a list, or `TextBlocks` if they exceed `memory`."""
         if self._memory > 0 and self._file is None:
             return self._texts
         self._spill()
@@ -228,7 +228,7 @@ class TextWriter:
         self._write(b"", flush=True)
         size = self._starts[-1]
         blocks = np.asarray(np.memmap(self._file, np.uint8, "r")) if size else np.empty(0, np.uint8)
-        self._file.close()  # the array that maps it keeps it
+        self._file.close()  # the mapped array keeps the file
         return TextBlocks(blocks, *(np.array(column, np.int64) for column in (self._starts, self._rows, self._ends)))
 
     def _spill(self) -> None:
@@ -270,10 +270,8 @@ class TextWriter:
 
 def _cannot_write(error: OSError) -> TacitError:
     folder = tempfile.gettempdir()
-    return TacitError(
-        f"{folder}: texts cannot be written there: {error.strerror or error}; TMPDIR may name another folder"
-    )
+    return TacitError(f"{folder}: cannot write texts: {error.strerror or error}; set TMPDIR to another folder")
 
 
 def _damaged(block: int) -> StoreError:
-    return StoreError(f"the texts are damaged: block {block} cannot be unpacked")
+    return StoreError(f"the texts are damaged: block {block} cannot be decompressed")

@@ -1,8 +1,8 @@
-"""Parallel work that gives the same bits for any number of threads.
+"""Parallel work with bit-identical results for any number of threads.
 
-Work is cut into blocks whose borders do not depend on the number of threads; each block writes
-its own part of the result. BLAS is held to one thread, since its sums depend on how it splits them.
-`map_tasks` gives blocks to the cluster in use, if there is one (`tacit.distributed`).
+Work is split into blocks whose boundaries do not depend on the number of threads, and each block writes its own part of
+the result. BLAS runs on one thread, because its sums depend on how it splits them. `map_tasks` sends blocks to the
+current cluster, if there is one (`tacit.distributed`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ R = TypeVar("R")
 
 
 def count_threads(threads: int | None = None) -> int:
-    """The number asked for, else the cores that this process may use."""
+    """Return the requested number, else the number of cores available to this process."""
     from tacit.core.checks import check_number
 
     if threads is not None:
@@ -30,7 +30,7 @@ def count_threads(threads: int | None = None) -> int:
 
 
 def map_blocks(work: Callable[[B], R], blocks: Sequence[B], threads: int | None = None) -> list[R]:
-    """Results of a function for each block, in the order of the blocks.
+    """Apply a function to each block and return the results in the order of the blocks.
 
     Parameters
     ----------
@@ -66,15 +66,17 @@ def cut(n_rows: int, size: int) -> list[slice]:
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Hold BLAS to one thread, so that a product has the same bits on every machine size."""
+    """Limit BLAS to one thread, so that a product has the same bits for any number of cores."""
     with _blas_controller(len(sys.modules)).limit(limits=1, user_api="blas"):
         yield
 
 
 @lru_cache(maxsize=1)
 def _blas_controller(n_modules: int) -> Any:
-    """What knows the BLAS libraries in use. Finding them takes longer than a small product, so it is done again only
-    after something was imported that may have brought one along.
+    """Return a controller of the loaded BLAS libraries.
+
+    Finding them takes longer than a small product, so it is repeated only after new modules were imported, since one of
+    them may have loaded another library.
     """
     from threadpoolctl import ThreadpoolController
 
@@ -82,25 +84,25 @@ def _blas_controller(n_modules: int) -> Any:
 
 
 class Cluster(Protocol):
-    """What the packages below `tacit.distributed` ask of its `Backend`."""
+    """The part of `tacit.distributed.Backend` that lower packages use."""
 
     def map_tasks(self, work: Callable[[T], R], blocks: Iterable[T]) -> Iterator[R]:
-        """`map_tasks`, by processes elsewhere."""
+        """`map_tasks` on other processes."""
 
     def new_trainer(self, tables: Any, data: Any, settings: Any, threads: int | None, partitions: int | None) -> Any:
-        """An `EmbeddingTrainer` whose item vectors are elsewhere."""
+        """Return an `EmbeddingTrainer` whose item vectors are held by other processes."""
 
 
-cluster: ContextVar[Cluster | None] = ContextVar("cluster", default=None)  # in use; None means this process alone
+cluster: ContextVar[Cluster | None] = ContextVar("cluster", default=None)  # the current one; None: this process only
 
 
 def map_tasks(work: Callable[[T], R], blocks: Iterable[T]) -> Iterator[R]:
-    """Results of a function for each block, in the order of the blocks, which are read as they are needed.
+    """Apply a function to each block, lazily, and yield the results in the order of the blocks.
 
     Parameters
     ----------
     work : callable
-        Function of one block. It and the blocks can be sent to another process.
+        Function of one block. The function and the blocks must be picklable.
     blocks : iterable
         Arguments.
 
@@ -114,7 +116,7 @@ def map_tasks(work: Callable[[T], R], blocks: Iterable[T]) -> Iterator[R]:
 
 
 def gather(parts: Iterable[T], size_of: Callable[[T], int], size: int) -> Iterator[list[T]]:
-    """Parts in lists of at least this total size, except the last.
+    """Group parts into lists of at least this total size, except the last.
 
     >>> list(gather(["a", "bc", "", "d"], len, 2))
     [['a', 'bc'], ['', 'd']]

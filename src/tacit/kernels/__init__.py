@@ -1,4 +1,4 @@
-"""Compiled loops over plain arrays. No checks, no random draws, no classes: callers do that."""
+"""Compiled loops over plain arrays. Callers do all checks and random draws."""
 
 from tacit.numba_cache import ensure_cache
 

@@ -1,11 +1,11 @@
-"""One block of margin-ranking SGD: a few queries against one shared pool of items, all parameters frozen.
+"""One block of margin-ranking SGD: a few queries against a shared pool of items, with all parameters frozen.
 
-Slots number the items of the pool, b the queries of the block. scores and gradients are float32
-(pool size, block size): gradients[slot, b] is minus the derivative of the block's loss by that score, so that
-a step along it raises items that should stand higher and lowers those that should not.
+Slots number the items of the pool, b the queries of the block. scores and gradients are float32 (pool size, block
+size). gradients[slot, b] is minus the derivative of the block's loss by that score, so a step along it raises items
+that should rank higher and lowers the others.
 
-Every loop works on a range of slots or queries of its own, and each entry is summed in one fixed order:
-the result has the same bits for any number of threads.
+Every loop has its own range of slots or queries, and each entry is summed in a fixed order. The result therefore has
+the same bits for any number of threads.
 """
 
 import numpy as np
@@ -20,8 +20,8 @@ def gather_pool(
 ):
     """Fill pool with the drawn items and the positives of the block; return its size and where drawn items end.
 
-    slot_of (n_items) is -1 everywhere before; chosen[b] are the slots of the positives of query b, as many as
-    its row holds, spread over the list by offsets[b] in [0, 1); weights[b] are those of the pairs.
+    slot_of (n_items) must be -1 everywhere. chosen[b] receives the slots of the positives of query b, as many as its
+    row has room for, spread over the list by offsets[b] in [0, 1); weights[b] receives the weights of these pairs.
     """
     size = 0
     for t in range(len(draws)):
@@ -36,7 +36,7 @@ def gather_pool(
         n_chosen[b] = min(n_all, max_positives)
         for j in range(n_chosen[b]):
             at = j if n_all <= max_positives else int((j + offsets[b]) * n_all / max_positives)
-            at = min(at, n_all - 1)  # j + offset may round up to the next whole number
+            at = min(at, n_all - 1)  # j + offset may round up to the next integer
             item, weights[b, j] = positives[first + at], pair_weights[first + at]
             if slot_of[item] < 0:
                 slot_of[item] = size
@@ -48,14 +48,14 @@ def gather_pool(
 
 @njit(cache=True, nogil=True)
 def release_pool(pool, size, slot_of):
-    """Set slot_of back to -1 for the next block."""
+    """Reset slot_of to -1 for the next block."""
     for slot in range(size):
         slot_of[pool[slot]] = -1
 
 
 @njit(cache=True, nogil=True)
 def index_queries(indptr, indices, data, queries, post_start, post_end, posts, values):
-    """Postings of the block's words: word -> (query b, x_bw), from post_start to post_end; both are 0 before."""
+    """Postings of the block's words: word -> (query b, x_bw), from post_start to post_end. Both must be 0."""
     n_queries = len(queries)
     for b in range(n_queries):
         for t in range(indptr[queries[b]], indptr[queries[b] + 1]):
@@ -64,7 +64,7 @@ def index_queries(indptr, indices, data, queries, post_start, post_end, posts, v
     for b in range(n_queries):
         for t in range(indptr[queries[b]], indptr[queries[b] + 1]):
             word = indices[t]
-            if post_end[word] > 0:  # first sight of the word: its count becomes a place, marked as negative
+            if post_end[word] > 0:  # first occurrence of the word: its count becomes a position, marked as negative
                 post_start[word] = free
                 free += post_end[word]
                 post_end[word] = -post_start[word] - 1
@@ -80,7 +80,7 @@ def index_queries(indptr, indices, data, queries, post_start, post_end, posts, v
 
 @njit(cache=True, nogil=True)
 def clear_index(indptr, indices, queries, post_start, post_end):
-    """Set the places of the block's words back to 0 for the next block."""
+    """Reset the positions of the block's words to 0 for the next block."""
     for b in range(len(queries)):
         for t in range(indptr[queries[b]], indptr[queries[b] + 1]):
             post_start[indices[t]] = 0
@@ -103,12 +103,12 @@ def mine_gradients(
     queries, start, stop, known_indptr, known, queries_are_items, slot_of, n_drawn, chosen, n_chosen, weights,
     n_items, n_hardest, weigh_ranks, margin, scores, gradients, losses,
 ):  # fmt: skip
-    """Gradients of the queries from start to stop, against the hardest drawn items that are no known answers.
+    """Gradients of the queries from start to stop, against the hardest drawn items that are not known positives.
 
-    For a positive p: the drawn items within the margin of it are counted; that share of the pool, carried
-    over to all items, estimates its rank r. Its step log(1 + r) / log(1 + n_items) is shared by those of
-    the n_hardest best-scored drawn items that are within the margin; without weigh_ranks the step is 1. A query
-    with P positives has P^-1/2 of it for each. gradients is 0 everywhere before.
+    For a positive p, count the drawn items that violate its margin. Their share of the pool, scaled to all items,
+    estimates the rank r of p. The step log(1 + r) / log(1 + n_items), or 1 without weigh_ranks, is divided among
+    the violating items of the n_hardest best-scored drawn items. A query with P positives weights each by P^-1/2.
+    gradients must be 0 everywhere.
     """
     full = np.log(1.0 + n_items)
     hardest, reached = np.empty(n_hardest, np.int64), np.empty(n_hardest, np.float32)
@@ -134,7 +134,7 @@ def mine_gradients(
                 step = np.float32(weights[b, j] * share * np.log(1.0 + rank) / full / n_violating)
             else:
                 step = np.float32(weights[b, j] * share / n_violating)
-            for h in range(n_violating):  # the best come first
+            for h in range(n_violating):  # best first
                 gradients[slot, b] += step
                 lowered[h] += step
                 losses[b] += step * (reached[h] - floor)
@@ -144,7 +144,7 @@ def mine_gradients(
 
 @njit(cache=True, nogil=True)
 def bar_known(query, known_indptr, known, queries_are_items, slot_of, n_drawn, column):
-    """Put known answers, and the query itself where it is an item too, below every floor."""
+    """Set scores of known positives, and of the query if it is also an item, below every floor."""
     for t in range(known_indptr[query], known_indptr[query + 1]):
         if 0 <= slot_of[known[t]] < n_drawn:
             column[slot_of[known[t]]] = -np.inf
@@ -154,7 +154,7 @@ def bar_known(query, known_indptr, known, queries_are_items, slot_of, n_drawn, c
 
 @njit(cache=True, nogil=True)
 def count_above(values, floor):
-    """How many values are larger than the floor."""
+    """Return how many values exceed the floor."""
     n = 0
     for value in values:
         n += value > floor
@@ -163,7 +163,7 @@ def count_above(values, floor):
 
 @njit(cache=True, nogil=True)
 def keep_hardest(column, floor, hardest, reached):
-    """The best-scored slots above the floor, best first (ties: smaller slot); return how many."""
+    """Keep the best-scored slots above the floor, best first (ties: smaller slot); return how many."""
     size, n_most = 0, len(hardest)
     for slot in range(len(column)):
         score = column[slot]
@@ -180,7 +180,7 @@ def keep_hardest(column, floor, hardest, reached):
 
 @njit(cache=True, nogil=True)
 def triple_gradients(better, worse, weights, start, stop, margin, scores, gradients, losses):
-    """Gradients of given triples: query b wants slot better[b] above worse[b] by the margin, from start to stop."""
+    """Gradients of given triples from start to stop: slot better[b] should exceed worse[b] by the margin."""
     for b in range(start, stop):
         gap = scores[better[b], b] - scores[worse[b], b]
         if gap < margin:

@@ -1,27 +1,27 @@
 """The loops of one boosting round over binned features.
 
-A stump says h(d) = [code > cut] of one feature; codes is (n_features, n_rows), the cuts of feature f are 0 to
-n_cuts[f] - 1. D is a distribution over pairs (better, worse); the potential of a row is
+A stump is h(d) = [code > cut] of one feature. codes is (n_features, n_rows); the cuts of feature f are 0 to
+n_cuts[f] - 1. D is a distribution over pairs (better, worse). The potential of a row is
 
     pi(d) = sum of D over pairs in which d is better - sum of D over pairs in which it is worse,
 
-so that the margin of a stump, r = sum over pairs of D (h(better) - h(worse)), is the sum of pi over the rows where it
-fires. Every sum runs in one fixed order: results have the same bits for any number of threads.
+so the margin of a stump, r = sum over pairs of D (h(better) - h(worse)), is the sum of pi over the rows where h is 1.
+Every sum runs in a fixed order, so results have the same bits for any number of threads.
 """
 
 import numpy as np
 from numba import njit
 
-# Margins that differ by less than rounding can are equal; then the first feature and the lowest cut win.
+# Margins that differ by no more than rounding error count as equal; ties go to the first feature and the lowest cut.
 TIE = 1e-12
 
-# No pair's share falls so low that it could not come back; the largest is held near 1.
+# No pair's share falls so low that it could not recover; the largest is kept near 1.
 LEAST_SHARE = 1e-290
 
 
 @njit(cache=True, nogil=True)
 def best_cuts(codes, n_cuts, potentials, first, stop, sums, cuts, margins):
-    """cuts[f], margins[f]: the cut of the largest |r| and its r, for features first to stop; 0 without cuts.
+    """cuts[f], margins[f]: the cut with the largest |r| and its r, for features first to stop; 0 without cuts.
 
     sums (n_features, most cuts + 1) is scratch: the potentials of each bin.
     """
@@ -39,7 +39,7 @@ def _sum_bins(codes, potentials, first, stop, sums):
     """sums[f, c] = sum of potentials of the rows with code c, for features first to stop."""
     sums[first:stop] = 0.0
     n_rows, f = codes.shape[1], first
-    while f + 4 <= stop:  # four at a time: a sum need not wait for the one before it
+    while f + 4 <= stop:  # four at a time, so that one sum need not wait for another
         codes0, codes1, codes2, codes3 = codes[f], codes[f + 1], codes[f + 2], codes[f + 3]
         sums0, sums1, sums2, sums3 = sums[f], sums[f + 1], sums[f + 2], sums[f + 3]
         for d in range(n_rows):
@@ -56,16 +56,16 @@ def _sum_bins(codes, potentials, first, stop, sums):
 
 @njit(cache=True, nogil=True)
 def graded_potentials(scores, level_starts, list_levels, potentials):
-    """Potentials where D(i, j) is proportional to exp(F_j - F_i) for all rows i of a higher grade than j in a list.
+    """Potentials for D(i, j) proportional to exp(F_j - F_i), over all rows i of a higher grade than j in a list.
 
-    Level v is rows level_starts[v] to level_starts[v + 1], of one grade; list l is levels list_levels[l] to
+    Level v is rows level_starts[v] to level_starts[v + 1], of equal grade. List l is levels list_levels[l] to
     list_levels[l + 1], best grade first. Returns log of the sum of exp(F_j - F_i). Sums are kept as logarithms, so
-    no score is too large: with a, b = the lowest, highest F of a level, exp(a - F_i) and exp(F_j - b) are at most 1.
+    no score overflows: with a, b = the lowest, highest F of a level, exp(a - F_i) and exp(F_j - b) are at most 1.
     """
     n_levels = len(level_starts) - 1
     lowest, highest = np.empty(n_levels), np.empty(n_levels)
     above, below = np.full(n_levels, -np.inf), np.full(n_levels, -np.inf)
-    falls = np.empty(len(scores))  # exp(a - F_i); potentials holds exp(F_j - b) meanwhile
+    falls = np.empty(len(scores))  # exp(a - F_i); potentials temporarily contains exp(F_j - b)
     log_pairs, largest = np.full(n_levels, -np.inf), -np.inf
     for l in range(len(list_levels) - 1):  # noqa: E741
         first, stop = list_levels[l], list_levels[l + 1]
@@ -112,9 +112,9 @@ def _log_add(a, b):
 
 @njit(cache=True, nogil=True)
 def step_pairs(better, worse, fires, weight, shares, potentials):
-    """shares *= exp(-weight (h(better) - h(worse))), RankBoost's step, and potentials of the new shares.
+    """RankBoost's step, shares *= exp(-weight (h(better) - h(worse))), and the potentials of the new shares.
 
-    Shares need not sum to 1: potentials are those of shares / sum. Returns the sum.
+    Shares need not sum to 1: potentials use shares / sum. Returns the sum.
     """
     factors = np.array([np.exp(weight), 1.0, np.exp(-weight)])
     potentials[:] = 0.0
@@ -132,10 +132,10 @@ def step_pairs(better, worse, fires, weight, shares, potentials):
 
 @njit(cache=True, nogil=True)
 def step_costly_pairs(better, worse, importance, fires, weight, shares, potentials):
-    """shares *= exp(-c weight (h(better) - h(worse))), AdaCost's step; the rest is as in `step_pairs`.
+    """AdaCost's step, shares *= exp(-c weight (h(better) - h(worse))); otherwise as `step_pairs`.
 
-    c = 0.5 + 0.5 importance for a pair that this stump orders wrongly, 0.5 - 0.5 importance for one that it orders
-    rightly; importance is from 0 to 1. That is exp(-gap / 2) exp(importance |gap| / 2), gap = weight (h - h).
+    c = 0.5 + 0.5 importance for a pair that this stump orders wrongly, 0.5 - 0.5 importance for one in the right
+    order; importance is from 0 to 1. That is exp(-gap / 2) exp(importance |gap| / 2), gap = weight (h - h).
     """
     factors = np.array([np.exp(weight / 2), 1.0, np.exp(-weight / 2)])
     half = abs(weight) / 2
@@ -156,7 +156,7 @@ def step_costly_pairs(better, worse, importance, fires, weight, shares, potentia
 
 @njit(cache=True, nogil=True)
 def add_stumps(X, features, thresholds, weights, scores):
-    """scores[row] += weights of the stumps with X[row, feature] > threshold, in their order; NaN fires none."""
+    """scores[row] += weights of the stumps with X[row, feature] > threshold, in their order; false for NaN."""
     for row in range(len(X)):
         for t in range(len(features)):
             if X[row, features[t]] > thresholds[t]:

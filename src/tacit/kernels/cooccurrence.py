@@ -1,11 +1,11 @@
-"""Which words keep company: for each term, the words that share most documents with it, by DICE.
+"""Co-occurrence of words: for each term, the words with the highest DICE coefficient.
 
     DICE(i, j) = 2 * cooccur(i, j) / (occur(i) + occur(j))
 
-cooccur(i, j): documents that hold both; occur: documents that hold one, or its occurrences. A term is what is looked up
-(a word, or a 2-gram); its documents are its postings. Documents list their words. For one term the documents' words
-are counted into an array of all words, and only those met are read back and set to zero again: the work is the length
-of those documents, not the number of words.
+cooccur(i, j) is the number of documents that contain both. occur is the number of documents with the word, or its
+number of occurrences. A term is a word or a 2-gram; its postings are its documents, and each document lists its words.
+For each term, the words of its documents are counted in one array, and only the entries used are read and reset. The
+work is proportional to the length of those documents, not to the number of words.
 """
 
 import numpy as np
@@ -16,8 +16,8 @@ from numba import njit
 def most_correlated(post_indptr, post_docs, doc_indptr, doc_words, occur, term_occur, start, stop, best, dice):
     """Fill best and dice (n_terms, k) for the terms from start to stop: higher DICE first, then smaller word.
 
-    occur (n_words) and term_occur (n_terms) count documents or occurrences; best ends in -1 and dice in 0 where fewer
-    than k words share a document with the term.
+    occur (n_words) and term_occur (n_terms) count documents or occurrences. If fewer than k words share a document with
+    the term, best is padded with -1 and dice with 0.
     """
     n_words = len(occur)
     together, met = np.zeros(n_words, np.int32), np.empty(n_words, np.int32)
@@ -35,13 +35,13 @@ def most_correlated(post_indptr, post_docs, doc_indptr, doc_words, occur, term_o
         for word in met[:n_met]:
             value = 2.0 * together[word] / (term_occur[term] + occur[word])
             together[word] = 0
-            if value >= values[-1]:  # few pass, and a call for each of the others would cost more than the counting
+            if value >= values[-1]:  # few pass; calling the function for all would cost more than the counting
                 keep_best(value, word, mine, values)
 
 
 @njit(cache=True, nogil=True)
 def keep_best(value, word, best, values):
-    """Put a word into a short list that is in order, if it belongs there; the last one falls out."""
+    """Insert a word into a short sorted list if it is good enough; the last one drops out."""
     at = len(best)
     while at > 0 and (best[at - 1] < 0 or values[at - 1] < value or (values[at - 1] == value and best[at - 1] > word)):
         at -= 1

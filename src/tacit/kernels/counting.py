@@ -1,25 +1,25 @@
-"""Number the words of texts by a hash table over bytes.
+"""Number the words of texts with a hash table over bytes.
 
-Input is UTF-8 in which words stand between spaces and every text ends with the byte 255, which no
-UTF-8 holds. The table is open addressing with linear probing:
+Input is UTF-8 in which words are separated by spaces and every text ends with the byte 255, which never occurs in
+UTF-8. The table uses open addressing with linear probing:
 
     slots[h & (len(slots) - 1)] = number of the word with hash h, -1 if free; len(slots) is a power of 2
     hashes[w] = hash of word w;  spelled[starts[w]:starts[w + 1] - 1] = its bytes, then one space
 
-Words are numbered as they first appear. The caller makes the arrays large enough beforehand.
+Words are numbered in order of first appearance. The caller allocates arrays that are large enough.
 """
 
 from numba import njit
 
 SPACE, END_OF_TEXT = 32, 255
-_FNV_START, _FNV_PRIME, _FNV_MASK = 0x811C9DC5, 0x01000193, 0xFFFFFFFF  # FNV-1a of 32 bits
+_FNV_START, _FNV_PRIME, _FNV_MASK = 0x811C9DC5, 0x01000193, 0xFFFFFFFF  # 32-bit FNV-1a
 
 
 @njit(cache=True, nogil=True)
 def number_words(text, slots, hashes, starts, spelled, n_words, numbers, places, row_ends):
-    """Write the number and the place of each word, and how many words stood before each end of a text.
+    """Write the number and position of each word, and the number of words before each end of a text.
 
-    Return how many words the table holds now, and how many were written.
+    Return the number of words in the table and the number of words written.
     """
     n_written, row, at = 0, 0, 0
     while at < len(text):
@@ -45,7 +45,7 @@ def number_words(text, slots, hashes, starts, spelled, n_words, numbers, places,
 
 @njit(cache=True, nogil=True)
 def scan_word(text, start):
-    """The end of the word that begins at start, and its hash."""
+    """Return the end of the word that begins at start, and its hash."""
     word_hash, at = _FNV_START, start
     while text[at] != SPACE and text[at] != END_OF_TEXT:
         # int() keeps the arithmetic in 64 bits: 32 bits of hash times 25 bits of prime fit.
@@ -56,7 +56,7 @@ def scan_word(text, start):
 
 @njit(cache=True, nogil=True)
 def find_slot(text, start, end, word_hash, slots, hashes, starts, spelled):
-    """The slot that holds the word text[start:end], or the free one where it belongs."""
+    """Return the slot of the word text[start:end], or the free slot where it belongs."""
     slot = (word_hash ^ (word_hash >> 15)) & (len(slots) - 1)
     while True:
         word = slots[slot]
@@ -84,7 +84,7 @@ def spell_word(text, start, end, starts, spelled, word):
 
 @njit(cache=True, nogil=True)
 def refill_slots(slots, hashes, n_words):
-    """Put all words into a table of another size, whose slots are all free."""
+    """Insert all words into an empty table of another size."""
     for word in range(n_words):
         slot = (hashes[word] ^ (hashes[word] >> 15)) & (len(slots) - 1)
         while slots[slot] >= 0:

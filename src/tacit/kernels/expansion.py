@@ -1,16 +1,16 @@
-"""Words of a few rows as one: sums of entries by word, of which the largest are kept."""
+"""Sums of the entries of a few rows by word, keeping the largest."""
 
 import numpy as np
 from numba import njit
 
 from tacit.kernels.topk import sift_down, worse
 
-HASH = np.uint64(0x9E3779B1)  # 2^32 / golden ratio: neighbouring numbers get places far apart
+HASH = np.uint64(0x9E3779B1)  # 2^32 / golden ratio: spreads neighbouring numbers
 
 
 @njit(cache=True, nogil=True)
 def place_of(word, places, words):
-    """Where a word is found in a hash table of places in `words` (-1 for a free one), or may be put."""
+    """Return the position of a word in a hash table of indices into `words`, or the free position (-1) for it."""
     mask = np.uint64(len(places) - 1)
     at = ((np.uint64(word) * HASH) >> np.uint64(16)) & mask
     while places[at] >= 0 and words[places[at]] != word:
@@ -20,7 +20,7 @@ def place_of(word, places, words):
 
 @njit(cache=True, nogil=True)
 def square_rows(indptr, data, rows, squares):
-    """Fill squares with those of the entries of some CSR rows, row after row."""
+    """Fill squares with the squared entries of some CSR rows, row after row."""
     at = 0
     for row in rows:
         for t in range(indptr[row], indptr[row + 1]):
@@ -30,9 +30,9 @@ def square_rows(indptr, data, rows, squares):
 
 @njit(cache=True, nogil=True)
 def sum_rows(indptr, indices, data, rows, shares, words, sums):
-    """Different words of some CSR rows, and sums over these rows of share * entry; return how many there are.
+    """Sum share * entry by word over some CSR rows; return the number of distinct words.
 
-    words and sums (float64) have a place for every entry of the rows. A sum runs in the order of the rows.
+    words and sums (float64) have room for every entry of the rows. Each sum runs in the order of the rows.
     """
     size, n_words = 8, 0
     while size < 2 * len(words):
@@ -52,11 +52,11 @@ def sum_rows(indptr, indices, data, rows, shares, words, sums):
 
 @njit(cache=True, nogil=True)
 def keep_largest(words, sums, n_kept):
-    """Move the largest positive sums and their words to the front, in no order; return how many there are.
+    """Move the largest positive sums and their words to the front, unordered; return how many there are.
 
-    Of equal sums those of the first words are kept.
+    Ties go to the first words.
     """
-    # The heap of `topk.top_k_rows`; as a function of its own it is not inlined, and that loop takes five times as long.
+    # The heap of `topk.top_k_rows`. A separate function would not be inlined, and that loop would be five times slower.
     size = 0
     for t in range(len(words)):
         word, value = words[t], sums[t]

@@ -3,15 +3,15 @@
 import numpy as np
 from numba import njit
 
-FAST = {"contract", "reassoc", "arcp", "nsz"}  # sums may be reordered; NaN keeps its meaning
+FAST = {"contract", "reassoc", "arcp", "nsz"}  # sums may be reordered; NaN is preserved
 
 
 @njit(cache=True, nogil=True)
 def climb_quadratic(H, linear, gamma, n_steps, tolerance):
     """Move gamma (entries >= 0, sum 1) to the maximum of linear.gamma - gamma.H.gamma / 2 on the simplex, in place.
 
-    H is positive semidefinite. Projected gradient ascent with the step lengths of Barzilai and Borwein; each step goes
-    as far towards the projected point as the quadratic grows. Ends where no more than the tolerance can be gained.
+    H is positive semidefinite. Projected gradient ascent with Barzilai-Borwein step lengths and an exact line search
+    towards the projected point. Stops when no more than the tolerance can be gained.
     """
     gradient = linear - H @ gamma
     length = 1.0
@@ -31,7 +31,7 @@ def climb_quadratic(H, linear, gamma, n_steps, tolerance):
 
 @njit(cache=True, nogil=True)
 def project_to_simplex(point):
-    """The nearest point with entries >= 0 that sum to 1."""
+    """Return the nearest point with entries >= 0 that sum to 1."""
     falling = np.sort(point)[::-1]
     total, level = 0.0, 0.0
     for k in range(len(falling)):
@@ -46,7 +46,7 @@ def project_to_simplex(point):
 def mirrored_pair_weights(better, worse, squared, products, centre_norms, beta, scale, weights):
     """weights[t] = sum_b beta_b (exp(-s |x - c_b|^2) + exp(-s |x + c_b|^2)) / 2 for x = X[better[t]] - X[worse[t]].
 
-    squared[t] = |x|^2, products = X @ C.T, scale s = 1 / (2 sigma^2): so no difference is ever formed.
+    squared[t] = |x|^2, products = X @ C.T, scale s = 1 / (2 sigma^2), so no difference is ever formed.
     """
     for t in range(len(better)):
         first, second = products[better[t]], products[worse[t]]

@@ -1,19 +1,19 @@
-"""Gradients of pairwise losses for each row's score, and how much a swap of two rows changes a measure.
+"""Gradients of pairwise losses for each row's score, and the change of a measure when two rows swap.
 
-A pair (b, w) with weight c loses c log(1 + exp(s_w - s_b)), the Bradley-Terry likelihood; its gradient for s_b is
--c P(w > b) and the opposite for s_w. LambdaRank is the same with c times |change of the measure when b and w swap|.
+A pair (b, w) with weight c has the loss c log(1 + exp(s_w - s_b)), the Bradley-Terry likelihood. Its gradient for s_b
+is -c P(w > b), and the opposite for s_w. LambdaRank multiplies c by |change of the measure when b and w swap|.
 
 Positions count from 0. For nDCG `positions[i]` is the position of row i in its list. For AP and RR, which depend on the
 grades of all rows above, it is the position among the judged rows, and -1 for an unjudged row.
 
-Regularizers draw the scores of neighbours together. With d = s_i - s_j and P = 1 / (1 + exp(-d)), over unordered pairs
+Regularizers pull the scores of neighbours together. With d = s_i - s_j and P = 1 / (1 + exp(-d)), over unordered pairs
 of neighbours (i, j) with strength q:
 
     preference   -(beta / 2) q log(P (1 - P)),    gradient for s_i:  beta q (P - 1/2)
     quadratic     (beta / 8) q d^2,               gradient for s_i:  beta q d / 4
 
-Both are losses. The second has the curvature of the first at d = 0, so that beta means the same in both; far from 0
-the first grows like |d| only. Arrays in, arrays changed in place; no checks.
+Both are losses. The second has the curvature of the first at d = 0, so beta has the same meaning in both; far from 0
+the first grows only like |d|. All functions change their array arguments in place.
 """
 
 import numpy as np
@@ -27,7 +27,7 @@ def add_pair_gradients(scores, better, worse, weight, gradient):
     for t in range(len(better)):
         b, w = better[t], worse[t]
         gap = scores[b] - scores[w]
-        # Both branches only ever take exp of what is not above 0.
+        # Both branches call exp only with arguments of at most 0.
         if gap >= 0:
             small = np.exp(-gap)
             loss += weight[t] * np.log1p(small)
@@ -43,10 +43,10 @@ def add_pair_gradients(scores, better, worse, weight, gradient):
 
 @njit(cache=True, nogil=True)
 def fill_positions(scores, starts, counted, positions):
-    """Place of each counted row among the counted rows of its list, best score first, then smaller row; else -1."""
+    """Position of each counted row among the counted rows of its list, by score, then row; -1 for other rows."""
     for number in range(len(starts) - 1):
         start, stop = starts[number], starts[number + 1]
-        # A stable sort of the negated scores gives ties to the smaller row.
+        # A stable sort of the negated scores puts the smaller row first in ties.
         order = np.argsort(-scores[start:stop], kind="mergesort")
         position = 0
         for at in order:
@@ -58,10 +58,10 @@ def fill_positions(scores, starts, counted, positions):
 
 @njit(cache=True, nogil=True)
 def swap_ndcg(better, worse, positions, gain, discounts, change):
-    """change[t] = gain[t] |R(place_b) - R(place_w)|.
+    """change[t] = gain[t] |R(position_b) - R(position_w)|.
 
     gain[t]: difference of the pair's gains, divided by the best DCG of its list; discounts[p] = R(p), 0 from the
-    cutoff on and as long as the longest list.
+    cutoff on, with the length of the longest list.
     """
     for t in range(len(better)):
         change[t] = gain[t] * abs(discounts[positions[better[t]]] - discounts[positions[worse[t]]])
@@ -92,7 +92,7 @@ def swap_average_precision(starts, better, worse, positions, relevant, first_pai
             hit, miss = positions[b] + 1, positions[w] + 1
             if not relevant[b]:
                 hit, miss = miss, hit
-            if hit < miss:  # the hit falls: those between lose one of their predecessors
+            if hit < miss:  # the hit falls: rows in between lose one hit above them
                 between = inverse[miss] - inverse[hit]
                 moved = hits[hit] / hit - hits[miss] / miss
             else:
@@ -140,12 +140,12 @@ def add_pair_curvatures(scores, better, worse, weight, curvature):
 
 @njit(cache=True, nogil=True)
 def add_preference_gradients(scores, left, right, strength, beta, gradient):
-    """gradient += dLoss/ds of the preference regularizer; return the loss, which is 0 where all scores are equal."""
+    """gradient += dLoss/ds of the preference regularizer; return the loss, 0 if all scores are equal."""
     loss = 0.0
     for t in range(len(left)):
         i, j = left[t], right[t]
         gap = scores[i] - scores[j]
-        # -log(P (1 - P)) = |d| + 2 log(1 + exp(-|d|)); less 2 log 2, its value at a tie.
+        # -log(P (1 - P)) = |d| + 2 log(1 + exp(-|d|)), minus 2 log 2, its value at a tie.
         size = abs(gap)
         small = np.exp(-size)
         loss += 0.5 * beta * strength[t] * (size + 2 * np.log1p(small) - 2 * np.log(2.0))
@@ -173,6 +173,6 @@ def add_quadratic_gradients(scores, left, right, strength, beta, gradient):
 
 @njit(cache=True, nogil=True)
 def scale_by_discounts(left, right, strength, positions, discounts, scaled):
-    """scaled[t] = strength |R(position_i) - R(position_j)|: how much it matters which of two neighbours comes first."""
+    """scaled[t] = strength |R(position_i) - R(position_j)|, so neighbours count by the effect of their order."""
     for t in range(len(left)):
         scaled[t] = strength[t] * abs(discounts[positions[left[t]]] - discounts[positions[right[t]]])

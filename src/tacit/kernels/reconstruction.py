@@ -1,22 +1,22 @@
-"""SGD of half-transductive ranking by reconstruction (Bai et al. 2010, section 2.1), one document a step.
+"""SGD of half-transductive ranking by reconstruction (Bai et al. 2010, section 2.1), one document per step.
 
     gamma |V v_k - y_k|^2  +  max(0, margin - v_k.W x_k + v_k.W x_l)  +  max(0, margin - v_k.W x_k + v_l.W x_k)
 
-y_k is a document's row, x_k the same row as a query (perhaps with words left out), v_k its free vector, l
-another document. V (words, dim) is held as B M, so that no step touches more of it than a document's words:
-with c = rate * gamma and N = M^-1,
+y_k is a document's row, x_k the same row as a query (possibly with words dropped), v_k its free vector, and l another
+document. V (words, dim) is stored as the product B M, so a step touches only the rows of the document's words.
+With c = rate * gamma and N = M^-1,
 
     V <- V (I - 2c v v') + 2c y v'     is     M <- M (I - 2c v v'),   B += 2c y (N' v)' with the new N,
 
-and G = V'V follows in O(dim^2). Shapes: B, W (n_words, dim), vectors (n_docs, dim), M, N, G (dim, dim); M, N
-and G are float64, since thousands of steps add up in them. Rows are CSR. No checks, no random draws.
+and G = V'V is updated in O(dim^2). Shapes: B, W (n_words, dim), vectors (n_docs, dim), M, N, G (dim, dim). M, N and G
+are float64, because errors of thousands of steps add up in them. Rows are CSR.
 """
 
 import numpy as np
 from numba import njit
 
-FAST = {"contract", "reassoc", "arcp", "nsz"}  # sums may be reordered; NaN keeps its meaning
-CHECK_EVERY = 32  # steps between two looks at how well M can be inverted
+FAST = {"contract", "reassoc", "arcp", "nsz"}  # sums may be reordered; NaN is preserved
+CHECK_EVERY = 32  # steps between checks of the condition of M
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
@@ -75,8 +75,8 @@ def add_outer_product(scale, left, right, matrix):
 def reconstruct_step(indptr, indices, data, row, v, c, B, M, N, G, gradient, work):
     """One descent step of V on |V v - y|^2 at rate c; return the loss before it.
 
-    gradient becomes 2 (G v - V'y), the gradient by v, at the V before the step: v itself is left to the
-    caller. c is cut so that 2c|v|^2 <= 1/2, beyond which a step would overshoot and M be hard to invert.
+    gradient becomes 2 (G v - V'y), the gradient by v at the V before the step; the caller updates v. c is limited so
+    that 2c|v|^2 <= 1/2: a larger step would overshoot and make M ill-conditioned.
     """
     dim = len(v)
     mapped, target, product = work[0], work[1], work[2]
@@ -129,11 +129,11 @@ def dot(a, b):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def hinge_step(indptr, indices, queries, k, other, rival, both_ways, rate, margin, vectors, W, gradient, work):
-    """One descent step of W and v_rival on the margin losses, the second only if `both_ways`; return their sum before.
+    """One descent step of W and v_rival on the margin losses; return their sum before the step.
 
-    `other` is the document whose query should score less for v_k, `rival` the one whose vector should score
-    less for the query of k. work[0] is W x_k. The gradient by v_k is added to `gradient`: v_k itself is left
-    to the caller.
+    The second loss is used only with `both_ways`. `other` is the document whose query should score less for v_k,
+    `rival` the one whose vector should score less for the query of k. work[0] is W x_k. The gradient by v_k is added
+    to `gradient`; the caller updates v_k.
     """
     v, mine, theirs, step = vectors[k], work[0], work[1], work[2]
     project_row(indptr, indices, queries, other, W, theirs)
@@ -159,7 +159,7 @@ def hinge_step(indptr, indices, queries, k, other, rival, both_ways, rate, margi
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def hardest(candidates, vectors, mine):
-    """The candidate whose vector scores best for a query's image; of equals the first."""
+    """Return the candidate whose vector scores best for a query's image; ties go to the first."""
     best = candidates[0]
     found = dot(vectors[best], mine)
     for other in candidates[1:]:
@@ -174,11 +174,11 @@ def train_documents(
     indptr, indices, data, queries, order, candidates, both_ways, start, rates, gamma, margin,
     vectors, W, B, M, N, G, limit, losses,
 ):  # fmt: skip
-    """Visit the documents of `order` from `start` on; return where it stopped: at the end, or where to fold.
+    """Visit the documents of `order` from `start` on; return where it stopped: at the end, or where M must be folded.
 
-    Step t falls on document order[t] against the documents candidates[t] at rate rates[t]: the first of them
-    gives the other query, the hardest of them the rival vector. losses (2) gains reconstruction and margin
-    losses. Stops early when |M| |N| (Frobenius) passes `limit`, so that the caller folds M into B.
+    Step t trains document order[t] against the documents candidates[t] at rate rates[t]: the first candidate gives the
+    other query, the hardest gives the rival vector. Reconstruction and margin losses are added to losses (2). Stops
+    early when |M| |N| (Frobenius) exceeds `limit`, so that the caller folds M into B.
     """
     dim = vectors.shape[1]
     gradient, work = np.empty(dim), np.empty((3, dim))
@@ -206,9 +206,9 @@ def train_documents(
 def train_triplets(
     indptr, indices, data, triplets, start, rate, gamma, margin, vectors, W, B, M, N, G, limit, losses
 ):  # fmt: skip
-    """As `train_documents`, but as printed: step t has documents (i, k, l) = triplets[t] at a constant rate.
+    """As `train_documents`, but as published: step t has documents (i, k, l) = triplets[t] at a constant rate.
 
-    v_i and V learn to reconstruct i; v_k and W that the words of k fit v_k better than those of l do.
+    v_i and V learn to reconstruct i; v_k and W learn that v_k fits the words of k better than the words of l.
     """
     dim = vectors.shape[1]
     gradient, work = np.empty(dim), np.empty((3, dim))

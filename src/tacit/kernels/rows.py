@@ -1,21 +1,21 @@
-"""Sparse rows against a table of vectors: projecting rows, and adding to the table what rows learned.
+"""Sparse rows and a table of vectors: projecting rows, and adding the gradient steps of rows to the table.
 
-CSR rows (indptr, indices, data) over words, each row's words rising; table: float32 (n_words, dim). Rows are
-named by number in `rows`, so that a few of a large matrix are used without copying them.
+CSR rows (indptr, indices, data) over words, with increasing words in each row; table: float32 (n_words, dim). `rows`
+lists row numbers, so a few rows of a large matrix are used without copying.
 
-An owner has a range of words that touch: two owners never write the same row of the table and hardly ever the
-same line of the cache. A word's sum runs over r in order, so the result has the same bits for any number of owners.
+An owner has a contiguous range of words, so two owners never write the same row of the table and rarely share a cache
+line. The sum of a word runs over r in order, so the result has the same bits for any number of owners.
 """
 
 import numpy as np
 from numba import njit
 
-FAST = {"contract", "reassoc", "arcp", "nsz"}  # sums may be reordered; NaN keeps its meaning
+FAST = {"contract", "reassoc", "arcp", "nsz"}  # sums may be reordered; NaN is preserved
 
 
 @njit(cache=True, nogil=True)
 def take_rows(table, rows, start, stop, out):
-    """out[r] = table[rows[r]], for r from start to stop; 0 where the table has no rows at all."""
+    """out[r] = table[rows[r]], for r from start to stop; 0 if the table is empty."""
     for r in range(start, stop):
         if len(table) > 0:
             out[r] = table[rows[r]]
@@ -32,7 +32,7 @@ def add_projections(indptr, indices, data, rows, start, stop, table, out):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def add_projection(indices, data, first, last, table, vector):
-    """vector += sum of data[t] * table[indices[t]]; four rows at a time, since each waits for memory."""
+    """vector += sum of data[t] * table[indices[t]]; four rows at a time, to hide memory latency."""
     whole = last - (last - first) % 4
     for t in range(first, whole, 4):
         a, b, c, d = data[t], data[t + 1], data[t + 2], data[t + 3]
@@ -47,7 +47,7 @@ def add_projection(indices, data, first, last, table, vector):
 
 @njit(cache=True, nogil=True)
 def split_rows(indptr, indices, borders, starts):
-    """starts[o, row] = place of the row's first word that is borders[o] or more; o from 0 to the number of owners."""
+    """starts[o, row] = position of the row's first word >= borders[o], for o from 0 to the number of owners."""
     for row in range(len(indptr) - 1):
         at = indptr[row]
         for o in range(len(borders)):
@@ -58,9 +58,9 @@ def split_rows(indptr, indices, borders, starts):
 
 @njit(cache=True, nogil=True)
 def drop_words(rows, widths, draws, share, indptr, data, dropped):
-    """dropped = data in the given rows, but 0 where a number of draws in [0, 1) is less than the share.
+    """dropped = data in the given rows, with 0 where the draw in [0, 1) is less than the share.
 
-    A row has widths[row] draws, in the order of its words; of a matrix cut to its leading columns the first are used.
+    A row has widths[row] draws, in the order of its words; a matrix truncated to leading columns uses the first ones.
     """
     first = 0
     for row in rows:
@@ -72,13 +72,13 @@ def drop_words(rows, widths, draws, share, indptr, data, dropped):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def find_moving(steps, n_rows, moving):
-    """Numbers of the first rows of steps that are not zero everywhere, in order; return how many there are."""
+    """Numbers of the first rows of steps that are not all zero, in order; return how many there are."""
     n_moving = 0
     for r in range(n_rows):
         size = np.float32(0)
         for k in range(steps.shape[1]):
             size += abs(steps[r, k])
-        if size != 0:  # NaN is a step too: it is found out at the end of the epoch
+        if size != 0:  # NaN counts as a step: it is detected at the end of the epoch
             moving[n_moving] = r
             n_moving += 1
     return n_moving
@@ -88,7 +88,7 @@ def find_moving(steps, n_rows, moving):
 def add_outer(starts, ends, indices, data, rows, moving, steps, rate, table):
     """table[w] += rate * sum_r x_rows[r][w] * steps[r], for the words from starts[row] to ends[row] (of one owner).
 
-    The sum runs over the r in `moving`: every owner would have to look for them again.
+    The sum runs over the r in `moving`, found once for all owners.
     """
     dim = table.shape[1]
     for r in moving:

@@ -1,8 +1,7 @@
-"""Scores of query rows against all items, added into a block of rows; the same scores at a few items, and their bounds.
+"""Scores of query rows against all items, added into a block of rows; scores of a few items, and upper bounds.
 
-Every score is summed in an order that depends on its own query and item only, so a score has the
-same bits alone, in a block, in a larger collection, and for any number of threads. A BLAS product
-does not promise that.
+Every score is summed in an order that depends only on its query and item. A score therefore has the same bits alone, in
+a block, in a larger collection, and for any number of threads. A BLAS product does not guarantee that.
 
 out: float32 (n_queries, n_items), changed in place.
 """
@@ -12,8 +11,8 @@ import math
 import numpy as np
 from numba import njit
 
-FAST = {"contract", "reassoc", "arcp", "nsz"}  # sums may be reordered; NaN keeps its meaning
-TILE = 64  # item vectors of one tile stay in cache while all queries of the block pass over them
+FAST = {"contract", "reassoc", "arcp", "nsz"}  # sums may be reordered; NaN is preserved
+TILE = 64  # item vectors of one tile stay in cache while all queries of the block are scored
 
 
 @njit(cache=True, nogil=True)
@@ -29,9 +28,9 @@ def add_sparse_scores(indptr, indices, data, post_indptr, post_items, post_data,
 
 @njit(cache=True, nogil=True)
 def place_words(words):
-    """A table with t + 1 at words[t] & (its size - 1), and 0 elsewhere.
+    """Return a table with t + 1 at words[t] & (its size - 1), and 0 elsewhere.
 
-    Its size is the first power of two, from 4096 on, with a place of its own for each of the (different) words.
+    Its size is the first power of two, from 4096 on, for which the (distinct) words do not collide.
     """
     size = 4096
     while True:
@@ -47,10 +46,10 @@ def place_words(words):
 
 @njit(cache=True, nogil=True)
 def add_sparse_scores_at(items, words, values, row_indptr, row_words, row_data, out):
-    """out[j] += x . y_i for i = items[j] and one query (words, values), y being CSR with rising words.
+    """out[j] += x . y_i for i = items[j] and one query (words, values); y is CSR with increasing words.
 
-    The words of the query rise too, so that sums run in the order of `add_sparse_scores` and have the same bits. Other
-    words of an item add 0: without a branch, entries of the next rows are fetched from memory in the meantime.
+    The query's words increase too, so sums run in the order of `add_sparse_scores` and have the same bits. Other words
+    of an item add 0: without a branch, the entries of the next rows can be prefetched.
     """
     table = place_words(words)
     mask = np.uint32(len(table) - 1)
@@ -87,7 +86,7 @@ def squared_lengths(vectors, squares):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def add_multiple(factor, values, out):
-    """out += factor * values, without another array of their length."""
+    """out += factor * values, without a temporary array."""
     for i in range(len(out)):
         out[i] += factor * values[i]
 
@@ -110,7 +109,7 @@ def add_dense_scores(query_vectors, item_vectors, out):
 def score_hashed_pairs(words, values, indptr, indices, data, buckets, prime, out):
     """out[i] = sum over words s of the query and t of item i of q_s y_t buckets[(s * prime + t) mod len(buckets)].
 
-    One query (words, values) against items (CSR), with one look-up for each pair of words.
+    One query (words, values) against items (CSR), with one lookup per pair of words.
     """
     n_buckets = len(buckets)
     for item in range(len(out)):
@@ -123,7 +122,7 @@ def score_hashed_pairs(words, values, indptr, indices, data, buckets, prime, out
 
 @njit(cache=True, nogil=True)
 def spread_of_rows(values, known, tied, out):
-    """out[row] = standard deviation of the known values of a row; 1 where it is at most `tied` of the largest."""
+    """out[row] = standard deviation of the known values of a row, or 1 if it is at most `tied` times the largest."""
     for row in range(len(values)):
         n_known, total, squares, largest = 0, 0.0, 0.0, 0.0
         for t in range(values.shape[1]):

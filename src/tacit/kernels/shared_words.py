@@ -1,8 +1,8 @@
-"""Words that queries and items share: their part of a score, sum_w D_w x_w y_w, and the gradient step of D.
+"""Words shared by queries and items: their part of a score, sum_w D_w x_w y_w, and the gradient step of D.
 
-For a block against a pool, the words of its queries are spread over dense rows: spread[row_of[w], b] = x_bw, float32
-(n_words, block size), 0 where a query lacks the word. An item then adds whole rows, which is faster than loops over
-queries. For given triples only two items of each query are scored; there sorted lists of words are merged.
+For a block and a pool, the words of the queries are spread over dense rows: spread[row_of[w], b] = x_bw, float32
+(n_words, block size), 0 where a query lacks the word. An item then adds entire rows, which is faster than looping over
+queries. For given triples, only two items per query are scored, by merging sorted lists of words.
 
 Rows of CSR matrices are canonical: columns are sorted and unique.
 """
@@ -15,7 +15,7 @@ from tacit.kernels.rows import FAST, add_projection
 
 @njit(cache=True, nogil=True)
 def spread_queries(indptr, indices, data, queries, row_of, spread):
-    """Fill the rows of the block's words; row_of (n_words) is -1 everywhere before."""
+    """Fill the rows of the block's words; row_of (n_words) must be -1 everywhere."""
     n_rows = 0
     for b in range(len(queries)):
         for t in range(indptr[queries[b]], indptr[queries[b] + 1]):
@@ -29,7 +29,7 @@ def spread_queries(indptr, indices, data, queries, row_of, spread):
 
 @njit(cache=True, nogil=True)
 def release_words(indptr, indices, queries, row_of):
-    """Set row_of back to -1 for the next block."""
+    """Reset row_of to -1 for the next block."""
     for b in range(len(queries)):
         for t in range(indptr[queries[b]], indptr[queries[b] + 1]):
             row_of[indices[t]] = -1
@@ -78,7 +78,7 @@ def shared_sum(indices, data, at, end, other_indices, other_data, other, other_e
 
 @njit(cache=True, nogil=True)
 def shared_gaps(query_words, item_words, queries, items, start, stop, diagonal, gaps):
-    """gaps[b] = shared words of query b with items[2 b], less those with items[2 b + 1], for b from start to stop.
+    """gaps[b] = shared-word score of query b with items[2 b] minus that with items[2 b + 1], for b from start to stop.
 
     query_words and item_words are CSR triples (indptr, indices, data).
     """

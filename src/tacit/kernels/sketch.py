@@ -1,12 +1,12 @@
-"""Vectors in a byte for each number, for bounds of their products with a query at a quarter of the memory traffic.
+"""Vectors quantized to one byte per number, to bound their products with a query at a quarter of the memory traffic.
 
-v_i ~ s_i c_i with whole numbers c_i from -127 to 127 and the scale s_i = max |v_i| / 127. With the error
+v_i ~ s_i c_i with integers c_i from -127 to 127 and the scale s_i = max |v_i| / 127. With the error
 e = max over i of |v_i - s_i c_i| / s_i, for any query u
 
     u . v_i <= s_i (u . c_i + e |u|)
 
-codes: int8 (n_blocks, width, 64), blocks of 64 items by coordinate, so that a loop runs over items; width is a multiple
-of 4, with zeros behind the last coordinate.
+codes: int8 (n_blocks, width, 64), in blocks of 64 items by coordinate, so that the inner loop runs over items. width is
+a multiple of 4, padded with zeros.
 """
 
 import math
@@ -15,13 +15,13 @@ import numpy as np
 from numba import njit
 
 BLOCK = 64
-SHORTEST = np.float32(1e-30)  # scale below which a vector counts as 0: quotients of still smaller ones are not exact
-FAST = {"contract", "reassoc", "arcp", "nsz"}  # sums may be reordered; NaN keeps its meaning
+SHORTEST = np.float32(1e-30)  # a vector with a smaller scale counts as 0, because its quotients would be inexact
+FAST = {"contract", "reassoc", "arcp", "nsz"}  # sums may be reordered; NaN is preserved
 
 
 @njit(cache=True, nogil=True)
 def make_sketch(vectors, codes, scales):
-    """Fill codes (with zeros before) and scales (n_items,); return the error e."""
+    """Fill codes (initially zero) and scales (n_items,); return the error e."""
     largest_error = 0.0
     for i in range(len(vectors)):
         most = np.float32(0)
@@ -43,7 +43,7 @@ def make_sketch(vectors, codes, scales):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def lower_bounds(codes, scales, error, lengths, query, factor, wanted, bounds):
-    """Replace factor |u| |v_i| in bounds[i] by the bound of the sketch, in blocks where some reach `wanted`."""
+    """Replace factor |u| |v_i| in bounds[i] by the bound of the sketch, in blocks where some bound reaches `wanted`."""
     length = np.float32(0)
     for k in range(len(query)):
         length += query[k] * query[k]

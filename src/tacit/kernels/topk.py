@@ -1,6 +1,6 @@
 """The k best items of each row of scores: higher score first, then the smaller item number.
 
-A bounded heap with the worst kept item on top: O(n log k) and no sort of the whole row.
+A bounded heap with the worst kept item on top takes O(n log k) and does not sort the row.
 """
 
 from numba import njit
@@ -8,13 +8,13 @@ from numba import njit
 
 @njit(cache=True, nogil=True)
 def worse(score_a, item_a, score_b, item_b):
-    """Whether a stands below b in the ranking."""
+    """Return whether a ranks below b."""
     return score_a < score_b or (score_a == score_b and item_a > item_b)
 
 
 @njit(cache=True, nogil=True)
 def sift_down(scores, items, size, at):
-    """Restore the heap below one place."""
+    """Restore the heap below one position."""
     while True:
         child = 2 * at + 1
         if child >= size:
@@ -32,8 +32,8 @@ def sift_down(scores, items, size, at):
 def top_k_rows(scores, skip_indptr, skip_items, best_items, best_scores):
     """Fill best_items and best_scores (n_rows, k) from scores (n_rows, n_items).
 
-    skip_items lists, row by row and in rising order, the items that are no candidates. Rows with
-    fewer than k candidates end in item -1 and score 0.
+    skip_items lists, row by row and in increasing order, the items that are not candidates. Rows with
+    fewer than k candidates are padded with item -1 and score 0.
     """
     n_items, k = scores.shape[1], best_items.shape[1]
     for row in range(scores.shape[0]):
@@ -61,7 +61,7 @@ def top_k_rows(scores, skip_indptr, skip_items, best_items, best_scores):
 
 @njit(cache=True, nogil=True)
 def sort_best_first(scores, items, size):
-    """Order the first entries from best to worst (heap sort: equal scores need the item number too)."""
+    """Sort the first entries from best to worst (heap sort, because ties depend on the item number)."""
     for at in range(size // 2 - 1, -1, -1):
         sift_down(scores, items, size, at)
     for end in range(size - 1, 0, -1):

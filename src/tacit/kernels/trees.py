@@ -1,8 +1,8 @@
 """Sums of regression trees over rows.
 
-Nodes of all trees are numbered through. A node with feature f and threshold t sends a row to `left` where
-X[row, f] <= t, else to `right`; a child below 0 is the leaf ~child, and a child that is a node has a larger number than
-its parent, so every walk ends. `missing` says what NaN is: 0 stands for the value 0, 1 goes left, 2 goes right.
+Nodes are numbered consecutively over all trees. A node with feature f and threshold t sends a row to `left` if
+X[row, f] <= t, else to `right`. A negative child is the leaf ~child. A child node has a larger number than its parent,
+so every walk ends. `missing` defines NaN: 0 treats it as the value 0, 1 goes left, 2 goes right.
 """
 
 from numba import njit

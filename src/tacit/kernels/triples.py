@@ -1,13 +1,12 @@
 """Steps of SGD on the margin ranking loss for given triples (query, better, worse).
 
-`triple_steps`: a block of triples with all parameters frozen; query b wants item 2 b above item 2 b + 1 by a margin.
+`triple_steps`: a block of triples with all parameters frozen. Item 2 b should exceed item 2 b + 1 by a margin for query
+b.
 
-`visit_vectors`, `visit_pairs`: one triple a step, as the papers print it (Bai et al. 2009, section 2.3; 2010, section
-2.3). Each step sees the parameters that the one before has left, so these loops are sequential. Rows are CSR triples
-(indptr, indices, data) with rising words, all numbers float32. The rate goes in a straight line from the first of
-`rates` to the second.
-
-No checks, no random draws.
+`visit_vectors`, `visit_pairs`: one triple per step, as in the papers (Bai et al. 2009, section 2.3; 2010, section 2.3).
+Each step uses the parameters left by the previous one, so these loops are sequential. Rows are CSR triples (indptr,
+indices, data) with increasing words; all numbers are float32. The rate changes linearly from the first of `rates` to
+the second.
 """
 
 import numpy as np
@@ -23,7 +22,7 @@ def triple_steps(
 ):
     """Gradients, steps and losses of the triples from start to stop.
 
-    gaps[b]: what the scores differ by beside their vectors. gradients[b] is the weight where the margin is not reached,
+    gaps[b]: score difference apart from the vectors. gradients[b] is the weight where the margin is not reached,
     else 0; query_steps[b] += step (v_better - v_worse), steps[2 b] = step u_b and steps[2 b + 1] = -step u_b.
     """
     dim = query_vectors.shape[1]
@@ -74,7 +73,7 @@ def dot(a, b):
 
 @njit(cache=True, nogil=True)
 def shared_gap(query_words, item_words, query, better, worse, diagonal):
-    """Words that a query shares with the better item, weighted by the diagonal, less those with the worse."""
+    """Shared words of a query and the better item, weighted by the diagonal, minus those with the worse item."""
     indptr, indices, data = query_words
     starts, words, values = item_words
     row = indices, data, indptr[query], indptr[query + 1]
@@ -94,7 +93,7 @@ def update_shared(query_words, item_words, query, better, worse, step, diagonal)
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def vector_gap(item_rows, better, worse, mapped, items, gap, work):
-    """gap = z_better - z_worse, the vectors of two items; a table that the form lacks has no rows."""
+    """gap = z_better - z_worse, the vectors of two items; a table that this model lacks is empty."""
     gap[:] = 0
     if len(mapped) > 0:
         project_gap(item_rows, better, worse, mapped, gap, work)
@@ -105,7 +104,7 @@ def vector_gap(item_rows, better, worse, mapped, items, gap, work):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def move_items(item_rows, better, worse, step, item_rate, vector, mapped, items):
-    """z_better += step * vector and z_worse -= step * vector, by the tables that the form has."""
+    """z_better += step * vector and z_worse -= step * vector, in the tables that this model has."""
     if len(mapped) > 0:
         add_row(item_rows, better, step, vector, mapped)
         add_row(item_rows, worse, -step, vector, mapped)
@@ -123,8 +122,8 @@ def visit_vectors(
     """Steps of a low-rank model on all triples, in order; return the sum of the losses before each step.
 
     low_rows and word_rows are (rows of queries, rows of items), for the vectors and for shared words. The tables are
-    those of `retrieve.margin.embedding_sgd.Tables`; `mapped` may be the same array as `queries`, and a table that the
-    form lacks has no rows. With gamma, HTR's second loss on (U x) . (U y) joins the same step.
+    described in `retrieve.margin.embedding_sgd.Tables`. `mapped` may be the same array as `queries`; a table that this
+    model lacks is empty. With gamma, HTR's second loss on (U x) . (U y) is added to the same step.
     """
     (query_rows, item_rows), (query_words, item_words), dim = low_rows, word_rows, queries.shape[1]
     indptr, indices, data = query_rows
@@ -160,7 +159,7 @@ def visit_vectors(
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def pair_score(query_rows, query, item_rows, item, weights, stride):
-    """x'Wy, where W[s, t] stands at (s * stride + t) mod the number of weights."""
+    """x'Wy, where W[s, t] is at (s * stride + t) mod the number of weights."""
     indptr, indices, data = query_rows
     starts, words, values = item_rows
     total, n_buckets = np.float32(0), len(weights)
@@ -175,7 +174,7 @@ def pair_score(query_rows, query, item_rows, item, weights, stride):
 
 @njit(cache=True, nogil=True)
 def add_pairs(query_rows, query, item_rows, item, step, bar_diagonal, weights, stride):
-    """W += step * x y', all but the diagonal if that is barred."""
+    """W += step * x y', except on the diagonal with `bar_diagonal`."""
     indptr, indices, data = query_rows
     starts, words, values = item_rows
     n_buckets = len(weights)
@@ -194,7 +193,7 @@ def visit_pairs(
 ):  # fmt: skip
     """Steps of x'Wy + alpha x.y on all triples, in order; return the sum of the losses before each step, and alpha.
 
-    ones (n_words) is 1 everywhere, or of length 0 where queries and items share no words.
+    ones (n_words) is all ones, or has length 0 if queries and items share no words.
     """
     total, n_triples = 0.0, len(triples)
     for at in range(n_triples):

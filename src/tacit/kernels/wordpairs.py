@@ -1,20 +1,20 @@
 """A weight for each pair of a query word s and an item word t: projecting queries, and learning from a block.
 
-Two ways to hold the weights W, all float32:
-  segments: one array of places; (s, t) stands at (s * stride + t) mod n_buckets, so that row s of W is one run of
-            n_item_words places, wrapped around the end (more than once if n_buckets < n_item_words). A full matrix
-            is the case stride = n_item_words, n_buckets = n_query_words * n_item_words: no two pairs meet.
+The weights W are stored in one of two ways, as float32:
+  segments: one array; (s, t) is at (s * stride + t) mod n_buckets, so row s of W is one run of n_item_words places,
+            wrapped around the end (more than once if n_buckets < n_item_words). A full matrix is the case
+            stride = n_item_words, n_buckets = n_query_words * n_item_words, in which no two pairs collide.
   pattern:  columns, values (n_query_words, per_row): row s is values[s] at the columns[s], and 0 elsewhere.
 
-Queries and items are CSR rows; vectors, steps (block, n_item_words): W'x_b of a query, and what it learned.
-Every entry is summed in one fixed order: the result has the same bits for any number of owners or ranges.
+Queries and items are CSR rows. vectors, steps (block, n_item_words) are W'x_b of a query and its gradient step.
+Every entry is summed in a fixed order, so the result has the same bits for any number of owners or ranges.
 """
 
 import numpy as np
 from numba import njit
 
-FAST = {"contract", "reassoc", "arcp", "nsz"}  # sums may be reordered; NaN keeps its meaning
-TILE = 4096  # item words at a time: what several queries of a block share is then still in cache
+FAST = {"contract", "reassoc", "arcp", "nsz"}  # sums may be reordered; NaN is preserved
+TILE = 4096  # item words at a time, so that rows shared by queries of a block are still in cache
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
@@ -27,7 +27,7 @@ def add_segments(indptr, indices, data, rows, first, last, weights, stride, out)
             vector = out[r, low : low + width]
             for e in range(indptr[rows[r]], indptr[rows[r] + 1]):
                 value, start, first = data[e], (np.int64(indices[e]) * stride + low) % n_buckets, 0
-                while first < width:  # once or twice, but for a table shorter than a row
+                while first < width:  # once or twice, unless the table is shorter than a row
                     n_straight = min(width - first, n_buckets - start)
                     straight, part = weights[start : start + n_straight], vector[first : first + n_straight]
                     for k in range(n_straight):
@@ -71,7 +71,7 @@ def score_words(indptr, indices, data, pool, start, stop, vectors, n_queries, sc
 def word_steps(indptr, indices, data, pool, gradients, start, stop, steps, touched, n_touched):
     """steps[b] = sum_slot gradients[slot, b] y_slot, for queries from start to stop.
 
-    The first n_touched[b] entries of touched[b] are the words where that is not 0, in rising order.
+    The first n_touched[b] entries of touched[b] are the words where that is not 0, in increasing order.
     """
     for b in range(start, stop):
         step, size = steps[b], 0
@@ -93,10 +93,10 @@ def learn_segments(
     indptr, indices, queries, post_start, post_end, posts, values, steps, touched, n_touched,
     rate, stride, n_owned, weights, owner, n_owners,
 ):  # fmt: skip
-    """W += rate * sum_b x_b steps[b]', only in the places that this owner has.
+    """W += rate * sum_b x_b steps[b]', only in the places of this owner.
 
-    Owners take turns in runs of n_owned places. The postings of the block's words (`blocks.index_queries`) let
-    a row learn from all its queries while it is in cache; it is visited at its first query.
+    Owners alternate in runs of n_owned places. With the postings of the block's words (`blocks.index_queries`), a row
+    learns from all its queries while it is in cache; it is visited at its first query.
     """
     n_buckets, n_item_words = len(weights), steps.shape[1]
     for b in range(len(queries)):
@@ -131,7 +131,7 @@ def add_touched(scale, step, touched, low, high, run):
 def learn_pattern(
     indptr, indices, data, queries, steps, n_touched, rate, columns, values, owner, n_owners
 ):  # fmt: skip
-    """W += rate * sum_b x_b steps[b]' where W may be other than 0; word s belongs to owner s mod n_owners."""
+    """W += rate * sum_b x_b steps[b]' where W may be nonzero; word s belongs to owner s mod n_owners."""
     per_row = columns.shape[1]
     for b in range(len(queries)):
         if n_touched[b] == 0:
@@ -147,15 +147,15 @@ def learn_pattern(
 
 @njit(cache=True, nogil=True)
 def find_largest(weights, start, stop, largest):
-    """largest[s] = columns of the entries of weights[s] that are largest in size, rising, for rows from start to stop.
+    """largest[s] = columns of the largest entries of weights[s] by size, in increasing order, rows start to stop.
 
-    As many as a row of `largest` holds; of equal ones the first.
+    As many as `largest` has columns; ties go to the first.
     """
     n_columns, n_kept = weights.shape[1], largest.shape[1]
     for s in range(start, stop):
         sizes = np.abs(weights[s])
         border = np.partition(sizes, n_columns - n_kept)[n_columns - n_kept]
-        n_equal = n_kept - np.sum(sizes > border)  # how many of those at the border still fit in
+        n_equal = n_kept - np.sum(sizes > border)  # how many of those equal to the border are kept
         size = 0
         for t in range(n_columns):
             if sizes[t] > border or (sizes[t] == border and n_equal > 0):

@@ -1,4 +1,4 @@
-"""Fields of documents beside title and text, as typed columns: the kinds (`columns`), and how a kind is chosen."""
+"""Typed columns for document fields other than title and text: the kinds (`columns`) and the choice of a kind."""
 
 from tacit.core.fields.columns import BooleanColumn as BooleanColumn
 from tacit.core.fields.columns import Column as Column

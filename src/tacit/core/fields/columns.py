@@ -1,4 +1,4 @@
-"""Fields of documents beside title and text, as typed columns.
+"""Typed columns for document fields other than title and text.
 
     kind       values                     arrays
     number     int or float               values float64 (n), NaN where missing
@@ -8,8 +8,8 @@
     keywords   list of short texts        starts int64 (n + 1), codes int32; a missing list is the one code -1
     text       long text                  present int8 (n), texts
 
-A column is a sequence: one Python value for each row, None where a document has none. Columns of a stored model are
-memory-mapped and read value by value. `make_column` chooses the kind from the values.
+A column is a sequence with one Python value per row, None where a document lacks the field. Columns of a stored model
+are memory-mapped and read value by value. `make_column` chooses the kind from the values.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ _EPOCH = datetime(1970, 1, 1)
 
 
 class Column(Sequence[Any]):
-    """Values of one field, a row for each document."""
+    """Values of one field, one row per document."""
 
     kind: ClassVar[str]
     __hash__ = None  # type: ignore[assignment]
 
     @abstractmethod
     def _value(self, row: int) -> Any:
-        """The value of a row that is there, or None."""
+        """Return the value of a valid row, or None."""
 
     @abstractmethod
     def take(self, rows: np.ndarray | Sequence[int]) -> Column:
-        """The given rows as a column of the same kind."""
+        """Return the given rows as a column of the same kind."""
 
     @abstractmethod
     def present(self) -> np.ndarray:
-        """Which rows have a value: bool (n)."""
+        """Return a bool array (n) that marks rows with a value."""
 
     def __getitem__(self, place: Any) -> Any:
         if isinstance(place, slice):
@@ -69,7 +69,7 @@ class Column(Sequence[Any]):
 
 
 class NumberColumn(Column):
-    """Numbers; `whole` if all are whole, which come back as int."""
+    """Numbers. With `whole`, all are integers and are returned as int."""
 
     kind = "number"
 
@@ -88,13 +88,13 @@ class NumberColumn(Column):
         return NumberColumn(self.values[np.asarray(rows, np.int64)], self.whole)
 
     def present(self) -> np.ndarray:
-        """Which rows have a number."""
+        """Mark rows that have a number."""
         present: np.ndarray = ~np.isnan(self.values)
         return present
 
 
 class BooleanColumn(Column):
-    """True and false."""
+    """True or false."""
 
     kind = "boolean"
 
@@ -113,7 +113,7 @@ class BooleanColumn(Column):
         return BooleanColumn(self.values[np.asarray(rows, np.int64)])
 
     def present(self) -> np.ndarray:
-        """Which rows are true or false."""
+        """Mark rows that are true or false."""
         present: np.ndarray = self.values >= 0
         return present
 
@@ -149,13 +149,13 @@ class DateColumn(Column):
         return DateColumn(self.values[np.asarray(rows, np.int64)], self.form)
 
     def present(self) -> np.ndarray:
-        """Which rows have a date."""
+        """Mark rows that have a date."""
         present: np.ndarray = self.values != MISSING_TIME
         return present
 
 
 class KeywordColumn(Column):
-    """Short texts, each distinct one kept once; the order of codes is the order of names."""
+    """Short texts, each distinct text stored once. Codes follow the sorted order of names."""
 
     kind = "keyword"
 
@@ -170,11 +170,11 @@ class KeywordColumn(Column):
         return None if code < 0 else self.names[code]
 
     def take(self, rows: np.ndarray | Sequence[int]) -> KeywordColumn:
-        """The given rows; names stay as they are."""
+        """The given rows; names are unchanged."""
         return KeywordColumn(self.codes[np.asarray(rows, np.int64)], self.names)
 
     def present(self) -> np.ndarray:
-        """Which rows have a keyword."""
+        """Mark rows that have a keyword."""
         present: np.ndarray = self.codes >= 0
         return present
 
@@ -195,7 +195,7 @@ class KeywordsColumn(Column):
         return None if codes == [-1] else [self.names[code] for code in codes]
 
     def take(self, rows: np.ndarray | Sequence[int]) -> KeywordsColumn:
-        """The given rows; names stay as they are."""
+        """The given rows; names are unchanged."""
         chosen = np.asarray(rows, np.int64)
         lengths = self.starts[chosen + 1] - self.starts[chosen]
         starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
@@ -203,19 +203,19 @@ class KeywordsColumn(Column):
         return KeywordsColumn(starts, self.codes[places], self.names)
 
     def present(self) -> np.ndarray:
-        """Which rows have a list, be it empty."""
+        """Mark rows that have a list, even an empty one."""
         missing = np.zeros(len(self), bool)
         missing[self.rows_of(np.flatnonzero(self.codes < 0))] = True
         return ~missing
 
     def rows_of(self, entries: np.ndarray) -> np.ndarray:
-        """The rows whose lists hold the given entries of `codes`."""
+        """Return the rows whose lists contain the given entries of `codes`."""
         rows: np.ndarray = np.searchsorted(self.starts, entries, side="right") - 1
         return rows
 
 
 class TextColumn(Column):
-    """Long texts, kept like the texts of documents."""
+    """Long texts, stored like the texts of documents."""
 
     kind = "text"
 
@@ -233,13 +233,13 @@ class TextColumn(Column):
         return TextColumn(self.has[np.asarray(rows, np.int64)], take_texts(self.texts, rows))
 
     def present(self) -> np.ndarray:
-        """Which rows have a text."""
+        """Mark rows that have a text."""
         present: np.ndarray = self.has > 0
         return present
 
 
 def parse_time(text: str) -> tuple[int, str]:
-    """Microseconds since 1970, and the form of an ISO 8601 date or time; ValueError for other texts.
+    """Return microseconds since 1970 and the form of an ISO 8601 date or time; ValueError for any other text.
 
     >>> parse_time("1970-01-02"), parse_time("1970-01-01T01:00:00.5+01:00")
     ((86400000000, 'day'), (500000, 'utc'))
@@ -251,14 +251,14 @@ def parse_time(text: str) -> tuple[int, str]:
 
 
 def take_column(column: Sequence[Any], rows: np.ndarray | Sequence[int]) -> Sequence[Any]:
-    """The given rows of a typed or plain column."""
+    """Return the given rows of a typed or plain column."""
     return column.take(rows) if isinstance(column, Column) else [column[int(row)] for row in rows]
 
 
 def join_fields(
     first: Mapping[str, Sequence[Any]], second: Mapping[str, Sequence[Any]], sizes: tuple[int, int]
 ) -> dict[str, Sequence[Any]]:
-    """Fields of two collections one after the other; a field that one of them lacks is missing there.
+    """Concatenate the fields of two collections. Where a collection lacks a field, its values are missing.
 
     >>> from tacit.core.fields.making import make_column
     >>> both = join_fields({"n": make_column([1])}, {"n": make_column([2]), "x": make_column(["a"])}, (1, 1))
@@ -279,6 +279,6 @@ def _join(one: Sequence[Any], two: Sequence[Any]) -> Sequence[Any]:
         return TextColumn(np.concatenate([one.has, two.has]), join_texts(one.texts, two.texts))
     if not isinstance(one, Column) and not isinstance(two, Column):
         return [*one, *two]
-    from tacit.core.fields.making import make_column  # which imports the columns
+    from tacit.core.fields.making import make_column  # imported here because it imports this module
 
     return make_column([*one, *two], like=next(column for column in (one, two) if isinstance(column, Column)))

@@ -1,4 +1,4 @@
-"""From values to a typed column: which kind of field the values are."""
+"""Make a typed column from values and choose its kind."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ from tacit.core.fields.columns import (
 )
 from tacit.core.texts import TextWriter
 
-MAX_KEYWORD = 256  # characters; a field with a longer value is text
-_MAX_WHOLE = 2**53  # float64 holds every whole number up to this one
+MAX_KEYWORD = 256  # characters; a field with a longer value has the kind text
+_MAX_WHOLE = 2**53  # float64 represents every integer up to this one exactly
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?")
 _DECIMAL_COMMA = re.compile(r"-?(0|[1-9][0-9]*|[1-9][0-9]{0,2}(\.[0-9]{3})+)(,[0-9]+)?")
 _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?(Z|[+-][0-9:]{4,6})?)?")
-Written = bool | Literal["decimal comma"]  # whether values are written as text, and how numbers are
+Written = bool | Literal["decimal comma"]  # whether values are text, and how numbers are written
 _BOOLEANS = {"true": True, "false": False}
 
 
 def make_column(values: Sequence[Any], *, parse: Written = False, like: Column | None = None) -> Column:
-    """The values as a typed column.
+    """Return the values as a typed column.
 
     Parameters
     ----------
     values : sequence
         None (or NaN), numbers, booleans, texts, dates, and lists of these. Values of several kinds become keywords.
     parse : bool or "decimal comma", default=False
-        Texts may write numbers and booleans, as cells of a CSV file do; an empty text is a missing value. With "decimal
+        Parse numbers and booleans written as text, as in CSV files; an empty text is a missing value. With "decimal
         comma", numbers may be written as 1.299,50.
     like : Column or None, default=None
-        Column whose kind is kept where no value decides: when all are missing.
+        Column whose kind is used if all values are missing.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def make_column(values: Sequence[Any], *, parse: Written = False, like: Column |
 
 
 def typed_fields(fields: Iterable[tuple[str, Sequence[Any]]]) -> dict[str, Sequence[Any]]:
-    """Columns of fields by name; those that are typed already stay as they are."""
+    """Return typed columns by name; columns that are already typed are unchanged."""
     found: dict[str, Sequence[Any]] = {}
     for name, values in fields:
         try:
@@ -88,7 +88,7 @@ def typed_fields(fields: Iterable[tuple[str, Sequence[Any]]]) -> dict[str, Seque
 
 
 def _plain(value: Any) -> Any:
-    """None, bool, int, float, str, or a list of str."""
+    """Convert to None, bool, int, float, str or a list of str."""
     if value is None or isinstance(value, str | bool | int):
         return value if type(value) in (str, bool, int, type(None)) else str(value) if isinstance(value, str) else value
     if isinstance(value, np.generic):
@@ -96,11 +96,11 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float | Decimal):
         number = float(value)
         return None if math.isnan(number) else number
-    if isinstance(value, date):  # a datetime too, and the time stamps of pandas
+    if isinstance(value, date):  # includes datetime and pandas timestamps
         return None if value != value else value.isoformat()
     if isinstance(value, list | tuple | set | frozenset | np.ndarray):
         return [_word(item) for item in value if item is not None]
-    if type(value).__name__ in ("NAType", "NaTType"):  # missing values of pandas, which compare as neither
+    if type(value).__name__ in ("NAType", "NaTType"):  # pandas missing values, which do not compare as NaN
         return None
     raise TacitError(f"a value is of type {type(value).__name__}, want text, number, boolean, date or a list of these")
 
@@ -112,7 +112,7 @@ def _time(text: str) -> str | None:
 def _word(value: Any) -> str:
     found = _plain(value)
     if isinstance(found, list):
-        raise TacitError("a list holds a list, want texts or numbers in it")
+        raise TacitError("a list contains a list, want texts or numbers in it")
     return _as_word(found)
 
 
@@ -136,7 +136,7 @@ def _missing(n_rows: int, like: Column | None) -> Column:
 
 
 def _numbers(values: Sequence[Any]) -> NumberColumn | None:
-    """None where a number is infinite or too large to be kept exactly."""
+    """Return None if a number is infinite or too large to be stored exactly."""
     whole = all(value is None or isinstance(value, int) for value in values)
     if any(isinstance(value, int) and abs(value) > _MAX_WHOLE for value in values):
         return None
@@ -145,7 +145,7 @@ def _numbers(values: Sequence[Any]) -> NumberColumn | None:
 
 
 def _parsed(values: Sequence[str | None]) -> Column | None:
-    """Numbers or booleans that are written as text; a code with leading zeros, such as 007, is no number."""
+    """Parse numbers or booleans written as text. A code with leading zeros, such as 007, is not a number."""
     if all(value is None or _NUMBER.fullmatch(value) for value in values):
         return _numbers([None if v is None else int(v) if v.lstrip("-").isdigit() else float(v) for v in values])
     words = [None if value is None else value.lower() for value in values]
@@ -155,10 +155,10 @@ def _parsed(values: Sequence[str | None]) -> Column | None:
 
 
 def _with_decimal_comma(values: Sequence[str | None]) -> Column | None:
-    """Numbers with a decimal comma, or None if the values are something else."""
+    """Parse numbers with a decimal comma; None if some value is not such a number."""
     if not all(value is None or _DECIMAL_COMMA.fullmatch(value) for value in values):
         return None
-    if not any(value is not None and "," in value for value in values):  # 1.299 alone may be a version
+    if not any(value is not None and "," in value for value in values):  # 1.299 may be a version number
         return None
     return _parsed([None if value is None else value.replace(".", "").replace(",", ".") for value in values])
 

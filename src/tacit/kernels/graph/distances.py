@@ -1,7 +1,7 @@
-"""Distances between rows of a dense table, one pair or one row after the other.
+"""Distances between rows of a dense table, one pair or one row at a time.
 
-Every value is summed in an order of its own columns only: it has the same bits whatever other rows are asked
-for at the same time, which a product of matrices does not promise.
+Every value is summed in an order that depends only on its own columns. It has the same bits whichever other rows are
+computed in the same call, which a matrix product does not guarantee.
 """
 
 import math
@@ -9,7 +9,7 @@ import math
 import numpy as np
 from numba import njit
 
-FAST = {"contract", "reassoc", "arcp", "nsz"}  # sums may be reordered; NaN keeps its meaning
+FAST = {"contract", "reassoc", "arcp", "nsz"}  # sums may be reordered; NaN is preserved
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
@@ -40,9 +40,9 @@ def minus_squares(rows, centres, out):
 
 @njit(cache=True, nogil=True)
 def nearest_by_sum(queries, table, start, stop, squared, nearest, distances):
-    """The row of table with the least |q - v|_1, or |q - v|_2^2 if squared; ties go to the smaller row.
+    """Find the row of table with the least |q - v|_1, or |q - v|_2^2 if squared; ties go to the smaller row.
 
-    A row is left as soon as its sum passes the best one.
+    A row is abandoned as soon as its sum exceeds the best one.
     """
     for q in range(start, stop):
         best, best_row = distances[q], -1
@@ -62,8 +62,8 @@ def nearest_by_sum(queries, table, start, stop, squared, nearest, distances):
 def gaussians(scores, sigma, power, values):
     """values[r] = exp(scores[r] / (2 sigma^2)) of negative squared distances scores[r], best first, with norm 1.
 
-    The norm is L2 (power 2) or L1 (power 1). Values are relative to the best one, so that no row underflows to 0. With
-    power 0 values stay as they are.
+    The norm is L2 (power 2) or L1 (power 1). Values are relative to the best, so no row underflows to 0. With power 0,
+    values are not changed.
     """
     for r in range(scores.shape[0]):
         total = 0.0

@@ -1,14 +1,14 @@
-"""Search in a hierarchical graph of neighbours (HNSW) for the vectors with the largest inner products with a query.
+"""Search a hierarchical neighbour graph (HNSW) for the vectors with the largest inner products with a query.
 
-Node v has its neighbours of level 0 at neighbors[offsets[v] : offsets[v] + 2 n_links], those of level l > 0 in the
-n_links places that follow those of level l - 1; a list ends at its first -1. row_of_node is the row of the node's
-vector, or -1 where the item was removed: then the neighbours of such a node are visited in its place.
+The level-0 neighbours of node v are neighbors[offsets[v] : offsets[v] + 2 n_links]. The neighbours on level l > 0 are
+in the n_links places after level l - 1. A list ends at its first -1. row_of_node is the row of the node's vector, or -1
+if the item was removed; the search then visits the neighbours of that node instead.
 """
 
 import numpy as np
 from numba import njit
 
-FAST = {"contract", "reassoc", "arcp", "nsz"}  # sums may be reordered; NaN keeps its meaning
+FAST = {"contract", "reassoc", "arcp", "nsz"}  # sums may be reordered; NaN is preserved
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
@@ -22,7 +22,7 @@ def inner_product(a, b):
 
 @njit(cache=True, nogil=True)
 def descend(vectors, row_of_node, neighbors, offsets, n_links, entry, query):
-    """The node to start from on level 0, by moving to better neighbours on each higher level; and its score."""
+    """Move to better neighbours on each higher level; return the start node for level 0 and its score."""
     node = entry
     score = inner_product(query, vectors[row_of_node[node]]) if row_of_node[node] >= 0 else np.float32(-np.inf)
     for level in range((offsets[entry + 1] - offsets[entry]) // n_links - 2, 0, -1):
@@ -44,7 +44,7 @@ def descend(vectors, row_of_node, neighbors, offsets, n_links, entry, query):
 
 @njit(cache=True, nogil=True)
 def insert_sorted(nodes, scores, expanded, size, node, score):
-    """Put a node into the list of the best, best first; return its place."""
+    """Insert a node into the sorted list of the best; return its position."""
     at = min(size, len(nodes) - 1)
     while at > 0 and scores[at - 1] < score:
         nodes[at], scores[at], expanded[at] = nodes[at - 1], scores[at - 1], expanded[at - 1]
@@ -55,7 +55,7 @@ def insert_sorted(nodes, scores, expanded, size, node, score):
 
 @njit(cache=True, nogil=True)
 def visit(vectors, row_of_node, neighbors, start, stop, query, visited, nodes, scores, expanded, size):
-    """Score the living nodes of a list that are not visited yet; return how many are kept, and the first new place."""
+    """Score the unvisited nodes of a list that are not removed; return the list size and the first new position."""
     nearest = len(nodes)
     for t in range(start, stop):
         other = neighbors[t]
@@ -73,9 +73,9 @@ def visit(vectors, row_of_node, neighbors, start, stop, query, visited, nodes, s
 
 @njit(cache=True, nogil=True)
 def search_graph(vectors, row_of_node, neighbors, offsets, n_links, entry, query, breadth, rows):
-    """Fill rows with those of the best vectors found, best first, -1 at the end; `breadth` nodes are kept on the way.
+    """Fill rows with the rows of the best vectors found, best first, padded with -1; the list has `breadth` nodes.
 
-    A node is expanded when it is the best of those kept that are not expanded yet; the search ends when all are.
+    Each step expands the best node in the list that is not yet expanded; the search ends when all are expanded.
     """
     nodes, scores = np.empty(breadth, np.int64), np.empty(breadth, np.float32)
     expanded, visited = np.zeros(breadth, np.bool_), np.zeros(len(row_of_node), np.bool_)

@@ -3,13 +3,13 @@
     gamma * L(v_i, v_j, A_ij) + L(W phi_i, v_j, A_ij),
     L(z, z', 1) = |z - z'|,  L(z, z', 0) = max(0, margin - |z - z'|),
 
-|.| the sum of absolute differences, or of squares. V: float32 (n_items, dim); W: float32 (n_features, dim), one row
-for each feature; phi: CSR rows (indptr, indices, data). A pair (i, j) changes v_i, v_j and the rows of W that
-phi_i has: a step costs O(features of phi_i x dim), however many items there are. Both terms are taken at the state
-before the step. The first is left out for i = j, where nothing can be learned from it.
+where |.| is the sum of absolute differences, or of squares. V: float32 (n_items, dim); W: float32 (n_features, dim),
+one row per feature; phi: CSR rows (indptr, indices, data). A pair (i, j) changes v_i, v_j and the rows of W for the
+features of phi_i, so a step costs O(features of phi_i x dim) for any number of items. Both terms use the parameters
+before the step. The first term is skipped for i = j, where it has no gradient.
 
-The helpers are inlined: as functions of their own, a sum would be ordered one way in the process that compiles them and
-another way in those that find them in the cache, since each picks its copy.
+The helpers are inlined. As separate functions, their sums could be ordered one way in the process that compiles them
+and another way in processes that load them from the cache, because each selects its own copy.
 """
 
 import numpy as np
@@ -20,9 +20,9 @@ FAST = {"contract", "reassoc", "arcp", "nsz"}
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def graph_epoch(indptr, indices, data, near, far, V, W, first_rate, last_rate, gamma, margin, squared):
-    """One positive and one negative pair in turn, near[s] and far[s] (row numbers); return the sum of the losses.
+    """Step on pairs near[s] and far[s] (row numbers) alternately; return the sum of the losses.
 
-    The rate falls in a straight line from first_rate to last_rate. A far pair with i = j stands for none.
+    The rate changes linearly from first_rate to last_rate. A far pair with i = j is skipped.
     """
     image, direction, link = np.empty_like(V[0]), np.empty_like(V[0]), np.empty_like(V[0])
     total = 0.0
@@ -76,14 +76,14 @@ def find_image(indptr, indices, data, i, W, image):
 
 @njit(cache=True, nogil=True)
 def find_images(indptr, indices, data, start, stop, W, images):
-    """images[i] = W phi_i, from start to stop; each as if it were the only one."""
+    """images[i] = W phi_i, from start to stop, with the same bits as `find_image`."""
     for i in range(start, stop):
         find_image(indptr, indices, data, i, W, images[i])
 
 
 @njit(inline="always")
 def pair_gradient(a, b, is_near, margin, squared, direction):
-    """direction = minus the derivative of L(a, b) by a (minus that by b); return the loss and whether there is one."""
+    """direction = minus the derivative of L(a, b) by a (the derivative by b is its negative); return loss, loss > 0."""
     distance = np.float32(0)
     for k in range(len(a)):
         gap = a[k] - b[k]
