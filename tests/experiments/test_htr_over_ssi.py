@@ -1,10 +1,12 @@
 """The square of systems on a small corpus, generated documents, ranks of links, and where two curves cross."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.stats import ttest_1samp
 
 from tacit.core import Links
 from tacit.experiments.htr_over_ssi import experiment
@@ -143,6 +145,24 @@ def test_a_run_reports_the_square_and_continues_from_its_cells(tmp_path, monkeyp
     for name, draw in again.figures.items():
         draw(tmp_path / f"{name}.png")
         assert (tmp_path / f"{name}.png").stat().st_size > 5000
+
+
+def test_several_seeds_are_also_tested_together(tmp_path):
+    write_links(tmp_path / "linked" / "foldoc")
+    params = {"n_epochs": 1, "dim": 5}
+    request = Request(data=tmp_path, systems=("htr", "ssi-uv"), params=params, threads=1)
+    alone = [experiment.run(replace(request, seed=seed)) for seed in (3, 4)]
+    report = experiment.run(replace(request, seed=3, n_seeds=2))
+    lines = report.sections[0].rows
+    assert [tuple(line[:2]) for line in lines[-2:]] == [("all", "all"), ("all", "core")]
+    assert sorted(lines[:-2]) == sorted(line for part in alone for line in part.sections[0].rows)
+    values = {}
+    for row in report.rows:
+        if row.setting["items"] == "core" and row.setting["least_links"] == experiment.CORE and row.name == row.system:
+            values.setdefault(row.name, []).extend(row.values["MAP"])
+    gain = np.subtract(values["htr"], values["ssi-uv"])
+    assert lines[-1][5] == f"{gain.mean():+.3f}"
+    assert lines[-1][6] == f"{ttest_1samp(gain, 0).pvalue:.2g}"
 
 
 def test_the_core_ranks_well_linked_items_alone():

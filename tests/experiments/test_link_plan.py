@@ -30,6 +30,11 @@ def test_a_full_run_has_three_seeds_of_the_main_systems_and_full_matrices_where_
     assert {cell["system"] for cell in asked} == {"ssi-full"}
 
 
+def test_a_run_with_several_seeds_has_them_for_every_system():
+    found = [(cell["system"], cell["seed"]) for cell in cells(["tfidf", "ssi-full"], n_seeds=2)]
+    assert found == [("tfidf", 0), ("ssi-full", 0), ("tfidf", 1), ("ssi-full", 1)]
+
+
 def test_all_words_vary_how_many_are_frequent():
     found = cells(["tfidf", "ssi-uv-noi", "cfh-1gram"], words=None, corpus="wikispeedia")
     assert [cell.get("frequent") for cell in found] == [None, None, 5000, 2000, 10_000, 30_000]

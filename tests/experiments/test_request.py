@@ -57,6 +57,28 @@ def test_an_experiment_without_printed_rows_refuses_to_add_them():
         get_experiment("crosslang").run(Request(as_printed=True))
 
 
+def test_seeds_follow_the_first_one():
+    assert Request(seed=4).seeds == (4,)
+    assert Request(seed=4, full=True).seeds == (4, 5, 6)
+    assert Request(seed=4, full=True, n_seeds=2).seeds == (4, 5)
+    assert Request(n_seeds=4).seeds == (0, 1, 2, 3)
+
+
+def test_an_experiment_with_one_seed_refuses_several():
+    with pytest.raises(UsageError, match="transduction runs one --seed, want --seeds with one of links, htr-over-ssi"):
+        get_experiment("transduction").run(Request(n_seeds=3))
+    with pytest.raises(UsageError, match="generated documents have one --seed, want --seeds with a linked corpus"):
+        get_experiment("htr-over-ssi").run(Request(n_seeds=3, corpus="generated"))
+
+
+def test_an_experiment_takes_several_seeds_if_it_plans_them():
+    """Whether a module plans several seeds is seen from its text, or from the text of the plan it shares."""
+    for name, experiment in EXPERIMENTS.items():
+        module = import_module(f"tacit.experiments.{name.replace('-', '_')}.experiment")
+        text = Path(module.__file__).read_text("utf-8")
+        assert ("request.seeds" in text or "plan_links" in text) == experiment.has_seeds, name
+
+
 def test_an_experiment_that_reads_the_printed_option_does_not_refuse_it():
     """Whether a module plans printed rows is seen from its text: such an experiment must take `--as-printed`."""
     for name, experiment in EXPERIMENTS.items():

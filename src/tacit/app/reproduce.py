@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from tacit.app.options import add_data, add_encoder, add_json, add_seed, add_set, add_threads, add_words
+from tacit.app.options import add_data, add_encoder, add_json, add_seed, add_set, add_threads, add_words, whole_number
 from tacit.app.tables import print_table
 from tacit.core import MissingExtraError
 
@@ -49,6 +49,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="write the report as Markdown and JSON, and figures; finished rows are kept there",
     )
     add_seed(parser)
+    parser.add_argument(
+        "--seeds", type=whole_number(1), metavar="N", help="number of seeds, from --seed on (default 1; with --full 3)"
+    )
     add_threads(parser)
     add_json(parser)
 
@@ -74,6 +77,7 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
         labels=args.labels,
         systems=tuple(name for name in (args.systems or "").split(",") if name),
         seed=args.seed,
+        n_seeds=args.seeds,
         quick=args.quick,
         full=args.full,
         cells=(args.out or Path("out")) / "cells" if args.out or args.full else None,

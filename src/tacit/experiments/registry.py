@@ -36,6 +36,8 @@ class Experiment:
         Module with `run`; "" for the one of that name in this package.
     has_printed : bool, default=False
         Whether it has rows trained by a paper's own recipe, with `as_printed` or always.
+    has_seeds : bool, default=False
+        Whether it can run several seeds (`n_seeds`); the others have one, or a number of their own.
     """
 
     name: str
@@ -43,12 +45,16 @@ class Experiment:
     needs: str
     home: str = ""
     has_printed: bool = False
+    has_seeds: bool = False
 
     def run(self, request: Request) -> Report:
         """Measure what the request asks for."""
         if request.as_printed and not self.has_printed:
             names = ", ".join(name for name, experiment in EXPERIMENTS.items() if experiment.has_printed)
             raise UsageError(f"{self.name} has no rows of a printed recipe, want --as-printed with one of {names}")
+        if request.n_seeds is not None and not self.has_seeds:
+            names = ", ".join(name for name, experiment in EXPERIMENTS.items() if experiment.has_seeds)
+            raise UsageError(f"{self.name} runs one --seed, want --seeds with one of {names}")
         if request.check and self.name != "papers":
             raise UsageError(f"--check compares the numbers of the papers page: give it to papers, not to {self.name}")
         home = self.home or f"tacit.experiments.{self.name.replace('-', '_')}.experiment"
@@ -69,38 +75,54 @@ EXPERIMENTS = {
             "rank the documents that a document links to (HTR tables 2-3, SSI tables 1-4)",
             LINKED,
             has_printed=True,
+            has_seeds=True,
         ),
         Experiment(
             "htr-over-ssi",
             "when free vectors of items are better than their words: by known links, dimension, gamma, recipe",
             f"{LINKED}; nothing with --corpus generated",
             has_printed=True,
+            has_seeds=True,
         ),
-        Experiment("keywords", "the same for queries of 5, 10 and 20 words (SSI tables 5-6)", LINKED, has_printed=True),
+        Experiment(
+            "keywords",
+            "the same for queries of 5, 10 and 20 words (SSI tables 5-6)",
+            LINKED,
+            has_printed=True,
+            has_seeds=True,
+        ),
         Experiment(
             "questions",
             "typed queries of which few are judged, measured over the whole collection",
             "TACIT_DATA with text/ (collections with queries and judgments), or --corpus FOLDER of the same form",
+            has_seeds=True,
         ),
         Experiment(
             "crosslang",
             "Japanese documents as queries for English ones (SSI table 9, figure 2, mate finding)",
             TWO_LANGUAGES,
+            has_seeds=True,
         ),
         Experiment(
-            "content", "match a page's body to titles and first sentences (SSI table 11)", LINKED, has_printed=True
+            "content",
+            "match a page's body to titles and first sentences (SSI table 11)",
+            LINKED,
+            has_printed=True,
+            has_seeds=True,
         ),
         Experiment(
             "usps",
             "place unseen digits in an embedding of the training digits (HTR table 1, figure 2)",
             "TACIT_DATA with text/usps",
             has_printed=True,
+            has_seeds=True,
         ),
         Experiment(
             "reuters",
             "unseen news stories as queries for stories of their topics, without labels (HTR figure 1)",
             "TACIT_DATA with text/reuters21578",
             has_printed=True,
+            has_seeds=True,
         ),
         Experiment(
             "transduction",
@@ -125,6 +147,7 @@ EXPERIMENTS = {
             "few labels of feature lists, with and without the unjudged rows (PREF figures 5 and 7)",
             f"{LETOR_NEEDS}, or text/ (cranfield, cacm, cisi)",
             has_printed=True,
+            has_seeds=True,
         ),
         Experiment(
             "label",

@@ -32,6 +32,8 @@ class Request:
         Systems to measure; () takes the experiment's default.
     seed : int, default=0
         Random seed.
+    n_seeds : int, default=None
+        Number of seeds, from `seed` on; None means three in a full run, else one.
     quick : bool, default=False
         Fewer queries and smaller models, to end within a minute.
     full : bool, default=False
@@ -57,6 +59,7 @@ class Request:
     labels: str | None = None
     systems: tuple[str, ...] = ()
     seed: int = 0
+    n_seeds: int | None = None
     quick: bool = False
     full: bool = False
     cells: Path | None = None
@@ -75,8 +78,8 @@ class Request:
 
     @property
     def seeds(self) -> tuple[int, ...]:
-        """Three seeds in a full run, else one."""
-        return (self.seed, self.seed + 1, self.seed + 2) if self.full else (self.seed,)
+        """The seeds of the run: as many as asked for, else three in a full run and one in others."""
+        return tuple(range(self.seed, self.seed + (self.n_seeds or (3 if self.full else 1))))
 
     @property
     def n_queries(self) -> int:

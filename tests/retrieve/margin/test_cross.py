@@ -1,6 +1,8 @@
 """Rankers across languages: a world of two languages with one right answer, tables against plain formulas."""
 
 import json
+from contextlib import nullcontext
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -8,7 +10,8 @@ import scipy.sparse as sp
 
 from tacit.core import Links, TacitError, UsageError
 from tacit.retrieve import METHODS, ClLsiRanker, CrossRanker, get_method
-from tacit.retrieve.margin.cross_tasks import only_rows
+from tacit.retrieve.margin.cross_tasks import AlternatingTasks, only_rows
+from tacit.retrieve.margin.tasks import PairTask
 from tacit.search.models import find_class
 from tacit.store import pack_estimator, unpack_estimator
 
@@ -205,3 +208,31 @@ def test_only_rows_keeps_whole_rows():
     expected = matrix.toarray()
     expected[np.setdiff1d(np.arange(9), kept)] = 0
     assert np.array_equal(only_rows(matrix, kept).toarray(), expected)
+
+
+@pytest.mark.parametrize(("n_queries", "n_rounds"), [(96, 16), (10, 2), (3, 1)])
+def test_tasks_alternate_in_rounds(n_queries, n_rounds):
+    """Multi-tasking as documented: a part of the first task, then a part of the second, at most 16 times."""
+    visits = []
+
+    def epoch_on_pairs(pairs, rng, rates):
+        rows = np.flatnonzero(np.diff(pairs.indptr))
+        visits.append((1, rows.tolist(), rates))
+        return float(rows.mean())  # stands for the mean loss of these queries
+
+    trainer = SimpleNamespace(settings=SimpleNamespace(block=5), log=None, epoch_on_pairs=epoch_on_pairs)
+    second = SimpleNamespace(
+        pairs=sp.csr_array(np.ones((40, 2))),
+        trainer=SimpleNamespace(log=None, running=nullcontext),
+        visit=lambda rows, rng, rates: visits.append((2, rows.tolist(), rates)),
+    )
+    tasks = AlternatingTasks(PairTask(sp.csr_array(np.ones((n_queries, 2))), None), [second], share=0.5)
+    loss = tasks.epoch(trainer, np.random.default_rng(0), (0.4, 0.2))
+    assert [task for task, *_ in visits] == [1, 2] * n_rounds
+    first, other = ([row for task, rows, _ in visits if task == wanted for row in rows] for wanted in (1, 2))
+    assert sorted(first) == list(range(n_queries))
+    assert len(set(other)) == len(other) == 20
+    assert loss == pytest.approx(np.mean(range(n_queries)))
+    edges = np.linspace(0.4, 0.2, n_rounds + 1)
+    expected = np.repeat(np.transpose([edges[:-1], edges[1:]]), 2, axis=0)
+    np.testing.assert_allclose([rates for *_, rates in visits], expected)

@@ -7,7 +7,6 @@ side has its own document frequencies. All other targets are negatives.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -17,6 +16,7 @@ import scipy.sparse as sp
 
 from tacit.core import Collection, Features, UsageError
 from tacit.experiments.content.cost import cost_section
+from tacit.experiments.links.dice_tables import SENTENCE_END
 from tacit.experiments.links.experiment import check_systems, run_cells
 from tacit.experiments.links.plan import Cell, make_cell, with_printed
 from tacit.experiments.links.splits import split_links
@@ -31,7 +31,6 @@ DICTIONARIES = (30_000, 20_000, 10_000)
 DIM = 50  # as in the paper
 MOST_WORDS = 24  # of a first sentence
 MOST_QUERY_WORDS = 100  # a page of the paper has 87 on average
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s")
 
 
 @dataclass(frozen=True)
@@ -110,7 +109,7 @@ def first_sentence(text: str) -> str:
     >>> first_sentence("Since version 2.0 it works! See below.")
     'Since version 2.0 it works!'
     """
-    sentence = _SENTENCE_END.split(text.strip(), maxsplit=1)[0]
+    sentence = SENTENCE_END.split(text.strip(), maxsplit=1)[0]
     return " ".join(sentence.split()[:MOST_WORDS])
 
 

@@ -87,7 +87,9 @@ def _plan(request: Request) -> list[Cell]:
     if request.quick:
         systems = request.systems or QUICK_SYSTEMS
         return [
-            Cell(system, request.seed, Setting(dim=_dim(system, 50), n_epochs=4, concepts=200)) for system in systems
+            Cell(system, seed, Setting(dim=_dim(system, 50), n_epochs=4, concepts=200))
+            for seed in request.seeds
+            for system in systems
         ]
     systems = request.systems or (FULL_SYSTEMS if request.full else SYSTEMS)
     dims = (*DIMS, 200) if request.full else DIMS

@@ -1,8 +1,9 @@
 """Experiment `htr-over-ssi`: when are free vectors of items (HTR) better than vectors of their words (SSI)?
 
-On linked documents, split by links: the square below, among all items and among well-linked ones, and in-links of the
-single item. `full` adds two seeds of the square, the share of the links that is known, the printed recipe, dimensions
-and gammas. With `--corpus generated`, on documents of a known rule (`world`), by the number of known links of an item.
+On linked documents, split by links: the square below, among all items and among well-linked ones, for one or several
+seeds, and in-links of the single item. `full` has three seeds of the square, and adds the share of the links that is
+known, the printed recipe, dimensions and gammas. With `--corpus generated`, on documents of a known rule (`world`), by
+the number of known links of an item.
 
 HTR and SSI differ in two things: what an item is (its words or a free vector), and whether shared words count by
 themselves (the identity, which SSI has and HTR lacks). So there are four systems, the square of both choices:
@@ -25,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.core import track
+from tacit.core import UsageError, track
 from tacit.experiments.cells import CellCache
 from tacit.experiments.htr_over_ssi.by_in_links import LinkRanks, bin_names, crossing, link_ranks
 from tacit.experiments.htr_over_ssi.figures import core_figure, corpus_figure, in_links_figure, world_figure
@@ -64,6 +65,8 @@ def run(request: Request) -> Report:
     systems = request.systems_of(SYSTEMS)
     request.check_params({name: get_method(name).make() for name in systems})
     name = request.corpus_of((*LINKED, "generated"))
+    if name == "generated" and request.n_seeds is not None:
+        raise UsageError("generated documents have one --seed, want --seeds with a linked corpus")
     return _on_world(request, systems) if name == "generated" else _on_corpus(request, systems, name)
 
 
@@ -171,12 +174,20 @@ def _ranks(ranker: CollectionRanker, task: LinkTask) -> LinkRanks:
 
 def _square(rows: Sequence[Row]) -> Section:
     """Differences between the four systems of the square, by seed, among all items and among those of the core."""
-    groups: dict[tuple[int, str], dict[str, Row]] = {}
+    groups: dict[tuple[str, str], dict[str, Row]] = {}
     for row in rows:
         if row.name == row.system and row.setting["share"] == 1 and row.setting.get("least_links", CORE) == CORE:
-            groups.setdefault((row.setting["seed"], row.setting["items"]), {}).setdefault(row.system, row)
+            groups.setdefault((str(row.setting["seed"]), row.setting["items"]), {}).setdefault(row.system, row)
+    if len({seed for seed, _ in groups}) > 1:
+        for items in ("all", "core"):
+            of_seeds = [found for (_, where), found in groups.items() if where == items]
+            groups["all", items] = {
+                system: _joined([found[system] for found in of_seeds])
+                for system in (of_seeds[0] if of_seeds else ())
+                if all(system in found for found in of_seeds)
+            }
     lines = [
-        [str(seed), items, what, one, other, *_differences(found[one], found[other])]
+        [seed, items, what, one, other, *_differences(found[one], found[other])]
         for (seed, items), found in groups.items()
         for what, one, other in SQUARE
         if one in found and other in found
@@ -184,6 +195,11 @@ def _square(rows: Sequence[Row]) -> Section:
     header = ["seed", "items", "what changes", "system", "instead of", "MAP", "p", "rank loss %", "p"]
     title = "Words or free vectors, with and without the identity"
     return Section(f"{title} (core: at least {CORE} links; paired t-test, p uncorrected)", header, lines)
+
+
+def _joined(rows: Sequence[Row]) -> Row:
+    """One row with the queries of all seeds."""
+    return replace(rows[0], values={m: np.concatenate([row.values[m] for row in rows]) for m in ("MAP", "rank_loss")})
 
 
 def _differences(one: Row, other: Row) -> Iterator[str]:

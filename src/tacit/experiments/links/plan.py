@@ -69,7 +69,7 @@ def plan_links(request: Request, systems: Sequence[str]) -> list[Cell]:
         for split in splits
         for seed in request.seeds
         for system in systems
-        if seed == request.seed or system in OF_ALL_SEEDS
+        if seed == request.seed or system in OF_ALL_SEEDS or not request.full
         if request.systems or not request.full or _is_affordable(system, request)
         for frequent in _numbers_of_words(system, request)
     ]
