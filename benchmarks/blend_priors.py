@@ -19,8 +19,8 @@ import numpy as np
 
 from tacit.experiments.questions.task import CORPORA, Fold, QuestionTask, read_questions
 from tacit.retrieve import BlendRanker
-from tacit.retrieve.blend import ranker as blend_ranker
-from tacit.retrieve.blend.examples import Learner
+from tacit.retrieve.blend import learning
+from tacit.retrieve.blend.learning import Learner
 from tacit.retrieve.blend.member import ItemRows
 from tacit.retrieve.training_data import TrainingData
 from tacit.retrieve.weights import TrainingQuery, learn_weights, precision_of
@@ -49,7 +49,7 @@ def fit(task: QuestionTask, fold: Fold, n_judged: int | None, members: BlendRank
         given.extend(args)
         return learn_weights(*args)
 
-    blend_ranker.learn_weights = learn
+    learning.learn_weights = learn
     ranker = Recorded(seed=0)
     ranker.asked = queries[test], task.training_pairs(test)
     zeros, further = task.training_pairs(train, relevant=False), read.further()

@@ -23,7 +23,7 @@ from tacit import Searcher
 from tacit.features.text.weighting import weigh
 from tacit.retrieve import BlendRanker, LearnedConcepts
 from tacit.retrieve.base import CollectionRanker
-from tacit.retrieve.blend.concepts import LatentMember
+from tacit.retrieve.blend.embeddings import LatentMember
 from tacit.retrieve.training_data import Terms
 
 N_WORDS, N_TOPICS, LENGTH, N_QUERIES, K = 30_000, 200, 90, 100, 10

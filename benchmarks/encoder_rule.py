@@ -3,7 +3,7 @@
     python benchmarks/encoder_weight.py --encoder FOLDER --also half,averages,lsi,random --keep DIR
     python benchmarks/encoder_rule.py DIR
 
-For each collection, the constants of `tacit.retrieve.blend.vectors` are chosen on all others: the highest mean
+For each collection, the constants of `tacit.retrieve.blend.vector_weight` are chosen on all others: the highest mean
 gain of AP of the encoders over `blend` without vectors, among the settings with which no vectors lose more than .003 on
 any of the others (if there are none, the smallest loss). The table has the gain on the collection that was left out,
 with the chosen constants and with the default ones. AP between two measured weights is interpolated. `--held-out NAME`
@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from tacit.retrieve.blend import vectors
-from tacit.retrieve.blend.vectors import ByItems, ByProbes, Evidence
+from tacit.retrieve.blend import vector_weight
+from tacit.retrieve.blend.vector_weight import ByItems, ByProbes, Evidence
 
 USELESS = ("half", "averages", "lsi", "random", "rotated")
 MOST_LOST = 0.003
@@ -62,13 +62,13 @@ class Measured:
 
 def gains(measured: list[Measured], grid: Grid) -> tuple[list[Any], np.ndarray]:
     """Return all settings, and the gain of each row with each setting; the first setting is the default."""
-    default = tuple(tuple(getattr(vectors, name) for name in names) for names in grid)
+    default = tuple(tuple(getattr(vector_weight, name) for name in names) for names in grid)
     settings = [default, *(found for found in itertools.product(*grid.values()) if found != default)]
     found = np.empty((len(settings), len(measured)))
     for number, setting in enumerate([*settings, default]):  # the default is set again at the end
         for names, values in zip(grid, setting, strict=True):
             for name, value in zip(names, values, strict=True):
-                setattr(vectors, name, value)
+                setattr(vector_weight, name, value)
         if number < len(settings):
             found[number] = [row.gain() for row in measured]
     return settings, found

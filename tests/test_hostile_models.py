@@ -192,7 +192,7 @@ def whole_blend(tmp_path_factory):
     shown = Shown(sources, targets, np.full(12, 9.0), np.ones(12), np.zeros(12), 1.2, 2.0)
     rows, links = join_vectors(queries, asked), ClickedLinks(sources, targets, 12, 40, shown=shown)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tacit.retrieve.blend.ranker.learn_weights", lambda _, prior, *rest: (prior + 1, 1.0))
+        patch.setattr("tacit.retrieve.blend.learning.learn_weights", lambda _, prior, *rest: (prior + 1, 1.0))
         ranker = BlendRanker(3, residual=True, vectors=1.0)
         ranker.fit(rows, items, links, titles=sp.csr_array(titles), vectors=vectors)
     assert list(ranker.weights_) == ["bm25", "latent", "feedback", "title", "residual", "vectors", "exact", "clicks"]

@@ -23,7 +23,7 @@ from tacit.retrieve import (
     checkpoint,
     epoch_log,
 )
-from tacit.retrieve.blend import residual
+from tacit.retrieve.blend import embeddings
 from tacit.retrieve.checkpoint import Checkpoint
 from tacit.retrieve.latent import reconstruction
 from tacit.store import pack_estimator
@@ -76,7 +76,7 @@ def short_members():
     """Members of a blend are trained for a few epochs."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(reconstruction, "MOST_EPOCHS", 3)
-        patch.setattr(residual, "EmbeddingRanker", Short)
+        patch.setattr(embeddings, "EmbeddingRanker", Short)
         yield
 
 

@@ -108,8 +108,7 @@ class ChangingItems(HoldsItems):
         made.n_removed_ += self.n_items_ - len(rows)
         made._forget_factors()
         if self.graph_ is not None:
-            made.graph_ = copy(self.graph_)
-            made.graph_.remove(rows)
+            made.graph_ = self.graph_.with_items(rows)
         return made
 
     def check_new_items(self) -> None:

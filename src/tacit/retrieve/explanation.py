@@ -14,6 +14,8 @@ import numpy as np
 
 from tacit.core import Features
 
+TermKind = Literal["word", "pair", "item", "vector", "clicks", "similar", "title", "stage"]
+
 
 class Term(NamedTuple):
     """One contribution; words are column numbers, and `item_word` is -1 for the item as a whole.
@@ -21,7 +23,7 @@ class Term(NamedTuple):
     `member` names the ranker inside a blend that the term comes from; "" for a ranker alone.
     """
 
-    kind: Literal["word", "pair", "item", "vector", "clicks", "similar", "title", "stage"]
+    kind: TermKind
     query_word: int
     item_word: int
     value: float

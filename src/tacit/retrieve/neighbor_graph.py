@@ -7,6 +7,7 @@ traversed, but never returned.
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -123,15 +124,16 @@ class NeighborGraph(Estimator):
         """Rows of the items that are in the graph: they precede all added ones."""
         return int(np.count_nonzero(self.row_of_node_ >= 0))
 
-    def remove(self, kept: np.ndarray) -> None:
-        """Forget the items that are not among the kept rows; the others move up."""
+    def with_items(self, kept: np.ndarray) -> Self:
+        """Return a copy with some of the items."""
         n_known, found = self._n_known, self.row_of_node_ >= 0
         moved = np.full(n_known, -1, np.int64)
         kept = kept[kept < n_known]
         moved[kept] = np.arange(len(kept))
-        rows = self.row_of_node_.copy()
-        rows[found] = moved[rows[found]]
-        self.row_of_node_ = rows
+        made = copy(self)
+        made.row_of_node_ = self.row_of_node_.copy()
+        made.row_of_node_[found] = moved[self.row_of_node_[found]]
+        return made
 
     def measure(self, found: np.ndarray, exact: np.ndarray) -> None:
         """Store the mean fraction of the exact results that were found."""

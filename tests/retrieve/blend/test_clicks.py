@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 from tacit.core import ClickedLinks, Links, Shown, StoreError
 from tacit.retrieve import BlendRanker
-from tacit.retrieve.blend.clicks import keys_of
+from tacit.retrieve.blend.past_queries import keys_of
 from tacit.search.models import load, save
 from tacit.store import Stored, load_model, pack_csr, save_model
 
@@ -221,7 +221,7 @@ def test_a_model_with_half_of_it_or_of_another_size_is_refused(clicked, tmp_path
 def test_weights_are_learned_from_what_was_shown_alone(texts, monkeypatch):
     seen = []
     monkeypatch.setattr(
-        "tacit.retrieve.blend.ranker.learn_weights",
+        "tacit.retrieve.blend.learning.learn_weights",
         lambda queries, prior, *rest: seen.extend(queries) or (prior, np.inf),
     )
     plain = BlendRanker(dim=6).fit(None, texts[0])

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 from tacit.core import Links
 from tacit.retrieve import BlendRanker
-from tacit.retrieve.blend.examples import Learner
+from tacit.retrieve.blend.learning import Learner
 from tacit.retrieve.weights import learn_weights
 
 N_DOCS, N_TOPICS = 240, 6  # as in conftest.py
@@ -95,7 +95,7 @@ def test_priors_with_a_weight_of_the_residual_are_tried(world, trained, monkeypa
         tried.append((prior, others, unseen))
         return learn_weights(examples, prior, strength, others, unseen)
 
-    monkeypatch.setattr("tacit.retrieve.blend.ranker.learn_weights", learn)
+    monkeypatch.setattr("tacit.retrieve.blend.learning.learn_weights", learn)
     pairs = Links(np.arange(40) % 20, np.arange(40), 40, N_DOCS)
     for residual in (True, False):
         BlendRanker(dim=8, n_expansion=6, residual=residual).fit(world["queries"], world["items"], pairs)

@@ -12,9 +12,8 @@ from tacit.kernels.topk import top_k_rows
 from tacit.retrieve import BlendRanker, Bm25Ranker, EmbeddingRanker, LearnedConcepts
 from tacit.retrieve.blend import member, pruning
 from tacit.retrieve.blend import ranker as blend_ranker
-from tacit.retrieve.blend.concepts import LatentMember
+from tacit.retrieve.blend.embeddings import LatentMember, ResidualMember
 from tacit.retrieve.blend.member import names_of
-from tacit.retrieve.blend.residual import ResidualMember
 from tacit.retrieve.blend.words import TitleMember
 from tacit.retrieve.neighbor_graph import NeighborGraph
 from tacit.retrieve.vectors import join_vectors

@@ -7,9 +7,9 @@ from sklearn.linear_model import LogisticRegression
 
 from tacit.core import Links
 from tacit.retrieve import BlendRanker
-from tacit.retrieve.blend import examples
+from tacit.retrieve.blend import learning
+from tacit.retrieve.blend.embeddings import RIDGE, fit_gate, leads, probability
 from tacit.retrieve.blend.member import scores_near
-from tacit.retrieve.blend.residual import RIDGE, fit_gate, leads, probability
 
 N_TOPICS, N_EACH = 24, 6  # half of the topics have judged queries
 
@@ -111,7 +111,7 @@ def test_a_query_about_new_items_counts_residual_less(fitted, world):
 def test_links_between_items_have_no_gate(world, monkeypatch):
     items, _, _ = world
     pairs = Links(np.arange(N_TOPICS - 1), np.arange(1, N_TOPICS), N_TOPICS, N_TOPICS)
-    monkeypatch.setattr("tacit.retrieve.blend.ranker.learn_weights", lambda _, prior, *rest: (prior + 1, 1.0))
+    monkeypatch.setattr("tacit.retrieve.blend.learning.learn_weights", lambda _, prior, *rest: (prior + 1, 1.0))
     ranker = BlendRanker(dim=4, residual=True).fit(items, items, pairs, queries_are_items=True)
     member = ranker.member("residual")
     assert (member.gate_, member.named_) == (None, None)
@@ -129,13 +129,15 @@ def test_weights_are_learned_from_gated_scores(world, monkeypatch):
         given.extend([*queries, *unseen])
         return prior, np.inf
 
+    lower = learning.gated
+
     def gated(part, gate, place):
         found.extend(example.lead for example in part)
-        return examples.gated(part, gate, place)
+        return lower(part, gate, place)
 
-    monkeypatch.setattr("tacit.retrieve.blend.ranker.fit_gate", lambda *_: np.array([0.0, -50.0], np.float32))
-    monkeypatch.setattr("tacit.retrieve.blend.ranker.gated", gated)
-    monkeypatch.setattr("tacit.retrieve.blend.ranker.learn_weights", learn)
+    monkeypatch.setattr("tacit.retrieve.blend.learning.fit_gate", lambda *_: np.array([0.0, -50.0], np.float32))
+    monkeypatch.setattr("tacit.retrieve.blend.learning.gated", gated)
+    monkeypatch.setattr("tacit.retrieve.blend.learning.learn_weights", learn)
     pairs = Links(np.arange(60), topic[:60], len(topic), N_TOPICS)
     BlendRanker(dim=4, residual=True).fit(queries, items, pairs)
     closed = [query for query, lead in zip(given, found, strict=True) if np.isfinite(lead)]

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from tacit.core import Links, StoreError
 from tacit.retrieve import BlendRanker
-from tacit.retrieve.blend.examples import Learner
+from tacit.retrieve.blend.learning import Learner
 from tacit.search.models import load, save
 from tacit.store import Stored, load_model, pack_csr, save_model
 

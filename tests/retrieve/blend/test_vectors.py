@@ -8,7 +8,8 @@ import scipy.sparse as sp
 
 from tacit.core import Links, StoreError, TacitError
 from tacit.retrieve import BlendRanker
-from tacit.retrieve.blend.vectors import TRIED, harmless_weight, measure_neighbours
+from tacit.retrieve.blend.vector_weight import TRIED, harmless_weight
+from tacit.retrieve.blend.vectors import measure_items
 from tacit.retrieve.training_data import Probes
 from tacit.retrieve.vectors import check_vectors, join_vectors
 from tacit.search.models import load, save
@@ -96,8 +97,8 @@ def test_what_halves_of_the_dimensions_do_not_share_earns_nothing(world):
     """Averages of random word vectors look new, and are words with noise."""
     words = np.random.default_rng(8).normal(size=(N_WORDS, DIM))
     averages = world["items"] @ words
-    found = measure_neighbours(*_measured(world, averages))
-    known = measure_neighbours(*_measured(world, world["vectors"]))
+    found = measure_items(*_measured(world, averages))
+    known = measure_items(*_measured(world, world["vectors"]))
     assert found.reliability < 0.35 < 0.6 < known.reliability
     assert BlendRanker(dim=8).fit(None, world["items"], vectors=averages).weights_["vectors"] == 0
 

@@ -1,17 +1,51 @@
-"""Base of members that rewrite the query and score it with the BM25 postings.
+"""Members that rewrite the query and score it with the postings of BM25; they add nothing to these.
 
-They add nothing to the index: `feedback` (`words.py`), `content` (`content.py`) and `spelling` (`spelling.py`).
+**Feedback** builds a second query from the words of the first results. The expansion of a query is
+
+    f = sum over the n best items of p_d y_d / |y_d|,    p_d ~ exp(s_d)
+
+s_d is the BM25 score of item d and y_d its row of BM25 weights. Only the largest words of f are kept. BM25 scores are
+log odds up to a constant, so p_d estimates the probability that d is relevant. It has the role of the query likelihood
+in a relevance model (Lavrenko and Croft 2001; RM3: Abdul-Jaleel et al. 2004). If one item is far ahead, it alone
+expands the query. Items without a word of the query do not expand it.
+
+**Spelling** adds words that are spelt like the words of the query. Such words share runs of four characters ("retriev"
+and "retrieval"; "filepath" and "path"). The weight of word w for a query with the words u is
+
+    x(w) = sum over runs g of  c(u, g) idf(g) c(w, g)
+
+c(w, g) is the number of occurrences of run g in word w, and idf(g) is its inverse document frequency. Only the largest
+weights are kept. The score of an item is the sum of x(w) times the part of BM25 that does not depend on idf. This is
+BM25 on runs of four characters, except that saturation applies to the counts of words instead of runs. On nine
+collections the two rank alike. The member uses the postings of words; postings of runs would be three to five times as
+large. The share of items that contain run g is estimated from the words that contain it, as if words were independent:
+
+    idf(g) = -ln(1 - product over words w with g of (1 - p(w)))
+
+p(w) = exp(-idf(w)) is the share of items that contain word w.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+import scipy.sparse as sp
 
-from tacit.retrieve.blend.member import ItemRows, Member, QueryBlock
+from tacit.core import check_numbers
+from tacit.features.text.spelling import N_CHARACTERS, spelling_rows
+from tacit.kernels.expansion import keep_largest, square_rows, sum_rows
+from tacit.retrieve.blend.member import ItemRows, Member, QueryBlock, length_trust
 from tacit.retrieve.explanation import Term, difference, word_terms
-from tacit.retrieve.factors import FactorPair, Words, factor_scores, word_rows
+from tacit.retrieve.factors import FactorPair, Words, append_rows, factor_scores, word_rows
+from tacit.retrieve.training_data import TrainingData
+
+if TYPE_CHECKING:
+    from tacit.retrieve.blend.ranker import BlendRanker
+
+LONG_SHARE = 0.2  # minimum share of words with more than four characters: in Chinese a run is a whole word
+MOST = 1 - 1e-6  # maximum assumed share of items that contain a word
 
 
 class ExpansionMember(Member):
@@ -39,7 +73,191 @@ class ExpansionMember(Member):
         """Do nothing, because BM25 has the new items already."""
 
 
+class FeedbackMember(ExpansionMember):
+    """BM25 of the words of the first results.
+
+    Parameters
+    ----------
+    n_feedback : int, default=20
+        Number of first results whose words expand the query.
+    n_expansion : int, default=100
+        Number of words added to the query.
+    half_length : float, default=12.0
+        Query length, in words, at which the weight is halved.
+    """
+
+    name: ClassVar[str] = "feedback"
+    is_kept: ClassVar[bool] = True
+
+    def __init__(self, n_feedback: int = 20, n_expansion: int = 100, half_length: float = 12.0) -> None:
+        self.n_feedback, self.n_expansion, self.half_length = n_feedback, n_expansion, half_length
+
+    @property
+    def n_first(self) -> int:  # type: ignore[override]
+        """Number of first results that expand the query."""
+        return self.n_feedback
+
+    @classmethod
+    def fitted(cls, blend: BlendRanker, items: ItemRows, data: TrainingData) -> Self:
+        """Return the member without fitting, because the BM25 weights have all it needs."""
+        return cls(blend.n_feedback, blend.n_expansion, blend.half_length)
+
+    def prior(self, blend: BlendRanker, data: TrainingData) -> float:
+        """Return the weight given as a parameter."""
+        return blend.feedback
+
+    def trust(self, block: QueryBlock, at_candidates: np.ndarray) -> Any:
+        """Return n / (n + half_length) for a query of n words."""
+        return length_trust(block.n_words, self.half_length)
+
+    def words(self, block: QueryBlock, row: int) -> Words:
+        """Return the words of the first results."""
+        best, scores = block.items[row, : self.n_feedback], block.scores[row, : self.n_feedback]
+        return expand_query(block.bm25.weights_, best, scores, self.n_expansion)
+
+    def check(self, n_features: int, n_items: int) -> None:
+        """Raise unless the parameters are valid."""
+        check_numbers(self, "n_feedback", "n_expansion", low=1, whole=True)
+        check_numbers(self, "half_length", low=0)
+
+
+class Runs(NamedTuple):
+    """Words indexed by their runs of characters.
+
+    Attributes
+    ----------
+    words : csr_array of shape (n_runs, n_features), float32
+        Number of occurrences of each run in each word.
+    idf : ndarray of shape (n_runs,), float64
+        Inverse document frequencies of runs.
+    of : ndarray of shape (n_features,), float32
+        The idf of words used to compute `idf`.
+    """
+
+    words: sp.csr_array
+    idf: np.ndarray
+    of: np.ndarray
+
+
+class SpellingMember(ExpansionMember):
+    """BM25 of words that are spelt like the words of the query.
+
+    Parameters
+    ----------
+    n_expansion : int, default=100
+        Number of words added to the query.
+
+    Attributes
+    ----------
+    spelled_ : csr_array of shape (n_features, n_runs), float32
+        Number of occurrences of each run of four characters in each word.
+    """
+
+    _fitted: ClassVar = {"spelled_": "features runs"}
+    name: ClassVar[str] = "spelling"
+    spelled_: sp.csr_array
+    _runs: Runs | None = None
+
+    def __init__(self, n_expansion: int = 100) -> None:
+        self.n_expansion = n_expansion
+
+    @classmethod
+    def fitted(cls, blend: BlendRanker, items: ItemRows, data: TrainingData) -> Self | None:
+        """Index the spelling of all words; None if they have no names, or if most are too short."""
+        if items.terms is None or not (blend.spelling or data.has_pairs):
+            return None
+        n_long = sum(len(word) > N_CHARACTERS for word in items.terms.words)
+        if n_long < LONG_SHARE * len(items.terms.words):
+            return None
+        made = cls(blend.n_expansion)
+        made.spelled_ = spelling_rows(items.terms.words)
+        return made
+
+    def prior(self, blend: BlendRanker, data: TrainingData) -> float:
+        """Return the weight given as a parameter."""
+        return blend.spelling
+
+    def words(self, block: QueryBlock, row: int) -> Words:
+        """Return the words with the most similar spelling, including the words of the query."""
+        asked, idf = words_of(block, row), block.bm25.idf_
+        runs = self._by_run(idf)
+        found, sums = _sum_rows(self.spelled_, asked.indices, asked.data.astype(np.float64))
+        words, values = _sum_rows(runs.words, found, sums * runs.idf[found])
+        values[idf[words] == 0] = 0  # occurs in no item
+        n_kept = keep_largest(words, values, self.n_expansion)
+        order = np.argsort(words[:n_kept])
+        words, values = words[:n_kept][order], values[:n_kept][order]
+        return Words(words, (values / idf[words]).astype(np.float32))
+
+    def _by_run(self, idf: np.ndarray) -> Runs:
+        """Return the runs, computed once for the current items."""
+        if self._runs is None or self._runs.of is not idf:
+            words = sp.csr_array(self.spelled_.T)
+            shares = np.where(idf > 0, np.minimum(np.exp(-idf.astype(np.float64)), MOST), 0.0)
+            absent = np.log1p(-shares)[words.indices]
+            rows = np.repeat(np.arange(words.shape[0]), np.diff(words.indptr))
+            none = np.bincount(rows, absent, words.shape[0])
+            self._runs = Runs(words, np.where(none < 0, -np.log(-np.expm1(np.minimum(none, -1e-300))), 0.0), idf)
+        return self._runs
+
+    def add(self, items: ItemRows) -> None:
+        """Append new words; words without names match no other word."""
+        known, width = self.spelled_.shape[0], items.counts.shape[1]
+        new = [""] * (width - known) if items.terms is None else items.terms.words[known:]
+        rows = spelling_rows(new) if items.terms is not None else sp.csr_array((len(new), self.spelled_.shape[1]))
+        self.spelled_ = append_rows(self.spelled_, rows.astype(np.float32))
+
+    def check(self, n_features: int, n_items: int) -> None:
+        """Raise unless the parameters are valid."""
+        check_numbers(self, "n_expansion", low=1, whole=True)
+
+
 def words_of(block: QueryBlock, row: int) -> Words:
     """Return the words of one query, unchanged."""
     part = slice(block.words.indptr[row], block.words.indptr[row + 1])
     return Words(block.words.indices[part], block.words.data[part])
+
+
+def expand_query(weights: sp.csr_array, best: np.ndarray, scores: np.ndarray, n_words: int) -> Words:
+    """Return the expansion of a query by its best items.
+
+    Parameters
+    ----------
+    weights : csr_array of shape (n_items, n_features), float32
+        BM25 weights.
+    best : ndarray of shape (n_best,), int
+        Items, best first; -1 where there are no more.
+    scores : ndarray of shape (n_best,)
+        Their BM25 scores.
+    n_words : int
+        Number of words to keep.
+
+    Examples
+    --------
+    >>> weights = sp.csr_array(np.array([[3.0, 4.0, 0.0], [0.0, 0.0, 2.0]], np.float32))
+    >>> expand_query(weights, np.array([0, 1]), np.array([1.0, 0.0]), 5)
+    Words(indices=array([0, 1]), data=array([0.6, 0.8], dtype=float32))
+    """
+    found = (best >= 0) & (scores > 0)
+    items = best[found]
+    sizes = weights.indptr[items + 1] - weights.indptr[items]
+    starts, n_entries = np.cumsum(sizes) - sizes, int(sizes.sum())
+    words, sums, squares = np.empty(n_entries, np.int64), np.empty(n_entries), np.empty(n_entries, weights.dtype)
+    if not n_entries:
+        return Words(words, squares)
+    square_rows(weights.indptr, weights.data, items, squares)
+    lengths = np.sqrt(np.add.reduceat(squares, starts).astype(np.float64))
+    odds = np.where(found, np.exp(np.minimum(scores - scores[0], 0).astype(np.float64)), 0.0)
+    shares = (odds / odds.sum())[found] / np.maximum(lengths, 1e-30)
+    n_found = sum_rows(weights.indptr, weights.indices, weights.data, items, shares, words, sums)
+    n_kept = keep_largest(words[:n_found], sums[:n_found], n_words)
+    order = np.argsort(words[:n_kept])
+    return Words(words[order], sums[order].astype(np.float32))
+
+
+def _sum_rows(matrix: sp.csr_array, rows: np.ndarray, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the columns of some rows, and the sums over these rows of share * entry."""
+    n_entries = int((matrix.indptr[rows + 1] - matrix.indptr[rows]).sum())
+    columns, sums = np.empty(n_entries, np.int64), np.empty(n_entries)
+    n_found = sum_rows(matrix.indptr, matrix.indices, matrix.data, rows, shares, columns, sums) if n_entries else 0
+    return columns[:n_found], sums[:n_found]

@@ -23,8 +23,8 @@ from tacit.features.text.weighting import weigh
 from tacit.kernels.scoring import spread_of_rows
 from tacit.retrieve.base import CollectionRanker
 from tacit.retrieve.changes import HoldsItems
-from tacit.retrieve.explanation import Term
-from tacit.retrieve.factors import FactorPair, scores_at
+from tacit.retrieve.explanation import Term, TermKind
+from tacit.retrieve.factors import FactorPair, FewFactors, scores_at
 from tacit.retrieve.lexical.bm25 import Bm25Ranker
 from tacit.retrieve.training_data import Terms, TrainingData
 
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 N_CANDIDATES = 100  # number of first items by BM25 used to scale each member
 LARGEST_FACTOR = 1e30  # relative to the scores of a query, within float32
-HALF = float(np.log(2))  # idf of a word that half of the items contain
 TIED = 1e-5  # a standard deviation below this fraction of the largest score is rounding error
 
 
@@ -79,7 +78,7 @@ class QueryBlock:
     Parameters
     ----------
     words : csr_array of shape (n_queries, n_features)
-        Counts of words, with reduced counts for function words (`count_less`).
+        Counts of words, with reduced counts for function words (`words.count_less`).
     vectors : ndarray of shape (n_queries, dim_of_vectors) or None
         Vectors of length 1, if the queries have vectors.
     idf : ndarray of shape (n_features,), float32
@@ -203,6 +202,18 @@ class Member(HoldsItems):
     def add(self, items: ItemRows) -> None:
         """Append new items."""
 
+    def with_items(self, rows: np.ndarray) -> Self:
+        """Return a copy that has some of the items."""
+        made = super().with_items(rows)
+        made._forget()
+        return made
+
+    def _forget(self) -> None:
+        """Discard cached properties, because the items have changed."""
+        for kind in type(self).__mro__:
+            for name in [name for name, value in vars(kind).items() if isinstance(value, cached_property)]:
+                self.__dict__.pop(name, None)
+
     @property
     def vector_ranker(self) -> Any:
         """Return the ranker that scores by one vector per item, for approximate search; None if there is none."""
@@ -264,37 +275,71 @@ class RankerMember(Member):
             )
 
 
-def count_less(words: sp.csr_array, content: np.ndarray | None, idf: np.ndarray) -> sp.csr_array:
-    """Reduce the counts of function words: each weighs at most as much as a word that half of the items contain.
+class FewItemsMember(Member):
+    """A member that changes the scores of a few items, for the queries that it knows.
 
-    A function word can be rare in a collection ("what" among product names), though it adds no meaning to the query. A
-    query of function words only ("to be or not to be") is not changed.
+    Subclasses implement `few` and name the `kind` of their terms. The scores are in the unit of the blend, unless
+    `factors` is overridden.
+    """
+
+    for_any_query: ClassVar[bool] = False
+    kind: ClassVar[TermKind]
+
+    @abstractmethod
+    def few(self, block: QueryBlock, row: int) -> FewFactors:
+        """Return the items whose scores one query of a block changes, ascending, and the changes."""
+
+    def answers(self, block: QueryBlock) -> bool:
+        """Return whether one of the queries changes a score."""
+        return any(len(self.few(block, row).items) for row in range(len(block.items)))
+
+    def scores(self, block: QueryBlock) -> np.ndarray:
+        """Return the scores of all items, float32 (n_queries, n_items)."""
+        scores = np.zeros(block.all_scores.shape, np.float32)
+        for row, out in enumerate(scores):
+            few = self.few(block, row)
+            out[few.items] = few.scores
+        return scores
+
+    def pairs(self, query: QueryBlock) -> list[FactorPair]:
+        """Return the scores of a few items."""
+        return [(self.few(query, 0), None)]
+
+    def items_of(self, query: QueryBlock) -> np.ndarray:
+        """Return the items whose scores change for one query."""
+        return self.few(query, 0).items
+
+    def factors(self, block: QueryBlock, at_candidates: np.ndarray) -> np.ndarray:
+        """Return ones."""
+        return np.ones(len(block.items), np.float32)
+
+    def terms(self, query: QueryBlock, a: int, b: int | None) -> list[Term]:
+        """Return one term if the difference changes."""
+        found = scores_at(self.pairs(query), np.array([a] if b is None else [a, b])).tolist()
+        change = sum(sign * score for sign, score in zip((1.0, -1.0), found, strict=False))
+        return [Term(self.kind, -1, -1, change)] if change else []
+
+
+@dataclass(frozen=True)
+class ScoredMember:
+    """One member's scores for one query.
 
     Parameters
     ----------
-    words : csr_array of shape (n_queries, n_features)
-        Counts.
-    content : ndarray of shape (n_features,) or None
-        0 for function words, else 1; None means that there are no function words.
-    idf : ndarray of shape (n_features,)
-        Inverse document frequencies of BM25.
-
-    Examples
-    --------
-    >>> queries = sp.csr_array(np.array([[1.0, 0.0, 2.0], [1.0, 0.0, 0.0]], np.float32))
-    >>> count_less(queries, np.array([0.0, 0.0, 1.0]), np.full(3, 4 * HALF)).toarray().tolist()
-    [[0.25, 0.0, 2.0], [1.0, 0.0, 0.0]]
+    member : Member
+        The member.
+    pairs : list of FactorPair
+        The factors of its scores.
+    scores : ndarray of shape (n_some_items,), float32
+        Its scores of some items, in its own unit: the first items by BM25, then others.
+    factor : float
+        Factor that converts them to the common unit.
     """
-    if content is None:
-        return words
-    empty = content[words.indices] == 0
-    rows = np.repeat(np.arange(words.shape[0]), np.diff(words.indptr))
-    lower = empty & (np.bincount(rows, ~empty, minlength=words.shape[0])[rows] > 0)
-    if not lower.any():
-        return words
-    shares = np.minimum(1, HALF / np.maximum(idf[words.indices], HALF)).astype(np.float32)
-    data = np.where(lower, shares, np.float32(1)) * words.data.astype(np.float32)
-    return sp.csr_array((data, words.indices, words.indptr), shape=words.shape)
+
+    member: Member
+    pairs: list[FactorPair]
+    scores: np.ndarray
+    factor: np.float32
 
 
 def length_trust(n_words: np.ndarray, half_length: float) -> Any:

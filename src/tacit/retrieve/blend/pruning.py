@@ -19,6 +19,7 @@ candidates are the best items by words and the items found by a graph.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,11 +27,11 @@ import scipy.sparse as sp
 
 from tacit.kernels.topk import top_k_rows
 from tacit.retrieve.approximate import best_by_words
-from tacit.retrieve.blend.member import N_CANDIDATES, QueryBlock
+from tacit.retrieve.blend.member import N_CANDIDATES, QueryBlock, ScoredMember
 from tacit.retrieve.factors import DenseFactors, length_of, scores_at
 
 if TYPE_CHECKING:
-    from tacit.retrieve.blend.ranker import BlendRanker, ScoredMember
+    from tacit.retrieve.blend.ranker import BlendRanker
 
 PRUNED_FROM = 300  # minimum items per result (at least ten results); below it, scoring all items is as fast
 FIRST_PER_RESULT = 2  # first items by BM25 per result
@@ -83,7 +84,7 @@ def scores_among(blend: BlendRanker, row: sp.csr_array, items: np.ndarray) -> np
 def _weighed(blend: BlendRanker, query: QueryBlock) -> list[ScoredMember]:
     """Return the members, with their weights for a query multiplied into their factors."""
     return [
-        scored._replace(factor=blend._weight(scored.member.name, query.words.nnz) * scored.factor)
+        replace(scored, factor=blend._weight(scored.member.name, query.words.nnz) * scored.factor)
         for scored in blend.score_query(query, blend._used(query))
     ]
 

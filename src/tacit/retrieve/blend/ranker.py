@@ -8,77 +8,59 @@ half_length), where n is the number of different known words of the query. Their
 query, because one or two words are too little evidence to infer related words.
 
     bm25       BM25                                                        words.py
-    content    BM25 of the content words of the query                      content.py
-    spelling   BM25 of words with a similar spelling                       spelling.py
-    latent     learned concepts on logarithmic tf-idf                      concepts.py
-    feedback   BM25 of words from the first results                        words.py
+    content    BM25 of the content words of the query                      words.py
+    spelling   BM25 of words with a similar spelling                       expansion.py
+    latent     learned concepts on logarithmic tf-idf                      embeddings.py
+    feedback   BM25 of words from the first results                        expansion.py
     title      BM25 of titles alone; with labels only                      words.py
-    residual   `htr-residual`, trained on pairs; with labels only          residual.py
-    similar    documents judged relevant for similar queries               similar.py
+    residual   `htr-residual`, trained on pairs; with labels only          embeddings.py
+    similar    documents judged relevant for similar queries               past_queries.py
     vectors    cosine of vectors of another model, where they are given    vectors.py
     exact      titles equal or nearly equal to the query                   titles.py
-    clicks     clicks on results of the same query, where there is a log   clicks.py
+    clicks     clicks on results of the same query, where there is a log   past_queries.py
 
 Without labels, the parameters `content`, `spelling`, `latent` and `feedback` are the weights of these members. The
-weight of `bm25` is 1 minus the weight of `content`. The weight of given vectors is measured (`vectors.py`). The members
-`content` and `spelling` need the names of the words.
-
-With pairs, the weights are learned (`examples`, then `retrieve.weights`), with the weights without labels as the prior.
-Weights learned from links apply to queries as long as whole items. For shorter queries they are mixed with the weights
-without labels. The weight of `exact` is not learned. Function words count less in queries (`count_less`). `pruning`
-finds the best items without scoring all of them by all members.
+weight of `bm25` is 1 minus the weight of `content`. The weight of given vectors is measured (`vector_weight`).
+The members `content` and `spelling` need the names of the words. With pairs, the weights are learned (`learning`), with
+the weights without labels as the prior; the weight of `exact` is not learned. `pruning` finds the best items without
+scoring all of them by all members.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
-from itertools import product
-from typing import Any, ClassVar, NamedTuple, Self, TypeVar, Unpack
+from typing import Any, ClassVar, Self, TypeVar, Unpack
 
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.core import (
-    ClickedLinks,
-    Features,
-    Links,
-    ProgramLinks,
-    TacitError,
-    check_features,
-    check_numbers,
-    join_links,
-)
+from tacit.core import ClickedLinks, Features, TacitError, check_features, check_numbers, join_links
 from tacit.core.estimator import copy_estimator
 from tacit.retrieve.base import CollectionRanker
-from tacit.retrieve.blend.clicks import ClicksMember
-from tacit.retrieve.blend.concepts import LatentMember
-from tacit.retrieve.blend.content import ContentMember
-from tacit.retrieve.blend.examples import MAX_CROSS_FITTED, Learner, gated, judged_members
+from tacit.retrieve.blend.embeddings import LatentMember, ResidualMember
+from tacit.retrieve.blend.expansion import FeedbackMember, SpellingMember
+from tacit.retrieve.blend.learning import Learner, single, some_queries
 from tacit.retrieve.blend.member import (
     N_CANDIDATES,
     ItemRows,
     Member,
     QueryBlock,
-    count_less,
+    ScoredMember,
     names_of,
     scores_near,
 )
+from tacit.retrieve.blend.past_queries import ClicksMember, SimilarMember
 from tacit.retrieve.blend.pruning import PRUNED_FROM, rank_row, scores_among
-from tacit.retrieve.blend.residual import ResidualMember, fit_gate
-from tacit.retrieve.blend.similar import SimilarMember
-from tacit.retrieve.blend.spelling import SpellingMember
 from tacit.retrieve.blend.titles import KEY_COLUMNS, ExactTitleMember, join_keys, split_keys
 from tacit.retrieve.blend.vectors import VectorsMember
-from tacit.retrieve.blend.words import Bm25Member, FeedbackMember, TitleMember
+from tacit.retrieve.blend.words import Bm25Member, ContentMember, TitleMember, content_words, count_less
 from tacit.retrieve.explanation import Term
-from tacit.retrieve.factors import FactorPair, ItemFactors, best_items, widened
+from tacit.retrieve.factors import ItemFactors, best_items, widened
 from tacit.retrieve.lexical.bm25 import Bm25Ranker
-from tacit.retrieve.training_data import ITEM_INPUTS, ItemInputs, Terms, TrainingData, check_inputs
+from tacit.retrieve.training_data import ITEM_INPUTS, ItemInputs, TrainingData, check_inputs
 from tacit.retrieve.vectors import check_vectors, join_vectors, split_vectors
-from tacit.retrieve.weights import learn_weights
 
 AnyMember = TypeVar("AnyMember", bound=Member)
 
@@ -96,29 +78,6 @@ MEMBERS: tuple[type[Member], ...] = (
     ExactTitleMember,
     ClicksMember,
 )
-SHORT_SHARE = 0.05  # quantile of linked items' lengths from which learned weights count in full
-RESERVE = 1e-3  # minimum weight of BM25 relative to `vectors` if the other members have none
-
-
-class ScoredMember(NamedTuple):
-    """One member's scores for one query.
-
-    Attributes
-    ----------
-    member : Member
-        The member.
-    pairs : list of FactorPair
-        The factors of its scores.
-    scores : ndarray of shape (n_some_items,), float32
-        Its scores of some items, in its own unit: the first items by BM25, then others.
-    factor : float
-        Factor that converts them to the common unit.
-    """
-
-    member: Member
-    pairs: list[FactorPair]
-    scores: np.ndarray
-    factor: np.float32
 
 
 class BlendRanker(CollectionRanker):
@@ -252,7 +211,7 @@ class BlendRanker(CollectionRanker):
         if isinstance(pairs, ClickedLinks):
             zeros = pairs.others_shown()
         if program is not None and pairs is not None:
-            program = _some_queries(program, pairs, self.seed)
+            program = some_queries(program, pairs, self.seed)
             pairs = join_links(pairs, program.relevant())
         vectors = _unit_vectors(data.vectors, data.passages, data.items.shape[0])
         return replace(data, pairs=pairs, zeros=zeros, program=program, vectors=vectors)
@@ -268,19 +227,17 @@ class BlendRanker(CollectionRanker):
     def _fit(self, data: TrainingData) -> None:
         self.n_features_ = int(data.items.shape[1])
         data = replace(data, queries=self._asking(data))
-        counts = self._with_titles(data.items, data.titles)
-        items = ItemRows(
-            counts, data.titles, data.vectors, plain_idf(counts), data.passages, data.terms, data.title_keys
-        )
-        self.idf_, self.content_, self.members_ = items.idf, content_words(data.terms), []
-        self.strength_ = self.short_weights_ = self.full_length_ = None
+        counts, terms = self.with_titles(data.items, data.titles), data.terms
+        items = ItemRows(counts, data.titles, data.vectors, plain_idf(counts), data.passages, terms, data.title_keys)
+        self.idf_, self.content_ = items.idf, None if terms is None else content_words(terms)
+        self.members_, self.strength_, self.short_weights_, self.full_length_ = [], None, None, None
         for kind in MEMBERS:
             member = self._taken_over(kind, data) or kind.fitted(self, items, data)
             if member is not None:
                 self.put(member)
-        self.weights_ = {member.name: _single(member.prior(self, data)) for member in self.members_}
+        self.weights_ = {member.name: single(member.prior(self, data)) for member in self.members_}
         if data.has_pairs:
-            self._learn(items, data)
+            Learner(self, items, data).learn()
         self.members_ = [member for member in self.members_ if member.is_kept or self._has_weight(member.name)]
         self.weights_ = {name: self.weights_[name] for name in names_of(self.members_)}
         clicks = ClicksMember.learned(self, data)
@@ -302,47 +259,12 @@ class BlendRanker(CollectionRanker):
         first = slice(None) if data.passages is None else data.passages[:-1]
         return join_vectors(rows, data.vectors[first]) if data.queries_are_items else rows
 
-    def _with_titles(self, items: Features, titles: sp.csr_array | None) -> sp.csr_array:
+    def with_titles(self, items: Features, titles: sp.csr_array | None) -> sp.csr_array:
         """Return counts in which title words count `title_weight` times."""
         counts = sp.csr_array(items)
         if titles is None or self.title_weight == 1:
             return counts
         return sp.csr_array(counts + (self.title_weight - 1) * titles).astype(np.float32)
-
-    def _learn(self, items: ItemRows, data: TrainingData) -> None:
-        """Train the member `residual` if there are enough pairs, then learn the weights."""
-        examples, unseen = Learner(self, items, data).make()
-        judged = judged_members(self, data)
-        names = names_of(judged)
-        prior = np.array([self.weights_.get(name, 0.0) for name in names])
-        residual = self.of_kind(ResidualMember)
-        if residual is not None:
-            place = names.index(residual.name)
-            if unseen:
-                residual.gate_ = fit_gate(*([example.lead for example in part] for part in (examples, unseen)))
-                examples, unseen = (gated(part, residual.gate_, place) for part in (examples, unseen))
-            else:
-                residual.named_ = None
-        tried = {member.name: some for member in reversed(judged) if (some := member.tried_weights(data))}
-        queries, guard = ([example.query for example in part] for part in (examples, unseen))
-        learned, strength = learn_weights(queries, prior, self.strength, further_priors(names, prior, tried), guard)
-        self.strength_ = None if math.isinf(strength) else strength
-        before = {member.name: self.weights_.get(member.name, 0.0) for member in self.members_}
-        if data.queries_are_items:
-            self._keep_for_short_queries(before, data)
-        self.weights_ = before | {name: _single(weight) for name, weight in zip(names, learned, strict=True)}
-        for member in self.members_:
-            if not member.learns_weight:  # it keeps its share of the sum of the weights
-                self.weights_[member.name] = _single(before[member.name] * learned.sum() / prior.sum())
-        if not any(self.weights_[member.name] for member in self.members_ if member.for_any_query):
-            self.weights_["bm25"] = _single(np.float32(RESERVE) * np.float32(self.weights_.get("vectors", 0.0)))
-
-    def _keep_for_short_queries(self, weights: dict[str, float], data: TrainingData) -> None:
-        """Keep the weights without labels, because weights learned on whole items may not suit short queries."""
-        words, _ = split_vectors(sp.csr_array(data.queries), self.n_features_)
-        lengths = np.diff(words[np.unique(data.pairs.sources)].indptr)
-        self.short_weights_ = weights
-        self.full_length_ = max(1.0, float(np.quantile(lengths, SHORT_SHARE)))
 
     @staticmethod
     def member_kinds() -> tuple[type[Member], ...]:
@@ -404,7 +326,7 @@ class BlendRanker(CollectionRanker):
     def given_vectors(self) -> dict[str, Any]:
         """Return the vectors of the items as arguments of `fit` (`vectors`, `passages`); empty if there are none."""
         member = self.of_kind(VectorsMember)
-        return dict(zip(("vectors", "passages"), member.given(), strict=True)) if member else {}
+        return {"vectors": member.vectors_.astype(np.float32), "passages": member.passages_} if member else {}
 
     @property
     def has_learned(self) -> bool:
@@ -552,7 +474,7 @@ class BlendRanker(CollectionRanker):
         rows = self._checked_new(items)
         if self.content_ is not None and terms is not None:
             self.content_ = content_words(terms)
-        counts = self._with_titles(rows, new["titles"])
+        counts = self.with_titles(rows, new["titles"])
         seen = widened(self.bm25.idf_, len(self.idf_)) > 0
         n_items = self.n_items_ + self.n_removed_ + counts.shape[0]
         self.idf_ = np.where(seen, self.idf_, plain_idf(counts, n_items))
@@ -601,40 +523,6 @@ class BlendRanker(CollectionRanker):
             raise TacitError(f"weights are given for {', '.join(self.weights_)}, want them for {', '.join(names)}")
 
 
-def further_priors(names: Sequence[str], prior: np.ndarray, tried: Mapping[str, Sequence[float]]) -> list[np.ndarray]:
-    """Return priors in which members trained on labels have a weight, separately and together.
-
-    >>> [found.tolist() for found in further_priors(["bm25", "similar"], np.array([1.0, 0.0]), {"similar": [2.0, 4.0]})]
-    [[1.0, 2.0], [1.0, 4.0]]
-    """
-    places = [names.index(name) for name in tried if name in names]
-    found = list[np.ndarray]()
-    for weights in product(*((0.0, *tried[names[place]]) for place in places)):
-        if any(weights):
-            found.append(prior.copy())
-            found[-1][places] = weights
-    return found
-
-
-def _some_queries(program: ProgramLinks, pairs: Links, seed: int) -> ProgramLinks:
-    """Return the grades of queries with pairs, and of as many other queries as can be cross-fitted."""
-    judged = np.unique(pairs.sources)
-    others = np.setdiff1d(program.relevant().sources, judged)
-    n_others = max(0, MAX_CROSS_FITTED - len(judged))
-    if len(others) > n_others:
-        others = np.random.default_rng(seed).choice(others, n_others, replace=False)
-    return program.take(np.isin(program.sources, np.concatenate([judged, others])))
-
-
-def content_words(terms: Terms | None) -> np.ndarray | None:
-    """Return 1 for each content word, else 0, float32; None without names of words."""
-    if terms is None:
-        return None
-    found = np.ones(len(terms.words), np.float32)
-    found[terms.functional] = 0
-    return found
-
-
 def _unit_vectors(
     vectors: np.ndarray | None, passages: np.ndarray | None, n_items: int, dim: int | None = None
 ) -> np.ndarray | None:
@@ -648,11 +536,6 @@ def plain_idf(counts: sp.csr_array, n_items: int | None = None) -> np.ndarray:
     frequencies = np.bincount(counts.indices, minlength=counts.shape[1])
     n_rows = counts.shape[0] if n_items is None else n_items
     return np.where(frequencies > 0, np.log(n_rows / np.maximum(frequencies, 1)), 0.0).astype(np.float32)
-
-
-def _single(weight: Any) -> float:
-    """Return a weight rounded to float32, as stored in a model folder."""
-    return float(np.float32(weight))
 
 
 def _one_row(matrix: sp.csr_array, row: int) -> sp.csr_array:

@@ -38,9 +38,9 @@ from tacit.core import TacitError
 from tacit.features.text.weighting import weigh
 from tacit.features.text.words import title_keys
 from tacit.kernels.scoring import add_sparse_scores_at
-from tacit.retrieve.blend.member import ItemRows, Member, QueryBlock, deviations
+from tacit.retrieve.blend.member import FewItemsMember, ItemRows, QueryBlock, deviations
 from tacit.retrieve.explanation import Term, difference, word_terms
-from tacit.retrieve.factors import FactorPair, FewFactors, SparseFactors, append_rows, make_factors, widened
+from tacit.retrieve.factors import FewFactors, SparseFactors, append_rows, make_factors, widened
 from tacit.retrieve.training_data import Terms, TrainingData, check_title_keys
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ KEY_COLUMNS = 2  # of a query row: a key has 48 bits, and a float32 holds 24 of 
 HALF_KEY = 1 << 24
 
 
-class ExactTitleMember(Member):
+class ExactTitleMember(FewItemsMember):
     """Score gains of items whose title is the query; the weight is a parameter and is not learned.
 
     Attributes
@@ -70,8 +70,8 @@ class ExactTitleMember(Member):
     _fitted: ClassVar = {"titles_": "items features", "values_": "features", "keys_": "?items"}
     _array_dtypes: ClassVar = ("float32", "int64")
     name: ClassVar[str] = "exact"
+    kind: ClassVar = "title"
     learns_weight: ClassVar[bool] = False
-    for_any_query: ClassVar[bool] = False
     titles_: sp.csr_array
     values_: np.ndarray
     keys_: np.ndarray | None = None
@@ -98,25 +98,16 @@ class ExactTitleMember(Member):
         """Return the weight given as a parameter."""
         return blend.exact
 
-    def answers(self, block: QueryBlock) -> bool:
-        """Return whether one of the queries is nearly a title."""
-        return any(len(self._gains(block, row).items) for row in range(len(block.items)))
-
-    def scores(self, block: QueryBlock) -> np.ndarray:
-        """Return the gains of all items, float32 (n_queries, n_items)."""
-        scores = np.zeros((len(block.items), self.titles_.shape[0]), np.float32)
-        for row, out in enumerate(scores):
-            gains = self._gains(block, row)
-            out[gains.items] = gains.scores
-        return scores
-
-    def pairs(self, query: QueryBlock) -> list[FactorPair]:
-        """Return the gains of a few items."""
-        return [(self._gains(query, 0), None)]
-
-    def items_of(self, query: QueryBlock) -> np.ndarray:
-        """Return the items that gain."""
-        return self._gains(query, 0).items
+    def few(self, block: QueryBlock, row: int) -> FewFactors:
+        """Return the items that gain for one query, ascending, and their gains."""
+        by_words, same = self._gains_by_words(self._asked(block, row)), self._same_text(block, row)
+        if not len(same):
+            return by_words
+        items = np.union1d(by_words.items, same)
+        gains = np.zeros(len(items), np.float32)
+        gains[np.searchsorted(items, by_words.items)] = by_words.scores
+        gains[np.searchsorted(items, same)] += np.float32(SAME_TEXT)
+        return FewFactors(items, gains, by_words.n_items)
 
     def factors(self, block: QueryBlock, at_candidates: np.ndarray) -> np.ndarray:
         """Return the best BM25 score of each query in the unit of `bm25`, at least `LEAST_UNIT`."""
@@ -134,7 +125,7 @@ class ExactTitleMember(Member):
                 scale = sign * gain_of[item] / sum(term.value for term in shared)
                 terms += [term._replace(value=scale * term.value) for term in shared]
             if item in same:
-                terms.append(Term("title", -1, -1, sign * SAME_TEXT))
+                terms.append(Term(self.kind, -1, -1, sign * SAME_TEXT))
         return terms
 
     def add(self, items: ItemRows) -> None:
@@ -165,17 +156,6 @@ class ExactTitleMember(Member):
     def _asked(self, block: QueryBlock, row: int) -> sp.csr_array:
         """Return the word weights of one query, of length 1."""
         return weigh(block.typed[[row]], self.values_, "log")
-
-    def _gains(self, block: QueryBlock, row: int) -> FewFactors:
-        """Return the items that gain for one query, ascending, and their gains."""
-        by_words, same = self._gains_by_words(self._asked(block, row)), self._same_text(block, row)
-        if not len(same):
-            return by_words
-        items = np.union1d(by_words.items, same)
-        gains = np.zeros(len(items), np.float32)
-        gains[np.searchsorted(items, by_words.items)] = by_words.scores
-        gains[np.searchsorted(items, same)] += np.float32(SAME_TEXT)
-        return FewFactors(items, gains, by_words.n_items)
 
     def _same_text(self, block: QueryBlock, row: int) -> np.ndarray:
         """Return the items whose title is the typed text, ascending."""
@@ -210,16 +190,6 @@ class ExactTitleMember(Member):
         found = make_factors(self.titles_)
         assert isinstance(found, SparseFactors)
         return found
-
-    def _forget(self) -> None:
-        for name in ("_factors", "_by_key"):
-            self.__dict__.pop(name, None)
-
-    def with_items(self, rows: np.ndarray) -> Self:
-        """Return a copy that has some of the items."""
-        made = super().with_items(rows)
-        made._forget()
-        return made
 
 
 def join_keys(rows: sp.csr_array, keys: np.ndarray) -> sp.csr_array:

@@ -1,36 +1,29 @@
-"""Members by words: BM25, BM25 of titles alone, and pseudo relevance feedback.
+"""Members by the words of the query as typed: BM25, BM25 of titles alone, and BM25 of content words.
 
-Feedback builds a second query from the words of the first results. The expansion of a query is
-
-    f = sum over the n best items of p_d y_d / |y_d|,    p_d ~ exp(s_d)
-
-s_d is the BM25 score of item d and y_d its row of BM25 weights. Only the largest words of f are kept. BM25 scores are
-log odds up to a constant, so p_d estimates the probability that d is relevant. It has the role of the query likelihood
-in a relevance model (Lavrenko and Croft 2001; RM3: Abdul-Jaleel et al. 2004). If one item is far ahead, it alone
-expands the query. Items without a word of the query do not expand it.
+In a small collection, function words such as "what" or "please" can be rare and so get a large weight. Half of the
+weight of BM25 therefore uses the query without such words (member `content`). The other half uses all words, because a
+function word of most collections can carry meaning in one ("IT", "who"). There they count less (`count_less`).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.core import check_numbers
-from tacit.kernels.expansion import keep_largest, square_rows, sum_rows
 from tacit.kernels.scoring import add_multiple
-from tacit.retrieve.blend.content import ContentMember
-from tacit.retrieve.blend.expansion import ExpansionMember
-from tacit.retrieve.blend.member import ItemRows, QueryBlock, RankerMember, length_trust
-from tacit.retrieve.factors import FactorPair, Words
+from tacit.retrieve.blend.expansion import ExpansionMember, words_of
+from tacit.retrieve.blend.member import ItemRows, QueryBlock, RankerMember
+from tacit.retrieve.factors import FactorPair, Words, widened
 from tacit.retrieve.lexical.bm25 import Bm25Ranker
-from tacit.retrieve.training_data import TrainingData
+from tacit.retrieve.training_data import Terms, TrainingData
 
 if TYPE_CHECKING:
     from tacit.retrieve.blend.ranker import BlendRanker
 
 TITLE_B = 0.5  # titles differ little in length
+HALF = float(np.log(2))  # idf of a word that half of the items contain
 
 
 class Bm25Member(RankerMember):
@@ -103,86 +96,87 @@ class TitleMember(RankerMember):
         self.ranker_.add_items(none if items.titles is None else items.titles)
 
 
-class FeedbackMember(ExpansionMember):
-    """BM25 of the words of the first results.
+class ContentMember(ExpansionMember):
+    """BM25 of content words.
 
-    Parameters
+    Attributes
     ----------
-    n_feedback : int, default=20
-        Number of first results whose words expand the query.
-    n_expansion : int, default=100
-        Number of words added to the query.
-    half_length : float, default=12.0
-        Query length, in words, at which the weight is halved.
+    content_ : ndarray of shape (n_features,), float32
+        1 for a content word, else 0.
     """
 
-    name: ClassVar[str] = "feedback"
-    is_kept: ClassVar[bool] = True
-
-    def __init__(self, n_feedback: int = 20, n_expansion: int = 100, half_length: float = 12.0) -> None:
-        self.n_feedback, self.n_expansion, self.half_length = n_feedback, n_expansion, half_length
-
-    @property
-    def n_first(self) -> int:  # type: ignore[override]
-        """Number of first results that expand the query."""
-        return self.n_feedback
+    _fitted: ClassVar = {"content_": "features"}
+    name: ClassVar[str] = "content"
+    content_: np.ndarray
 
     @classmethod
-    def fitted(cls, blend: BlendRanker, items: ItemRows, data: TrainingData) -> Self:
-        """Return the member without fitting, because the BM25 weights have all it needs."""
-        return cls(blend.n_feedback, blend.n_expansion, blend.half_length)
+    def fitted(cls, blend: BlendRanker, items: ItemRows, data: TrainingData) -> Self | None:
+        """Find the content words; None if all words are content words, or if the weight is 0."""
+        if items.terms is None or not len(items.terms.functional) or not (blend.content or data.has_pairs):
+            return None
+        made = cls()
+        made.content_ = content_words(items.terms)
+        return made
 
     def prior(self, blend: BlendRanker, data: TrainingData) -> float:
         """Return the weight given as a parameter."""
-        return blend.feedback
-
-    def trust(self, block: QueryBlock, at_candidates: np.ndarray) -> Any:
-        """Return n / (n + half_length) for a query of n words."""
-        return length_trust(block.n_words, self.half_length)
+        return blend.content
 
     def words(self, block: QueryBlock, row: int) -> Words:
-        """Return the words of the first results."""
-        best, scores = block.items[row, : self.n_feedback], block.scores[row, : self.n_feedback]
-        return expand_query(block.bm25.weights_, best, scores, self.n_expansion)
+        """Return the content words of the query."""
+        words = words_of(block, row)
+        kept = self.content_[words.indices] > 0
+        return Words(words.indices[kept], words.data[kept].astype(np.float32))
 
-    def check(self, n_features: int, n_items: int) -> None:
-        """Raise unless the parameters are valid."""
-        check_numbers(self, "n_feedback", "n_expansion", low=1, whole=True)
-        check_numbers(self, "half_length", low=0)
+    def add_bounds(
+        self, query: QueryBlock, pairs: list[FactorPair], factor: float, budget: float, out: np.ndarray
+    ) -> float:
+        """Add the scores by all words, which are known and never smaller."""
+        add_multiple(np.float32(factor), query.all_scores[0], out)
+        return 0.0
+
+    def add(self, items: ItemRows) -> None:
+        """Append new words; words without names count as content words."""
+        self.content_ = widened(self.content_, items.counts.shape[1], 1.0)
+        if items.terms is not None:
+            self.content_ = content_words(items.terms)
 
 
-def expand_query(weights: sp.csr_array, best: np.ndarray, scores: np.ndarray, n_words: int) -> Words:
-    """Return the expansion of a query by its best items.
+def content_words(terms: Terms) -> np.ndarray:
+    """Return 1 for each content word, else 0, float32."""
+    found = np.ones(len(terms.words), np.float32)
+    found[terms.functional] = 0
+    return found
+
+
+def count_less(words: sp.csr_array, content: np.ndarray | None, idf: np.ndarray) -> sp.csr_array:
+    """Reduce the counts of function words: each weighs at most as much as a word that half of the items contain.
+
+    A function word can be rare in a collection ("what" among product names), though it adds no meaning to the query. A
+    query of function words only ("to be or not to be") is not changed.
 
     Parameters
     ----------
-    weights : csr_array of shape (n_items, n_features), float32
-        BM25 weights.
-    best : ndarray of shape (n_best,), int
-        Items, best first; -1 where there are no more.
-    scores : ndarray of shape (n_best,)
-        Their BM25 scores.
-    n_words : int
-        Number of words to keep.
+    words : csr_array of shape (n_queries, n_features)
+        Counts.
+    content : ndarray of shape (n_features,) or None
+        0 for function words, else 1; None means that there are no function words.
+    idf : ndarray of shape (n_features,)
+        Inverse document frequencies of BM25.
 
     Examples
     --------
-    >>> weights = sp.csr_array(np.array([[3.0, 4.0, 0.0], [0.0, 0.0, 2.0]], np.float32))
-    >>> expand_query(weights, np.array([0, 1]), np.array([1.0, 0.0]), 5)
-    Words(indices=array([0, 1]), data=array([0.6, 0.8], dtype=float32))
+    >>> queries = sp.csr_array(np.array([[1.0, 0.0, 2.0], [1.0, 0.0, 0.0]], np.float32))
+    >>> count_less(queries, np.array([0.0, 0.0, 1.0]), np.full(3, 4 * HALF)).toarray().tolist()
+    [[0.25, 0.0, 2.0], [1.0, 0.0, 0.0]]
     """
-    found = (best >= 0) & (scores > 0)
-    items = best[found]
-    sizes = weights.indptr[items + 1] - weights.indptr[items]
-    starts, n_entries = np.cumsum(sizes) - sizes, int(sizes.sum())
-    words, sums, squares = np.empty(n_entries, np.int64), np.empty(n_entries), np.empty(n_entries, weights.dtype)
-    if not n_entries:
-        return Words(words, squares)
-    square_rows(weights.indptr, weights.data, items, squares)
-    lengths = np.sqrt(np.add.reduceat(squares, starts).astype(np.float64))
-    odds = np.where(found, np.exp(np.minimum(scores - scores[0], 0).astype(np.float64)), 0.0)
-    shares = (odds / odds.sum())[found] / np.maximum(lengths, 1e-30)
-    n_found = sum_rows(weights.indptr, weights.indices, weights.data, items, shares, words, sums)
-    n_kept = keep_largest(words[:n_found], sums[:n_found], n_words)
-    order = np.argsort(words[:n_kept])
-    return Words(words[order], sums[order].astype(np.float32))
+    if content is None:
+        return words
+    empty = content[words.indices] == 0
+    rows = np.repeat(np.arange(words.shape[0]), np.diff(words.indptr))
+    lower = empty & (np.bincount(rows, ~empty, minlength=words.shape[0])[rows] > 0)
+    if not lower.any():
+        return words
+    shares = np.minimum(1, HALF / np.maximum(idf[words.indices], HALF)).astype(np.float32)
+    data = np.where(lower, shares, np.float32(1)) * words.data.astype(np.float32)
+    return sp.csr_array((data, words.indices, words.indptr), shape=words.shape)

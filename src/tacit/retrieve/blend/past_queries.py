@@ -1,7 +1,19 @@
-"""Member `clicks`: adjusts the results of a logged query by the clicks on its results.
+"""Members that know earlier queries: `similar`, by the judgments of similar ones, and `clicks`, by the log of the same.
 
-It applies to a query if the log contains a query with the same words. The prior relevance of an item at rank r of the
-blend is r^(-s/2), as in the click model of the shown ranking (see `data.click_model`). The clicks follow
+**Similar.** The score of an item is
+
+    s(q, i) = sum over judged queries p of  cos(q, p)^2 r(p, i),      scaled so that the best item has 1
+    r(p, i) = grade of i for p / (largest grade of p  *  sqrt(number of relevant items of p))
+
+cos(q, p) is the cosine similarity of logarithmic tf-idf rows. The square reduces the effect of queries that share only
+one frequent word. The root keeps queries with many relevant items from dominating. The scores are not divided by their
+standard deviation: few items have a score above 0, so a single judgment could otherwise decide the ranking. The weight
+without labels is 0. With labels the member must improve the result in cross-validation, where no query is scored by its
+own judgments (`learning`). It must not lower the results of queries about items without judgments.
+
+**Clicks.** The member adjusts the results of a query with the same words as a query in the log. The prior relevance of
+an item at rank r of the blend is r^(-s/2), as in the click model of the shown ranking (see `data.click_model`). The
+clicks follow
 
     C ~ Poisson(e u),   u ~ Gamma(k, k),   e = E r^(-s/2) / (relevance by the shown rank)
 
@@ -18,6 +30,7 @@ positive score keeps a positive score, however few clicks it got, because a sear
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
@@ -25,33 +38,107 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.core import ClickedLinks, Shown, TacitError, cut, track
-from tacit.retrieve.blend.member import ItemRows, Member, QueryBlock
-from tacit.retrieve.explanation import Term
-from tacit.retrieve.factors import (
-    FactorPair,
-    SparseFactors,
-    Words,
-    append_rows,
-    factor_scores,
-    scores_at,
-    widened,
-    word_rows,
-)
+from tacit.core import ClickedLinks, Links, Shown, TacitError, cut, track
+from tacit.features.text.weighting import weigh
+from tacit.retrieve.blend.member import FewItemsMember, ItemRows, QueryBlock
+from tacit.retrieve.blend.words import count_less
+from tacit.retrieve.factors import FewFactors, append_rows, widened
 from tacit.retrieve.training_data import TrainingData
 from tacit.retrieve.vectors import split_vectors
 
 if TYPE_CHECKING:
     from tacit.retrieve.blend.ranker import BlendRanker
 
-DEPTH = 100  # ranks of the blend that are distinguished; items below them can only rise
+TRIED_WEIGHTS = (1.0, 2.0, 4.0, 8.0)  # of `similar`
+MIN_QUERIES = 10  # minimum number of judged queries; fewer cannot show a gain
+DEPTH = 100  # ranks of the blend that clicks distinguish; items below them can only rise
 STEEP = 10  # ranks used to extrapolate scores above the first
 FLATTEST = 1e-3  # minimum fall of scores over these ranks, as a fraction of the best score
 LEAST = 1e-6  # smaller score changes, as a fraction of the best score, are ignored
 BLOCK = 256  # queries ranked at a time
 
 
-class ClicksMember(Member):
+class SimilarMember(FewItemsMember):
+    """Judgments of similar queries.
+
+    Attributes
+    ----------
+    judged_queries_ : csr_array of shape (n_judged_queries, n_features), float32
+        Tf-idf of the queries, rows of length 1.
+    judgments_ : csr_array of shape (n_items, n_judged_queries), float32
+        r(p, i) of the items judged relevant.
+    """
+
+    _fitted: ClassVar = {"judged_queries_": "judged_queries words", "judgments_": "items judged_queries"}
+    name: ClassVar[str] = "similar"
+    kind: ClassVar = "similar"
+    trains_on_pairs: ClassVar[bool] = True
+    judged_queries_: sp.csr_array
+    judgments_: sp.csr_array
+
+    @classmethod
+    def fitted(cls, blend: BlendRanker, items: ItemRows, data: TrainingData) -> Self | None:
+        """Store the judged queries if there are at least ten; None for links and for clicks (see `clicks`)."""
+        if not data.has_pairs or data.queries_are_items or isinstance(data.pairs, ClickedLinks) or not blend.similar:
+            return None
+        words, _ = split_vectors(sp.csr_array(data.queries), blend.n_features_)
+        made, rows = cls(), np.unique(data.pairs.sources)
+        if len(rows) < MIN_QUERIES:
+            return None
+        judged = count_less(words[rows], blend.content_, blend.bm25.idf_)
+        made.judged_queries_ = weigh(judged, items.idf, "log")
+        made.judgments_ = sp.csr_array(judged_shares(data.pairs)[rows].T)
+        return made
+
+    def tried_weights(self, data: TrainingData) -> Sequence[float]:
+        """Return weights to try: it has none without labels."""
+        return TRIED_WEIGHTS
+
+    def on(self, pairs: Links, known: Links) -> Self:
+        """Return a copy that uses only the judgments of `known`, a subset of the `pairs` that it was fitted on."""
+        made = copy(self)
+        made.judgments_ = sp.csr_array(judged_shares(known)[np.unique(pairs.sources)].T)
+        made._forget()
+        return made
+
+    def few(self, block: QueryBlock, row: int) -> FewFactors:
+        """Return the items judged relevant for queries similar to one query, ascending, and their scores."""
+        asked = weigh(block.words[[row]], block.idf, "log")
+        found = sp.csr_array((asked @ self._queries_by_word).power(2) @ self._judgments_by_query)
+        found.sort_indices()
+        best = found.data.max(initial=0)
+        scores = found.data / best if best > 0 else found.data[:0]
+        return FewFactors(found.indices[: len(scores)].astype(np.int64), scores, self.judgments_.shape[0])
+
+    def add(self, items: ItemRows) -> None:
+        """Append new items, which have no judgments."""
+        none = sp.csr_array((items.counts.shape[0], self.judgments_.shape[1]), dtype=np.float32)
+        self.judgments_ = append_rows(self.judgments_, none)
+        self.judged_queries_ = widened(self.judged_queries_, items.counts.shape[1])
+        self._forget()
+
+    def check(self, n_features: int, n_items: int) -> None:
+        """Raise unless queries and judgments match the blend and have values that `fit` can produce."""
+        queries, judgments = self.judged_queries_, self.judgments_
+        found = judgments.shape[0], queries.shape[1]
+        if found != (n_items, n_features) or not (sp.issparse(queries) and sp.issparse(judgments)):
+            raise TacitError(
+                f"judged queries are for {found[0]} items and {found[1]} words, want {n_items} and {n_features}, sparse"
+            )
+        values = np.concatenate([queries.data, judgments.data])
+        if values.min(initial=0) < 0 or values.max(initial=0) > 1 + 1e-5:
+            raise TacitError("judged queries hold weights outside 0 to 1")
+
+    @cached_property
+    def _queries_by_word(self) -> sp.csr_array:
+        return sp.csr_array(self.judged_queries_.T)
+
+    @cached_property
+    def _judgments_by_query(self) -> sp.csr_array:
+        return sp.csr_array(self.judgments_.T)
+
+
+class ClicksMember(FewItemsMember):
     """Score changes from clicks, for logged queries; in the unit of the blend, with weight 1.
 
     Attributes
@@ -64,8 +151,8 @@ class ClicksMember(Member):
 
     _fitted: ClassVar = {"clicked_queries_": "clicked_queries words", "gains_": "items clicked_queries"}
     name: ClassVar[str] = "clicks"
+    kind: ClassVar = "clicks"
     trains_on_pairs: ClassVar[bool] = True
-    for_any_query: ClassVar[bool] = False
     clicked_queries_: sp.csr_array
     gains_: sp.csr_array
 
@@ -88,32 +175,11 @@ class ClicksMember(Member):
         """Number of queries whose results change."""
         return int(self.clicked_queries_.shape[0])
 
-    def answers(self, block: QueryBlock) -> bool:
-        """Return whether one of the queries is in the log."""
-        return any(len(place.indices) for place in self._places(block))
-
-    def scores(self, block: QueryBlock) -> np.ndarray:
-        """Return the score changes, float32 (n_queries, n_items)."""
-        return factor_scores(self._factors, word_rows(self._places(block), self.n_queries))
-
-    def pairs(self, query: QueryBlock) -> list[FactorPair]:
-        """Return the score changes and the row number of the query."""
-        return [(self._factors, self._places(query)[0])]
-
-    def factors(self, block: QueryBlock, at_candidates: np.ndarray) -> np.ndarray:
-        """Return ones, because the score changes are already in the unit of the blend."""
-        return np.ones(len(block.items), np.float32)
-
-    def items_of(self, query: QueryBlock) -> np.ndarray:
-        """Return the items whose scores change for one query."""
-        found: np.ndarray = self._factors.postings[:, self._places(query)[0].indices].indices
-        return found
-
-    def terms(self, query: QueryBlock, a: int, b: int | None) -> list[Term]:
-        """Return one term if clicks change the difference."""
-        gains = scores_at(self.pairs(query), np.array([a] if b is None else [a, b])).tolist()
-        change = sum(sign * gain for sign, gain in zip((1.0, -1.0), gains, strict=False))
-        return [Term("clicks", -1, -1, change)] if change else []
+    def few(self, block: QueryBlock, row: int) -> FewFactors:
+        """Return the items whose scores clicks change for one query, ascending, and the changes."""
+        gains, place = self._gains_by_query, self._place_of.get(keys_of(block.typed[[row]])[0])
+        of_query = slice(*gains.indptr[place : place + 2]) if place is not None else slice(0)
+        return FewFactors(gains.indices[of_query].astype(np.int64), gains.data[of_query], self.gains_.shape[0])
 
     def add(self, items: ItemRows) -> None:
         """Append new items, which have no clicks."""
@@ -130,28 +196,28 @@ class ClicksMember(Member):
                 f"clicks are for {found[0]} items and {found[1]} words, want {wanted[0]} and {wanted[1]}, sparse"
             )
 
-    def _places(self, block: QueryBlock) -> list[Words]:
-        """Return the row number of each query among the logged queries, with value 1; empty if it is not logged."""
-        places = (self._place_of.get(key) for key in keys_of(block.typed))
-        rows = [np.array([] if place is None else [place], np.int32) for place in places]
-        return [Words(row, np.ones(len(row), np.float32)) for row in rows]
-
     @cached_property
     def _place_of(self) -> dict[bytes, int]:
         return {key: place for place, key in enumerate(keys_of(self.clicked_queries_))}
 
     @cached_property
-    def _factors(self) -> SparseFactors:
-        return SparseFactors(self.gains_.tocsc(), self.gains_)
+    def _gains_by_query(self) -> sp.csr_array:
+        return sp.csr_array(self.gains_.T)
 
-    def _forget(self) -> None:
-        self.__dict__.pop("_factors", None)
 
-    def with_items(self, rows: np.ndarray) -> Self:
-        """Return a copy that has some of the items."""
-        made = super().with_items(rows)
-        made._forget()
-        return made
+def judged_shares(pairs: Links) -> sp.csr_array:
+    """Return r(p, i) of each pair, queries by items, float32.
+
+    >>> judged_shares(Links([0, 0, 1], [2, 0, 1], 2, 3, [3.0, 1.5, 2.0])).toarray().round(3)
+    array([[0.354, 0.   , 0.707],
+           [0.   , 1.   , 0.   ]], dtype=float32)
+    """
+    found = pairs.to_csr().astype(np.float64)
+    rows = np.repeat(np.arange(found.shape[0]), np.diff(found.indptr))
+    largest, relevant = np.zeros(found.shape[0]), np.bincount(rows, found.data > 0, minlength=found.shape[0])
+    np.maximum.at(largest, rows, found.data)
+    data = found.data / (np.maximum(largest, 1e-300) * np.sqrt(np.maximum(relevant, 1)))[rows]
+    return sp.csr_array((data.astype(np.float32), found.indices, found.indptr), shape=found.shape)
 
 
 class Evidence(NamedTuple):

@@ -1,7 +1,10 @@
-"""Member `residual`: `htr-residual`, trained on pairs, with a gate that lowers its weight for untrained queries.
+"""Members by learned vectors: `latent`, from the items alone, and `residual`, from pairs.
 
-The member ranks items that occur in training pairs ("named" items) above other items, whatever the query. The gate
-decides from its scores whether that is justified. Among the first items by BM25,
+`latent` has the learned concepts of `htr-reconstruction`, without its tf-idf part, on logarithmic tf-idf.
+
+`residual` is `htr-residual`, with a gate that lowers its weight for untrained queries. It ranks items that occur in
+training pairs ("named" items) above other items, whatever the query. The gate decides from its scores whether that is
+justified. Among the first items by BM25,
 
     lead = max(0, score of the best named item) - max(0, score of the best other item)
 
@@ -25,6 +28,7 @@ import scipy.sparse as sp
 from tacit.core import Links, TacitError
 from tacit.features.text.weighting import weigh
 from tacit.retrieve.blend.member import ItemRows, QueryBlock, RankerMember, length_trust
+from tacit.retrieve.latent.reconstruction import LearnedConcepts
 from tacit.retrieve.margin.embedding import EmbeddingRanker
 from tacit.retrieve.training_data import TrainingData
 from tacit.retrieve.vectors import split_vectors
@@ -35,6 +39,38 @@ if TYPE_CHECKING:
 TRIED, LARGEST_OF_LINKS = (2.0, 4.0, 8.0, 16.0), 32.0  # weights
 RIDGE = 0.01  # regularizes the slope, for leads of standard deviation 1, if the two kinds do not overlap
 STEEPEST = 10.0  # maximum log odds of a lead of 0
+
+
+class LatentMember(RankerMember):
+    """Cosine similarity of concept vectors learned from the items alone."""
+
+    name: ClassVar[str] = "latent"
+    is_reused: ClassVar[bool] = True
+    ranker_class: ClassVar = LearnedConcepts
+    by_vectors: ClassVar[bool] = True
+    ranker_: LearnedConcepts
+
+    @classmethod
+    def fitted(cls, blend: BlendRanker, items: ItemRows, data: TrainingData) -> Self | None:
+        """Learn concepts of the items; None if their weight is 0 and labels cannot change it."""
+        rows = items.weighed("log")
+        if not rows.nnz or not (blend.latent or data.has_pairs):
+            return None
+        made = cls(blend.half_length)
+        made.ranker_ = LearnedConcepts(blend.dim, seed=blend.seed).fit(None, rows, checkpoint=data.part("latent"))
+        return made
+
+    def prior(self, blend: BlendRanker, data: TrainingData) -> float:
+        """Return the weight given as a parameter."""
+        return blend.latent
+
+    def rows(self, block: QueryBlock) -> sp.csr_array:
+        """Return logarithmic tf-idf rows."""
+        return block.weighed("log")
+
+    def add(self, items: ItemRows) -> None:
+        """Append new items."""
+        self.ranker_.add_items(items.weighed("log"))
 
 
 class ResidualMember(RankerMember):

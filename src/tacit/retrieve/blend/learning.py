@@ -1,4 +1,4 @@
-"""Builds training examples from pairs: the scores of the candidates of judged queries, used to learn the weights.
+"""Learns the weights of a blend from pairs: scores the candidates of judged queries, then calls `retrieve.weights`.
 
 The candidates of a query are the first items by the blend without labels and by every member. Members trained on pairs
 (`residual`, `similar`) fit their training queries too well. They are therefore cross-fitted: a member trained without
@@ -13,26 +13,31 @@ examples these grades are assumed, not judged, so they never decide the choice o
 
 For clicks with a logged order, the other shown items are the negatives. Candidates that were not shown are left out,
 because clicks contain no information about them.
+
+Weights learned from links apply to queries as long as whole items. For shorter queries they are mixed with the weights
+without labels.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from tacit.core import ClickedLinks, Links, ProgramLinks
-from tacit.retrieve.blend.member import ItemRows, Member, scores_near
-from tacit.retrieve.blend.residual import ResidualMember, probability
+from tacit.retrieve.blend.embeddings import ResidualMember, fit_gate, probability
+from tacit.retrieve.blend.member import ItemRows, Member, names_of, scores_near
 from tacit.retrieve.factors import best_items
 from tacit.retrieve.training_data import TrainingData
 from tacit.retrieve.validation import HeldOut, held_out_queries, hold_out, sampled_queries
-from tacit.retrieve.weights import N_FOLDS, TrainingQuery
+from tacit.retrieve.vectors import split_vectors
+from tacit.retrieve.weights import N_FOLDS, TrainingQuery, learn_weights
 
 if TYPE_CHECKING:
     from tacit.retrieve.blend.ranker import BlendRanker
@@ -42,6 +47,8 @@ MIN_PAIRS = 200  # minimum number of pairs to train `residual`
 MAX_CROSS_FITTED = 500  # up to this number of queries, weights are learned from all of them
 N_UNSEEN_FOLDS = 3  # folds by item, each held out in turn; only the first with more than MANY_QUERIES
 MANY_QUERIES = 5_000
+SHORT_SHARE = 0.05  # quantile of linked items' lengths from which learned weights count in full
+RESERVE = 1e-3  # minimum weight of BM25 relative to `vectors` if the other members have none
 HELD_SHARE = 0.1  # share of queries (many, or links) used to learn weights and withheld from `residual`
 
 
@@ -84,7 +91,7 @@ class Example(NamedTuple):
 
 @dataclass
 class Learner:
-    """Makes examples from the pairs of one `fit`; also trains `residual` and puts it into the blend.
+    """Learns the weights of a blend from the pairs of one `fit`; also trains `residual` and puts it into the blend.
 
     Parameters
     ----------
@@ -99,6 +106,42 @@ class Learner:
     blend: BlendRanker
     items: ItemRows
     data: TrainingData
+
+    def learn(self) -> None:
+        """Train the member `residual` if there are enough pairs, then learn the weights."""
+        blend, data = self.blend, self.data
+        examples, unseen = self.make()
+        judged = judged_members(blend, data)
+        names = names_of(judged)
+        prior = np.array([blend.weights_.get(name, 0.0) for name in names])
+        residual = blend.of_kind(ResidualMember)
+        if residual is not None and unseen:
+            residual.gate_ = fit_gate(*([example.lead for example in part] for part in (examples, unseen)))
+            place = names.index(residual.name)
+            examples, unseen = (gated(part, residual.gate_, place) for part in (examples, unseen))
+        elif residual is not None:
+            residual.named_ = None
+        tried = {member.name: some for member in reversed(judged) if (some := member.tried_weights(data))}
+        queries, guard = ([example.query for example in part] for part in (examples, unseen))
+        learned, strength = learn_weights(queries, prior, blend.strength, further_priors(names, prior, tried), guard)
+        blend.strength_ = None if math.isinf(strength) else strength
+        before = {member.name: blend.weights_.get(member.name, 0.0) for member in blend.members_}
+        if data.queries_are_items:
+            self._keep_for_short_queries(before)
+        weights = before | dict(zip(names, learned.tolist(), strict=True))
+        for member in blend.members_:
+            if not member.learns_weight:  # it keeps its share of the sum of the weights
+                weights[member.name] = before[member.name] * learned.sum() / prior.sum()
+        blend.weights_ = weights = {name: single(weight) for name, weight in weights.items()}
+        if not any(weights[member.name] for member in blend.members_ if member.for_any_query):
+            weights["bm25"] = single(np.float32(RESERVE) * np.float32(weights.get("vectors", 0.0)))
+
+    def _keep_for_short_queries(self, weights: dict[str, float]) -> None:
+        """Keep the weights without labels, because weights learned on whole items may not suit short queries."""
+        words, _ = split_vectors(sp.csr_array(self.data.queries), self.blend.n_features_)
+        lengths = np.diff(words[np.unique(self.data.pairs.sources)].indptr)
+        self.blend.short_weights_ = weights
+        self.blend.full_length_ = max(1.0, float(np.quantile(lengths, SHORT_SHARE)))
 
     def make(self) -> tuple[list[Example], list[Example]]:
         """Return the examples of judged queries, and the examples of queries about unseen items."""
@@ -245,3 +288,33 @@ def folds_by_item(pairs: Links, n_folds: int, seed: int) -> np.ndarray:
     items, number = np.unique(pairs.targets[order][first], return_inverse=True)
     folds = np.random.default_rng(seed).permutation(len(items)) % n_folds
     return folds[number][np.searchsorted(sources, pairs.sources)]
+
+
+def further_priors(names: Sequence[str], prior: np.ndarray, tried: Mapping[str, Sequence[float]]) -> list[np.ndarray]:
+    """Return priors in which members trained on labels have a weight, separately and together.
+
+    >>> [found.tolist() for found in further_priors(["bm25", "similar"], np.array([1.0, 0.0]), {"similar": [2.0, 4.0]})]
+    [[1.0, 2.0], [1.0, 4.0]]
+    """
+    places = [names.index(name) for name in tried if name in names]
+    found = list[np.ndarray]()
+    for weights in product(*((0.0, *tried[names[place]]) for place in places)):
+        if any(weights):
+            found.append(prior.copy())
+            found[-1][places] = weights
+    return found
+
+
+def some_queries(program: ProgramLinks, pairs: Links, seed: int) -> ProgramLinks:
+    """Return the grades of queries with pairs, and of as many other queries as can be cross-fitted."""
+    judged = np.unique(pairs.sources)
+    others = np.setdiff1d(program.relevant().sources, judged)
+    n_others = max(0, MAX_CROSS_FITTED - len(judged))
+    if len(others) > n_others:
+        others = np.random.default_rng(seed).choice(others, n_others, replace=False)
+    return program.take(np.isin(program.sources, np.concatenate([judged, others])))
+
+
+def single(weight: float | np.floating) -> float:
+    """Return a weight rounded to float32, as stored in a model folder."""
+    return float(np.float32(weight))
