@@ -55,7 +55,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.fft import dct
 
 from tacit.core import TacitError
 from tacit.core.estimator import copy_estimator
@@ -520,6 +519,8 @@ def _half_scores(member: VectorsMember, asked: np.ndarray, items: np.ndarray) ->
 
     The last two take up what all items have in common, which is no information about a query.
     """
+    from scipy.fft import dct  # slow to import
+
     signs = np.random.default_rng(0).choice(np.array([-1.0, 1.0]), member.dim)
     found = np.empty((4, *items.shape))
     for row, query in enumerate(asked):
