@@ -148,7 +148,7 @@ def test_an_interrupt_ends_a_command_with_130(tacit, monkeypatch, name):
     def interrupted(args, out):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(COMMANDS[name], "run", interrupted)
+    monkeypatch.setattr(f"{COMMANDS[name]}.run", interrupted)
     assert tacit(name, *LEAST[name].split()) == (130, "", "tacit: interrupted\n")
 
 
@@ -161,7 +161,7 @@ def test_a_reader_that_has_gone_ends_a_command_with_1_and_no_message(tacit, monk
         out.flush()
         return 0
 
-    monkeypatch.setattr(COMMANDS[name], "run", write)
+    monkeypatch.setattr(f"{COMMANDS[name]}.run", write)
     reading, writing = os.pipe()
     os.close(reading)
     with os.fdopen(writing, "w", closefd=False) as gone:

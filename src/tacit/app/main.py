@@ -1,7 +1,7 @@
 """`tacit`: choose the command, run it, and turn errors into one line on stderr and an exit code.
 
-This module imports only what parsing needs. Each command imports its packages when it runs, so `tacit --help` is
-fast.
+This module imports only what parsing needs, and only the module of the command that is called. Each command imports its
+packages when it runs, so `tacit --help` is fast.
 """
 
 from __future__ import annotations
@@ -10,41 +10,38 @@ import argparse
 import os
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from importlib import import_module
 from typing import NoReturn
 
 from tacit import __version__
-from tacit.app import demo, export, mcp, methods, reproduce, serve, warm
-from tacit.app.collections import add, features, fit, remove, search, verify
-from tacit.app.evaluation import advise, beir, evaluate, fuse, gate, judge, judgments, label, split
-from tacit.app.lists import learning_curve, rank
 from tacit.core import TacitError, UsageError
 
-COMMANDS = {
-    "demo": demo,
-    "fit": fit,
-    "search": search,
-    "add": add,
-    "remove": remove,
-    "verify": verify,
-    "advise": advise,
-    "fuse": fuse,
-    "gate": gate,
-    "features": features,
-    "rank": rank,
-    "learning-curve": learning_curve,
-    "export": export,
-    "evaluate": evaluate,
-    "beir": beir,
-    "serve": serve,
-    "mcp": mcp,
-    "judgments": judgments,
-    "judge": judge,
-    "label": label,
-    "split": split,
-    "methods": methods,
-    "reproduce": reproduce,
-    "warm": warm,
+COMMANDS = {  # modules
+    "demo": "tacit.app.demo",
+    "fit": "tacit.app.collections.fit",
+    "search": "tacit.app.collections.search",
+    "add": "tacit.app.collections.add",
+    "remove": "tacit.app.collections.remove",
+    "verify": "tacit.app.collections.verify",
+    "advise": "tacit.app.evaluation.advise",
+    "fuse": "tacit.app.evaluation.fuse",
+    "gate": "tacit.app.evaluation.gate",
+    "features": "tacit.app.collections.features",
+    "rank": "tacit.app.lists.rank",
+    "learning-curve": "tacit.app.lists.learning_curve",
+    "export": "tacit.app.export",
+    "evaluate": "tacit.app.evaluation.evaluate",
+    "beir": "tacit.app.evaluation.beir",
+    "serve": "tacit.app.serve",
+    "mcp": "tacit.app.mcp",
+    "judgments": "tacit.app.evaluation.judgments",
+    "judge": "tacit.app.evaluation.judge",
+    "label": "tacit.app.evaluation.label",
+    "split": "tacit.app.evaluation.split",
+    "methods": "tacit.app.methods",
+    "reproduce": "tacit.app.reproduce",
+    "warm": "tacit.app.warm",
 }
 
 
@@ -66,13 +63,14 @@ class HelpFormatter(argparse.RawDescriptionHelpFormatter):
         return f"{', '.join(action.option_strings)} {value}"
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """Return the parser of the whole command line."""
+def build_parser(names: Iterable[str] = COMMANDS) -> argparse.ArgumentParser:
+    """Return the parser of the command line, with all commands or some of them."""
     codes = "exit codes: 0 done, 1 unusable data or unwritable output, 2 wrong call, 130 interrupted"
     parser = OneLineParser(prog="tacit", description="Learning to rank with few labels.", epilog=codes)
     parser.add_argument("--version", action="version", version=f"tacit {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for name, module in COMMANDS.items():
+    for name in names:
+        module = import_module(COMMANDS[name])
         summary = (module.__doc__ or "").split(": ", 1)[1].split("\n", 1)[0]
         command = commands.add_parser(
             name,
@@ -101,13 +99,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(argv: Sequence[str] | None) -> int:
+    words = sys.argv[1:] if argv is None else argv
     try:
-        args = build_parser().parse_args(argv)
+        args = build_parser([name for name in words[:1] if name in COMMANDS] or COMMANDS).parse_args(words)
     except SystemExit as stop:
         return int(stop.code or 0)
     with warnings.catch_warnings():
         warnings.showwarning = _warn
-        code: int = COMMANDS[args.command].run(args, sys.stdout)
+        code: int = import_module(COMMANDS[args.command]).run(args, sys.stdout)
     return code
 
 

@@ -92,8 +92,8 @@ class Method:
 class MethodTable(Mapping[str, Method]):
     """Methods by name: built-in ones, and methods of installed packages whose class derives from "module:Class".
 
-    Entry points are loaded on first access, because their modules may import this table. Built-in names cannot be
-    overridden.
+    Entry points are loaded when a name is not built in, because their modules may import this table. Built-in names
+    cannot be overridden.
     """
 
     def __init__(self, base: str, methods: Iterable[Method]) -> None:
@@ -107,7 +107,7 @@ class MethodTable(Mapping[str, Method]):
         return {method.name: method for method in found if issubclass(method.estimator, kind)} | self._own
 
     def __getitem__(self, name: str) -> Method:
-        return self._all[name]
+        return self._own[name] if name in self._own else self._all[name]
 
     def __iter__(self) -> Iterator[str]:
         own = self._own

@@ -9,8 +9,8 @@ the same bits for any number of threads.
 """
 
 import numpy as np
-from numba import njit
 
+from tacit.kernels.loops import njit
 from tacit.kernels.rows import FAST, add_projection
 
 

@@ -10,7 +10,8 @@ Every sum runs in a fixed order, so results have the same bits for any number of
 """
 
 import numpy as np
-from numba import njit
+
+from tacit.kernels.loops import njit
 
 # Margins that differ by no more than rounding error count as equal; ties go to the first feature and the lowest cut.
 TIE = 1e-12

@@ -9,7 +9,8 @@ work is proportional to the length of those documents, not to the number of word
 """
 
 import numpy as np
-from numba import njit
+
+from tacit.kernels.loops import njit
 
 
 @njit(cache=True, nogil=True)

@@ -9,7 +9,7 @@ UTF-8. The table uses open addressing with linear probing:
 Words are numbered in order of first appearance. The caller allocates arrays that are large enough.
 """
 
-from numba import njit
+from tacit.kernels.loops import njit
 
 SPACE, END_OF_TEXT = 32, 255
 _FNV_START, _FNV_PRIME, _FNV_MASK = 0x811C9DC5, 0x01000193, 0xFFFFFFFF  # 32-bit FNV-1a

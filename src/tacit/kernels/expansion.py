@@ -1,8 +1,8 @@
 """Sums of the entries of a few rows by word, keeping the largest."""
 
 import numpy as np
-from numba import njit
 
+from tacit.kernels.loops import njit
 from tacit.kernels.topk import sift_down, worse
 
 HASH = np.uint64(0x9E3779B1)  # 2^32 / golden ratio: spreads neighbouring numbers

@@ -1,7 +1,8 @@
 """The loops of importance estimation: a quadratic on the simplex, and weights of pairs of rows."""
 
 import numpy as np
-from numba import njit
+
+from tacit.kernels.loops import njit
 
 FAST = {"contract", "reassoc", "arcp", "nsz"}  # sums may be reordered; NaN is preserved
 

@@ -17,7 +17,8 @@ the first grows only like |d|. All functions change their array arguments in pla
 """
 
 import numpy as np
-from numba import njit
+
+from tacit.kernels.loops import njit
 
 
 @njit(cache=True, nogil=True)

@@ -8,7 +8,8 @@ line. The sum of a word runs over r in order, so the result has the same bits fo
 """
 
 import numpy as np
-from numba import njit
+
+from tacit.kernels.loops import njit
 
 FAST = {"contract", "reassoc", "arcp", "nsz"}  # sums may be reordered; NaN is preserved
 

@@ -9,7 +9,8 @@ out: float32 (n_queries, n_items), changed in place.
 import math
 
 import numpy as np
-from numba import njit
+
+from tacit.kernels.loops import njit
 
 FAST = {"contract", "reassoc", "arcp", "nsz"}  # sums may be reordered; NaN is preserved
 TILE = 64  # item vectors of one tile stay in cache while all queries of the block are scored

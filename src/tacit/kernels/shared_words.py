@@ -8,8 +8,8 @@ Rows of CSR matrices are canonical: columns are sorted and unique.
 """
 
 import numpy as np
-from numba import njit
 
+from tacit.kernels.loops import njit
 from tacit.kernels.rows import FAST, add_projection
 
 

@@ -12,7 +12,8 @@ a multiple of 4, padded with zeros.
 import math
 
 import numpy as np
-from numba import njit
+
+from tacit.kernels.loops import njit
 
 BLOCK = 64
 SHORTEST = np.float32(1e-30)  # a vector with a smaller scale counts as 0, because its quotients would be inexact

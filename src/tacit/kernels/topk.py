@@ -3,7 +3,7 @@
 A bounded heap with the worst kept item on top takes O(n log k) and does not sort the row.
 """
 
-from numba import njit
+from tacit.kernels.loops import njit
 
 
 @njit(cache=True, nogil=True)

@@ -5,7 +5,7 @@ X[row, f] <= t, else to `right`. A negative child is the leaf ~child. A child no
 so every walk ends. `missing` defines NaN: 0 treats it as the value 0, 1 goes left, 2 goes right.
 """
 
-from numba import njit
+from tacit.kernels.loops import njit
 
 
 @njit(cache=True, nogil=True)

@@ -10,8 +10,8 @@ the second.
 """
 
 import numpy as np
-from numba import njit
 
+from tacit.kernels.loops import njit
 from tacit.kernels.rows import FAST, add_projection
 from tacit.kernels.shared_words import shared_sum, update_diagonal_of_pair
 

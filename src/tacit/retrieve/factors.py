@@ -54,18 +54,18 @@ class SparseFactors:
         rows: sp.csr_array = queries if sp.issparse(queries) else sp.csr_array(queries)
         posts = self.postings
         data = rows.data.astype(np.float32, copy=False)
-        add_sparse_scores(rows.indptr, rows.indices, data, posts.indptr, posts.indices, posts.data, out)
+        add_sparse_scores(whole(rows.indptr), whole(rows.indices), data, posts.indptr, posts.indices, posts.data, out)
 
     def add_scores_at(self, query: sp.csr_array | Words, items: np.ndarray, out: np.ndarray) -> None:
         """Add the scores of some items for one query to out (len(items),), with the bits of `add_scores`."""
         if len(items) > GATHERED * self.n_items:
-            whole = np.zeros(self.n_items, np.float32)
-            whole[items] = out
-            self._add_words(query.indices, query.data, whole)
-            out[:] = whole[items]
+            of_all = np.zeros(self.n_items, np.float32)
+            of_all[items] = out
+            self._add_words(query.indices, query.data, of_all)
+            out[:] = of_all[items]
         else:
-            rows = self.rows
-            add_sparse_scores_at(items, query.indices, query.data, rows.indptr, rows.indices, rows.data, out)
+            rows, words = self.rows, whole(query.indices)
+            add_sparse_scores_at(whole(items), words, query.data, rows.indptr, rows.indices, rows.data, out)
 
     def add_bounds(self, query: sp.csr_array | Words, factor: float, budget: float, out: np.ndarray) -> float:
         """Add upper bounds of factor * score to out (n_items,), minus a returned amount of at most `budget`.
@@ -82,8 +82,8 @@ class SparseFactors:
         return float(sums[n_left - 1]) if n_left else 0.0
 
     def _add_words(self, words: np.ndarray, values: np.ndarray, out: np.ndarray) -> None:
-        posts = self.postings
-        add_sparse_scores(np.array([0, len(words)]), words, values, posts.indptr, posts.indices, posts.data, out[None])
+        posts, ends = self.postings, np.array([0, len(words)])
+        add_sparse_scores(ends, whole(words), values, posts.indptr, posts.indices, posts.data, out[None])
 
     @cached_property
     def rows(self) -> sp.csr_array:
@@ -216,6 +216,11 @@ class FewFactors:
 
 ItemFactors = SparseFactors | DenseFactors | FewFactors
 FactorPair = tuple[ItemFactors, Any]  # of the items, and of one query: Words, a sparse row or a vector (1, dim)
+
+
+def whole(numbers: np.ndarray) -> np.ndarray:
+    """Numbers of rows or words as int64; a loop is compiled once for each type that it gets, which takes seconds."""
+    return numbers.astype(np.int64, copy=False)
 
 
 def factor_scores(factors: ItemFactors, queries: Features) -> np.ndarray:

@@ -22,7 +22,6 @@ from tacit.core import (
     check_list,
     check_number,
 )
-from tacit.data import as_collection
 from tacit.features import TextVectorizer
 from tacit.retrieve import CollectionRanker
 from tacit.retrieve.vectors import check_vectors, join_vectors
@@ -332,6 +331,8 @@ class SearchAnswers(Estimator):
         For evaluation, all k documents are ranked; `search` omits documents that do not match the query. Texts are
         plain: they have no syntax, and their words are not expanded.
         """
+        from tacit.data import as_collection
+
         self._check_fitted()
         queries = as_collection(queries, "queries")
         check_kind("exclude_self", exclude_self, bool | np.bool_, "True or False")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -24,7 +24,6 @@ from tacit.core import (
 from tacit.core.estimator import copy_estimator
 from tacit.core.fields import join_fields
 from tacit.core.texts import join_texts
-from tacit.data import ClickLog, as_collection, as_training_data
 from tacit.features import TextVectorizer, WordGramVectorizer
 from tacit.retrieve import Checkpoint, CollectionRanker, find_same_words, get_method
 from tacit.retrieve.vectors import check_vectors, join_vectors
@@ -36,6 +35,9 @@ from tacit.search.sources import Sources, check_program, check_words, choose_sou
 from tacit.search.two_stage import TwoStageRanker
 from tacit.search.vector_cache import VectorCache
 from tacit.search.vectors import WordVectors, check_vector_sources, encode_documents, make_probes
+
+if TYPE_CHECKING:
+    from tacit.data import ClickLog
 
 SHARED_PARAMS = ("seed", "threads")  # accepted for every method
 
@@ -237,6 +239,8 @@ class Searcher(SearchAnswers):
             Ranker of another searcher with the same parameters and documents. Its parts learned without labels are
             reused. The result is the same as without it.
         """
+        from tacit.data import as_training_data  # readers of files, which a search does not need
+
         documents, queries, qrels, clicks = as_training_data(documents, queries, qrels, clicks)
         if not len(documents):
             raise TacitError("the collection has no documents")
@@ -382,6 +386,8 @@ class Searcher(SearchAnswers):
             Their vectors, for a model with vectors. None means computed by `encode`. Without either, they count as
             documents with an average vector.
         """
+        from tacit.data import as_collection
+
         self._check_fitted()
         documents = as_collection(documents)
         twice = next((doc_id for doc_id in documents.ids if doc_id in self.documents_.row_of), None)

@@ -10,7 +10,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from tacit.core import Collection, Judgments, Links, ProgramLinks, TacitError, UsageError, plural
-from tacit.data import judged_pairs
 from tacit.retrieve import CollectionRanker
 from tacit.search.two_stage import TwoStageRanker
 
@@ -60,6 +59,8 @@ def choose_sources(
     if clicks is not None:
         queries, pairs = clicks
     elif qrels is not None and queries is not None:
+        from tacit.data import judged_pairs
+
         pairs = judged_pairs(qrels, queries, documents)
         zeros = judged_pairs(qrels, queries, documents, relevant=False) if "zeros" in ranker.reads else None
     elif pairs is None:

@@ -7,7 +7,8 @@ computed in the same call, which a matrix product does not guarantee.
 import math
 
 import numpy as np
-from numba import njit
+
+from tacit.kernels.loops import njit
 
 FAST = {"contract", "reassoc", "arcp", "nsz"}  # sums may be reordered; NaN is preserved
 

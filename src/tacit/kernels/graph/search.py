@@ -6,7 +6,8 @@ if the item was removed; the search then visits the neighbours of that node inst
 """
 
 import numpy as np
-from numba import njit
+
+from tacit.kernels.loops import njit
 
 FAST = {"contract", "reassoc", "arcp", "nsz"}  # sums may be reordered; NaN is preserved
 

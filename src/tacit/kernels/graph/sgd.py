@@ -13,7 +13,8 @@ and another way in processes that load them from the cache, because each selects
 """
 
 import numpy as np
-from numba import njit
+
+from tacit.kernels.loops import njit
 
 FAST = {"contract", "reassoc", "arcp", "nsz"}
 

@@ -38,7 +38,7 @@ from tacit.features.text.spelling import N_CHARACTERS, spelling_rows
 from tacit.kernels.expansion import keep_largest, square_rows, sum_rows
 from tacit.retrieve.blend.member import ItemRows, Member, QueryBlock, length_trust
 from tacit.retrieve.explanation import Term, difference, word_terms
-from tacit.retrieve.factors import FactorPair, Words, append_rows, factor_scores, word_rows
+from tacit.retrieve.factors import FactorPair, Words, append_rows, factor_scores, whole, word_rows
 from tacit.retrieve.training_data import TrainingData
 
 if TYPE_CHECKING:
@@ -197,7 +197,10 @@ class SpellingMember(ExpansionMember):
             absent = np.log1p(-shares)[words.indices]
             rows = np.repeat(np.arange(words.shape[0]), np.diff(words.indptr))
             none = np.bincount(rows, absent, words.shape[0])
-            self._runs = Runs(words, np.where(none < 0, -np.log(-np.expm1(np.minimum(none, -1e-300))), 0.0), idf)
+            occurring = np.flatnonzero(none < 0)  # of a million runs, few
+            by_run = np.zeros(words.shape[0])
+            by_run[occurring] = -np.log(-np.expm1(np.minimum(none[occurring], -1e-300)))
+            self._runs = Runs(words, by_run, idf)
         return self._runs
 
     def add(self, items: ItemRows) -> None:
@@ -259,5 +262,7 @@ def _sum_rows(matrix: sp.csr_array, rows: np.ndarray, shares: np.ndarray) -> tup
     """Return the columns of some rows, and the sums over these rows of share * entry."""
     n_entries = int((matrix.indptr[rows + 1] - matrix.indptr[rows]).sum())
     columns, sums = np.empty(n_entries, np.int64), np.empty(n_entries)
-    n_found = sum_rows(matrix.indptr, matrix.indices, matrix.data, rows, shares, columns, sums) if n_entries else 0
+    if not n_entries:
+        return columns, sums
+    n_found = sum_rows(matrix.indptr, matrix.indices, matrix.data, whole(rows), shares, columns, sums)
     return columns[:n_found], sums[:n_found]

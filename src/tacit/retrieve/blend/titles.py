@@ -40,7 +40,7 @@ from tacit.features.text.words import title_keys
 from tacit.kernels.scoring import add_sparse_scores_at
 from tacit.retrieve.blend.member import FewItemsMember, ItemRows, QueryBlock, deviations
 from tacit.retrieve.explanation import Term, difference, word_terms
-from tacit.retrieve.factors import FewFactors, SparseFactors, append_rows, make_factors, widened
+from tacit.retrieve.factors import FewFactors, SparseFactors, append_rows, make_factors, whole, widened
 from tacit.retrieve.training_data import Terms, TrainingData, check_title_keys
 
 if TYPE_CHECKING:
@@ -181,7 +181,8 @@ class ExactTitleMember(FewItemsMember):
         found = [postings.indices[postings.indptr[word] : postings.indptr[word + 1]] for word in words]
         items = np.unique(np.concatenate(found)) if found else np.empty(0, np.int32)
         cosines, titles = np.zeros(len(items), np.float32), self.titles_
-        add_sparse_scores_at(items, asked.indices, asked.data, titles.indptr, titles.indices, titles.data, cosines)
+        given = whole(items), whole(asked.indices), asked.data
+        add_sparse_scores_at(*given, titles.indptr, titles.indices, titles.data, cosines)
         gains = title_gains(cosines)
         return FewFactors(items[gains > 0].astype(np.int64), gains[gains > 0], titles.shape[0])
 

@@ -47,7 +47,6 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.fft import dct
 
 from tacit.retrieve.training_data import FEWEST_PROBES
 
@@ -318,6 +317,8 @@ def scores_by_halves(query: np.ndarray, centre: np.ndarray, vectors: np.ndarray)
 
     The last two take up what all items have in common, which is no information about a query.
     """
+    from scipy.fft import dct  # slow to import
+
     signs = np.random.default_rng(0).choice(np.array([-1.0, 1.0]), len(query))
     mixed = dct(np.vstack([query, centre, vectors]) * signs, norm="ortho", axis=1)  # a rotation
     halves = (mixed[2:, half::2] @ mixed[:2, half::2].T for half in (0, 1))
