@@ -83,6 +83,28 @@ def test_the_plan_changes_one_thing_at_a_time_at_all_links():
     assert {cell["share"] for cell in cells} == {0.1, 0.3, 1.0}
 
 
+def test_a_quick_run_has_short_training_and_the_square_alone():
+    cells = experiment.plan_corpus(Request(quick=True), experiment.SYSTEMS)
+    assert [cell["system"] for cell in cells] == [*experiment.SYSTEMS]
+    assert {cell["n_epochs"] for cell in cells} == {experiment.QUICK_EPOCHS}
+
+
+def test_the_printed_recipe_is_compared_on_the_core_too(tmp_path):
+    write_links(tmp_path / "linked" / "foldoc")
+    params = {"n_epochs": 1, "dim": 5}
+    request = Request(data=tmp_path, systems=("htr", "ssi-uv"), params=params, as_printed=True, threads=1)
+    report = experiment.run(request)
+    found = {
+        (row.name, row.setting["items"], row.setting.get("least_links")): row.metrics["MAP"] for row in report.rows
+    }
+    lines = {(line[1], line[3], line[4]): line[5] for line in report.sections[0].rows}
+    for start in ("normal", "scaled"):
+        htr, ssi = f"htr printed {start}", f"ssi-uv printed {start}"
+        for items, least in (("all", None), ("core", experiment.CORE)):
+            gain = found[htr, items, least] - found[ssi, items, least]
+            assert lines[items, htr, ssi] == f"{gain:+.3f}"
+
+
 def test_figures_show_what_was_measured(tmp_path):
     pytest.importorskip("matplotlib")
 

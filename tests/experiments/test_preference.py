@@ -9,10 +9,14 @@ from tacit.core import Lists, UsageError
 from tacit.data.letor.files import write_letor
 from tacit.experiments.judged_texts import read_text_corpus
 from tacit.experiments.letor_task import read_letor_corpus
+from tacit.experiments.preference import experiment
+from tacit.experiments.preference.agreement import NUMBERS
 from tacit.experiments.preference.experiment import (
     EFFECT_BETA,
+    EFFECT_TOP,
     SHARES,
     Task,
+    _cells,
     _make,
     keep_deep,
     keep_top,
@@ -167,3 +171,31 @@ def test_depth_keeps_as_many_labels_in_fewer_queries():
     assert sorted(judged[2].tolist()) == [0] * 8 + [10] * 2  # a list has no more than ten rows
     kept = keep_deep(lists, 5, 20, seed=3).y
     assert (kept[np.isfinite(kept)] == lists.y[np.isfinite(kept)]).all()
+
+
+def test_a_full_run_varies_neighbours_of_both_kinds_where_the_top_is_judged(data_folder):
+    corpus = read_text_corpus(data_folder, "cacm")
+    request = Request(data=data_folder, full=True, n_seeds=1)
+    cells = [cell for cell in _cells(request, Task(corpus, "top"), ()) if set(cell) & {"n_neighbours", "beta"}]
+    assert {cell["k"] for cell in cells} == {EFFECT_TOP}
+    varied = [(cell["system"], cell.get("n_neighbours", "none")) for cell in cells]
+    by_features, by_content = "sslambdarank-printed", "sslambdarank-printed-content"
+    assert varied == [(name, k) for name in (by_features, by_content) for k in NUMBERS] + [(by_features, "none")]
+    assert cells[-1]["beta"] == 0
+
+
+def test_a_full_run_reports_gains_by_agreement(data, monkeypatch, tmp_path):
+    monkeypatch.setattr(experiment, "NUMBERS", (2, 5))
+    report = run(Request(data=data, systems=("linear",), labels="top", full=True, n_seeds=1, threads=1))
+    (gains,) = [section for section in report.sections if section.title.startswith("Gain of the regularizer")]
+    assert sorted(line[:2] for line in gains.rows) == [["features", "2"], ["features", "5"]]
+    values = {
+        row.setting.get("n_neighbours", 0): row.metrics["nDCG-letor@10"]
+        for row in report.rows
+        if "k" in row.setting and row.system != "linear"
+    }
+    found = {int(line[1]): float(line[3]) for line in gains.rows}
+    assert all(found[k] == pytest.approx(values[k] - values[0], abs=5e-4) for k in found)
+    assert {"preference-MQ2008-gain-by-agreement", "effect-n-neighbours"} <= set(report.figures)
+    for name, draw in report.figures.items():
+        draw(tmp_path / f"{name}.png")

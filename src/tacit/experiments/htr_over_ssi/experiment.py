@@ -1,9 +1,9 @@
 """Experiment `htr-over-ssi`: when are free vectors of items (HTR) better than vectors of their words (SSI)?
 
 On linked documents, split by links: the square below, among all items and among well-linked ones, for one or several
-seeds, and in-links of the single item. `full` has three seeds of the square, and adds the share of the links that is
-known, the printed recipe, dimensions and gammas. With `--corpus generated`, on documents of a known rule (`world`), by
-the number of known links of an item.
+seeds, and in-links of the single item. `as_printed` adds HTR and SSI trained by the printed recipe. `full` has three
+seeds of the square, and adds the printed recipe, the share of the links that is known, dimensions and gammas. With
+`--corpus generated`, on documents of a known rule (`world`), by the number of known links of an item.
 
 HTR and SSI differ in two things: what an item is (its words or a free vector), and whether shared words count by
 themselves (the identity, which SSI has and HTR lacks). So there are four systems, the square of both choices:
@@ -53,7 +53,12 @@ SQUARE = (
     ("identity, words", "ssi-uv", "ssi-uv-noi"),
     ("as printed: HTR for SSI", "htr", "ssi-uv"),
 )
+PRINTED_PAIRS = tuple(
+    (f"as printed, by the printed recipe, {start} start", f"htr printed {start}", f"ssi-uv printed {start}")
+    for start in PRINTED_STARTS
+)
 SHARES, DIMS, GAMMAS, DIM = (0.3, 0.1), (50, 200), (0.0, 0.3, 3.0), 100
+QUICK_EPOCHS = 3
 KNOWN, HIDDEN, N_ITEMS, WORLD_DIM = (1, 2, 4, 8, 16, 32), (1.0, 0.0), 1000, 50
 
 Cell = dict[str, Any]
@@ -72,18 +77,20 @@ def run(request: Request) -> Report:
 
 def plan_corpus(request: Request, systems: Sequence[str]) -> list[Cell]:
     """All systems with all known links; `full` adds seeds of these, then shares, recipes, dimensions and gammas."""
-    usual = {"split": request.split or "links", "share": 1.0, "dim": 50 if request.quick else DIM}
+    size = {"dim": 50, "n_epochs": QUICK_EPOCHS} if request.quick else {"dim": DIM}
+    usual = {"split": request.split or "links", "share": 1.0} | size
     cells = [usual | {"seed": seed, "system": system} for seed in request.seeds for system in systems]
     first = usual | {"seed": request.seed}
-    changes = [] if request.quick else _changes(request.full)
+    changes = [] if request.quick else _changes(request)
     cells += [first | {"system": system} | change for change in changes for system in _changed(systems, change)]
     return sorted(cells, key=lambda cell: (request.seeds.index(cell["seed"]), -cell["share"]))  # few splits in turn
 
 
-def _changes(full: bool) -> Iterator[Cell]:
+def _changes(request: Request) -> Iterator[Cell]:
     yield {"start": "words"}
-    if full:
+    if request.full or request.as_printed:
         yield from ({"recipe": "printed", "start": start} for start in PRINTED_STARTS)
+    if request.full:
         yield from ({"dim": dim} for dim in DIMS)
         yield from ({"gamma": gamma} for gamma in GAMMAS)
         yield from ({"share": share} for share in SHARES)
@@ -176,20 +183,20 @@ def _square(rows: Sequence[Row]) -> Section:
     """Differences between the four systems of the square, by seed, among all items and among those of the core."""
     groups: dict[tuple[str, str], dict[str, Row]] = {}
     for row in rows:
-        if row.name == row.system and row.setting["share"] == 1 and row.setting.get("least_links", CORE) == CORE:
-            groups.setdefault((str(row.setting["seed"]), row.setting["items"]), {}).setdefault(row.system, row)
+        if row.setting["share"] == 1 and row.setting.get("least_links", CORE) == CORE:
+            groups.setdefault((str(row.setting["seed"]), row.setting["items"]), {}).setdefault(row.name, row)
     if len({seed for seed, _ in groups}) > 1:
         for items in ("all", "core"):
             of_seeds = [found for (_, where), found in groups.items() if where == items]
             groups["all", items] = {
-                system: _joined([found[system] for found in of_seeds])
-                for system in (of_seeds[0] if of_seeds else ())
-                if all(system in found for found in of_seeds)
+                name: _joined([found[name] for found in of_seeds])
+                for name in (of_seeds[0] if of_seeds else ())
+                if all(name in found for found in of_seeds)
             }
     lines = [
         [seed, items, what, one, other, *_differences(found[one], found[other])]
         for (seed, items), found in groups.items()
-        for what, one, other in SQUARE
+        for what, one, other in (*SQUARE, *PRINTED_PAIRS)
         if one in found and other in found
     ]
     header = ["seed", "items", "what changes", "system", "instead of", "MAP", "p", "rank loss %", "p"]
@@ -284,4 +291,4 @@ def _shown(cell: Cell, request: Request) -> dict[str, Any]:
 
 
 def _without_training(setting: Cell) -> Cell:
-    return {name: value for name, value in setting.items() if name not in ("recipe", "dim")}
+    return {name: value for name, value in setting.items() if name not in ("recipe", "dim", "n_epochs")}

@@ -70,7 +70,11 @@ class Claim:
 
 LINKS, TRANSDUCTION, PREFERENCE = "results/links.md", "results/transduction.md", "results/preference.md"
 MDN, FOLDOC = Command("links", "mdn_ja_en"), Command("links", "foldoc")
+HTR_OVER_SSI, SQUARE = "results/htr-over-ssi.md", Command("htr-over-ssi", "foldoc")
+ALL, CORE = {"items": "all"}, {"items": "core", "least_links": 8}
 LETOR_2 = Command("transduction", "OHSUMED-letor2")
+LETOR_3 = Command("transduction", "OHSUMED-letor3-QueryLevelNorm")
+TRANS_MQ2008 = Command("transduction", "MQ2008")
 SCALED = {"scale": "zscore", "rounds": "fixed"}
 RAW = {"scale": "none", "rounds": "chosen"}
 MQ2008 = Command("preference", "MQ2008")
@@ -80,6 +84,10 @@ CLAIMS = (
     Claim(LINKS, MDN, "tfidf", "rank_loss", 0.87, 2, 100),
     Claim(LINKS, FOLDOC, "tfidf", "MAP", 0.361),
     Claim(LINKS, FOLDOC, "tfidf", "rank_loss", 1.17, 2, 100),
+    Claim(HTR_OVER_SSI, SQUARE, "tfidf", "MAP", 0.309, setting=ALL),
+    Claim(HTR_OVER_SSI, SQUARE, "tfidf", "rank_loss", 1.21, 2, 100, ALL),
+    Claim(HTR_OVER_SSI, SQUARE, "tfidf", "MAP", 0.417, setting=CORE),
+    Claim(HTR_OVER_SSI, SQUARE, "tfidf", "rank_loss", 2.84, 2, 100, CORE),
     Claim("results/reuters.md", Command("reuters"), "tfidf", "MAP", 0.517),
     Claim("results/reuters.md", Command("reuters"), "lsi", "MAP", 0.588),
     Claim("results/usps.md", Command("usps"), "raw", "error", 5.63, 2, 100, {"split": "standard"}),
@@ -88,6 +96,10 @@ CLAIMS = (
     Claim(TRANSDUCTION, LETOR_2, "rankboost", "nDCG-letor@10", 0.4153, 4, 1, SCALED),
     Claim(TRANSDUCTION, LETOR_2, "uniform", "MAP", 0.4435, 4, 1, SCALED),
     Claim(TRANSDUCTION, LETOR_2, "uniform", "nDCG-letor@10", 0.4232, 4, 1, SCALED),
+    Claim(TRANSDUCTION, LETOR_3, "rankboost", "MAP", 0.4351, 4, 1, SCALED),
+    Claim(TRANSDUCTION, LETOR_3, "uniform", "MAP", 0.4402, 4, 1, SCALED),
+    Claim(TRANSDUCTION, TRANS_MQ2008, "rankboost", "MAP", 0.4664, 4, 1, SCALED),
+    Claim(TRANSDUCTION, TRANS_MQ2008, "uniform", "MAP", 0.4756, 4, 1, SCALED),
     Claim(PREFERENCE, MQ2008, "linear", "nDCG-letor@10", 0.499, setting={"share": 0.05}),
     Claim(PREFERENCE, MQ2008, "linear", "nDCG-letor@10", 0.515, setting={"share": 1.0}),
     Claim("results/spiral.md", Command("spiral"), "ssbt", "spearman", 1.0),

@@ -1,7 +1,7 @@
 """Do neighbours have the same grade? Without that, a preference regularizer has nothing to say.
 
 The regularizer pulls the scores of neighbours together, so it can help only where two neighbours differ in grade less
-often than any two rows of a list. The table here uses all grades, test lists included, and nothing is chosen by it.
+often than any two rows of a list. The tables here use all grades, test lists included, and nothing is chosen by them.
 """
 
 from __future__ import annotations
@@ -13,11 +13,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from tacit.core import Lists
-from tacit.experiments.report import Section
+from tacit.experiments.report import Row, Section
+from tacit.metrics import compare, t_interval
 from tacit.rerank.gradient.neighbours import find_neighbours
 from tacit.rerank.gradient.ranker import center_and_spread
 
 NUMBERS = (2, 5, 10, 20)
+
+Agreements = dict[tuple[str, int], "Agreement"]  # by "features" or "content", and number of neighbours
 
 
 class Agreement(NamedTuple):
@@ -53,11 +56,17 @@ def grade_agreement(lists: Lists, n_neighbours: int, similarities: sp.csr_array 
     )
 
 
-def agreement_table(lists: Lists, similarities: sp.csr_array | None = None) -> Section:
+def all_agreements(lists: Lists, similarities: sp.csr_array | None = None) -> Agreements:
     """The shares for several numbers of neighbours, by features and, where texts are there, by content."""
-    rows = [["features", str(k), *_shown(grade_agreement(lists, k))] for k in NUMBERS]
+    found = {("features", k): grade_agreement(lists, k) for k in NUMBERS}
     if similarities is not None:
-        rows += [["content", str(k), *_shown(grade_agreement(lists, k, similarities))] for k in NUMBERS]
+        found |= {("content", k): grade_agreement(lists, k, similarities) for k in NUMBERS}
+    return found
+
+
+def agreement_table(found: Agreements) -> Section:
+    """A line for each kind and number of neighbours."""
+    rows = [[by, str(k), *(f"{share:.1%}" for share in shares)] for (by, k), shares in found.items()]
     header = [
         "neighbours by",
         "K",
@@ -68,5 +77,36 @@ def agreement_table(lists: Lists, similarities: sp.csr_array | None = None) -> S
     return Section("Do neighbours have the same grade? (pairs of judged rows of one list, all labels)", header, rows)
 
 
-def _shown(shares: Sequence[float]) -> list[str]:
-    return [f"{share:.1%}" for share in shares]
+class Gain(NamedTuple):
+    """Gain of the regularizer with one kind and number of neighbours, against itself with beta = 0."""
+
+    by: str
+    k: int
+    fewer: float  # 1 - different grades among neighbours / among any two rows
+    mean: float
+    interval: tuple[float, float]
+    p: float
+
+
+def gains_by_agreement(rows: Sequence[Row], found: Agreements, metric: str) -> list[Gain]:
+    """Gains of the rows that have a number of neighbours over the one with beta = 0, in the order of agreement."""
+    without = next((row.values[metric] for row in rows if row.setting.get("beta") == 0), None)
+    gains = []
+    for row in rows if without is not None else ():
+        if "n_neighbours" in row.setting:
+            by, k = "content" if row.system.endswith("-content") else "features", row.setting["n_neighbours"]
+            _, near, any_two = found[by, k]
+            test = compare(without, row.values[metric])
+            interval = t_interval(row.values[metric] - without)
+            gains.append(Gain(by, k, 1 - near / max(any_two, 1e-12), test.difference, interval, test.wilcoxon))
+    return sorted(gains, key=lambda gain: gain.fewer)
+
+
+def gain_table(gains: Sequence[Gain], metric: str) -> list[Section]:
+    """A line for each gain, in the order of agreement."""
+    if not gains:
+        return []
+    lines = [[gain.by, str(gain.k), f"{gain.fewer:.1%}", f"{gain.mean:+.3f}", f"{gain.p:.2g}"] for gain in gains]
+    header = ["neighbours by", "K", "fewer different grades", f"gain in {metric}", "p"]
+    title = "Gain of the regularizer (over beta = 0) by agreement of neighbours (Wilcoxon, p uncorrected)"
+    return [Section(title, header, lines)]

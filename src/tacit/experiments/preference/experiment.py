@@ -12,6 +12,9 @@ the others do not.
                which sum to one over the pairs of a list, so that the regularizer weighs far less
     -content   neighbours by the cosine of texts, where the corpus has texts, instead of by features
 
+A full run varies the number of neighbours K, and with random labels beta and the depth of labels. K has beta = 1 with
+random labels; where the top is judged, beta is chosen by validation for each K, and by content as well as by features.
+
 `upper-bound` is `lambdarank` with all labels of training and validation. Where the top is judged, expected pairs are
 off: they take the judged rows for a random sample of their list.
 """
@@ -37,8 +40,14 @@ from tacit.experiments.letor_task import (
     measure_folds,
     read_letor_corpus,
 )
-from tacit.experiments.preference.agreement import agreement_table
-from tacit.experiments.preference.figures import preference_figures
+from tacit.experiments.preference.agreement import (
+    NUMBERS,
+    agreement_table,
+    all_agreements,
+    gain_table,
+    gains_by_agreement,
+)
+from tacit.experiments.preference.figures import gain_figure, preference_figures
 from tacit.experiments.preference.tables import EXTRA_SETTINGS, depth_table, preference_tables
 from tacit.experiments.report import Report, Row
 from tacit.experiments.request import Request, with_params
@@ -89,9 +98,9 @@ BM25_COLUMN = {"MQ2008": 24, "OHSUMED-letor3-QueryLevelNorm": 40, "OHSUMED-letor
     TEXT_CORPORA, BM25
 )
 EFFECT_SYSTEM = "sslambdarank-printed"
-EFFECTS = {"n_neighbours": (2, 5, 10, 20), "beta": (0.0, 0.1, 0.5, 1.0, 2.0, 5.0)}
-EFFECT_BETA = 1.0  # while the number of neighbours changes
-EFFECT_SHARE = 0.1
+BETAS = (0.0, 0.1, 0.5, 1.0, 2.0, 5.0)
+EFFECT_BETA = 1.0  # while the number of neighbours changes, for random labels
+EFFECT_SHARE, EFFECT_TOP = 0.1, 5
 # Depth against breadth: the same number of labels, by labels for each judged query.
 DEEP_SYSTEMS, DEPTHS = ("linear", "standing"), (2, 4, 8, 16)
 LEAST_DEPTH = DEPTHS[0]  # all queries are judged that deep; the number of labels follows from it
@@ -178,9 +187,13 @@ def run(request: Request) -> Report:
             rows.append(cache.row(cell, partial(measure_cell, task, cell, request)))
     plain = [row for row in rows if not set(row.setting) & set(EXTRA_SETTINGS)]
     content = task.corpus.similarities(task.corpus.lists) if isinstance(task.corpus, TextCorpus) else None
-    sections = [*preference_tables(plain), *depth_table(rows, TESTED), agreement_table(task.corpus.lists, content)]
+    agreements = all_agreements(task.corpus.lists, content)
+    gains = gains_by_agreement(rows, agreements, TESTED)
+    tables = [agreement_table(agreements), *gain_table(gains, TESTED)]
+    sections = [*preference_tables(plain), *depth_table(rows, TESTED), *tables]
     report = Report("preference", name, request.seed, rows, _notes(task, request), sections, test="wilcoxon")
-    return replace(report, figures=preference_figures(report, labelled_pairs(task, cells)))
+    figures = preference_figures(report, labelled_pairs(task, cells)) | gain_figure(gains, name, TESTED)
+    return replace(report, figures=figures)
 
 
 def _cells(request: Request, task: Task, systems: Sequence[str]) -> Iterator[Cell]:
@@ -191,10 +204,9 @@ def _cells(request: Request, task: Task, systems: Sequence[str]) -> Iterator[Cel
         for value in values[1:2] if request.quick else values:
             for system in systems:
                 yield base | {"system": system, "seed": seed, key: value}
+    if request.full:
+        yield from _effects(task, base | {"seed": request.seed})
     if request.full and task.labels == "random":
-        for parameter, options in EFFECTS.items():
-            for option in options:
-                yield base | {"system": EFFECT_SYSTEM, "seed": request.seed, "share": EFFECT_SHARE, parameter: option}
         for seed in request.seeds:
             for depth in DEPTHS:
                 for system in DEEP_SYSTEMS:
@@ -203,6 +215,18 @@ def _cells(request: Request, task: Task, systems: Sequence[str]) -> Iterator[Cel
                 yield base | {"system": "ssbt", "seed": seed, "share": EFFECT_SHARE, "without": part}
             for view in BY_EVIDENCE:
                 yield base | {"system": "standing", "seed": seed, "share": EFFECT_SHARE, "view": view}
+
+
+def _effects(task: Task, base: Cell) -> Iterator[Cell]:
+    """Numbers of neighbours, by features and by content; weights of the regularizer."""
+    is_random = task.labels == "random"
+    base = base | ({"share": EFFECT_SHARE} if is_random else {"k": EFFECT_TOP})
+    by_content = [EFFECT_SYSTEM + CONTENT] if isinstance(task.corpus, TextCorpus) else []
+    for system in (EFFECT_SYSTEM, *by_content):
+        for n_neighbours in NUMBERS:
+            yield base | {"system": system, "n_neighbours": n_neighbours}
+    for beta in BETAS if is_random else BETAS[:1]:
+        yield base | {"system": EFFECT_SYSTEM, "beta": beta}
 
 
 def _make(system: str, seed: int, labels: str, request: Request, **changed: Any) -> ListRanker:
@@ -214,8 +238,8 @@ def _make(system: str, seed: int, labels: str, request: Request, **changed: Any)
 
 def measure_cell(task: Task, cell: Cell, request: Request) -> Row:
     """Fit and measure one system on all folds."""
-    changed = {"beta": EFFECT_BETA} if "n_neighbours" in cell else {}
-    changed |= {name: cell[name] for name in (*EFFECTS, "view") if name in cell}
+    changed = {"beta": EFFECT_BETA} if {"n_neighbours", "share"} <= cell.keys() else {}
+    changed |= {name: cell[name] for name in ("n_neighbours", "beta", "view") if name in cell}
     changed |= PARTS.get(cell.get("without", ""), {})
     chosen: list[Mapping[str, float]] = []
     begin = time.perf_counter()

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from tacit.experiments.figures import Draw, new_figure, save, shown_systems
+from tacit.experiments.preference.agreement import Gain
 from tacit.experiments.preference.tables import EXTRA_SETTINGS, SEMI
 from tacit.experiments.report import Report, Row
 
@@ -23,7 +24,8 @@ def preference_figures(report: Report, n_pairs: Mapping[float, float]) -> dict[s
         figures[f"curve-{metric.replace('@', '-')}"] = partial(_curves, plain, n_pairs, metric)
     for parameter in EFFECTS:
         rows = [row for row in report.rows if parameter in row.setting]
-        if rows:
+        rows = [row for row in rows if row.system == rows[0].system]  # neighbours by features
+        if len(rows) > 1:
             figures[f"effect-{parameter.replace('_', '-')}"] = partial(_effect, rows, parameter)
     return figures
 
@@ -53,12 +55,36 @@ def _mean_rows(rows: Sequence[Row], system: str, value: float, metric: str) -> t
     return float(per_query.mean()), float(per_query.std(ddof=1) / np.sqrt(len(per_query)))
 
 
+def gain_figure(gains: Sequence[Gain], corpus: str, metric: str) -> dict[str, Draw]:
+    """The regularizer's gain against the agreement of neighbours, where there are gains."""
+    return {f"preference-{corpus}-gain-by-agreement": partial(_gains, gains, corpus, metric)} if gains else {}
+
+
+def _gains(gains: Sequence[Gain], corpus: str, metric: str, path: Path) -> None:
+    """One point for each kind and number of neighbours, with the 95 % interval of its gain."""
+    figure, axes = new_figure(6, 3.6)
+    for number, by in enumerate(dict.fromkeys(gain.by for gain in gains)):
+        mine = [gain for gain in gains if gain.by == by]
+        x = np.array([100 * gain.fewer for gain in mine])
+        y = np.array([gain.mean for gain in mine])
+        low, high = np.array([gain.interval for gain in mine]).T
+        axes.errorbar(x, y, yerr=(y - low, high - y), fmt="o", capsize=3, color=f"C{number}", label=f"by {by}")
+        for gain, place in zip(mine, zip(x, y, strict=True), strict=True):
+            axes.annotate(f" K = {gain.k}", place, fontsize=8)
+    axes.axhline(0, color="gray", linewidth=0.8)
+    axes.set(xlabel="fewer different grades among neighbours, %", ylabel=f"gain in {metric}", title=corpus)
+    axes.legend(fontsize=8)
+    save(figure, path)
+
+
 def _effect(rows: Sequence[Row], parameter: str, path: Path) -> None:
     figure, axes = new_figure(5, 3.6)
     labels = [f"{row.setting[parameter]:g}" for row in rows]
     for metric in rows[0].values:
         errors = [1.96 * row.standard_errors[metric] for row in rows]
         axes.errorbar(labels, [r.metrics[metric] for r in rows], yerr=errors, marker="o", capsize=3, label=metric)
-    axes.set(xlabel=EFFECTS[parameter], title=f"{rows[0].system}, {rows[0].setting['share']:.0%} of the labels")
+    setting = rows[0].setting
+    labelled = f"{setting['share']:.0%} of the labels" if "share" in setting else f"k = {setting['k']}"
+    axes.set(xlabel=EFFECTS[parameter], title=f"{rows[0].system}, {labelled}")
     axes.legend()
     save(figure, path)
