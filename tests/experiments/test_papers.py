@@ -68,3 +68,10 @@ def test_check_belongs_to_papers_alone():
         get_experiment("spiral").run(Request(check=True))
     with pytest.raises(UsageError, match="neither --corpus"):
         get_experiment("papers").run(Request(corpus="mdn_ja_en"))
+
+
+def test_a_report_without_tests_prints_no_empty_table_of_them(capsys):
+    assert main(["reproduce", "papers"]) == 0
+    printed = capsys.readouterr().out
+    assert "Numbers of the pages" in printed
+    assert "Each system against the next one" not in printed

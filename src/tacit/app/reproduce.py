@@ -123,8 +123,10 @@ def _show(report: Report, out: TextIO) -> None:
     out.writelines(f"{note}\n" for note in report.notes)
     out.write("\n")
     print_table(*table_of(report), out)
-    out.write(f"\nEach system against the next one below it ({TEST_NAMES[report.test]}):\n\n")
-    print_table(["metric", *COMPARED], [[test["metric"], *compared(test)] for test in neighbours(report)], out)
+    tested = [[test["metric"], *compared(test)] for test in neighbours(report)]
+    if tested:
+        out.write(f"\nEach system against the next one below it ({TEST_NAMES[report.test]}):\n\n")
+        print_table(["metric", *COMPARED], tested, out)
     for section in report.sections:
         out.write(f"\n{section.title}:\n\n")
         print_table(section.header, section.rows, out)

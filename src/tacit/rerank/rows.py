@@ -130,7 +130,7 @@ class Rows:
         order = order[np.argsort(self.list_of[order], kind="stable")]
         position = np.argsort(order)
         given = Pairs(position[self.given.better], position[self.given.worse], self.given.weight)
-        return Rows(self.X[order], self.y[order], self.starts, self.order[order], given)
+        return replace(self, X=self.X[order], y=self.y[order], order=self.order[order], given=given)
 
     def take(self, numbers: np.ndarray) -> Rows:
         """Some of the lists, in the order asked for; given preferences within them come along."""
@@ -141,7 +141,8 @@ class Rows:
         better, worse = position[self.given.better], position[self.given.worse]
         kept = better >= 0  # a preference is within one list, so the other row is there too
         given = Pairs(better[kept], worse[kept], self.given.weight[kept])
-        return Rows(self.X[rows], self.y[rows], np.concatenate([[0], np.cumsum(lengths)]), self.order[rows], given)
+        starts = np.concatenate([[0], np.cumsum(lengths)])
+        return replace(self, X=self.X[rows], y=self.y[rows], starts=starts, order=self.order[rows], given=given)
 
 
 def group_rows(

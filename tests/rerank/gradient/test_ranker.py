@@ -210,13 +210,15 @@ def test_chooses_on_validation_only_where_there_is_one():
     assert BradleyTerryRanker(**options).fit(X, y).chosen()["beta"] == 0
 
 
-def test_content_and_similarities_say_who_is_near():
-    X, y = np.array([[0.0], [1], [2], [3]]), [0, 1, -1, -1]
+@pytest.mark.parametrize("Ranker", [BradleyTerryRanker, LambdaRankRanker])
+def test_content_and_similarities_say_who_is_near(Ranker):
+    X, y = np.array([[2.0], [1], [0], [3]]), [0, 1, -1, -1]
     content = np.array([[0.0], [9], [9], [0]])
-    by_content = BradleyTerryRanker(n_hidden=2, beta=50.0, n_neighbours=1).fit(X, y, content=content)
+    ranker = Ranker(n_hidden=2, beta=50.0, n_neighbours=1)
+    by_content = ranker.clone().fit(X, y, content=content).predict(X)
     table = (content == content.T).astype(float)
-    by_table = BradleyTerryRanker(n_hidden=2, beta=50.0, n_neighbours=1).fit(X, y, similarities=table)
-    assert np.array_equal(by_content.predict(X), by_table.predict(X))
+    assert np.array_equal(by_content, ranker.clone().fit(X, y, similarities=table).predict(X))
+    assert not np.allclose(by_content, ranker.clone().fit(X, y).predict(X))  # by features others are near
     with pytest.raises(TacitError, match="one of them"):
         BradleyTerryRanker().fit(X, y, content=content, similarities=table)
 

@@ -90,15 +90,16 @@ class Gain(NamedTuple):
 
 def gains_by_agreement(rows: Sequence[Row], found: Agreements, metric: str) -> list[Gain]:
     """Gains of the rows that have a number of neighbours over the one with beta = 0, in the order of agreement."""
-    without = next((row.values[metric] for row in rows if row.setting.get("beta") == 0), None)
+    without = [row.values[metric] for row in rows if row.setting.get("beta") == 0]
+    if not without:
+        return []
     gains = []
-    for row in rows if without is not None else ():
-        if "n_neighbours" in row.setting:
-            by, k = "content" if row.system.endswith("-content") else "features", row.setting["n_neighbours"]
-            _, near, any_two = found[by, k]
-            test = compare(without, row.values[metric])
-            interval = t_interval(row.values[metric] - without)
-            gains.append(Gain(by, k, 1 - near / max(any_two, 1e-12), test.difference, interval, test.wilcoxon))
+    for row in (row for row in rows if "n_neighbours" in row.setting):
+        by, k = "content" if row.system.endswith("-content") else "features", row.setting["n_neighbours"]
+        _, near, any_two = found[by, k]
+        test = compare(without[0], row.values[metric])
+        interval = t_interval(row.values[metric] - without[0])
+        gains.append(Gain(by, k, 1 - near / max(any_two, 1e-12), test.difference, interval, test.wilcoxon))
     return sorted(gains, key=lambda gain: gain.fewer)
 
 

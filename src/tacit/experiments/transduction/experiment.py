@@ -4,8 +4,9 @@ Tables 2 and 3 on the LETOR sets at hand, five given folds; `full` adds figure 5
 training queries). The features that rankers select (table 4) are those of the test lists that FG improves by more than
 20 %; statistics of the importance weights (table 5, figures 3 and 6) are of the test lists of the first fold.
 
-    -printed             as the paper has it: kernels of raw features, whose degree, width, time of diffusion and number
-                         of components are chosen on validation lists; KLIEP's bandwidth by the highest likelihood
+    -printed             with `as_printed`, the paper's recipe: kernels of raw features, whose degree, width, time of
+                         diffusion and number of components are chosen on validation lists; KLIEP's bandwidth by the
+                         highest likelihood
     iw-printed-clipped   with weights above the 95th percentile clipped
     iw-printed-footnote  with the costs of footnote 7
     uniform, fg+uniform  AdaCost with equal costs, which halves each step of RankBoost: the control of IW and FG+IW
@@ -45,9 +46,10 @@ from tacit.features.kernel_pca import FIVE_KERNELS, KernelPca
 from tacit.rerank import AdaCostRanker, KliepAdaptation, ListRanker, get_method
 
 SYSTEMS = (
-    "rankboost", "lightgbm", "kpca-train", "kpca-pooled", "fg", "iw", "fg+iw", "fg-printed", "iw-printed",
-    "iw-printed-clipped", "iw-printed-footnote", "fg+iw-printed", "fg-precomputed", "iw-precomputed", "guarded",
+    "rankboost", "lightgbm", "kpca-train", "kpca-pooled", "fg", "iw", "fg+iw", "fg-precomputed", "iw-precomputed",
+    "guarded",
 )  # fmt: skip
+PRINTED = ("fg-printed", "iw-printed", "iw-printed-clipped", "iw-printed-footnote", "fg+iw-printed")
 SCALED = ("rankboost", "uniform", "kpca-train", "fg", "fg+uniform", "iw", "fg+iw")  # the rows on z-scores
 UNIFORM = {"uniform": "adacost", "fg+uniform": "fg"}  # and the method that each is a form of
 CLIPPED, FOOTNOTE = "-clipped", "-footnote"
@@ -68,7 +70,8 @@ Cell = dict[str, Any]
 
 def run(request: Request) -> Report:
     """Measure the systems on all folds; `quick` takes a few lists of the first."""
-    systems = request.systems_of(tuple(dict.fromkeys([*SYSTEMS, *SCALED])))
+    printed = PRINTED if request.as_printed else ()
+    systems = request.systems_of(tuple(dict.fromkeys([*SYSTEMS, *SCALED, *printed])))
     request.check_params({system: _make(system, request) for system in systems})
     corpus = read_letor_corpus(request.data_folder, request.corpus_of(LETOR_SETS))
     folds = _quick_folds(corpus) if request.quick else list(corpus)
