@@ -1,7 +1,7 @@
-"""Do neighbours have the same grade? Without that, a preference regularizer has nothing to say.
+"""Do neighbours have the same grade? Otherwise a preference regularizer cannot help.
 
-The regularizer pulls the scores of neighbours together, so it can help only where two neighbours differ in grade less
-often than any two rows of a list. The table here uses all grades, test lists included, and nothing is chosen by it.
+The regularizer reduces score differences of neighbours, so it can help only if neighbours differ in grade less often
+than random pairs of rows of a list. This table uses all grades, including test lists, and is not used for any choice.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ NUMBERS = (2, 5, 10, 20)
 
 
 class Agreement(NamedTuple):
-    """Shares of pairs of judged rows of one list: joined as neighbours, and of different grades."""
+    """Shares of pairs of judged rows of one list: connected as neighbours, and with different grades."""
 
     joined: float
     neighbours_differ: float
@@ -29,7 +29,7 @@ class Agreement(NamedTuple):
 
 
 def grade_agreement(lists: Lists, n_neighbours: int, similarities: sp.csr_array | None = None) -> Agreement:
-    """How often neighbours and any two rows differ in grade; neighbours by features unless similarities are given.
+    """Return how often neighbours and any two rows differ in grade; neighbours by features or given similarities.
 
     >>> X, grades = np.array([[0.0], [1.0], [5.0], [6.0]]), np.array([0.0, 0, 1, 2])
     >>> lists = Lists(X, grades, np.array([0, 4]), ["q"], [""] * 4)
@@ -54,7 +54,7 @@ def grade_agreement(lists: Lists, n_neighbours: int, similarities: sp.csr_array 
 
 
 def agreement_table(lists: Lists, similarities: sp.csr_array | None = None) -> Section:
-    """The shares for several numbers of neighbours, by features and, where texts are there, by content."""
+    """Return the shares for several numbers of neighbours, by features and, if there are texts, by content."""
     rows = [["features", str(k), *_shown(grade_agreement(lists, k))] for k in NUMBERS]
     if similarities is not None:
         rows += [["content", str(k), *_shown(grade_agreement(lists, k, similarities))] for k in NUMBERS]
