@@ -1,12 +1,12 @@
-"""What vectors of another model do to `blend`: the weight that they earn without labels, AP with it and with labels.
+"""Effect of another model's vectors on `blend`: their weight without labels, AP with it and with labels.
 
     python benchmarks/blend_vectors.py [--data FOLDER] [--collections cranfield,cisi] [--label-free]
 
 Vectors: LSI of all words, of half of them, of a tenth of them; random ones; and LSI in which the vector of a query is
-mixed with the mean of those of its relevant documents, which stands for a strong model (`strong`: it knows the answers,
-so that its figures only show that a good member is used). `weight` is earned by neighbours of documents, `weight (q)`
-by short queries made from titles or first sentences. `learned` is AP by 5-fold cross-validation over queries with the
-training queries' vectors, `learned (-)` without vectors; --label-free leaves it out.
+mixed with the mean vector of its relevant documents, which represents a strong model (`strong`: it knows the relevant
+documents, so its figures only show that a good member is used). `weight` is measured with neighbours of documents,
+`weight (q)` with short queries made from titles or first sentences. `learned` is AP by 5-fold cross-validation over
+queries with the training queries' vectors, `learned (-)` without vectors; --label-free skips it.
 """
 
 import argparse
@@ -50,7 +50,7 @@ class World:
         self.short = vectorizer.counts(texts)
 
     def vectors(self, kind: str) -> list[np.ndarray]:
-        """Vectors of documents, queries and short queries."""
+        """Return vectors of documents, queries and short queries."""
         rng, parts = np.random.default_rng(0), (self.items, self.asked, self.short)
         if kind == "random":
             return [rng.normal(size=(part.shape[0], DIM)) for part in parts]
@@ -63,17 +63,17 @@ class World:
         return [items, queries, short]
 
     def fit(self, vectors: np.ndarray | None, rows: sp.csr_array | None = None, **given: object) -> BlendRanker:
-        """A blend whose members are shared; with rows and pairs its weights are learned."""
+        """Return a blend with shared members; its weights are learned if rows and pairs are given."""
         plain = self.searcher.ranker_
         ranker = plain.clone().set_params(residual=False)
         return ranker.fit(rows, self.items, titles=self.titles, vectors=vectors, members=plain, **given)
 
     def precision(self, ranker: BlendRanker, rows: sp.csr_array, chosen: np.ndarray) -> np.ndarray:
-        """AP of some queries."""
+        """Return AP of some queries."""
         return full_ranking_measures(ranker.scores(rows[chosen]), self.relevant[chosen])["AP"]
 
     def learned(self, vectors: np.ndarray | None, rows: sp.csr_array) -> float:
-        """Mean AP by cross-validation."""
+        """Return mean AP by cross-validation."""
         folds, found = np.random.default_rng(1).permutation(len(self.queries)) % N_FOLDS, []
         for fold in range(N_FOLDS):
             pairs = self.pairs.take(folds[self.pairs.sources] != fold)

@@ -1,13 +1,13 @@
-"""How far the rule for the weight of an encoder depends on the collections that its constants were chosen on.
+"""How much the rule for the weight of an encoder depends on the collections used to choose its constants.
 
     python benchmarks/encoder_weight.py --encoder FOLDER --also half,averages,lsi,random --keep DIR
     python benchmarks/encoder_rule.py DIR
 
-For each collection, the constants of `tacit.retrieve.blend.vectors` are chosen on all others: the highest mean
-gain of AP of the encoders over `blend` without vectors, among the settings with which no vectors lose more than .003 on
-any of the others (if there are none, the smallest loss). The table has the gain on the collection that was left out,
-with the chosen constants and with the default ones. AP between two measured weights is interpolated. `--held-out NAME`
-also leaves an encoder out of the choice.
+For each collection, the constants of `tacit.retrieve.blend.vectors` are chosen on all others: the highest mean gain of
+AP of the encoders over `blend` without vectors, among the settings with which no vectors lose more than .003 on any of
+the others (if there are none, the smallest loss). The table has the gain on the left-out collection, with the chosen
+constants and with the default ones. AP between two measured weights is interpolated. `--held-out NAME` also leaves an
+encoder out of the choice.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def gains(measured: list[Measured], grid: Grid) -> tuple[list[Any], np.ndarray]:
     default = tuple(tuple(getattr(vectors, name) for name in names) for names in grid)
     settings = [default, *(found for found in itertools.product(*grid.values()) if found != default)]
     found = np.empty((len(settings), len(measured)))
-    for number, setting in enumerate([*settings, default]):  # the default is set again at the end
+    for number, setting in enumerate([*settings, default]):  # the default is restored at the end
         for names, values in zip(grid, setting, strict=True):
             for name, value in zip(names, values, strict=True):
                 setattr(vectors, name, value)
