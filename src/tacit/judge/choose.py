@@ -9,8 +9,8 @@ to be linear in the quantiles of features within a list, with an effect of each 
 
     score = w . z,   w ~ N(0, t^2 I),   one judgment is a measurement of w . z with variance v = 5 + s^2 / m,
 
-where 5 is the variance of one logistic judgment at even odds minus that of one list, s^2 the variance of the list
-effects, and m the number of judgments of the list. Let A be the posterior covariance of w, and M the covariance of z
+where 5 is the variance of one logistic judgment at even odds less one list, s^2 the variance of the list effects,
+and m the number of judgments of the list. Let A be the posterior covariance of w, and M the covariance of z
 over all pairs, weighted by 1 / log2(1 + rank) as in DCG. Judging z lowers the mean variance of scores by
 
     z' A M A z / (v + z' A z)         (V-optimal design).

@@ -7,8 +7,8 @@ v_B > v_A have grade G and the others 0:
 
     P@k    v is 1 / k, g is 1 or 0; the bounds are tight
     nDCG   the difference of DCG is divided by the DCG I of the ideal order. I is smallest for judged documents alone,
-    and largest if all unjudged results have grade G; the bound uses the one that moves it outwards, and is clipped to
-    -1 and 1
+           and largest if all unjudged results have grade G; the bound uses the one that moves it outwards, and is
+           clipped to -1 and 1
 
 Unjudged results are those above the cutoff in either run. No grades of them lead outside the bounds; for nDCG the
 bounds may be wider than attainable. Documents in neither run are left out of the ideal order.

@@ -4,13 +4,13 @@ Labels are kept for a share of each query's documents, drawn at random or the to
 validation labels are reduced alike; test lists are complete (new queries). Semi-supervised rankers use the unjudged
 rows, the others do not.
 
-    -beta0     the same ranker with beta = 0, nothing else changed: no regularizer over neighbours -judged    the same
-    ranker without all terms from unjudged rows (neighbours, expected pairs, columns computed from full lists,
-    decorrelation); as in `linear`, features are scaled over all rows -printed   PREF's own recipe: sums, three hidden
-    units, K = 5, beta and epoch by nDCG on validation lists -eq4       -printed with PREF's equation 4 instead of q = 1
-    / K (its section 6.2): there-and-back probabilities, which sum to one over the pairs of a list, so that the
-    regularizer has far less weight -content   neighbours by the cosine of texts instead of features, if the corpus has
-    texts
+    -beta0     the same ranker with beta = 0, nothing else changed: no regularizer over neighbours
+    -judged    the same ranker without all terms from unjudged rows (neighbours, expected pairs, columns computed from
+               full lists, decorrelation); as in `linear`, features are scaled over all rows
+    -printed   PREF's own recipe: sums, three hidden units, K = 5, beta and epoch by nDCG on validation lists
+    -eq4       -printed with PREF's equation 4 instead of q = 1 / K (its section 6.2): there-and-back probabilities,
+               which sum to one over the pairs of a list, so that the regularizer has far less weight
+    -content   neighbours by the cosine of texts instead of features, if the corpus has texts
 
 `upper-bound` is `lambdarank` with all labels of training and validation. If the top is judged, expected pairs are off,
 because they assume that the judged rows are a random sample of their list.

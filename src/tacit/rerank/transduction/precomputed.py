@@ -3,12 +3,12 @@
 The suggestion at the end of Duh and Kirchhoff (2011), in two forms:
 
 bases       Training lists are clustered by their leading directions. A basis is found for a cluster's documents, and a
- ranker is trained on components along it. A list is matched by principal angles: with orthonormal bases A, B
- of the leading directions, the mean squared cosine is |A^T B|^2 / min(columns). The nearest few are mixed in
+            ranker is trained on components along it. A list is matched by principal angles: with orthonormal bases A, B
+            of the leading directions, the mean squared cosine is |A^T B|^2 / min(columns). The nearest few are mixed in
             proportion to exp(likeness / temperature).
 weightings  Rankers are trained with random weights of the training lists. A list is matched by the mean embedding of
-             its pairs, which for random Fourier features of differences is |mean over rows of exp(i omega.x)|^2; the
-             mixture of weightings with the nearest embedding (least squares on the simplex) is used.
+            its pairs, which for random Fourier features of differences is |mean over rows of exp(i omega.x)|^2; the
+            mixture of weightings with the nearest embedding (least squares on the simplex) is used.
 
 The score of a list is the mixture of the rankers' scores, each with mean 0 and deviation 1 over the list.
 """

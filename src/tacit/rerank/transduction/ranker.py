@@ -2,9 +2,9 @@
 
 The meta-algorithm of Duh and Kirchhoff (2011). For a list u (its features, never its labels):
 
-    discover  finds directions of u; components of all rows along them become further features  (feature generation, FG)
-    adapt     weighs training pairs, rows or lists by their similarity to u                     (importance weighting,
-    IW) base      is trained on the changed training lists, and scores u
+    discover  finds directions of u; components of all rows along them become features  (feature generation, FG)
+    adapt     weighs training pairs, rows or lists by their similarity to u             (importance weighting, IW)
+    base      is trained on the changed training lists, and scores u
 
 With both, the weights are computed on the discovered features. Unjudged training rows are in no pair. Lists are
 independent: they run in parallel through joblib (choose its backend with `joblib.parallel_config`), and are
