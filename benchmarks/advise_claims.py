@@ -3,24 +3,24 @@
     python benchmarks/advise_claims.py [--data DIR] [--out FILE] [--simulations 60] [--corpora cacm,…] [--queries 30]
 
 A simulation runs the whole procedure of `advise` on some queries of a collection: the weights of `blend` are learned
-again in every fold (see `blend_simulation`), and the choice among `bm25`, `blend` and `blend+labels` is part of it.
-Three kinds of simulations differ in the judgments:
+again in every fold (see `blend_simulation`), and the choice among `bm25`, `blend` and `blend+labels` is included. Three
+kinds of simulations differ in the judgments:
 
-    collection  the judged documents of each query are replaced by as many, drawn uniformly from the collection
-    candidates  they are drawn from the documents that some system ranks among its first 50
-    judged      they are the real ones; queries are drawn with replacement, and equal ones stay in one fold everywhere
+    collection  the judged documents of each query are replaced by the same number, drawn uniformly from the collection
+    candidates  they are drawn from the documents in the first 50 results of any system
+    judged      the real judgments; queries are drawn with replacement, and copies of one query stay in one fold
 
-In the first two no system is better than another: every claim is false. Upper limits are those of Clopper and Pearson,
-95 %, one-sided. In the third, an interval covers if it contains the true gain, over all queries of the collection: that
-of the systems that the folds chose and fitted, or that of the recommended system, fitted on the whole sample. What
-learning adds to the label-free blend is measured on the queries that were not learned from.
-The last two tables have label-free systems, whose gain over all queries of a collection is known: the share of samples
-whose interval contains it, by the number of queries, and of sequences of 200 queries in which the confidence sequence
-contains it at every look, one after each ten queries; then the share of samples whose interval contains the gain of
-the systems that their folds choose among the two, by the interval of the procedure alone and by the widened one.
+In the first two no system is better than another, so every claim is false. Upper limits are one-sided 95 % limits of
+Clopper and Pearson. In the third, an interval covers if it contains the true gain over all queries of the collection:
+either of the systems chosen and fitted in the folds, or of the recommended system, fitted on the whole sample. The gain
+of learning over the label-free blend is measured on queries that were not used for training. The last two tables have
+label-free systems, whose gain over all queries of a collection is known. One has the share of samples whose interval
+contains it, by the number of queries, and the share of sequences of 200 queries in which the confidence sequence
+contains it at every look, one look per ten queries. The other has the share of samples whose interval contains the gain
+of the systems chosen by the folds among the two, for the procedure's and the widened interval.
 
-FILE gets one JSON line for each simulation. Simulations that it has are not made again, so that an interrupted run goes
-on and more of them can be added. `--simulations` counts each kind over all collections. DIR defaults to $TACIT_DATA.
+FILE gets one JSON line for each simulation. Simulations already in it are not repeated, so an interrupted run can be
+resumed or extended. `--simulations` counts each kind over all collections. DIR defaults to $TACIT_DATA.
 """
 
 import argparse
@@ -42,11 +42,11 @@ from tacit.metrics.confidence_sequences import confidence_sequence
 
 KINDS = ("collection", "candidates", "judged")
 CORPORA = "cacm,cranfield,cisi,cystic_fibrosis,chorus_products,traceability"
-SIZES = (10, 20, 30, 50)  # of samples of queries, in the last tables
+SIZES = (10, 20, 30, 50)  # sizes of samples of queries, in the last tables
 
 
 def true_gain(system: Simulated, baseline: str, train: np.ndarray) -> float:
-    """Gain over all queries of the collection; what is learned counts on those that were not learned from."""
+    """Return the gain over all queries of the collection; for learning systems, over queries not used for training."""
     world, tables = system.world, system.world.label_free
     gain = float((tables["blend" if system.learns else system.name] - tables[baseline]).mean())
     if not system.learns:
@@ -58,14 +58,14 @@ def true_gain(system: Simulated, baseline: str, train: np.ndarray) -> float:
 
 
 def mean_true_gain(validation: CrossValidation, names: list[str], baseline: str) -> float:
-    """Mean true gain of systems by name, as fitted in the folds."""
+    """Return the mean true gain of systems by name, as fitted in the folds."""
     by_name = {system.name: system for system in validation.candidates}
     gains = [true_gain(by_name[name], baseline, validation._split(fold)[0]) for fold, name in enumerate(names)]
     return float(np.mean(np.array(gains)[validation.fold_of]))
 
 
 def simulate(world: World, kind: str, n_queries: int, rng: np.random.Generator) -> dict[str, Any]:
-    """What one simulation claims, with gains and intervals."""
+    """Return the claims of one simulation, with gains and intervals."""
     queries = rng.choice(world.known, n_queries, replace=kind == "judged")
     relevant = [world.relevant[query] for query in queries]
     if kind != "judged":
@@ -92,7 +92,7 @@ def simulate(world: World, kind: str, n_queries: int, rng: np.random.Generator) 
 
 
 def run(args: argparse.Namespace, worlds: dict[str, World]) -> list[dict[str, Any]]:
-    """All simulations, those of FILE among them."""
+    """Return all simulations, including those in FILE."""
     known = {}
     if args.out is not None and args.out.exists():
         lines = map(json.loads, args.out.read_text().splitlines())
@@ -111,14 +111,14 @@ def run(args: argparse.Namespace, worlds: dict[str, World]) -> list[dict[str, An
 
 
 def plan(args: argparse.Namespace, corpora: list[str]) -> Iterator[tuple[int, str, str]]:
-    """Number, collection and kind of the simulations, each kind spread evenly over the collections."""
+    """Return number, collection and kind of the simulations, each kind spread evenly over the collections."""
     for kind in args.kinds.split(","):
         for place in range(args.simulations):
             yield place // len(corpora), corpora[place % len(corpora)], kind
 
 
 def print_claims(found: list[dict[str, Any]]) -> None:
-    """Shares of false claims."""
+    """Print shares of false claims."""
     print("| judgments | collection | simulations | helps, false | upper limit | labels.help, false | upper limit |")
     print("| --- | --- | --- | --- | --- | --- | --- |")
     for kind in KINDS[:2]:
@@ -132,7 +132,7 @@ def print_claims(found: list[dict[str, Any]]) -> None:
 
 
 def print_coverage(found: list[dict[str, Any]]) -> None:
-    """Shares of intervals that contain the true gain, by the whole procedure on real judgments."""
+    """Print shares of intervals that contain the true gain, by the whole procedure on real judgments."""
     columns = [(claim, truth) for claim in ("helps", "labels") for truth in ("truth", "truth_of_system")]
     print(
         "\n| collection | simulations | " + " | ".join(f"{claim}: {truth}, covered" for claim, truth in columns) + " |"
@@ -150,7 +150,7 @@ def print_coverage(found: list[dict[str, Any]]) -> None:
 
 
 def print_known_gains(worlds: dict[str, World], n_simulations: int, seed: int) -> None:
-    """Coverage for systems whose gain over all queries is known."""
+    """Print coverage for systems whose gain over all queries is known."""
     print("\n| collection | " + " | ".join(f"{n} queries" for n in SIZES) + " | sequence, every look |")
     print("| --- " * (len(SIZES) + 2) + "|")
     for corpus, world in worlds.items():
@@ -170,19 +170,19 @@ def print_known_gains(worlds: dict[str, World], n_simulations: int, seed: int) -
 
 
 class Known(NamedTuple):
-    """A candidate of `advise` whose values are known."""
+    """A candidate of `advise` with known values."""
 
     name: str
     table: np.ndarray
     learns: bool = False
 
     def values(self, train: np.ndarray, test: np.ndarray) -> dict[str, np.ndarray]:
-        """Values of some queries."""
+        """Return values of some queries."""
         return {MEASURE: self.table[test]}
 
 
 def print_choices(worlds: dict[str, World], n_simulations: int, seed: int) -> None:
-    """Coverage of the gain of the folds' systems, chosen among two that learn nothing: procedure alone, and widened."""
+    """Print coverage of the gain of the folds' systems, chosen among two label-free ones: procedure's, and widened."""
     print("\n| collection | " + " | ".join(f"{n} queries: alone, widened" for n in SIZES) + " |")
     print("| --- " * (len(SIZES) + 1) + "|")
     for corpus, world in worlds.items():
@@ -195,7 +195,7 @@ def print_choices(worlds: dict[str, World], n_simulations: int, seed: int) -> No
 
 
 def covers_choice(gains: np.ndarray, queries: np.ndarray, rng: np.random.Generator) -> tuple[bool, bool]:
-    """Whether the intervals of one sample contain the gain of the systems that its folds choose."""
+    """Return whether the intervals of one sample contain the gain of the systems chosen by its folds."""
     systems = [Known("bm25", np.zeros(len(queries))), Known("blend", gains[queries])]
     folds = {"seed": int(rng.integers(2**31)), "groups": queries.tolist()}
     validation = CrossValidation(systems, len(queries), MEASURE, **folds)

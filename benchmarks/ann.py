@@ -1,11 +1,11 @@
-"""Approximate against exact search in the vectors of a model: recall and time of one query after the other.
+"""Approximate versus exact search in the vectors of a model: recall, and time of sequential queries.
 
     tacit fit docs.jsonl --links links.tsv --method htr-residual -o my.model
     python benchmarks/ann.py my.model --queries 200
 
-One thread. "vectors" compares the vectors alone (graph against all inner products), "search" the whole ranking of the
-method: for a blend and for residual models, candidates from words and from vectors together against all scores.
-The documents' titles are the queries, or the starts of their texts where there are no titles.
+One thread. "vectors" compares the vectors alone (graph versus all inner products), "search" the full ranking of the
+method: for a blend and for residual models, candidates from words and vectors versus all scores. The documents' titles
+are the queries, or the starts of their texts if there are no titles.
 """
 
 import argparse
@@ -26,7 +26,7 @@ K = 10
 
 
 def timed(answer: Callable[[int], np.ndarray], n_queries: int) -> tuple[list[np.ndarray], float]:
-    """Answers, and milliseconds of one of them."""
+    """Return results, and milliseconds per result."""
     answer(0)
     start = time.perf_counter()
     found = [answer(number) for number in range(n_queries)]
@@ -111,7 +111,7 @@ def main() -> None:
 
 
 def member_rows(ranker: CollectionRanker, member: CollectionRanker, rows: sp.csr_array) -> sp.csr_array:
-    """Queries as the member of a blend reads them."""
+    """Return queries in the form for the member of a blend."""
     if member is ranker:
         return rows
     assert isinstance(ranker, BlendRanker)

@@ -2,7 +2,7 @@
 
     python benchmarks/auc.py
 
-One list, 1 % of it relevant. The sum over pairs is quadratic; it is measured on sizes where it takes seconds.
+One list, 1 % of it relevant. The sum over pairs is quadratic, so it is measured on sizes where it takes seconds.
 """
 
 import time
@@ -18,7 +18,7 @@ N_FEATURES, N_REPEATS = 45, 7
 
 
 def world(n_rows: int) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of random features and their grades."""
+    """Return rows of random features and their grades."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n_rows, N_FEATURES))
     return X, (X[:, 0] + rng.normal(size=n_rows) > 3.3).astype(float)

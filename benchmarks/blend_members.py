@@ -1,15 +1,15 @@
-"""What members of `blend` that need no encoder gain without labels, those that it has and those that were left out.
+"""Gain without labels of members of `blend` that need no encoder, including candidates that were rejected.
 
     python benchmarks/blend_members.py [--corpora cacm,cisi] [--tried]     (data: $TACIT_DATA)
 
 A row for each system, a column for each collection of the experiment `questions`: AP of `blend` without the members
-`content` and `spelling`, and the gain of each system over it; * where p < .05 (paired t-test). The last column is the
-mean. With `--tried`, also what was tried and left out, added to the default with the weight in brackets:
+`content` and `spelling`, and the gain of each system over it; * if p < .05 (paired t-test). The last column is the
+mean. With `--tried`, also rejected candidates, added to the default with the weight in brackets:
 
-    char4    BM25 on postings of runs of four characters of all words as they are written, unknown words included
+    char4    BM25 on postings of runs of four characters of all words as written, including unknown words
     pairs    BM25 on ordered pairs of content words, one or two apart
     smooth   mean BM25 score of the ten nearest documents by cosine of BM25 rows, weighted by cosine; times n / (n + 12)
-    split    BM25 with the parts of identifiers in camelCase as words, beside the whole ones
+    split    BM25 with the parts of camelCase identifiers as words, in addition to the full ones
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Terms = Callable[[str], Iterable[str]]
 
 
 class WithMore:
-    """A fitted blend and further scores in the common unit."""
+    """A fitted blend and further scores on the common scale."""
 
     def __init__(self, blend: BlendRanker, more: np.ndarray, texts: sp.csr_array) -> None:
         self.blend, self.more, self.rows = blend, more, texts
@@ -69,7 +69,7 @@ def counted(texts: Iterable[str], terms: Terms, columns: dict[str, int], *, grow
 
 
 def bm25_of(task: QuestionTask, terms: Terms) -> np.ndarray:
-    """BM25 scores by other terms, titles counted three times."""
+    """Return BM25 scores with other terms, titles counted three times."""
     columns: dict[str, int] = {}
     items = counted(task.documents.full_texts(), terms, columns, grow=True)
     titles = counted(task.documents.titles, terms, columns, grow=False)
@@ -92,7 +92,7 @@ def smoothed(blend: BlendRanker, scores: np.ndarray, n_nearest: int = 10) -> np.
 
 
 def further_scores(task: QuestionTask, blend: BlendRanker, queries: sp.csr_array, name: str) -> np.ndarray:
-    """Scores of a member that was left out, in the common unit."""
+    """Return scores of a rejected member, on the common scale."""
     vectorizer = task.read(blend, stem=True).vectorizer
     tokenizer, empty = vectorizer.tokenizer_, {vectorizer.vocabulary_[at] for at in vectorizer.function_columns()}
 
@@ -122,7 +122,7 @@ def further_scores(task: QuestionTask, blend: BlendRanker, queries: sp.csr_array
 
 
 def measure(task: QuestionTask, tried: Sequence[str]) -> dict[str, np.ndarray]:
-    """AP by system and query."""
+    """Return AP by system and query."""
     read = task.read(BlendRanker(), stem=True)
     queries, everything, values = read.queries(task.queries.full_texts()), np.arange(len(task.queries)), {}
     base = BlendRanker(content=0, spelling=0).fit(None, read.items, **read.further())

@@ -1,11 +1,11 @@
-"""What learned weights of `blend` gain, and what permuted labels do to them.
+"""Gain of the learned weights of `blend`, with real and with permuted labels.
 
     python benchmarks/blend_priors.py [cacm] [--judged 20] [--folds 5] [--data FOLDER]
 
-The folds are those of `tacit reproduce questions`, seed 0. Average precision over the candidates (the first 50 items
-of the blend and of each member) of the test queries: with the weights without labels, with those that are learned, and
-with those learned from labels that are permuted among the candidates. "moved": folds in which weights were changed.
-FOLDER defaults to $TACIT_DATA.
+The folds are those of `tacit reproduce questions`, seed 0. Average precision over the candidates (the first 50 items of
+the blend and of each member) of the test queries: with the label-free weights, with learned weights, and with weights
+learned from labels permuted among the candidates. "moved": folds in which weights changed. FOLDER defaults to
+$TACIT_DATA.
 """
 
 import argparse
@@ -27,7 +27,7 @@ from tacit.retrieve.weights import TrainingQuery, learn_weights, precision_of
 
 
 class Recorded(BlendRanker):
-    """A blend that keeps the candidates of test queries as its members score them, before any member is dropped."""
+    """A blend that keeps the candidates of test queries with their scores by members, before any member is dropped."""
 
     def _learn(self, items: ItemRows, data: TrainingData) -> None:
         prior = self.weights_
@@ -40,7 +40,7 @@ class Recorded(BlendRanker):
 
 
 def fit(task: QuestionTask, fold: Fold, n_judged: int | None, members: BlendRanker) -> tuple[Recorded, list[Any]]:
-    """A blend fitted on some judged queries of a fold, and what `learn_weights` was given."""
+    """Return a blend fitted on some judged queries of a fold, and the arguments of `learn_weights`."""
     read = task.read(members, stem=True)
     queries = read.queries(task.queries.full_texts())
     train, test, given = np.sort(fold.train[:n_judged]), np.sort(fold.test), list[Any]()

@@ -1,9 +1,8 @@
-"""Settings of `blend` without labels, chosen on all collections but one and measured on that one.
+"""Settings of `blend` without labels, chosen on all collections except one and measured on that one.
 
-For every collection of the experiment `questions`: AP of every setting of a grid, over the candidates that a member
-ranks among its first 100 (all members alike, so that settings are compared on the same documents). The setting that is
-chosen for a collection has the highest mean, over the other collections, of the gain in AP over stemmed BM25, among
-those settings that are below BM25 on none of them.
+For every collection of the experiment `questions`: AP of every setting of a grid, over the first 100 candidates of all
+members (the same documents for all settings). The setting chosen for a collection has the highest mean gain in AP over
+stemmed BM25 on the other collections, among the settings that are below BM25 on none of them.
 
     python benchmarks/blend_settings.py [--data DIR] [--corpora cacm,cisi|all] [--cache DIR]   (DIR: $TACIT_DATA)
 """
@@ -28,7 +27,7 @@ from tacit.retrieve.blend.ranker import BlendRanker
 from tacit.retrieve.factors import best_items
 
 LATENT = FEEDBACK = (0.0, 1.0, 2.0, 3.0, 4.0)
-HALF_LENGTHS = (0.0, 6.0, 12.0, 18.0)  # in words; 0: the length of a query does not matter
+HALF_LENGTHS = (0.0, 6.0, 12.0, 18.0)  # in words; 0: the length of a query has no effect
 EXPANSIONS = ((5, 25), (10, 50), (20, 100))  # items and words
 TITLE_WEIGHTS = (1, 3)
 GRID = list(itertools.product(LATENT, FEEDBACK, HALF_LENGTHS, EXPANSIONS, TITLE_WEIGHTS))
@@ -37,7 +36,7 @@ N_FIRST = 100
 
 
 def average_precision(scores: np.ndarray, relevant: np.ndarray, n_relevant: np.ndarray) -> np.ndarray:
-    """AP of each row; candidates that do not exist have the score -inf."""
+    """Return AP of each row; missing candidates have the score -inf."""
     order = np.argsort(-scores, axis=1, kind="stable")
     found = np.take_along_axis(relevant, order, axis=1)
     precision = np.cumsum(found, axis=1) / np.arange(1, found.shape[1] + 1)
@@ -45,7 +44,7 @@ def average_precision(scores: np.ndarray, relevant: np.ndarray, n_relevant: np.n
 
 
 def measured(task: QuestionTask) -> np.ndarray:
-    """AP by setting and query; the last row is BM25."""
+    """Return AP by setting and query; the last row is BM25."""
     values = np.zeros((len(GRID) + 1, len(task.queries)))
     read = task.read(BlendRanker(), stem=True)
     queries, plain = read.queries(task.queries.full_texts()), Bm25Ranker().fit(None, read.items)
@@ -102,7 +101,7 @@ def _in_units(scores: np.ndarray, base: np.ndarray, places: np.ndarray) -> np.nd
 
 
 def choose(gains: list[np.ndarray]) -> int:
-    """The setting with the highest mean gain among those that are below BM25 on no collection, if there are any."""
+    """Return the setting with the highest mean gain among those below BM25 on no collection, if there are any."""
     means = np.array([part.mean(axis=1) for part in gains])
     worst = means.min(axis=0)
     allowed = worst >= min(0.0, worst.max())

@@ -1,11 +1,11 @@
-"""What judgments of similar queries (the member `similar` of `blend`) gain, by the number of judged queries.
+"""Gain from judgments of similar queries (the member `similar` of `blend`), by the number of judged queries.
 
     python benchmarks/blend_similar.py [--corpora cacm,cisi] [--numbers 10,20] [--residual]     (data: $TACIT_DATA)
 
 Five folds of queries, as in the experiment `questions`; the judged queries are the first of the training folds in an
 order drawn by the seed. A row for each number of judged queries (0: without labels), a column for each collection: AP
-without the member (the default), and the difference that it makes; * where p < .05 (paired t-test). The member
-`residual` is left out, because it takes minutes to train; `--residual` trains it from 200 pairs on, as `fit` does.
+without the member (the default), and its effect; * if p < .05 (paired t-test). The member `residual` is left out,
+because its training takes minutes; `--residual` trains it from 200 pairs on, as `fit` does.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ CORPORA = (
 
 
 def measure(task: QuestionTask, n_judged: int, seed: int, **params: Any) -> np.ndarray:
-    """AP of each query, learned from the first judged queries of the other folds."""
+    """Return AP of each query, trained on the first judged queries of the other folds."""
     read = task.read(BlendRanker(), stem=True)
     queries, values = read.queries(task.queries.full_texts()), np.empty(len(task.queries))
     if (seed, False) not in task.members:
@@ -47,7 +47,7 @@ def measure(task: QuestionTask, n_judged: int, seed: int, **params: Any) -> np.n
 
 
 def cell(task: QuestionTask, n_judged: int, seed: int, residual: bool | None) -> str:
-    """AP without the member, and what it adds."""
+    """Return AP without the member, and the member's effect."""
     without, found = (measure(task, n_judged, seed, similar=on, residual=residual) for on in (False, True))
     if not n_judged or np.array_equal(without, found):
         return f"{without.mean():.4f}"

@@ -1,9 +1,9 @@
-"""Simulated candidates of `tacit advise`: the weights of `blend` learned again and again from stored scores.
+"""Simulated candidates of `tacit advise`: the weights of `blend` learned repeatedly from stored scores.
 
 Scores of the members bm25, latent, feedback and title are computed once. The member `residual`, which is trained on the
-judgments themselves, has a stand-in that can be trained thousands of times: the cosine of query and document, plus the
-mean similarity of the document to the relevant documents of the training queries, weighted by the similarity of these
-queries. It joins the blend as `residual` does: from 200 pairs on, scored for learning by members that were trained
+judgments themselves, is replaced by a model that can be trained thousands of times: the cosine of query and document,
+plus the mean similarity of the document to the relevant documents of the training queries, weighted by the similarity
+of these queries. It is used like `residual`: from 200 pairs on, scored for learning by members that were trained
 without the query, and with the same further priors.
 """
 
@@ -61,19 +61,19 @@ class World:
 
     @cached_property
     def known(self) -> np.ndarray:
-        """Queries with a relevant item."""
+        """Return queries with a relevant item."""
         return np.array([row for row, items in enumerate(self.relevant) if len(items)])
 
     @cached_property
     def label_free(self) -> dict[str, np.ndarray]:
-        """Values of the systems that learn nothing, on all known queries with their real judgments."""
+        """Return values of the label-free systems, on all known queries with their real judgments."""
         relevant, everybody = [self.relevant[row] for row in self.known], np.arange(len(self.known))
         systems = [Simulated(name, self, self.known, relevant) for name in ("bm25", "blend")]
         return {system.name: system.values(everybody[:0], everybody)[MEASURE] for system in systems}
 
 
 def make_world(task: QuestionTask) -> World:
-    """The scores of all documents for all queries, computed once."""
+    """Compute the scores of all documents for all queries."""
     read = task.read(BlendRanker(), stem=True)
     queries, items, titles = read.queries(task.queries.full_texts()), read.items, read.further().get("titles")
     blend = BlendRanker(threads=1).fit(None, items, titles=titles)
@@ -102,14 +102,14 @@ def make_world(task: QuestionTask) -> World:
 
 
 class Fitted(NamedTuple):
-    """Weights of the members, with `residual` last where it has been trained, and the rows that trained it."""
+    """Weights of the members, with `residual` last if it was trained, and its training rows."""
 
     weights: np.ndarray
     train: np.ndarray | None = None
 
 
 class Simulated:
-    """A candidate of `advise` on some queries with their own relevant items; see `judge.advise.procedure`."""
+    """A candidate of `advise` on some queries with their relevant items; see `judge.advise.procedure`."""
 
     def __init__(self, name: str, world: World, queries: np.ndarray, relevant: list[np.ndarray]) -> None:
         self.name, self.world, self.queries, self.relevant = name, world, queries, relevant
@@ -117,18 +117,18 @@ class Simulated:
         self._fits: dict[bytes, Fitted] = {}
 
     def values(self, train: np.ndarray, test: np.ndarray) -> dict[str, np.ndarray]:
-        """Values of some queries, with weights learned from others."""
+        """Return values of some queries, with weights learned from others."""
         fitted = self.fitted(train)
         return {MEASURE: np.array([self.value(self.queries[row], self.relevant[row], fitted) for row in test])}
 
     def value(self, query: int, relevant: np.ndarray, fitted: Fitted | None) -> float:
-        """nDCG@10 of binary judgments; None: of bm25."""
+        """Return nDCG@10 of binary judgments; None: of bm25."""
         scores = self.world.bm25[query] if fitted is None else self.scores(query, fitted)
         found = np.isin(best_items(scores[None], None, 10)[0][0], relevant)
         return float((found * DISCOUNTS[: len(found)]).sum() / max(DISCOUNTS[: max(len(relevant), 1)].sum(), 1e-12))
 
     def scores(self, query: int, fitted: Fitted) -> np.ndarray:
-        """Scores of all items, float32."""
+        """Return scores of all items, float32."""
         members, weights = self.world.members[query], fitted.weights.astype(np.float32)
         scores = weights[: len(members)] @ members
         if fitted.train is not None and weights[-1]:
@@ -136,7 +136,7 @@ class Simulated:
         return scores
 
     def residual_scores(self, query: int, train: np.ndarray) -> np.ndarray:
-        """Scores of the member that some queries have trained, in the unit of the blend."""
+        """Return scores of the member trained on some queries, on the scale of the blend."""
         world, rows = self.world, self.queries[train]
         likeness = world.likeness[query, rows]
         learned = likeness @ self._similarity[train] / max(likeness.sum(), 1e-12)
@@ -146,7 +146,7 @@ class Simulated:
         return scores[0] * np.float32(length_trust(world.lengths[query], half) / spread)
 
     def fitted(self, train: np.ndarray) -> Fitted | None:
-        """The weights, learned from some queries if the candidate learns; None: bm25."""
+        """Return the weights, learned from some queries if the candidate learns; None: bm25."""
         if not self.learns:
             return None if self.name == "bm25" else Fitted(self.world.prior)
         if train.tobytes() not in self._fits:
@@ -161,7 +161,7 @@ class Simulated:
         return Fitted(learn(examples, queries, prior, others), train if trained else None)
 
     def examples(self, train: np.ndarray, *, trained: bool) -> tuple[list[TrainingQuery], list[int]]:
-        """Usable examples, each scored by a member trained without its query, and their queries."""
+        """Return usable examples, each scored by a member trained without its query, and their queries."""
         distinct, number = np.unique(self.queries[train], return_inverse=True)
         folds = (np.random.default_rng(0).permutation(len(distinct)) % N_FOLDS)[number] if trained else None
         examples, queries = list[TrainingQuery](), list[int]()
@@ -180,7 +180,7 @@ class Simulated:
 
     @cached_property
     def _similarity(self) -> np.ndarray:
-        """Mean cosine of the relevant items of each query to all items, float32."""
+        """Return the mean cosine of the relevant items of each query to all items, float32."""
         rows = np.repeat(np.arange(len(self.relevant)), [len(items) for items in self.relevant])
         which = np.concatenate(self.relevant).astype(np.int64)
         sizes = np.maximum([len(items) for items in self.relevant], 1)
@@ -189,7 +189,7 @@ class Simulated:
 
 
 def learn(examples: list[TrainingQuery], queries: list[int], prior: np.ndarray, others: list[np.ndarray]) -> np.ndarray:
-    """The weights of `learn_weights`, all priors and strengths at once; equal queries are in one fold."""
+    """Return the weights of `learn_weights`, for all priors and strengths; copies of a query are in one fold."""
     if not examples:
         return prior
     pieces = [preferences(example) for example in examples]
@@ -212,7 +212,7 @@ def learn(examples: list[TrainingQuery], queries: list[int], prior: np.ndarray, 
 def solve(
     pieces: list[tuple[np.ndarray, np.ndarray]], priors: np.ndarray, strengths: np.ndarray, start: np.ndarray
 ) -> np.ndarray:
-    """The problem of `fit_weights` for every prior and strength: projected Newton steps, halved if the value rises."""
+    """Solve the problem of `fit_weights` for every prior and strength: projected Newton steps, halved on a rise."""
     found, finite = priors.copy(), np.isfinite(strengths)
     if not pieces or not finite.any():
         return found
@@ -231,7 +231,7 @@ def solve(
         curvature = np.where(better[:, None, None], new_curvature, curvature)
         if moved.max() < TOLERANCE:
             break
-        free = ~((best == 0) & (gradient > 0))  # the others are held at their bound
+        free = ~((best == 0) & (gradient > 0))  # the others stay at their bound
         both = free[:, :, None] & free[:, None, :]
         newton = -np.linalg.solve(
             np.where(both, curvature, np.eye(best.shape[1])), np.where(free, gradient, 0.0)[:, :, None]
@@ -254,7 +254,7 @@ class _Problem:
         self.penalty = strengths[:, None, None] * np.eye(n) + along
 
     def at(self, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Of each row of weights."""
+        """Compute them at each row of weights."""
         n, margins = weights.shape[1], weights.astype(np.float32) @ self.x.T
         away = weights - self.priors
         pull = np.einsum("kij,kj->ki", self.penalty, away)
@@ -268,7 +268,7 @@ class _Problem:
 
 @njit(cache=True)
 def precisions(scores: np.ndarray, relevance: np.ndarray, n_relevant: int) -> np.ndarray:
-    """Average precision of candidates by each row of scores, as `weights.precision_of`."""
+    """Return average precision of candidates by each row of scores, as `weights.precision_of`."""
     values = np.zeros(len(scores))
     for row in range(len(scores)):
         found = 0
@@ -280,7 +280,7 @@ def precisions(scores: np.ndarray, relevance: np.ndarray, n_relevant: int) -> np
 
 
 def check_learner(world: World) -> None:
-    """Raise unless the weights are those of `learn_weights`, on the real judgments."""
+    """Raise unless the weights equal those of `learn_weights`, on the real judgments."""
     known = world.known[:40]
     system = Simulated("blend+labels", world, known, [world.relevant[row] for row in known])
     for train in (np.arange(len(known)), np.arange(0, len(known), 2)):

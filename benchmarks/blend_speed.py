@@ -1,14 +1,14 @@
-"""Time of ranking with `blend` beside `bm25`: one thread, 100,000 documents, typed queries.
+"""Ranking time of `blend` and `bm25`: one thread, 100,000 documents, short queries.
 
     NUMBA_NUM_THREADS=1 OMP_NUM_THREADS=1 python benchmarks/blend_speed.py [--documents N] [--rounds N] [--model M]
 
-Documents are drawn: 30,000 words by Zipf's law, 200 topics that each prefer 300 words, 90 words a document. A query
-has four to twelve words of a document that are in at most a tenth of all documents. Words have two to five syllables.
-With `--model`, the documents are those of a saved searcher with `blend`, and the queries are titles of some of them.
-Times are processor time, of each query the least of several rounds. `blend, all scores` scores every document by every
-member; `blend` ranks by bounds, and the number of its answers that are different is printed too (wanted: none). The
-loss of 100 candidates (`n_candidates`), and of a graph of neighbours (`--ann`), is the share of the ten best answers of
-the whole collection that is not found.
+Documents are generated: 30,000 words by Zipf's law, 200 topics with 300 preferred words each, 90 words per document. A
+query has four to twelve words of a document that occur in at most a tenth of all documents. Words have two to five
+syllables. With `--model`, the documents are those of a saved searcher with `blend`, and the queries are titles of some
+of them. Times are processor time, the minimum of several rounds per query. `blend, all scores` scores every document by
+every member; `blend` ranks by bounds, and the number of its results that differ is printed too (target: none). The loss
+of 100 candidates (`n_candidates`), and of a graph of neighbours (`--ann`), is the fraction of the exact top 10 that is
+missed.
 """
 
 import argparse
@@ -30,7 +30,7 @@ N_WORDS, N_TOPICS, LENGTH, N_QUERIES, K = 30_000, 200, 90, 100, 10
 
 
 def draw_documents(n_documents: int, rng: np.random.Generator) -> sp.csr_array:
-    """Counts of words, half of them of the document's topic."""
+    """Return counts of words, half of them from the document's topic."""
     shares = 1 / (10 + np.arange(N_WORDS))
     common = rng.choice(N_WORDS, (n_documents, LENGTH // 2), p=shares / shares.sum())
     topics = rng.integers(0, N_WORDS, (N_TOPICS, 300))
@@ -45,7 +45,7 @@ def draw_documents(n_documents: int, rng: np.random.Generator) -> sp.csr_array:
 
 
 def draw_queries(counts: sp.csr_array, rng: np.random.Generator) -> sp.csr_array:
-    """Rows of a few words that are not too common."""
+    """Return rows of a few words that are not too common."""
     frequencies = np.bincount(counts.indices, minlength=counts.shape[1])
     rows, columns = [], []
     for number, document in enumerate(rng.choice(counts.shape[0], N_QUERIES, replace=False)):
@@ -57,7 +57,7 @@ def draw_queries(counts: sp.csr_array, rng: np.random.Generator) -> sp.csr_array
 
 
 def draw_words(rng: np.random.Generator) -> Terms:
-    """Different words of two to five syllables, common ones first short; the first hundred carry no content."""
+    """Return different words of two to five syllables, common ones shorter; the first hundred are function words."""
     syllables = np.array([a + b + c for a in "bdfgklmnprst" for b in "aeiou" for c in ("", "n", "r", "s")])
     words: dict[str, None] = {}
     while len(words) < N_WORDS:
@@ -66,11 +66,11 @@ def draw_words(rng: np.random.Generator) -> Terms:
 
 
 def draw_world(n_documents: int) -> tuple[BlendRanker, sp.csr_array]:
-    """A blend of drawn documents, and queries."""
+    """Return a blend of generated documents, and queries."""
     rng = np.random.default_rng(0)
     counts = draw_documents(n_documents, rng)
     queries = draw_queries(counts, rng)
-    # Times do not depend on how long the concepts were trained: one epoch instead of eight.
+    # Times do not depend on how long the concepts were trained, so one epoch instead of eight.
     blend = BlendRanker(threads=1)
     idf = np.log(counts.shape[0] / np.maximum(np.bincount(counts.indices, minlength=N_WORDS), 1)).astype(np.float32)
     latent = LatentMember(blend.half_length)
@@ -80,7 +80,7 @@ def draw_world(n_documents: int) -> tuple[BlendRanker, sp.csr_array]:
 
 
 def read_world(model: str) -> tuple[BlendRanker, sp.csr_array]:
-    """The blend of a saved searcher, and titles as queries."""
+    """Return the blend of a saved searcher, and titles as queries."""
     searcher = Searcher.load(model)
     documents = searcher.documents_
     rows = np.random.default_rng(0).permutation(len(documents))[:N_QUERIES].tolist()
@@ -88,7 +88,7 @@ def read_world(model: str) -> tuple[BlendRanker, sp.csr_array]:
 
 
 def seconds(rank: Callable[[sp.csr_array], object], queries: sp.csr_array, rounds: int) -> float:
-    """Mean over the queries of the least processor time of several rounds."""
+    """Return the mean over the queries of the minimum processor time of several rounds."""
     rank(queries[[0]])
     found = np.full((rounds, queries.shape[0]), np.inf)
     for number in range(rounds):
@@ -100,7 +100,7 @@ def seconds(rank: Callable[[sp.csr_array], object], queries: sp.csr_array, round
 
 
 def rank_all_scores(ranker: BlendRanker, queries: sp.csr_array) -> tuple[np.ndarray, np.ndarray]:
-    """Ranking without bounds."""
+    """Rank without bounds."""
     items, scores = np.empty((queries.shape[0], K), np.int64), np.empty((queries.shape[0], K), np.float32)
     nothing = sp.csr_array((queries.shape[0], ranker.n_items_), dtype=bool)
     CollectionRanker._rank_rows(ranker, queries, nothing, items, scores)
@@ -108,7 +108,7 @@ def rank_all_scores(ranker: BlendRanker, queries: sp.csr_array) -> tuple[np.ndar
 
 
 def main() -> None:
-    """Print times, their ratio to BM25, and what candidates lose."""
+    """Print times, their ratio to BM25, and the loss of candidates."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--documents", type=int, default=100_000)
     parser.add_argument("--rounds", type=int, default=5)

@@ -1,11 +1,11 @@
-"""Kill trainings at random moments, let the same command go on, and compare the models with one that was not killed.
+"""Kill trainings at random moments, resume them with the same command, and compare with uninterrupted models.
 
     python benchmarks/checkpoint_kills.py [--kills 100] [--seed 0]
 
 A process runs `tacit fit --checkpoint` on a generated collection and is killed (SIGKILL) after a random time of about
-one training at most, again and again until a training ends; then the next begins, until there were enough
-kills. States are written as often as possible, in a tenth of the time. Each saved model is compared byte by byte.
-Prints one line of JSON; exits with 1 if a model differs.
+one training at most, repeatedly until a training ends; then the next begins, until the number of kills is reached.
+States are written as often as possible, in a tenth of the time. Each saved model is compared byte by byte. Prints one
+line of JSON; exits with 1 if a model differs.
 """
 
 import argparse
@@ -27,7 +27,7 @@ METHODS = {"htr-residual": ["max_epochs=4"], "htr+pairs": ["max_epochs=2", "n_bu
 
 
 def write_collection(folder: Path, n_docs: int = 200) -> None:
-    """Documents of random words, and links between those with neighbouring numbers."""
+    """Write documents of random words, and links between documents with neighbouring numbers."""
     rng = np.random.default_rng(0)
     with (folder / "docs.jsonl").open("w") as docs, (folder / "links.tsv").open("w") as links:
         for number in range(n_docs):
@@ -37,14 +37,14 @@ def write_collection(folder: Path, n_docs: int = 200) -> None:
 
 
 def words_of(folder: Path, method: str, output: str, *further: str) -> list[str]:
-    """The command line of one training."""
+    """Return the command line of one training."""
     settings = [word for setting in METHODS[method] for word in ("--set", setting)]
     files = [str(folder / "docs.jsonl"), "--links", str(folder / "links.tsv"), "-o", str(folder / output)]
     return ["fit", *files, "--method", method, "--dim", "8", "--threads", "2", *settings, *further]
 
 
 def run_in_child(words: list[str], wait: float) -> bool:
-    """Run the command in a process of its own, killed after a time; return whether it ended before."""
+    """Run the command in a separate process, killed after a time; return whether it ended before."""
     child = os.fork()
     if child == 0:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
@@ -77,7 +77,7 @@ def main() -> int:
         write_collection(folder)
         seconds = {}
         for method in METHODS:
-            tacit(words_of(folder, method, f"{method}.whole"))  # here, so that children have all code loaded
+            tacit(words_of(folder, method, f"{method}.whole"))  # in this process, so that children have all code loaded
             start = time.monotonic()
             run_in_child(words_of(folder, method, "again"), 600)
             seconds[method] = time.monotonic() - start

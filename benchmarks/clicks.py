@@ -2,24 +2,24 @@
 
     python benchmarks/clicks.py [--data FOLDER] [--full | --sets cacm WTR … --sessions 300 1000 …]
 
-Sessions show the first ten documents of a ranking: stemmed BM25, or the best single column of a LETOR set. Users:
+Sessions show the first ten documents of a ranking: stemmed BM25, or the best single feature of a LETOR set. Users:
 
-    position    looks at rank r with probability 1 / r, whatever was clicked
+    position    looks at rank r with probability 1 / r, regardless of clicks
     cascade     looks from the top down, stops after a click with probability 0.7 and after any other document with 0.05
 
 Both click a document that they look at with probability n + (0.9 - n) (2^g - 1) / (2^G - 1), where g is its grade
-(unjudged: 0), G the highest one and n the noise, 0.1 unless told (--noise 0.9: clicks are random). nDCG@10, compared
+(unjudged: 0), G the highest one and n the noise, by default 0.1 (--noise 0.9: clicks are random). nDCG@10, compared
 with the shown ranking:
 
     known        the queries of the log; the first ten documents reordered by the click model
-    unseen       other queries (two folds); a ranker of lists learns from the clicks alone
+    unseen       other queries (two folds); a ranker of lists trained on clicks alone
     fit known    `tacit fit --clicks`, which ranks all documents of a text collection; the queries of the log
     fit unseen   the same for other queries (two folds)
     blend        for comparison, `tacit fit` without clicks
 
 Every cell has the difference and the p-value of a randomization test over queries; `*` marks cells below the shown
 ranking after Holm's correction over the whole grid. The last part is TREC Session Track 2014: do the estimates order
-the judged shown documents better than their ranks do?
+the judged shown documents better than their ranks?
 """
 
 import argparse
@@ -45,7 +45,7 @@ N_SESSIONS, N_SHOWN = (100, 300, 1000, 3000, 10000), 10
 
 
 class User(NamedTuple):
-    """How users look at answers, and the probability of a click on an answer that is not relevant."""
+    """How users look at results, and the probability of a click on a result that is not relevant."""
 
     kind: str
     noise: float = 0.1
@@ -62,7 +62,7 @@ class Texts(NamedTuple):
     blend: Searcher
 
     def asked_by(self, lists: Lists) -> Collection:
-        """The queries of some lists."""
+        """Return the queries of some lists."""
         return self.queries.take([self.queries.row_of[name] for name in lists.query_ids])
 
 
@@ -73,7 +73,7 @@ def read_texts(data: Path, name: str, seed: int) -> Texts:
 
 
 def read_lists(data: Path, name: str) -> tuple[Lists, np.ndarray]:
-    """Lists without grades of queries with a relevant document, best shown first, and their grades (NaN: unjudged)."""
+    """Return ungraded lists of queries with a relevant document, best shown first, and grades (NaN: unjudged)."""
     if name in TEXT_SETS:
         folder = data / "text" / name
         documents, queries = read_collection(folder / "docs.jsonl.gz"), read_queries(folder / "queries.jsonl")
@@ -94,14 +94,14 @@ def _best_column(lists: Lists) -> np.ndarray:
 
 
 def _sorted(lists: Lists, scores: np.ndarray) -> Lists:
-    """Rows by score within each list."""
+    """Return rows by score within each list."""
     order = np.lexsort((-scores, lists.qid))
     names = lists.document_names()
     return Lists(lists.X[order], lists.y[order], lists.starts, lists.query_ids, [names[row] for row in order])
 
 
 def simulate(lists: Lists, user: User, n_sessions: int, rng: np.random.Generator) -> ClickLog:
-    """Sessions of random queries, which show the first rows of lists."""
+    """Return sessions of random queries, which show the first rows of lists."""
     grades = np.nan_to_num(lists.y)
     attractive = user.noise + (0.9 - user.noise) * (2**grades - 1) / (2 ** grades.max() - 1)
     sessions = []
@@ -131,12 +131,12 @@ def _cascade_user(attractive: np.ndarray, rows: range, rng: np.random.Generator)
 
 
 def shown_run(lists: Lists) -> Run:
-    """The lists as they are."""
+    """Return the lists in the shown order."""
     return lists.to_run(-np.arange(len(lists.X), dtype=float), "shown")
 
 
 def known_run(lists: Lists, found: ClickEstimates) -> Run:
-    """The lists with shown documents first, by their estimated relevance."""
+    """Return the lists with shown documents first, by their estimated relevance."""
     value = {(q, d): v for q, d, v in zip(found.queries, found.docs, found.relevance.tolist(), strict=True)}
     scores = -np.arange(len(lists.X), dtype=float)
     for row, (number, doc) in enumerate(zip(lists.qid.tolist(), lists.doc_ids, strict=True)):
@@ -145,7 +145,7 @@ def known_run(lists: Lists, found: ClickEstimates) -> Run:
 
 
 def unseen_run(lists: Lists, method: str, user: User, n_sessions: int, seed: int) -> Run:
-    """Each half of the lists, ranked by what was learned from clicks on the other half."""
+    """Return each half of the lists, ranked after training on clicks on the other half."""
     rng = np.random.default_rng([seed, n_sessions, 1])
     halves = np.array_split(rng.permutation(len(lists)), 2)
     runs = []
@@ -159,13 +159,13 @@ def unseen_run(lists: Lists, method: str, user: User, n_sessions: int, seed: int
 
 
 def fit_on(texts: Texts, log: ClickLog, seed: int) -> Searcher:
-    """What `tacit fit --clicks` makes of a log that names queries by id."""
+    """Fit as `tacit fit --clicks` does with a log that names queries by id."""
     clicks = log.named_by(texts.queries, texts=True).pairs(texts.documents)
     return Searcher(seed=seed).fit(texts.documents, clicks=clicks)
 
 
 def fitted_run(texts: Texts, lists: Lists, user: User, n_sessions: int, seed: int) -> Run:
-    """Each half of the queries, ranked over the whole collection by what was learned from clicks on the other half."""
+    """Return each half of the queries, ranked over the whole collection after training on the other half's clicks."""
     rng = np.random.default_rng([seed, n_sessions, 1])
     halves, runs = np.array_split(rng.permutation(len(lists)), 2), []
     for test, train in (halves, halves[::-1]):
@@ -177,7 +177,7 @@ def fitted_run(texts: Texts, lists: Lists, user: User, n_sessions: int, seed: in
 def cells(
     lists: Lists, texts: Texts | None, user: User, n_sessions: int, method: str, seed: int
 ) -> dict[str, tuple[float, float, float]]:
-    """Mean nDCG@10, difference from the shown ranking, and p, for known and for unseen queries."""
+    """Return mean nDCG@10, difference from the shown ranking, and p, for known and for unseen queries."""
     judged = lists.to_judgments()
     base = evaluate(judged, shown_run(lists), "nDCG@10").values["nDCG@10"]
     log = simulate(lists, user, n_sessions, np.random.default_rng([seed, n_sessions]))
@@ -195,7 +195,7 @@ def cells(
 
 
 def print_grid(data: Path, sets: list[str], counts: list[int], method: str, noise: float, seed: int) -> None:
-    """The grid, and the cells that are below the shown ranking."""
+    """Print the grid, and the cells below the shown ranking."""
     grid = {}
     print(f"{'set':30} {'user':9} {'':10} {'shown':>6}" + "".join(f"{n:>17,}" for n in counts))
     for name in sets:
@@ -216,7 +216,7 @@ def print_grid(data: Path, sets: list[str], counts: list[int], method: str, nois
 
 
 def print_real_sessions(data: Path) -> None:
-    """Order of judged shown documents: by rank, and by the click model."""
+    """Compare two orders of judged shown documents: by rank, and by the click model."""
     folder = data / "clicks" / "trec_session"
     with gzip.open(folder / "sessions.jsonl.gz", "rt") as lines:
         pages = [page for page in map(json.loads, lines) if page["part"] != "human_label"]

@@ -1,11 +1,11 @@
-"""Search without any label: nDCG@10 on collections with queries and judgments that no system has seen.
+"""Search without any label: nDCG@10 on collections with queries and judgments that were not used for training.
 
     python benchmarks/day_zero.py --data FOLDER     (FOLDER defaults to $TACIT_DATA)
 
 Every system is fitted as by `tacit fit COLLECTION --method M` without links; judgments are used for measuring only.
-Settings of `htr-reconstruction` were chosen on the training part of Reuters and with the first, third, fifth ...
-judged query of each collection; the column "others" has the queries between them, which were used for early prototypes
-too. No column is fully held out.
+Settings of `htr-reconstruction` were chosen on the training part of Reuters and with the first, third, fifth ... judged
+query of each collection; the column "others" has the remaining queries, which were used for early prototypes too. No
+column is completely held out.
 """
 
 import argparse
@@ -25,7 +25,7 @@ SYSTEMS = (
 
 
 def values(folder: Path, method: str, dim: int | None) -> np.ndarray:
-    """nDCG@10 of each judged query."""
+    """Return nDCG@10 of each judged query."""
     searcher = Searcher(method, **({} if dim is None else {"dim": dim})).fit(read_collection(folder))
     run = searcher.run(read_queries(folder), k=100)
     return evaluate(read_qrels(folder / "qrels.txt"), run, "nDCG@10").values["nDCG@10"]

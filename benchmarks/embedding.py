@@ -1,12 +1,12 @@
-"""Speed of the learned embeddings on MDN's links, n = 100, all in one run and in one table.
+"""Training speed of the learned embeddings on MDN's links, n = 100, in one run and one table.
 
     python benchmarks/embedding.py --data FOLDER     (FOLDER defaults to $TACIT_DATA)
 
-1. Read-modify-write bandwidth of the machine: rows of 100 floats of a table of the same size, in random
-   order, one table per thread.
-2. Our SGD on given triples: triples a second, and the bytes of table rows that it reads and writes a second,
-   against 1. Every triple updates its rows, which is the most expensive case.
-3. Our SGD on pairs with mined negatives: queries a second, with gamma = 0 and as `htr-residual` has it, 1.
+1. Read-modify-write bandwidth of the machine: rows of 100 floats of a table of the same size, in random order, one
+   table per thread.
+2. Our SGD on given triples: triples per second, and bytes of table rows read and written per second, compared with 1.
+   Every triple updates its rows, which is the most expensive case.
+3. Our SGD on pairs with mined negatives: queries per second, with gamma = 0 and with gamma = 1 as in `htr-residual`.
 4. Time to reach the validation MAP that lightfm-next (WARP, the same words as features) reaches in its epochs.
 
 Runs with one and two threads alternate, and the best of several rounds counts, to reduce the effect of other load.
@@ -45,10 +45,10 @@ def change_rows(table: np.ndarray, order: np.ndarray) -> None:
 
 
 def bandwidth(n_rows: int, threads: int) -> float:
-    """Bytes read and written a second, when every thread changes random rows of a table of its own.
+    """Return bytes read and written per second when every thread changes random rows of its own table.
 
-    Each is as large as one of ours: half a table would stay in a thread's caches, which no thread of a training
-    can hope for, since documents hold words of the whole dictionary.
+    Each table is as large as one of ours, because half a table would fit in a thread's caches, which is not the case in
+    training: documents contain words of the whole dictionary.
     """
     rng = np.random.default_rng(0)
     tables = [np.zeros((n_rows, DIM), np.float32) for _ in range(threads)]
@@ -67,7 +67,7 @@ def fresh_tables(rows: sp.csr_array) -> Tables:
 
 
 def triple_speed(rows: sp.csr_array, pairs: np.ndarray, threads: int) -> tuple[float, float]:
-    """Triples a second, and bytes of table rows a second, on triples that all violate the margin."""
+    """Return triples per second, and bytes of table rows per second, on triples that all violate the margin."""
     rng = np.random.default_rng(0)
     triples = np.column_stack([pairs, rng.integers(0, rows.shape[0], len(pairs))])[:20_000]
     settings = EmbeddingSettings(block=LARGEST_TRIPLE_BLOCK, margin=1e9)
@@ -84,7 +84,7 @@ def triple_speed(rows: sp.csr_array, pairs: np.ndarray, threads: int) -> tuple[f
 
 
 def pair_speed(rows: sp.csr_array, pairs: sp.csr_array, gamma: float, threads: int) -> float:
-    """Queries a second, with mined negatives."""
+    """Return queries per second, with mined negatives."""
     rng = np.random.default_rng(0)
     data = TrainingRows(rows, rows, rows, rows, queries_are_items=True)
     with EmbeddingTrainer(fresh_tables(rows), data, EmbeddingSettings(gamma=gamma), threads).running() as trainer:
@@ -96,7 +96,7 @@ def pair_speed(rows: sp.csr_array, pairs: sp.csr_array, gamma: float, threads: i
 
 
 def speeds(rows: sp.csr_array, split: LinkSplit, rounds: int) -> dict[str, list[float]]:
-    """Of each measure the best of some rounds, for one thread and for two."""
+    """Return the best of some rounds for each measure, for one thread and for two."""
     pairs = np.column_stack([split.train.sources, split.train.targets])
     linked = split.train.to_csr()
     found: dict[str, list[float]] = {name: [0.0, 0.0] for name in (MACHINE, TRIPLES, TOUCHED, *GAMMAS)}
@@ -110,7 +110,7 @@ def speeds(rows: sp.csr_array, split: LinkSplit, rounds: int) -> dict[str, list[
 
 
 def lightfm_curve(rows: sp.csr_array, split: LinkSplit, held: HeldOut, epochs: int, threads: int) -> Curve:
-    """(seconds so far, validation MAP) after each epoch of lightfm's WARP."""
+    """Return (seconds so far, validation MAP) after each epoch of lightfm's WARP."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         from lightfm import LightFM
@@ -136,13 +136,13 @@ def lightfm_curve(rows: sp.csr_array, split: LinkSplit, held: HeldOut, epochs: i
 
 
 def _with_int32(rows: sp.csr_array) -> sp.csr_matrix:
-    """lightfm's loops take 32-bit indices only."""
+    """Return 32-bit indices, because lightfm's loops accept no others."""
     parts = rows.data, rows.indices.astype(np.int32), rows.indptr.astype(np.int32)
     return sp.csr_matrix(parts, shape=rows.shape)
 
 
 class Timed(EmbeddingRanker):
-    """Notes the training seconds at the end of each epoch, validation apart."""
+    """Records the training seconds at the end of each epoch, without validation."""
 
     def _keep(self, tables: Tables, data: TrainingRows) -> None:
         self.ends_ = [*getattr(self, "ends_", []), time.perf_counter()]
@@ -150,7 +150,7 @@ class Timed(EmbeddingRanker):
 
 
 def our_curve(rows: sp.csr_array, split: LinkSplit, threads: int) -> Curve:
-    """The same of `htr-residual`; validation between epochs is counted against us."""
+    """Return the same for `htr-residual`; validation between epochs is counted against it."""
     ranker = Timed(DIM, items="residual", gamma=1.0, n_epochs=8, threads=threads)
     start = time.perf_counter()
     ranker.fit(rows, rows, split.train, split.validation)

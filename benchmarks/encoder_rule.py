@@ -1,4 +1,4 @@
-"""How far the rule for the weight of an encoder depends on the collections that its constants were chosen on.
+"""How much the rule for the weight of an encoder depends on the collections used to choose its constants.
 
     python benchmarks/encoder_weight.py --encoder FOLDER --also half,averages,lsi,random --keep DIR
     python benchmarks/encoder_rule.py DIR
@@ -65,7 +65,7 @@ def gains(measured: list[Measured], grid: Grid) -> tuple[list[Any], np.ndarray]:
     default = tuple(tuple(getattr(vector_weight, name) for name in names) for names in grid)
     settings = [default, *(found for found in itertools.product(*grid.values()) if found != default)]
     found = np.empty((len(settings), len(measured)))
-    for number, setting in enumerate([*settings, default]):  # the default is set again at the end
+    for number, setting in enumerate([*settings, default]):  # the default is restored at the end
         for names, values in zip(grid, setting, strict=True):
             for name, value in zip(names, values, strict=True):
                 setattr(vector_weight, name, value)

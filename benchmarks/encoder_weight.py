@@ -1,16 +1,16 @@
-"""What an encoder gains without labels: AP of `blend` alone, with an encoder, and of what people use today.
+"""Gain of an encoder without labels: AP of `blend` alone, with an encoder, and of the usual alternatives.
 
     python benchmarks/encoder_weight.py --encoder FOLDER [--corpora cacm,cisi] [--also random,lsi,half,averages,rotated]
     python benchmarks/encoder_weight.py --stored --without-queries
     python benchmarks/encoder_weight.py --encoder FOLDER --keep DIR        # then: python benchmarks/encoder_rule.py DIR
 
 For each collection: BM25 on stems, the encoder alone, reciprocal rank fusion (k = 60) of the two, `blend`, `blend` with
-the encoder at the weight that it earns, the weight, and p of the last two (paired t-test). ± is the half-width of the
-95 % t interval over queries. `--also` adds vectors that must not harm: random ones, LSI of the same words or of half of
-them, averages of random word vectors, the encoder with its query vectors rotated. With `--without-queries` the weight
-is measured on vectors of the documents alone, as for vectors given as arrays. With `--stored`, vectors of documents and
-queries by all-MiniLM-L6-v2 are read from TACIT_DATA/vectors, so that only the probes are encoded. `--keep` writes what
-the weight was measured from, and AP at several weights, to a file for each row of the table.
+the encoder at its measured weight, the weight, and p of the last two (paired t-test). ± is the half-width of the 95 % t
+interval over queries. `--also` adds vectors that must not harm: random ones, LSI of the same words or of half of them,
+averages of random word vectors, the encoder with its query vectors rotated. With `--without-queries` the weight is
+measured on vectors of the documents alone, as for vectors given as arrays. With `--stored`, vectors of documents and
+queries by all-MiniLM-L6-v2 are read from TACIT_DATA/vectors, so that only the probes are encoded. `--keep` writes the
+inputs of the weight rule, and AP at several weights, to a file for each row of the table.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Averages:
 
 
 class Random:
-    """Vectors that know nothing."""
+    """Random vectors without information."""
 
     def __init__(self) -> None:
         self.rng = np.random.default_rng(0)
@@ -89,7 +89,7 @@ class Random:
 
 
 class Rotated:
-    """An encoder whose query vectors are of another space than those of the documents."""
+    """An encoder whose query vectors are in another space than the document vectors."""
 
     def __init__(self, encoder: Encoder) -> None:
         self.encoder = encoder
@@ -115,7 +115,7 @@ def stored_vectors(data: Path, task: QuestionTask) -> tuple[np.ndarray, np.ndarr
 
 
 class Fixed:
-    """Scores that are known, as a ranker has them."""
+    """Known scores with the interface of a ranker."""
 
     def __init__(self, scores: np.ndarray) -> None:
         self.known = scores

@@ -2,9 +2,9 @@
 
     python benchmarks/fuse_speed.py [--queries 100] [--results 1000] [--runs 3]
 
-Runs are made with seed 0: each scores 2,000 documents of a query by grade plus noise, and returns its best. A fifth of
-the documents is judged. Seconds are processor time: `apply` fuses the runs with a given fusion, `fuse` learns from 50
-judged queries and proves the choice, and the peer is a fusion by dicts in plain Python, the usual script.
+Runs are generated with seed 0: each scores 2,000 documents of a query by grade plus noise, and returns its best. A
+fifth of the documents is judged. Seconds are processor time: `apply` fuses the runs with a given fusion, `fuse` learns
+from 50 judged queries and tests the choice, and the peer is a fusion by dicts in plain Python, as in a typical script.
 """
 
 import argparse

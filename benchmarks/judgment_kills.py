@@ -1,10 +1,10 @@
-"""Kill processes that judge, at random moments, and count the acknowledged judgments that are lost.
+"""Kill judging processes at random moments, and count acknowledged judgments that are lost.
 
     python benchmarks/judgment_kills.py [--kills 1000] [--seed 0]
 
 Two processes judge into one store as fast as they can and write each acknowledged judgment to a pipe. Both are killed
-(SIGKILL) after a random time of up to 60 ms, then the store is checked: it must be whole, hold every acknowledged
-judgment, and at most one more of each process. Every tenth time a new store is begun, so that its creation is killed
+(SIGKILL) after a random time of up to 60 ms, then the store is checked: it must be intact, contain every acknowledged
+judgment, and at most one more of each process. Every tenth time a new store is created, so that its creation is killed
 too. Prints one line of JSON; exits with 1 if anything was lost.
 """
 
@@ -25,7 +25,7 @@ N_WRITERS, LONGEST, PER_STORE = 2, 0.06, 10
 
 
 def judge(path: Path, name: str, pipe: int) -> None:
-    """Judge until killed; tell of each judgment once it is recorded."""
+    """Judge until killed; report each judgment once it is recorded."""
     with JudgmentStore(path) as store:
         for number in range(1_000_000):
             record = store.record(f"query {number % 7}", f"{name}.{number}", number % 3, name, probability=0.5)
@@ -33,7 +33,7 @@ def judge(path: Path, name: str, pipe: int) -> None:
 
 
 def start_writer(path: Path, name: str, others: list[int]) -> tuple[int, int]:
-    """Process id of a new writer and the end of the pipe on which it tells of its judgments."""
+    """Return the process id of a new writer and the end of the pipe on which it reports its judgments."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -44,13 +44,13 @@ def start_writer(path: Path, name: str, others: list[int]) -> tuple[int, int]:
         except Exception as error:
             os.write(2, f"{name}: {error}\n".encode())
         finally:
-            os._exit(3)  # reached only if judging failed: the parent kills a writer before it is done
+            os._exit(3)  # reached only if judging failed, because the parent kills a writer before it is done
     os.close(writing)
     return child, reading
 
 
 def kill_once(path: Path, turn: int, wait: float) -> set[str]:
-    """Start the writers, kill them after a time, and return what they were told is recorded."""
+    """Start the writers, kill them after a time, and return the judgments they reported."""
     writers: list[tuple[int, int]] = []
     for number in range(N_WRITERS):
         writers.append(start_writer(path, f"judge{turn}.{number}", [pipe for _, pipe in writers]))
@@ -67,7 +67,7 @@ def kill_once(path: Path, turn: int, wait: float) -> set[str]:
 
 
 def check(path: Path, told: set[str], n_writers: int) -> int:
-    """Number of acknowledged judgments that the store lacks; raise if it is damaged or holds what nobody judged."""
+    """Return the number of lost judgments; raise if the store is damaged or has judgments that no one made."""
     with JudgmentStore(path) as store:
         held = {f"{j.query} {j.document} {j.grade} {j.judge}" for j in store.current()}
     database = sqlite3.connect(path)

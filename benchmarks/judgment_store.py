@@ -3,7 +3,7 @@
     python benchmarks/judgment_store.py [--grades 1000000]
 
 The store has 200 grades by a program for each of 5,000 queries, and 50 by a person for each of 40 of them; two runs
-rank the same documents. Times are those of the whole commands, in processes of their own, and of their processors.
+rank the same documents. Times are wall and processor times of the complete commands, in separate processes.
 """
 
 import argparse
@@ -25,7 +25,7 @@ INSERT = "INSERT INTO judgment VALUES (NULL, ?, ?, ?, ?, ?, ?, NULL, NULL, NULL,
 
 
 def make_store(path: Path, n_queries: int) -> None:
-    """Fill the tables directly: importing is not what is measured."""
+    """Fill the tables directly, because import is not measured."""
     with JudgmentStore(path) as store:
         store.record("first", "d0", 1, "gpt", kind="program")
         store.record("first", "d0", 1, "ann")
@@ -47,7 +47,7 @@ def make_store(path: Path, n_queries: int) -> None:
 
 
 def make_run(path: Path, n_queries: int, seed: int) -> None:
-    """The graded documents in another order."""
+    """Return a run of the graded documents in another order."""
     rng = np.random.default_rng(seed)
     with path.open("w") as file:
         for q in range(n_queries):
@@ -56,7 +56,7 @@ def make_run(path: Path, n_queries: int, seed: int) -> None:
 
 
 def timed(*words: str) -> tuple[float, float]:
-    """Seconds and processor seconds of a command."""
+    """Return seconds and processor seconds of a command."""
     before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     subprocess.run([sys.executable, "-m", "tacit", *words], check=True, stdout=subprocess.DEVNULL, env=os.environ)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)

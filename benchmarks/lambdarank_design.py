@@ -1,9 +1,9 @@
-"""Forms of `lambdarank`, measured on validation lists.
+"""Variants of `lambdarank`, measured on validation lists.
 
     python benchmarks/lambdarank_design.py [--data FOLDER] [--sets MQ2008 ...]     (FOLDER defaults to $TACIT_DATA)
 
-Rankers learn from cut training labels (seeds 20 to 22), choose their penalty on the validation lists with as few
-labels, and are measured on these lists with all labels; test lists are not read. nDCG-letor@10. About ten minutes.
+Rankers are trained on reduced training labels (seeds 20 to 22), choose their penalty on validation lists with equally
+few labels, and are measured on these lists with all labels; test lists are not read. nDCG-letor@10. About ten minutes.
 """
 
 import argparse
@@ -35,7 +35,7 @@ FORMS: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 def on_validation(corpus: LetorCorpus, method: str, params: dict[str, Any], share: float) -> float:
-    """Mean over validation queries and seeds."""
+    """Return the mean over validation queries and seeds."""
     found = []
     for seed in SEEDS:
 

@@ -2,12 +2,12 @@
 
     python benchmarks/languages.py [--data DIR]
 
-For each language: the language that `auto` finds, and the mean average precision of `bm25` and `blend` on its 1,190
-questions and 240 paragraphs, read as English (`en`), in the language found (`auto`) and without a language (`any`).
-`bm25` is on stems where the language has a stemmer.
+For each language: the language detected by `auto`, and the mean average precision of `bm25` and `blend` on its 1,190
+questions and 240 paragraphs, read as English (`en`), in the detected language (`auto`) and without a language (`any`).
+`bm25` uses stems if the language has a stemmer.
 
-Then, for pairs of languages, the mean reciprocal rank of `cl-lsi` and of the mixture that is the default: 70 % of the
-articles give pairs of paragraphs for training; paragraphs and questions of the others are queries.
+Then, for pairs of languages, the mean reciprocal rank of `cl-lsi` and of the default mixture: 70 % of the articles give
+pairs of paragraphs for training; paragraphs and questions of the others are queries.
 """
 
 import argparse
@@ -27,19 +27,19 @@ LANGUAGE_PAIRS = ("de-en", "es-en", "ro-es", "ru-en", "zh-en", "th-en", "en-ar",
 
 
 def of_language(collection: Collection, language: str) -> Collection:
-    """The texts of one language."""
+    """Return the texts of one language."""
     return collection.take([row for row, name in enumerate(collection.ids) if name.startswith(f"{language}-")])
 
 
 def average_precision(method: str, language: str, documents: Collection, queries: Collection, qrels: Grades) -> float:
-    """Mean average precision of a method on texts read in a language."""
+    """Return the mean average precision of a method on texts read in a language."""
     searcher = tacit.Searcher(method, language=language, stem=has_stemmer(language)).fit(documents)
     judged = tacit.Judgments.from_dict({query: qrels[query] for query in queries.ids})
     return tacit.evaluate(judged, searcher.run(queries, 100), ["AP"]).means()["AP"]
 
 
 def across(pair: str, documents: Collection, queries: Collection, qrels: Grades) -> list[float]:
-    """Mean reciprocal ranks of paragraphs, then of questions, by each method of `ACROSS`."""
+    """Return mean reciprocal ranks of paragraphs, then of questions, by each method of `ACROSS`."""
     asking, asked = pair.split("-")
     texts, items = of_language(documents, asking), of_language(documents, asked)
     articles = np.array([documents.extras["article"][documents.row_of[name]] for name in texts.ids])

@@ -1,12 +1,11 @@
-"""Speed of reading LETOR files, against scikit-learn's reader with a Python loop for the comments.
+"""Speed of reading LETOR files, compared with scikit-learn's reader and a Python loop for the comments.
 
     python benchmarks/letor_reading.py [--data FOLDER] [--repeats 7]
 
-Both return the same data: dense float64 X, grades, query ids, document ids and the rest of
-each comment, compared before timing. Times are CPU seconds on one thread: the best of the
-repeats, both readers in turn.
-Nothing here is random. "call alone" is `load_svmlight_file` without comments and dense rows.
-The large file is MQ2008 eleven times, with new query ids each time, in a temporary folder.
+Both return the same data, compared before timing: dense float64 X, grades, query ids, document ids and the rest of each
+comment. Times are CPU seconds on one thread: the best of the repeats, with both readers in turn. Nothing here is
+random. "call alone" is `load_svmlight_file` without comments and dense rows. The large file is MQ2008 eleven times,
+with new query ids each time, in a temporary folder.
 
 Last table (Python 3.11.7, scikit-learn 1.9.1, numba 0.68.1, two busy cores):
 
@@ -43,7 +42,7 @@ N_COPIES = 11
 
 
 def sklearn_route(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[str], list[str]]:
-    """Everything that `read_letor` gives, as one gets it without tacit."""
+    """Return the data of `read_letor`, read without tacit."""
     X, y, qid = load_svmlight_file(str(path), query_id=True)
     doc_ids, comments = [], []
     opener = gzip.open if path.suffix == ".gz" else open
@@ -57,7 +56,7 @@ def sklearn_route(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[
 
 
 def check_same(path: Path) -> None:
-    """Refuse to time two routes that do not end with the same things."""
+    """Raise unless both readers return the same data."""
     lists = read_letor(path)
     X, y, qid, doc_ids, comments = sklearn_route(path)
     assert np.array_equal(lists.X, X)
@@ -67,7 +66,7 @@ def check_same(path: Path) -> None:
 
 
 def best_times(repeats: int, *routes: Callable[[], Any]) -> list[float]:
-    """Best processor time of each route, measured in turn."""
+    """Return the best processor time of each reader, measured in turn."""
     times: list[list[float]] = [[] for _ in routes]
     for _ in range(repeats):
         for route, seconds in zip(routes, times, strict=True):
@@ -91,7 +90,7 @@ def report(label: str, path: Path, n_bytes: int, repeats: int) -> None:
 
 
 def enlarge(source: Path, target: Path) -> None:
-    """Write the file several times over, each copy with query ids of its own."""
+    """Write the file several times in sequence, each copy with its own query ids."""
     text = source.read_text(encoding="utf-8")
     with target.open("w", encoding="utf-8") as out:
         for copy in range(N_COPIES):

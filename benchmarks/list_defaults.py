@@ -2,11 +2,11 @@
 
     python benchmarks/list_defaults.py [--data FOLDER] [--sets WTR …] [--methods standing linear …] [--seeds N]
 
-Five folds; the rankers see the validation lists with the same share of labels. `column` is the best single feature, up
-or down, on the labelled training rows. nDCG@10 on all test lists with all their labels, the mean over seeds for each
-query; p of a randomization test over queries against the first method, not corrected. `missing` removes 35 % of the
-feature values at random, with all labels. `A+B` is three quarters of A and one quarter of B, each standardized within
-the list.
+Five folds; the rankers use the validation lists with the same share of labels. `column` is the best single feature,
+rising or falling, on the labelled training rows. nDCG@10 on all test lists with all their labels, the mean over seeds
+for each query; p of a randomization test over queries against the first method, uncorrected. `missing` removes 35 % of
+the feature values at random, with all labels. `A+B` is three quarters of A and one quarter of B, each standardized
+within the list.
 """
 
 import argparse
@@ -34,19 +34,19 @@ MIXED = 0.25  # share of the second method of a mixture
 
 
 def values_of(lists: Lists, scores: np.ndarray) -> np.ndarray:
-    """nDCG@10 of every list."""
+    """Return nDCG@10 of every list."""
     return evaluate_rows(lists.y, scores, lists.qid, "nDCG@10").values["nDCG@10"]
 
 
 def column_scores(train: Lists, test: Lists) -> np.ndarray:
-    """The feature that is best on the judged training rows."""
+    """Return scores by the feature that is best on the judged training rows."""
     signed = np.hstack([np.nan_to_num(train.X), -np.nan_to_num(train.X)])
     best = int(np.argmax([np.nanmean(values_of(train, column)) for column in signed.T]))
     return np.nan_to_num(test.X)[:, best % test.X.shape[1]] * (1 if best < test.X.shape[1] else -1)
 
 
 def measure(lists: Lists, folds: dict, method: str, cut: str, seed: int) -> np.ndarray:
-    """Values of the test queries of all folds."""
+    """Return values of the test queries of all folds."""
     shorten, share = CUTS[cut]
     if cut == "missing":
         gone = np.random.default_rng(seed).random(lists.X.shape) < 0.35
@@ -60,7 +60,7 @@ def measure(lists: Lists, folds: dict, method: str, cut: str, seed: int) -> np.n
 
 
 def scores_of(method: str, train: Lists, vali: Lists, test: Lists, seed: int) -> np.ndarray:
-    """Scores of the test rows by a method, or by a mixture of two."""
+    """Return scores of the test rows by a method, or by a mixture of two."""
     if method == "column":
         return column_scores(train, test)
     if "+" in method:
@@ -71,7 +71,7 @@ def scores_of(method: str, train: Lists, vali: Lists, test: Lists, seed: int) ->
 
 
 def standardized(scores: np.ndarray, starts: np.ndarray) -> np.ndarray:
-    """Scores with mean 0 and standard deviation 1 in each list."""
+    """Return scores with mean 0 and standard deviation 1 in each list."""
     parts = [scores[start:stop] - scores[start:stop].mean() for start, stop in pairwise(starts)]
     return np.concatenate([part / (part.std() or 1) for part in parts])
 

@@ -1,14 +1,13 @@
-"""tacit beside tantivy and bm25s: indexing, folder, memory, and searches with titles and snippets.
+"""tacit compared with tantivy and bm25s: indexing, folder, memory, and searches with titles and snippets.
 
     python benchmarks/peers.py [--documents N ...] [--queries N] [--systems NAME ...] [--data FOLDER]
 
-Documents are the English ones of 14 public collections in the folder that TACIT_DATA names (package descriptions,
-manuals, encyclopedia, news, abstracts, products, code): about 155,000 with 210 million characters, shuffled with
-seed 0. `--documents` takes the first N of them. A larger number cuts the texts into passages of equal numbers of words,
-as many as are asked for. A query has 2 to 6 words of a document that fewer than a tenth of 2,000 documents have, drawn
-with seed 0.
+Documents are the English ones of 14 public collections in the folder named by TACIT_DATA (package descriptions,
+manuals, encyclopedia, news, abstracts, products, code): about 155,000 with 210 million characters, shuffled with seed
+0. `--documents` uses the first N of them. A larger number splits the texts into that many passages with equal numbers
+of words. A query has 2 to 6 words of a document that occur in fewer than a tenth of 2,000 documents, drawn with seed 0.
 
-Every system runs in a process of its own with one thread. Times are processor time: indexing from lists of titles and
+Every system runs in a separate process with one thread. Times are processor time: indexing from lists of titles and
 texts to a written folder; a search from the text of the query to ten hits with titles and highlighted snippets, on the
 folder as it was opened again. bm25s makes no snippets; its searches return titles only. tacit's documents also have a
 number, and the same queries are asked again of the documents with one of 100 numbers (`filtered ms`). Memory is the
@@ -45,7 +44,7 @@ Search = Callable[[str], list[tuple[str, str]]]  # query to (title, snippet) of 
 
 
 def read_documents(folder: Path, wanted: int) -> list[tuple[str, str]]:
-    """Titles and texts: some of the documents, or all of them in passages."""
+    """Return titles and texts: some of the documents, or all of them in passages."""
     from tacit import read_collection
 
     found = [
@@ -68,7 +67,7 @@ def read_documents(folder: Path, wanted: int) -> list[tuple[str, str]]:
 
 
 def draw_queries(documents: list[tuple[str, str]], n_queries: int) -> list[str]:
-    """Two to six words of a document that are not too common."""
+    """Return two to six words of a document that are not too common."""
     from tacit.features import tokenizer_for
 
     rng, words_of = np.random.default_rng(0), tokenizer_for("en")
@@ -182,7 +181,7 @@ def index(system: str, source: str, folder: str) -> dict[str, float]:
 
 
 def search(system: str, source: str, folder: str) -> dict[str, float]:
-    """Search an opened folder; processor milliseconds of a query, and megabytes in memory."""
+    """Search an opened folder; return processor milliseconds per query, and megabytes in memory."""
     queries: list[str] = json.loads(Path(source).read_text())
     opened = {"tantivy": open_tantivy, "bm25s": open_bm25s}.get(system, open_tacit)(folder)
     found = {"search ms": milliseconds(opened, queries), "search MB": resident()}
@@ -207,13 +206,13 @@ def forget_peak() -> None:
 
 
 def resident() -> float:
-    """The largest resident set of this program so far, in megabytes; `getrusage` would count the parent's too."""
+    """Return the maximum resident set of this program in megabytes; `getrusage` would include the parent's."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return int(next(line.split()[1] for line in lines if line.startswith("VmHWM"))) / 1000
 
 
 def in_process(step: str, *words: str) -> dict[str, float]:
-    """What a step measured in a process of its own with one thread."""
+    """Return the result of a step in a separate process with one thread."""
     names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS", "RAYON_NUM_THREADS")
     ended = subprocess.run(
         [sys.executable, __file__, "--step", step, *words],

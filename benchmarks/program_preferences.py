@@ -2,11 +2,12 @@
 
     python benchmarks/program_preferences.py [--data FOLDER] [--seeds 2] [--shares 0.1 0.3 1] [--judges NAME ...]
 
-The rows are the 10,828 judged passages of TREC Deep Learning 2021, their features the scores (scaled to 0 to 1 in each
-list) and discounted ranks of 24 runs. Five random folds by query; of the training queries, people judged 5, 10 or 20,
-the program all. `standing` is trained with people's grades, and with both for each value of `share`
-(`rerank.program_pairs`). The table has nDCG@10 of the test queries by people's grades, less that of people alone, and
-its standard error over queries. No WTR query is used, on which `tacit reproduce judges --corpus WTR` measures training.
+The rows are the 10,828 judged passages of TREC Deep Learning 2021. Their features are the scores (scaled to 0 to 1 in
+each list) and discounted ranks of 24 runs. There are five random folds by query; of the training queries, people judged
+5, 10 or 20, the program all. `standing` is trained with people's grades, and with both for each value of `share`
+(`rerank.program_pairs`). The table has nDCG@10 of the test queries by people's grades, minus the value with people's
+grades alone, and its standard error over queries. No WTR query is used: `tacit reproduce judges --corpus WTR` uses
+these.
 """
 
 import argparse
@@ -26,12 +27,12 @@ from tacit.rerank.ranking_lists import RankingTask, fit_lists
 
 JUDGES = ("umbrela_gpt4o", "exam_gpt4", "umbrela_llama3.2_r1")
 SIZES, SHARES, N_FOLDS = (5, 10, 20), (0.1, 0.3, 1.0), 5
-MISSING = -0.1  # score of a document that a run does not hold
+MISSING = -0.1  # score of a document that is not in the run
 MEASURE = "nDCG@10"
 
 
 def run_lists(data: Path) -> Lists:
-    """A list for each query: its judged documents by name, with two features for each run."""
+    """Return a list for each query: its judged documents by name, with two features for each run."""
     grades = read_qrels(data / "judges/dl21/human.qrels.gz").to_dict()
     runs = [read_run(path) for path in sorted((data / "runs/dl21/runs").glob("*.run.gz"))]
     documents = {query: sorted(row) for query, row in grades.items()}
@@ -55,7 +56,7 @@ def run_lists(data: Path) -> Lists:
 
 
 def folds(lists: Lists, seed: int) -> Iterator[tuple[Lists, Lists]]:
-    """Training and test lists."""
+    """Yield training and test lists."""
     order = np.random.default_rng(seed).permutation(len(lists))
     for at in range(N_FOLDS):
         test = set(order[at::N_FOLDS].tolist())
@@ -64,7 +65,7 @@ def folds(lists: Lists, seed: int) -> Iterator[tuple[Lists, Lists]]:
 
 
 def measure(few: Lists, test: Lists, seed: int, given: ProgramPreferences | None) -> np.ndarray:
-    """nDCG@10 of each test query."""
+    """Return nDCG@10 of each test query."""
     ranker = fit_lists(RankingTask("standing", seed=seed, preferences=given), few, warn=False)
     return evaluate_rows(test.y, ranker.predict(test.X, test.qid), test.qid, MEASURE).values[MEASURE]
 

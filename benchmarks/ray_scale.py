@@ -1,8 +1,8 @@
-"""Training on a Ray cluster against one machine: time and bytes for each block, memory of each process.
+"""Training on a Ray cluster and on one machine: time and bytes per block, memory of each process.
 
     python benchmarks/ray_scale.py --items 100000 --partitions 3
 
-Items have random words and links. Each training runs in a process of its own; the models are compared bit by bit. Then
+Items have random words and links. Each training runs in a separate process; the models are compared bit by bit. Then
 the words of as many texts are counted by tasks and by one process. Needs Linux and the extra `ray`.
 """
 
@@ -40,14 +40,14 @@ MIB = 2**20
 
 
 def draw_words(args: argparse.Namespace) -> np.ndarray:
-    """Words of each item with frequencies by Zipf."""
+    """Draw the words of each item with frequencies by Zipf."""
     weights = 1 / np.arange(1, args.words + 1)
     drawn = np.random.default_rng(args.seed).choice(args.words, (args.items, args.per_item), p=weights / weights.sum())
     return drawn.astype(np.int32)
 
 
 def make_rows(args: argparse.Namespace) -> sp.csr_array:
-    """Rows of unit length, made like those of `tacit fit`: mapped in a cluster."""
+    """Return rows of unit length, made like those of `tacit fit`: memory-mapped in a cluster."""
     words = draw_words(args)
     places = (np.repeat(np.arange(args.items), args.per_item), words.ravel())
     rows = sp.csr_array((np.ones(words.size, np.float32), places), shape=(args.items, args.words))
@@ -57,7 +57,7 @@ def make_rows(args: argparse.Namespace) -> sp.csr_array:
 
 
 class Meter:
-    """Counts blocks and validations, their time, and the bytes that travel to and from the owners in a block."""
+    """Counts blocks and validations, their time, and the bytes sent to and from the owners per block."""
 
     def __init__(self) -> None:
         self.found = dict.fromkeys(("blocks", "wall", "cpu", "bytes", "validations", "validation_wall"), 0.0)
@@ -135,12 +135,12 @@ class Meter:
 
 
 def _peak(_: Any) -> float:
-    """Largest memory of this process in MiB, mapped files included."""
+    """Return the maximum memory of this process in MiB, including mapped files."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10
 
 
 def watch_memory() -> Callable[[], float]:
-    """Start to look at the memory of this process without mapped files; what is returned gives the most in MiB."""
+    """Start to watch the memory of this process without mapped files; the result returns the maximum in MiB."""
     most = [0.0]
 
     def watch() -> None:
@@ -155,7 +155,7 @@ def watch_memory() -> Callable[[], float]:
 
 
 def train(args: argparse.Namespace) -> dict[str, Any]:
-    """One training; figures, and a sum of the model."""
+    """Run one training; return figures, and a checksum of the model."""
     meter = Meter()
     with ray_cluster(args.ray) if args.part == "ray" else nullcontext():
         rows, rng = make_rows(args), np.random.default_rng([args.seed, 1])
@@ -202,7 +202,7 @@ def count(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def run_part(args: argparse.Namespace, part: str) -> dict[str, Any]:
-    """Run a part in a process of its own."""
+    """Run a part in a separate process."""
     done = subprocess.run([sys.executable, *sys.argv, "--part", part], stdout=subprocess.PIPE, check=True)
     return dict(json.loads(done.stdout.splitlines()[-1]))
 

@@ -1,11 +1,11 @@
-"""Memory and time of reading a collection, and of opening its model, as the collection grows; and of reading dumps.
+"""Memory and time to read a collection, and to open its model, by size; and to read dumps.
 
     python benchmarks/reading.py [--documents 50000 200000] [--data FOLDER]     (FOLDER defaults to $TACIT_DATA)
 
-Documents have about 120 distinct words, drawn by a Zipf law from 300,000. Each size runs in a process of its own: peak
-memory after tf-idf and after `bm25` is saved, texts in a file throughout, as they are in large collections. Another
-process opens the model and answers one query. Seconds are CPU time. The dumps are those of FOLDER/wikidump;
-mwparserfromhell converts the same pages where it is installed.
+Documents have about 120 distinct words, drawn by a Zipf law from 300,000. Each size runs in a separate process: peak
+memory after tf-idf and after `bm25` is saved, with texts in a file throughout, as for large collections. Another
+process opens the model and runs one query. Seconds are CPU time. The dumps are in FOLDER/wikidump; mwparserfromhell
+converts the same pages if it is installed.
 """
 
 import argparse

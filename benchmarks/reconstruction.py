@@ -1,10 +1,10 @@
-"""Time of `htr-reconstruction`: against one truncated SVD of scikit-learn, and by the number of items.
+"""Time of `htr-reconstruction`: compared with one truncated SVD of scikit-learn, and by the number of items.
 
     python benchmarks/reconstruction.py --data FOLDER     (FOLDER defaults to $TACIT_DATA)
 
 All 9,603 training stories of Reuters-21578, 30,000 words, 100 dimensions, one process, without compilation. CPU
-seconds, which other load affects less. The whole fit is timed: its own decomposition and all epochs with validation;
-there is no weight to choose, since there are no labels.
+seconds, which other load affects less. The complete fit is timed: its own decomposition and all epochs with validation;
+there is no weight to choose, because there are no labels.
 """
 
 import argparse
@@ -39,7 +39,7 @@ def seconds(work: Callable[[], object]) -> float:
 
 
 def microseconds_a_step(rows: sp.csr_array, n_copies: int) -> float:
-    """Of an epoch over so many copies of the same documents."""
+    """Return microseconds per step in an epoch over this many copies of the same documents."""
     many = sp.csr_array(sp.vstack([rows] * n_copies))
     concepts = np.random.default_rng(0).normal(0, 0.1, (rows.shape[1], DIM)).astype(np.float32)
     trainer = ReconstructionTrainer(many, concepts, ReconstructionSettings())

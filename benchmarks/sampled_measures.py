@@ -1,10 +1,10 @@
-"""Intervals from sampled judgments, by simulation on judged collections: do they cover, and what do they cost?
+"""Intervals from sampled judgments, simulated on judged collections: their coverage and their cost.
 
     python benchmarks/sampled_measures.py [--data FOLDER] [--draws 100] [--judgments 100] [--depth 50]
 
 The pool is the first 50 documents of each query: BM25 on texts, the mean rank over features on LETOR lists. A document
-without a judgment counts as not relevant, so that the pool is judged fully and the true value is known. For each design
-the table has the share of 95 % intervals that hold the true value, and the share of uniform sampling's judgments that
+without a judgment counts as not relevant, so the pool is fully judged and the true value is known. For each design the
+table has the share of 95 % intervals that contain the true value, and the share of uniform sampling's judgments that
 gives intervals of the same width, (width / width of uniform)^2. `uniform` draws from the whole pool, `uniform top 10`
 from the first ten ranks; both use Hajek's estimator.
 """
@@ -32,7 +32,7 @@ Grades = dict[str, dict[str, float]]
 
 
 def text_pool(folder: Path, depth: int) -> tuple[Run, Grades]:
-    """BM25's first documents of the judged queries, and their grades."""
+    """Return BM25's first documents of the judged queries, and their grades."""
     grades = read_qrels(folder / "qrels.txt").to_dict()
     queries = read_queries(folder / "queries.jsonl")
     queries = queries.take([row for row, name in enumerate(queries.ids) if name in grades])
@@ -41,7 +41,7 @@ def text_pool(folder: Path, depth: int) -> tuple[Run, Grades]:
 
 
 def list_pool(path: Path, depth: int) -> tuple[Run, Grades]:
-    """The first rows of each list by their mean rank over features, and their grades."""
+    """Return the first rows of each list by their mean rank over features, and their grades."""
     lists = read_letor(path)
     scores: Grades = {}
     grades: Grades = {}
@@ -85,7 +85,7 @@ def simulate(
     assisted: bool,
     measures: tuple[str, ...],
 ) -> dict[str, tuple[float, float, float]]:
-    """Coverage, mean width and bias by measure."""
+    """Return coverage, mean width and bias by measure."""
     truth = evaluate(Judgments.from_dict(grades), run, measures).means()
     rows = []
     for seed in range(n_draws):

@@ -3,15 +3,14 @@
     python benchmarks/scale.py [--sizes 10000 100000] [--run 1800000] [--folder DIR] [--epochs 1] [--seed 0]
 
 Collections are generated with the word and in-link frequencies of `wikispeedia` (read from $TACIT_DATA): about 120
-different words a document and 13.7 links. A document has a topic, which a fifth of its words come from, and a hidden
-topic, which none of its words show. Half of its links lead to documents of its own topic, which words explain, half to
-documents that have its topic as their hidden one: only vectors that an item learns by itself can know these.
+different words per document and 13.7 links. A document has a topic, which a fifth of its words come from, and a hidden
+topic, which none of its words show. Half of its links go to documents of its topic, which words explain, half to
+documents whose hidden topic is its topic: only learned vectors of single items can represent these.
 
-The table has seconds of processor time, of all threads together, so that other work on the machine changes little: to
-read (parse, count and weigh words, read links), to train one epoch of htr-residual with n = 100, to save, to open the
-model; milliseconds a search by a whole document in one thread; and the peak memory of the process of `tacit fit`.
-Slopes are those of log cost over log size. `--run` fits one collection and compares it with tf-idf and BM25 on links
-that were held out.
+The table has seconds of processor time, of all threads together, so that other work on the machine has little effect:
+to read (parse, count and weigh words, read links), to train one epoch of htr-residual with n = 100, to save, and to
+open the model; milliseconds per search by a full document in one thread; and the peak memory of `tacit fit`. Slopes are
+of log cost over log size. `--run` fits one collection and compares it with tf-idf and BM25 on held-out links.
 """
 
 import argparse
@@ -29,14 +28,14 @@ from typing import Any
 
 import numpy as np
 
-# Links are drawn with repetition: 14.8 draws a document give 13.7 different ones, as in 24.7 million for 1.8 million.
+# Links are drawn with repetition: 14.8 draws per document give 13.7 different ones, as in 24.7 million for 1.8 million.
 N_LINKS, TOPIC_SIZE, TOPIC_WORDS, TOPIC_SHARE = 14.8, 250, 60, 0.2
-N_TOKENS = 128  # give about 120 different words
+N_TOKENS = 128  # gives about 120 different words
 HELD_SHARE, N_HELD, N_SEARCHES, BLOCK = 0.05, 200, 50, 10_000
 
 
 def wikispeedia() -> tuple[list[str], np.ndarray, np.ndarray]:
-    """Words, in how many documents each stands, and in-links of every document that has some."""
+    """Return words, their document frequencies, and in-links of every document that has some."""
     from tacit.data import read_collection, read_links
     from tacit.features import TextVectorizer
 
@@ -50,7 +49,7 @@ def wikispeedia() -> tuple[list[str], np.ndarray, np.ndarray]:
 
 
 def generate(folder: Path, n_docs: int, seed: int) -> dict[str, float]:
-    """Write docs.jsonl, links.tsv, and held.tsv with the links of some documents; return what was made."""
+    """Write docs.jsonl, links.tsv, and held.tsv with the links of some documents; return the sizes."""
     rng = np.random.default_rng([seed, n_docs])
     words, frequencies, in_links = wikispeedia()
     topics, hidden = (rng.integers(0, max(2, n_docs // TOPIC_SIZE), n_docs) for _ in range(2))
@@ -78,7 +77,7 @@ def generate(folder: Path, n_docs: int, seed: int) -> dict[str, float]:
 def write_documents(
     path: Path, words: np.ndarray, frequencies: np.ndarray, topics: np.ndarray, rng: np.random.Generator
 ) -> float:
-    """Write documents of words drawn by their frequency, some of them from those of the topic; mean different words."""
+    """Write documents of words drawn by frequency, some of them from the topic; return mean different words."""
     reach = np.cumsum(frequencies / frequencies.sum())
     of_topic = np.minimum(len(words) - 1, np.searchsorted(reach, rng.random((topics.max() + 1, TOPIC_WORDS))))
     n_different = 0
@@ -98,7 +97,7 @@ _orders: dict[int, tuple[np.ndarray, np.ndarray]] = {}
 
 
 def draw_members(groups: np.ndarray, wanted: np.ndarray, weights: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """A member of each wanted group, by weight; -1 where a group is empty."""
+    """Return a member of each wanted group, drawn by weight; -1 for an empty group."""
     if id(groups) not in _orders:
         order = np.argsort(groups, kind="stable")
         _orders[id(groups)] = order, np.concatenate([[0.0], np.cumsum(weights[order])])
@@ -111,7 +110,7 @@ def draw_members(groups: np.ndarray, wanted: np.ndarray, weights: np.ndarray, rn
 
 
 def timed(clock: dict[str, float], name: str, work: Callable[..., Any]) -> Callable[..., Any]:
-    """The same function, its seconds added to the clock."""
+    """Return the same function, with its seconds added to the clock."""
 
     def call(*given: Any, **named: Any) -> Any:
         start = time.process_time()
@@ -125,7 +124,7 @@ def timed(clock: dict[str, float], name: str, work: Callable[..., Any]) -> Calla
 
 
 def fit_in_child(words: list[str]) -> dict[str, float]:
-    """`tacit fit` in this process: seconds to read, train an epoch and save, and peak memory."""
+    """Run `tacit fit` in this process: seconds to read, train an epoch and save, and peak memory."""
     from tacit.app.main import main
     from tacit.retrieve.base import CollectionRanker
     from tacit.retrieve.margin.tasks import PairTask
@@ -149,7 +148,7 @@ def fit_in_child(words: list[str]) -> dict[str, float]:
 
 
 def search_in_child(model: str, docs: str, held: str) -> dict[str, float]:
-    """Seconds to open a model, milliseconds a search, and measures of held-out links."""
+    """Return seconds to open a model, milliseconds per search, and measures of held-out links."""
     from tacit.metrics import full_ranking_measures
     from tacit.search import Searcher
 
@@ -174,7 +173,7 @@ def search_in_child(model: str, docs: str, held: str) -> dict[str, float]:
 
 
 def held_queries(searcher: Any, docs: str, held: str) -> tuple[list[str], Any, Any]:
-    """Texts of a few documents whose links are held out, these links, and the documents themselves."""
+    """Return texts of a few documents whose links are held out, these links, and the documents themselves."""
     import scipy.sparse as sp
 
     row_of, linked = searcher.documents_.row_of, dict[str, list[int]]()
@@ -196,7 +195,7 @@ def held_queries(searcher: Any, docs: str, held: str) -> tuple[list[str], Any, A
 
 
 def in_child(*words: object) -> dict[str, float]:
-    """Run a part of this script in a process of its own, so that its peak memory is its own."""
+    """Run a part of this script in a separate process, to measure its peak memory."""
     done = subprocess.run([sys.executable, __file__, *map(str, words)], stdout=subprocess.PIPE, text=True, check=True)
     return dict(json.loads(done.stdout.splitlines()[-1]))
 
@@ -224,7 +223,7 @@ def measure(
 
 
 def print_table(sizes: list[int], rows: list[dict[str, float]], n_epochs: int) -> None:
-    """One line for each size, and the slopes."""
+    """Print one line for each size, and the slopes."""
     names = {"read": "read, s", "epoch": "epoch, s", "save": "save, s", "open": "open, s", "search": "search, ms"}
     names |= {"GiB": "fit, GiB", "search GiB": "search, GiB"}
     table = [row | {"epoch": row["epochs"] / n_epochs} for row in rows]

@@ -3,9 +3,9 @@
     python benchmarks/screenshots.py [--out docs/pictures] [--model cran.model] [--data DATA]
 
 Fits BM25 on the 1,400 abstracts of Cranfield (`text/cranfield` of DATA, default $TACIT_DATA), stores the judgments of
-its first 80 queries, serves the model on this machine and trains a version on them. A MODEL that exists is served as it
-is, with the judgments and versions beside it. The pages are photographed by the system's Chromium through Playwright,
-and reduced to 256 colours. `tacit fit` and the training have seed 0.
+its first 80 queries, serves the model on this machine and trains a version on them. An existing MODEL is served as it
+is, with its judgments and versions. The pages are photographed by the system's Chromium through Playwright, and reduced
+to 256 colours. `tacit fit` and the training use seed 0.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def main() -> None:
 
 
 def make_model(source: Path, model: Path) -> None:
-    """BM25 of the collection, and the judgments of its first queries; grades are cut at 3, the page's highest."""
+    """Fit BM25 on the collection, and store the judgments of its first queries; grades are limited to 3."""
     Searcher("bm25").fit(read_collection(source / "docs.jsonl.gz")).save(model)
     queries = [json.loads(line) for line in (source / "queries.jsonl").read_text().splitlines()][:N_QUERIES]
     texts = {query["id"]: query["text"] for query in queries}

@@ -4,12 +4,12 @@
 
 Epochs and fits of copies are measured in CPU time on one thread, the whole fits in wall time.
 
-1. One SSLambdaRank epoch against one LambdaRank epoch (10 % of MQ2008's labels, fold 1), want at most 2.
-2. Slope of log time against log size for 1, 2, 4, 8 copies of the lists, and of the rows of each list at fixed K and a
-   fixed number of judged rows: 1 is linear. Neighbours are found once, before the epochs, and are not in the time;
-   how long that takes in one long list stands in lines of their own.
-3. Fitting `sslambdarank` and `standing` on MQ2008 with their whole budgets of choices, want under a minute; `standing`
-   also on the copies.
+1. One SSLambdaRank epoch and one LambdaRank epoch (10 % of MQ2008's labels, fold 1); target: ratio at most 2.
+2. Slope of log time over log size for 1, 2, 4, 8 copies of the lists, and of the rows of each list at fixed K and a
+   fixed number of judged rows: 1 is linear. Neighbours are found once, before the epochs, and are not in the time; the
+   time to find them in one long list is on separate lines.
+3. Fitting `sslambdarank` and `standing` on MQ2008 with their complete budgets of choices; target: under a minute;
+   `standing` also on the copies.
 """
 
 import argparse
@@ -36,14 +36,14 @@ LONG = (4_000, 8_000, 15_211)  # rows of one list; MQ2008 has 15,211
 
 
 def copy_lists(rows: Rows, times: int) -> Rows:
-    """The same lists several times."""
+    """Return the same lists several times."""
     lengths = np.tile(np.diff(rows.starts), times)
     starts = np.concatenate([[0], np.cumsum(lengths)])
     return Rows(np.tile(rows.X, (times, 1)), np.tile(rows.y, times), starts, np.arange(starts[-1]))
 
 
 def copy_rows(rows: Rows, times: int) -> Rows:
-    """Each row several times in its list, a little moved; the copies are unjudged."""
+    """Return each row several times in its list, with small changes; the copies are unjudged."""
     rng = np.random.default_rng(0)
     number = np.repeat(np.arange(len(rows.y)), times)
     order = np.lexsort((np.arange(len(number)) % times, rows.list_of[number]))
@@ -53,14 +53,14 @@ def copy_rows(rows: Rows, times: int) -> Rows:
 
 
 def sources(rows: Rows) -> tuple[list[GradientTerm], list[GradientTerm]]:
-    """Those of LambdaRank, and those of SSLambdaRank."""
+    """Return the terms of LambdaRank, and those of SSLambdaRank."""
     loss = SwapLoss(rows, "nDCG-letor")
     near = find_neighbours(rows.starts, K, vectors=rows.X)
     return [loss], [loss, NeighbourRegularizer(near, rows.starts, 1.0, discounts=loss.discounts)]
 
 
 def epoch_seconds(rows: Rows, parts: list[GradientTerm], repeats: int = 15) -> float:
-    """CPU time of the fastest of several epochs, which all run on one thread: the machine may have other work."""
+    """Return CPU time of the fastest of several epochs, all on one thread, because the machine may have other work."""
     scorer = make_scorer(rows.X.shape[1], 3)
     theta, times = scorer.start(np.random.default_rng(0)), []
     for _ in range(repeats):
@@ -71,7 +71,7 @@ def epoch_seconds(rows: Rows, parts: list[GradientTerm], repeats: int = 15) -> f
 
 
 def fit_seconds(rows: Rows) -> float:
-    """CPU time of the faster of two fits of `standing`."""
+    """Return CPU time of the faster of two fits of `standing`."""
     times = []
     for _ in range(2):
         begin = time.process_time()
@@ -81,7 +81,7 @@ def fit_seconds(rows: Rows) -> float:
 
 
 def neighbour_seconds(X: np.ndarray) -> tuple[float, float, float]:
-    """CPU time of the K nearest neighbours in one list, by all pairs and by trees; the share of pairs found again."""
+    """Return CPU time of the K nearest neighbours in one list, by all pairs and by trees; the share of pairs found."""
     pairs, times = [], []
     for most in (len(X), 0):
         neighbours.MOST_EXACT = most

@@ -1,16 +1,16 @@
-"""Searches a second of `tacit serve` on 100,000 documents, while judgments are written and a version is trained.
+"""Searches per second of `tacit serve` on 100,000 documents, while judgments are written and a version is trained.
 
     TACIT_DATA=… python benchmarks/service_load.py [--documents 100000] [--rate 100] [--seconds 30] [--method bm25]
 
-The documents are those of the linked collections, one after the other. Queries are titles of documents, drawn with
-seed 0. Requests are sent when they are due, whether or not the ones before are answered, and latency counts from then.
-All traffic stays on this machine, and the number of requests is bounded. Printed are
+The documents are those of the linked collections, concatenated. Queries are titles of documents, drawn with seed 0.
+Requests are sent when due, whether or not earlier ones have finished, and latency counts from then. All traffic stays
+on this machine, and the number of requests is limited. It prints
 
-- the same searches called in process, one after the other;
-- the searches served, with a judgment after every tenth, without and with a training at the same time;
-- the same while a thousand connections are open and unused, others send a byte a second or read nothing of what they
-  asked for, and some send what is no request, or bodies that are too large;
-- processor time of the service for a request, its memory, and the load of the machine.
+- the same searches in process, sequentially;
+- the searches over HTTP, with a judgment after every tenth, without and with a training at the same time;
+- the same while a thousand connections are open and idle, others send a byte per second or do not read their responses,
+  and some send invalid requests, or bodies that are too large;
+- processor time of the service per request, its memory, and the load of the machine.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def read_documents(n: int) -> Collection:
 
 
 class Service:
-    """A running `tacit serve`, and what it uses."""
+    """A running `tacit serve`, and its resource usage."""
 
     def __init__(self, process: subprocess.Popen[str], port: int) -> None:
         self.process, self.port, self.host = process, port, f"127.0.0.1:{port}"
@@ -79,7 +79,7 @@ class Service:
         return int(next(line for line in status if line.startswith("VmRSS")).split()[1]) / 1024
 
     def seconds(self) -> float:
-        """Processor time so far, without that of a training."""
+        """Return processor time so far, without training."""
         fields = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
@@ -96,7 +96,7 @@ def serving(model: Path) -> Iterator[Service]:
 
 
 async def answer_of(reader: asyncio.StreamReader) -> int:
-    """Status of the next answer on a connection."""
+    """Return the status of the next response on a connection."""
     header = await reader.readuntil(b"\r\n\r\n")
     length = next(int(line[15:]) for line in header.decode().lower().split("\r\n") if line.startswith("content-length"))
     await reader.readexactly(length)
@@ -114,7 +114,7 @@ async def send_jobs(service: Service, queue: Any, done: Times, failed: Times) ->
 
 
 async def drive(service: Service, queries: list[str], document: str, rate: float, seconds: float) -> tuple[Times, int]:
-    """Searches at a fixed rate, a judgment after every tenth: latencies, and the number of failures."""
+    """Send searches at a fixed rate, a judgment after every tenth: return latencies, and the number of failures."""
     queue: asyncio.Queue[Any] = asyncio.Queue()
     done, failed = Times(), Times()
     workers = [asyncio.create_task(send_jobs(service, queue, done, failed)) for _ in range(CONNECTIONS)]
@@ -134,7 +134,7 @@ async def drive(service: Service, queries: list[str], document: str, rate: float
 
 
 async def drive_among_others(service: Service, *work: Any) -> tuple[Times, int]:
-    """The same, while other connections misbehave."""
+    """Do the same while other connections misbehave."""
     others = [await asyncio.open_connection("127.0.0.1", service.port) for _ in range(N_IDLE + N_SLOW + N_UNREAD)]
     dripping, reading_nothing = others[:N_SLOW], others[N_SLOW : N_SLOW + N_UNREAD]
     busy = [asyncio.create_task(drip(service, writer, n % 2)) for n, (_, writer) in enumerate(dripping)]
@@ -151,20 +151,20 @@ async def drive_among_others(service: Service, *work: Any) -> tuple[Times, int]:
 
 
 async def drip(service: Service, writer: asyncio.StreamWriter, in_body: int) -> None:
-    """Send a request a byte a second: the header, or its body."""
+    """Send a request one byte per second: the header, or its body."""
     body = json.dumps({"query": "a", "document": "b" * 500, "grade": 1, "judge": "slow"}).encode()
     whole = service.request("/judgments", body)
     sent = len(whole) - len(body) if in_body else 0
     writer.write(whole[:sent])
     for place in range(sent, len(whole)):
-        if writer.transport.is_closing():  # given up by the service
+        if writer.transport.is_closing():  # closed by the service
             return
         writer.write(whole[place : place + 1])
         await asyncio.sleep(1)
 
 
 async def send_nonsense(service: Service) -> None:
-    """What is no request, and bodies that are too large, ten a second."""
+    """Send invalid requests, and bodies that are too large, ten per second."""
     too_large = service.request("/judgments", b"x" * 2_000_000)
     chunked = f"POST /judgments HTTP/1.1\r\nhost: {service.host}\r\ntransfer-encoding: chunked\r\n\r\n".encode()
     chunked += (b"10000\r\n" + b"x" * 65536 + b"\r\n") * 32

@@ -1,13 +1,13 @@
-"""Mixed load on `tacit serve` with kills at random moments: nothing acknowledged is lost, and nothing grows.
+"""Mixed load on `tacit serve` with kills at random moments: no acknowledged change is lost, and no resource grows.
 
     python benchmarks/soak.py [--seconds 600] [--kills 1000] [--clients 4] [--seed 0]
 
 Clients search, explain, judge, withdraw, import judgments, add, replace and remove documents, add, change and delete
-queries, change the guidelines, train, switch versions, read event streams and send bad requests, each as fast as it is
-answered. First the service is killed (SIGKILL) at random
-moments and started again, `--kills` times. After each start, everything that a client touched since the last one is
-read back; now and then, and in the end, all documents of every version and all judgments. An operation that was under
-way at a kill may have happened or not; one that was acknowledged must have.
+queries, change the guidelines, train, switch versions, read event streams and send bad requests, each as fast as it
+gets responses. First the service is killed (SIGKILL) at random moments and started again, `--kills` times. After each
+start, everything that a client changed since the last one is read back; periodically, and at the end, all documents of
+every version and all judgments. An operation in progress at a kill may have happened or not; an acknowledged one must
+have.
 
 Then the load runs for `--seconds` on one process, whose memory, file descriptors, threads and temporary files are
 measured after a quarter of the time and at the end. The service is forked from a process that has imported it, so that
@@ -41,7 +41,7 @@ from tacit.judge import JudgmentStore, typed_query_id
 WORDS = ["cat", "dog", "matrix", "soup", "onion", "inverse", "kitten", "purr", "boil", "salt", "rank", "fur"]
 N_DOCUMENTS, N_OWN, N_QUERIES = 60, 12, 12
 LONGEST = 0.5  # seconds from a start to a kill, at most
-ALL_EVERY = 25  # kills between two comparisons of everything
+ALL_EVERY = 25  # kills between two complete comparisons
 TRAIN_EVERY = 20.0  # seconds
 MOST_VERSIONS = 12
 MAY_GROW = {"memory_mib": 96, "descriptors": 12, "threads": 16, "temporary_files": 2}
@@ -79,12 +79,12 @@ class Service:
         self.port = self._said("port")
 
     def kill(self) -> None:
-        """Kill it at once; return when it is gone."""
+        """Kill it immediately; return when it is gone."""
         os.kill(self.pid, signal.SIGKILL)
         self._said("ended")
 
     def close(self) -> None:
-        """Kill it, and end what it is forked from."""
+        """Kill it, and end the process it is forked from."""
         self.kill()
         assert self.forks.stdin is not None
         self.forks.stdin.close()
@@ -98,7 +98,7 @@ class Service:
         return int(number)
 
     def measured(self) -> dict[str, float]:
-        """Memory in MiB, file descriptors, threads and temporary files."""
+        """Return memory in MiB, file descriptors, threads and temporary files."""
         status = dict(line.split(":", 1) for line in Path(f"/proc/{self.pid}/status").read_text().splitlines())
         return {
             "memory_mib": round(int(status["VmRSS"].split()[0]) / 1024, 1),
@@ -108,7 +108,7 @@ class Service:
         }
 
     def leftovers(self) -> list[str]:
-        """Files of unfinished operations: in the folder of temporary files, or hidden beside the model."""
+        """Return files of unfinished operations: in the folder of temporary files, or hidden next to the model."""
         versions = self.folder / "soak.model.versions"
         places = [place for place in (self.folder, self.model, versions) if place.exists()]
         hidden = [name for place in places for name in os.listdir(place) if name.startswith(".") or "tmp" in name]
@@ -146,9 +146,9 @@ def fork_services(model: str, log: str) -> int:
 
 
 class Client(threading.Thread):
-    """Sends operations one after the other while `running` is set. What it changes, nobody else changes.
+    """Sends operations sequentially while `running` is set. No other client changes what it changes.
 
-    `held` has the values that each key may have: one that was acknowledged, or two after a change without an answer.
+    `held` has the possible values of each key: an acknowledged one, or two after a change without a response.
     """
 
     def __init__(self, number: int, service: Service, seed: int) -> None:
@@ -181,7 +181,7 @@ class Client(threading.Thread):
                     time.sleep(0.005)
 
     def ask(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
-        """Status and content of an answer; raise what http.client raises if there is none."""
+        """Return status and content of a response; raise what http.client raises if there is none."""
         if self.connection is None:
             self.connection = http.client.HTTPConnection("127.0.0.1", self.service.port, timeout=300)
         content = body if isinstance(body, bytes | None) else json.dumps(body).encode()
@@ -195,7 +195,7 @@ class Client(threading.Thread):
         return answer.status, json.loads(data) if is_json else data
 
     def change(self, key: Key, new: Any, method: str, path: str, body: Any = None) -> bool:
-        """Whether a change was made: it is possible until it is acknowledged, then certain."""
+        """Make a change: its value is possible until it is acknowledged, then certain."""
         before = self.held.get(key, {GONE})
         self.held[key] = before | {new}
         self.touched.add(key)
@@ -205,11 +205,11 @@ class Client(threading.Thread):
         return status < 300
 
     def any_query(self) -> str:
-        """One of a few queries."""
+        """Return one of a few queries."""
         return " ".join(random.Random(self.random.randrange(N_QUERIES)).sample(WORDS, 2))
 
     def any_document(self, own: bool = False) -> str:
-        """A document of this client, or one that is never removed."""
+        """Return a document of this client, or one that is never removed."""
         if own or self.random.random() < 0.3:
             return f"own{self.number}-{self.random.randrange(N_OWN)}"
         return f"d{self.random.randrange(N_DOCUMENTS)}"
@@ -249,7 +249,7 @@ def put_document(client: Client) -> None:
 
 
 def add_documents(client: Client) -> None:
-    """Two new documents in one request: both or none."""
+    """Add two new documents in one request: both or none."""
     free = [f"own{client.number}-{n}" for n in range(N_OWN)]
     free = [name for name in free if client.held.get(("document", name), {GONE}) == {GONE}][:2]
     texts = {name: " ".join(client.random.choices(WORDS, k=8)) for name in free}
@@ -275,7 +275,7 @@ def import_judgment(client: Client) -> None:
 
 
 def change_query(client: Client) -> None:
-    """A query that nobody judges is added, gets another topic, or is deleted."""
+    """Add a query that no one judges, change its topic, or delete it."""
     text = f"query {client.number} {client.random.randrange(20)}"
     key, path = ("query", text), f"/queries/{typed_query_id(text)}"
     if client.held.get(key, {GONE}) == {GONE}:
@@ -293,7 +293,7 @@ def change_guidelines(client: Client) -> None:
 
 
 def events(client: Client) -> None:
-    """The first event of a stream, which is then dropped."""
+    """Read the first event of a stream, then close it."""
     stream = http.client.HTTPConnection("127.0.0.1", client.service.port, timeout=300)
     stream.request("GET", "/train/events", headers={"accept": "text/event-stream"})
     stream.getresponse().read1(200)
@@ -308,7 +308,7 @@ def bad_request(client: Client) -> None:
 
 
 def train(client: Client) -> None:
-    """Now and then a training; a kill ends it."""
+    """Start a training from time to time; a kill ends it."""
     if time.monotonic() - client.trained > TRAIN_EVERY:
         client.trained = time.monotonic()
         if len(client.ask("GET", "/versions")[1]["versions"]) < MOST_VERSIONS:
@@ -330,18 +330,18 @@ OPERATOR: dict[Callable[[Client], None], int] = {train: 2, switch: 3, change_gui
 
 
 class Check:
-    """Compares what the clients know with what the service has."""
+    """Compares the clients' knowledge with the data of the service."""
 
     def __init__(self, service: Service, clients: list[Client]) -> None:
         self.service, self.clients, self.lost = service, clients, list[str]()
         self.asking = Client(-1, service, 0)
 
     def touched(self) -> None:
-        """What was changed since the last look; a change without an answer is known from now on."""
+        """Check what changed since the last check; a change without a response is then known."""
         self._compare({client.number: set(client.touched) for client in self.clients})
 
     def everything(self) -> None:
-        """All judgments and queries, and all documents of every version."""
+        """Check all judgments and queries, and all documents of every version."""
         self.touched()
         for version in self._ask("/versions")["versions"]:
             self._switch(version["version"])
@@ -351,12 +351,12 @@ class Check:
         self._compare({client.number: set(client.held) for client in self.clients})
 
     def _switch(self, version: str) -> None:
-        body = {"version": version, "confirm": True}  # also one whose training was killed before its verdict
+        body = {"version": version, "confirm": True}  # including one whose training was killed before its verdict
         if self.asking.ask("POST", "/versions", body)[0] != 200:
             self.asking.failures.append(f"version {version} cannot be made live")
 
     def _compare(self, wanted: dict[int, set[Key]]) -> None:
-        self._ask("/health")  # a service that listens may not have opened its store yet
+        self._ask("/health")  # a listening service may not have opened its store yet
         with JudgmentStore(f"{self.service.model}.judgments", read_only=True) as store:
             judged = {(j.judge, j.text, j.document): j.grade for j in store.current()}
             queries = store.queries()
@@ -382,7 +382,7 @@ class Check:
     def _ask(self, path: str) -> Any:
         try:
             return self.asking.ask("GET", path)[1]
-        except (OSError, http.client.HTTPException):  # the connection of a service that was killed
+        except (OSError, http.client.HTTPException):  # the connection of a killed service
             self.asking.connection = None
             return self.asking.ask("GET", path)[1]
 
@@ -413,7 +413,7 @@ def kill_often(service: Service, clients: list[Client], check: Check, kills: int
 
 
 def run_long(service: Service, clients: list[Client], check: Check, seconds: float) -> list[dict[str, float]]:
-    """What the service used after a quarter of the time and at the end."""
+    """Return the resource usage after a quarter of the time and at the end."""
     run_load(clients, seconds / 4)
     early = service.measured()
     time.sleep(3 * seconds / 4)

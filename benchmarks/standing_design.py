@@ -2,9 +2,9 @@
 
     python benchmarks/standing_design.py --data FOLDER     (FOLDER defaults to $TACIT_DATA)
 
-Rankers learn from cut training labels (seeds 10 to 15) with one fixed setting each, and are measured on the folds'
-validation lists with all their labels; test lists are not read. nDCG-letor@10, averaged over seeds for each query, and
-p of Wilcoxon's test over queries against `linear`, not corrected. About eight minutes.
+Rankers are trained on reduced training labels (seeds 10 to 15) with one fixed setting each, and are measured on the
+folds' validation lists with all their labels; test lists are not read. nDCG-letor@10, averaged over seeds for each
+query, and p of Wilcoxon's test over queries against `linear`, uncorrected. About eight minutes.
 """
 
 import argparse
@@ -33,7 +33,7 @@ RANKERS: dict[str, ListRanker] = {
 
 
 def on_validation(corpus: LetorCorpus, ranker: ListRanker, share: float) -> np.ndarray:
-    """A value for each validation query of all folds, the mean over seeds."""
+    """Return a value for each validation query of all folds, the mean over seeds."""
     values = []
     for seed in SEEDS:
         for fold in corpus:

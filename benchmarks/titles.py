@@ -1,10 +1,10 @@
-"""Titles typed as queries, and questions: what the member `exact` of `blend` does to both.
+"""Titles and questions as queries: the effect of the member `exact` of `blend` on both.
 
     python benchmarks/titles.py [NAME ...] [--data FOLDER]     (FOLDER defaults to $TACIT_DATA; needs bm25s)
 
-Titles: 150 pages with the most links to them and 150 random ones (seed 0) of each linked collection; each document with
-that very title counts. MRR and the share of queries with such a document first. Questions: average precision over the
-whole collection. p is that of a paired t test of `blend` against `blend` without the member.
+Titles: 150 pages with the most in-links and 150 random ones (seed 0) of each linked collection; each document with
+exactly that title counts. MRR and the share of queries with such a document first. Questions: average precision over
+the whole collection. p is of a paired t test of `blend` and `blend` without the member.
 """
 
 import argparse
@@ -29,7 +29,7 @@ N_TITLES = 150
 
 
 def by_bm25s(documents: Collection, queries: list[str]) -> np.ndarray:
-    """Scores of all documents by bm25s, with its own English stop words and no stems."""
+    """Return scores of all documents by bm25s, with its own English stop words and no stems."""
     import bm25s
 
     index = bm25s.BM25()
@@ -39,7 +39,7 @@ def by_bm25s(documents: Collection, queries: list[str]) -> np.ndarray:
 
 
 def systems(documents: Collection, queries: list[str]) -> dict[str, np.ndarray]:
-    """Scores of all documents by each system."""
+    """Return scores of all documents by each system."""
     found = {"bm25s": by_bm25s(documents, queries)}
     bm25 = Searcher("bm25").fit(documents)
     found["bm25"] = bm25.ranker_.scores(bm25.query_rows(queries))
@@ -52,13 +52,13 @@ def systems(documents: Collection, queries: list[str]) -> dict[str, np.ndarray]:
 
 
 def ranks(scores: np.ndarray, relevant: list[int]) -> np.ndarray:
-    """Ranks of some documents, rising; of equal scores the smaller row first."""
+    """Return ranks of some documents, ascending; ties go to the smaller row."""
     order = np.argsort(-scores, kind="stable")
     return np.sort(np.argsort(order, kind="stable")[relevant] + 1)
 
 
 def titles(data: Path, name: str) -> None:
-    """Rows of the table for typed titles."""
+    """Yield rows of the table for titles."""
     documents = read_collection(data / "linked" / name)
     links = read_links(data / "linked" / name / "links.tsv.gz", documents)
     frequency = np.bincount(links.targets, minlength=len(documents))
@@ -77,7 +77,7 @@ def titles(data: Path, name: str) -> None:
 
 
 def questions(data: Path, name: str) -> None:
-    """Rows of the table for questions."""
+    """Yield rows of the table for questions."""
     task = read_questions(data, name)
     queries = list(task.queries.full_texts())
     relevant: list[list[int]] = [[] for _ in queries]

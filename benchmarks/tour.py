@@ -1,10 +1,10 @@
-"""From `tacit serve` alone to a trained, compared and live version, by a scripted person: seconds of each step.
+"""From `tacit serve` to a trained, compared and live version, by a scripted user: seconds of each step.
 
     python benchmarks/tour.py [--again]
 
-Starts the tour in an empty cache folder (`--again`: in one where the tour was made before) and drives the system's
-Chromium by Playwright: search, ask why, judge five documents by key, train, open one query in both versions, make the
-new version live. The grades of the tour are by the program `sample`, which the training names.
+Starts the tour in an empty cache folder (`--again`: in one with an existing tour) and drives the system's Chromium by
+Playwright: search, explain, judge five documents by key, train, open one query in both versions, make the new version
+live. The grades of the tour are by the program `sample`, which the training names.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ N_JUDGED = 5
 
 
 class Steps:
-    """Prints the seconds of each step, and of all."""
+    """Prints the seconds of each step, and the total."""
 
     def __init__(self) -> None:
         self.start = time.perf_counter()
@@ -56,7 +56,7 @@ def main() -> None:
 
 @contextmanager
 def serving(cache: str) -> Iterator[str]:
-    """Address of `tacit serve` with its own cache folder."""
+    """Yield the address of `tacit serve` with its own cache folder."""
     command = [sys.executable, "-m", "tacit", "serve", "--port", "0"]
     environment = os.environ | {"XDG_CACHE_HOME": cache}
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as service:

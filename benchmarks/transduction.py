@@ -2,9 +2,9 @@
 
     python benchmarks/transduction.py --data FOLDER     (FOLDER defaults to $TACIT_DATA)
 
-1. RankBoost, 300 rounds, against LightGBM's lambdarank, 300 trees of 15 leaves, both with the same threads.
-2. One list of FG and of IW (300 rounds as well), and of the precomputed FG, against one supervised fit of 300 rounds.
-3. KLIEP against densratio: 20,000 samples on each side, 100 bases, the same bandwidths and folds.
+1. RankBoost, 300 rounds, and LightGBM's lambdarank, 300 trees of 15 leaves, with the same threads.
+2. One list of FG and of IW (300 rounds too), and of the precomputed FG, relative to one supervised fit of 300 rounds.
+3. KLIEP and densratio: 20,000 samples on each side, 100 bases, the same bandwidths and folds.
 
 Times are processor seconds, the best of several runs; everything runs on one thread.
 """
@@ -28,7 +28,7 @@ SIGMAS = (0.5, 1.0, 2.0, 4.0)
 
 
 def best_of(n_times: int, work: Callable[[], object]) -> float:
-    """Processor seconds of the fastest of several runs; the first one, which compiles, does not count."""
+    """Return processor seconds of the fastest of several runs; the first one, which compiles, does not count."""
     work()
     seconds = []
     for _ in range(n_times):
@@ -51,14 +51,14 @@ def lightgbm_seconds(train: Lists) -> float:
 
 
 def list_seconds(fold: FoldLists, ranker: TransductiveRanker, n_times: int = 2) -> float:
-    """Seconds for one test list, mean over a few."""
+    """Return seconds for one test list, mean over a few."""
     ranker.set_params(threads=1).fit(fold.train.X, fold.train.y, fold.train.qid)
     test = fold.test.take(np.arange(N_LISTS))
     return best_of(n_times, lambda: ranker.predict(test.X, test.qid)) / N_LISTS
 
 
 def kliep_seconds() -> tuple[float, float]:
-    """Ours and densratio's, with the choice among four bandwidths."""
+    """Return our seconds and densratio's, with the choice among four bandwidths."""
     from densratio import densratio
 
     rng = np.random.default_rng(0)

@@ -1,10 +1,10 @@
-"""Speed of `TextVectorizer` against scikit-learn's on the 63,714 package descriptions of Debian.
+"""Speed of `TextVectorizer` compared with scikit-learn's on the 63,714 package descriptions of Debian.
 
     python benchmarks/vectorizing.py --data FOLDER     (FOLDER defaults to $TACIT_DATA)
 
-Both sides get the same texts, words (runs of letters and digits), lower case, 30,000 columns, one
-thread, and take turns in one process; the best of three runs counts. Before the clock starts, the
-counts of both are compared entry by entry, with our tokenizer given to scikit-learn.
+Both sides get the same texts, words (runs of letters and digits), lower case, 30,000 columns, one thread, and run in
+turn in one process; the best of three runs counts. Before timing, the counts of both are compared entry by entry, with
+our tokenizer given to scikit-learn.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ SAME_WORDS = {"token_pattern": r"[^\W_]+", "max_features": N_WORDS}
 
 
 def read_texts(folder: Path) -> list[str]:
-    """Title and text of every package."""
+    """Return title and text of every package."""
     with gzip.open(folder / "linked" / "debian_ja_en" / "docs.jsonl.gz", "rt", encoding="utf-8") as lines:
         return [f"{doc['title']}\n{doc['text']}" for doc in map(json.loads, lines)]
 
 
 def check_equal_counts(texts: list[str], ngrams: tuple[int, int]) -> str:
-    """Count with both and compare; columns that tie at the cut are chosen differently, so all are kept here."""
+    """Count with both and compare; ties at the limit are resolved differently, so all columns are kept here."""
     ours = TextVectorizer(words=None, ngrams=ngrams, min_df=5)
     counts = ours.fit_counts(texts)
     theirs = CountVectorizer(tokenizer=tokenizer_for("en"), token_pattern=None, ngram_range=ngrams, min_df=5)
@@ -50,7 +50,7 @@ def check_equal_counts(texts: list[str], ngrams: tuple[int, int]) -> str:
 
 
 def best_of_three(ours: Callable[[], Any], theirs: Callable[[], Any]) -> tuple[float, float]:
-    """Seconds of the fastest run of each; the two take turns, so that both see the same machine."""
+    """Return the seconds of the fastest run of each; runs alternate, so that both see the same machine load."""
     seconds: tuple[list[float], list[float]] = ([], [])
     for _ in range(3):
         for work, record in zip((ours, theirs), seconds, strict=True):
@@ -61,7 +61,7 @@ def best_of_three(ours: Callable[[], Any], theirs: Callable[[], Any]) -> tuple[f
 
 
 def cases(texts: list[str]) -> dict[str, tuple[Callable[[], Any], Callable[[], Any]]]:
-    """What is timed: ours and scikit-learn's, by name."""
+    """Return the timed functions: ours and scikit-learn's, by name."""
     pairs = {"ngrams": (1, 2)}
     fitted_ours = TextVectorizer(words=N_WORDS).fit(texts)
     fitted_theirs = TfidfVectorizer(**SAME_WORDS).fit(texts)

@@ -1,4 +1,4 @@
-"""Quality of tf-idf under each weighting on held-out links, which decided the defaults of `TextVectorizer`.
+"""Quality of tf-idf with each weighting on held-out links, the basis of the defaults of `TextVectorizer`.
 
     python benchmarks/weighting.py --data FOLDER     (FOLDER defaults to $TACIT_DATA)
 

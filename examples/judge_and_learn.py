@@ -72,7 +72,7 @@ def main() -> None:
     """Serve, judge, train, compare."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--queries", type=int, default=40)
-    parser.add_argument("--unseen", type=int, help="number of queries that both versions answer (default: all others)")
+    parser.add_argument("--unseen", type=int, help="number of queries that both versions rank (default: all others)")
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
     data = Path(os.environ["TACIT_DATA"]) / "text" / "cranfield"

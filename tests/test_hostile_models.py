@@ -226,7 +226,7 @@ def test_changed_folders_of_a_blend(part, whole_blend, monkeypatch):
         ("prf", ("params", "mix"), "x", "FeedbackRanker: mix is 'x', want float"),
         ("prf", ("params", "n_top"), 0, "n_top is 0, want a whole number >= 1"),
         ("prf", ("params", "unheard_of"), 0, "FeedbackRanker: it has no 'unheard_of'"),
-        ("lambdarank", ("params", "n_hidden"), 7, "theta_ holds 4 numbers, want 42"),
+        ("lambdarank", ("params", "n_hidden"), 7, "theta_ contains 4 numbers, want 42"),
         ("lambdarank", ("params", "scale"), "x", "scale is 'x', want one of"),
         ("lambdarank", ("n_features",), 2**70, "n_features is .*, want a whole number from 0"),
         ("lambdarank", ("class",), "Path", "'Path' is no estimator"),

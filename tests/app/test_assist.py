@@ -62,7 +62,7 @@ def test_table_says_what_is_estimated_and_what_the_program_was_worth(folder, tac
     code, out, err = tacit("evaluate", "store", "old.run", "new.run", "--assist", "gpt-9")
     assert (code, err) == (0, "")
     assert "Differences from old.run" in out
-    assert "means over 40 queries, had people judged all of them; 144 judgments by people in 12 queries" in out
+    assert "means over 40 queries, as if people had judged all of them; 144 judgments by people in 12 queries" in out
     assert "gpt-9 was worth about" in out
 
 
@@ -129,7 +129,7 @@ def test_judgments_of_relevant_documents_only_are_whole_queries(folder, tacit):
     (folder / "relevant.qrels").write_text("".join(line for line in lines if line.split()[3] != "0"))
     command = ("evaluate", "relevant.qrels", "old.run", "new.run", "--assist", "gpt-9.qrels", "-m", "P@5")
     code, out, err = tacit(*command, "--json")
-    assert (code, "what they did not judge counts as not relevant" in err) == (0, True)
+    assert (code, "unjudged documents count as not relevant" in err) == (0, True)
     complete = json.loads(tacit("evaluate", "human.qrels", *command[2:], "--json")[1])
     assert json.loads(out)["compare"][0]["people"] == complete["compare"][0]["people"]
 
@@ -137,7 +137,7 @@ def test_judgments_of_relevant_documents_only_are_whole_queries(folder, tacit):
 def test_single_judged_documents_only_are_an_error_that_says_what_to_judge(folder, tacit):
     (folder / "single.qrels").write_text("".join(f"q{q} 0 d{q % 12} {q % 4}\n" for q in range(20)))
     code, _, err = tacit("evaluate", "single.qrels", "old.run", "new.run", "--assist", "gpt-9.qrels")
-    assert (code, "people judged no whole query, only 20 queries" in err) == (1, True)
+    assert (code, "people judged no query fully, only 20 queries" in err) == (1, True)
 
 
 def test_sampled_pairs_use_their_probabilities(folder, tacit):
@@ -204,7 +204,7 @@ def test_fit_says_whether_the_programs_grades_are_used(shop, tacit):
     code, _, err = tacit("fit", "docs.jsonl", "--queries", "queries.jsonl", "--qrels", "people.qrels", "--assist",
                          "program.qrels", "--dim", "4", "--set", "residual=false", "-o", "m")  # fmt: skip
     assert code == 0
-    assert "the program's grades are not used: the difference may be chance; nDCG@10 +0.0000" in err
+    assert "the program's grades are not used: the difference may be due to chance; nDCG@10 +0.0000" in err
 
 
 def test_advise_measures_the_program_and_does_not_choose_it_by_chance(shop, tacit):

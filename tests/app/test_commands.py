@@ -61,7 +61,7 @@ def test_fit_learns_from_the_links_of_a_dump(folder, tacit):
     (folder / "cut").write_text(f"<mediawiki>{pages}")
     (folder / "no.xml").write_text("no XML at all")
     for name, problem in (
-        ("cut", "cut:1: the dump is cut short, 3 complete pages were read"),
+        ("cut", "cut:1: the dump is truncated, 3 complete pages were read"),
         ("no.xml", "no.xml:1: not XML: syntax error, want a MediaWiki dump"),
     ):
         for model in ("model", "other"):

@@ -77,7 +77,7 @@ def test_reports(folder, capsys):
 
 def test_the_sequential_mode_says_what_it_guarantees(folder, capsys):
     main(["gate", "qrels.txt", "base.run", "other.run", "--sequential"])
-    assert "holds at every look" in capsys.readouterr().out
+    assert "is valid at every look" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,7 @@ def test_named_columns_encodings_and_tables(shop, capsys, caplog):
         database.execute("CREATE TABLE other (x INTEGER)")
         database.executemany("INSERT INTO items VALUES (?, ?, ?)", [(n, f"t{n}", f"word{n} more") for n in range(5)])
     database.close()
-    assert "--table names one" in run(capsys, "fit", "shop.db", "-o", "m", code=1).err
+    assert "choose one with --table" in run(capsys, "fit", "shop.db", "-o", "m", code=1).err
     run(capsys, "fit", "shop.db", "--table", "items", "-o", "m", "--method", "tfidf")
     assert search(capsys, "word3")["hits"][0]["id"] == "3"
 

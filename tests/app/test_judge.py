@@ -74,7 +74,7 @@ def test_a_model_has_its_documents(folder, tacit):
 
 def test_mistakes_are_one_line(folder, tacit):
     code, _, err = judge(tacit, source=("--runs", "x.run"))
-    assert (code, "name the documents (--documents CORPUS)" in err) == (2, True)
+    assert (code, "give the documents (--documents CORPUS)" in err) == (2, True)
     code, _, err = tacit(
         "judge", "s", "--runs", "x.run", "--documents", "docs.jsonl", "--queries", "q.jsonl", "--with", "gpt"
     )

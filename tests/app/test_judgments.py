@@ -95,7 +95,7 @@ def test_show_counts_and_measures_agreement(store, tacit):
     ("words", "code", "message"),
     [
         (["show", "missing.db"], 1, "missing.db: no such judgment store"),
-        (["show", "ann.txt"], 1, "ann.txt: is no judgment store"),
+        (["show", "ann.txt"], 1, "ann.txt: is not a judgment store"),
         (["import", "x.db", "missing.txt"], 1, "missing.txt: no such file"),
         (["import", "x.db", "queries.tsv"], 1, "queries.tsv:1:"),
         (["import", "x.db", "ann.txt", "--judge", " "], 1, "judge is ' '"),
@@ -209,7 +209,7 @@ def test_label_for_training(model, tacit):
         (["model", "--queries", "missing.tsv"], 1, "missing.tsv: no such file"),
         (["missing", "--queries", "asked.tsv"], 1, "missing"),
         (["model", "--queries", "asked.tsv", "-n", "0"], 2, "want a whole number >= 1"),
-        (["model", "--queries", "asked.tsv", "--judgments", "docs.jsonl"], 1, "docs.jsonl: is no judgment store"),
+        (["model", "--queries", "asked.tsv", "--judgments", "docs.jsonl"], 1, "docs.jsonl: is not a judgment store"),
         (["model"], 2, "--queries"),
     ],
 )

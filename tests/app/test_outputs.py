@@ -86,7 +86,7 @@ def shell(command):
         ("tacit search model cat >&-", 1, "tacit: standard output: Bad file descriptor\n"),
         ("tacit search model cat 2>&-", 0, ""),
         ("tacit search model - <&-", 1, "tacit: the query is empty, want at least one word\n"),
-        ("tacit fit - -o other <&-", 1, "tacit: <stdin>: holds no documents\n"),
+        ("tacit fit - -o other <&-", 1, "tacit: <stdin>: has no documents\n"),
         ("tacit fit docs.jsonl --method bm25 -o other <&- >&- 2>&-", 0, ""),
         ("tacit search model cat > /dev/full", 1, "tacit: standard output: No space left on device\n"),
     ],

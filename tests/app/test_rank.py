@@ -162,7 +162,7 @@ def test_queries_in_both_files_are_told(folder, tacit):
         (["test.txt", "--folds", "f", "--save", "m"], "--folds and --save exclude each other"),
         (["train.txt", "test.txt", "--method", "rankbost"], "did you mean 'rankboost'?"),
         (["train.txt", "test.txt", "--measure", "nope"], "measure is 'nope'"),
-        (["train.txt", "test.txt", "--method", "auc-logistic", "--measure", "AP"], "chooses nothing by a measure"),
+        (["train.txt", "test.txt", "--method", "auc-logistic", "--measure", "AP"], "does not use a measure"),
     ],
 )
 def test_wrong_use_is_one_line(folder, tacit, words, problem):

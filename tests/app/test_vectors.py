@@ -107,11 +107,11 @@ def test_features(folder, tacit, tmp_path):
     [
         (("fit", "docs.jsonl", "--vectors", "new.npy", "-o", "m"), 1, "new.npy: no ids; vectors: 1, want 36"),
         (("fit", "docs.jsonl", "--vectors", "queries.npz", "-o", "m"), 1, "has no vector of 36 of 36 texts"),
-        (("fit", "docs.jsonl", "--vectors", "docs.jsonl", "-o", "m"), 1, "docs.jsonl: has no suffix of a file"),
+        (("fit", "docs.jsonl", "--vectors", "docs.jsonl", "-o", "m"), 1, "docs.jsonl: does not have a suffix of"),
         (("fit", "docs.jsonl", "--vectors", "absent.npy", "-o", "m"), 1, "absent.npy: there is no such file"),
         (("fit", "docs.jsonl", "--vectors", "docs.npy", "--method", "bm25", "-o", "m"), 2, "bm25 reads no vectors"),
         (("fit", "docs.jsonl", "--query-vectors", "queries.npz", "-o", "m"), 2, "--query-vectors needs --vectors"),
-        (("search", "model", "cat", "--vectors", "docs.npy"), 1, "docs.npy: holds 36 vectors, want 1 for one QUERY"),
+        (("search", "model", "cat", "--vectors", "docs.npy"), 1, "docs.npy: contains 36 vectors, want 1 for one QUERY"),
         (("search", "model", "cat", "--vectors", "wide.npy"), 1, "have 9 dimensions, want 3"),
         (("search", "model", "--queries", "queries.jsonl", "--vectors", "query.npy", "--run", "r"), 1, "want 3, one"),
         (("add", "model", "new.jsonl", "--vectors", "wide.npy"), 1, "have 9 dimensions, want 3"),

@@ -88,7 +88,7 @@ def test_queries_are_named_by_id_or_text(log, tmp_path):
      ('{"query": " ", "shown": [], "clicked": []}', "query is"),
      ('{"query": "q", "shown": ["a"], "clicked": ["b"]}', "'b' is clicked but not shown"), ("{", "not JSON"),
      ('{"query": "q", "shown": ["a", "a"], "clicked": []}', "shown twice"), ("", "no clicks"),
-     ('{"query": "q", "shown": [1.5], "clicked": []}', "shown holds 1.5"),
+     ('{"query": "q", "shown": [1.5], "clicked": []}', "shown contains 1.5"),
      ('{"query": "q", "shown": ["a"], "clicked": [], "count": 0}', "count is 0")],
 )  # fmt: skip
 def test_bad_sessions_are_named(tmp_path, line, message):
@@ -105,5 +105,5 @@ def test_what_teaches_nothing_is_refused(tmp_path):
     with pytest.raises(DataError, match="'gone'"):
         ClickLog([Session("q", ("gone",), frozenset({"gone"}), 1.0, 7)]).pairs(DOCS)
     (tmp_path / "plain").write_text("cats\ta\n")
-    with pytest.raises(UsageError, match="shown first"):
+    with pytest.raises(UsageError, match="record the first result"):
         read_clicks(tmp_path / "plain", DOCS, position_one=True)

@@ -80,18 +80,18 @@ def test_folders(stored, tmp_path):
         columns(read_collection(tmp_path / "beir")) == columns(read_collection(tmp_path / "ours")) == [("d", "", "x")]
     )
     assert columns(read_queries(tmp_path / "beir")) == [("q", "", "y")]
-    with pytest.raises(DataError, match=r"folder holds no queries\.jsonl"):
+    with pytest.raises(DataError, match=r"folder has no queries\.jsonl"):
         read_queries(tmp_path / "ours")
     stored('{"id": "d", "text": "x"}\n', "ours/docs.jsonl")
-    with pytest.raises(DataError, match=r"holds docs\.jsonl and docs\.jsonl\.zst; name the file"):
+    with pytest.raises(DataError, match=r"contains docs\.jsonl and docs\.jsonl\.zst; give the path of one file"):
         read_collection(tmp_path / "ours")
 
 
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        ("", r"docs\.jsonl: holds no documents"),
-        ("\n \n", r"docs\.jsonl: holds no documents"),
+        ("", r"docs\.jsonl: has no documents"),
+        ("\n \n", r"docs\.jsonl: has no documents"),
         ('{"id": "a"}\n\n{"id": "a"}', r"docs\.jsonl:3: id 'a' is already in line 1"),
         ('{"id": "1"}\n{"id": 1}', r":2: id '1' is already in line 1"),
         ('{"id": "a"}\n{"id": "b"', r":2: not JSON: Expecting ',' delimiter at column 11"),
@@ -105,7 +105,7 @@ def test_folders(stored, tmp_path):
         ('{"id": true}', ":1: id is true or false"),
         ('{"id": ["a"]}', ":1: id is a list"),
         ('{"id": "a\\tb"}', r":1: id is 'a\\tb', want no tabs"),
-        ('{"id": "a "}', ":1: id is 'a ', want no blanks at its ends"),
+        ('{"id": "a "}', ":1: id is 'a ', want no spaces at its ends"),
         ('{"id": "a", "text": 3}', ":1: text is a number, want a string"),
         ('{"id": "a", "title": {}}', ":1: title is an object, want a string"),
         ('{"id": "a", "text": "\\ud800"}', r":1: a string contains the character U\+D800"),
@@ -142,7 +142,7 @@ def test_extras_are_checked_as_deeply_as_they_go(stored):
         ("\tx", ":1: id is empty"),
         ("a\tx\na\ty", ":2: id 'a' is already in line 1"),
         ("a\tx\0", r":1: the line contains the character U\+0000"),
-        ("id\ttext\n", "holds no documents"),
+        ("id\ttext\n", "has no documents"),
     ],
 )
 def test_mistakes_in_tab_separated_text(stored, lines, message):
@@ -199,7 +199,7 @@ def test_queries(stored):
             read_queries(stored(lines))
     with pytest.raises(DataError, match="3 columns between tabs, want id<TAB>text"):
         read_queries(stored("1\tT\tx\n", "queries.tsv"))
-    with pytest.raises(DataError, match="holds no queries"):
+    with pytest.raises(DataError, match="has no queries"):
         read_queries(stored(""))
 
 
@@ -233,7 +233,7 @@ def test_written_lines_are_plain_json(tmp_path):
     ("docs", "message"),
     [
         (Collection(["a\nb"], [""], [""]), "id is"),
-        (Collection(["a"], [""], ["\0"]), r"document 'a' holds the character U\+0000"),
+        (Collection(["a"], [""], ["\0"]), r"document 'a' contains the character U\+0000"),
         (Collection(["a"], ["\ud800"], [""]), r"U\+D800"),
         (Collection(["a"], [""], [""], {"n": [float("nan")]}), "document 'a' cannot be written as JSON"),
         (Collection(["a"], [""], [""], {"n": [object()]}), "document 'a' cannot be written as JSON"),

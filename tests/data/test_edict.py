@@ -35,7 +35,7 @@ def test_what_is_no_dictionary_is_refused(tmp_path):
     with pytest.raises(DataError, match="package edict"):
         read_edict(tmp_path)
     write(tmp_path, "配列 array\n")
-    with pytest.raises(DataError, match=r"edict:1: not an entry"):
+    with pytest.raises(DataError, match=r"edict:1: is not an entry"):
         read_edict(tmp_path)
     (tmp_path / "edict").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(DataError, match="not EUC-JP"):

@@ -147,5 +147,5 @@ def test_every_truncation_is_noticed(tmp_path, suffix):
     path = tmp_path / f"run.txt{suffix}"
     for kept in range(len(packed)):
         path.write_bytes(packed[:kept])
-        with pytest.raises(DataError, match=r"cut short|damaged"):
+        with pytest.raises(DataError, match=r"truncated|damaged"):
             reader(path)

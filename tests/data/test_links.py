@@ -44,7 +44,7 @@ def test_links_of_a_document_to_itself_are_counted_and_left_out(stored, caplog):
     assert triples(read_links(path, DOCS)) == [(0, 1, 1.0)]
     assert caplog.messages == [f"{path}: left out: links from a document to itself: 2 of 3"]
     assert triples(read_links(path, DOCS, collection("a", "b"))) == [(0, 1, 1.0), (0, 0, 1.0), (1, 1, 2.0)]
-    with pytest.raises(DataError, match=r"every link \(1\) leads from a document to itself"):
+    with pytest.raises(DataError, match=r"every link \(1\) is from a document to itself"):
         read_links(stored("a\ta\n"), DOCS)
 
 
@@ -72,7 +72,7 @@ def test_pairs_and_links_between_two_collections(stored):
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        ("", r"links\.tsv: holds no lines, want source<TAB>target"),
+        ("", r"links\.tsv: has no lines, want source<TAB>target"),
         ("a b\n", ":1: 1 column between tabs, want source<TAB>target"),
         ("a\tb\t1\t2\n", ":1: 4 columns"),
         ("a\tb\n\nb\ta\na\tb\t3\n", ":4: this pair of source and target is already in line 1"),

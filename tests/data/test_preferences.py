@@ -32,7 +32,7 @@ def test_triples(stored):
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        ("", "holds no lines, want query<TAB>better<TAB>worse"),
+        ("", "has no lines, want query<TAB>better<TAB>worse"),
         ("q1\ta\n", ":1: 2 columns between tabs, want query<TAB>better<TAB>worse$"),
         ("q1\ta\tb\t1\n", ":1: 4 columns"),
         ("q1\ta\tb\nq1\tc\tc\n", ":2: better and worse are both 'c', want two documents"),
@@ -78,7 +78,7 @@ def test_preferences_about_rows_that_are_not_there(stored, caplog):
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        ("", "holds no lines"),
+        ("", "has no lines"),
         ("q\ta\n", ":1: 2 columns between tabs, want query<TAB>better<TAB>worse, or these and <TAB>weight"),
         ("q\ta\ta\n", ":1: better and worse are both 'a'"),
         ("q\ta\tb\t0\n", ":1: weight is '0', want a positive finite number"),

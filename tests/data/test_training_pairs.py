@@ -44,7 +44,7 @@ def test_clicks_of_one_query_add_up(docs, tmp_path):
 @pytest.mark.parametrize(
     ("line", "message"),
     [("cats", "log:1"), ("cats\ta\tx", "log:1"), ("cats\ta\t-1", "log:1"), ("\ta", "log:1: the query is empty"),
-     ("cats\tgone", "gone"), ("", "log: holds no")],
+     ("cats\tgone", "gone"), ("", "log: has no")],
 )  # fmt: skip
 def test_bad_clicks_are_named(docs, tmp_path, line, message):
     (tmp_path / "log").write_text(line + "\n")

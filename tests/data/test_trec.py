@@ -54,8 +54,8 @@ class TestReadQrels:
     @pytest.mark.parametrize(
         ("lines", "message"),
         [
-            ("", r"file\.txt: holds no judgments"),
-            ("query-id\tcorpus-id\tscore\n", r"file\.txt: holds no judgments"),
+            ("", r"file\.txt: has no judgments"),
+            ("query-id\tcorpus-id\tscore\n", r"file\.txt: has no judgments"),
             ("q 0 a\n", ":1: 3 columns, want query 0 document grade"),
             ("q 0 a 1\nq 0 b 1 x\n", ":2: probability is 'x', want a number above 0 and at most 1"),
             ("q 0 a 1 0\n", ":1: probability is '0', want"),
@@ -96,7 +96,7 @@ class TestReadRun:
     @pytest.mark.parametrize(
         ("lines", "message"),
         [
-            ("", r"file\.txt: holds no lines, want query Q0 document rank score tag"),
+            ("", r"file\.txt: has no lines, want query Q0 document rank score tag"),
             ("q Q0 a 1 0.5\n", ":1: 5 columns, want query Q0 document rank score tag"),
             ("q Q0 a x 0.5 s\n", ":1: rank is 'x', want a whole number"),
             ("q Q0 a 1.5 0.5 s\n", ":1: rank is '1.5'"),
@@ -125,8 +125,8 @@ class TestWriteRun:
     @pytest.mark.parametrize(
         ("scores", "name", "message"),
         [
-            ({"q x": {"a": 1.0}}, "s", "query id is 'q x', want no blanks"),
-            ({"q": {"New York": 1.0}}, "s", "document id is 'New York', want no blanks: TREC"),
+            ({"q x": {"a": 1.0}}, "s", "query id is 'q x', want no spaces"),
+            ({"q": {"New York": 1.0}}, "s", "document id is 'New York', want no spaces: TREC"),
             ({"q": {"a\u3000b": 1.0}}, "s", "document id"),
             ({"": {"a": 1.0}}, "s", "query id is empty"),
             ({"q": {"a": 1.0}}, "my run", "name of the run is 'my run'"),
@@ -247,7 +247,7 @@ def test_every_form_of_judgments_is_read_again(tmp_path, form):
 
 
 def test_a_query_id_that_letor_cannot_carry(tmp_path):
-    with pytest.raises(TacitError, match="query id 'a#b' holds '#'"):
+    with pytest.raises(TacitError, match="query id 'a#b' contains '#'"):
         write_qrels(Judgments.from_dict({"a#b": {"a": 1}}), tmp_path / "file", form="letor")
 
 

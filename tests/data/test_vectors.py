@@ -145,22 +145,22 @@ def zipped(members):
     [
         ("v.npy", np.array([[1, "a"]], object), None, "cannot be read: .*objects"),
         ("v.npz", np.array([[1, "a"]], object), None, "cannot be read: .*objects"),
-        ("v.npy", np.ones(3), None, r"holds float64 of shape \(3,\), want numbers of shape \(rows, dim\)"),
-        ("v.npy", np.array([["a"]]), None, "holds <U1 of shape"),
+        ("v.npy", np.ones(3), None, r"has float64 of shape \(3,\), want numbers of shape \(rows, dim\)"),
+        ("v.npy", np.array([["a"]]), None, "has <U1 of shape"),
         ("v.npy", np.ones((3, 0)), None, r"of shape \(3, 0\)"),
         ("v.npy", np.ones((2, 2)), None, "no ids; vectors: 2, want 3, one for each text"),
-        ("v.npy", np.array([[1.0], [np.nan], [1.0]]), None, "row 1 holds NaN or infinity"),
-        ("v.npy", np.full((3, 1), 1e300), None, "row 0 holds NaN or infinity"),
-        ("v.npz", np.array([[1.0], [np.inf], [1.0]]), IDS, "the vector of 'b' holds NaN or infinity"),
+        ("v.npy", np.array([[1.0], [np.nan], [1.0]]), None, "row 1 contains NaN or infinity"),
+        ("v.npy", np.full((3, 1), 1e300), None, "row 0 contains NaN or infinity"),
+        ("v.npz", np.array([[1.0], [np.inf], [1.0]]), IDS, "the vector of 'b' contains NaN or infinity"),
         ("v.npz", np.ones((3, 1)), ["a", "b", "b"], "id 'b' occurs more than once"),
         ("v.npz", np.ones((3, 1)), ["a", "b"], "vectors: 3, ids: 2"),
         ("v.safetensors", np.ones((3, 1)), ["a", "b"], "vectors: 3, ids: 2"),
-        ("v.safetensors", np.ones((3, 1)), {"a": 1}, '"ids" of the metadata is no JSON list'),
-        ("v.parquet", ["no", "list", "here"], IDS, "holds 0 columns of lists of numbers, want 1"),
-        ("v.parquet", [[1.0, 2.0], [1.0], [2.0, 3.0]], IDS, "holds vectors of 1 to 2 numbers"),
-        ("v.parquet", [[1.0], None, [2.0]], IDS, "holds rows without a vector"),
-        ("v.parquet", [[1.0], [None], [2.0]], IDS, "the vector of 'b' holds NaN"),
-        ("v.parquet", [["x"], ["y"], ["z"]], IDS, "holds object of shape"),
+        ("v.safetensors", np.ones((3, 1)), {"a": 1}, '"ids" of the metadata is not a JSON list'),
+        ("v.parquet", ["no", "list", "here"], IDS, "has 0 columns of lists of numbers, want 1"),
+        ("v.parquet", [[1.0, 2.0], [1.0], [2.0, 3.0]], IDS, "has vectors of 1 to 2 numbers"),
+        ("v.parquet", [[1.0], None, [2.0]], IDS, "has rows without a vector"),
+        ("v.parquet", [[1.0], [None], [2.0]], IDS, "the vector of 'b' contains NaN"),
+        ("v.parquet", [["x"], ["y"], ["z"]], IDS, "has object of shape"),
     ],
 )
 def test_wrong_content(name, vectors, ids, message, tmp_path):
@@ -173,7 +173,7 @@ def test_files_with_more_than_one_array(tmp_path):
     np.savez(tmp_path / "v.npz", a=VECTORS, b=VECTORS)
     save_file({"a": VECTORS, "b": VECTORS}, tmp_path / "v.safetensors")
     for name in ("v.npz", "v.safetensors"):
-        with pytest.raises(DataError, match="holds 2 .* of two dimensions, want 1"):
+        with pytest.raises(DataError, match="has 2 .* of two dimensions, want 1"):
             read_vectors(tmp_path / name, DOCS)
 
 

@@ -97,5 +97,5 @@ def test_a_dump_is_read_as_on_one_machine(on_cluster, monkeypatch, tmp_path):
     )
     assert (0, 3) in zip(same_links.sources, same_links.targets, strict=True)
     (tmp_path / "cut.xml").write_text(f"<mediawiki>{''.join(pages)}")
-    with on_cluster(), pytest.raises(DataError, match="cut short, 51 complete pages were read$"):
+    with on_cluster(), pytest.raises(DataError, match="truncated, 51 complete pages were read$"):
         read_linked_collection(tmp_path / "cut.xml")

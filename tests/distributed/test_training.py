@@ -154,7 +154,7 @@ def test_an_owner_that_is_lost_again_and_again_is_one_line(world, on_cluster, mo
         search = ranker.rank_in_parts.__self__
         monkeypatch.setattr(search, "_start", lambda part: ended(start(search, part)))
         search.owners[1].end()
-        with pytest.raises(TacitError, match="^the owner of items 150 to 299 was lost 10 times; has it enough memory"):
+        with pytest.raises(TacitError, match="^the owner of items 150 to 299 was lost 10 times; check that it has"):
             ranker.rank(world.queries, 5)
 
 

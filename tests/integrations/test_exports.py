@@ -133,7 +133,7 @@ def test_every_other_method_is_refused_with_an_alternative_that_can_be_exported(
         if not has_trees(ranker) and name not in LINEAR.keys() - {"standing", "ssbt"}:
             found = nearest(ranker).ranker
             assert has_trees(found) or to_linear(found.fit(lists)) is not None, name
-    with pytest.raises(TacitError, match="depend on the whole list"):
+    with pytest.raises(TacitError, match="depend on the full list"):
         model_body(fitted("standing", lists), NAMES, "m")
 
 

@@ -183,7 +183,7 @@ def test_lists_with_and_without_a_ranker():
         assert len(chosen) == 92
         assert {pair.why for pair in chosen} == {"gain", "random"}
     assert len(what_to_judge(ranker, lists, 10, purpose="measuring")) == 10
-    with pytest.raises(TacitError, match="no ranker to be measured"):
+    with pytest.raises(TacitError, match="no ranker to measure"):
         what_to_judge(None, lists, 10, purpose="measuring")
 
 

@@ -83,7 +83,7 @@ def test_a_small_csv_is_enough(tmp_path):
         ("query,document,grade,probability\nq,d,1,2\n", ":2: probability is 2"),
         ("query,document,grade,action\nq,d,1,liked\n", ":2: action is 'liked', want one of"),
         ("query,document,grade,action\nq,d,1,withdrawn\n", ":2: a record that is withdrawn has the grade 1"),
-        ('query,document,grade\nq,"d,1\n', ": is no CSV"),
+        ('query,document,grade\nq,"d,1\n', ": is not CSV"),
         ("query,document,grade\nq,d,\x001\n", ":2: grade is"),
     ],
 )
@@ -177,7 +177,7 @@ def test_the_only_person_is_meant_where_the_others_are_programs(tmp_path):
 
 def test_programs_alone_are_not_merged_unnamed(tmp_path):
     with JudgmentStore(tmp_path / "s") as store:
-        with pytest.raises(UsageError, match="holds no judgments"):
+        with pytest.raises(UsageError, match="has no judgments"):
             merged_judgments(store)
         store.record("q", "x", 1, "a", kind="program")
         assert len(merged_judgments(store)) == 1
@@ -191,7 +191,7 @@ def test_read_judgments_takes_stores_and_files(three_judges, tmp_path):
     assert len(read_judgments(tmp_path / "s", ["ann"])) == 3
     (tmp_path / "qrels").write_text("q 0 a 1\n")
     assert len(read_judgments(tmp_path / "qrels")) == 1
-    with pytest.raises(UsageError, match="is no judgment store"):
+    with pytest.raises(UsageError, match="is not a judgment store"):
         read_judgments(tmp_path / "qrels", ["ann"])
     with pytest.raises(DataError, match="no such file"):
         read_judgments(tmp_path / "missing")

@@ -68,7 +68,7 @@ def test_mistakes(wrong):
 
 
 def test_an_empty_run_is_refused():
-    with pytest.raises(TacitError, match="the run holds no documents"):
+    with pytest.raises(TacitError, match="the run has no documents"):
         draw_sample(Run.from_dict({"q": {}}), 5)
 
 

@@ -143,7 +143,7 @@ def test_a_known_query_has_one_text(path):
         ({"document": "a\tb"}, "want no tabs"),
         ({"document": 7}, "document id is 7, want text"),
         ({"document": "\ud800"}, "half of a character"),
-        ({"judge": " ann"}, "judge is ' ann', want no blanks at its ends"),
+        ({"judge": " ann"}, "judge is ' ann', want no spaces at its ends"),
         ({"judge": ""}, "judge is empty"),
         ({"query": "  "}, "want at least one word"),
         ({"query": "\ud800"}, "half of a character"),
@@ -270,7 +270,7 @@ def refused(path, match, **how):
 def test_what_is_no_store_is_refused_and_left_as_it_was(tmp_path):
     text = tmp_path / "notes.txt"
     text.write_text("these are notes\n" * 100)
-    refused(text, "is no judgment store")
+    refused(text, "is not a judgment store")
     assert text.read_text() == "these are notes\n" * 100
     other = tmp_path / "other.db"
     database = sqlite3.connect(other)
@@ -300,7 +300,7 @@ def test_a_truncated_store_is_refused(path):
         for number in range(50):
             store.record("cats", str(number), 1, "ann")
     path.write_bytes(path.read_bytes()[:5000])
-    with pytest.raises(StoreError, match="is damaged|is no judgment store"), JudgmentStore(path) as store:
+    with pytest.raises(StoreError, match="is damaged|is not a judgment store"), JudgmentStore(path) as store:
         store.history()
 
 
@@ -336,7 +336,7 @@ def test_a_full_disk_is_one_line_and_loses_nothing(path):
         (pages,) = store._ask("PRAGMA page_count")[0]
         store._ask(f"PRAGMA max_page_count={pages}")
         many = [Judgment("q", f"{number} {'x' * 1000}", 1.0, "ann", "2026-01-01T00:00:00Z") for number in range(1000)]
-        with pytest.raises(StoreError, match="the disk is full; this was not recorded") as caught:
+        with pytest.raises(StoreError, match="the disk is full; this judgment was not recorded") as caught:
             store.import_records(many)
         assert "\n" not in str(caught.value)
     with JudgmentStore(path) as store:
@@ -356,7 +356,7 @@ def test_a_file_that_may_not_grow_is_one_line(path):
     done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
     told, message = done.stdout.split(" ", 1)
     assert message.count("\n") == 1
-    assert "this was not recorded" in message
+    assert "this judgment was not recorded" in message
     with JudgmentStore(path) as store:
         assert len(store) == int(told) > 0
 

@@ -48,12 +48,12 @@ def test_a_document_twice_is_refused_by_name():
         evaluate(once, run, "AP")
     with pytest.raises(TacitError, match="query 'q' has document 'a' more than once in the judgments"):
         evaluate(judgments, Run.from_dict({}), "AP")
-    with pytest.raises(TacitError, match="query 'q' is more than once in the ids"):
+    with pytest.raises(TacitError, match="query 'q' occurs more than once in the ids"):
         evaluate(Judgments(["q", "q"], ["a"], np.zeros(1, int), np.zeros(1, int), np.ones(1)), run, "AP")
 
 
 def test_refuses_to_measure_nothing():
-    with pytest.raises(TacitError, match="the judgments hold no query"):
+    with pytest.raises(TacitError, match="the judgments have no query"):
         evaluate(Judgments.from_dict({}), Run.from_dict({}), "AP")
     with pytest.raises(UsageError, match="no measure is given"):
         evaluate(Judgments.from_dict({"q": {"a": 1}}), Run.from_dict({}), [])
@@ -84,11 +84,11 @@ def test_rows_without_groups_are_one_list_and_bad_ones_are_refused():
     assert evaluate_rows([1, 0], [2, 1]).means() == {"nDCG-letor@10": 1.0}
     with pytest.raises(TacitError, match="want the same, flat"):
         evaluate_rows([1, 0], [2, 1], [0])
-    with pytest.raises(TacitError, match="scores holds NaN or infinity in row 1"):
+    with pytest.raises(TacitError, match="scores contains NaN or infinity in row 1"):
         evaluate_rows([1, 0], [2, np.nan])
-    with pytest.raises(TacitError, match="grades holds infinity in row 0"):
+    with pytest.raises(TacitError, match="grades are infinite in row 0"):
         evaluate_rows([np.inf, 0], [2, 1])
-    with pytest.raises(TacitError, match="holds no row"):
+    with pytest.raises(TacitError, match="have no rows"):
         evaluate_rows([], [])
 
 

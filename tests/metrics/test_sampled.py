@@ -137,7 +137,7 @@ def test_a_run_outside_the_pool_is_noticed():
     other = Run.from_dict({q: {f"new{d}": float(-d) for d in range(9)} for q in grades})
     assert covered(judgments, run, 5)[0] == pytest.approx(1)
     assert covered(judgments, other, 5) == (0.0, 0.0)
-    with pytest.raises(TacitError, match="no document that P@5 looks at"):
+    with pytest.raises(TacitError, match="no document used by P@5"):
         estimate(judgments, other, "P@5")
 
 

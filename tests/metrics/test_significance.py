@@ -167,5 +167,5 @@ def test_wrong_use_is_refused():
         compare([], [])
     with pytest.raises(TacitError, match="n_resamples is 0"):
         compare([1, 2], [1, 3], n_resamples=0)
-    with pytest.raises(TacitError, match="values holds no system"):
+    with pytest.raises(TacitError, match="values have no system"):
         compare_systems({}, "AP")

@@ -116,7 +116,7 @@ def test_missing_values_need_the_means_of_training():
     ranker = fitted("standing", X, y, qid)
     del ranker.feature_means_  # as in models of earlier versions
     X[0, 0] = np.nan
-    with pytest.raises(TacitError, match="X holds NaN"):
+    with pytest.raises(TacitError, match="X contains NaN"):
         ranker.predict(X, qid)
     huge = np.where(np.arange(X.size).reshape(X.shape) == 7, 1e300, X)
     with pytest.raises(TacitError, match="1e\\+300"):
@@ -230,10 +230,10 @@ def test_rankers_by_list_ask_for_the_lists(name):
 @pytest.mark.parametrize(
     ("bad", "problem"),
     [
-        (np.nan, "qid is (NaN|nan) in row 3, want a number or a text"),
-        (None, "qid is (None|NaN) in row 3, want a number or a text"),
+        (np.nan, "qid is (NaN|nan) in row 3, want a number or a string"),
+        (None, "qid is (None|NaN) in row 3, want a number or a string"),
         ("x", "qid is a number in row 0 and a text in row 3, want one type"),
-        ((1, 2), "qid has shape|want a number or a text"),
+        ((1, 2), "qid has shape|want a number or a string"),
     ],
 )
 def test_lists_without_a_name_are_refused(bad, problem):
@@ -293,7 +293,7 @@ def test_huge_values_are_one_line_or_scores(name):
     if name in SUPERVISED:  # trees and stumps: only the order of values counts
         assert np.isfinite(fitted(name, X, y, qid).predict(X, qid)).all()
         return
-    with pytest.raises(TacitError, match=r"X holds 1e\+160 in row 2, feature 1; want values of at most 1e\+50"):
+    with pytest.raises(TacitError, match=r"X is 1e\+160 in row 2, feature 1; want values of at most 1e\+50"):
         fitted(name, X, y, qid)
     ranker = fitted(name, *world())
     with pytest.raises(TacitError, match="want values of at most"):

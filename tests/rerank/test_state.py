@@ -63,7 +63,7 @@ def test_what_cannot_be_saved_is_refused_before_training():
     [
         ("fg", {"train_starts_": np.array([0, 99])}, "are incomplete"),
         ("fg", {"train_grades_": np.zeros(24)}, "no two rows"),
-        ("fg", {"train_pairs_": np.array([[0, 99]]), "train_pair_weights_": np.ones(1)}, "pairs names row 99"),
+        ("fg", {"train_pairs_": np.array([[0, 99]]), "train_pair_weights_": np.ones(1)}, "pairs has row 99"),
         ("kpca-pooled", {"ranker_/stump_features_": np.full(3, 99)}, "feature 99"),
         ("kpca-pooled", {"pooled_/range_": np.zeros((2, 3))}, "do not fit"),
         ("fg-precomputed", {"bank_/starts_": np.array([0, 2])}, "do not fit its mixture"),

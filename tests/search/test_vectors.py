@@ -238,7 +238,7 @@ def test_lists_have_a_column_of_cosines(documents, queries, searcher):
     ("given", "message"),
     [
         ({"vectors": np.ones((3, 2))}, "vectors have 3 rows, want 60"),
-        ({"vectors": np.full((60, 2), np.nan)}, "vectors holds NaN or infinity in row 0"),
+        ({"vectors": np.full((60, 2), np.nan)}, "vectors contains NaN or infinity in row 0"),
         ({"query_vectors": np.ones((3, 2))}, "query_vectors are given without vectors"),
         ({"vectors": np.ones((60, 2)), "query_vectors": np.ones((3, 2))}, "without training queries"),
         ({"encode": 3}, "encode is a int, want a function of texts"),
@@ -260,7 +260,7 @@ def test_mistakes_of_methods_and_queries(documents, searcher, queries, judgments
         searcher.search("cat", vector=np.ones(2))
     with pytest.raises(TacitError, match="vectors of queries have 1 row, want 12"):
         searcher.run(queries, vectors=np.ones((1, 3)))
-    with pytest.raises(TacitError, match="holds NaN"):
+    with pytest.raises(TacitError, match="contains NaN"):
         searcher.search("cat", vector=np.full(3, np.nan))
     wrong = {"vectors": np.ones((60, 4)), "query_vectors": np.ones((12, 3))}
     with pytest.raises(TacitError, match="query_vectors have 3 dimensions, want 4"):

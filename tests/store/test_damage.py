@@ -252,15 +252,15 @@ def test_bools_that_are_neither(tmp_path, mmap):
     folder = forge(
         tmp_path / "m", {"b": entry("bool", (2,), b"\1\2")}, data=b"\1\2", tensors={"b": tensor("BOOL", (2,), (0, 2))}
     )
-    refused(folder, "array 'b' holds other values than true and false", mmap=mmap, verify=False)
+    refused(folder, "array 'b' contains values other than true and false", mmap=mmap, verify=False)
 
 
 @pytest.mark.parametrize(
     ("changes", "match"),
     [
-        ({"format": "other"}, "is no tacit model: format is 'other'"),
-        ({"format": ...}, "is no tacit model: format is None"),
-        ({"format": [[[1]]]}, "is no tacit model"),
+        ({"format": "other"}, "is not a tacit model: format is 'other'"),
+        ({"format": ...}, "is not a tacit model: format is None"),
+        ({"format": [[[1]]]}, "is not a tacit model"),
         ({"format_version": 4, "tacit_version": "9.1"}, r"format version 4, .* reads up to 3: it needs tacit '9\.1'"),
         ({"format_version": 10**4000}, "reads up to 3"),
         ({"format_version": 2}, "has format version 2, this tacit reads 3: fit it again"),
@@ -312,7 +312,7 @@ def test_a_newer_format_may_have_other_keys(tmp_path):
 )
 def test_json_that_is_none(folder, text):
     (folder / "model.json").write_bytes(text)
-    refused(folder, "model.json: is (not valid JSON|no tacit model)")
+    refused(folder, "model.json: is (not valid JSON|not a tacit model)")
     with pytest.raises(StoreError, match="nothing was saved over it"):
         save_model(folder, Stored("R", {}, {}))
     assert (folder / "model.json").read_bytes() == text

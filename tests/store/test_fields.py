@@ -58,7 +58,7 @@ def changed(name, array):
 @pytest.mark.parametrize(
     ("name", "array", "message"),
     [
-        ("n/values", np.array([1, np.inf, 2]), "holds infinity"),
+        ("n/values", np.array([1, np.inf, 2]), "contains infinity"),
         ("n/values", np.zeros(2), "want float64 of shape"),
         ("n/values", np.zeros(3, np.float32), "want float64"),
         ("b/values", np.array([0, 2, 1], np.int8), "outside of -1 to 1"),

@@ -141,7 +141,7 @@ def test_kills_within_the_first_save_leave_nothing_or_a_model(tmp_path, saver):
         if is_there:
             which(folder)
         else:
-            with pytest.raises(StoreError, match=r"there is no such model folder|holds no model\.json"):
+            with pytest.raises(StoreError, match=r"there is no such model folder|has no model\.json"):
                 load_model(folder)
         save_model(folder, NEW)
         assert sorted(os.listdir(folder)) == TWO_FILES

@@ -37,7 +37,7 @@ def test_a_fitting_array_is_handed_on_as_it_is():
         ("w", "float32", (2, None), r"want float32 of shape \(2, any\)"),
         ("w", ("float64", "int8"), (3, 2), "want float64 or int8"),
         ("s", "int64", (1,), r"is int64 of shape \(\)"),
-        ("n", "float64", (2,), "'n' holds NaN or infinity"),
+        ("n", "float64", (2,), "'n' contains NaN or infinity"),
     ],
 )
 def test_other_arrays_are_refused(name, dtype, shape, match):

@@ -32,8 +32,8 @@ def test_a_file_is_never_overwritten(tmp_path):
 @pytest.mark.parametrize("name", ["notes.txt", "arrays.safetensors", ".hidden"])
 def test_a_folder_with_other_things_is_left_alone(tmp_path, name):
     (tmp_path / name).write_text("mine")
-    refused_by_all(tmp_path, f"holds '{name}' and no tacit model")
-    with pytest.raises(StoreError, match=r"holds no model\.json, so it is no model folder"):
+    refused_by_all(tmp_path, f"contains '{name}' and no tacit model")
+    with pytest.raises(StoreError, match=r"has no model\.json, so it is no model folder"):
         load_model(tmp_path)
     assert os.listdir(tmp_path) == [name]
 
@@ -55,7 +55,7 @@ def test_an_empty_folder_and_missing_parents_are_welcome(tmp_path):
         elif path.name == "model":
             check_destination(path)
             save_model(path, SMALL)
-    refused_by_all(tmp_path / "a", "holds 'b' and no tacit model")
+    refused_by_all(tmp_path / "a", "contains 'b' and no tacit model")
 
 
 def test_other_files_in_a_model_folder_stay(tmp_path):
@@ -71,7 +71,7 @@ def test_only_the_permitted_kinds_are_loaded(tmp_path):
     for kinds in (["LsiRanker", "Searcher"], {"LsiRanker"}, "LsiRanker", None):
         assert load_model(tmp_path, kinds=kinds).kind == "LsiRanker"
     for kinds, named in ((["B", "A"], "want A or B"), ("Lsi", "want Lsi"), ("LsiRankers", "want LsiRankers")):
-        with pytest.raises(StoreError, match=f"holds a model of class 'LsiRanker', {named}"):
+        with pytest.raises(StoreError, match=f"contains a model of class 'LsiRanker', {named}"):
             load_model(tmp_path, kinds=kinds)
 
 
@@ -123,10 +123,10 @@ def test_a_planted_stage_is_not_followed(tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "file").touch()
     (tmp_path / "m" / ".saving").symlink_to(tmp_path / "mine")
-    refused_by_all(tmp_path / "m", r"\.saving: is not a folder that a save has made")
+    refused_by_all(tmp_path / "m", r"\.saving: was not created by a save")
     (tmp_path / "m" / ".saving").unlink()
     (tmp_path / "m" / ".saving").write_text("mine")
-    refused_by_all(tmp_path / "m", r"\.saving: is not a folder that a save has made")
+    refused_by_all(tmp_path / "m", r"\.saving: was not created by a save")
     assert os.listdir(tmp_path / "mine") == ["file"]
 
 

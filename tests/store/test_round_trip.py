@@ -107,7 +107,7 @@ def test_an_unverified_map_skips_only_the_checksums_of_large_arrays(tmp_path, mo
     save_model(tmp_path / "m", Stored("Ranker", {}, {"x": np.zeros(4)}))
     file = tmp_path / "m" / "arrays.safetensors"
     file.write_bytes(file.read_bytes()[:-1] + b"\x01")
-    with pytest.raises(StoreError, match="does not have its checksum"):
+    with pytest.raises(StoreError, match="checksum of array .* does not match"):
         load_model(tmp_path / "m", mmap=True, verify=False)
     monkeypatch.setattr(arrays, "SMALL_BYTES", 0)
     assert load_model(tmp_path / "m", mmap=True, verify=False).arrays["x"][-1] != 0

@@ -85,11 +85,11 @@ def test_what_is_no_sparse_matrix_is_refused(bad):
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_values_that_are_not_finite_are_refused_both_ways(value):
-    with pytest.raises(TacitError, match="m: it holds NaN or infinity"):
+    with pytest.raises(TacitError, match="m: it contains NaN or infinity"):
         pack_csr("m", sp.csr_array(np.array([[value, 1.0]])))
     arrays = pack_csr("m", sp.csr_array(np.array([[2.0, 1.0]])))
     arrays["m/data"][0] = value
-    with pytest.raises(StoreError, match="'m': it holds NaN or infinity"):
+    with pytest.raises(StoreError, match="'m': it contains NaN or infinity"):
         unpack_csr("m", arrays)
 
 
@@ -123,8 +123,8 @@ GOOD = {
         ("indices", [2, 2, 1], "columns do not rise within a row"),
         ("indices", [0, 2], "3 values for 2 columns"),
         ("data", [1.0, 2.0], "2 values for 3 columns"),
-        ("shape", [-1, 3], "cannot be"),
-        ("shape", [3, -3], "cannot be"),
+        ("shape", [-1, 3], "is impossible"),
+        ("shape", [3, -3], "is impossible"),
         ("shape", [3, 0], "want 0 to -1"),
         ("shape", [2, 3], "4 row limits, want 3"),
         ("shape", [INT64.max, 3], "row limits, want 9223372036854775808"),
@@ -148,7 +148,7 @@ def test_narrow_columns_bound_the_width():
     arrays = {f"m/{name}": array for name, array in GOOD.items()}
     arrays["m/indices"], arrays["m/indptr"] = GOOD["indices"].astype(np.int32), GOOD["indptr"].astype(np.int32)
     arrays["m/shape"] = np.array([3, 2**31])
-    with pytest.raises(StoreError, match="a shape of 3 x 2147483648 cannot be"):
+    with pytest.raises(StoreError, match="a shape of 3 x 2147483648 is impossible"):
         unpack_csr("m", arrays)
 
 
@@ -223,7 +223,7 @@ def test_a_large_matrix_is_stored_by_columns_too_and_sorted_no_more(matrix, tmp_
         ("indptr", lambda a: a[::-1].copy(), "'m/by_column': row limits do not rise"),
         ("indptr", lambda a: a[:-1], "'m/by_column': 5 row limits, want 6"),
         ("data", lambda a: np.full_like(a, np.nan), "NaN"),
-        ("data", lambda a: a.astype(np.float64), "other entries by columns"),
+        ("data", lambda a: a.astype(np.float64), "different entries by columns"),
     ],
 )
 def test_columns_that_would_be_read_out_of_bounds(matrix, part, change, match):

@@ -54,7 +54,7 @@ class OneLineParser(argparse.ArgumentParser):
 
 
 class HelpFormatter(argparse.RawDescriptionHelpFormatter):
-    """Options as `-o, --output MODEL`, the way newer Pythons print them, on every Python."""
+    """Prints options as `-o, --output MODEL`, as newer Python versions do, on every Python."""
 
     def _format_action_invocation(self, action: argparse.Action) -> str:
         if not action.option_strings or action.nargs == 0:
@@ -118,7 +118,7 @@ def _discard_output() -> None:
 
 
 def _explain(error: Exception) -> int:
-    """One line for a user's mistake; any other error is a bug and is shown with its traceback."""
+    """Return one line for a user's mistake; any other error is a bug and is shown with its traceback."""
     if isinstance(error, UsageError):
         return _complain(str(error), 2)
     if isinstance(error, TacitError):

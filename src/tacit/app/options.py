@@ -86,7 +86,7 @@ def add_ray(parser: argparse.ArgumentParser, what: str) -> None:
 
 
 def cluster(args: argparse.Namespace) -> AbstractContextManager[None]:
-    """The context of --ray."""
+    """Return the context of --ray."""
     if args.ray is None:
         return nullcontext()
     from tacit.distributed import ray_cluster
@@ -207,7 +207,7 @@ def check_output(path: str) -> None:
 
 
 def words(text: str) -> int | None:
-    """A vocabulary size: a number, or None for `all`."""
+    """Return a vocabulary size: a number, or None for `all`."""
     return None if text == "all" else whole_number(1)(text)
 
 

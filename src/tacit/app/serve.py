@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, out: TextIO) -> int:
-    """Load, listen, answer."""
+    """Load the model, listen, serve requests."""
     try:
         import fastapi  # noqa: F401
         import itsdangerous  # noqa: F401

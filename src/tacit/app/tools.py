@@ -254,7 +254,7 @@ class Tools:
 
 
 def _kept(judgments: Judgments, names: set[str]) -> Judgments:
-    """The judgments of some queries."""
+    """Return the judgments of some queries."""
     import numpy as np
 
     queries = np.array([name in names for name in judgments.query_ids])
@@ -277,7 +277,7 @@ def _means(judgments: Judgments, run: Run) -> tuple[dict[str, MeasuredMean], lis
 
 
 def _estimates(judgments: Judgments, run: Run) -> tuple[dict[str, MeasuredMean], list[str]]:
-    """Estimates from judgments that were drawn with known probabilities."""
+    """Return estimates from judgments that were drawn with known probabilities."""
     from tacit.metrics import estimate
 
     found = estimate(judgments, run, SAMPLED_MEASURES)
@@ -286,7 +286,7 @@ def _estimates(judgments: Judgments, run: Run) -> tuple[dict[str, MeasuredMean],
 
 
 def _sentences(*counted: tuple[int, str, str]) -> list[str]:
-    """One sentence for each count that is not 0.
+    """Return one sentence for each count that is not 0.
 
     >>> _sentences((2, "query", "left out"), (0, "query", "lost"))
     ['2 queries left out']

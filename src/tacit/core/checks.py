@@ -194,7 +194,7 @@ def check_features(name: str, features: Any, *, n_columns: int | None = None) ->
     if n_columns is not None and matrix.shape[1] != n_columns:
         raise TacitError(f"{name} has {plural(matrix.shape[1], 'feature')}, want {n_columns} as in fit")
     if not np.isfinite(values).all():
-        raise TacitError(f"{name} holds NaN or infinity in row {_first_bad_row(matrix)}")
+        raise TacitError(f"{name} contains NaN or infinity in row {_first_bad_row(matrix)}")
     return matrix
 
 

@@ -5,4 +5,4 @@ Names are imported on first use, so that reading a run does not load the compile
 
 from tacit.core.lazy import lazy_names
 
-__getattr__, __dir__, __all__ = lazy_names(globals())  # the names stand in __init__.pyi
+__getattr__, __dir__, __all__ = lazy_names(globals())  # the names are in __init__.pyi

@@ -1,26 +1,26 @@
-"""What clicks say about shown documents, given where they were shown.
+"""Estimates of relevance from clicks on shown documents, given their positions.
 
 Clicks depend on the position of a document as well as on its relevance. The model compares the clicks of a document
-with those that a typical document at the same positions gets (clicks over expected clicks: Zhang and Jones 2007):
+with the clicks of a typical document at the same positions (clicks over expected clicks: Zhang and Jones 2007):
 
-    C_d        clicks on d                      E_d = sum over the times d was shown of p(position)
+    C_d        clicks on d                      E_d = sum over showings of d of p(position)
     p(r, g)    c r^-s m_r m_rg                  r is the rank, g the distance to the last click above, or none
 
-c and s are fitted to the log; s is at least MIN_SLOPE. The factors m are observed over expected clicks at a rank and at
-a rank and distance, shrunk to 1; the distance is what tells a user who stops after a click from one who does not (as in
-the user browsing model: Dupret and Piwowarski 2008). A query counts as at most SESSIONS_PER_QUERY sessions in c, s and
-m, so that one frequent query does not become its own norm.
+c and s are fitted to the log; s is at least MIN_SLOPE. The factors m are observed over expected clicks at a rank (m_r)
+and at a rank and distance (m_rg), shrunk to 1. The distance distinguishes users who stop after a click from users who
+continue (as in the user browsing model: Dupret and Piwowarski 2008). A query counts as at most SESSIONS_PER_QUERY
+sessions in c, s and m, so that one frequent query does not define its own norm.
 
-Half of the decay of clicks by rank is taken for relevance, the other half for attention. So before any click the
+Half of the decay of clicks by rank is attributed to relevance, the other half to attention. So before any click the
 relevance of a document shown at rank r is r^(-s/2), and
 
     C_d ~ Poisson(E_d u_d),   u_d ~ Gamma(k, k),   relevance of d = r^(-s/2) u_d
 
 The posterior of u_d is Gamma(C_d + k, E_d + k). k is the number of expected clicks at which clicks count as much as the
-shown ranking. It is chosen by its likelihood with a log-normal prior around PRIOR_CLICKS. So a document without clicks
-keeps its place, few sessions change nearly nothing, and in a log of random clicks no document differs from another.
+shown ranking. It maximises the likelihood with a log-normal prior around PRIOR_CLICKS. So documents without clicks keep
+their position, a few sessions have little effect, and in a log of random clicks all documents are equal.
 
-Counts without positions have no p: every document of a query is expected to be clicked equally often.
+Counts without positions have no p: every document of a query has the same expected clicks.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy  # `scipy.special` is loaded when it is used: it takes as long as all of NumPy
+import scipy  # `scipy.special` is loaded on first use, because it takes as long as NumPy
 
 from tacit.core import Lists
 from tacit.data.preferences import Preferences
@@ -40,17 +40,17 @@ if TYPE_CHECKING:
 
 MIN_SLOPE, MAX_SLOPE = 0.5, 3.0
 SLOPES = np.linspace(MIN_SLOPE, MAX_SLOPE, 51)
-MAX_DISTANCE = 10  # between two clicks; larger distances are one
+MAX_DISTANCE = 10  # between two clicks; larger distances count as one
 SESSIONS_PER_QUERY = 5.0
 SHRINKAGE = 5.0  # expected clicks at which a factor m is half its observed value
 PRIOR_CLICKS = 8.0  # of k
 STRENGTHS = 2.0 ** np.arange(-1.0, 11.0, 0.25)
-MIN_CONFIDENCE = 0.01  # of preferences that are kept
+MIN_CONFIDENCE = 0.01  # minimum of the preferences kept
 
 
 @dataclass(frozen=True)
 class ClickEstimates:
-    """Relevance of the shown documents of each query.
+    """Estimated relevance of the shown documents of each query.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class ClickEstimates:
     clicks : ndarray of shape (n,), float64
         Number of clicks.
     expected : ndarray of shape (n,), float64
-        Clicks that a typical document at the same positions gets.
+        Clicks of a typical document at the same positions.
     log_prior : ndarray of shape (n,), float64
         Logarithm of the relevance before any click, by the shown rank.
     strength : float
@@ -81,12 +81,12 @@ class ClickEstimates:
 
     @property
     def relevance(self) -> np.ndarray:
-        """Posterior mean of the relevance, (n,); it orders the documents of a query."""
+        """Return the posterior mean of the relevance, (n,), by which documents of a query are ordered."""
         values: np.ndarray = np.exp(self.log_prior) * (self.clicks + self.strength) / (self.expected + self.strength)
         return values
 
     def within(self, queries: Iterable[str]) -> ClickEstimates:
-        """The estimates of these queries."""
+        """Return the estimates of these queries."""
         known = set(queries)
         kept = np.array([query in known for query in self.queries], bool)
         return replace(
@@ -102,11 +102,11 @@ class ClickEstimates:
         return len(self.queries)
 
     def preferences(self, lists: Lists | None = None) -> Preferences:
-        """Every two documents of a query, the more relevant one first, weighted by how sure that is.
+        """Return every two documents of a query, the more relevant first, weighted by confidence.
 
-        The weight is 2 P - 1, where P is the probability that the first is more relevant (normal approximation of
-        the posteriors' logarithms). With `lists`, as many documents as were shown are added to each query from the
-        rows of its list that were not: they stand at the middle of the ranks below.
+        The weight is 2 P - 1, where P is the probability that the first is more relevant (normal approximation of the
+        posteriors' logarithms). With `lists`, each query gets as many documents that were not shown as documents that
+        were, from the rows of its list; their rank is assumed in the middle below the shown ones.
         """
         shape, rate = self.clicks + self.strength, self.expected + self.strength
         centre = self.log_prior + scipy.special.digamma(shape) - np.log(rate)
@@ -127,13 +127,13 @@ class ClickEstimates:
         return Preferences(list(columns[0]), list(columns[1]), list(columns[2]), np.array(columns[3], np.float64))
 
     def _unshown(self, n_shown: int, n_ranks: int) -> tuple[float, float]:
-        """Centre and variance of the log relevance of documents below the shown ones."""
+        """Return centre and variance of the log relevance of documents below the shown ones."""
         rank = (n_shown + 1 + max(n_ranks, n_shown + 1)) / 2
         centre = -0.5 * self.slope * np.log(rank) + scipy.special.digamma(self.strength) - np.log(self.strength)
         return float(centre), float(scipy.special.polygamma(1, self.strength))
 
     def rows(self, lists: Lists, *, skip_unknown: bool = False) -> tuple[np.ndarray, np.ndarray]:
-        """Preferences between rows of lists and their weights, as `Preferences.rows` gives them."""
+        """Return preferences between rows of lists and their weights, as `Preferences.rows` does."""
         return self.preferences(lists).rows(lists, skip_unknown=skip_unknown)
 
     def _rows_by_query(self) -> dict[str, list[int]]:
@@ -144,12 +144,12 @@ class ClickEstimates:
 
 
 def _spread(names: list[str], n: int) -> list[str]:
-    """At most n of the names, evenly spaced."""
+    """Return at most n of the names, evenly spaced."""
     return [names[i] for i in np.unique(np.linspace(0, len(names) - 1, n).round().astype(int))] if names else []
 
 
 def _ordered(docs: list[str], values: np.ndarray, n_shown: int) -> list[tuple[str, str, float]]:
-    """(better, worse, confidence) of every two documents of which one was shown; values: centres, variances."""
+    """Return (better, worse, confidence) of every two documents of which at least one was shown."""
     first, second = np.triu_indices(len(docs), 1)
     kept = first < n_shown
     first, second = first[kept], second[kept]
@@ -164,7 +164,7 @@ def _ordered(docs: list[str], values: np.ndarray, n_shown: int) -> list[tuple[st
 
 @dataclass(frozen=True)
 class _Views:
-    """Every showing of a document: its (query, document) pair, query, position, clicks, and how often."""
+    """Every showing of a document: its (query, document) pair, query, position, clicks, and frequency."""
 
     pair: np.ndarray
     query: np.ndarray
@@ -192,12 +192,12 @@ class _Views:
 
 
 def estimate_clicks(sessions: Iterable[Session], name: str = "clicks") -> ClickEstimates:
-    """Relevance of the documents that sessions show.
+    """Estimate the relevance of the documents in sessions.
 
     Parameters
     ----------
     sessions : iterable of Session
-        What was shown, in order, and clicked.
+        Documents shown, in order, and clicked.
     name : str, default="clicks"
         Source, for messages.
 
@@ -225,10 +225,10 @@ def estimate_clicks(sessions: Iterable[Session], name: str = "clicks") -> ClickE
 
 
 def estimate_counts(counts: dict[tuple[str, str], float], name: str = "clicks") -> ClickEstimates:
-    """Relevance of documents by clicks alone, where positions are not known; all are expected equal in a query."""
+    """Estimate relevance from clicks without positions; all documents of a query have equal expected clicks."""
     clicks = np.array(list(counts.values()))
     _, query = np.unique([query for query, _ in counts], return_inverse=True)
-    mean = np.bincount(query, clicks) / (np.bincount(query) + 1)  # and one document that nobody clicked
+    mean = np.bincount(query, clicks) / (np.bincount(query) + 1)  # plus one document without clicks
     return _posterior(list(counts), clicks, mean[query], np.zeros(len(clicks)), MIN_SLOPE, name)
 
 
@@ -245,7 +245,7 @@ def _posterior(
 
 
 def _position_effects(views: _Views) -> tuple[np.ndarray, float]:
-    """Chance of a click on a typical document at each view's position, and the slope s."""
+    """Return the probability of a click on a typical document at each view's position, and the slope s."""
     sessions = np.bincount(views.query, views.times * (views.rank == 1))
     weight = np.minimum(1.0, SESSIONS_PER_QUERY / np.maximum(sessions, 1.0))[views.query]
     shown, clicked = weight * views.times, weight * views.clicks
@@ -258,7 +258,7 @@ def _position_effects(views: _Views) -> tuple[np.ndarray, float]:
 
 
 def _power_law(rank: np.ndarray, shown: np.ndarray, clicked: np.ndarray) -> tuple[np.ndarray, float]:
-    """c r^-s by maximum likelihood of Poisson counts over a grid of s."""
+    """Fit c r^-s by maximum likelihood of Poisson counts over a grid of s."""
     ranks, code = np.unique(rank, return_inverse=True)
     n_shown, n_clicked = np.bincount(code, shown), np.bincount(code, clicked)
     shapes = ranks[:, None] ** -SLOPES
@@ -269,7 +269,7 @@ def _power_law(rank: np.ndarray, shown: np.ndarray, clicked: np.ndarray) -> tupl
 
 
 def _strength(clicks: np.ndarray, expected: np.ndarray) -> float:
-    """k by the negative binomial likelihood of the clicks and a log-normal prior."""
+    """Fit k by the negative binomial likelihood of the clicks and a log-normal prior."""
     k, mean = STRENGTHS[:, None], np.maximum(expected, 1e-12)
     log_likelihood = (
         scipy.special.gammaln(clicks + k)

@@ -1,12 +1,11 @@
-"""Click logs: what was shown, in which order, and what was clicked.
+"""Click logs: documents shown, in order, and documents clicked.
 
-One JSON object a line, a session each: {"query": "…", "shown": ["a", "b", "c"], "clicked": ["c"], "count": 2}; `count`
-is optional and is the number of such sessions. Or lines `query<TAB>document[<TAB>count]`, where positions are not
-known. Tables in other formats (CSV, JSON arrays, parquet, …) have columns of these names. `query` is the text of a
-query or its id. `click_model` says what follows from a log.
+A log has one JSON object a line, each a session: {"query": "…", "shown": ["a", "b", "c"], "clicked": ["c"], "count":
+2}; the optional `count` is the number of equal sessions. Or it has lines `query<TAB>document[<TAB>count]`, without
+positions. Tables in other formats (CSV, JSON arrays, parquet, …) have columns with these names. `query` is the text of
+a query or its id. `click_model` estimates relevance from a log.
 
-With `position_one`, only clicks on the first answer count, so that no position has an advantage over another (SSI,
-section 6.4).
+With `position_one`, only clicks on the first result count, so that no position has an advantage (SSI, section 6.4).
 """
 
 from __future__ import annotations
@@ -27,11 +26,11 @@ from tacit.data.formats.source import ReadOptions, Table, open_source
 from tacit.data.jsonlines import kind_of, parse_object
 
 WANTED = "query<TAB>document, or these and <TAB>count"
-LEAST_RELEVANCE = 0.25  # of a clicked document, against the best one of the query, to be a training pair
+LEAST_RELEVANCE = 0.25  # minimum for a training pair, relative to the best document of the query
 
 
 class Session(NamedTuple):
-    """One list of results that was shown to users, and what they clicked.
+    """One list of results shown to users, and their clicks.
 
     Parameters
     ----------
@@ -40,9 +39,9 @@ class Session(NamedTuple):
     shown : tuple of str
         Documents in the order shown.
     clicked : frozenset of str
-        Documents that were clicked.
+        Clicked documents.
     times : float
-        How often this happened.
+        Number of times this happened.
     line : int
         Line of the log.
     """
@@ -61,11 +60,11 @@ class ClickLog:
     Parameters
     ----------
     sessions : sequence of Session
-        What was shown and clicked; of counts without positions, one session for each line.
+        Documents shown and clicked; for counts without positions, one session for each line.
     name : str, default="clicks"
         Source, for messages.
     ordered : bool, default=True
-        Whether sessions hold what was shown, in order.
+        Whether sessions contain the shown documents, in order.
 
     Examples
     --------
@@ -81,9 +80,9 @@ class ClickLog:
     ordered: bool = True
 
     def estimates(self, *, position_one: bool = False) -> ClickEstimates:
-        """Relevance of the documents that were shown (see `click_model`).
+        """Return the estimated relevance of the shown documents (see `click_model`).
 
-        With `position_one`, only clicks on first answers count, as counts without positions.
+        With `position_one`, only clicks on first results count, as counts without positions.
         """
         by_count = position_one or not self.ordered
         counts = self._counted_clicks() if by_count else {}
@@ -93,7 +92,7 @@ class ClickLog:
         return estimate_counts(counts, self.name) if by_count else estimate_clicks(self.sessions, self.name)
 
     def _counted_clicks(self) -> dict[tuple[str, str], float]:
-        """Clicks on first answers, by query and document."""
+        """Return clicks on first results, by query and document."""
         counts: dict[tuple[str, str], float] = {}
         for session in self.sessions:
             for doc_id in session.clicked.intersection(session.shown[:1]):
@@ -101,7 +100,7 @@ class ClickLog:
         return counts
 
     def named_by(self, queries: Collection, *, texts: bool = False, skip_unknown: bool = False) -> ClickLog:
-        """The log with the ids of `queries` (or their texts) in place of the ids or texts that it names them by."""
+        """Return the log with the ids (or the texts) of `queries` instead of the ids or texts in the log."""
         row_of = {text.strip(): row for row, text in reversed(list(enumerate(queries.full_texts())))} | queries.row_of
         names = list(queries.full_texts()) if texts else queries.ids
         unknown, sessions = UnknownIds(self.name), []
@@ -116,11 +115,11 @@ class ClickLog:
     def pairs(
         self, docs: Collection, *, position_one: bool = False, skip_unknown: bool = False
     ) -> tuple[Collection, ClickedLinks]:
-        """Distinct queries and their clicked documents, with what else was shown, for rankers of collections.
+        """Return distinct queries and their clicked documents, with the other shown documents, for training.
 
-        The weight of a pair is the relevance that the click model estimates, relative to the best document of the
-        query; below LEAST_RELEVANCE there is no pair. With `position_one`, and without positions, it is the number
-        of clicks.
+        The weight of a pair is its relevance by the click model, relative to the best document of the query; pairs
+        below LEAST_RELEVANCE are dropped. With `position_one`, and without positions, the weight is the number of
+        clicks.
         """
         found = self.estimates(position_one=position_one)
         names = zip(found.queries, found.docs, strict=True)
@@ -139,7 +138,7 @@ class ClickLog:
         unknown.settle(len(counts), skip=skip_unknown)
         if not counts:
             sessions = plural(len(self.sessions), "session")
-            raise DataError(f"the few clicks in {sessions} say nothing yet, want more sessions", path=self.name)
+            raise DataError(f"too few clicks in {sessions} to learn from, want more sessions", path=self.name)
         texts = list(row_of)
         queries = Collection([f"q{row}" for row in range(len(texts))], [""] * len(texts), texts)
         rows, weights = np.array(list(counts), np.int64), np.array(list(counts.values()), np.float32)
@@ -148,7 +147,7 @@ class ClickLog:
 
 
 def _relative(found: ClickEstimates) -> dict[tuple[str, str], float]:
-    """Relevance of clicked documents relative to the best document of the query, where it is large enough."""
+    """Return the relevance of clicked documents relative to the best document of the query, if it is large enough."""
     best: dict[str, float] = {}
     for query, value in zip(found.queries, found.relevance.tolist(), strict=True):
         best[query] = max(best.get(query, 0.0), value)
@@ -158,7 +157,7 @@ def _relative(found: ClickEstimates) -> dict[tuple[str, str], float]:
 
 
 def _shown(found: ClickEstimates, row_of: dict[str, int], docs: Collection, ordered: bool) -> Shown:
-    """The estimates of some queries by rows, less documents that are not in the collection."""
+    """Return the estimates of some queries by rows, without documents that are not in the collection."""
     names = zip(found.queries, found.docs, strict=True)
     pairs = [(row_of.get(query, -1), docs.row_of.get(doc, -1)) for query, doc in names]
     rows = np.array(pairs, np.int64).reshape(-1, 2)
@@ -206,7 +205,7 @@ def read_click_log(path: FilePath, options: ReadOptions | None = None) -> ClickL
     filled = [(number, line) for number, line in lines if line and not line.isspace()]
     if not filled:
         raise DataError(
-            'holds no clicks, want {"query": …, "shown": […], "clicked": […]} or query<TAB>document[<TAB>count]',
+            'has no clicks, want {"query": …, "shown": […], "clicked": […]} or query<TAB>document[<TAB>count]',
             path=place,
         )
     ordered = filled[0][1].lstrip().startswith("{")
@@ -218,17 +217,17 @@ def read_click_log(path: FilePath, options: ReadOptions | None = None) -> ClickL
 
 
 def _is_lines(start: bytes) -> bool:
-    """Whether a file begins as sessions do, or as `query<TAB>document`."""
+    """Return whether a file begins as `query<TAB>document`, not as sessions do."""
     head = start.removeprefix(b"\xef\xbb\xbf").lstrip()
     first = head.partition(b"\n")[0]
     return (first.startswith(b"{") and b'"shown"' in first) or (b"\t" in first and not first.startswith((b"{", b"[")))
 
 
 def _table_log(table: Table) -> ClickLog:
-    """Sessions of a table with columns `shown` and `clicked`, else counts without positions."""
+    """Read sessions from a table with columns `shown` and `clicked`, else counts without positions."""
     records = [*table.records]
     if not records:
-        raise DataError("holds no clicks, want columns of queries and documents", path=table.place)
+        raise DataError("has no clicks, want columns of queries and documents", path=table.place)
     if "shown" in records[0].fields:
         return ClickLog([_session_of(fields, table.place, line) for line, fields, _ in records], table.place)
     columns = table.columns or tuple(records[0].fields)
@@ -251,7 +250,7 @@ def _counted_row(fields: Mapping[str, Any], names: Mapping[str, str], place: str
 
 
 def _counted(line: str, place: str, number: int) -> Session:
-    """A line of counts, as a session that shows one document."""
+    """Return a line of counts as a session that shows one document."""
     fields = split_tabs(line, WANTED, (2, 3), place, number)
     query, doc_id = fields[0].strip(), fields[1]
     if not query:
@@ -285,7 +284,7 @@ def _ids(fields: Mapping[str, Any], name: str, place: str, number: int) -> tuple
         raise DataError(f"{name} is {kind_of(values)}, want a list of document ids", path=place, line=number)
     for value in values:
         if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
-            raise DataError(f"{name} holds {value!r}, want document ids", path=place, line=number)
+            raise DataError(f"{name} contains {value!r}, want document ids", path=place, line=number)
     return tuple(map(str, values))
 
 

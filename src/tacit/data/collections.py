@@ -1,8 +1,8 @@
 """Collections of documents and queries, from files in the formats of `formats.registry`, folders and MediaWiki dumps.
 
-Columns hold id, title and text by their names (`formats.roles`), or as the caller says; all other fields of documents
-are kept as typed columns. A dump (`tacit.data.wiki`) is XML, recognised by its first bytes whatever its name; it has
-links as well.
+The columns of id, title and text are found by name (`formats.roles`) or given by the caller; all other fields of
+documents become typed columns. A dump (`tacit.data.wiki`) is XML, recognised by its first bytes, not its name; it also
+has links.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ def read_collection(
         OpenSearch, a MediaWiki dump; or a folder with `corpus.jsonl` or `docs.jsonl`, a dataset of Hugging Face, or
         text files. Files may be compressed; `-` is standard input.
     extras : sequence of str or None, default=None
-        Further fields to keep as they are, None where a row has no such field. Without it all fields are kept, as
-        typed columns (`tacit.core.fields`).
+        Further fields to keep unchanged, None where a row has no such field. By default all fields are kept, as typed
+        columns (`tacit.core.fields`).
     name : str, default=""
         Name of the collection.
     id, title : str or None, default=None
@@ -56,7 +56,7 @@ def read_collection(
     text : str, sequence of str or None, default=None
         Columns of the text, joined in this order; None: guessed by name.
     encoding : str or None, default=None
-        Encoding of the file, such as "latin-1"; None: UTF-8, or what a byte order mark says.
+        Encoding of the file, such as "latin-1"; None: UTF-8, or the encoding of a byte order mark.
     table : str or None, default=None
         Table of an SQLite database.
 
@@ -79,12 +79,12 @@ def read_collection(
 
 
 def read_linked_collection(path: FilePath, options: ReadOptions | None = None) -> tuple[Collection, Links | None]:
-    """Read documents and the links between them that the file itself has.
+    """Read documents, and the links between them that the file contains.
 
     Parameters
     ----------
     path : path
-        What `read_collection` reads.
+        A file or folder that `read_collection` can read.
     options : ReadOptions or None, default=None
         Columns, encoding and table, as the parameters of `read_collection`.
 
@@ -128,7 +128,7 @@ def read_queries(
     wanted = Wanted("queries", True, _names("extras", extras))
     files = find_tables(path, _QUERIES)
     if not files:
-        raise DataError("folder holds no queries.jsonl, plain or compressed, and no queries/ of tables", path=path)
+        raise DataError("folder has no queries.jsonl, plain or compressed, and no queries/ of tables", path=path)
     source = open_source(files[0], options)
     table_ = _joined(source, files, options)
     return collect_table(table_, wanted, options, name)
@@ -141,7 +141,7 @@ def read_options(
     encoding: str | None = None,
     table: str | None = None,
 ) -> ReadOptions:
-    """What a user says about a file; a text may be several names, in a sequence or between commas.
+    """Return the user's options for a file; `text` may be several names, in a sequence or separated by commas.
 
     >>> read_options(text="description, bullet_points").text
     ('description', 'bullet_points')
@@ -180,7 +180,7 @@ def _wanted(extras: Sequence[str] | None) -> Wanted:
 
 
 def _names(label: str, given: Sequence[str]) -> tuple[str, ...]:
-    """Names of columns; UsageError if they are none."""
+    """Return names of columns; raise UsageError for anything else."""
     names = check_list(label, given, "names of columns")
     return tuple(str(check_kind(label, name, str, "names of columns")).strip() for name in names)
 
@@ -196,18 +196,18 @@ def _read(path: FilePath, options: ReadOptions, wanted: Wanted, name: str) -> tu
 
 
 def _read_folder(path: FilePath, options: ReadOptions, wanted: Wanted, name: str) -> Collection:
-    """Documents of a folder that names none of its files: text files, or one table in parts."""
+    """Read the documents of a folder without the expected names: text files, or one table in parts."""
     if texts := find_texts(Path(path)):
         return collect_table(read_texts(Path(path), texts, options), wanted, options, name)
     files = only_tables(path)
     if not files:
         named = " or ".join(_DOCUMENTS)
-        raise DataError(f"folder holds no {named}, plain or compressed, no table and no text files", path=path)
+        raise DataError(f"folder has no {named}, plain or compressed, no table and no text files", path=path)
     return collect_table(_joined(open_source(files[0], options), files, options), wanted, options, name)
 
 
 def _joined(source: Source, files: Sequence[FilePath], options: ReadOptions) -> Table:
-    """The table of one file, or of its parts one after the other."""
+    """Return the table of one file, or of its parts in sequence."""
     table = table_of(source)
     if len(files) == 1:
         return table

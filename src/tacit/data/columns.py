@@ -1,11 +1,11 @@
-"""What the readers of tab- and space-separated files share: numbers, ids, repeated pairs.
+"""Shared parts of the readers of tab- and space-separated files: numbers, ids, repeated pairs.
 
-Ids become row numbers while lines are read; what can wait is checked on whole arrays afterwards,
-with the line number of each entry kept beside it for the message.
+Ids become row numbers while lines are read. Other checks run on whole arrays afterwards, with the line number of each
+entry kept for messages.
 
-An id must survive a line of tab-separated text: not empty, no control characters (tab, line break,
-NUL), no blanks at its ends. Blanks inside are fine in collections and links ("New York"), but TREC
-files are split at blanks, so runs and judgments take words only.
+An id must survive a line of tab-separated text: not empty, no control characters (tab, line break, NUL), no spaces at
+its ends. Spaces inside are allowed in collections and links ("New York"), but TREC files are split at spaces, so runs
+and judgments accept single words only.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tacit.core import DataError, TacitError, plural
 
 logger = logging.getLogger("tacit")
 
-# Words that name columns in the files of others.
+# Names of columns in header lines of common files.
 _COLUMN_NAMES = {
     *("id", "_id", "doc", "docid", "doc_id", "doc-id", "document", "document_id", "corpus-id"),
     *("query", "qid", "queryid", "query_id", "query-id", "source", "source_id", "target", "target_id", "from", "to"),
@@ -30,12 +30,12 @@ _COLUMN_NAMES = {
     *("better", "better_docid", "worse", "worse_docid"),
 }
 
-# Between these, and only there, float32 rounds to a positive finite number: half its smallest and its largest step.
+# Between these limits, and only there, float32 rounds to a positive finite number.
 TOO_SMALL, TOO_LARGE = 2.0**-150, 2.0**128 - 2.0**103
 
 
 def parse_number(text: str) -> float:
-    """The finite number that the text writes, or NaN.
+    """Return the finite number in a text, or NaN.
 
     >>> parse_number("2.50"), parse_number("inf"), parse_number("1_000"), parse_number("two")
     (2.5, nan, nan, nan)
@@ -48,7 +48,7 @@ def parse_number(text: str) -> float:
 
 
 def parse_weight(text: str, place: str, line: int) -> float:
-    """The weight that the text writes: positive and finite, as float32 too, which is how links keep it."""
+    """Return the weight in a text: positive and finite, also as float32, the type of link weights."""
     weight = parse_number(text)
     if not TOO_SMALL < weight < TOO_LARGE:
         raise DataError(f"weight is {text!r}, want a positive finite number", path=place, line=line)
@@ -56,7 +56,7 @@ def parse_weight(text: str, place: str, line: int) -> float:
 
 
 def split_tabs(line: str, wanted: str, widths: tuple[int, ...], place: str, number: int) -> list[str]:
-    """The columns of a line, or an error that shows what is wanted."""
+    """Return the columns of a line, or raise an error with the expected form."""
     fields = line.split("\t")
     if len(fields) not in widths:
         raise DataError(f"{plural(len(fields), 'column')} between tabs, want {wanted}", path=place, line=number)
@@ -64,7 +64,7 @@ def split_tabs(line: str, wanted: str, widths: tuple[int, ...], place: str, numb
 
 
 def is_header(fields: Sequence[str]) -> bool:
-    """Whether a line holds names of columns and nothing else.
+    """Return whether a line contains only names of columns.
 
     >>> is_header(["Source", "target"]), is_header(["source", "b7"]), is_header(["text", "text"])
     (True, False, False)
@@ -74,23 +74,23 @@ def is_header(fields: Sequence[str]) -> bool:
 
 
 def report_header(fields: Sequence[str], place: str, line: int) -> None:
-    """Say that a line was taken for a header and left out."""
+    """Report that a line was treated as a header and skipped."""
     logger.warning("%s:%d: left out: the line is a header (%s)", place, line, ", ".join(fields))
 
 
 def first_repeat(left: np.ndarray, right: np.ndarray) -> tuple[int, int] | None:
-    """The earliest entry that repeats an earlier pair of rows, as (the earlier one, it); None when there is none.
+    """Return the earliest entry that repeats an earlier pair of rows, as (the earlier one, it); None if there is none.
 
     >>> first_repeat(np.array([4, 4, 7, 4]), np.array([0, 1, 1, 0]))
     (0, 3)
     """
     if not len(left):
         return None
-    pair = left * (right.max() + 1) + right  # int64 holds the product of any two collections' sizes
+    pair = left * (right.max() + 1) + right  # int64 holds the product of the sizes of any two collections
     ordered = np.sort(pair)
     if (ordered[1:] != ordered[:-1]).all():
         return None
-    order = np.argsort(pair, kind="stable")  # of equal pairs the earlier comes first
+    order = np.argsort(pair, kind="stable")  # among equal pairs the earlier comes first
     again = order[1:][pair[order[1:]] == pair[order[:-1]]].min()
     return int(np.argmax(pair == pair[again])), int(again)
 
@@ -104,14 +104,14 @@ def refuse_repeats(place: str, lines: Sequence[int], what: str, left: np.ndarray
 
 
 def used_ids(ids: Sequence[str], rows: np.ndarray) -> list[str]:
-    """The ids that the rows name, each once."""
+    """Return the ids of the rows, each once."""
     used = np.zeros(len(ids), bool)
     used[rows] = True
     return [ids[row] for row in np.flatnonzero(used).tolist()]
 
 
 class UnknownIds:
-    """Count of the lines that name an id which is not there; the first of them serves as the example."""
+    """Counts lines with an unknown id; the first of them is the example."""
 
     def __init__(self, place: str) -> None:
         self.place, self.n_lines = place, 0
@@ -124,7 +124,7 @@ class UnknownIds:
         self.n_lines += 1
 
     def settle(self, n_kept: int, *, skip: bool) -> None:
-        """Raise if any line was noted; when asked to skip them, say how many, unless nothing would be left."""
+        """Raise if any line was noted; with `skip`, report their number instead, unless no lines are left."""
         if not self.n_lines:
             return
         found = f"unknown ids in {self.n_lines} of {plural(self.n_lines + n_kept, 'line')}"
@@ -135,34 +135,34 @@ class UnknownIds:
         raise DataError(f"{found}, the first is {self.example}; {advice}", path=self.place, line=self.line)
 
 
-_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff]")  # with the marks that readers of lines take away
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff]")  # including marks that line readers remove
 
 
 def id_problem(text: str) -> str:
-    """What is wrong with the id, or an empty string.
+    """Return the problem of an id, or an empty string.
 
     >>> id_problem("New York"), id_problem(" x"), id_problem("")
-    ('', "is ' x', want no blanks at its ends", 'is empty')
+    ('', "is ' x', want no spaces at its ends", 'is empty')
     """
     if not text:
         return "is empty"
     if text != text.strip():
-        return f"is {text!r}, want no blanks at its ends"
+        return f"is {text!r}, want no spaces at its ends"
     if _CONTROL.search(text):
         return f"is {text!r}, want no tabs, line breaks or other control characters"
     return ""
 
 
 def check_ids(what: str, ids: Iterable[str], *, words: bool = False) -> None:
-    """Raise unless a file can carry every id; with `words`, blanks inside are refused too.
+    """Raise unless every id can be written to a file; with `words`, spaces inside are refused too.
 
     >>> check_ids("document id", ["a", "New York"], words=True)
     Traceback (most recent call last):
-    tacit.core.errors.TacitError: document id is 'New York', want no blanks: TREC files cannot carry them
+    tacit.core.errors.TacitError: document id is 'New York', want no spaces: TREC files cannot store them
     """
     for text in ids:
         problem = id_problem(text)
         if not problem and words and text.split() != [text]:
-            problem = f"is {text!r}, want no blanks: TREC files cannot carry them"
+            problem = f"is {text!r}, want no spaces: TREC files cannot store them"
         if problem:
             raise TacitError(f"{what} {problem}")

@@ -1,8 +1,7 @@
-"""The four compressions that files may have: input is told by its first bytes, output by the last suffix of the name.
+"""The four supported compressions: detected by the first bytes of input, chosen by the last suffix of output.
 
-Decompression is by chunk with each library's own incremental object, which is faster than the file
-classes around them and lets all four share one loop: a file may hold several streams, one after the
-other, and must end where a stream ends.
+Each library's incremental decompressor is used chunk by chunk, because that is faster than its file class and lets all
+four share one loop. A file may contain several streams in sequence, and must end where a stream ends.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from typing import IO, Any, NamedTuple
 from tacit.core import MissingExtraError
 
 COMPRESSIONS = (".gz", ".xz", ".bz2", ".zst")
-# No UTF-8 and no UTF-16 text begins with these bytes.
+# No UTF-8 or UTF-16 text begins with these bytes.
 _FIRST_BYTES = {
     b"\x1f\x8b\x08": ".gz",
     b"\xfd7zXZ\0": ".xz",
@@ -22,18 +21,18 @@ _FIRST_BYTES = {
     **{b"BZh%d%s" % (level, block): ".bz2" for level in range(1, 10) for block in (b"1AY&SY", b"\x17rE8P\x90")},
 }
 N_FIRST_BYTES = max(map(len, _FIRST_BYTES))
-PIECE_BYTES = 1 << 20  # that are unpacked at once
-ZSTD_STEP = 1 << 10  # of packed bytes; a block of 128 KiB can be packed in 4, so this is at most 32 MiB
-XZ_MEMORY = 1 << 30  # a damaged header may ask for a dictionary of any size
-ZSTD_WINDOW = 1 << 31  # dumps packed with `zstd --long=31` need the whole of it
+PIECE_BYTES = 1 << 20  # unpacked at a time
+ZSTD_STEP = 1 << 10  # compressed bytes; a block of 128 KiB can be packed in 4, so this is at most 32 MiB
+XZ_MEMORY = 1 << 30  # because a damaged header may request a dictionary of any size
+ZSTD_WINDOW = 1 << 31  # needed for dumps packed with `zstd --long=31`
 
 
 class DamagedError(Exception):
-    """Compressed data ends early or makes no sense; `read_lines` adds the place and makes it a `DataError`."""
+    """Compressed data is truncated or invalid; `read_lines` adds the place and makes it a `DataError`."""
 
 
 class Codec(NamedTuple):
-    """How one kind of compressed data is opened, and what its library raises when it is damaged."""
+    """The opener of one kind of compressed data, and the exceptions of its library for damage."""
 
     name: str
     new: Callable[[], Any]
@@ -41,7 +40,7 @@ class Codec(NamedTuple):
 
 
 def find_compression(start: bytes) -> str:
-    """The suffix of the compression that data with this start has, or an empty string.
+    """Return the suffix of the compression of data with this start, or an empty string.
 
     >>> find_compression(b"\\x1f\\x8b\\x08\\0"), find_compression(b"{}")
     ('.gz', '')
@@ -50,7 +49,7 @@ def find_compression(start: bytes) -> str:
 
 
 def decompress(chunks: Iterable[bytes], suffix: str) -> Iterator[bytes]:
-    """The plain bytes of compressed chunks, in pieces; zeros between or after streams are padding."""
+    """Yield the plain bytes of compressed chunks, in pieces; zeros between or after streams are padding."""
     codec = _codec(suffix)
     decoder, n_streams = None, 0
     for chunk in chunks:
@@ -65,30 +64,30 @@ def decompress(chunks: Iterable[bytes], suffix: str) -> Iterator[bytes]:
                 break
             chunk, decoder = decoder.unused_data, None
     if decoder is not None or not n_streams:
-        raise DamagedError(f"{codec.name} data is cut short")
+        raise DamagedError(f"{codec.name} data is truncated")
 
 
 def _pieces(decoder: Any, chunk: bytes) -> Iterator[bytes]:
-    """What a chunk unpacks to, piece by piece: a few kilobytes of bzip2 can be many gigabytes."""
+    """Yield the unpacked chunk piece by piece, because a few kilobytes of bzip2 can be many gigabytes."""
     piece = decoder.decompress(chunk, PIECE_BYTES)
     while True:
         if piece:
             yield piece
-        rest = getattr(decoder, "unconsumed_tail", b"")  # zlib hands back what it did not take, the others keep it
+        rest = getattr(decoder, "unconsumed_tail", b"")  # zlib returns unused input, the others keep it
         if decoder.eof or (not rest and getattr(decoder, "needs_input", True)):
             return
         piece = decoder.decompress(rest, PIECE_BYTES)
 
 
 class _ZstdPieces:
-    """The object of zstandard in the form of those of the standard library: output in pieces, input kept."""
+    """A zstandard decompressor with the interface of the standard library: output in pieces, input kept."""
 
     def __init__(self, maker: Any) -> None:
         self._stream = maker.decompressobj()
         self.eof, self.unused_data, self.needs_input, self._rest = False, b"", True, b""
 
     def decompress(self, data: bytes, most: int) -> bytes:
-        """Unpack a small part of the input, which bounds the output by the largest block of zstd."""
+        """Unpack a small part of the input, which limits the output by the largest zstd block size."""
         data = self._rest + data
         part, self._rest = data[:ZSTD_STEP], data[ZSTD_STEP:]
         plain: bytes = self._stream.decompress(part)
@@ -99,7 +98,7 @@ class _ZstdPieces:
 
 
 def compressor(raw: IO[bytes], suffix: str) -> AbstractContextManager[Any]:
-    """A binary file that compresses into `raw`; closing it ends the stream and leaves `raw` open."""
+    """Return a binary file that compresses into `raw`; closing it ends the stream and leaves `raw` open."""
     if suffix == ".gz":
         import gzip
 
@@ -121,7 +120,7 @@ def compressor(raw: IO[bytes], suffix: str) -> AbstractContextManager[Any]:
 
 
 def _codec(suffix: str) -> Codec:
-    # Late imports: a run meets one kind of file at most, and zstandard is an extra.
+    # Late imports: a process reads few kinds of files, and zstandard is an extra.
     if suffix == ".gz":
         import zlib
 

@@ -1,8 +1,8 @@
-"""EDICT, the Japanese-English dictionary that Debian's package `edict` installs, with its computing terms.
+"""EDICT, the Japanese-English dictionary in Debian's package `edict`, including its computing terms.
 
-A line is `word [reading] /gloss/gloss/.../` in EUC-JP; notes on a gloss stand in parentheses. Words are kept in
-NFKC and small letters, without the dot that joins foreign words, as tokenizers give them. A reading stands for
-its words where no word is written like it.
+A line is `word [reading] /gloss/gloss/.../` in EUC-JP; notes on a gloss are in parentheses. Words are normalised to
+NFKC and lower case, without the dot that joins foreign words, as tokenizers do. A reading represents its words if no
+word has this spelling.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ _NOTE = re.compile(r"\([^)]*\)|\{[^}]*\}")
 
 
 def has_edict(folder: Path = FOLDER) -> bool:
-    """Whether the dictionary is installed."""
+    """Return whether the dictionary is installed."""
     return (folder / FILES[0]).is_file()
 
 
 def read_edict(folder: Path = FOLDER) -> dict[str, list[str]]:
-    """English glosses by Japanese word, notes cut away, each gloss once.
+    """Return English glosses by Japanese word, without notes, each gloss once.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as place:
@@ -45,11 +45,11 @@ def read_edict(folder: Path = FOLDER) -> dict[str, list[str]]:
 
 def _read(path: Path, glosses: dict[str, list[str]], by_reading: dict[str, list[str]]) -> None:
     for number, line in enumerate(_lines(path), start=1):
-        if not line.strip() or line.startswith("\u3000"):  # the file's own title stands among the words
+        if not line.strip() or line.startswith("\u3000"):  # the file's own title is among the words
             continue
         match = _LINE.match(line)
         if match is None:
-            raise DataError("not an entry, want word [reading] /gloss/", path=path, line=number)
+            raise DataError("is not an entry, want word [reading] /gloss/", path=path, line=number)
         meanings = [meaning for raw in match["glosses"].split("/") if (meaning := _NOTE.sub("", raw).strip())]
         _add(glosses, match["word"], meanings)
         if match["reading"]:

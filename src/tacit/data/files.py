@@ -1,12 +1,12 @@
-"""Files: lines of text in, and outputs that appear whole or not at all.
+"""Files: lines of text in, and atomic outputs.
 
-Input may be compressed (gzip, xz, bzip2, zstd) whatever its name; an output is compressed if its name ends in `.gz`,
-`.xz`, `.bz2` or `.zst`. `-` is standard input or output. Bytes flow in chunks
+Input may be compressed (gzip, xz, bzip2, zstd), whatever its name; output is compressed if its name ends in `.gz`,
+`.xz`, `.bz2` or `.zst`. `-` is standard input or output. Bytes are processed in chunks
 
     file -> decompressor -> blocks that end at a line break -> UTF-8 -> lines
 
-so a file of any size takes the memory of one chunk, or of its longest line. A line, and a document within a file, may
-have `MAX_LINE_BYTES`; the environment variable TACIT_MAX_LINE_MIB sets another limit.
+so a file of any size needs the memory of one chunk, or of its longest line. The limit for a line, and for a document
+within a file, is `MAX_LINE_BYTES`; the environment variable TACIT_MAX_LINE_MIB changes it.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from tacit.data.staging import staged
 FilePath: TypeAlias = "str | os.PathLike[str]"
 
 CHUNK_BYTES = 1 << 17
-NEAR_BYTES = 20  # of a text in another encoding, on each side of what is not UTF-8, that a message shows
-MAX_LINE_BYTES = 64 << 20  # more is a mistake or an attack: a few kilobytes can unpack to many gigabytes
+NEAR_BYTES = 20  # of text in another encoding to show in a message, on each side of invalid UTF-8
+MAX_LINE_BYTES = 64 << 20  # protects against mistakes and attacks: a few kilobytes can unpack to many gigabytes
 BAR_BYTES = 20_000_000  # smaller files are read before a bar could be drawn
 
 
 def split_suffix(path: FilePath) -> tuple[str, str]:
-    """Suffix of the format and suffix of the compression, in lower case.
+    """Return the suffixes of the format and of the compression, in lower case.
 
     >>> split_suffix("docs.ja.jsonl.GZ"), split_suffix("links.tsv"), split_suffix("-")
     (('.jsonl', '.gz'), ('.tsv', ''), ('', ''))
@@ -46,13 +46,13 @@ def split_suffix(path: FilePath) -> tuple[str, str]:
 
 
 def display_name(path: FilePath) -> str:
-    """The path as error messages show it."""
+    """Return the path as shown in error messages."""
     text = check_path(path)
     return "<stdin>" if text == "-" else text
 
 
 def max_line_bytes() -> int:
-    """Bytes that a line or a document of a file may have."""
+    """Return the maximum number of bytes of a line or document."""
     text = os.environ.get("TACIT_MAX_LINE_MIB", "")
     if text and not (text.isascii() and text.isdigit() and 0 < int(text) <= 1 << 20):
         raise UsageError(f"TACIT_MAX_LINE_MIB is {text!r}, want a whole number of MiB from 1 to 1048576")
@@ -60,7 +60,7 @@ def max_line_bytes() -> int:
 
 
 def too_long(path: FilePath, line: int, what: str = "a line or document") -> DataError:
-    """The error for a line or document above the limit."""
+    """Return the error for a line or document above the limit."""
     found = f"{what} of more than {max_line_bytes() >> 20} MiB"
     return DataError(f"{found}; TACIT_MAX_LINE_MIB=N raises the limit", path=display_name(path), line=line)
 
@@ -68,9 +68,8 @@ def too_long(path: FilePath, line: int, what: str = "a line or document") -> Dat
 def read_lines(path: FilePath, chunks: Iterable[bytes] | None = None) -> Iterator[tuple[int, str]]:
     """Yield (line number from 1, text without its line break) from a plain or compressed UTF-8 file.
 
-    Lines end in "\\n" or "\\r\\n"; a byte order mark at the very start is dropped. Whatever keeps the
-    file from being read to its end is a `DataError` that names the file and the line reached. `chunks` are the plain
-    bytes, if they were opened before.
+    Lines end in "\\n" or "\\r\\n"; a byte order mark at the very start is dropped. If the file cannot be read to its
+    end, a `DataError` names the file and the last line. `chunks` are the plain bytes, if the file is already open.
     """
     place = display_name(path)
     for first, block in read_blocks(path, chunks):
@@ -78,7 +77,7 @@ def read_lines(path: FilePath, chunks: Iterable[bytes] | None = None) -> Iterato
 
 
 def read_blocks(path: FilePath, chunks: Iterable[bytes] | None = None) -> Iterator[tuple[int, bytes]]:
-    """Yield (number of the first line, bytes of whole lines); only the last block may lack a line break.
+    """Yield (number of the first line, bytes of complete lines); only the last block may lack a line break.
 
     The bytes are plain and without a byte order mark, but not yet checked to be UTF-8.
     """
@@ -94,16 +93,16 @@ def read_blocks(path: FilePath, chunks: Iterable[bytes] | None = None) -> Iterat
 
 
 def damaged_at(path: FilePath, damage: DamagedError, line: int = 0) -> DataError:
-    """The error for compressed data that could be read up to a line."""
+    """Return the error for compressed data that is damaged after a line."""
     suffix = split_suffix(path)[1]
     where = " after this line" if line else f" or the suffix {suffix} is wrong" if suffix else ""
     return DataError(f"{damage}{where}", path=display_name(path), line=line or None)
 
 
 def read_bytes(path: FilePath, *, chunk_bytes: int = CHUNK_BYTES, bar_from: int = BAR_BYTES) -> Iterator[bytes]:
-    """Yield the plain bytes of a file in chunks; damaged compression is a `DamagedError`.
+    """Yield the plain bytes of a file in chunks; damaged compression raises a `DamagedError`.
 
-    `chunk_bytes` are read from the disk at once; a file of at least `bar_from` bytes has a progress bar.
+    `chunk_bytes` are read from disk at a time; a file of at least `bar_from` bytes has a progress bar.
     """
     start, chunks = peek(_raw_bytes(path, chunk_bytes, bar_from), N_FIRST_BYTES)
     compression = find_compression(start) or split_suffix(path)[1]
@@ -111,7 +110,7 @@ def read_bytes(path: FilePath, *, chunk_bytes: int = CHUNK_BYTES, bar_from: int 
 
 
 def peek(chunks: Iterable[bytes], n_bytes: int) -> tuple[bytes, Iterator[bytes]]:
-    """The first bytes, as many as asked for unless there are fewer, and all chunks.
+    """Return the first bytes (fewer than requested only if the input ends), and all chunks.
 
     >>> start, chunks = peek([b"a", b"bc", b"de"], 2)
     >>> start, list(chunks)
@@ -125,9 +124,9 @@ def peek(chunks: Iterable[bytes], n_bytes: int) -> tuple[bytes, Iterator[bytes]]
 
 @contextmanager
 def open_output(path: FilePath) -> Iterator[TextIO]:
-    """Open a UTF-8 text file that takes its name only when the block ends without an error.
+    """Open a UTF-8 text file that gets its name only if the block ends without an error.
 
-    Until then the text is in a temporary file beside it, so no reader sees half a file.
+    Until then the text is in a temporary file in the same folder, so readers never see an incomplete file.
 
     Parameters
     ----------
@@ -147,18 +146,18 @@ def open_output(path: FilePath) -> Iterator[TextIO]:
             yield text
     except UnicodeEncodeError as error:
         half = f"U+{ord(error.object[error.start]):04X}"
-        raise DataError(f"cannot be written: the text holds {half}, half of a character", path=path) from None
+        raise DataError(f"cannot be written: the text contains {half}, half of a character", path=path) from None
     except OSError as error:
         raise DataError(f"cannot be written: {_reason(error)}", path=path) from error
 
 
 @contextmanager
 def _standard_output() -> Iterator[TextIO]:
-    if not hasattr(sys.stdout, "buffer"):  # a test or a notebook put a text-only object in its place
+    if not hasattr(sys.stdout, "buffer"):  # a test or a notebook replaced it by a text-only object
         yield sys.stdout
         return
     sys.stdout.flush()
-    # Not a TextIOWrapper: that would close standard output when it is thrown away.
+    # Not a TextIOWrapper, because that would close standard output when it is deleted.
     yield cast(TextIO, codecs.getwriter("utf-8")(sys.stdout.buffer))
     sys.stdout.buffer.flush()
 
@@ -167,7 +166,7 @@ def _standard_output() -> Iterator[TextIO]:
 def _replaced_when_done(path: FilePath) -> Iterator[IO[bytes]]:
     target = os.path.realpath(path)
     if os.path.exists(target) and not stat.S_ISREG(os.stat(target).st_mode):
-        with open(target, "wb") as device:  # /dev/null or a pipe must not be renamed over; a folder fails here
+        with open(target, "wb") as device:  # /dev/null or a pipe must not be replaced by a rename; a folder fails here
             yield device
         return
     with staged(target) as temporary, open(temporary, "wb") as raw:
@@ -193,11 +192,11 @@ def _opened(path: FilePath) -> AbstractContextManager[IO[bytes]]:
     try:
         return open(path, "rb", buffering=0)
     except ValueError:
-        raise DataError("holds a NUL character, want the name of a file", path=repr(os.fspath(path))) from None
+        raise DataError("contains a NUL character, want the name of a file", path=repr(os.fspath(path))) from None
 
 
 def _reading_bar(raw: IO[bytes], place: str, bar_from: int) -> AbstractContextManager[Callable[[float], None]]:
-    """A bar over the bytes as they lie on the disk, whose number is known; that of the text is not."""
+    """Return a progress bar over the bytes on disk, because the size of the text is unknown."""
     size = os.fstat(raw.fileno()).st_size if isinstance(raw, io.FileIO) else 0
     if size < bar_from:
         return nullcontext(lambda amount: None)
@@ -205,7 +204,7 @@ def _reading_bar(raw: IO[bytes], place: str, bar_from: int) -> AbstractContextMa
 
 
 def _whole_lines(chunks: Iterable[bytes]) -> Iterator[bytes | None]:
-    """Cut the bytes into blocks that end with a line break; only the last may lack one. None: a line is too long."""
+    """Split the bytes into blocks that end with a line break; only the last may lack one. None: a line is too long."""
     pending: list[bytes] = []
     n_pending, limit = 0, max_line_bytes()
     for chunk in chunks:
@@ -238,7 +237,7 @@ def _decode(block: bytes, place: str, first: int) -> list[str]:
 
 
 def not_utf8(error: UnicodeDecodeError) -> str:
-    """Say what text that is not UTF-8 probably is: Latin-1, or Windows-1252 where it has characters of its own.
+    """Return a message with the probable encoding of text that is not UTF-8: Latin-1 or Windows-1252.
 
     >>> not_utf8(UnicodeDecodeError("utf-8", b"a M\\xfcller knife", 3, 4, "invalid start byte"))
     "this text is not UTF-8 but probably latin-1 ('a Müller knife'): --encoding latin-1 reads it"

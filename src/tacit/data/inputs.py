@@ -1,6 +1,6 @@
-"""What people have in memory, as core types: frames, lists and dictionaries at the door of `fit`, `evaluate`, `advise`.
+"""In-memory data as core types: frames, lists and dictionaries as input of `fit`, `evaluate`, `advise`.
 
-Frames are those of pandas and polars, tables of pyarrow and datasets of Hugging Face; none of these is imported here.
+Frames are pandas or polars frames, pyarrow tables and Hugging Face datasets; none of these libraries is imported here.
 Columns are guessed by name as in files (`formats.roles`).
 """
 
@@ -29,14 +29,14 @@ _RUN_NAMES = JUDGMENT_NAMES | {"grade": ("score", "similarity", "rank_score", "v
 
 
 def as_collection(data: Any, what: str = "documents") -> Collection:
-    """Documents (or queries) in any form.
+    """Return documents (or queries) given in any form as a collection.
 
     Parameters
     ----------
     data : Collection, path, frame, sequence or mapping
         A frame of pandas or polars, a list of dicts, a list of texts, a dict of texts by id, or a file.
     what : {"documents", "queries"}, default="documents"
-        What the rows are.
+        What the rows contain.
 
     Examples
     --------
@@ -61,9 +61,9 @@ def as_collection(data: Any, what: str = "documents") -> Collection:
 
 
 def as_judgments(data: Any, what: str = "qrels") -> Judgments:
-    """Judgments in any form: `{query: {document: grade}}`, a frame or dicts of query, document and grade, or a file.
+    """Return judgments given as `{query: {document: grade}}`, a frame or dicts of query, document and grade, or a file.
 
-    Grades below 0 and missing ones are unjudged and left out, as in files.
+    Negative and missing grades are unjudged and left out, as in files.
 
     >>> as_judgments({"q1": {"a": 2, "b": -1}}).to_dict(), as_judgments([{"qid": 1, "docid": 7, "rel": 1}]).to_dict()
     ({'q1': {'a': 2.0}}, {'1': {'7': 1.0}})
@@ -78,7 +78,7 @@ def as_judgments(data: Any, what: str = "qrels") -> Judgments:
 
 
 def as_run(data: Any, what: str = "run") -> Run:
-    """A run in any form: `{query: {document: score}}`, a frame or dicts of query, document and score, or a file.
+    """Return a run given as `{query: {document: score}}`, a frame or dicts of query, document and score, or a file.
 
     A document without a score is an error, as in files.
 
@@ -93,7 +93,7 @@ def as_run(data: Any, what: str = "run") -> Run:
 
 
 def as_clicks(data: Any, documents: Collection) -> tuple[Collection, Links] | None:
-    """Clicks as training pairs: what `read_clicks` returns, a log, or a file."""
+    """Return clicks as training pairs, given the result of `read_clicks`, a log, or a file."""
     if data is None or (isinstance(data, tuple) and len(data) == 2):
         return data
     if isinstance(data, ClickLog):
@@ -106,7 +106,7 @@ def as_clicks(data: Any, documents: Collection) -> tuple[Collection, Links] | No
 def as_training_data(
     documents: Any, queries: Any, qrels: Any, clicks: Any
 ) -> tuple[Collection, Collection | None, Judgments | None, tuple[Collection, Links] | None]:
-    """What `Searcher.fit` is given, in any form, as core types; judgments may name their queries by text."""
+    """Return the arguments of `Searcher.fit`, in any form, as core types; judgments may name queries by text."""
     docs, judged = as_collection(documents), None if qrels is None else as_judgments(qrels)
     if queries is None and judged is not None:
         queries = queries_by_text(judged)
@@ -115,7 +115,7 @@ def as_training_data(
 
 
 def queries_by_text(judgments: Judgments) -> Collection | None:
-    """The queries of judgments that name them by text; None if they are ids, which have no blanks.
+    """Return the queries of judgments that name them by text; None if they are ids, which have no spaces.
 
     >>> queries_by_text(Judgments.from_dict({"red shoes": {"d1": 1}})).texts
     ['red shoes']
@@ -125,14 +125,14 @@ def queries_by_text(judgments: Judgments) -> Collection | None:
 
 
 def _with_typed_fields(data: Collection) -> Collection:
-    """The collection with its plain fields as typed columns."""
+    """Return the collection with its plain fields as typed columns."""
     if all(isinstance(column, Column) for column in data.extras.values()):
         return data
     return Collection(data.ids, data.titles, data.texts, typed_fields(data.extras.items()), data.name)
 
 
 def _records(data: Any, what: str) -> tuple[list[Record], bool]:
-    """Rows of in-memory data, and whether they are `id`, `title` and `text` by definition."""
+    """Return rows of in-memory data, and whether they are `id`, `title` and `text` by definition."""
     if isinstance(data, Mapping):
         if _is_columns(data):
             return _numbered(dict(zip(data, row, strict=True)) for row in zip(*data.values(), strict=True)), False
@@ -141,7 +141,7 @@ def _records(data: Any, what: str) -> tuple[list[Record], bool]:
         return _numbered(of_frame), False
     if isinstance(data, str | bytes) or not isinstance(data, Iterable):
         raise TypeError
-    ids = getattr(data, "index", None)  # of a series of pandas; a method of lists
+    ids = getattr(data, "index", None)  # of a pandas series; a method for lists
     rows: list[Any] = list(data)
     if all(isinstance(row, str) for row in rows):
         names = range(len(rows)) if callable(ids) or ids is None else [*ids]
@@ -157,7 +157,7 @@ def _numbered(rows: Iterable[Mapping[str, Any]]) -> list[Record]:
 
 
 def _is_columns(data: Mapping[Any, Any]) -> bool:
-    """Whether a mapping has a column of values under each name."""
+    """Return whether a mapping has a column of values under each name."""
     return bool(data) and all(isinstance(value, list | tuple | np.ndarray) for value in data.values())
 
 
@@ -177,12 +177,12 @@ def _as_dict(row: Any, number: int, what: str) -> Mapping[str, Any]:
 
 
 def _frame_rows(data: Any) -> Iterator[Mapping[str, Any]] | None:
-    """Rows of a frame of pandas or polars, a table of pyarrow or a dataset; None for anything else."""
+    """Return rows of a pandas or polars frame, pyarrow table or dataset; None for anything else."""
     if hasattr(data, "to_dicts"):  # polars
         return iter(data.to_dicts() if hasattr(data, "columns") else [])
     if hasattr(data, "to_pylist") and hasattr(data, "column_names"):  # pyarrow
         return iter(data.to_pylist())
-    if hasattr(data, "to_dict") and hasattr(data, "columns"):  # pandas; an index with labels names the rows
+    if hasattr(data, "to_dict") and hasattr(data, "columns"):  # pandas; an index with labels provides the ids
         rows = data.to_dict("records")
         if _has_labels(data):
             return ({"_id": str(label), **row} for label, row in zip(data.index, rows, strict=True))
@@ -193,7 +193,7 @@ def _frame_rows(data: Any) -> Iterator[Mapping[str, Any]] | None:
 
 
 def _has_labels(frame: Any) -> bool:
-    """Whether rows are named by the index, and by no column."""
+    """Return whether the index names the rows, and no column does."""
     from tacit.data.formats.roles import find_roles
 
     texts = [str(name) for name, kind in frame.dtypes.items() if str(kind) in ("object", "str", "string")]
@@ -205,7 +205,7 @@ def _has_labels(frame: Any) -> bool:
 
 
 def _native(value: Any) -> Any:
-    """The value as Python has it; missing ones are None."""
+    """Return the value as a Python type; None if missing."""
     if isinstance(value, np.ndarray):
         return [_native(item) for item in value.tolist()]
     if isinstance(value, np.generic) and not isinstance(value, np.datetime64):
@@ -216,7 +216,7 @@ def _native(value: Any) -> Any:
 
 
 def _nested(data: Any, what: str, value: str, names: Mapping[str, Sequence[str]]) -> dict[str, dict[str, float]]:
-    """`{query: {document: number}}` of a nested mapping, or of rows."""
+    """Return `{query: {document: number}}`, given a nested mapping or rows."""
     if isinstance(data, Mapping) and not _is_columns(data):
         entries = _entries(data, what)
     else:

@@ -1,4 +1,4 @@
-"""One JSON object a line, checked: what is read can be written again as UTF-8, and the other way round."""
+"""One JSON object per line, checked, so that everything read can be written again as UTF-8."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _KINDS = {str: "a string", bool: "true or false", int: "a number", float: "a num
 
 
 def parse_object(line: str, place: str, number: int) -> dict[str, Any]:
-    """The object that the line writes."""
+    """Return the object in a line."""
     value = parse_value(line, place, number)
     if not isinstance(value, dict):
         raise DataError(f"{kind_of(value)}, want an object in braces", path=place, line=number)
@@ -20,7 +20,7 @@ def parse_object(line: str, place: str, number: int) -> dict[str, Any]:
 
 
 def parse_value(text: str, place: str, number: int) -> Any:
-    """The value that the text writes; further lines count from the given one."""
+    """Return the value in a text; the given line is its first line in the file."""
     try:
         return json.loads(text, object_pairs_hook=unique_keys)
     except json.JSONDecodeError as error:
@@ -33,11 +33,11 @@ def parse_value(text: str, place: str, number: int) -> Any:
 
 
 class RepeatedKeyError(ValueError):
-    """A key that an object has twice."""
+    """A key that occurs twice in an object."""
 
 
 def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """The pairs as an object; RepeatedKeyError if a key is there twice."""
+    """Return the pairs as an object; raise RepeatedKeyError if a key occurs twice."""
     table = dict(pairs)
     if len(table) < len(pairs):
         count = Counter(key for key, _ in pairs)
@@ -46,7 +46,7 @@ def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def kind_of(value: Any) -> str:
-    """JSON's word for the value.
+    """Return JSON's word for the type of a value.
 
     >>> kind_of(None), kind_of([1]), kind_of(2.5)
     ('null', 'a list', 'a number')
@@ -55,9 +55,9 @@ def kind_of(value: Any) -> str:
 
 
 def forbidden_character(value: Any) -> str:
-    """The name of a character in the value that text files cannot carry, or an empty string.
+    """Return the name of a character in the value that is invalid in text files, or an empty string.
 
-    These are NUL and the halves of surrogate pairs, which JSON can write as escapes but UTF-8 cannot.
+    These are NUL and single halves of surrogate pairs: JSON can write them as escapes, but UTF-8 cannot.
 
     >>> forbidden_character({"a": ["b", chr(0xD800)]}), forbidden_character("fine")
     ('U+D800', '')
@@ -78,10 +78,10 @@ def forbidden_character(value: Any) -> str:
 
 
 def dump_object(fields: dict[str, Any]) -> str:
-    """The fields as one line of JSON, or an error that names the row by its id."""
+    """Return the fields as one line of JSON; errors name the row by its id."""
     bad = forbidden_character(fields)
     if bad:
-        raise TacitError(f"document {fields['id']!r} holds the character {bad}, which text files cannot carry")
+        raise TacitError(f"document {fields['id']!r} contains the character {bad}, which text files cannot store")
     try:
         return json.dumps(fields, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError) as error:

@@ -1,8 +1,7 @@
-"""Links between documents and query-document pairs: `source<TAB>target[<TAB>weight]`, one a line.
+"""Links between documents and query-document pairs: `source<TAB>target[<TAB>weight]`, one per line.
 
-Ids must be known to the collections given. A repeated pair is refused, because it is unclear which weight holds. Links
-of a document to itself are left out, as is a first line of column names; both are logged as warnings of the logger
-`tacit`.
+Ids must exist in the given collections. A repeated pair is an error, because its weight would be ambiguous. Links of a
+document to itself and a header line are skipped; both are logged as warnings of the logger `tacit`.
 """
 
 from __future__ import annotations
@@ -29,18 +28,18 @@ from tacit.data.files import FilePath, display_name, open_output, read_lines
 def read_links(
     path: FilePath, sources: Collection, targets: Collection | None = None, *, skip_unknown: bool = False
 ) -> Links:
-    """Read links between documents; the weight is 1 where none is written.
+    """Read links between documents; the default weight is 1.
 
     Parameters
     ----------
     path : path
         TSV file of `source<TAB>target[<TAB>weight]`.
     sources : Collection
-        Documents that links start from.
+        Documents at which links start.
     targets : Collection, default=None
-        Documents that links lead to; None for the same collection, where links of a document to itself are left out.
+        Documents at which links end; None for the same collection, where links of a document to itself are skipped.
     skip_unknown : bool, default=False
-        Leave out lines with an id that is not in its collection and log their number, instead of raising an error.
+        Skip lines with an id that is not in its collection and log their number, instead of raising an error.
 
     Returns
     -------
@@ -63,7 +62,7 @@ def read_links(
 
 
 def read_pairs(path: FilePath, queries: Collection, docs: Collection, *, skip_unknown: bool = False) -> Links:
-    """Read pairs of a query and a document that answers it: `query_id<TAB>doc_id[<TAB>weight]`.
+    """Read pairs of a query and a relevant document: `query_id<TAB>doc_id[<TAB>weight]`.
 
     Parameters
     ----------
@@ -74,7 +73,7 @@ def read_pairs(path: FilePath, queries: Collection, docs: Collection, *, skip_un
     docs : Collection
         Documents.
     skip_unknown : bool, default=False
-        Leave out what names an unknown id and log the number, instead of raising an error.
+        Skip pairs with an unknown id and log their number, instead of raising an error.
 
     Returns
     -------
@@ -84,7 +83,7 @@ def read_pairs(path: FilePath, queries: Collection, docs: Collection, *, skip_un
 
 
 def write_links(links: Links, path: FilePath, sources: Collection, targets: Collection | None = None) -> None:
-    """Write links under the ids of the collections; weights are left out where all are 1.
+    """Write links with the ids of the collections; weights are left out if all are 1.
 
     Parameters
     ----------
@@ -93,9 +92,9 @@ def write_links(links: Links, path: FilePath, sources: Collection, targets: Coll
     path : path
         File to write; `-` is standard output.
     sources : Collection
-        Documents that links start from.
+        Documents at which links start.
     targets : Collection, default=None
-        Documents that links lead to; None for the same collection.
+        Documents at which links end; None for the same collection.
     """
     targets = sources if targets is None else targets
     if (links.n_sources, links.n_targets) != (len(sources), len(targets)):
@@ -116,7 +115,7 @@ def _without_self_links(links: Links, place: str) -> Links:
     kept = links.sources != links.targets
     n_left_out = len(links) - np.count_nonzero(kept)
     if n_left_out == len(links):
-        raise DataError(f"every link ({len(links)}) leads from a document to itself, want two documents", path=place)
+        raise DataError(f"every link ({len(links)}) is from a document to itself, want two documents", path=place)
     if n_left_out:
         logger.warning("%s: left out: links from a document to itself: %d of %d", place, n_left_out, len(links))
     return links.take(kept) if n_left_out else links
@@ -148,7 +147,7 @@ def _read(path: FilePath, left: Collection, right: Collection, names: tuple[str,
         lines.append(number)
     unknown.settle(len(lines), skip=skip_unknown)
     if not lines:
-        raise DataError(f"holds no lines, want {wanted}", path=place)
+        raise DataError(f"has no lines, want {wanted}", path=place)
     source_rows, target_rows = np.array(sources, np.int64), np.array(targets, np.int64)
     refuse_repeats(place, lines, f"this pair of {names[0]} and {names[1]}", source_rows, target_rows)
     return Links(source_rows, target_rows, len(left), len(right), np.array(weights, np.float32))

@@ -1,8 +1,8 @@
-"""Statements that one document is better than another for a query.
+"""Preferences between two documents of a query.
 
 Triples refer to rows of two collections, preferences to rows of feature lists; both files have lines
-`query<TAB>better<TAB>worse`. The same statement may stand more than once, and two may contradict each
-other: every line is one observation, as clicks and judges give them.
+`query<TAB>better<TAB>worse`. The same preference may occur more than once, and two may contradict each other: every
+line is one observation of a click or a judge.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tacit.data.files import FilePath, display_name, read_lines
 
 
 def read_triples(path: FilePath, queries: Collection, docs: Collection, *, skip_unknown: bool = False) -> np.ndarray:
-    """Rows of (query, better document, worse document), int64 (n, 3); unknown ids as in `read_links`."""
+    """Read rows of (query, better document, worse document), int64 (n, 3); unknown ids as in `read_links`."""
     place, unknown = display_name(path), UnknownIds(display_name(path))
     tables = (("query", queries.row_of), ("document", docs.row_of), ("document", docs.row_of))
     rows = array("q")
@@ -32,7 +32,7 @@ def read_triples(path: FilePath, queries: Collection, docs: Collection, *, skip_
             rows.extend(triple)
     unknown.settle(len(rows) // 3, skip=skip_unknown)
     if not rows:
-        raise DataError("holds no lines, want query<TAB>better<TAB>worse", path=place)
+        raise DataError("has no lines, want query<TAB>better<TAB>worse", path=place)
     return np.array(rows, np.int64).reshape(-1, 3)
 
 
@@ -61,17 +61,17 @@ class Preferences:
         return len(self.queries)
 
     def within(self, queries: Iterable[str]) -> Preferences:
-        """The preferences of these queries."""
+        """Return the preferences of these queries."""
         known = set(queries)
         kept = [t for t, query in enumerate(self.queries) if query in known]
         queries, better, worse = ([column[t] for t in kept] for column in (self.queries, self.better, self.worse))
         return Preferences(queries, better, worse, np.asarray(self.weights)[kept])
 
     def rows(self, lists: Lists, *, skip_unknown: bool = False) -> tuple[np.ndarray, np.ndarray]:
-        """(better row, worse row) of the lists, int64 (n, 2), and the weight of each, float64 (n,).
+        """Return (better row, worse row) of the lists, int64 (n, 2), and the weight of each, float64 (n,).
 
-        A statement about a document that has no row in its query's list is an error; with
-        `skip_unknown` it is left out, and how many were is logged.
+        A preference about a document that has no row in its query's list is an error; with `skip_unknown` it is
+        skipped, and the number of skipped preferences is logged.
         """
         row_of = _rows_by_name(lists)
         pairs = np.array(
@@ -128,12 +128,12 @@ def read_preferences(path: FilePath) -> Preferences:
         for column, field in zip(columns, fields, strict=False):
             column.append(field)
     if not weights:
-        raise DataError("holds no lines, want query<TAB>better<TAB>worse", path=place)
+        raise DataError("has no lines, want query<TAB>better<TAB>worse", path=place)
     return Preferences(*columns, np.array(weights, np.float64))
 
 
 def _statements(path: FilePath, widths: tuple[int, ...]) -> Iterator[tuple[int, list[str]]]:
-    """Yield (line number, columns) of the lines that are not blank; a document cannot beat itself."""
+    """Yield (line number, columns) of non-blank lines; raise if both documents are the same."""
     place = display_name(path)
     wanted = "query<TAB>better<TAB>worse" + (", or these and <TAB>weight" if 4 in widths else "")
     for number, line in read_lines(path):
@@ -149,7 +149,7 @@ def _statements(path: FilePath, widths: tuple[int, ...]) -> Iterator[tuple[int, 
 
 
 def _rows_by_name(lists: Lists) -> dict[tuple[str, str], int]:
-    """Row by (query id, document id); where a list names a document twice, its first row counts."""
+    """Return rows by (query id, document id); for a repeated document in a list, its first row."""
     rows: dict[tuple[str, str], int] = {}
     for row, (number, name) in enumerate(zip(lists.qid.tolist(), lists.document_names(), strict=True)):
         rows.setdefault((lists.query_ids[number], name), row)

@@ -1,8 +1,8 @@
-"""Outputs that appear whole or not at all: a temporary file or folder beside the target, renamed when it is complete.
+"""Atomic outputs: a temporary file or folder next to the target, renamed when it is complete.
 
-A temporary name is `.tacit-<digest of the target's name>-<random>.tmp`. Its process holds a lock of the operating
-system on it, which ends with the process. So the next output to the same target can remove what a killed process left,
-and nothing that is still being written. Systems without such locks keep what was left.
+A temporary name is `.tacit-<digest of the target's name>-<random>.tmp`. Its process holds an operating system lock on
+it, which ends with the process. So the next output to the same target can remove what a killed process left, but
+nothing that is still being written. On systems without such locks these files remain.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ except ImportError:  # Windows
 
 @contextmanager
 def staged(target: str | os.PathLike[str], *, folder: bool = False) -> Iterator[str]:
-    """Give the path of an empty temporary file or folder that becomes the target when the block ends well.
+    """Give the path of an empty temporary file or folder that becomes the target if the block succeeds.
 
-    Its contents and its new name are on the disk when this returns. A block that fails leaves nothing behind.
+    Its contents and its new name are on disk when this returns. A block that fails leaves nothing behind.
 
     Parameters
     ----------
     target : path
-        The file to write or replace, or the folder to make, which must not exist.
+        The file to write or replace, or the folder to create, which must not exist.
     folder : bool, default=False
-        Make a folder instead of a file.
+        Create a folder instead of a file.
     """
-    place = os.path.realpath(target)  # a link stays a link
+    place = os.path.realpath(target)  # a symbolic link stays a link
     start = _common_start(place)
     _reclaim(start)
     temporary, descriptor = _create(start, folder)
@@ -47,7 +47,7 @@ def staged(target: str | os.PathLike[str], *, folder: bool = False) -> Iterator[
         sync(temporary)
         os.replace(temporary, place)
         sync(os.path.dirname(place))
-    except BaseException:  # Ctrl-C too
+    except BaseException:  # including Ctrl-C
         _remove(temporary)
         raise
     finally:
@@ -56,13 +56,13 @@ def staged(target: str | os.PathLike[str], *, folder: bool = False) -> Iterator[
 
 
 def _common_start(place: str) -> str:
-    """How every temporary name of this target begins."""
+    """Return the common prefix of all temporary names of this target."""
     parent, name = os.path.split(place)
     return os.path.join(parent, f".tacit-{hashlib.sha256(os.fsencode(name)).hexdigest()[:16]}-")
 
 
 def _create(start: str, folder: bool) -> tuple[str, int | None]:
-    """A new temporary file or folder, and the descriptor that holds its lock."""
+    """Create a new temporary file or folder, and return the descriptor that holds its lock."""
     while True:
         temporary = f"{start}{uuid.uuid4().hex}.tmp"
         if folder:
@@ -71,7 +71,7 @@ def _create(start: str, folder: bool) -> tuple[str, int | None]:
             os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
         if fcntl is None:
             return temporary, None
-        with suppress(FileNotFoundError):  # another process may have reclaimed it before the lock was ours
+        with suppress(FileNotFoundError):  # another process may have removed it before it was locked
             descriptor = os.open(temporary, os.O_RDONLY)
             with suppress(OSError):  # some network disks have no locks
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -81,7 +81,7 @@ def _create(start: str, folder: bool) -> tuple[str, int | None]:
 
 
 def _reclaim(start: str) -> None:
-    """Remove what killed processes left of the same target; nobody holds a lock on it."""
+    """Remove temporary files of the same target left by killed processes, which hold no lock."""
     if fcntl is None:
         return
     parent, prefix = os.path.split(start)
@@ -92,7 +92,7 @@ def _reclaim(start: str) -> None:
 
 
 def _remove_if_abandoned(temporary: str) -> None:
-    with suppress(OSError):  # in use, gone already, or not ours to remove
+    with suppress(OSError):  # in use, already gone, or owned by another user
         descriptor = os.open(temporary, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

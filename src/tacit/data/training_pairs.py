@@ -1,4 +1,4 @@
-"""What a ranker may learn from, as pairs of a query and a document: judgments and click logs."""
+"""Training data of rankers as pairs of a query and a document: judgments and click logs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def judged_pairs(
     skip_unknown: bool = False,
     path: object = None,
 ) -> Links:
-    """Relevant pairs (grade >= 1) as links from query rows to document rows, weighted by grade.
+    """Return relevant pairs (grade >= 1) as links from query rows to document rows, weighted by grade.
 
     Parameters
     ----------
@@ -31,9 +31,9 @@ def judged_pairs(
     docs : Collection
         Documents.
     relevant : bool, default=True
-        False: the pairs that were judged not relevant instead, each with weight 1; there may be none.
+        False: return the pairs judged not relevant, each with weight 1; there may be none.
     skip_unknown : bool, default=False
-        Leave out what names an unknown id and log the number, instead of raising an error.
+        Skip judgments with an unknown id and log their number, instead of raising an error.
     path : path, default=None
         Source of the judgments, for messages.
 
@@ -70,11 +70,11 @@ def read_clicks(
     docs : Collection
         Documents.
     queries : Collection, default=None
-        Queries that the log names by id or by text; without them it names queries by text.
+        Queries named by id or text in the log; None: the log names queries by text.
     position_one : bool, default=False
-        Of sessions, take only clicks on the first answer.
+        Use only clicks on the first result of a session.
     skip_unknown : bool, default=False
-        Leave out what names an unknown id and log the number, instead of raising an error.
+        Skip clicks with an unknown id and log their number, instead of raising an error.
     options : ReadOptions or None, default=None
         Encoding of the file, and table of an SQLite database.
 
@@ -82,11 +82,11 @@ def read_clicks(
     -------
     queries : Collection
     links : ClickedLinks
-        Their attribute `shown` has all documents that were shown.
+        Their attribute `shown` contains all shown documents.
     """
     log = read_click_log(path, options)
     if queries is not None:
         log = log.named_by(queries, texts=True, skip_unknown=skip_unknown)
     if position_one and not log.ordered:
-        raise UsageError(f"{log.name}: only sessions in JSON record what was shown first, want a log of them")
+        raise UsageError(f"{log.name}: only JSON sessions record the first result, want a log of these")
     return log.pairs(docs, position_one=position_one, skip_unknown=skip_unknown)

@@ -1,14 +1,14 @@
-"""Judgments (qrels) and runs in the forms of TREC, BEIR and LETOR.
+"""Judgments (qrels) and runs in the formats of TREC, BEIR and LETOR.
 
-    qrels   query 0 document grade [probability]   columns between blanks
-    BEIR    query-id corpus-id score          columns between tabs, under a header of these names
+    qrels   query 0 document grade [probability]   columns separated by spaces
+    BEIR    query-id corpus-id score          columns separated by tabs, with a header of these names
     LETOR   grade qid:query 1:value ... #docid = document
-    run     query Q0 document rank score tag  columns between blanks
+    run     query Q0 document rank score tag  columns separated by spaces
 
-The first line decides which of the three forms of judgments a file has. Any other table (CSV, JSON, parquet, …) with
-columns of queries, documents and grades, guessed by name, is read too. A negative grade means unjudged: the pair
-is left out, its query stays. The probability is that with which the pair was chosen to be judged. A run is
-ordered by its scores; the rank column orders equal scores.
+The first line determines which of the three formats a file of judgments has. Other tables (CSV, JSON, parquet, …) with
+columns of queries, documents and grades, guessed by name, are read too. A negative grade means unjudged: the pair is
+left out, its query stays. The probability is the probability that the pair was chosen to be judged. A run is ordered by
+its scores; the rank column orders ties.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ QRELS_LINES = {"qrels": "{0} 0 {1} {2}", "beir": "{0}\t{1}\t{2}", "letor": "{2} 
 
 
 def read_qrels(path: FilePath, *, encoding: str | None = None, table: str | None = None) -> Judgments:
-    """Read judgments from a file; pairs with a grade below 0 are unjudged and left out.
+    """Read judgments from a file; pairs with a negative grade are unjudged and left out.
 
     Parameters
     ----------
     path : path
         TREC, BEIR or LETOR file, or a table in a format that `read_collection` reads, with columns such as `query`,
-        `document` and `grade`, and `probability` where the pairs were sampled; `-` is standard input.
+        `document` and `grade`, and `probability` if the pairs were sampled; `-` is standard input.
     encoding, table : str or None, default=None
         As for `read_collection`.
 
@@ -83,7 +83,7 @@ def read_qrels(path: FilePath, *, encoding: str | None = None, table: str | None
 
 
 def write_qrels(judgments: Judgments, path: FilePath, *, form: str = "qrels") -> None:
-    """Write judgments; queries without any cannot be written, and their number is logged.
+    """Write judgments; queries without judgments cannot be written, and their number is logged.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def write_qrels(judgments: Judgments, path: FilePath, *, form: str = "qrels") ->
     path : path
         File to write; `-` is standard output.
     form : {"qrels", "beir", "letor"}, default="qrels"
-        TREC (with the probability as a fifth column where it is known), BEIR, or LETOR rows without features.
+        TREC (with the probability as a fifth column if it is known), BEIR, or LETOR rows without features.
 
     Examples
     --------
@@ -104,11 +104,11 @@ def write_qrels(judgments: Judgments, path: FilePath, *, form: str = "qrels") ->
     _check_writable(judgments)
     line = QRELS_LINES[check_choice("form", form, QRELS_LINES)]
     if form == "letor" and (marked := [name for name in judgments.query_ids if "#" in name]):
-        raise TacitError(f"query id {marked[0]!r} holds '#', which begins a comment in LETOR files")
+        raise TacitError(f"query id {marked[0]!r} contains '#', which begins a comment in LETOR files")
     lost = len(judgments.query_ids) - len(used_ids(judgments.query_ids, judgments.query))
     if lost:
         logger.warning("%s: queries without judgments, not written: %d", path, lost)
-    order = np.argsort(judgments.query, kind="stable")  # LETOR wants the rows of a query together
+    order = np.argsort(judgments.query, kind="stable")  # LETOR requires the rows of a query to be consecutive
     chances = np.full(len(order), np.nan) if judgments.probability is None else judgments.probability
     columns = (judgments.query, judgments.doc, judgments.grade, chances)
     with open_output(path) as out:
@@ -128,7 +128,7 @@ def check_known(
     path: object = None,
     texts: Collection | None = None,
 ) -> Judgments:
-    """Return the judgments if every id in them is in its collection.
+    """Return the judgments if all their ids are in the collections.
 
     Parameters
     ----------
@@ -139,11 +139,11 @@ def check_known(
     docs : Collection
         Documents.
     skip_unknown : bool, default=False
-        Leave out what names an unknown id and log the number, instead of raising an error.
+        Skip judgments with an unknown id and log their number, instead of raising an error.
     path : path, default=None
         Source of the judgments, for messages.
     texts : Collection or None, default=None
-        Queries of the judgments with their texts; a query with the same text in `queries` is taken under its id there.
+        Queries of the judgments with their texts; a query with the same text in `queries` gets the id there.
 
     Returns
     -------
@@ -160,7 +160,7 @@ def check_known(
 
 
 def _named_by_text(judgments: Judgments, queries: Collection, texts: Collection) -> Judgments:
-    """The judgments with the ids of `queries` for queries that are unknown there and have the same text."""
+    """Return the judgments with ids of `queries` for unknown queries with the same text."""
     id_of = {_normal(text): name for name, text in zip(reversed(queries.ids), reversed([*queries.texts]), strict=True)}
     text_of = {name: _normal(text) for name, _, text in texts}
     names = [name if name in queries.row_of else id_of.get(text_of.get(name, ""), name) for name in judgments.query_ids]
@@ -174,7 +174,7 @@ def _normal(text: str) -> str:
 
 
 def read_run(path: FilePath) -> Run:
-    """Read a run; its name is the tag of the first line.
+    """Read a run; the tag of the first line is its name.
 
     Parameters
     ----------
@@ -205,7 +205,7 @@ def read_run(path: FilePath) -> Run:
         ranks.append(rank)
         lines.append(number)
     if not lines:
-        raise DataError("holds no lines, want query Q0 document rank score tag", path=place)
+        raise DataError("has no lines, want query Q0 document rank score tag", path=place)
     columns = np.array(query, np.int64), np.array(doc, np.int64)
     refuse_repeats(place, lines, "this pair of query and document", *columns)
     return Run(list(query_rows), list(doc_rows), *columns, np.array(score, np.float64), name, np.array(ranks, np.int64))
@@ -240,13 +240,13 @@ def write_run(run: Run, path: FilePath) -> None:
 
 
 def check_run_ids(query_ids: Sequence[str], doc_ids: Sequence[str]) -> None:
-    """Raise if an id cannot stand in a run, such as one with a blank; asked before a long ranking."""
+    """Raise if an id cannot be written to a run, such as one with a space; checked before a long ranking."""
     check_ids("query id", query_ids, words=True)
     check_ids("document id", doc_ids, words=True)
 
 
 def _check_writable(table: Judgments | Run) -> None:
-    """Refuse what `read_qrels` and `read_run` would not take back."""
+    """Refuse values that `read_qrels` and `read_run` would refuse."""
     check_run_ids(used_ids(table.query_ids, table.query), used_ids(table.doc_ids, table.doc))
     _refuse_repeats(table)
 
@@ -263,7 +263,7 @@ def _is_beir(start: bytes) -> bool:
 
 
 def _table_entries(table: Table) -> Iterator[tuple[int, str, str, str, str]]:
-    """Rows of a table of judgments; a row without a grade is unjudged, as one below 0 is."""
+    """Return rows of a table of judgments; a row without a grade is unjudged, like a negative one."""
     records = iter(table.records)
     first = next(records, None)
     if first is None:
@@ -290,7 +290,7 @@ def _text(value: object) -> str:
 
 
 def _opening(lines: Iterator[tuple[int, str]]) -> list[tuple[int, str]]:
-    """The lines up to the first that shows the form: neither blank nor a comment, as LETOR files may have on top."""
+    """Return the lines up to the first that shows the format; LETOR files may begin with blank and comment lines."""
     opening = []
     for number, line in lines:
         opening.append((number, line))
@@ -300,10 +300,10 @@ def _opening(lines: Iterator[tuple[int, str]]) -> list[tuple[int, str]]:
 
 
 def _letor_judgments(path: FilePath) -> Judgments:
-    from tacit.data.letor.files import read_letor  # compiled code, and only this form needs it
+    from tacit.data.letor.files import read_letor  # compiled code, needed for this format only
 
     place = display_name(path)
-    if place == "<stdin>":  # its first lines are read already
+    if place == "<stdin>":  # its first lines are already read
         raise DataError("LETOR lists as judgments cannot come from standard input, want a file", path=place)
     try:
         judgments = read_letor(path).to_judgments()
@@ -351,7 +351,7 @@ def _gather(entries: Iterable[tuple[int, str, str, str, str]], place: str) -> Ju
         chance.append(probability)
         lines.append(number)
     if not lines:
-        raise DataError("holds no judgments, want lines of query 0 document grade", path=place)
+        raise DataError("has no judgments, want lines of query 0 document grade", path=place)
     columns = np.array(query, np.int64), np.array(doc, np.int64)
     refuse_repeats(place, lines, "this pair of query and document", *columns)
     chances = np.array(chance, np.float64) if any(value == value for value in chance) else None
@@ -391,7 +391,7 @@ def _width_error(fields: list[str], wanted: str, place: str, number: int) -> Dat
 
 
 def _run_error(fields: list[str], place: str, number: int) -> DataError:
-    """Why a line of a run cannot be read."""
+    """Return the error for an invalid line of a run."""
     if len(fields) != 6:
         return _width_error(fields, "query Q0 document rank score tag", place, number)
     try:

@@ -32,7 +32,7 @@ NO_NUMBERS = "it is truncated, contains Python objects or is not a file of this 
 
 
 class VectorFile(NamedTuple):
-    """Vectors as a file has them, and their ids where it has some."""
+    """Vectors of a file, and their ids if it has any."""
 
     vectors: np.ndarray
     ids: list[str] | None
@@ -46,11 +46,11 @@ def read_vectors(
     Parameters
     ----------
     path : path
-        npy, npz, safetensors or parquet file; see the module for its form.
+        npy, npz, safetensors or parquet file; see the module docstring for its form.
     texts : Collection or None, default=None
-        What the vectors are of; None returns the rows of the file as they are.
+        Texts of the vectors; None returns the rows of the file unchanged.
     skip_unknown : bool, default=False
-        Leave out vectors whose id is not in `texts` and log their number, instead of raising an error.
+        Skip vectors with an id that is not in `texts` and log their number, instead of raising an error.
     partial : bool, default=False
         Permit texts without a vector in a file with ids; their rows hold 0. At least one must have a vector.
 
@@ -60,7 +60,7 @@ def read_vectors(
     """
     read = _READERS.get(split_suffix(path)[0] if split_suffix(path)[1] == "" else "")
     if read is None:
-        raise DataError(f"has no suffix of a file of vectors, want one of {', '.join(_READERS)}", path=path)
+        raise DataError(f"does not have a suffix of vector files, want one of {', '.join(_READERS)}", path=path)
     if not Path(path).is_file():
         raise DataError("there is no such file", path=path)
     try:
@@ -74,16 +74,16 @@ def read_vectors(
 
 
 def _check(found: VectorFile, path: FilePath) -> np.ndarray:
-    """The vectors as float32; raise unless they are finite numbers, and the ids are unique."""
+    """Return the vectors as float32; raise unless they are finite numbers with unique ids."""
     given = found.vectors
     if given.ndim != 2 or given.dtype.kind not in "fiu" or not given.shape[1]:
-        raise DataError(f"holds {given.dtype} of shape {given.shape}, want numbers of shape (rows, dim)", path=path)
+        raise DataError(f"has {given.dtype} of shape {given.shape}, want numbers of shape (rows, dim)", path=path)
     with np.errstate(over="ignore"):
         vectors = np.ascontiguousarray(given, np.float32)
     bad = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
     if len(bad):
         name = f"row {bad[0]}" if found.ids is None else f"the vector of {found.ids[bad[0]]!r}"
-        raise DataError(f"{name} holds NaN or infinity (counted as float32), want finite numbers", path=path)
+        raise DataError(f"{name} contains NaN or infinity (counted as float32), want finite numbers", path=path)
     if found.ids is None:
         return vectors
     if len(found.ids) != len(vectors):
@@ -96,7 +96,7 @@ def _check(found: VectorFile, path: FilePath) -> np.ndarray:
 
 
 def _in_order(found: VectorFile, texts: Collection, path: FilePath, skip_unknown: bool, partial: bool) -> np.ndarray:
-    """One row for each text."""
+    """Return one row for each text."""
     vectors, ids = found
     if ids is None:
         if len(vectors) != len(texts):
@@ -128,7 +128,7 @@ def _read_npy(path: FilePath) -> VectorFile:
     except ValueError:
         raise OSError(NO_NUMBERS) from None
     if not isinstance(found, np.ndarray):
-        raise OSError("it is no npy file")
+        raise OSError("it is not an npy file")
     return VectorFile(found, None)
 
 
@@ -137,7 +137,7 @@ def _read_npz(path: FilePath) -> VectorFile:
         with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
             arrays = {name: array for name, array in arrays.items() if isinstance(array, np.ndarray)}
-    except (ValueError, AttributeError, TypeError):  # a plain npy file is no context and has no names
+    except (ValueError, AttributeError, TypeError):  # a plain npy file is not a context manager and has no names
         raise OSError(NO_NUMBERS) from None
     vectors = _only([array for array in arrays.values() if array.ndim == 2], "arrays of two dimensions", path)
     ids = [array for array in arrays.values() if array.ndim == 1 and array.dtype.kind in "USiu"]
@@ -155,7 +155,7 @@ def _read_safetensors(path: FilePath) -> VectorFile:
         raise OSError(str(error)) from None
     vectors = _only([tensor for tensor in tensors.values() if tensor.ndim == 2], "tensors of two dimensions", path)
     if ids is not None and not isinstance(ids, list):
-        raise DataError('"ids" of the metadata is no JSON list', path=path)
+        raise DataError('"ids" of the metadata is not a JSON list', path=path)
     return VectorFile(vectors, None if ids is None else _texts(ids))
 
 
@@ -183,18 +183,18 @@ def _read_parquet(path: FilePath) -> VectorFile:
 
 
 def _from_lists(column: Any, path: FilePath) -> np.ndarray:
-    """Lists of one length as rows."""
+    """Return lists of one length as rows."""
     lengths = np.unique(column.value_lengths().fill_null(-1).to_numpy(zero_copy_only=False))
     if column.null_count or len(lengths) > 1:
         found = "rows without a vector" if column.null_count else f"vectors of {lengths[0]} to {lengths[-1]} numbers"
-        raise DataError(f"holds {found}, want vectors of one length", path=path)
+        raise DataError(f"has {found}, want vectors of one length", path=path)
     values = column.flatten().to_numpy(zero_copy_only=False)
     return values.reshape(len(column), int(lengths[0]) if len(lengths) else 0)
 
 
 def _only(found: Sequence[Any], what: str, path: FilePath) -> Any:
     if len(found) != 1:
-        raise DataError(f"holds {len(found)} {what}, want 1", path=path)
+        raise DataError(f"has {len(found)} {what}, want 1", path=path)
     return found[0]
 
 
@@ -202,7 +202,7 @@ def _texts(ids: Sequence[Any]) -> list[str]:
     return [name.decode() if isinstance(name, bytes) else str(name) for name in ids]
 
 
-# What the libraries raise for damaged files; a size that no memory holds is one.
+# Exceptions of the libraries for damaged files, including a size that exceeds memory.
 _DAMAGE = (
     OSError,
     BadZipFile,
@@ -213,8 +213,8 @@ _DAMAGE = (
     UnicodeDecodeError,
     zlib.error,
     TokenError,
-    TypeError,  # a shape of no whole numbers
-    AttributeError,  # a type of numbers that numpy does not have
+    TypeError,  # a shape that is not of integers
+    AttributeError,  # a number type that numpy does not have
     SystemError,  # characters beyond Unicode
 )
 _READERS: dict[str, Callable[[FilePath], VectorFile]] = {

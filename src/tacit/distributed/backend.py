@@ -1,7 +1,7 @@
-"""The interface of a cluster, and parts of the items that are held by it.
+"""The interface of a cluster, and items divided into parts on it.
 
-A backend does three things: it runs tasks on blocks of input, it holds objects (`Owner`), and it carries calls to them
-and their answers. Training, validation and search are written against this interface alone.
+A backend runs tasks on blocks of input, holds objects (`Owner`), and forwards calls to them and returns the results.
+Training, validation and search use only this interface.
 """
 
 from __future__ import annotations
@@ -19,52 +19,52 @@ from tacit.core.threads import cluster
 if TYPE_CHECKING:
     from tacit.retrieve.margin.embedding_sgd import EmbeddingSettings, EmbeddingTrainer, Tables, TrainingRows
 
-MOST_LOSSES = 10  # owners lost during one call
+MOST_LOSSES = 10  # maximum number of owners lost during one call
 
 
 class OwnerLostError(TacitError):
-    """An owner is gone with all that it had; another one has to be started."""
+    """An owner is lost with its state; a new one has to be started."""
 
 
 class Owner(ABC):
-    """An object that a backend holds. Calls are made in the order in which they are sent."""
+    """An object held by a backend. Calls are executed in the order in which they are sent."""
 
     @abstractmethod
     def call(self, name: str, *args: Any) -> Callable[[], Any]:
-        """Send a call of a method; the answer is waited for when the result is called.
+        """Send a method call; calling the returned function waits for the result.
 
-        That raises what the method raises, or `OwnerLostError`. An answer need not be waited for. Arrays that arrive
-        are read-only on both sides.
+        That function raises the method's exception, or `OwnerLostError`. It need not be called. Arrays received on
+        either side are read-only.
         """
 
     @abstractmethod
     def end(self) -> None:
-        """Give the object up. Later calls find it lost."""
+        """Release the object. Later calls raise `OwnerLostError`."""
 
 
 class Backend(ABC):
-    """A cluster, or what behaves like one."""
+    """A cluster, or an object with the same interface."""
 
     @property
     @abstractmethod
     def n_machines(self) -> int:
-        """Number of machines: of parts, where no other number is given."""
+        """Return the number of machines, which is the default number of parts."""
 
     @abstractmethod
     def map_tasks(self, work: Callable[[Any], Any], blocks: Iterable[Any]) -> Iterator[Any]:
-        """Results of a function for each block, in the order of the blocks, of which few are read ahead."""
+        """Yield results of a function for each block, in the order of the blocks; only a few blocks are read ahead."""
 
     @abstractmethod
     def own(self, make: Callable[..., Any], *args: Any) -> Owner:
-        """Hold the object that make(*args) gives. Owners are spread over the machines."""
+        """Hold the object that make(*args) returns. Owners are spread over the machines."""
 
     def share(self, value: Any) -> Any:
-        """Stands for a value in the calls to several owners, so that it need not be sent with each of them."""
+        """Return a handle for a value in calls to several owners, so that it is not sent with each call."""
         return value
 
     @contextmanager
     def used(self) -> Iterator[None]:
-        """Let this backend count words, read dumps and train vectors of items, as long as the context lasts."""
+        """Use this backend to count words, read dumps and train vectors of items within the context."""
         token = cluster.set(self)
         try:
             yield
@@ -79,7 +79,7 @@ class Backend(ABC):
         threads: int | None,
         partitions: int | None,
     ) -> EmbeddingTrainer:
-        """Trains item vectors that owners hold."""
+        """Make a trainer of item vectors held by owners."""
         from tacit.distributed.parted_embedding import PartedTrainer
 
         if settings.uniform:
@@ -88,7 +88,7 @@ class Backend(ABC):
 
 
 class Parts(ABC):
-    """Items cut into contiguous parts, each with an owner. An owner that is lost is replaced and asked again.
+    """Items divided into contiguous parts, each with an owner. A lost owner is replaced and the call repeated.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ class Parts(ABC):
     n_items : int
         Number of items.
     n_parts : int
-        Number of parts; no more than items are made.
+        Number of parts; at most the number of items.
     """
 
     def __init__(self, backend: Backend, n_items: int, n_parts: int) -> None:
@@ -107,10 +107,10 @@ class Parts(ABC):
 
     @abstractmethod
     def _start(self, part: int) -> Owner:
-        """A new owner with the present state of a part."""
+        """Start a new owner with the current state of a part."""
 
     def _ask(self, name: str, calls: Mapping[int, tuple[Any, ...]]) -> Callable[[], list[Any]]:
-        """Send a call to some parts; the answers are waited for when the result is called."""
+        """Send a call to some parts; calling the returned function waits for the results."""
         sent = {part: (self.owners[part], self.owners[part].call(name, *args)) for part, args in calls.items()}
         return lambda: [self._answer(part, *sent[part], name, args) for part, args in calls.items()]
 
@@ -118,17 +118,19 @@ class Parts(ABC):
         for _ in range(MOST_LOSSES):
             try:
                 if wait is None:
-                    if owner is self.owners[part]:  # no other call has replaced it
+                    if owner is self.owners[part]:  # no other call has replaced it yet
                         self._replace(part)
                     owner = self.owners[part]
                     wait = owner.call(name, *args)
                 return wait()
             except OwnerLostError:
                 wait = None
-        raise TacitError(f"the owner of items {self._range(part)} was lost {MOST_LOSSES} times; has it enough memory?")
+        raise TacitError(
+            f"the owner of items {self._range(part)} was lost {MOST_LOSSES} times; check that it has enough memory"
+        )
 
     def _replace(self, part: int) -> None:
-        self.owners[part].end()  # it may be alive and out of reach
+        self.owners[part].end()  # it may still run but be unreachable
         self.owners[part] = self._start(part)
 
     def _range(self, part: int) -> str:

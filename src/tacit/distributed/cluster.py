@@ -1,7 +1,7 @@
 """Joining or starting a Ray cluster.
 
-A cluster that is started here listens on the loopback address only, asks for a token that is made for it, and reports
-nothing about its use. Of a cluster that is joined, these are the settings of those who started it.
+A cluster started here listens only on the loopback address, requires a token created for it, and reports no usage
+statistics. For a cluster that is joined, these settings must be configured on that cluster.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from typing import Any
 from tacit.core import MissingExtraError, TacitError, UsageError
 from tacit.distributed.ray_backend import RayBackend
 
-SECONDS = 10  # to wait for an answer of an address
-HTTP_2 = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])  # what opens a connection of gRPC
-SETTINGS = bytes([4])  # type of the frame that answers
+SECONDS = 10  # to wait for a response from an address
+HTTP_2 = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])  # opens a gRPC connection
+SETTINGS = bytes([4])  # type of the response frame
 WRONG_TOKEN = "its token is not given or wrong; want RAY_AUTH_MODE=token and the token in RAY_AUTH_TOKEN"
 LOOPBACK = ("localhost", "127.0.0.1", "::1", "[::1]")  # `ray.init` replaces them by the address of this machine
 QUIET: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False}
@@ -29,15 +29,15 @@ QUIET: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False}
 
 @contextmanager
 def ray_cluster(address: str = "auto") -> Iterator[None]:
-    """Train vectors of items and count words on the machines of a Ray cluster, as long as the context lasts.
+    """Train vectors of items and count words on the machines of a Ray cluster within the context.
 
-    The models are those of one machine, bit by bit. `EmbeddingRanker` and all methods with one inside (`ssi-*`, `htr*`,
-    `blend`) make use of it, as do `TextVectorizer.fit` and `read_collection` for MediaWiki dumps.
+    The models are bit-identical to models of one machine. `EmbeddingRanker` and all methods that contain one (`ssi-*`,
+    `htr*`, `blend`) use the cluster, as do `TextVectorizer.fit` and `read_collection` for MediaWiki dumps.
 
     Parameters
     ----------
     address : str, default="auto"
-        HOST:PORT of a cluster; "auto" joins the cluster of this machine, or else starts one.
+        HOST:PORT of a cluster; "auto" joins the local cluster, or else starts one.
     """
     with _connected(address), RayBackend().used():
         yield
@@ -72,12 +72,12 @@ def _connected(address: str) -> Iterator[None]:
 
 
 def _internals() -> tuple[Any, Any]:
-    """Constants and services of Ray that have no public name (2.60); nothing else here is private.
+    """Return constants and services of Ray without a public name (2.60); nothing else here is private.
 
-    `constants.ENABLE_RAY_CLUSTER = False` makes the loopback address the only one of this machine. Its public form, the
-    variable RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER, is read once, when Ray is imported, and `ray.init` replaces a loopback
-    address that it is given. `services.find_bootstrap_address` tells what `ray start` started here; `ray.init("auto")`
-    would join the clusters of other commands too, and wait for minutes where one does not answer any more.
+    `constants.ENABLE_RAY_CLUSTER = False` restricts this machine to the loopback address. Its public form, the variable
+    RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER, is read only when Ray is imported, and `ray.init` replaces a given loopback
+    address. `services.find_bootstrap_address` returns what `ray start` started here; `ray.init("auto")` would also join
+    clusters of other commands, and wait for minutes if one no longer responds.
     """
     from ray._private import ray_constants, services
 
@@ -85,31 +85,31 @@ def _internals() -> tuple[Any, Any]:
 
 
 def _find() -> str | None:
-    """Address of the cluster that `ray start` started on this machine; those of other commands are not joined."""
+    """Return the address of the cluster that `ray start` started on this machine; other clusters are not joined."""
     found = os.environ.get("RAY_ADDRESS") or _internals()[1].find_bootstrap_address(None)
     return str(found) if found and _problem(str(found)) is None else None
 
 
 def _start(ray: Any) -> None:
     os.environ["RAY_AUTH_TOKEN"] = _token()
-    os.environ.pop("RAY_AUTH_MODE", None)  # without it, a cluster of one machine asks for the token
+    os.environ.pop("RAY_AUTH_MODE", None)  # without it, a cluster of one machine requires the token
     _internals()[0].ENABLE_RAY_CLUSTER = False
     try:
         with _kept_messages():
             ray.init("local", include_dashboard=False, **QUIET)
-    except Exception as error:  # Ray has no type of its own for this
+    except Exception as error:  # Ray has no specific exception for this
         raise TacitError(f"no Ray cluster could be started on this machine: {' '.join(str(error).split())}") from error
 
 
 @cache
 def _token() -> str:
-    """Ray reads a token once in a process."""
+    """Reload the token, which Ray reads only once per process."""
     return secrets.token_hex(32)
 
 
 @contextmanager
 def _kept_messages() -> Iterator[list[str]]:
-    """Keep what Ray writes to standard error, past Python, and put it into a list."""
+    """Capture what Ray writes to standard error outside Python, and collect it in a list."""
     kept, before = list[str](), os.dup(2)
     with tempfile.TemporaryFile() as file:
         os.dup2(file.fileno(), 2)
@@ -129,7 +129,7 @@ def _join(ray: Any, address: str) -> None:
     try:
         host, _, port = address.rpartition(":")
         if host in LOOPBACK and _problem(f"{ray.util.get_node_ip_address()}:{port}") is not None:
-            _internals()[0].ENABLE_RAY_CLUSTER = False  # the cluster listens on the loopback address only
+            _internals()[0].ENABLE_RAY_CLUSTER = False  # the cluster listens only on the loopback address
         os.environ.setdefault("RAY_gcs_server_port_wait_time_s", str(SECONDS))
         with _kept_messages() as messages:
             ray.init(address, **QUIET)
@@ -139,7 +139,7 @@ def _join(ray: Any, address: str) -> None:
 
 
 def _problem(address: str) -> str | None:
-    """Why no cluster answers at an address; None if one does. Ray itself would wait for many minutes."""
+    """Return why no cluster responds at an address; None if one does. Ray itself would wait for many minutes."""
     host, _, port = address.rpartition(":")
     if not host or not port.isdecimal():
         raise UsageError(f"the address of a Ray cluster is {address!r}, want HOST:PORT or auto")
@@ -152,5 +152,5 @@ def _problem(address: str) -> str | None:
 
 
 def _refusal(address: str, problem: str) -> TacitError:
-    """One line about a cluster that cannot be joined."""
+    """Return a one-line error about a cluster that cannot be joined."""
     return TacitError(f"the Ray cluster {address} cannot be joined: {' '.join(problem.split())}")

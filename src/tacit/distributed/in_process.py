@@ -1,8 +1,8 @@
-"""A cluster within this process: for tests, and to see what a training on a cluster does."""
+"""A simulated cluster in this process, for tests and to examine training on a cluster."""
 
 from __future__ import annotations
 
-import pickle  # copies values within this process as Ray would; it never reads or writes a file or a model
+import pickle  # copies values within this process as Ray would; no file or model is pickled
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from contextvars import Context
@@ -12,12 +12,12 @@ from tacit.distributed.backend import Backend, Owner, OwnerLostError
 
 
 class InProcessBackend(Backend):
-    """Tasks and owners in this process, which see nothing of the caller but copies of what is sent to them.
+    """Tasks and owners in this process, which get copies of the caller's arguments only.
 
     Parameters
     ----------
     n_machines : int, default=1
-        How many machines it pretends to have.
+        Number of simulated machines.
 
     Examples
     --------
@@ -35,17 +35,17 @@ class InProcessBackend(Backend):
 
     @property
     def n_machines(self) -> int:
-        """Number of machines that it pretends to have."""
+        """Return the number of simulated machines."""
         return self._n_machines
 
     def map_tasks(self, work: Callable[[Any], Any], blocks: Iterable[Any]) -> Iterator[Any]:
-        """One block after the other."""
+        """Run one block at a time."""
         there = _sent(work)
         for block in blocks:
             yield _sent(Context().run(there, _sent(block)))
 
     def own(self, make: Callable[..., Any], *args: Any) -> Owner:
-        """Make the object here."""
+        """Make the object in this process."""
         return _Held(Context().run(make, *_sent(args)))
 
 
@@ -68,9 +68,9 @@ class _Held(Owner):
 
 
 def _sent(value: Any) -> Any:
-    """What arrives of a value in another process; arrays are read-only there, as with Ray.
+    """Return a value as another process would receive it; arrays are read-only there, as with Ray.
 
-    Pickle imitates how Ray sends arguments: what cannot be sent fails here too. The bytes never leave this process.
+    Pickle imitates how Ray sends arguments, so unsendable arguments fail here too. The bytes never leave this process.
     """
     buffers = list[pickle.PickleBuffer]()
     packed = pickle.dumps(value, 5, buffer_callback=buffers.append)

@@ -1,6 +1,6 @@
-"""A part of the items in training, held by one process of a cluster: their words, vectors, and copies of the vectors.
+"""A part of the items in training, held by one process of a cluster: words, vectors, and copies of the vectors.
 
-Changes are numbered. A change that was made already is not made again, so that a call that is repeated does no harm.
+Changes are numbered and applied only once, so a repeated call is harmless.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Rows = tuple[np.ndarray, np.ndarray, np.ndarray]  # numbers of words, words, val
 
 
 class ItemOwner:
-    """Holds some of the items; rows are numbered from the first of them.
+    """Holds some of the items; its rows are numbered from 0.
 
     Parameters
     ----------
@@ -31,9 +31,9 @@ class ItemOwner:
     dim : int
         Width of the vectors.
     n_vectors : int
-        As many vectors as items, or 0 where the items have none of their own.
+        Number of vectors: the number of items, or 0 if items have no own vectors.
     n_changes : int
-        Number of the last change that the vectors have.
+        Number of the last change applied to the vectors.
 
     Examples
     --------
@@ -54,36 +54,36 @@ class ItemOwner:
         self._shape, self._n_changes = (n_vectors, dim), n_changes
         self._vectors = {"live": allocate(self._shape)}
         self._candidates = np.empty(0, np.int64)
-        self._ranker: EmbeddingRanker | None = None  # of these
+        self._ranker: EmbeddingRanker | None = None  # ranker of these candidates
 
     def fill_words(self, start: int, words: np.ndarray, values: np.ndarray) -> None:
         """Receive words and values from an entry on."""
         self._words[start : start + len(words)], self._values[start : start + len(words)] = words, values
 
     def fill_vectors(self, name: str, start: int, vectors: np.ndarray) -> None:
-        """Receive vectors, or a copy of them, from a row on; not a change."""
+        """Receive vectors, or a copy of them, from a row on; this is not a change."""
         self._copy_of(name)[start : start + len(vectors)] = vectors
 
     def take_words(self, rows: np.ndarray) -> Rows:
-        """Words of some items."""
+        """Return words of some items."""
         starts, lengths = self._indptr[rows], self._indptr[rows + 1] - self._indptr[rows]
         before = np.cumsum(lengths) - lengths
         entries = np.repeat(starts - before, lengths) + np.arange(int(lengths.sum()))
         return lengths, self._words[entries], self._values[entries]
 
     def take_vectors(self, name: str, rows: np.ndarray, n_changes: int) -> np.ndarray:
-        """Vectors of some items after so many changes."""
+        """Return vectors of some items after this many changes."""
         self._check(n_changes)
         return self._copy_of(name)[rows]
 
     def count_places(self, name: str, rows: np.ndarray, first: int, asked: Question, n_changes: int) -> np.ndarray:
-        """Count the candidates among these rows for `validation`; `first` is the number of the first one."""
+        """Count the candidates among these rows for `validation`; `first` is the number of the first row."""
         from tacit.distributed.validation import count_in_part
         from tacit.retrieve.margin.embedding_sgd import Tables
 
         self._check(n_changes)
         if self._ranker is None or not np.array_equal(self._candidates, rows):
-            self._candidates, self._ranker = rows, asked.ranker  # the same in every epoch
+            self._candidates, self._ranker = rows, asked.ranker  # equal in every epoch
             self._ranker.items_ = self._rows(rows, len(asked.diagonal))
         ranker, vectors = self._ranker, self._copy_of(name)
         own = vectors[rows] if len(vectors) > len(rows) else vectors
@@ -93,7 +93,7 @@ class ItemOwner:
         return found
 
     def _rows(self, rows: np.ndarray, n_words: int) -> sp.csr_array:
-        """Words of some items as a matrix, without a copy where these are all."""
+        """Return words of some items as a matrix, without copying if these are all items."""
         indptr, words, values = self._indptr, self._words, self._values
         if len(rows) < len(indptr) - 1:
             lengths, words, values = self.take_words(rows)
@@ -101,13 +101,13 @@ class ItemOwner:
         return sp.csr_array((values, words, indptr), shape=(len(rows), n_words))
 
     def extremes(self, name: str, n_changes: int) -> tuple[float, float]:
-        """Smallest and largest number of the vectors, or 0; NaN if one is NaN."""
+        """Return the smallest and largest number of the vectors, or 0; NaN if any is NaN."""
         self._check(n_changes)
         vectors = self._copy_of(name)
         return float(vectors.min(initial=0)), float(vectors.max(initial=0))
 
     def change(self, number: int, name: str, *args: Any) -> None:
-        """Make the change of this number, unless it was made already."""
+        """Apply the change with this number, unless it was already applied."""
         if number > self._n_changes:
             self._check(number - 1)
             changes: dict[str, Callable[..., None]] = {"put": self._put, "copy": self._copy, "move": self._move}

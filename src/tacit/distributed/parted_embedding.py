@@ -1,8 +1,9 @@
-"""Training of item vectors that others own (`owners`).
+"""Training of item vectors held by remote owners (`owners`).
 
-A block needs the words and vectors of its pool only. These come from the owners, the block is computed here as on one
-machine, and vectors that changed go back. All draws are made here and in the same order, so the bits do not depend on
-the number of owners. Words never change: those of the next block are asked for before the present one is computed.
+A block needs only the words and vectors of its pool. These are fetched from the owners, the block is computed here as
+on one machine, and changed vectors are sent back. All random draws are made here in the same order, so the bits do not
+depend on the number of owners. Words never change, so those of the next block are requested before the current one is
+computed.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from tacit.retrieve.training_data import Monitor
 
 
 class PartedTrainer(EmbeddingTrainer):
-    """Trains word tables here and vectors of items with their owners.
+    """Trains word tables locally and vectors of items with their owners.
 
     Parameters
     ----------
@@ -70,7 +71,7 @@ class PartedTrainer(EmbeddingTrainer):
         self._borders = word_borders(data.query_words, data.item_words, self._n_owners)
         self._low_borders = word_borders(data.query_rows, data.item_rows, self._n_owners)
         for array in (data.item_words.indices, data.item_words.data):
-            release(array)  # where it is mapped: the owners have it
+            release(array)  # if it is mapped, because the owners have it
         self._draws, self._wanted = np.empty(0, np.float32), np.empty(0, np.int64)
         shape = settings.block, settings.max_positives
         positives = np.empty(shape, np.int64), np.empty(shape[0], np.int64), np.empty(shape, np.float32)
@@ -99,7 +100,7 @@ class PartedTrainer(EmbeddingTrainer):
         pair_weights: np.ndarray,
         rng: np.random.Generator,
     ) -> np.ndarray:
-        """The items of the next block, by the draws that it will make."""
+        """Return the items of the next block, by its random draws."""
         draws, offsets = self._draw_pool(len(queries), rng)
         slot_of, pool, *_ = places = self._next_places
         size, _ = blocks.gather_pool(draws, queries, *known, pair_weights, offsets, *places)
@@ -107,7 +108,7 @@ class PartedTrainer(EmbeddingTrainer):
         return self._needed(queries, pool[:size])
 
     def _needed(self, queries: np.ndarray, items: np.ndarray) -> np.ndarray:
-        """Rows that a block needs, in rising order."""
+        """Return the rows that a block needs, in ascending order."""
         return np.unique(np.concatenate([items, queries]) if self.queries_are_items else items)
 
     def _take(self, queries: np.ndarray, items: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -134,7 +135,7 @@ class PartedTrainer(EmbeddingTrainer):
         return sp.csr_array((values, words, indptr), shape=(len(lengths), self._data.item_words.shape[1]))
 
     def _dropped(self, words: sp.csr_array, places: np.ndarray) -> tuple[Shares, Shares]:
-        """Rows of queries without the words that dropout leaves out."""
+        """Return rows of queries without the words removed by dropout."""
         if self.settings.dropout:
             data = words.data.copy()
             draws, share = self._draws, np.float32(self.settings.dropout)
@@ -142,7 +143,7 @@ class PartedTrainer(EmbeddingTrainer):
         return self._shares(words, 0)
 
     def _shares(self, words: sp.csr_array, side: int) -> tuple[Shares, Shares]:
-        """All words of some rows of queries (side 0) or items (1), and the leading ones, which have vectors."""
+        """Return all words of some rows of queries (side 0) or items (1), and the leading ones, which have vectors."""
         shared = Shares(words, self._borders[side])
         if not self._is_cut:
             return shared, shared
@@ -158,17 +159,17 @@ class PartedTrainer(EmbeddingTrainer):
     def measuring(
         self, ranker: EmbeddingRanker, rows: TrainingRows, task: TrainingTask, monitor: Monitor | None = None
     ) -> Callable[[], Mapping[str, np.ndarray | float]]:
-        """Validation by the owners, unless a monitor asks for the whole ranker."""
+        """Validate with the owners, unless a monitor needs the whole ranker."""
         if monitor is not None or not isinstance(task, PairTask | TripleTask):
             return super().measuring(ranker, rows, task, monitor)
         return partial(PartedValidation(self, ranker).values, task)
 
     def words_of(self, items: np.ndarray) -> sp.csr_array:
-        """Words of some items, in rising order."""
+        """Return words of some items, in ascending order."""
         return self._matrix(*self._owners.take_words(items)())
 
     def count_places(self, candidates: np.ndarray, asked: Question) -> np.ndarray:
-        """What all owners count for `validation`."""
+        """Return the counts of all owners for `validation`."""
         items = self.averaged.items
         return self._owners.count_places(items.name if isinstance(items, OwnedVectors) else "live", candidates, asked)
 

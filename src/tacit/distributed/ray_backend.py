@@ -1,7 +1,7 @@
 """A Ray cluster as a backend; `cluster` joins or starts one.
 
-A task depends on its block alone, and results are taken in the order of the blocks, so what is made of them does not
-depend on the machines. A task whose machine is lost is run again by Ray on another one.
+A task depends only on its block, and results are used in the order of the blocks, so they do not depend on the
+machines. If a machine is lost, Ray runs its tasks again on another one.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from tacit.distributed.backend import Backend, Owner, OwnerLostError
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 OPTIONS: dict[str, Any] = {
     "scheduling_strategy": "SPREAD",
-    "runtime_env": {"env_vars": dict.fromkeys(THREADS, "1")},  # more would change no bit
+    "runtime_env": {"env_vars": dict.fromkeys(THREADS, "1")},  # more threads would not change any bit
 }
-BLOCKS_PER_PROCESSOR = 2  # at work or on the way
+BLOCKS_PER_PROCESSOR = 2  # running or queued
 
 
 class RayBackend(Backend):
-    """The cluster that this process is connected to."""
+    """The cluster to which this process is connected."""
 
     @property
     def n_machines(self) -> int:
-        """Number of machines that are alive."""
+        """Return the number of live machines."""
         import ray
 
         return sum(bool(node["Alive"]) for node in ray.nodes())
 
     def map_tasks(self, work: Callable[[Any], Any], blocks: Iterable[Any]) -> Iterator[Any]:
-        """No more than `BLOCKS_PER_PROCESSOR` blocks are there for each processor."""
+        """Run tasks with at most `BLOCKS_PER_PROCESSOR` blocks per processor."""
         import ray
 
         run = ray.remote(num_cpus=1, **OPTIONS)(_run)
@@ -49,7 +49,7 @@ class RayBackend(Backend):
             yield _result(waiting.popleft())
 
     def own(self, make: Callable[..., Any], *args: Any) -> Owner:
-        """Make the object in an actor. It waits for no processor: it works only while the caller waits."""
+        """Make the object in an actor. It reserves no processor, because it works only while the caller waits."""
         import ray
 
         return _RayOwner(ray.remote(num_cpus=0, **OPTIONS)(_Held).remote(make, *args))
@@ -98,7 +98,7 @@ def _check_version(wanted: str) -> None:
 
 @lru_cache(maxsize=1)
 def _function(ref: Any) -> Any:
-    """The function of a task, made once in each process; a tokenizer in it may take long to make."""
+    """Return the function of a task, made once in each process, because its tokenizer may be slow to make."""
     import ray
 
     return ray.get(ref)
@@ -113,6 +113,6 @@ def _result(ref: Any) -> Any:
         raise error.cause from None
     except ray.exceptions.RayError as error:
         is_lost = isinstance(error, ray.exceptions.RayActorError | ray.exceptions.ObjectLostError)
-        problem = "lost what it was asked for" if is_lost else "could not do a task"
+        problem = "lost the requested object" if is_lost else "could not do a task"
         reason = " ".join(str(error).split())
         raise (OwnerLostError if is_lost else TacitError)(f"the Ray cluster {problem}: {reason}") from error

@@ -1,6 +1,6 @@
-"""Search in items that are spread over a cluster: each part returns its best, the best of these are the answer.
+"""Search in items spread over a cluster: each part returns its best items, and these are merged.
 
-A score depends on its own query and item only, so the answers are those of one machine, bit by bit.
+A score depends only on its own query and item, so the results are bit-identical to one machine.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tacit.retrieve import CollectionRanker
 
 
 def spread_items(ranker: CollectionRanker, n_parts: int | None = None) -> None:
-    """Let `rank` ask the machines of the cluster in use (`ray_cluster`), each of which gets a part of the items.
+    """Let `rank` use the machines of the current cluster (`ray_cluster`), each of which gets a part of the items.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class PartSearcher:
         self._ranker, self._first = ranker, first
 
     def rank(self, queries: Features, k: int, exclude: sp.csr_array) -> Ranking:
-        """The best items of the part."""
+        """Return the best items of the part."""
         found = self._ranker.rank(queries, k, exclude=exclude, threads=1)
         return Ranking(np.where(found.items < 0, -1, found.items + self._first), found.scores)
 
@@ -56,7 +56,7 @@ class PartedSearch(Parts):
         super().__init__(backend, ranker.n_items_, n_parts)
 
     def rank(self, queries: Features, k: int, exclude: sp.csr_array) -> Ranking:
-        """The k best items of each query; `exclude` has those that are no candidates."""
+        """Return the k best items of each query; `exclude` has items that are not candidates."""
         excluded = [sp.csr_array(exclude[:, start:stop]) for start, stop in pairwise(self.borders)]
         return merge(self._ask("rank", {part: (queries, k, some) for part, some in enumerate(excluded)})(), k)
 
@@ -66,7 +66,7 @@ class PartedSearch(Parts):
 
 
 def merge(parts: list[Ranking], k: int) -> Ranking:
-    """The k best of several rankings of the same queries: higher score first, then the smaller item number.
+    """Return the k best of several rankings of the same queries: higher score first, then the smaller item number.
 
     >>> first = Ranking(np.array([[2, 0]]), np.array([[0.5, 0.1]], np.float32))
     >>> second = Ranking(np.array([[3, -1]]), np.array([[0.5, 0.0]], np.float32))

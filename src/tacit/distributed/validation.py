@@ -1,8 +1,8 @@
-"""Validation of items that others own (`owners`).
+"""Validation of items held by remote owners (`owners`).
 
-The scores of the relevant items are computed here, from the words and vectors of these alone. Each owner counts how
-many candidates of its part score higher or the same (`metrics.full_ranking`); the sums are the places of the relevant
-items, from which the measures follow with the bits of one machine.
+The scores of the relevant items are computed here, from their words and vectors alone. Each owner counts how many
+candidates of its part have a higher or equal score (`metrics.full_ranking`). The sums are the positions of the relevant
+items, which give the same measures, bit by bit, as on one machine.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from tacit.retrieve.margin.tasks import PairTask, TripleTask
 if TYPE_CHECKING:
     from tacit.distributed.parted_embedding import PartedTrainer
 
-QUERIES = 64  # that are scored at once
+QUERIES = 64  # scored together
 
 
 class Question(NamedTuple):
-    """What every owner is asked: validation queries, the scores of their relevant items, and what is no candidate."""
+    """The request to every owner: validation queries, scores of their relevant items, and excluded items."""
 
     ranker: EmbeddingRanker  # without items
     mapped: np.ndarray
@@ -37,14 +37,14 @@ class Question(NamedTuple):
 
 
 def count_in_part(ranker: EmbeddingRanker, asked: Question, first: int) -> np.ndarray:
-    """What a part of the candidates adds to the places of relevant items: `Places` as rows of an array.
+    """Return the contribution of a part of the candidates to the positions of relevant items, as `Places` in an array.
 
     Parameters
     ----------
     ranker : EmbeddingRanker
         Ranks the candidates of the part.
     asked : Question
-        Queries and relevant items, which are numbered among all candidates.
+        Queries and relevant items, numbered among all candidates.
     first : int
         Number of the first candidate of the part.
     """
@@ -69,14 +69,14 @@ class PartedValidation:
     trainer : PartedTrainer
         Knows the owners.
     ranker : EmbeddingRanker
-        The ranker that is trained; it is not changed.
+        The ranker in training; it is not changed.
     """
 
     def __init__(self, trainer: PartedTrainer, ranker: EmbeddingRanker) -> None:
         self._trainer, self._ranker = trainer, ranker
 
     def values(self, task: PairTask | TripleTask) -> dict[str, np.ndarray]:
-        """What `task.values` gives on one machine."""
+        """Return the result of `task.values` on one machine."""
         if isinstance(task, PairTask):
             return self._pair_values(task)
 
@@ -87,7 +87,7 @@ class PartedValidation:
         return task.accuracy(ranker_of)
 
     def _ranker_of(self, items: np.ndarray) -> EmbeddingRanker:
-        """The ranker with some of the items."""
+        """Return the ranker with some of the items."""
         made = copy(self._ranker)
         made.use_tables(self._trainer.averaged.take(items), self._trainer.words_of(items))
         return made

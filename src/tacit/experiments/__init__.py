@@ -1,1 +1,1 @@
-"""Tables and figures of the papers on real data, by protocols that all systems share."""
+"""Tables and figures of the papers on real data, with protocols shared by all systems."""

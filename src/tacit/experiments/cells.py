@@ -29,7 +29,7 @@ class CellCache:
         self.params |= {} if request.full else {"run": "default"}
 
     def row(self, key: dict[str, Any], compute: Callable[[], Row]) -> Row:
-        """The stored row of a cell; if there is none, compute and store it."""
+        """Return the stored row of a cell; if there is none, compute and store it."""
         if self.folder is None:
             return compute()
         key = key | self.params

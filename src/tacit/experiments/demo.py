@@ -1,4 +1,4 @@
-"""The demonstration on the embedded corpus: held-out links, summaries as typed questions, and answers to questions."""
+"""The demo on the embedded corpus: held-out links, summaries as queries, and results for sample queries."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ TYPED: dict[str, tuple[str, dict[str, Any]]] = {
     "blend": (DEFAULT, {}),
     "blend with links": (DEFAULT, {}),
 }
-FEWEST_WORDS = 4  # of a summary that is used as a question
-SHORTEST_TEXT = 200  # characters that are left of an object without its summary
-DEPTH = 100  # a summary that does not find its object in so many answers counts 0
+FEWEST_WORDS = 4  # minimum for a summary used as a query
+SHORTEST_TEXT = 200  # minimum characters of an object's text without its summary
+DEPTH = 100  # a summary whose object is not among so many results counts 0
 QUESTIONS = (
     "pseudo inverse of a singular matrix",
     "interpolate scattered points",
@@ -39,16 +39,16 @@ QUESTIONS = (
 
 @dataclass(frozen=True)
 class Demo:
-    """Results of the demonstration.
+    """Results of the demo.
 
     Parameters
     ----------
     links : Report
         Systems compared on held-out links.
     typed : Report
-        Systems compared on summaries as questions.
+        Systems compared on summaries as queries.
     searchers : dict of str to Searcher
-        The systems that were compared on links.
+        The systems compared on links.
     """
 
     links: Report
@@ -57,7 +57,7 @@ class Demo:
 
 
 def run_demo(documents: Collection, links: Links, *, quick: bool = False, seed: int = 0) -> Demo:
-    """Compare the methods of `DEMO_METHODS` on held-out links, and keep the fitted ones; compare some on summaries."""
+    """Compare the methods of `DEMO_METHODS` on held-out links, and keep them fitted; compare some on summaries."""
     corpus = count_words(documents, links)
     split = split_links(links, "queries", seed)
     rows = split.test_queries(200 if quick else 1000, seed)
@@ -79,7 +79,7 @@ def run_demo(documents: Collection, links: Links, *, quick: bool = False, seed: 
 
 
 def _fit(name: str, corpus: LinkedCorpus, task: LinkTask, dim: int | None, seed: int) -> Searcher:
-    """A method fitted on the training links: the default as `tacit fit` does it, others on the same words."""
+    """Return a method fitted on the training links: the default as `tacit fit` does it, others on the same words."""
     documents = corpus.documents
     if name == DEFAULT:
         params: dict[str, Any] = {"seed": seed} if dim is None else {"seed": seed, "dim": dim}
@@ -111,7 +111,7 @@ def compare_on_summaries(documents: Collection, links: Links, n_most: int, seed:
 
 
 def answers(demo: Demo, questions: Sequence[str] = QUESTIONS, k: int = 3) -> dict[str, dict[str, list[str]]]:
-    """The ids that each system ranks first, for each question."""
+    """Return the ids that each system ranks first, for each question."""
     return {
         question: {name: [hit.id for hit in searcher.search(question, k)] for name, searcher in demo.searchers.items()}
         for question in questions

@@ -1,4 +1,4 @@
-"""Figures of reports: PNG files, drawn where matplotlib is installed (extra `plot`)."""
+"""Figures of reports: PNG files, drawn if matplotlib is installed (extra `plot`)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_LINES = 6
 
 
 def new_figure(width: float, height: float, n_columns: int = 1, n_rows: int = 1) -> tuple[Any, Any]:
-    """A figure and its axes (an array of them if there are several), without display or global state."""
+    """Return a figure and its axes (an array if there are several), without display or global state."""
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
@@ -34,7 +34,7 @@ def save(figure: Any, path: Path) -> None:
 
 
 def shown_systems(rows: Iterable[Row], metric: str, keep: Sequence[str] = ()) -> list[str]:
-    """Names of the at most six systems that a figure shows; the report's table has all.
+    """Return the names of at most six systems to show in a figure; the report's table has all.
 
     These are the systems in `keep`, then the best by the mean of the metric over their rows, in the order of the rows.
     """

@@ -36,20 +36,20 @@ class JudgedList:
     content: sp.csr_array
 
     def known(self, m: int) -> np.ndarray:
-        """Grades of the first m, NaN for the rest."""
+        """Return the grades of the first m, NaN for the rest."""
         return np.where(np.arange(len(self.grades)) < m, self.grades, np.nan)
 
     def remains(self, m: int) -> bool:
-        """Whether a relevant document is left below the first m."""
+        """Return whether there is a relevant document below the first m."""
         return bool((self.grades[m:] >= 1).any())
 
     def take(self, rows: np.ndarray) -> JudgedList:
-        """Some of the candidates."""
+        """Return some of the candidates."""
         return JudgedList(self.X[rows], self.bm25[rows], self.grades[rows], self.content[rows])
 
 
 def read_judged_lists(data: Path, corpus: str) -> list[JudgedList]:
-    """The lists of all queries that have a relevant document among their candidates."""
+    """Read the lists of all queries that have a relevant document among their candidates."""
     folder = data / "text" / check_choice("corpus", corpus, TEXT_CORPORA)
     documents, queries = read_collection(folder / "docs.jsonl.gz"), read_queries(folder / "queries.jsonl")
     relevant = read_qrels(folder / "qrels.txt").to_dict()
@@ -73,13 +73,13 @@ class TextCorpus(LetorCorpus):
     content: tuple[sp.csr_array, ...] = ()
 
     def similarities(self, lists: Lists) -> sp.csr_array:
-        """Cosines of the texts of rows of one list, CSR (n_rows, n_rows)."""
+        """Return cosines of the texts of rows of one list, CSR (n_rows, n_rows)."""
         blocks = [self.content[int(query_id)] for query_id in lists.query_ids]
         return sp.csr_array(sp.block_diag([block @ block.T for block in blocks], format="csr"))
 
 
 def read_text_corpus(data: Path, name: str) -> TextCorpus:
-    """A text collection with five folds of its queries: three parts train, one validates, one tests.
+    """Read a text collection with five folds of its queries: three parts for training, one validation, one test.
 
     As in LETOR's QueryLevelNorm, features are scaled to 0 to 1 within each list. Rows are in a fixed random order, so
     that ties are not in the order of BM25.
@@ -99,7 +99,7 @@ def read_text_corpus(data: Path, name: str) -> TextCorpus:
 
 
 def scale_to_range(X: np.ndarray) -> np.ndarray:
-    """Each column from 0 to 1; constant columns are 0.
+    """Scale each column to 0 to 1; constant columns are 0.
 
     >>> scale_to_range(np.array([[1.0, 5.0], [3.0, 5.0], [2.0, 5.0]])).tolist()
     [[0.0, 0.0], [1.0, 0.0], [0.5, 0.0]]

@@ -1,4 +1,4 @@
-"""A report as a table: the same rows for the terminal and for Markdown files."""
+"""A report as tables: the same rows for the terminal and for Markdown files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ COMPARED = ("better", "worse", "p", "Holm-corrected p")
 
 
 def table_of(report: Report) -> tuple[list[str], list[list[str]]]:
-    """Header and rows of text: system, setting, every metric with its standard error, seconds."""
+    """Return header and rows of text: system, setting, every metric with its standard error, seconds."""
     settings = list(dict.fromkeys(name for row in report.rows for name in row.setting))
     metrics = list(report.rows[0].values)
     header = ["system", *settings, *(f"{name} %" if name in PERCENT else name for name in metrics), "seconds", "chosen"]
@@ -37,7 +37,7 @@ def _cells(row: Row, settings: list[str], metrics: list[str]) -> list[str]:
 
 
 def format_metric(name: str, mean: float, error: float) -> str:
-    """Mean and standard error; losses in percent.
+    """Return mean and standard error as text; losses in percent.
 
     >>> format_metric("MAP", 0.37512, 0.0081), format_metric("rank_loss", 0.0231, 0.0011)
     ('0.375 ± 0.008', '2.31 ± 0.11')
@@ -48,7 +48,7 @@ def format_metric(name: str, mean: float, error: float) -> str:
 
 
 def to_markdown(report: Report) -> str:
-    """The report as Markdown: title, table, tests, sections, figures and notes."""
+    """Return the report as Markdown: title, table, tests, sections, figures and notes."""
     header, rows = table_of(report)
     lines = [f"# {report.experiment} on {report.corpus}, seed {report.seed}", ""]
     lines += _markdown_table(header, rows)
@@ -69,7 +69,7 @@ def to_markdown(report: Report) -> str:
 
 
 def _varying(report: Report) -> list[str]:
-    """The settings in which groups of comparable rows differ: split, seed and so on."""
+    """Return the settings in which groups of comparable rows differ: split, seed and so on."""
     groups = [protocol(group[0]) for group in report.comparable().values()]
     names = dict.fromkeys(name for setting in groups for name in setting)
     return [name for name in names if len({str(setting.get(name)) for setting in groups}) > 1]
@@ -80,12 +80,12 @@ def _found(test: dict[str, Any]) -> list[str]:
 
 
 def compared(test: dict[str, Any]) -> list[str]:
-    """The cells of COMPARED for a test."""
+    """Return the cells of COMPARED for a test."""
     return [test["better"], test["worse"], f"{test['p_uncorrected']:.2g}", _p(test["p"])]
 
 
 def neighbours(report: Report) -> Iterator[dict[str, Any]]:
-    """The tests between systems that are neighbours in the order of a metric."""
+    """Return the tests between systems that are neighbours in the order of a metric."""
     found = {_key(test): test for test in report.tests()}
     for group in report.comparable().values():
         setting = protocol(group[0])
@@ -93,7 +93,7 @@ def neighbours(report: Report) -> Iterator[dict[str, Any]]:
             ordered = sorted(group, key=lambda row: row.metrics[metric], reverse=not is_loss(metric))
             for above, below in pairwise(ordered):
                 test = {"better": above.name, "worse": below.name, "metric": metric} | setting
-                # Of two equal means either may be named as the better one.
+                # Of two equal means either may be named as the better.
                 yield found.get(_key(test)) or found[_key(test | {"better": below.name, "worse": above.name})]
 
 

@@ -1,7 +1,7 @@
-"""The experiments by name and what each needs.
+"""The experiments by name and their needs.
 
 An experiment is a sub-package with a module `experiment` that has `run(request) -> Report`, and one entry here. Modules
-are imported when they run, so that listing the experiments is fast. Other packages add experiments by entry points of
+are imported when they run, so that the list of experiments is fast. Other packages add experiments by entry points of
 the group `tacit.methods`.
 """
 
@@ -22,7 +22,7 @@ LETOR_NEEDS = "TACIT_DATA with letor/ (OHSUMED-letor2, OHSUMED-letor3-QueryLevel
 
 @dataclass(frozen=True)
 class Experiment:
-    """An experiment that can be run again.
+    """An experiment that can be reproduced.
 
     Parameters
     ----------
@@ -31,13 +31,13 @@ class Experiment:
     summary : str
         One line.
     needs : str
-        The data and extras that it needs.
+        Required data and extras.
     home : str, default=""
         Module with `run`; "" for the one of that name in this package.
     has_printed : bool, default=False
         Whether it has rows trained by a paper's own recipe, with `as_printed` or always.
     has_seeds : bool, default=False
-        Whether it can run several seeds (`n_seeds`); the others have one, or a number of their own.
+        Whether it can run several seeds (`n_seeds`); others have one, or a fixed number.
     """
 
     name: str
@@ -48,7 +48,7 @@ class Experiment:
     has_seeds: bool = False
 
     def run(self, request: Request) -> Report:
-        """Measure what the request asks for."""
+        """Run the request."""
         if request.as_printed and not self.has_printed:
             names = ", ".join(name for name, experiment in EXPERIMENTS.items() if experiment.has_printed)
             raise UsageError(f"{self.name} has no rows of a printed recipe, want --as-printed with one of {names}")
@@ -169,12 +169,12 @@ EXPERIMENTS = {
 
 
 def all_experiments() -> dict[str, Experiment]:
-    """The experiments by name, then those of installed packages."""
+    """Return the experiments by name, followed by those of installed packages."""
     plugins = {plugin.name: plugin for plugin in load_plugins() if isinstance(plugin, Experiment)}
     return EXPERIMENTS | {name: plugin for name, plugin in plugins.items() if name not in EXPERIMENTS}
 
 
 def get_experiment(name: str) -> Experiment:
-    """The experiment of that name, or an error that lists the names."""
+    """Return the experiment with that name; raise an error that lists the names."""
     experiments = all_experiments()
     return experiments[check_choice("experiment", name, experiments)]

@@ -15,7 +15,7 @@ import numpy as np
 from tacit.experiments.figures import Draw
 from tacit.metrics import compare_systems, standard_error, t_interval
 
-# Settings that are parameters of one system, not of the task.
+# Settings that are parameters of a system, not of the task.
 OF_THE_SYSTEM = {"dim", "gamma", "frequent", "stem", "recipe", "start"}
 
 
@@ -32,11 +32,11 @@ class Row:
     seconds : float
         Time for choosing, fitting and ranking.
     setting : mapping, default={}
-        What the row was measured on, and parameters in which rows of one system differ.
+        The task of the row, and parameters in which rows of one system differ.
     chosen : mapping, default={}
-        Numbers that were chosen on validation data.
+        Numbers chosen on validation data.
     epochs : sequence of mappings, default=()
-        Loss and validation measures of each epoch, where the system was trained in epochs.
+        Loss and validation measures of each epoch, if the system was trained in epochs.
     """
 
     system: str
@@ -48,23 +48,23 @@ class Row:
 
     @property
     def name(self) -> str:
-        """The system as tests and figures name it: with its recipe where that is printed, and its start if given."""
+        """Return the system's name in tests and figures: with its recipe if printed, and its start if given."""
         printed = ["printed"] if self.setting.get("recipe") == "printed" else []
         start = [self.setting["start"]] if self.setting.get("start") else []
         return " ".join([self.system, *printed, *start])
 
     @property
     def metrics(self) -> dict[str, float]:
-        """Mean of each measure."""
+        """Return the mean of each measure."""
         return {name: float(np.mean(values)) for name, values in self.values.items()}
 
     @property
     def standard_errors(self) -> dict[str, float]:
-        """Standard error of each mean; 0 where there is one value, which has none."""
+        """Return the standard error of each mean; 0 for a single value."""
         return {name: standard_error(values) if len(values) > 1 else 0.0 for name, values in self.values.items()}
 
     def to_json(self) -> dict[str, Any]:
-        """The row in the fixed JSON form; `queries` counts the measured ones unless a setting has that name."""
+        """Return the row in the fixed JSON form; `queries` counts the measured ones unless a setting has that name."""
         row: dict[str, Any] = {
             "system": self.system,
             "queries": len(next(iter(self.values.values()))),
@@ -88,7 +88,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Report:
-    """Rows that were measured on the same queries, with the tests between them.
+    """Rows measured on the same queries, with the tests between them.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ class Report:
     test: str = "t"
 
     def tests(self) -> list[dict[str, Any]]:
-        """Paired tests between every two systems of one setting, for every metric."""
+        """Return paired tests between every two systems of one setting, for every metric."""
         found = []
         for group in self.comparable().values():
             for metric in group[0].values:
@@ -130,7 +130,7 @@ class Report:
         return found
 
     def to_json(self) -> dict[str, Any]:
-        """The report in the fixed form."""
+        """Return the report in the fixed form."""
         return {
             "experiment": self.experiment,
             "corpus": self.corpus,
@@ -142,7 +142,7 @@ class Report:
         }
 
     def comparable(self) -> dict[tuple[Any, ...], list[Row]]:
-        """Rows that may be compared: the same split, words and so on; the first row of each system."""
+        """Return groups of comparable rows: the same split, words and so on; the first row of each system."""
         groups: dict[tuple[Any, ...], list[Row]] = {}
         for row in self.rows:
             key = tuple(sorted((name, str(value)) for name, value in protocol(row).items()))
@@ -153,7 +153,7 @@ class Report:
 
 
 def against_baseline(rows: Sequence[Row], baseline: str, metrics: Iterable[str], test: str = "t") -> list[list[str]]:
-    """Lines of metric, system, gain, its 95 % interval, p and corrected p: each system against the baseline."""
+    """Return lines of metric, system, gain, its 95 % interval, p and corrected p: each system against the baseline."""
     lines = []
     for metric in metrics:
         values = {row.system: row.values[metric] for row in rows}
@@ -167,5 +167,5 @@ def against_baseline(rows: Sequence[Row], baseline: str, metrics: Iterable[str],
 
 
 def protocol(row: Row) -> dict[str, Any]:
-    """What a row was measured on, without parameters of the system itself."""
+    """Return the task of a row, without parameters of the system itself."""
     return {name: value for name, value in row.setting.items() if name not in OF_THE_SYSTEM}

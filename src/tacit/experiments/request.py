@@ -1,4 +1,4 @@
-"""The options of an experiment, and parameters of methods that a user sets by name."""
+"""The options of an experiment, and parameters of methods set by the user."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ class Request:
     data : Path, default=None
         Folder of the real collections.
     corpus : str, default=None
-        Name of the corpus; None takes the experiment's default.
+        Name of the corpus; None means the experiment's default.
     split : str, default=None
-        Name of the split; None takes the experiment's default.
+        Name of the split; None means the experiment's default.
     words : int, default=30000
         Size of the dictionary; None keeps all words.
     labels : {"random", "top"}, default=None
         Which labels are kept; None means "random".
     systems : tuple of str, default=()
-        Systems to measure; () takes the experiment's default.
+        Systems to measure; () means the experiment's default.
     seed : int, default=0
         Random seed.
     n_seeds : int, default=None
-        Number of seeds, from `seed` on; None means three in a full run, else one.
+        Number of seeds, starting at `seed`; None means three in a full run, else one.
     quick : bool, default=False
         Fewer queries and smaller models, to end within a minute.
     full : bool, default=False
         All seeds, splits and ablations.
     cells : Path, default=None
-        Folder where a run stores finished cells, to resume from them; None: nowhere.
+        Folder in which a run stores finished cells, to resume from them; None: not stored.
     threads : int, default=None
-        Number of threads; None uses all cores. Results do not depend on it.
+        Number of threads; None means all cores. Results do not depend on it.
     params : mapping of str to object, default={}
         Parameters for every system that has them (`--set NAME=VALUE`).
     as_printed : bool, default=False
@@ -71,44 +71,44 @@ class Request:
 
     @property
     def data_folder(self) -> Path:
-        """The folder of the real collections."""
+        """Return the folder of the real collections."""
         if self.data is None:
             raise UsageError("this experiment needs the real collections: give --data or set TACIT_DATA")
         return self.data
 
     @property
     def seeds(self) -> tuple[int, ...]:
-        """The seeds of the run: as many as asked for, else three in a full run and one in others."""
+        """Return the seeds of the run: the requested number, else three in a full run and one in others."""
         return tuple(range(self.seed, self.seed + (self.n_seeds or (3 if self.full else 1))))
 
     @property
     def n_queries(self) -> int:
-        """Maximum number of test queries, where a corpus has thousands."""
+        """Return the maximum number of test queries, for corpora with thousands."""
         return 200 if self.quick else 1000
 
     @property
     def words_label(self) -> int | str:
-        """The size of the dictionary as rows of a report show it."""
+        """Return the size of the dictionary as shown in rows of a report."""
         return "all" if self.words is None else self.words
 
     def corpus_of(self, known: Sequence[str], *, own: bool = False) -> str:
-        """The corpus to use: one of the known names, by default the first; with `own`, or a path that exists."""
+        """Return the corpus: one of the known names, by default the first; with `own`, or an existing path."""
         if own and self.corpus and self.corpus not in known and Path(self.corpus).exists():
             return self.corpus
         return check_choice("corpus", self.corpus or known[0], known)
 
     def corpus_folder(self, kind: str, known: Sequence[str]) -> Path:
-        """The folder of a known corpus among the real collections of a kind, or the path that is given."""
+        """Return the folder of a known corpus among the real collections of a kind, or the given path."""
         name = self.corpus_of(known, own=True)
         return self.data_folder / kind / name if name in known else Path(name)
 
     def systems_of(self, default: Sequence[str], known: Iterable[str] | None = None) -> tuple[str, ...]:
-        """The systems to measure; with `known`, a name that is not among these is an error."""
+        """Return the systems to measure; with `known`, raise for other names."""
         names = self.systems or tuple(default)
         return names if known is None else tuple(check_choice("system", name, list(known)) for name in names)
 
     def check_params(self, estimators: Mapping[str, Estimator | None]) -> None:
-        """Raise UsageError if a parameter to set belongs to none of the systems; None: a system without any."""
+        """Raise UsageError if none of the systems has a parameter to set; None: a system without parameters."""
         known = {name for estimator in estimators.values() if estimator for name in estimator._get_param_names()}
         for name in self.params:
             if name.partition("__")[0] not in known:
@@ -116,7 +116,7 @@ class Request:
                 raise UsageError(f"no system of this run has a parameter {name!r}; the systems are {systems}")
 
     def shown(self, setting: Mapping[str, Any]) -> dict[str, Any]:
-        """A row's setting, with the values that the user set instead."""
+        """Return a row's setting, with the user's values instead."""
         return {name: self.params.get(name, value) for name, value in setting.items()}
 
 

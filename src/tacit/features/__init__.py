@@ -5,4 +5,4 @@ Also components of feature lists (kernel PCA). Names are imported from their mod
 
 from tacit.core.lazy import lazy_names
 
-__getattr__, __dir__, __all__ = lazy_names(globals())  # the names stand in __init__.pyi
+__getattr__, __dir__, __all__ = lazy_names(globals())  # the names are in __init__.pyi

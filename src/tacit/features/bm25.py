@@ -1,4 +1,4 @@
-"""BM25: the weight of a word in a document, in the variants that Kamphuis et al. (2020) compare.
+"""BM25: the weight of a word in a document, in the variants compared by Kamphuis et al. (2020).
 
     weight = idf * tf part,   L = 1 - b + b length / mean length
 
@@ -9,9 +9,9 @@
     bm25l       ln((N + 1) / (df + 1/2))                 (k1 + 1) (c + delta) / (k1 + c + delta), c = tf / L
     bm25+       ln((N + 1) / df)                         (k1 + 1) tf / (tf + k1 L) + delta
 
-N: number of documents; df: documents that have the word; tf: times that a document has it. In bm25l and bm25+ the tf
-part of a word that a document does not have is above 0, the same for all documents (`is_shifted`). The forms are those
-of the library bm25s, in the same order of operations.
+N: number of documents; df: number of documents with the word; tf: count of the word in the document; length: number of
+words of the document; k1, b and delta: parameters. In bm25l and bm25+ the tf part of an absent word is above 0 and the
+same for all documents (`is_shifted`). The formulas and their order of operations are those of the library bm25s.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ K1, B, DELTA = 1.5, 0.75, 0.5
 
 
 class Variant(NamedTuple):
-    """One form of BM25: `idf(df, n_docs)`, `tf_part(tf, length_norm, k1, delta)`."""
+    """One variant of BM25: `idf(df, n_docs)`, `tf_part(tf, length_norm, k1, delta)`."""
 
     idf: Callable[[float, int], float]
     tf_part: Callable[[Any, Any, float, float], Any]
@@ -64,7 +64,7 @@ VARIANTS = {
 
 
 def inverse_frequencies(doc_frequency: Iterable[float], n_docs: int, variant: str = "lucene") -> np.ndarray:
-    """Idf of each word, float64; 0 for a word that no document has.
+    """Return the idf of each word, float64; 0 for a word in no document.
 
     >>> inverse_frequencies([0, 1, 2], 2).round(3).tolist()
     [0.0, 0.693, 0.182]
@@ -74,5 +74,5 @@ def inverse_frequencies(doc_frequency: Iterable[float], n_docs: int, variant: st
 
 
 def length_norms(lengths: np.ndarray, mean_length: float, b: float = B) -> np.ndarray:
-    """L of each document: how much its length holds its counts back."""
+    """Return L of each document, which reduces counts in long documents."""
     return (1 - b) + b * lengths / mean_length

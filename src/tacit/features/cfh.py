@@ -1,18 +1,18 @@
-"""Correlated feature hashing (CFH, Bai et al. 2009): rare words stand for the frequent words they go with.
+"""Correlated feature hashing (CFH, Bai et al. 2009): rare words are represented by correlated frequent words.
 
-Words are numbered by frequency. Word i has k best words S_1(i) ... S_k(i) among the F most frequent, by
+Words are numbered by frequency. Word i has k best words S_1(i) ... S_k(i) among the F most frequent ones, by
 
     DICE(i, j) = 2 * cooccur(i, j) / (occur(i) + occur(j))
 
-counted in documents, on texts without labels; with occur="occurrences" occur(i) counts every occurrence of the word, as
-the paper says, while cooccur stays a number of documents, so that DICE(i, i) may be less than 1.
+counted over documents, on texts without labels. With occur="occurrences" occur(i) counts every occurrence of the word,
+as in the paper, while cooccur remains a number of documents, so that DICE(i, i) may be less than 1.
 
-A row over all words becomes a row over F words: each word is replaced by its k best, at 1/k of its weight. That is the
-product with a map M (n_terms, F) which holds 1/k at (i, S_p(i)). So a frequent word keeps 1/k for itself, as long as
-DICE(i, i) is among its best, and gives the rest away. A term that shares a document with fewer than k of the F words
-gets those, still at 1/k each; one with none gets nothing.
+A row over all words becomes a row over F words: each word is replaced by its k best words, with 1/k of its weight. This
+is the product with a map M (n_terms, F) with 1/k at (i, S_p(i)). So a frequent word keeps 1/k for itself, if DICE(i, i)
+is among its best, and distributes the rest. A term that shares documents with fewer than k of the F words gets those,
+still at 1/k each; a term that shares none gets no words.
 
-2-grams are mapped in the same way to the words that share documents with them.
+2-grams are mapped in the same way to words that share documents with them.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ import scipy.sparse as sp
 from tacit.core import Features, TacitError, check_choice, check_features, check_fitted, check_number, cut, map_blocks
 
 OCCUR = ("documents", "occurrences")
-TERMS_IN_BLOCK = 64  # the first terms are by far the most frequent: large blocks would leave threads idle
+TERMS_IN_BLOCK = 64  # the first terms are by far the most frequent, so large blocks would leave threads idle
 
 
 class Correlated(NamedTuple):
-    """The best words of each term, best first: words int64 (n_terms, k), -1 where there are no more; DICE float64."""
+    """The best words of each term, best first: words int64 (n_terms, k), -1 for missing ones; DICE float64."""
 
     words: np.ndarray
     dice: np.ndarray
@@ -46,7 +46,7 @@ def correlated_words(
     threads: int | None = None,
     occurrences: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> Correlated:
-    """For each term, its k most DICE-correlated words among the frequent ones; ties go to the smaller column.
+    """Return, for each term, its k most DICE-correlated frequent words; ties go to the smaller column.
 
     Parameters
     ----------
@@ -59,11 +59,11 @@ def correlated_words(
     terms : CSR matrix of shape (n_docs, n_terms), default=None
         Terms of the same documents; None for the words themselves.
     first : int, default=0
-        Terms before this one are skipped; the most frequent ones take most of the time.
+        Number of first terms to skip; the most frequent terms take most of the time.
     threads : int, default=None
         Number of threads; None for all cores.
     occurrences : (ndarray of shape (n_words,), ndarray of shape (n_terms,)), default=None
-        How often words and terms occur (`occur`); None counts the documents that have them.
+        Number of occurrences of words and terms (`occur`); None counts documents.
 
     Returns
     -------
@@ -115,11 +115,11 @@ class CorrelatedHashing:
     k : int, default=5
         Number of words that replace a term.
     skip_first : int, default=0
-        Number of leading terms to leave out, for a model that has them already.
+        Number of leading terms to leave out, for models that already have them.
     threads : int, default=None
         Number of threads; None for all cores.
     occur : {"documents", "occurrences"}, default="documents"
-        What occur(i) counts: documents that have the word, or every occurrence.
+        Definition of occur(i): documents with the word, or all occurrences.
 
     Attributes
     ----------
@@ -165,14 +165,14 @@ class CorrelatedHashing:
         return self
 
     def transform(self, features: Features) -> sp.csr_array:
-        """Rows over the terms as rows over the frequent words, float32 (n, F)."""
+        """Transform rows over the terms to rows over the frequent words, float32 (n, F)."""
         check_fitted(self, "map_")
         rows = check_features("features", features, n_columns=self.map_.shape[0])
         return hashed_rows(rows, self.map_)
 
 
 def hash_map(best: np.ndarray, n_words: int) -> sp.csr_array:
-    """M (n_terms, n_words): 1/k at the k best words of each term; -1 is no word.
+    """Return M (n_terms, n_words): 1/k at the k best words of each term; -1 means no word.
 
     >>> hash_map(np.array([[0, 1], [1, -1]]), 3).toarray().tolist()
     [[0.5, 0.5, 0.0], [0.0, 0.5, 0.0]]
@@ -186,14 +186,14 @@ def hash_map(best: np.ndarray, n_words: int) -> sp.csr_array:
 
 
 def hashed_rows(rows: Features, table: sp.csr_array) -> sp.csr_array:
-    """rows @ M as CSR with sorted rows; a row has the same bits alone as among others."""
+    """Return rows @ M as CSR with sorted rows; a row has the same bits alone as among others."""
     product = sp.csr_array(sp.csr_array(rows) @ table)
     product.sort_indices()
     return product
 
 
 class DiceRow(NamedTuple):
-    """A term and the words that stand for it, best first."""
+    """A term and the words that represent it, best first."""
 
     term: str
     words: list[str]
@@ -202,7 +202,7 @@ class DiceRow(NamedTuple):
 def dice_table(
     correlated: Correlated, terms: Sequence[str], vocabulary: Sequence[str], chosen: Sequence[int] | np.ndarray
 ) -> list[DiceRow]:
-    """The best words of some terms as text; `terms` and `vocabulary` name the rows and words of `correlated`.
+    """Return the best words of some terms as text; `terms` and `vocabulary` name the rows and words of `correlated`.
 
     >>> dice_table(Correlated(np.array([[1, 0], [1, -1]]), np.ones((2, 2))), ["cat", "purr"], ["dog", "pet"], [0, 1])
     [DiceRow(term='cat', words=['pet', 'dog']), DiceRow(term='purr', words=['pet'])]
@@ -212,7 +212,7 @@ def dice_table(
 
 
 def informative_terms(tfidf: Features, n: int, *, first: int = 0) -> np.ndarray:
-    """The n columns from `first` on with the largest sum of weights, best first: examples worth a look.
+    """Return the n columns from `first` on with the largest sums of weights, best first: informative examples.
 
     >>> informative_terms(np.array([[9.0, 1, 2, 0], [9, 0, 1, 2]]), 2, first=1)
     array([2, 3])
@@ -223,10 +223,10 @@ def informative_terms(tfidf: Features, n: int, *, first: int = 0) -> np.ndarray:
 
 
 def _occurrences(name: str, rows: Features) -> sp.csr_array:
-    """Which words stand in which documents; a stored zero is no occurrence."""
+    """Return which words occur in which documents; a stored zero is no occurrence."""
     found = sp.csr_array(check_features(name, rows))
     if found.nnz and found.data.min() < 0:
-        raise TacitError(f"{name} holds {found.data.min():g}, want counts or weights of words, none below 0")
+        raise TacitError(f"{name} contains {found.data.min():g}, want counts or weights of words, none below 0")
     if found.nnz and not found.data.all():
         found = found.copy()
         found.eliminate_zeros()

@@ -1,9 +1,10 @@
-"""Diffusion kernel of a small set of points: how likely a lazy random walk on their nearest neighbours meets.
+"""Diffusion kernel of a small set of points: the probability that lazy random walks on their neighbour graph meet.
 
-Points are joined to their k nearest, edges count W_ij = 1 / |x_i - x_j|, S = D^-1/2 W D^-1/2 with D the sums of W.
-A lazy walk stays with probability 1/2; after tau steps its kernel is K = ((I + S) / 2)^tau, symmetric and positive
-semidefinite (the walk's transition matrix up to the scaling by D^1/2). A new point first steps to one of its k nearest,
-with probability as 1 / distance, so a copy of a point has that point's row of K (source: Kondor and Lafferty 2002).
+Points x are connected to their k nearest with weights W_ij = 1 / |x_i - x_j|, and S = D^-1/2 W D^-1/2, where D is the
+diagonal of the row sums of W. A lazy walk stays with probability 1/2. After tau steps its kernel is K = ((I + S) /
+2)^tau, symmetric and positive semidefinite (the transition matrix up to the scaling by D^1/2). A new point first steps
+to one of its k nearest, with probability proportional to 1 / distance, so a copy of a point has the same row of K
+(source: Kondor and Lafferty 2002).
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ import numpy as np
 from tacit.core import check_number
 from tacit.features.knn import nearest_rows
 
-# Equal points have no inverse distance: they stand this share of the typical distance apart.
+# Equal points have no inverse distance, so they are treated as this share of the typical distance apart.
 NEAREST_SHARE = 1e-3
 
 
 def squared_distances(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
-    """Squared Euclidean distances, float64 (n, m), never below 0.
+    """Return squared Euclidean distances, float64 (n, m), never negative.
 
     >>> squared_distances(np.array([[0.0, 0.0]]), np.array([[3.0, 4.0], [0.0, 0.0]])).tolist()
     [[25.0, 0.0]]
@@ -51,12 +52,12 @@ class DiffusionKernel:
         self.matrix = _lazy_walk(self._edges(distances), tau)
 
     def rows(self, X: np.ndarray) -> np.ndarray:
-        """Kernel of new points with the points, (n_new, n)."""
+        """Return the kernel of new points with the points, (n_new, n)."""
         steps = first_steps(squared_distances(X, self.points), self.n_neighbors, self.floor)
         return steps @ self.matrix
 
     def _edges(self, distances: np.ndarray) -> np.ndarray:
-        """Inverse distances between points of which one is among the nearest of the other, else 0."""
+        """Return inverse distances between points if either is among the nearest of the other, else 0."""
         nearest, _ = nearest_rows(distances, np.arange(len(distances)), self.n_neighbors)
         joined = np.zeros(distances.shape, bool)
         np.put_along_axis(joined, nearest, True, axis=1)
@@ -66,12 +67,12 @@ class DiffusionKernel:
 
 
 def first_steps(squared: np.ndarray, n_neighbors: int, floor: float) -> np.ndarray:
-    """First step of a walk from new points, (n_new, n), from their squared distances to the n points."""
+    """Return the first step of a walk from new points, (n_new, n), given their squared distances to the n points."""
     near = min(n_neighbors, max(1, squared.shape[1] - 1))
     nearest = np.argpartition(squared, near - 1, axis=1)[:, :near]
     distances = np.sqrt(np.take_along_axis(squared, nearest, axis=1))
     steps = 1 / np.maximum(distances, floor)
-    # A copy of a point is that point; distances of copies are zero only up to rounding.
+    # A copy of a point equals that point; distances of copies are zero only up to rounding.
     copies = distances <= 1e-2 * floor
     steps = np.where(copies.any(axis=1, keepdims=True), copies, steps)
     steps /= steps.sum(axis=1, keepdims=True)

@@ -1,14 +1,14 @@
-"""Kernel PCA of one list: the directions in which its documents vary most, and other documents along them.
+"""Kernel PCA of one list: the directions of largest variance of its documents, and other documents along them.
 
-For a kernel k and the list's points x_1 ... x_m: K_ij = k(x_i, x_j), centred with the list's means, K = sum of
-lambda a a^T, and a point x has the components  sum_i a_i k~(x, x_i) / sqrt(lambda), k~ centred alike. Kernels: linear
-x.y, polynomial (x.y)^p, Gaussian exp(-|x - y|^2 / (2 sigma^2)), diffusion. (Sources: Schoelkopf et al. 1998; Duh and
-Kirchhoff 2011, section 4.1, whose Gaussian is printed without squares.)
+For a kernel k and the list's points x_1 ... x_m, let K_ij = k(x_i, x_j), centred with the list's means, and K = sum of
+lambda a a^T its eigendecomposition. A point x has the components sum_i a_i k~(x, x_i) / sqrt(lambda), where k~ is
+centred alike. Kernels: linear x.y, polynomial (x.y)^p, Gaussian exp(-|x - y|^2 / (2 sigma^2)), diffusion. (Sources:
+Schoelkopf et al. 1998; Duh and Kirchhoff 2011, section 4.1, where the Gaussian is printed without squares.)
 
-Features are first scaled to mean 0 and variance 1 over the list, because they have different units; the paper's kernels
-are those of raw features (`scale=False, center=False`), where the polynomial kernel has its printed form. The sign of a
-direction is such that its largest coefficient is positive. All kernels but the diffusion are functions of one product
-X @ list.T; a kernel's components of all rows are one matrix product.
+Features are first scaled to mean 0 and variance 1 over the list, because they have different units. The paper's kernels
+use raw features (`scale=False, center=False`), where the polynomial kernel has its printed form. The sign of a
+direction makes its largest coefficient positive. All kernels except diffusion are functions of one product X @ list.T,
+and a kernel's components of all rows are one matrix product.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tacit.features.scaling import deviations, standardize
 
 KINDS = ("linear", "polynomial", "gaussian", "diffusion")
 
-# Directions with less than this share of the first one's variance are rounding.
+# Directions with a smaller share of the first one's variance are rounding errors.
 SMALLEST_SHARE = 1e-10
 
 MOST_COMPONENTS = 10_000
@@ -37,29 +37,29 @@ class Kernel(Estimator):
     Parameters
     ----------
     kind : {"linear", "polynomial", "gaussian", "diffusion"}
-        Which kernel.
+        Type of the kernel.
     n_components : int
         Number of leading components.
     degree : int, default=2
         Degree of the polynomial kernel.
     sigma : float, default=None
-        Width of the Gaussian kernel; None takes `width` times the median distance between documents of the list.
+        Width of the Gaussian kernel; None means `width` times the median distance between documents of the list.
     width : float, default=1.0
         Multiple of the median distance.
     n_neighbors : int, default=5
         Neighbours of each document in the diffusion kernel.
     tau : float, default=3
-        Time of the diffusion.
+        Diffusion time.
 
     Attributes
     ----------
     weights_ : ndarray of shape (n_values, n_found), float64
-        Components are `values @ weights_ - shift_`; the values are features (linear), first steps of a random walk
+        Components are `values @ weights_ - shift_`, where values are features (linear), first steps of a random walk
         (diffusion) or kernel values with the documents of the list.
     shift_ : ndarray of shape (n_found,), float64
         Components of the mean.
     sigma_ : float
-        Width of the Gaussian kernel that was used.
+        Width of the Gaussian kernel in use.
     floor_ : float
         Smallest distance of the diffusion kernel.
     """
@@ -83,12 +83,12 @@ class Kernel(Estimator):
         self.n_neighbors, self.tau, self.width = n_neighbors, tau, width
 
     def fit(self, points: np.ndarray, squared: np.ndarray) -> Self:
-        """Find the leading directions of points (m, n_features) whose squared distances are known."""
+        """Find the leading directions of points (m, n_features) with known squared distances."""
         self.check_params()
         self.sigma_, self.floor_ = 1.0, 0.0
         if self.kind == "gaussian":
             self.sigma_ = float(self.sigma or self.width * _median_distance(squared))
-        if self.kind == "linear":  # the same directions, found among the features
+        if self.kind == "linear":  # the same directions, computed from the features
             self.weights_, self.shift_ = _linear_basis(points, self.n_components)
         elif self.kind == "diffusion":
             walk = DiffusionKernel(points, self.n_neighbors, self.tau)
@@ -99,7 +99,7 @@ class Kernel(Estimator):
         return self
 
     def components(self, rows: np.ndarray, products: np.ndarray, squared: np.ndarray) -> np.ndarray:
-        """Components of rows, (n_rows, n_found), from their products with and squared distances to the points."""
+        """Return components of rows, (n_rows, n_found), given products with and squared distances to the points."""
         if self.kind == "linear":
             values = rows
         elif self.kind == "diffusion":
@@ -132,7 +132,7 @@ class Kernel(Estimator):
 DEFAULT_KERNELS = (Kernel("linear", 7), Kernel("polynomial", 6), Kernel("gaussian", 6), Kernel("diffusion", 6))
 
 
-# Kernels of Duh and Kirchhoff to choose from on validation lists: one parameter at a time.
+# Kernels of Duh and Kirchhoff, to be chosen from on validation lists: one parameter varies at a time.
 PRINTED_KERNELS = tuple(
     (
         Kernel("linear", n_linear),
@@ -150,7 +150,7 @@ PRINTED_KERNELS = tuple(
     )
 )
 
-# Five kernels with five components each: the 25 features of Duh and Kirchhoff in equal parts.
+# Five kernels with five components each: equal parts of the 25 features of Duh and Kirchhoff.
 FIVE_KERNELS = (
     Kernel("linear", 5), Kernel("polynomial", 5), Kernel("polynomial", 5, degree=3), Kernel("gaussian", 5),
     Kernel("diffusion", 5),
@@ -158,7 +158,7 @@ FIVE_KERNELS = (
 
 
 class KernelPca(Estimator, TransformerMixin, BaseEstimator):
-    """Components of several kernels side by side.
+    """Components of several kernels, concatenated.
 
     Parameters
     ----------
@@ -167,18 +167,18 @@ class KernelPca(Estimator, TransformerMixin, BaseEstimator):
     scale : bool, default=True
         Divide features by their standard deviation over the list.
     center : bool, default=True
-        Subtract the means of features over the list first; components are centred in any case.
+        Subtract the means of features over the list first; components are always centred.
     clip : float, default=None
-        Clip components to this quantile and its counterpart (0.01: the first and the last percent) of the list's own.
-        Linear rankers need it, because documents of other lists may lie far outside.
+        Clip components to this quantile and its counterpart (0.01: the first and last percent) over the list. Linear
+        rankers need it, because documents of other lists may be far outside.
 
     Attributes
     ----------
     kernels_ : list of Kernel
         The fitted kernels.
     n_cut_ : int
-        Number of components that the list is too short for, since m documents have at most m - 1 directions. Their
-        columns, and those of directions in which the list does not vary, are 0.
+        Number of components that the list is too short for, because m documents have at most m - 1 directions. Their
+        columns are 0, as are columns of directions in which the list does not vary.
 
     Examples
     --------
@@ -226,7 +226,7 @@ class KernelPca(Estimator, TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: np.ndarray) -> np.ndarray:
-        """Components of rows, float64 (n_rows, n_components)."""
+        """Return components of rows, float64 (n_rows, n_components)."""
         self._check_fitted()
         rows = standardize(X, self.mean_, self.deviation_)
         products = rows @ self.points_.T
@@ -242,13 +242,13 @@ class KernelPca(Estimator, TransformerMixin, BaseEstimator):
 
     @property
     def families_(self) -> list[str]:
-        """Kind of kernel of each column."""
+        """Return the type of kernel of each column."""
         return [kernel.kind for kernel in self.kernels for _ in range(kernel.n_components)]
 
     def _check_loaded(self) -> None:
         given, fitted = ([(k.kind, k.n_components) for k in kernels] for kernels in (self.kernels, self.kernels_))
         if given != fitted:
-            raise StoreError("the kernels of a kernel PCA are others than it was fitted with")
+            raise StoreError("the kernels of a kernel PCA differ from those of its fit")
         n_values = [k.weights_.shape[0] - (self.n_features_in_ if k.kind == "linear" else len(self.points_))
                     for k in self.kernels_]  # fmt: skip
         bounds = (2, len(self.families_)) if self.range_ is None else self.range_.shape
@@ -257,10 +257,10 @@ class KernelPca(Estimator, TransformerMixin, BaseEstimator):
 
 
 def _basis(K: np.ndarray, n_components: int) -> tuple[np.ndarray, np.ndarray]:
-    """Weights and shift of the leading directions of a kernel matrix, centred.
+    """Return weights and shift of the leading directions of a kernel matrix, centred.
 
-    Centring of new values v is v - mean(v) - K.mean(axis=0) + K.mean(); the first two fall into the weights, since
-    the mean of the coefficients is taken off, the others into the shift.
+    Centring of new values v is v - mean(v) - K.mean(axis=0) + K.mean(). The first two terms are part of the weights,
+    because the mean of the coefficients is subtracted; the others are part of the shift.
     """
     means = K.mean(axis=0)
     values, vectors = np.linalg.eigh(K - means - means[:, None] + means.mean())
@@ -278,14 +278,14 @@ def _linear_basis(points: np.ndarray, n_components: int) -> tuple[np.ndarray, np
 
 
 def _leading(values: np.ndarray, vectors: np.ndarray, n: int) -> np.ndarray:
-    """The n best eigenvectors over the root of their eigenvalues; directions without variance are left out."""
+    """Return the n best eigenvectors divided by the root of their eigenvalues, without directions of no variance."""
     values, vectors = values[::-1][:n], vectors[:, ::-1][:, :n]
     kept = values > SMALLEST_SHARE * max(float(values[0]) if n else 0.0, np.finfo(float).tiny)
     return _fix_signs(vectors[:, kept] / np.sqrt(values[kept]))
 
 
 def _fix_signs(columns: np.ndarray) -> np.ndarray:
-    """Each column turned so that its largest entry, the first of equals, is positive."""
+    """Return the columns with signs such that the largest entry, or the first of several, is positive."""
     if not columns.size:
         return columns
     largest = np.argmax(np.round(np.abs(columns) / np.abs(columns).max(axis=0), 8), axis=0)

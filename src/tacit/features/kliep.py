@@ -1,21 +1,21 @@
-"""KLIEP: ratio of the density of test samples to that of training samples, estimated without either density.
+"""KLIEP: the ratio of the density of test samples to the density of training samples, estimated directly.
 
-w(x) = sum_b beta_b psi_b(x), psi_b(x) = exp(-|x - c_b|^2 / (2 sigma^2)) around centres drawn from the test samples;
+w(x) = sum_b beta_b psi_b(x), psi_b(x) = exp(-|x - c_b|^2 / (2 sigma^2)) around centres c_b drawn from the test samples;
 
     maximise  mean over test of log w(x)   with  beta >= 0  and  mean over train of w(x) = 1,
 
 a concave problem (Sugiyama et al. 2008). With gamma_b = beta_b mean psi_b(train) the constraints are the simplex. The
 solver is sequential quadratic programming (Kim et al. 2018): projected gradient ascent on the quadratic approximation
-around a point, then around its maximum; on the likelihood itself the ascent takes hundreds of steps. The remaining gain
-is at most log max_b g_b for the gradient g at gamma, which is the stopping criterion. sigma is chosen by the likelihood
-of held-out test samples.
+around a point, then around its maximum, because ascent on the likelihood itself takes hundreds of steps. It stops when
+the remaining gain is small; the gain is at most log max_b g_b for the gradient g at gamma. sigma is chosen by the
+likelihood of held-out test samples.
 
-Of two bandwidths the wider one is chosen unless the narrower one is better by more than a standard error; the widest
-makes all weights 1, so samples of one distribution get weights near 1. The original procedure takes the bandwidth of
+Of two bandwidths the wider one is chosen unless the narrower one is better by more than a standard error. The widest
+makes all weights 1, so samples of one distribution get weights near 1. The original procedure uses the bandwidth with
 the highest likelihood (`cautious=False`). Bandwidths are at least a quarter of the median distance between test and
 training samples, and centres far from all training samples are left out: otherwise the likelihood is unbounded where
-there are no training samples. If -x is a sample wherever x is, in both sets, `mirrored`
-bases (psi(x) + psi(-x)) / 2 give the same ratio at half the cost.
+there are no training samples. If both sets contain -x with every x, `mirrored` bases (psi(x) + psi(-x)) / 2 give the
+same ratio at half the cost.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from tacit.core import TacitError, check_number, plural
 from tacit.features.diffusion import squared_distances
 from tacit.kernels.kliep import climb_quadratic
 
-# Bandwidths that are tried, as multiples of the median distance from test to training samples.
+# Candidate bandwidths, as multiples of the median distance from test to training samples.
 WIDTHS = (4.0, 2.0, 1.0, 0.5, 0.25)
 
-# A centre is used if its mean basis value over training samples is at least this share of the largest one.
+# A centre is used if its mean basis value over training samples is at least this share of the largest such value.
 LEAST_REACH = 1e-6
 
-# Bounds of the remaining gain at which the ascent ends: of the final fit, and while a bandwidth is chosen.
+# Bounds of the remaining gain at which the ascent stops: in the final fit, and in the choice of the bandwidth.
 TOLERANCE, LOOSE_TOLERANCE = 1e-6, 1e-3
 MOST_STEPS, MOST_INNER_STEPS = 100, 500
 
@@ -58,7 +58,7 @@ class Kliep:
     mirrored : bool, default=False
         Whether bases are symmetric in the sign of a sample.
     scores : dict, default={}
-        Mean held-out log-likelihood of each bandwidth that was tried.
+        Mean held-out log-likelihood of each candidate bandwidth.
     """
 
     centres: np.ndarray
@@ -68,7 +68,7 @@ class Kliep:
     scores: dict[float, float] = field(default_factory=dict)
 
     def __call__(self, X: np.ndarray) -> np.ndarray:
-        """Weights of samples."""
+        """Return weights of samples."""
         return _basis(X, self.centres, self.sigma, self.mirrored) @ self.beta
 
 
@@ -96,18 +96,18 @@ def fit_kliep(
     n_bases : int, default=100
         Number of centres.
     sigmas : sequence of float, default=None
-        Bandwidths to choose from; None takes multiples of the median distance.
+        Bandwidths to choose from; None uses multiples of the median distance.
     n_folds : int, default=5
         Folds of test samples for the choice of the bandwidth.
     groups : ndarray of shape (m, g), int, default=None
-        Groups that each test sample belongs to. Samples of one group are held out together; a sample with groups in
-        several folds is used neither for fitting nor for measuring.
+        Groups of each test sample. Samples of one group are held out together; a sample with groups in several folds is
+        used neither for fitting nor for measuring.
     mirrored : bool, default=False
-        Whether -x is a sample wherever x is.
+        Whether both sets contain -x with every x.
     centres : ndarray of shape (n_bases, n_features), default=None
         Centres of the bases; None draws test samples.
     cautious : bool, default=True
-        Take the widest bandwidth within one standard error of the best, instead of the best.
+        Use the widest bandwidth within one standard error of the best, instead of the best.
     seed : int, default=0
         Random seed.
 
@@ -141,7 +141,7 @@ def fit_kliep(
 
 
 def maximise_likelihood(A: np.ndarray, tolerance: float = TOLERANCE, start: np.ndarray | None = None) -> np.ndarray:
-    """gamma on the simplex that maximises mean log (A gamma) up to the tolerance; A: (n, n_bases), >= 0.
+    """Return gamma on the simplex that maximises mean log (A gamma) up to the tolerance; A: (n, n_bases), >= 0.
 
     >>> maximise_likelihood(np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])).round(3).tolist()
     [0.667, 0.333]
@@ -165,7 +165,7 @@ def maximise_likelihood(A: np.ndarray, tolerance: float = TOLERANCE, start: np.n
 def _quadratic_maximum(
     A: np.ndarray, likely: np.ndarray, gradient: np.ndarray, gamma: np.ndarray, tolerance: float
 ) -> np.ndarray:
-    """Maximum on the simplex of the likelihood's quadratic approximation around gamma."""
+    """Return the maximum on the simplex of the likelihood's quadratic approximation around gamma."""
     active = np.flatnonzero((gamma > 0) | (gradient > 1))  # the others would stay 0
     ratios = (A[:, active] / np.maximum(likely, LEAST_LIKELIHOOD)[:, None]).astype(np.float32)
     curvature = (ratios.T @ ratios / np.float32(len(A))).astype(np.float64)
@@ -176,7 +176,7 @@ def _quadratic_maximum(
 
 
 def _step_upwards(likely: np.ndarray, goal: np.ndarray) -> tuple[float, np.ndarray]:
-    """Share of the step that increases the likelihood, halved from 1; 0 if there is none."""
+    """Return the share of the step that increases the likelihood, halved from 1; 0 if there is none."""
     value, share = _mean_log(likely), 1.0
     while share > 1e-8:
         new = likely + share * (goal - likely)
@@ -200,7 +200,7 @@ class _Distances:
         self.median = float(np.sqrt(np.median(self.train[0]))) or 1.0
 
     def design(self, sigma: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Basis values of test samples over their means on train, those means, and which bases are used."""
+        """Return basis values of test samples divided by their means on train, those means, and the bases in use."""
         reach = _gaussians(self.train, sigma).mean(axis=0)
         used = reach >= LEAST_REACH * reach.max()
         if not used.any() or reach.max() <= 0:
@@ -211,7 +211,7 @@ class _Distances:
 def _choose_sigma(
     table: _Distances, widths: Sequence[float], folds: Sequence[tuple[np.ndarray, np.ndarray]], cautious: bool
 ) -> tuple[float, dict[float, float]]:
-    """The widest bandwidth whose held-out likelihood is the best, or within one standard error of it."""
+    """Return the widest bandwidth whose held-out likelihood is the best, or within one standard error of it."""
     if len(widths) == 1 or not folds:
         return widths[0], {}
     held_out = np.array([_held_out(table, sigma, folds) for sigma in widths])
@@ -225,7 +225,7 @@ def _choose_sigma(
 
 
 def _held_out(table: _Distances, sigma: float, folds: Sequence[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
-    """Mean log weight of the held-out test samples, fold by fold."""
+    """Return the mean log weight of the held-out test samples, fold by fold."""
     A, _, _ = table.design(sigma)
     values, gamma = [], None
     for fitted, measured in folds:
@@ -235,7 +235,7 @@ def _held_out(table: _Distances, sigma: float, folds: Sequence[tuple[np.ndarray,
 
 
 def _folds(groups: np.ndarray, n_folds: int, rng: np.random.Generator) -> list[tuple[np.ndarray, np.ndarray]]:
-    """(fitted, measured) samples of each fold; empty if fewer than two folds have both."""
+    """Return (fitted, measured) samples of each fold; empty if fewer than two folds have both."""
     names, code = np.unique(groups, return_inverse=True)
     fold_of = (rng.permutation(len(names)) % n_folds)[code.reshape(groups.shape)]
     folds = [
@@ -263,4 +263,4 @@ def _check_samples(train: np.ndarray, test: np.ndarray) -> None:
     if not len(train) or not len(test):
         raise TacitError(f"train has {plural(len(train), 'sample')}, test {len(test)}; want at least one each")
     if not (np.isfinite(train).all() and np.isfinite(test).all()):
-        raise TacitError("train or test holds NaN or infinity, want finite numbers")
+        raise TacitError("train or test contains NaN or infinity, want finite numbers")

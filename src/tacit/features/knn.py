@@ -1,11 +1,11 @@
-"""The graph of nearest neighbours that methods on manifolds share.
+"""The nearest-neighbour graph of manifold methods.
 
-Edge (i, j) where j is among the k nearest other points of i; `union` keeps it in both directions if either end has
-it, `mutual` if both have, `directed` as it is found. Of equal distances the smaller row number is nearer. Distances:
-euclidean |a - b|, or cosine 1 - a.b / (|a| |b|) (an empty row is at distance 1 from all that are not).
+It has an edge (i, j) if j is among the k nearest other points of i. `union` keeps edges in both directions if either
+exists, `mutual` only if both exist, `directed` as found. Ties go to the smaller row number. Distances: euclidean
+|a - b|, or cosine 1 - a.b / (|a| |b|) (an empty row has distance 1 to all non-empty rows).
 
-Up to 50,000 dense points, and always for sparse rows, neighbours are exact: blocks of distances by products of
-matrices. Beyond, an approximate index (HNSW by faiss, extra `ann`) is searched, which misses a few in a hundred.
+For up to 50,000 dense points, and always for sparse rows, neighbours are exact: blocks of distances from matrix
+products. For more points, an approximate index (HNSW by faiss, extra `ann`) is used, which misses a few percent.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ FORMS = ("union", "mutual", "directed")
 MOST_EXACT = 50_000
 N_LINKS, BUILD_BREADTH, BREADTH = 32, 100, 64  # of the approximate index
 BLOCK_BYTES = 32 << 20
-ROUNDING = 1e-13  # squares of distances below this share of the squared lengths are rounding, and mean 0
+ROUNDING = 1e-13  # smaller squared distances, relative to the squared lengths, are rounding errors and mean 0
 
 
 def knn_graph(
@@ -49,9 +49,10 @@ def knn_graph(
     exact: bool | None = None,
     threads: int | None = None,
 ) -> sp.csr_array:
-    """Distances to the k nearest neighbours, float64 CSR (n_points, n_points), the same for any number of threads.
+    """Return distances to the k nearest neighbours, float64 CSR (n_points, n_points), for any number of threads.
 
-    An edge between equal points has distance 0 and is stored like any other. `exact` None decides by size.
+    An edge between equal points has distance 0 and is stored like any other. `exact` None: decided by the number of
+    points.
 
     >>> knn_graph([[0.0], [1.0], [1.0], [5.0]], 1).toarray().tolist()  # the two at 1.0 are joined at distance 0
     [[0.0, 1.0, 0.0, 0.0], [1.0, 0.0, 0.0, 4.0], [0.0, 0.0, 0.0, 0.0], [0.0, 4.0, 0.0, 0.0]]
@@ -72,14 +73,14 @@ def knn_graph(
 
 
 def nearest_rows(distances: np.ndarray, own: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """The k nearest of n points and their distances, nearest first; of equal distances the smaller number.
+    """Return the k nearest of n points and their distances, nearest first; ties go to the smaller number.
 
     Parameters
     ----------
     distances : ndarray of shape (n_rows, n), float64
         Distance of each row to each point.
     own : ndarray of shape (n_rows,), int64
-        The point that each row is itself, which is left out.
+        The point of each row itself, which is left out.
     k : int
         Number of neighbours, below n.
 
@@ -97,7 +98,7 @@ def nearest_rows(distances: np.ndarray, own: np.ndarray, k: int) -> tuple[np.nda
 def nearest_of(
     points: np.ndarray, table: np.ndarray, *, squared: bool = True, threads: int | None = None
 ) -> np.ndarray:
-    """The nearest row of a table for every point, int64; of equal distances the smaller row.
+    """Return the nearest row of a table for every point, int64; ties go to the smaller row.
 
     Parameters
     ----------
@@ -106,7 +107,7 @@ def nearest_of(
     table : ndarray of shape (n_rows, n_features)
         The rows to choose from.
     squared : bool, default=True
-        Distances are sums of squared differences; False means of absolute ones.
+        Distances are sums of squared differences; False: sums of absolute differences.
     threads : int or None, default=None
         Number of threads; None means all cores.
 
@@ -125,7 +126,7 @@ def nearest_of(
 
 
 def component_sizes(graph: sp.csr_array) -> np.ndarray:
-    """How many points each connected part of a graph has, largest first; edges count whatever their value.
+    """Return the number of points of each connected component, largest first; edges of any value count.
 
     >>> component_sizes(knn_graph([[0.0], [1.0], [9.0], [9.0], [9.5]], 1)).tolist()
     [3, 2]
@@ -138,15 +139,15 @@ def component_sizes(graph: sp.csr_array) -> np.ndarray:
 
 
 def _prepare(points: Features, metric: str) -> Features:
-    """Rows whose euclidean distances order neighbours: as they are, or of length 1 for cosine (2 - 2 cos)."""
+    """Return rows whose euclidean distances order neighbours: unchanged, or of length 1 for cosine (2 - 2 cos)."""
     table = points.astype(np.float64)
     if metric == "euclidean":
-        # Far from the origin the products below lose digits; a shift changes no distance.
+        # Far from the origin the products below lose precision; a shift does not change distances.
         return table if sp.issparse(table) else table - table.mean(axis=0)
     lengths = np.sqrt(_squared_lengths(table))
     is_empty = lengths == 0
     scale = 1 / np.where(is_empty, 1, lengths)
-    # Empty rows get a direction of their own, at right angles to all others.
+    # Each empty row gets a separate direction, orthogonal to all others.
     own = is_empty[:, None].astype(np.float64)
     if isinstance(table, np.ndarray):
         return np.hstack([table * scale[:, None], own])
@@ -167,7 +168,7 @@ def _is_exact(exact: bool | None, table: Features) -> bool:
 
 
 def _exact_neighbours(table: Features, k: int, threads: int | None) -> tuple[np.ndarray, np.ndarray]:
-    """Neighbours int64 (n, k) and squared distances float64, nearest first."""
+    """Return neighbours int64 (n, k) and squared distances float64, nearest first."""
     n_points, lengths = table.shape[0], _squared_lengths(table)
     neighbours, scores = np.empty((n_points, k), np.int64), np.empty((n_points, k), np.float64)
     columns = table.T if not sp.issparse(table) else sp.csr_array(table.T)
@@ -190,7 +191,7 @@ def _exact_neighbours(table: Features, k: int, threads: int | None) -> tuple[np.
 
 
 def _approximate_neighbours(table: np.ndarray, k: int, threads: int | None) -> tuple[np.ndarray, np.ndarray]:
-    """As `_exact_neighbours`, by an index; -1 where it found fewer than k."""
+    """Like `_exact_neighbours`, by an index; -1 if it found fewer than k."""
     try:
         import faiss
     except ImportError:
@@ -203,11 +204,11 @@ def _approximate_neighbours(table: np.ndarray, k: int, threads: int | None) -> t
     before = faiss.omp_get_max_threads()
     try:
         with progress_bar("nearest neighbours", 2 * n_points) as advance:
-            faiss.omp_set_num_threads(1)  # with more, the index depends on which thread is first
+            faiss.omp_set_num_threads(1)  # with more threads, the index depends on their timing
             for block in cut(n_points, 4096):
                 index.add(rows[block])
                 advance(block.stop - block.start)
-            faiss.omp_set_num_threads(count_threads(threads))  # each point is searched for by itself
+            faiss.omp_set_num_threads(count_threads(threads))  # each point is searched for separately
             for block in cut(n_points, 4096):
                 found[block] = index.search(rows[block], k + 1)[1]
                 advance(block.stop - block.start)
@@ -220,14 +221,14 @@ def _approximate_neighbours(table: np.ndarray, k: int, threads: int | None) -> t
 
 
 def _without_self(found: np.ndarray) -> np.ndarray:
-    """Drop each point from its own list, or the last of the list where equal points crowded it out."""
+    """Remove each point from its own list, or the last of the list if equal points displaced it."""
     is_self = found == np.arange(len(found))[:, None]
     is_self[~is_self.any(axis=1), -1] = True
     return found[~is_self].reshape(len(found), -1)
 
 
 def _join(neighbours: np.ndarray, distances: np.ndarray, how: str) -> sp.csr_array:
-    """CSR of the edges; built by hand, since scipy's sums and maxima drop edges of distance 0."""
+    """Make the CSR of the edges directly, because scipy's sums and maxima drop edges of distance 0."""
     n_points = len(neighbours)
     is_edge = neighbours.ravel() >= 0
     rows = np.repeat(np.arange(n_points), neighbours.shape[1])[is_edge]
@@ -235,13 +236,13 @@ def _join(neighbours: np.ndarray, distances: np.ndarray, how: str) -> sp.csr_arr
     if how != "directed":
         rows, columns = np.concatenate([rows, columns]), np.concatenate([columns, rows])
         values = np.concatenate([values, values])
-    order = np.lexsort((values, rows * n_points + columns))  # of two roundings of one distance the smaller
+    order = np.lexsort((values, rows * n_points + columns))  # of two roundings of one distance, the smaller first
     rows, columns, values = rows[order], columns[order], values[order]
     keys, first, times = np.unique(rows * n_points + columns, return_index=True, return_counts=True)
     if how == "mutual":
         keys, first = keys[times == 2], first[times == 2]
     indptr = np.searchsorted(keys, np.arange(n_points + 1) * n_points)
-    # As scipy has it: other libraries refuse long indices where short ones do.
+    # As in scipy, because other libraries reject long indices where short ones suffice.
     index_type = sp.get_index_dtype(maxval=max(len(keys), n_points))
     parts = values[first], (keys % n_points).astype(index_type), indptr.astype(index_type)
     return sp.csr_array(parts, shape=(n_points, n_points))

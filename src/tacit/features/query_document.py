@@ -1,17 +1,17 @@
-"""Features of a query and a document from their words: eleven measures over each field of the text.
+"""Features of a query and a document from their words: eleven measures for each field of the text.
 
 The set of Szummer and Yilmaz (2011), table 1, with LETOR's definitions. For a field (body, title, both) of a document,
-c is the count of a query word in it, |d| its number of words, df in how many documents the field has the word,
-n the number of documents; every sum is over the words of the query, with repetition:
+c is the count of a query word, |d| the number of words, df the number of documents whose field has the word, and n the
+number of documents; every sum is over the words of the query, with repetition:
 
-    bm25               see `bm25`, Lucene's form, as the ranker `bm25` has it
+    bm25               see `bm25`, Lucene's variant, as in the ranker `bm25`
     log_bm25           ln(1 + bm25)
     lm_absolute, lm_dirichlet, lm_jelinek_mercer     see `language_models`
     tf                 sum c                          normalized_tf      sum c / |d|
     log_normalized_tf  sum ln(1 + c / |d|)            sum_log_tf         sum ln(1 + c)
     tf_idf             sum c ln(n / df)               log_tf_idf         sum ln(1 + c / |d| ln(n / df))
 
-Words that no document has are left out.
+Words in no document are left out.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MEASURES = (
 
 @dataclass(frozen=True)
 class FieldCounts:
-    """Words of one field of every document, and what the formulas ask of the whole field.
+    """Words of one field of every document, and the statistics that the formulas need.
 
     counts: CSR (n_docs, n_words); lengths, n_different: (n_docs,); doc_frequency, shares: (n_words,).
     """
@@ -47,7 +47,7 @@ class FieldCounts:
 
     @classmethod
     def of(cls, counts: sp.csr_array) -> FieldCounts:
-        """Counted words with their statistics."""
+        """Make counts with their statistics."""
         totals = np.bincount(counts.indices, weights=counts.data, minlength=counts.shape[1])
         return cls(
             counts=counts,
@@ -58,7 +58,7 @@ class FieldCounts:
         )
 
     def measures(self, times: np.ndarray, words: np.ndarray, docs: np.ndarray) -> np.ndarray:
-        """The eleven measures of documents (rows) for a query of `words`, each said `times`: (n_docs, 11)."""
+        """Return the eleven measures of documents (rows) for a query of `words` with counts `times`: (n_docs, 11)."""
         known = self.doc_frequency[words] > 0
         words, times = words[known], times[known].astype(np.float64)
         lengths = self.lengths[docs]
@@ -116,15 +116,15 @@ class QueryDocumentFeatures:
 
     @property
     def names(self) -> list[str]:
-        """Names of the columns: `field.measure`."""
+        """Return the names of the columns: `field.measure`."""
         return [f"{field}.{measure}" for field in self.fields for measure in MEASURES]
 
     def of(self, query: sp.csr_array, docs: Sequence[int] | np.ndarray) -> np.ndarray:
-        """Features of one query (CSR row of counts) with some documents: float64 (n_docs, 11 * n_fields)."""
+        """Return features of one query (CSR row of counts) with some documents: float64 (n_docs, 11 * n_fields)."""
         if query.shape != (1, self.n_words):
             raise TacitError(f"query has shape {query.shape}, want (1, {self.n_words}): counts of its words")
         rows = np.asarray(docs, np.int64)
         if len(rows) and (rows.min() < 0 or rows.max() >= self.n_docs):
-            raise TacitError(f"docs holds row {rows.max()}, want 0 to {self.n_docs - 1}")
+            raise TacitError(f"docs has row {rows.max()}, want 0 to {self.n_docs - 1}")
         row = sp.csr_array(query)
         return np.hstack([field.measures(row.data, row.indices, rows) for field in self.fields.values()])

@@ -1,15 +1,15 @@
-"""Columns brought to one scale, by named rules; a column that does not vary becomes 0 or keeps its values."""
+"""Scaling of columns by named rules; a constant column becomes 0 or keeps its values."""
 
 from __future__ import annotations
 
 import numpy as np
 
-# A standard deviation below this share of the column's largest value (or of 1) is rounding.
+# A smaller standard deviation, relative to the column's largest value (or 1), is a rounding error.
 LEAST_DEVIATION = 1e-12
 
 
 def deviations(X: np.ndarray) -> np.ndarray:
-    """Standard deviation of each column; 0 where it is no more than rounding.
+    """Return the standard deviation of each column; 0 if it is only rounding error.
 
     >>> deviations(np.array([[1.0, 5.0], [3.0, 5.0]])).tolist()
     [1.0, 0.0]
@@ -19,7 +19,7 @@ def deviations(X: np.ndarray) -> np.ndarray:
 
 
 def spreads(X: np.ndarray, least: float = LEAST_DEVIATION) -> np.ndarray:
-    """Standard deviation of each column; 1 where it is not above `least`, so that a constant column stays as it is.
+    """Return the standard deviation of each column; 1 if it is not above `least`, so constant columns stay constant.
 
     >>> spreads(np.array([[1.0, 5.0], [3.0, 5.0]])).tolist()
     [1.0, 1.0]
@@ -29,7 +29,7 @@ def spreads(X: np.ndarray, least: float = LEAST_DEVIATION) -> np.ndarray:
 
 
 def standardize(X: np.ndarray, mean: np.ndarray, deviation: np.ndarray) -> np.ndarray:
-    """(X - mean) / deviation; columns of deviation 0 are 0.
+    """Return (X - mean) / deviation; columns of deviation 0 are 0.
 
     >>> standardize(np.array([[1.0, 5.0], [3.0, 6.0]]), np.array([2.0, 5.0]), np.array([1.0, 0.0])).tolist()
     [[-1.0, 0.0], [1.0, 0.0]]

@@ -1,1 +1,1 @@
-"""Adapters to other libraries, one module for each, which imports its library on first use."""
+"""Adapters to other libraries, one module for each, imported on first use."""

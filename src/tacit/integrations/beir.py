@@ -19,16 +19,16 @@ except ImportError:
 
 
 class BeirSearch(BaseSearch):
-    """Fits a searcher on the corpus that it is asked about, and searches it.
+    """Fits a searcher on the corpus of each call, and searches it.
 
     Parameters
     ----------
     searcher : Searcher
-        Unfitted or fitted. A fitted one is used as it is for a corpus of the same ids, and fitted anew for any other.
+        Unfitted or fitted. A fitted one is used unchanged for a corpus with the same ids, and refitted for any other.
     queries : mapping of str to str, default=None
-        Training queries, as BEIR's loader gives them.
+        Training queries, as returned by BEIR's loader.
     qrels : mapping of str to mapping, default=None
-        Judgments of the training queries, as BEIR's loader gives them; documents not in it are unjudged.
+        Judgments of the training queries, as returned by BEIR's loader; documents not in it are unjudged.
     """
 
     def __init__(
@@ -42,17 +42,17 @@ class BeirSearch(BaseSearch):
     def search(
         self, corpus: Mapping[str, Mapping[str, str]], queries: Mapping[str, str], top_k: int, *args: Any, **kwargs: Any
     ) -> dict[str, dict[str, float]]:
-        """Scores of the best documents of each query; a document with the id of the query is no result."""
+        """Return scores of the best documents of each query; a document with the query's id is not returned."""
         if list(getattr(self.searcher, "documents_", Collection([], [], [])).ids) != list(corpus):
             self._fit(corpus)
         return self.searcher.run(make_queries(queries), top_k, exclude_self=True).to_dict()
 
     def encode(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Refused: a searcher has no vectors in files."""
+        """Raise, because a searcher has no vectors in files."""
         raise TacitError("BeirSearch has no vectors to write, want `search`")
 
     def search_from_files(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Refused: a searcher has no vectors in files."""
+        """Raise, because a searcher has no vectors in files."""
         raise TacitError("BeirSearch reads no vectors, want `search`")
 
     def _fit(self, corpus: Mapping[str, Mapping[str, str]]) -> None:
@@ -66,5 +66,5 @@ class BeirSearch(BaseSearch):
 
 
 def make_queries(queries: Mapping[str, str]) -> Collection:
-    """Queries of a mapping from id to text."""
+    """Return queries from a mapping of ids to texts."""
     return Collection(list(queries), [""] * len(queries), list(queries.values()))

@@ -1,7 +1,7 @@
-"""What other engines can compute of a ranker: a sum of trees, or a sum of weighted features; and what to train instead.
+"""The part of a ranker that other engines can compute: a sum of trees or of weighted features; and alternatives.
 
-A search engine scores one document at a time. A ranker whose scores depend on the whole list cannot be exported;
-`nearest` names the ranker of the same kind that can, and `cost` what it loses on lists that neither has seen.
+A search engine scores one document at a time. A ranker whose scores depend on all rows of a list cannot be exported;
+`nearest` returns the most similar ranker that can, and `cost` its loss on held-out lists.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ class Linear(NamedTuple):
 
 
 class Alternative(NamedTuple):
-    """A ranker that can be exported, unfitted, and the options of `tacit rank` that make it."""
+    """An unfitted ranker that can be exported, and the options of `tacit rank` that make it."""
 
     ranker: ListRanker
     options: str
 
 
 def has_trees(ranker: ListRanker) -> bool:
-    """Whether the ranker is a sum of stumps or trees that scores each row by itself."""
+    """Return whether the ranker is a sum of stumps or trees that scores each row separately."""
     return isinstance(ranker, RankBoostRanker | LightGbmRanker) and not ranker.needs_lists()
 
 
 def to_linear(ranker: ListRanker) -> Linear | None:
-    """The weights of a fitted linear ranker that scores each row by itself; None for all others."""
+    """Return the weights of a fitted linear ranker that scores each row separately; None for all others."""
     if isinstance(ranker, AucRanker | ListRidgeRanker):
         weights = ranker.weights_
     elif isinstance(ranker, RankSvmRanker):
@@ -60,14 +60,14 @@ def to_linear(ranker: ListRanker) -> Linear | None:
 
 
 def why_not(ranker: ListRanker) -> str:
-    """Why a ranker is neither trees nor linear, in a few words."""
+    """Return a short reason why a ranker is neither trees nor linear."""
     if isinstance(ranker, GradientRanker) and not ranker.needs_lists():
         return f"a {type(ranker).__name__} with a hidden layer is neither linear nor a sum of trees"
-    return f"scores of {type(ranker).__name__} depend on the whole list, and a search engine scores each document alone"
+    return f"scores of {type(ranker).__name__} depend on the full list, but a search engine scores each document alone"
 
 
 def nearest(ranker: ListRanker) -> Alternative:
-    """The nearest ranker that can be exported, for one that cannot."""
+    """Return the most similar ranker that can be exported, for one that cannot."""
     if isinstance(ranker, StandingRanker):
         return Alternative(ranker.clone().set_params(view="features"), "--method standing --set view=features")
     if isinstance(ranker, GradientRanker):
@@ -80,7 +80,9 @@ def nearest(ranker: ListRanker) -> Alternative:
 
 
 def cost(ranker: ListRanker, alternative: ListRanker, train: Lists, validation: Lists) -> tuple[float, float]:
-    """nDCG-letor@10 on validation lists of the ranker, and of the alternative fitted on the training lists."""
+    """Return nDCG-letor@10 on validation lists of the ranker, and of the alternative fitted on the training lists."""
     if not (validation.y >= 0).any():
-        raise TacitError(f"the validation lists have no judged row (rows: {len(validation.y)}): nothing to measure")
+        raise TacitError(
+            f"the validation lists have no judged row (rows: {len(validation.y)}), so there is nothing to measure"
+        )
     return ranker.score(validation), alternative.fit(train).score(validation)

@@ -3,7 +3,7 @@
     pipeline.add_component("retriever", TacitRetriever("my.model", top_k=5))
     pipeline.run({"retriever": {"query": "red shoes", "filter": "price < 50"}})
 
-Given by its folder, the model is loaded by `warm_up`, and the pipeline can be written to YAML.
+A model given by its folder is loaded by `warm_up`, and the pipeline can be written to YAML.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class TacitRetriever:
     Parameters
     ----------
     model : str, Path or Searcher
-        Folder that `tacit fit` wrote, or a fitted searcher, which cannot be written to YAML.
+        Folder written by `tacit fit`, or a fitted searcher, which cannot be written to YAML.
     top_k : int, default=10
         Number of documents.
     filter : str or None, default=None
@@ -57,12 +57,12 @@ class TacitRetriever:
         return {"documents": made}
 
     def to_dict(self) -> dict[str, Any]:
-        """The component as Haystack writes it to YAML."""
+        """Return the component as a dict that Haystack writes to YAML."""
         if isinstance(self.model, Searcher):
-            raise TacitError("a TacitRetriever of a Searcher cannot be written, want one of a model's folder")
+            raise TacitError("a TacitRetriever of a Searcher cannot be written, want one with the model's folder")
         return default_to_dict(self, model=os.fspath(self.model), top_k=self.top_k, filter=self.filter)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> TacitRetriever:
-        """The component that `to_dict` wrote."""
+        """Return the component from the result of `to_dict`."""
         return default_from_dict(cls, data)

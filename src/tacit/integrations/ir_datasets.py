@@ -3,8 +3,8 @@
     documents, queries = read_collection("beir/scifact"), read_queries("beir/scifact/test")
     judgments = read_qrels("beir/scifact/test")
 
-A dataset is named by its id (ir_datasets downloads it on first use) or given as the object that `ir_datasets.load`
-returns. `make_dataset` turns our structures into such an object.
+A dataset is given by its id (ir_datasets downloads it on first use) or as the object that `ir_datasets.load` returns.
+`make_dataset` turns our structures into such an object.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from tacit.integrations.ir_measures import from_qrels, from_scored_docs, to_qrel
 
 
 def read_collection(dataset: Any) -> Collection:
-    """Documents of a dataset.
+    """Return the documents of a dataset.
 
     Parameters
     ----------
     dataset : str or ir_datasets.Dataset
-        Dataset with documents. Where these have the fields `title` and `text`, the two stay apart; of all others the
-        text is what ir_datasets calls the default text.
+        Dataset with documents. If these have the fields `title` and `text`, both are kept; otherwise the text is the
+        default text of ir_datasets.
     """
     found = _with(dataset, "docs")
     columns = [_document(document) for document in found.docs_iter()]
@@ -32,19 +32,19 @@ def read_collection(dataset: Any) -> Collection:
 
 
 def read_queries(dataset: Any) -> Collection:
-    """Queries of a dataset, by their default text."""
+    """Return the queries of a dataset, by their default text."""
     found = _with(dataset, "queries")
     queries = [(str(query.query_id), query.default_text()) for query in found.queries_iter()]
     return Collection([name for name, _ in queries], [""] * len(queries), [text for _, text in queries])
 
 
 def read_qrels(dataset: Any) -> Judgments:
-    """Judgments of a dataset; a negative relevance is unjudged."""
+    """Return the judgments of a dataset; a negative relevance means unjudged."""
     return from_qrels(_with(dataset, "qrels").qrels_iter())
 
 
 def read_run(dataset: Any, name: str = "ir_datasets") -> Run:
-    """The scored documents of a dataset: the first-stage run that comes with some of them."""
+    """Return the scored documents of a dataset: the first-stage run that some datasets include."""
     return from_scored_docs(_with(dataset, "scoreddocs").scoreddocs_iter(), name)
 
 
@@ -54,7 +54,7 @@ def make_dataset(
     judgments: Judgments | None = None,
     run: Run | None = None,
 ) -> Any:
-    """An `ir_datasets.Dataset` with what is given.
+    """Return an `ir_datasets.Dataset` of the given parts.
 
     Parameters
     ----------
@@ -86,14 +86,14 @@ def make_dataset(
 
 
 class TitledDoc(NamedTuple):
-    """A document as ir_datasets has them."""
+    """A document in the form of ir_datasets."""
 
     doc_id: str
     title: str
     text: str
 
     def default_text(self) -> str:
-        """Title and text."""
+        """Return title and text."""
         return f"{self.title} {self.text}" if self.title else self.text
 
 
@@ -104,16 +104,16 @@ class _Store:
         self.by_id = {row.doc_id: row for row in rows}
 
     def get(self, doc_id: str, field: str | None = None) -> Any:
-        """One document, or a field of it."""
+        """Return one document, or a field of it."""
         return self.by_id[doc_id] if field is None else getattr(self.by_id[doc_id], field)
 
     def get_many(self, doc_ids: Iterable[str], field: str | None = None) -> dict[str, Any]:
-        """Those of the documents that exist."""
+        """Return those of the documents that exist."""
         return {doc_id: self.get(doc_id, field) for doc_id in doc_ids if doc_id in self.by_id}
 
 
 def _fill(handler: Any, kind: str, functions: Mapping[str, Callable[..., Any]]) -> Any:
-    """The handler of one kind of records with these functions as its methods."""
+    """Fill the handler of one kind of records with these functions as its methods."""
     for name, function in functions.items():
         setattr(handler, f"{kind}_{name}", function)
     return handler
@@ -126,7 +126,7 @@ def _document(document: Any) -> tuple[str, str, str]:
 
 
 def _with(dataset: Any, kind: str) -> Any:
-    """The dataset, which must have records of this kind."""
+    """Return the dataset, which must have records of this kind."""
     if isinstance(dataset, str):
         library = _library()
         try:

@@ -1,8 +1,8 @@
-"""Judgments and runs as ir-measures (and trec_eval's wrappers) take them, and back. Extra `eval`.
+"""Judgments and runs in the form of ir-measures (and trec_eval's wrappers), and back. Extra `eval`.
 
-ir-measures describes a judgment as `Qrel(query_id, doc_id, relevance, iteration)` and a line of a run as
-`ScoredDoc(query_id, doc_id, score)`; all its functions take iterables of these. Its relevance is an integer, and a
-document without a `Qrel` is unjudged, as in `Judgments`.
+In ir-measures a judgment is `Qrel(query_id, doc_id, relevance, iteration)` and a line of a run is
+`ScoredDoc(query_id, doc_id, score)`; its functions take iterables of these. Its relevance is an integer, and a document
+without a `Qrel` is unjudged, as in `Judgments`.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 def to_qrels(judgments: Judgments) -> list[Qrel]:
-    """Judgments as a list of `ir_measures.Qrel`.
+    """Return judgments as a list of `ir_measures.Qrel`.
 
     Parameters
     ----------
     judgments : Judgments
-        Judgments whose grades are whole numbers: ir-measures has no others.
+        Judgments with integer grades, because ir-measures has no others.
     """
     fractions = judgments.grade != judgments.grade.astype(int)
     if fractions.any():
@@ -36,18 +36,18 @@ def to_qrels(judgments: Judgments) -> list[Qrel]:
 
 
 def to_scored_docs(run: Run) -> list[ScoredDoc]:
-    """A run as a list of `ir_measures.ScoredDoc`."""
+    """Return a run as a list of `ir_measures.ScoredDoc`."""
     make = _library().ScoredDoc
     return [make(*entry) for entry in _entries(run, run.score)]
 
 
 def from_qrels(qrels: Iterable[Any]) -> Judgments:
-    """Judgments from anything with `query_id`, `doc_id` and `relevance`; a negative relevance is unjudged.
+    """Return judgments from objects with `query_id`, `doc_id` and `relevance`; a negative relevance means unjudged.
 
     Parameters
     ----------
     qrels : iterable
-        `ir_measures.Qrel`, or the qrels of ir_datasets. A query of which all documents are unjudged stays.
+        `ir_measures.Qrel`, or the qrels of ir_datasets. A query with only unjudged documents is kept.
     """
     grades: dict[str, dict[str, float]] = {}
     for entry in qrels:
@@ -58,7 +58,7 @@ def from_qrels(qrels: Iterable[Any]) -> Judgments:
 
 
 def from_scored_docs(scored: Iterable[Any], name: str = "tacit") -> Run:
-    """A run from anything with `query_id`, `doc_id` and `score`.
+    """Return a run from objects with `query_id`, `doc_id` and `score`.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ try:
 except ImportError:
     raise MissingExtraError("TacitRetriever", "llama-index-core", "llama-index") from None
 
-NOT_FOR_MODELS = ["id", "score"]  # metadata that says nothing about the text; prompts and embeddings leave them out
+NOT_FOR_MODELS = ["id", "score"]  # metadata that says nothing about the text; excluded from prompts and embeddings
 
 
 class TacitRetriever(BaseRetriever):

@@ -2,8 +2,8 @@
 
     make_server("tacit", [tools.search, tools.explain]).run("stdio")
 
-The description of a tool is the docstring of its function up to the section Parameters, whose entries describe its
-arguments; annotations make the schemas. `tacit mcp MODEL` serves a model this way.
+The description of a tool is its function's docstring up to the section Parameters, whose entries describe its
+arguments; annotations define the schemas. `tacit mcp MODEL` serves a model this way.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ except ImportError:
 def make_server(
     name: str, functions: Sequence[Callable[..., Any]], *, instructions: str = "", changing: Sequence[str] = ()
 ) -> MCPServer:
-    """A server with one tool for each function.
+    """Return a server with one tool for each function.
 
     Parameters
     ----------
@@ -39,9 +39,9 @@ def make_server(
         Annotated functions with numpydoc docstrings. A `TacitError` becomes a tool error of one line; any other
         exception is a bug, and its traceback goes to stderr.
     instructions : str, default=""
-        What the server is for; clients show it to their model.
+        Purpose of the server; clients show it to their model.
     changing : sequence of str, default=()
-        Names of the functions that store something; the others are announced as read-only.
+        Names of the functions that store data; the others are announced as read-only.
     """
     server = OneLineServer(name, version=__version__, instructions=instructions, log_level="WARNING")
     for function in functions:
@@ -52,7 +52,7 @@ def make_server(
 
 
 class OneLineServer(MCPServer):
-    """A server that answers mistakes of a call with one line: what was found and what is wanted."""
+    """A server with one-line errors for invalid calls: the value found and the value expected."""
 
     async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
         """Call a tool by name."""
@@ -67,7 +67,7 @@ class OneLineServer(MCPServer):
             raise ToolError(" ".join(line.split())) from None
 
     async def _check_names(self, name: str, arguments: dict[str, Any]) -> None:
-        """Raise for an argument that the tool does not have: ignored, a misspelt filter would filter nothing."""
+        """Raise for an unknown argument, because an ignored misspelt filter would filter nothing."""
         known = next(
             (list(tool.input_schema["properties"]) for tool in await self.list_tools() if tool.name == name), None
         )
@@ -78,7 +78,7 @@ class OneLineServer(MCPServer):
 
 
 def _described(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function with its types as the server reads them: resolved, each parameter with its description."""
+    """Return the function with resolved types for the server, each parameter with its description."""
     docs, types = parameter_docs(function), get_type_hints(function)
     signature = inspect.signature(function)
     parameters = [
@@ -96,12 +96,12 @@ def _described(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _summary(function: Callable[..., Any]) -> str:
-    """The docstring up to its sections, in one paragraph."""
+    """Return the docstring up to its sections, in one paragraph."""
     return " ".join(inspect.cleandoc(function.__doc__ or "").split("\nParameters\n")[0].split())
 
 
 def _mistake(error: ValidationError) -> str:
-    """The first mistake in the arguments of a call."""
+    """Return the first error in the arguments of a call."""
     first = error.errors()[0]
     place = "".join(f"[{part}]" if isinstance(part, int) else str(part) for part in first["loc"][:1])
     if first["type"] == "missing":

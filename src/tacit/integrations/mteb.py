@@ -14,7 +14,7 @@ from tacit import __version__
 from tacit.core import Collection, MissingExtraError, NotFittedError
 from tacit.search import Searcher
 
-# What MTEB wants to know and a searcher has no answer to.
+# Required by MTEB, but not applicable to a searcher.
 UNKNOWN = (
     "release_date", "languages", "n_parameters", "memory_usage_mb", "embed_dim", "license", "open_weights",
     "public_training_code", "public_training_data", "similarity_fn_name", "training_datasets",
@@ -27,15 +27,15 @@ class MtebSearch:
     Parameters
     ----------
     searcher : Searcher
-        Unfitted searcher of a method that needs no labels, such as `blend` or `bm25`. A fitted one is used as it is for
-        a corpus of the same ids.
+        Unfitted searcher of a method that needs no labels, such as `blend` or `bm25`. A fitted one is used unchanged
+        for a corpus with the same ids.
     """
 
     def __init__(self, searcher: Searcher) -> None:
         self.searcher = searcher
 
     def index(self, corpus: Any, **options: Any) -> None:
-        """Fit on a corpus: a dataset with the columns `id`, `text` and, where there are any, `title`."""
+        """Fit on a corpus: a dataset with the columns `id`, `text` and, if available, `title`."""
         ids = [str(row["id"]) for row in corpus]
         if list(getattr(self.searcher, "documents_", Collection([], [], [])).ids) == ids:
             return
@@ -46,7 +46,7 @@ class MtebSearch:
     def search(
         self, queries: Any, *, top_k: int, top_ranked: Mapping[str, Sequence[str]] | None = None, **options: Any
     ) -> dict[str, dict[str, float]]:
-        """Scores of the best documents of each query, or of those of `top_ranked` (reranking tasks)."""
+        """Return scores of the best documents of each query, or of those of `top_ranked` (reranking tasks)."""
         if not hasattr(self.searcher, "documents_"):
             raise NotFittedError("MtebSearch is not fitted yet: call index first")
         found = Collection([str(row["id"]) for row in queries], [""] * len(queries), [row["text"] for row in queries])
@@ -62,7 +62,7 @@ class MtebSearch:
 
     @property
     def mteb_model_meta(self) -> Any:
-        """Name, version and kind of the model."""
+        """Return name, version and kind of the model."""
         try:
             from mteb.models.model_meta import ModelMeta
         except ImportError:

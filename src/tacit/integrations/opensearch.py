@@ -1,18 +1,18 @@
-"""Models and feature sets for the learning-to-rank plugins of OpenSearch and Elasticsearch, which read the same forms.
+"""Models and feature sets for the learning-to-rank plugins of OpenSearch and Elasticsearch, which share formats.
 
     PUT  INDEX                                    index.json        fields that the features need (text columns only)
     PUT  _ltr
     POST _ltr/_featureset/NAME                    featureset.json   one query for each column (text columns only)
     POST _ltr/_featureset/NAME/_createmodel       model.json        the ranker
 
-A model names its features; a feature set says how the engine computes them, as the score of a query. Of the columns of
-`tacit features` an engine can compute, for the fields body, title and both (`all` in the index):
+A model names its features; a feature set defines how the engine computes them, as the score of a query. An engine can
+compute these columns of `tacit features`, for the fields body, title and both (`all` in the index):
 
-    bm25            match query; k1 and b of the index are set to ours
+    bm25            match query; k1 and b of the index are set to tacit's values
     tf              match_explorer, sum_raw_tf: a word that the query repeats counts once
-    log_bm25, normalized_tf     expressions of the others and of the number of words (token_count)
+    log_bm25, normalized_tf     expressions of these and of the number of words (token_count)
 
-The engine has its own analyzer and rounds lengths of fields to one byte, so values are close to ours, not the same.
+The engine has its own analyzer and rounds lengths of fields to one byte, so values are similar, not identical.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from tacit.integrations.exportable import Linear, has_trees, to_linear, why_not
 from tacit.integrations.xgboost import dump_json, make_trees
 from tacit.rerank import ListRanker
 
-FIELDS = {"body": "text", "title": "title", "both": "all"}  # ours, and those of the index
+FIELDS = {"body": "text", "title": "title", "both": "all"}  # our fields, and those of the index
 MEASURES = ("bm25", "log_bm25", "tf", "normalized_tf")
 
 
 def feature_name(column: str) -> str:
-    """The name of a column in the engine, whose expressions want names without dots.
+    """Return the name of a column in the engine, whose expressions require names without dots.
 
     >>> feature_name("body.bm25")
     'body_bm25'
@@ -41,13 +41,13 @@ def feature_name(column: str) -> str:
 
 
 def can_compute(column: str) -> bool:
-    """Whether the engine can compute a column of `tacit features`."""
+    """Return whether the engine can compute a column of `tacit features`."""
     field, _, measure = column.partition(".")
     return field in FIELDS and measure in MEASURES
 
 
 def engine_model(ranker: ListRanker) -> str:
-    """The type of model that a ranker becomes; an error for one that cannot be exported."""
+    """Return the model type for a ranker; raise for one that cannot be exported."""
     if has_trees(ranker):
         return "model/xgboost+json"
     if to_linear(ranker) is None:
@@ -56,12 +56,12 @@ def engine_model(ranker: ListRanker) -> str:
 
 
 def model_body(ranker: ListRanker, columns: Sequence[str], name: str) -> dict[str, Any]:
-    """The body of `_createmodel`.
+    """Return the body of `_createmodel`.
 
     Parameters
     ----------
     ranker : ListRanker
-        Fitted ranker of trees, or a linear one that scores each row by itself.
+        Fitted ranker of trees, or a linear one that scores each row separately.
     columns : sequence of str
         Names of the features, one for each column of the ranker's lists.
     name : str
@@ -75,7 +75,7 @@ def model_body(ranker: ListRanker, columns: Sequence[str], name: str) -> dict[st
 
 
 def linear_model(linear: Linear | None, names: Sequence[str]) -> dict[str, Any]:
-    """A linear model in the plugins' form, with a normalizer for each feature that has a mean or a deviation."""
+    """Return a linear model in the plugins' format, with a normalizer for each feature with a mean or a deviation."""
     assert linear is not None
     used = [
         (name, weight, mean, deviation)
@@ -94,7 +94,7 @@ def linear_model(linear: Linear | None, names: Sequence[str]) -> dict[str, Any]:
 
 
 def feature_set_body(columns: Sequence[str]) -> dict[str, Any]:
-    """The body of a feature set for columns of `tacit features --engine`; any other column is an error."""
+    """Return the body of a feature set for columns of `tacit features --engine`; raise for other columns."""
     unknown = [column for column in columns if not can_compute(column)]
     if unknown:
         wanted = f"columns of {', '.join(MEASURES)} over {', '.join(FIELDS)} (tacit features --engine)"
@@ -104,7 +104,7 @@ def feature_set_body(columns: Sequence[str]) -> dict[str, Any]:
 
 
 def index_body() -> dict[str, Any]:
-    """Settings and mappings of an index whose fields give the features of `feature_set_body`."""
+    """Return settings and mappings of an index with the fields for the features of `feature_set_body`."""
     text = {"type": "text", "similarity": "tacit"}
     length = {"length": {"type": "token_count", "analyzer": "standard"}}
     fields = {name: {**text, "copy_to": "all", "fields": length} for name in ("title", "text")}
@@ -115,7 +115,7 @@ def index_body() -> dict[str, Any]:
 
 
 def engine_files(ranker: ListRanker, columns: Sequence[str], name: str) -> dict[str, dict[str, Any]]:
-    """Contents of the JSON files of an export by file name; index and feature set only for text columns."""
+    """Return contents of the JSON files of an export by file name; index and feature set only for text columns."""
     files = {"model.json": model_body(ranker, columns, name)}
     if all(map(can_compute, columns)):
         files |= {"index.json": index_body(), "featureset.json": feature_set_body(columns)}
@@ -123,7 +123,7 @@ def engine_files(ranker: ListRanker, columns: Sequence[str], name: str) -> dict[
 
 
 def _field_features(field: str) -> list[dict[str, Any]]:
-    """The features of one field; an expression comes after the features in it."""
+    """Return the features of one field; expressions come after the features they use."""
     match = {"match": {FIELDS[field]: "{{keywords}}"}}
     length = {"field": f"{FIELDS[field]}.length", "missing": 0}
     count = {"functions": [{"field_value_factor": length}], "query": {"match_all": {}}, "boost_mode": "replace"}

@@ -1,9 +1,9 @@
-"""Searchers and rankers of lists in PyTerrier pipelines. Extra `pyterrier`; Java is needed only where PyTerrier does.
+"""Searchers and rankers of lists in PyTerrier pipelines. Extra `pyterrier`; Java only if PyTerrier needs it.
 
     pipeline = Retrieve(searcher) >> features >> Rerank(StandingRanker())
     pipeline.fit(train_topics, train_qrels, validation_topics, validation_qrels)
 
-`features` is any transformer that adds the column `features`. In `fit`, documents that the qrels do not name are
+`features` is any transformer that adds the column `features`. In `fit`, documents that are not in the qrels are
 unjudged; PyTerrier's own learning to rank counts them as judged 0.
 """
 
@@ -30,9 +30,9 @@ class Retrieve(pt.Transformer):
     Parameters
     ----------
     searcher : Searcher
-        Fitted searcher, or one that `tacit.load` has read.
+        Fitted searcher, or one loaded by `tacit.load`.
     num_results : int, default=1000
-        Largest number of results of a query.
+        Maximum number of results of a query.
     """
 
     def __init__(self, searcher: Searcher, num_results: int = 1000) -> None:
@@ -42,7 +42,7 @@ class Retrieve(pt.Transformer):
         self.num_results = int(check_number("num_results", num_results, low=1, whole=True))
 
     def transform(self, inp: pd.DataFrame) -> pd.DataFrame:
-        """Results of queries: the columns of the queries, and docno, score and rank (from 0)."""
+        """Return results of queries: the columns of the queries, and docno, score and rank (from 0)."""
         pt.validate.query_frame(inp, extra_columns=["query"], context=self)
         if not len(inp):
             return inp.assign(docno=pd.Series(dtype=object), score=pd.Series(dtype=float), rank=pd.Series(dtype=int))
@@ -58,7 +58,7 @@ class Retrieve(pt.Transformer):
         return found
 
     def fuse_rank_cutoff(self, k: int) -> Retrieve | None:
-        """`Retrieve(...) % k` searches for k documents only."""
+        """Make `Retrieve(...) % k` search for k documents only."""
         return Retrieve(self.searcher, k) if k < self.num_results else None
 
     def __repr__(self) -> str:
@@ -66,12 +66,12 @@ class Retrieve(pt.Transformer):
 
 
 class Rerank(pt.Estimator):
-    """Ranks results by their features, with any ranker of lists: results with features to results.
+    """Reranks results by their features, with any ranker of lists: results with features to results.
 
     Parameters
     ----------
     ranker : ListRanker
-        Fitted or not; `fit` fits it anew.
+        Fitted or not; `fit` refits it.
     """
 
     def __init__(self, ranker: ListRanker) -> None:
@@ -94,7 +94,7 @@ class Rerank(pt.Estimator):
         qrels_tr : data frame
             Judgments: qid, docno and label. Results without a label, or with a negative one, are unjudged.
         topics_or_res_va, qrels_va : data frame, default=None
-            The same of validation queries, which choose parameters.
+            The same for validation queries, for the choice of parameters.
         """
         pt.validate.result_frame(topics_or_res_tr, extra_columns=["features"], context=self)
         if not len(topics_or_res_tr):
@@ -107,7 +107,7 @@ class Rerank(pt.Estimator):
         return self
 
     def transform(self, inp: pd.DataFrame) -> pd.DataFrame:
-        """The results with new scores and ranks."""
+        """Return the results with new scores and ranks."""
         pt.validate.result_frame(inp, extra_columns=["features"], context=self)
         found = inp.copy()
         scores = self.ranker.predict(_features(inp), inp["qid"].to_numpy()) if len(inp) else np.zeros(0)
@@ -119,7 +119,7 @@ class Rerank(pt.Estimator):
 
 
 def make_lists(results: pd.DataFrame, qrels: pd.DataFrame) -> Lists:
-    """Lists of results with features; documents that the qrels do not name are unjudged.
+    """Return lists of results with features; documents that are not in the qrels are unjudged.
 
     Parameters
     ----------

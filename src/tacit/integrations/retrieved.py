@@ -1,4 +1,4 @@
-"""Whole documents for a query with their metadata, as the retrievers of other libraries return them."""
+"""Full documents for a query with their metadata, as returned by retrievers of other libraries."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Retrieved(NamedTuple):
 
 
 def retrieve(searcher: Searcher, query: str, k: int, filter: str | None = None) -> list[Retrieved]:
-    """The hits of `Searcher.search`, with the text of the whole document instead of a snippet."""
+    """Return the hits of `Searcher.search`, with the full text instead of a snippet."""
     documents = searcher.documents_
     return [
         Retrieved(

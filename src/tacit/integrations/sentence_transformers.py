@@ -5,12 +5,12 @@ model2vec (extra `model2vec`, needs no torch) load. Both average the rows of a t
 
     v = mean over words of row(w),   row(w) = idf(w) table(w),
 
-which is the vector of our ranker but for its length: tf-idf rows are count(w) idf(w), divided by their length. So
-cosines are ours. Rankers with one table for queries and documents become one StaticEmbedding, those with two a `Router`
-with the routes `query` and `document`.
+which is our ranker's vector up to its length, because tf-idf rows are count(w) idf(w), divided by their length. So
+cosines are equal. Rankers with one table for queries and documents become one StaticEmbedding, rankers with two a
+`Router` with the routes `query` and `document`.
 
-Not carried: what a ranker adds to the product of the vectors (weights of shared words, mixtures), vectors that a
-document has learned for itself, and stems of word forms that no document has.
+Not exported: terms of a ranker in addition to the product of the vectors (weights of shared words, mixtures), learned
+vectors of single documents, and stems of word forms in no document.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from tacit.search.encoders import encode_texts
 
 UNKNOWN = "[UNK]"
 STATIC, ROUTER = (f"sentence_transformers.models.{name}" for name in ("StaticEmbedding", "Router"))
-# Characters that our tokenizer removes before it looks for words; see `features.text.words`.
+# Characters that our tokenizer removes before it splits text into words; see `features.text.words`.
 INVISIBLE = "[\u00ad\u180b-\u180f\u200c\u200d\u2060\ufe00-\ufe0f\ufeff\U000e0100-\U000e01ef]"
 WORD = r"[\p{L}\p{N}][\p{L}\p{N}\p{Mn}\p{Mc}]*"
 
 
 class WordTables(NamedTuple):
-    """Tables of query words and document words, (n_words, dim) each, and what of the ranker they leave out."""
+    """Tables of query words and document words, (n_words, dim) each, and the omitted parts of the ranker."""
 
     query: np.ndarray
     document: np.ndarray
@@ -60,7 +60,7 @@ def export_static_embedding(searcher: Searcher, folder: str | Path) -> list[str]
     Returns
     -------
     list of str
-        What of the searcher's score the folder does not hold.
+        Parts of the searcher's score that are not in the folder.
     """
     tables = word_tables(searcher.ranker_)
     queries = searcher.vectorizer_ if searcher.query_vectorizer_ is None else searcher.query_vectorizer_
@@ -81,7 +81,7 @@ def export_static_embedding(searcher: Searcher, folder: str | Path) -> list[str]
 
 
 def word_tables(ranker: CollectionRanker) -> WordTables:
-    """The word tables of a fitted ranker; an error for a ranker without them."""
+    """Return the word tables of a fitted ranker; raise for a ranker without them."""
     if isinstance(ranker, HtrPairsRanker):
         tables = word_tables(ranker.vectors_)
         return tables._replace(left_out=[*tables.left_out, "hashed pairs of words"])
@@ -100,16 +100,16 @@ def word_tables(ranker: CollectionRanker) -> WordTables:
 
 
 def encode(model: Any, texts: Collection | Iterable[str], kind: str = "document", **options: Any) -> np.ndarray:
-    """Vectors of texts by a SentenceTransformer or a model2vec StaticModel.
+    """Return vectors of texts by a SentenceTransformer or a model2vec StaticModel.
 
     Parameters
     ----------
     model : SentenceTransformer, StaticModel or str
         The model, or the folder or name of a SentenceTransformer.
     texts : Collection or iterable of str
-        Texts; of a collection, titles and texts.
+        Texts; for a collection, titles and texts.
     kind : {"document", "query"}, default="document"
-        What the texts are, for models that treat the two differently.
+        Kind of the texts, for models that distinguish them.
     **options
         Passed on to the model's `encode`, such as `batch_size`.
 
@@ -128,7 +128,7 @@ def _write_router(place: Path, parts: dict[str, tuple[TextVectorizer, np.ndarray
     names = {route: f"{route}_0_StaticEmbedding" for route in parts}
     for route, (vectorizer, table) in parts.items():
         _write_part(place / names[route], vectorizer, table, documents)
-        _write_config(place / names[route])  # so that model2vec loads each route by itself
+        _write_config(place / names[route])  # so that model2vec loads each route separately
     config = {
         "types": dict.fromkeys(names.values(), STATIC),
         "structure": {route: [name] for route, name in names.items()},
@@ -139,7 +139,7 @@ def _write_router(place: Path, parts: dict[str, tuple[TextVectorizer, np.ndarray
 
 
 def _write_part(place: Path, vectorizer: TextVectorizer, table: np.ndarray, documents: Collection) -> None:
-    """One table with its tokenizer."""
+    """Write one table with its tokenizer."""
     from safetensors.numpy import save_file
 
     _check_vectorizer(vectorizer)
@@ -159,11 +159,11 @@ def _check_vectorizer(vectorizer: TextVectorizer) -> None:
     if issubclass(kind, WordGramVectorizer) or tuple(vectorizer.ngrams) != (1, 1) or vectorizer.tf != "raw":
         raise UsageError("a StaticEmbedding averages words: want a model of single words and raw counts")
     if vectorizer.tokenizer_.language in ("ja", *WITHOUT_SPACES):
-        raise UsageError("a StaticEmbedding cuts texts at spaces: want a language that puts spaces between words")
+        raise UsageError("a StaticEmbedding splits texts at spaces: want a language that puts spaces between words")
 
 
 def _word_rows(vectorizer: TextVectorizer, documents: Collection) -> dict[str, int]:
-    """Row of the table by word form: the words themselves, or all forms in the documents where there are stems."""
+    """Return the row of the table by word form: the words themselves, or all forms in the documents if stemmed."""
     row_of = {word: row for row, word in enumerate(vectorizer.vocabulary_)}
     if not vectorizer.stem:
         return row_of
@@ -174,7 +174,7 @@ def _word_rows(vectorizer: TextVectorizer, documents: Collection) -> dict[str, i
 
 
 def _tokenizer_json(vocabulary: dict[str, int]) -> dict[str, Any]:
-    """Our tokenizer in the form of the library `tokenizers`: the folding and the words of `features.text.words`."""
+    """Return our tokenizer in the format of the library `tokenizers`: folding and words of `features.text.words`."""
     replace = {"type": "Replace", "pattern": {"Regex": INVISIBLE}, "content": ""}
     sigma = {"type": "Replace", "pattern": {"String": "ς"}, "content": "σ"}
     folding = [replace, {"type": "NFKC"}, {"type": "Lowercase"}, {"type": "NFKC"}, sigma]

@@ -1,11 +1,11 @@
-"""Boosted stumps and trees in XGBoost's two JSON forms.
+"""Boosted stumps and trees in XGBoost's two JSON formats.
 
-`model_json` is what `Booster.save_model` writes and `Booster.load_model` reads; `dump_json` is what `Booster.get_dump`
-writes and search engines read (the learning-to-rank plugins of OpenSearch and Elasticsearch, Vespa).
+`model_json` returns the format of `Booster.save_model` and `Booster.load_model`; `dump_json` returns the format of
+`Booster.get_dump`, which search engines read (the learning-to-rank plugins of OpenSearch and Elasticsearch, Vespa).
 
-XGBoost keeps 32 bits of every number and goes left where value < condition. For "value > t goes right" the condition is
-the smallest 32-bit number above t, which decides every 32-bit value as t does. A constant that makes the lowest leaf 0
-is added to each tree: no order changes, and search engines want scores that are not negative.
+XGBoost stores numbers in 32 bits and goes left if value < condition. For "value > t goes right" the condition is the
+smallest 32-bit number above t, which gives the same decision as t for every 32-bit value. A constant that makes the
+lowest leaf 0 is added to each tree: the order does not change, and search engines need non-negative scores.
 """
 
 from __future__ import annotations
@@ -37,29 +37,29 @@ Tree = list[Node]
 
 
 def make_trees(ranker: ListRanker, *, zero_if_missing: bool = False) -> list[Tree]:
-    """The trees of a ranker; their sum is its score, but for a constant.
+    """Return the trees of a ranker; their sum is its score, up to a constant.
 
     Parameters
     ----------
     ranker : RankBoostRanker or LightGbmRanker
         Fitted ranker: `rankboost`, `adacost`, `rankboost-semi`, `lightgbm`, `lightgbm-pointwise` or `sslambdamart`.
     zero_if_missing : bool, default=False
-        Send missing values where 0 goes, instead of where the ranker sends them: a search engine that finds no word of
-        the query in a field has no value for it.
+        Send missing values where 0 goes, instead of where the ranker sends them, because a search engine has no value
+        for a field without a word of the query.
     """
     if isinstance(ranker, RankBoostRanker):
         trees = _stumps(ranker)
     elif isinstance(ranker, LightGbmRanker):
         trees = _trees(ranker)
     else:
-        raise TacitError(f"a {type(ranker).__name__} is no sum of trees")
+        raise TacitError(f"a {type(ranker).__name__} is not a sum of trees")
     if not trees:
-        raise TacitError("the model has no tree: no feature told rows apart")
+        raise TacitError("the model has no tree, because no feature separated rows")
     return [_shift(tree, zero_if_missing) for tree in trees]
 
 
 def model_json(trees: Sequence[Tree], names: Sequence[str]) -> dict[str, Any]:
-    """The model as `Booster.save_model` writes it; load it by `xgboost.Booster(model_file=...)`."""
+    """Return the model in the format of `Booster.save_model`; load it by `xgboost.Booster(model_file=...)`."""
     model = {
         "gbtree_model_param": {"num_parallel_tree": "1", "num_trees": str(len(trees))},
         "iteration_indptr": list(range(len(trees) + 1)),
@@ -80,12 +80,12 @@ def model_json(trees: Sequence[Tree], names: Sequence[str]) -> dict[str, Any]:
 
 
 def dump_json(trees: Sequence[Tree], names: Sequence[str]) -> list[dict[str, Any]]:
-    """The trees as `Booster.get_dump(dump_format="json")` writes them."""
+    """Return the trees in the format of `Booster.get_dump(dump_format="json")`."""
     return [_dump(tree, 0, 0, names) for tree in trees]
 
 
 def _stumps(ranker: RankBoostRanker) -> list[Tree]:
-    """One tree for each stump; rounds that chose the same stump are one."""
+    """Return one tree for each stump; rounds with the same stump are combined."""
     weights: dict[tuple[int, float], float] = {}
     for feature, threshold, weight in zip(*(column.tolist() for column in ranker.stumps_), strict=True):
         weights[feature, threshold] = weights.get((feature, threshold), 0.0) + weight
@@ -96,15 +96,15 @@ def _stumps(ranker: RankBoostRanker) -> list[Tree]:
 
 
 def _trees(ranker: LightGbmRanker) -> list[Tree]:
-    """One tree for each of LightGBM's, a node before what is below it."""
+    """Return one tree for each of LightGBM's, each node before its children."""
     found = ranker.trees()
     return [_tree(found, int(root)) for root in found.roots]
 
 
 def _tree(found: Trees, root: int) -> Tree:
-    """Nodes level by level, so that the two children of a node lie side by side: XGBoost relies on it in deep trees."""
+    """Return nodes level by level, so that the two children of a node are adjacent, as XGBoost requires."""
     tree, waiting = list[Node](), [(root, -1)]
-    for place, (at, parent) in enumerate(waiting):  # grows on the way; the node of entry t is node t of the tree
+    for place, (at, parent) in enumerate(waiting):  # grows in the loop; the node of entry t is node t of the tree
         if at < 0:
             tree.append(_leaf(found.values[~at], parent))
             continue
@@ -121,7 +121,7 @@ def _leaf(value: float, parent: int) -> Node:
 
 
 def _above(threshold: float) -> np.float32:
-    """The smallest 32-bit number above a 64-bit one, or the largest finite one."""
+    """Return the smallest 32-bit number above a 64-bit one, or the largest finite one."""
     if threshold >= LARGEST:
         return LARGEST
     near = np.float32(threshold)
@@ -129,7 +129,7 @@ def _above(threshold: float) -> np.float32:
 
 
 def _shift(tree: Tree, zero_if_missing: bool) -> Tree:
-    """The tree with 0 as its lowest leaf, and missing values where they shall go."""
+    """Return the tree with 0 as its lowest leaf, and the requested direction of missing values."""
     lowest = min(node.condition for node in tree if node.feature < 0)
     return [
         node._replace(condition=node.condition - lowest)

@@ -1,10 +1,10 @@
-"""Which pairs to judge in order to decide between systems: a stratified sample of the union of their results.
+"""Which pairs to judge to compare systems: a stratified sample of the union of their results.
 
-For choosing, a pair matters by how far the runs disagree about it: the range of the discounts 1 / log2(rank + 1) that
-the runs give it, 0 below rank 10. That is the most that its grade can move a difference of DCG@10. Pairs that all runs
-have at the same rank, or below rank 10, are not asked. Four strata by this range get shares of the sample in proportion
-to its sum, so that the most disputed pairs are judged soonest. For measuring, the pool is every document that some run
-has among its first `depth`, and strata are those of `sampling`, by the best rank that some run gives the pair.
+For choosing, a pair matters as much as the runs disagree about it: the range of its discounts 1 / log2(rank + 1), with
+0 below rank 10. That range is the most that its grade can change a difference of DCG@10. Pairs that all runs have at
+the same rank, or below rank 10, are skipped. Four strata by this range get shares of the sample in proportion to its
+sum, so the most disputed pairs are judged first. For measuring, the pool is every document in the first `depth` results
+of any run. The strata are those of `sampling`, by the best rank of the pair in any run.
 
 Within a stratum pairs are drawn at random, with the permanent random numbers of `sampling`: each pair has a known
 probability, and a larger sample contains the smaller one.
@@ -37,20 +37,20 @@ def draw_across(
     depth: int = DEPTH,
     seed: int = 0,
 ) -> list[Suggestion]:
-    """Draw pairs whose judgments decide between runs, so that n of them are not judged yet.
+    """Draw pairs whose judgments help to choose between runs; n of them are not yet judged.
 
     Parameters
     ----------
     runs : mapping of str to Run
         Two or more runs by name.
     n : int
-        Number of pairs to judge; all that are left if there are fewer.
+        Number of pairs to judge; all remaining pairs if there are fewer.
     purpose : {"choosing", "measuring"}, default="choosing"
-        Decide between the runs, or measure each of them.
+        Choose between the runs, or measure each of them.
     judged : container of (query, document), default=()
-        Pairs that are judged already.
+        Pairs already judged.
     depth : int, default=50
-        Results of each run that are looked at; for choosing the first 10 of them.
+        Number of results of each run to consider; for choosing only the first 10 count.
     seed : int, default=0
         Random seed.
 
@@ -103,16 +103,16 @@ def what_to_judge_across(
     depth: int = DEPTH,
     seed: int = 0,
 ) -> list[Suggestion]:
-    """The pairs of such a sample that are not judged in a store; the store keeps their probabilities.
+    """Return the pairs of such a sample that are not judged in a store; the store keeps their probabilities.
 
     Parameters
     ----------
     runs, n, purpose, depth, seed
         See `draw_across`.
     store : JudgmentStore or None, default=None
-        Judged pairs of it are not asked again, and the sample is recorded in it.
+        Pairs judged in the store are skipped, and the sample is recorded in it.
     judge : str or None, default=None
-        Leave out only what this judge has judged.
+        Skip only pairs that this judge has judged.
     queries : Collection or None, default=None
         Texts of the queries, for the store.
     """
@@ -127,7 +127,7 @@ def what_to_judge_across(
 
 
 def disagreement(ranks: np.ndarray) -> np.ndarray:
-    """Range of the discounts that runs give each row; ranks (n_rows, n_runs), infinite where a run lacks it.
+    """Return the range of the discounts of each row; ranks (n_rows, n_runs), infinite where a run lacks the row.
 
     >>> disagreement(np.array([[1.0, 1.0], [1.0, np.inf], [3.0, np.inf]])).tolist()
     [0.0, 1.0, 0.5]
@@ -137,7 +137,7 @@ def disagreement(ranks: np.ndarray) -> np.ndarray:
 
 
 def _dispute_strata(dispute: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Stratum of each pair by its disagreement, the least first, and the share of the sample of each stratum."""
+    """Return the stratum of each pair by disagreement, the least first, and each stratum's share of the sample."""
     limits = dispute.max() / 2.0 ** np.arange(N_STRATA - 1, 0, -1)
     _, stratum = np.unique(np.digitize(dispute, limits), return_inverse=True)
     share = np.bincount(stratum, dispute)

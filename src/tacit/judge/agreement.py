@@ -1,7 +1,7 @@
-"""Agreement of judges: weighted kappa of two, Krippendorff's alpha of any number, and where they disagree.
+"""Agreement of judges: weighted kappa of two, Krippendorff's alpha of any number, and their disagreements.
 
-Alpha: with o_ck the coincidences of grades c and k within pairs (each pair of judgments of a unit weighs
-1 / (m_u - 1), m_u its number of judgments), n_c the sum of row c, n the sum of all,
+Alpha: let o_ck be the coincidences of grades c and k within pairs, where each pair of judgments of a unit u has weight
+1 / (m_u - 1) and m_u is its number of judgments; n_c the sum of row c, and n the sum of all. Then
 
     alpha = 1 - (n - 1) sum_ck o_ck d(c, k) / sum_ck n_c n_k d(c, k)
 
@@ -9,8 +9,8 @@ Alpha: with o_ck the coincidences of grades c and k within pairs (each pair of j
     interval  d = (c - k)^2
     ordinal   d = (sum of n_g for g from c to k - (n_c + n_k) / 2)^2
 
-Krippendorff, Computing Krippendorff's alpha-reliability (2011). Kappa is Cohen's, by scikit-learn; its weights are
-distances between places in the sorted grades.
+Krippendorff, Computing Krippendorff's alpha-reliability (2011). Kappa is Cohen's kappa as in scikit-learn; its
+weights are distances between positions in the sorted grades.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ LEVELS = ("nominal", "ordinal", "interval")
 
 
 class KappaPair(NamedTuple):
-    """Agreement of two judges on the pairs that both graded; a kappa that is not defined is None."""
+    """Agreement of two judges on the pairs that both graded; None for an undefined kappa."""
 
     judges: tuple[str, str]
     n_pairs: int
@@ -42,7 +42,7 @@ class KappaPair(NamedTuple):
 
 
 class PeopleAgreement(NamedTuple):
-    """Agreement of one judge with the people other than this judge; kappa has linear weights, None: not defined."""
+    """Agreement of one judge with all other people; kappa has linear weights, and is None if undefined."""
 
     both: int
     same: float
@@ -50,7 +50,7 @@ class PeopleAgreement(NamedTuple):
 
 
 class Disagreement(NamedTuple):
-    """A pair that was graded differently; `spread` is the largest difference."""
+    """A pair with different grades; `spread` is the largest difference."""
 
     query: str
     document: str
@@ -59,12 +59,12 @@ class Disagreement(NamedTuple):
 
 
 def kappas(records: Sequence[Judgment | Graded]) -> list[KappaPair]:
-    """Kappa of every two judges: plain, with linear and with quadratic weights.
+    """Return kappa of every two judges: plain, with linear and with quadratic weights.
 
     Parameters
     ----------
     records : sequence of Judgment
-        Current judgments, at most one of each judge and pair; those without a grade do not count.
+        Current judgments, at most one of each judge and pair; records without a grade are ignored.
     """
     graded = _by_pair(records)
     judges = sorted({name for grades in graded.values() for name in grades})
@@ -80,9 +80,9 @@ def kappas(records: Sequence[Judgment | Graded]) -> list[KappaPair]:
 
 
 def agreement_with_people(found: JudgmentColumns, people: Collection[str]) -> dict[str, PeopleAgreement]:
-    """Agreement of each judge with people, on the pairs that both graded.
+    """Return the agreement of each judge with people, on the pairs that both graded.
 
-    Where several people graded a pair, the last grade counts. Judges who share no pair with people are left out.
+    If several people graded a pair, the last grade counts. Judges that share no pair with people are left out.
 
     Parameters
     ----------
@@ -109,12 +109,12 @@ def agreement_with_people(found: JudgmentColumns, people: Collection[str]) -> di
 
 
 def krippendorff_alpha(records: Sequence[Judgment | Graded], level: str = "ordinal") -> float | None:
-    """Krippendorff's alpha of all judges; None where no pair has two grades, or all grades are the same.
+    """Return Krippendorff's alpha of all judges; None if no pair has two grades, or all grades are equal.
 
     Parameters
     ----------
     records : sequence of Judgment
-        Current judgments, at most one of each judge and pair; those without a grade do not count.
+        Current judgments, at most one of each judge and pair; records without a grade are ignored.
     level : {"ordinal", "nominal", "interval"}, default="ordinal"
         Level of measurement of the grades.
     """
@@ -134,7 +134,7 @@ def krippendorff_alpha(records: Sequence[Judgment | Graded], level: str = "ordin
 
 
 def disagreements(records: Sequence[Judgment | Graded]) -> list[Disagreement]:
-    """Pairs on which judges gave different grades, the largest differences first."""
+    """Return pairs that judges graded differently, the largest differences first."""
     found = [
         Disagreement(*pair, grades, max(grades.values()) - min(grades.values()))
         for pair, grades in _by_pair(records).items()
@@ -152,17 +152,17 @@ def _by_pair(records: Sequence[Judgment | Graded]) -> dict[tuple[str, str], dict
 
 
 def kappa_of_codes(codes: np.ndarray, n_levels: int, weights: str | None) -> float | None:
-    """Cohen's kappa of two columns of codes from 0 to n_levels - 1; None where it is not defined."""
+    """Return Cohen's kappa of two columns of codes from 0 to n_levels - 1; None if undefined."""
     from sklearn.metrics import cohen_kappa_score
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # two judges who always give the same grade: not defined
+        warnings.simplefilter("ignore")  # two judges who always give the same grade: kappa is undefined
         kappa = float(cohen_kappa_score(codes[:, 0], codes[:, 1], labels=np.arange(n_levels), weights=weights))
     return None if math.isnan(kappa) else kappa
 
 
 def _distances(values: np.ndarray, totals: np.ndarray, level: str) -> np.ndarray:
-    """d(c, k) between all grades."""
+    """Return d(c, k) for all pairs of grades."""
     if level == "nominal":
         return 1 - np.eye(len(values))
     if level == "ordinal":

@@ -1,25 +1,25 @@
-"""What to judge next, so that a ranker learns most from it.
+"""What to judge next for training.
 
-`strata`: diverse queries first, each the farthest from those before; three documents of each, one from each third of
-the logarithm of the rank, so that the top is looked at and the rest is not forgotten. For long lists: among many
-documents few are relevant, and random ones seldom.
+`strata`: diverse queries first, each the farthest from the queries before it, and three documents of each, one from
+each third of the logarithm of the rank. So the top is covered, and so are lower ranks. It suits long lists, where few
+documents are relevant and random ones seldom are.
 
-`gain`: of a few pairs drawn at random, the one that most reduces the uncertainty of all scores. The ranker is taken to
-be linear in the quantiles of features in their list, with an effect of each list, as in `standing`:
+`gain`: of a few pairs drawn at random, the pair that most reduces the uncertainty of all scores. The ranker is assumed
+to be linear in the quantiles of features within a list, with an effect of each list, as in `standing`:
 
     score = w . z,   w ~ N(0, t^2 I),   one judgment is a measurement of w . z with variance v = 5 + s^2 / m,
 
-5 being the variance of one logistic answer at even odds less one list, s^2 the variance of lists' effects, m the number
-of judgments of the list. With A the posterior covariance of w and M the covariance of z over all pairs, weighted by
-1 / log2(1 + rank) as in DCG since the top of a list matters most, judging z lowers the mean variance of scores by
+where 5 is the variance of one logistic judgment at even odds less one list, s^2 the variance of the list effects,
+and m the number of judgments of the list. Let A be the posterior covariance of w, and M the covariance of z
+over all pairs, weighted by 1 / log2(1 + rank) as in DCG. Judging z lowers the mean variance of scores by
 
     z' A M A z / (v + z' A z)         (V-optimal design).
 
-The best of a few random pairs, not of all, keeps the sample close to a random one: the best of all are extreme rows.
-For short lists.
+Taking the best of a few random pairs, not of all pairs, keeps the sample close to random, because the best of all
+are extreme rows. It suits short lists.
 
-`random`: every pair that is not judged is equally likely. In all strategies a stated share is drawn so, and of feature
-lists the first 20 pairs: with fewer labels what is learned can be worse than the order before any learning.
+`random`: every unjudged pair is equally likely. All strategies draw a stated share this way, and for feature lists
+the first 20 pairs, because with fewer labels a learned ranking can be worse than the original order.
 
 Chaloner and Verdinelli, Bayesian experimental design: a review (1995).
 """
@@ -39,7 +39,7 @@ RANDOM_SHARE = 0.2
 PER_QUERY = 3
 N_CANDIDATES = 5
 N_RANDOM = 20  # first pairs of feature lists, drawn at random
-LONG = 50  # documents of a list from which it is long
+LONG = 50  # number of documents from which a list is long
 NOISE, LIST_VARIANCE, SCORE_SPREAD = 5.0, 2.25, 0.35
 
 
@@ -52,22 +52,22 @@ def choose_pairs(
     random_share: float = RANDOM_SHARE,
     seed: int = 0,
 ) -> list[Suggestion]:
-    """Choose n pairs of a pool that are worth judging for training.
+    """Choose n pairs of a pool to judge for training.
 
     Parameters
     ----------
     pool : Pool
-        Pairs that may be judged.
+        Candidate pairs.
     n : int
-        Number of pairs; all that are left if there are fewer.
+        Number of pairs; all remaining pairs if there are fewer.
     judged : container of (query, document), default=()
-        Pairs that are judged already.
+        Pairs already judged.
     strategy : {"gain", "strata", "random"} or None, default=None
         None: `gain` for feature lists of fewer than 50 documents (the median), else `strata`.
     random_share : float, default=0.2
-        Share of the pairs that is drawn at random; of feature lists also the first 20 pairs are.
+        Share of the pairs that is drawn at random; for feature lists the first 20 pairs are random too.
     seed : int, default=0
-        Random seed; with other judgments the same seed draws other pairs.
+        Random seed; after more judgments the same seed draws other pairs.
     """
     check_number("n", n, low=1, whole=True)
     check_number("random_share", random_share, low=0, high=1)
@@ -92,7 +92,7 @@ def choose_pairs(
 
 
 def default_strategy(pool: Pool) -> str:
-    """The strategy that did best in simulations: `strata` for searchers and long lists, `gain` for short ones."""
+    """Return the strategy that did best in simulations: `strata` for searchers and long lists, else `gain`."""
     lengths = np.bincount(pool.query, minlength=1)
     return "gain" if pool.columns is not None and np.median(lengths[lengths > 0]) < LONG else "strata"
 
@@ -102,7 +102,7 @@ def _any_row(open_rows: np.ndarray, rng: np.random.Generator) -> int:
 
 
 class _Random:
-    """Nothing is known, and nothing is learned."""
+    """Draws pairs without any model."""
 
     def __init__(self, pool: Pool, known: np.ndarray) -> None:
         self.pool = pool
@@ -111,7 +111,7 @@ class _Random:
         return _any_row(open_rows, rng)
 
     def add(self, row: int) -> None:
-        """A pair was chosen."""
+        """Note that a pair was chosen."""
 
 
 class _Gain(_Random):
@@ -145,7 +145,7 @@ class _Gain(_Random):
 
 
 class _Strata(_Random):
-    """Queries with the fewest judged documents first, of these the farthest from the ones before."""
+    """Prefers queries with the fewest judged documents, and among these the farthest from previous queries."""
 
     def __init__(self, pool: Pool, known: np.ndarray) -> None:
         self.pool = pool
@@ -188,7 +188,7 @@ class _Strata(_Random):
 
 
 def _unit_rows(vectors: np.ndarray | sp.csr_array | None) -> np.ndarray | sp.csr_array | None:
-    """The vectors with length 1."""
+    """Return the vectors scaled to length 1."""
     if vectors is None:
         return None
     length = np.sqrt(np.asarray((vectors * vectors).sum(axis=1)).reshape(-1))

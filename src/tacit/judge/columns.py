@@ -15,7 +15,7 @@ from tacit.judge.records import DECISION
 if TYPE_CHECKING:
     from tacit.judge.store import JudgmentStore
 
-# The index on (query, document, judge, time) gives this order, so that nothing is sorted.
+# The index on (query, document, judge, time) gives this order, so SQLite does not sort.
 SCAN = """SELECT query, document, judge, grade, time, number, action FROM judgment
           WHERE judge IS NOT NULL AND (?1 IS NULL OR judge IN (SELECT value FROM json_each(?1))) AND display IS NOT ?2
           ORDER BY query, document, judge, time, number"""
@@ -23,7 +23,7 @@ CHANCES = """SELECT query, document, probability FROM judgment WHERE probability
 
 
 class Graded(NamedTuple):
-    """One current judgment, as the measures of agreement take it."""
+    """One current judgment, in the form that agreement measures take."""
 
     query: str
     document: str
@@ -38,7 +38,7 @@ class JudgmentColumns:
     Parameters
     ----------
     judges, query_ids, doc_ids : list of str
-        Names that the numbers stand for.
+        Names, by number.
     judge, query, doc : ndarray of shape (n,), int64
         Number of the judge, query and document.
     grade : ndarray of shape (n,), float64
@@ -64,11 +64,11 @@ class JudgmentColumns:
 
     @property
     def pair(self) -> np.ndarray:
-        """One number for each pair of query and document."""
+        """Return one number for each pair of query and document."""
         return np.asarray(self.query * max(len(self.doc_ids), 1) + self.doc)
 
     def take(self, rows: np.ndarray) -> list[Graded]:
-        """Some judgments as records."""
+        """Return some judgments as records."""
         return [
             Graded(self.query_ids[q], self.doc_ids[d], self.judges[j], None if g != g else g)
             for q, d, j, g in zip(
@@ -77,7 +77,7 @@ class JudgmentColumns:
         ]
 
     def shared(self) -> np.ndarray:
-        """Rows of pairs that more than one judge judged."""
+        """Return the rows of pairs that more than one judge judged."""
         _, inverse, count = np.unique(self.pair, return_inverse=True, return_counts=True)
         return np.flatnonzero(count[inverse] > 1)
 
@@ -85,9 +85,9 @@ class JudgmentColumns:
 def read_columns(
     store: JudgmentStore, judges: Sequence[str] | None = None, *, decisions: bool = True
 ) -> JudgmentColumns:
-    """The current judgments of some judges, or of all; "cannot judge" included, withdrawn ones not.
+    """Return the current judgments of some judges, or of all; "cannot judge" included, withdrawn ones excluded.
 
-    Without `decisions`, judgments made in sight of other judges' grades are passed over: they say nothing of agreement.
+    Without `decisions`, judgments made with other judges' grades in sight are skipped: they are not independent.
     """
     with damage_in_one_line(store.path):
         return _read_columns(store, judges, decisions)
@@ -120,7 +120,7 @@ def _read_columns(store: JudgmentStore, judges: Sequence[str] | None, decisions:
 
 
 class _Scan(NamedTuple):
-    """Columns of all records, and the names that numbers stand for."""
+    """Columns of all records, and the names by number."""
 
     query: np.ndarray
     doc: np.ndarray
@@ -161,7 +161,7 @@ def _scan(store: JudgmentStore, judges: Sequence[str] | None, decisions: bool) -
 
 
 def _codes(values: Sequence[str], row_of: dict[str, int]) -> np.ndarray:
-    """Numbers of names, in the order in which the names appear."""
+    """Return numbers of names, in order of first appearance."""
     return np.array([row_of.setdefault(value, len(row_of)) for value in values], np.int64)
 
 

@@ -1,6 +1,6 @@
-"""The SQLite file of a judgment store: its tables, how it is opened, and its errors in one line.
+"""The SQLite file of a judgment store: its tables, how it is opened, and its errors as one line.
 
-The file is in WAL mode with `synchronous=FULL`: a committed record survives the death of the process and of the
+The file is in WAL mode with `synchronous=FULL`: a committed record survives a crash of the process and of the
 machine. Triggers refuse to change or delete a record.
 """
 
@@ -18,7 +18,7 @@ from tacit.core import StoreError, TacitError
 
 APPLICATION_ID = 0x74616A64  # "tajd"
 VERSION = 1
-SECONDS_TO_WAIT = 30.0  # for another process that writes
+SECONDS_TO_WAIT = 30.0  # to wait for another process that writes
 
 TABLES = (
     "CREATE TABLE query (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, text TEXT, topic TEXT)",
@@ -46,20 +46,20 @@ TABLES = (
 
 DAMAGED = "is damaged; `tacit judgments repair STORE -o NEW` saves every record that can be read"
 REASONS = {
-    "SQLITE_FULL": "the disk is full; this was not recorded",
-    "SQLITE_READONLY": "is read-only; this was not recorded",
-    "SQLITE_NOTADB": "is no judgment store",
+    "SQLITE_FULL": "the disk is full; this judgment was not recorded",
+    "SQLITE_READONLY": "is read-only; this judgment was not recorded",
+    "SQLITE_NOTADB": "is not a judgment store",
     "SQLITE_CORRUPT": DAMAGED,
     "SQLITE_BUSY": f"is locked by another process for more than {SECONDS_TO_WAIT:g} seconds",
     "SQLITE_CANTOPEN": "cannot be opened or created; want a file in an existing, writable folder",
-    "SQLITE_IOERR": "the disk reports an error; this was not recorded",
+    "SQLITE_IOERR": "the disk reports an error; this judgment was not recorded",
 }
 
 
 def connect(path: Path, *, read_only: bool = False, create: bool = True) -> sqlite3.Connection:
-    """Open the file, creating it and its tables if need be; anything that is no judgment store is left untouched."""
+    """Open the file, creating it and its tables if needed; a file that is not a judgment store is left untouched."""
     if path.is_dir():
-        raise StoreError(f"{path}: is a folder, want the file of a judgment store")
+        raise StoreError(f"{path}: is a folder, want a judgment store file")
     exists = path.exists() and path.stat().st_size > 0
     if not exists and (read_only or not create):
         raise StoreError(f"{path}: no such judgment store")
@@ -69,7 +69,7 @@ def connect(path: Path, *, read_only: bool = False, create: bool = True) -> sqli
             if not read_only:
                 _prepare(database, path)
             if not _is_ours(database, path):
-                raise StoreError(f"{path}: holds no tables, want a judgment store")
+                raise StoreError(f"{path}: has no tables, want a judgment store")
         except BaseException:
             database.close()
             raise
@@ -87,7 +87,7 @@ def one_line(path: Path) -> Iterator[None]:
         if reason.startswith("Could not decode"):
             reason = DAMAGED
         raise StoreError(f"{path}: {reason}") from error
-    except UnicodeDecodeError as error:  # SQLite's message cites what it cannot read
+    except UnicodeDecodeError as error:  # SQLite's message quotes what it cannot read
         raise StoreError(f"{path}: {DAMAGED}") from error
     except OSError as error:
         raise StoreError(f"{path}: {error.strerror or error}") from error
@@ -95,7 +95,7 @@ def one_line(path: Path) -> Iterator[None]:
 
 @contextmanager
 def damage_in_one_line(path: Path) -> Iterator[None]:
-    """Turn the errors of values that no store holds into one line that names the file."""
+    """Turn errors from invalid stored values into one line that names the file."""
     try:
         yield
     except TacitError:
@@ -106,7 +106,7 @@ def damage_in_one_line(path: Path) -> Iterator[None]:
 
 @contextmanager
 def transaction(database: sqlite3.Connection, begin: str = "BEGIN IMMEDIATE") -> Iterator[None]:
-    """One transaction, for writing by default: all of it is on disk when the block ends, or none of it."""
+    """One transaction, for writing by default: it is committed to disk completely, or not at all."""
     database.execute(begin)
     try:
         yield
@@ -120,16 +120,16 @@ def transaction(database: sqlite3.Connection, begin: str = "BEGIN IMMEDIATE") ->
 def _open(path: Path, read_only: bool) -> sqlite3.Connection:
     address = f"file:{quote(os.path.abspath(path))}"
     if read_only and not os.path.exists(f"{path}-wal") and not os.access(path.parent, os.W_OK):
-        address += "?immutable=1"  # nobody can write here, and SQLite cannot place its lock files here either
+        address += "?immutable=1"  # not writable, so SQLite cannot create its lock files either
     elif read_only:
         address += "?mode=ro"
     return sqlite3.connect(address, uri=True, timeout=SECONDS_TO_WAIT, isolation_level=None, check_same_thread=False)
 
 
 def _is_ours(database: sqlite3.Connection, path: Path) -> bool:
-    """Whether the tables are there; raise if the file is somebody else's."""
+    """Return whether the tables exist; raise if another program owns the file."""
     questions = ("SELECT count(*) FROM sqlite_master", "PRAGMA application_id", "PRAGMA user_version")
-    with nullcontext() if database.in_transaction else transaction(database, "BEGIN"):  # one state for all questions
+    with nullcontext() if database.in_transaction else transaction(database, "BEGIN"):  # one state for all queries
         n_tables, application, version = (database.execute(question).fetchone()[0] for question in questions)
     if n_tables and application != APPLICATION_ID:
         raise StoreError(f"{path}: is an SQLite file of another program, want a judgment store")
@@ -139,14 +139,14 @@ def _is_ours(database: sqlite3.Connection, path: Path) -> bool:
 
 
 def _prepare(database: sqlite3.Connection, path: Path) -> None:
-    """Settings of a store that is written to, and the tables of a new one."""
+    """Set up a store for writing, and create the tables of a new one."""
     ours = _is_ours(database, path)
     _enter_wal_mode(database)
     database.execute("PRAGMA synchronous=FULL")
     database.execute("PRAGMA foreign_keys=ON")
     if not ours:
         with transaction(database):
-            if not _is_ours(database, path):  # another process may have been faster
+            if not _is_ours(database, path):  # another process may have created them
                 for statement in TABLES:
                     database.execute(statement)
                 database.execute(f"PRAGMA application_id={APPLICATION_ID}")
@@ -154,7 +154,7 @@ def _prepare(database: sqlite3.Connection, path: Path) -> None:
 
 
 def _enter_wal_mode(database: sqlite3.Connection) -> None:
-    """Switch to WAL; SQLite does not wait by itself when another process does the same."""
+    """Switch to WAL; SQLite does not wait when another process does the same."""
     end = time.monotonic() + SECONDS_TO_WAIT
     while True:
         try:

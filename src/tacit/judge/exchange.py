@@ -1,8 +1,8 @@
-"""Judgments into a store and out of it: CSV, which keeps every record, and TREC, BEIR and LETOR files.
+"""Import and export of judgments: CSV, which keeps every record, and TREC, BEIR and LETOR files.
 
-The columns of the CSV form are the fields of `Judgment`; `query`, `document` and `grade` are needed, an empty grade
-means "cannot judge", `?` is not judged yet and left out, and a row without `query` gets its id from `text`. Tables with
-other columns, such as those of a spreadsheet, are read as `read_qrels` does.
+The CSV columns are the fields of `Judgment`; `query`, `document` and `grade` are required. An empty grade means "cannot
+judge"; rows with the grade `?` are not judged yet and are skipped. A row without `query` gets its id from `text`.
+Tables with other columns, such as spreadsheets, are read as `read_qrels` does.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from tacit.judge.store import JudgmentStore
 
 NEEDED = {"query", "document", "grade"}
 DEFAULT_JUDGE = "imported"
-NOT_YET = "?"  # grade of a row that waits to be judged
+NOT_YET = "?"  # grade of a row that is not judged yet
 
 
 @dataclass(frozen=True)
 class Imported:
-    """What became of an imported file: records read, and records that were new to the store."""
+    """Result of an import: number of records read, and number of records new to the store."""
 
     n_read: int
     n_new: int
@@ -48,7 +48,7 @@ def import_judgments(
     encoding: str | None = None,
     table: str | None = None,
 ) -> Imported:
-    """Append the judgments of a table, TREC, BEIR or LETOR file to a store; all of them, or none if one is wrong.
+    """Append the judgments of a table, TREC, BEIR or LETOR file to a store; all of them, or none if one is invalid.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def import_judgments(
     path : str or Path
         The file: CSV with the columns of records, or what `read_qrels` reads.
     judge : str or None, default=None
-        Judge of judgments that name none; None: `imported`.
+        Judge of judgments without a judge; None: `imported`.
     kind : {"person", "program"}, default="person"
         Kind of that judge.
     encoding, table : str or None, default=None
@@ -65,9 +65,9 @@ def import_judgments(
 
     Notes
     -----
-    A file in which a query has a blank names its queries by text, unless a column `text` has the texts.
-    Records that the store holds already are left out. Forms without times are taken as judged now, and only those
-    judgments are appended that differ from the judge's current one.
+    If a query in the file contains a space, the file names queries by text, unless a column `text` has the texts.
+    Records already in the store are skipped. Formats without times get the current time, and only judgments that differ
+    from the judge's current judgment are appended.
     """
     judge = DEFAULT_JUDGE if judge is None else judge
     if split_suffix(path)[0] == ".csv" and not _is_other_table(path, encoding):
@@ -81,7 +81,7 @@ def import_judgments(
 
 
 def _is_other_table(path: FilePath, encoding: str | None) -> bool:
-    """Whether a CSV file has other columns or another delimiter than records have, so that columns are guessed."""
+    """Return whether a CSV file has other columns or another delimiter than records, so columns must be guessed."""
     start = open_source(path, ReadOptions(encoding=encoding or "")).start.decode("utf-8", "replace")
     first = next(iter(start.removeprefix("\ufeff").splitlines()), "")
     names = header_names(first)
@@ -95,7 +95,7 @@ def _is_other_table(path: FilePath, encoding: str | None) -> bool:
 
 
 def _by_text(store: JudgmentStore, records: list[Judgment]) -> list[Judgment]:
-    """Records under the ids of their queries, where the file names queries by text."""
+    """Return records with query ids, if the file names queries by text."""
     if not any(len(record.query.split()) > 1 for record in records if record.text is None):
         return records
     names = {record.query: store.query_id(record.query) for record in records if record.text is None}
@@ -108,13 +108,13 @@ def _by_text(store: JudgmentStore, records: list[Judgment]) -> list[Judgment]:
 
 
 def write_csv(records: Sequence[Judgment], path: FilePath) -> None:
-    """Write records so that `read_csv` gives the same records back."""
+    """Write records so that `read_csv` returns the same records."""
     with open_output(path) as out:
         out.writelines(csv_lines(records))
 
 
 def csv_lines(records: Sequence[Judgment]) -> Iterator[str]:
-    """Lines of the CSV file of records, its header first."""
+    """Return the CSV lines of records, the header first."""
     yield ",".join(FIELDS) + "\n"
     for record in records:
         yield ",".join(_cell(getattr(record, name)) for name in FIELDS) + "\n"
@@ -123,7 +123,7 @@ def csv_lines(records: Sequence[Judgment]) -> Iterator[str]:
 def read_csv(
     path: FilePath, judge: str = DEFAULT_JUDGE, kind: str = "person", encoding: str | None = None
 ) -> list[Judgment]:
-    """Records of a CSV file; `judge` and `kind` are for rows that name no judge."""
+    """Read records from a CSV file; `judge` and `kind` are for rows without a judge."""
     place, now = display_name(path), utc_now()
     rows = _csv_rows(path, place, encoding)
     _, header = next(rows, (1, []))
@@ -160,7 +160,7 @@ def _csv_rows(path: FilePath, place: str, encoding: str | None = None) -> Iterat
     try:
         yield from ((reader.line_num, cells) for cells in reader if cells)
     except csv.Error as error:
-        raise DataError(f"is no CSV: {error}", path=place, line=reader.line_num) from None
+        raise DataError(f"is not CSV: {error}", path=place, line=reader.line_num) from None
     finally:
         csv.field_size_limit(limit)
 
@@ -199,6 +199,6 @@ def _from_qrels(path: FilePath, judge: str, kind: str, encoding: str | None, tab
 
 
 def _cell(value: Any) -> str:
-    """The value as a cell of a CSV line; csv.writer would leave a lone carriage return unquoted."""
+    """Return the value as a CSV cell; csv.writer would not quote a lone carriage return."""
     text = "" if value is None else repr(value).removesuffix(".0") if isinstance(value, float) else str(value)
     return '"' + text.replace('"', '""') + '"' if re.search('[",\r\n]', text) else text

@@ -1,15 +1,15 @@
 """Is a new run worse than the old one by more than a margin? A decision for continuous integration.
 
-d_q is the new run's value on judged query q less the old one's, [l, h] the 95 % interval of its mean:
+Let d_q be the new run's value on judged query q minus the old run's value, and [l, h] the 95 % interval of its mean:
 
     worse         h < -margin: shown to be worse by more than the margin
     pass          l >= -margin: a loss of more than the margin is ruled out; or no result changed
-    cannot tell   otherwise; about so many more judged queries would decide
+    cannot tell   otherwise; an estimate of the further judged queries needed is given
 
-The plain interval is that of `advise`, for one comparison on a fixed set of queries. The sequential one is a confidence
-sequence: for the same two runs it holds at all looks at once, after every added judged query, with a probability of at
-least 95 %. It does not correct for gating many different runs on the same queries: each of them has its own error rate,
-and runs that were tuned on these queries look better here than they are.
+The plain interval is the interval of `advise`, for one comparison on a fixed set of queries. The sequential one is a
+confidence sequence: for the same two runs it is valid at all looks, after every added judged query, with a probability
+of at least 95 %. It does not correct for gating many different runs on the same queries: each run has its own error
+rate, and runs tuned on these queries look better here than they are.
 """
 
 from __future__ import annotations
@@ -30,37 +30,37 @@ CODES = {PASS: 0, WORSE: 3, CANNOT_TELL: 4}
 N_CHANGED = 10
 MOST_QUERIES = 1_000_000
 SEQUENTIAL_NOTE = (
-    "The interval holds at every look while judged queries are added for these two runs. It does not correct for "
+    "The interval is valid at every look while judged queries are added for these two runs. It does not correct for "
     "gating many different runs on the same queries."
 )
 
 
 @dataclass(frozen=True)
 class Gate:
-    """The decision and what it is based on.
+    """The decision and its evidence.
 
     Attributes
     ----------
     decision : {"pass", "worse", "cannot tell"}
-        See the module.
+        See the module docstring.
     reason : str
-        The decision in words.
+        The decision in one line.
     measure : str
-        What was measured.
+        The measure.
     margin : float
-        Loss that is tolerated.
+        Tolerated loss.
     means : tuple of float
         Means of the old and the new run.
     difference : float
-        New less old.
+        New minus old.
     interval : tuple of float
         95 % interval of the difference.
     p : float
-        Paired randomization test of no difference, two-sided.
+        p-value of the two-sided paired randomization test.
     queries : int
         Number of judged queries.
     more_queries : int
-        About how many more would decide; 0 where it is decided.
+        Estimated number of further judged queries for a decision; 0 if it is decided.
     changed : list of dict
         Most changed queries: `query`, `base`, `new`, `difference`.
     sequential : bool
@@ -68,7 +68,7 @@ class Gate:
     judged : tuple of float or None
         Judged@10 of the two runs.
     bounds : Bounds or None
-        How far unjudged results could move the difference.
+        Range of the difference for any grades of unjudged results.
     """
 
     decision: str
@@ -87,11 +87,11 @@ class Gate:
     bounds: Bounds | None = None
 
     def exit_code(self, strict: bool = False) -> int:
-        """0 pass, 3 worse, 4 cannot tell; the last is 0 unless `strict`."""
+        """Return 0 for pass, 3 for worse, 4 for cannot tell; the last is 0 unless `strict`."""
         return 0 if self.decision == CANNOT_TELL and not strict else CODES[self.decision]
 
     def to_json(self) -> dict[str, Any]:
-        """The form of `tacit gate --json`."""
+        """Return the JSON object of `tacit gate --json`."""
         return {
             "decision": self.decision,
             "reason": self.reason,
@@ -132,7 +132,7 @@ def gate(
     measure : str, default="nDCG@10"
         Measure with values from 0 to 1, higher is better.
     margin : float, default=0.01
-        Loss that is tolerated, in units of the measure.
+        Tolerated loss, in units of the measure.
     sequential : bool, default=False
         Use a confidence sequence, which stays valid while judged queries are added.
     seed : int, default=0
@@ -175,7 +175,7 @@ def _check_measure(measure: str, judgments: Judgments) -> str:
 
 
 def _values(judgments: Judgments, base: Run, new: Run, measure: str) -> tuple[list[str], np.ndarray, np.ndarray]:
-    """Judged queries and the values of both runs on them."""
+    """Return judged queries and the values of both runs on them."""
     if is_sampled(judgments):
         from tacit.judge.fuse.legs import Legs
         from tacit.judge.fuse.measured import Measured
@@ -206,7 +206,7 @@ def _decide(
 
 
 def _same_results(base: Run, new: Run, queries: list[str], measure: str) -> bool:
-    """Whether both runs have the same documents in the same order, down to the cutoff, for every judged query."""
+    """Return whether both runs have the same documents in the same order, to the cutoff, for every judged query."""
     from tacit.metrics.bounds import first_documents
 
     cutoff = parse_measure(measure).cutoff or max(len(base), len(new), 1)

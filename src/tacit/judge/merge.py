@@ -1,4 +1,4 @@
-"""From the records of a store to one grade for each pair: one judge's, or a stated merge of several."""
+"""From the records of a store to one grade for each pair: from one judge, or merged from several."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ MERGES: dict[str, Callable[[list[float]], float]] = {
 
 
 def choose_judges(store: JudgmentStore, judges: Sequence[str] = (), merge: str | None = None) -> list[str]:
-    """Names of the judges whose judgments are wanted.
+    """Return the names of the judges to use.
 
     Parameters
     ----------
     store : JudgmentStore
         The store.
     judges : sequence of str, default=()
-        The judges wanted. Without any: every judge that is a person; without a person, the only program.
+        The requested judges. Empty: every judge that is a person, or the only program if there is no person.
     merge : str or None, default=None
-        How several judges are merged; a name of `MERGES`. Needed for several judges.
+        Rule that merges several judges; a name of `MERGES`. Required for several judges.
     """
     known = {judge.name: judge for judge in store.judges() if judge.n_judgments}
     listed = ", ".join(f"{judge.name!r} ({judge.kind}, {judge.n_judgments})" for judge in known.values())
     if not known:
-        raise UsageError(f"{store.path}: holds no judgments")
+        raise UsageError(f"{store.path}: has no judgments")
     if merge is not None:
         check_choice("merge", merge, MERGES)
     for name in judges:
@@ -56,9 +56,9 @@ def choose_judges(store: JudgmentStore, judges: Sequence[str] = (), merge: str |
 
 
 def merged_judgments(store: JudgmentStore, judges: Sequence[str] = (), merge: str | None = None) -> Judgments:
-    """The current judgments of one judge, or of several merged, with their probabilities.
+    """Return the current judgments of one judge, or of several merged, with their probabilities.
 
-    Pairs that could not be judged are left out, their queries stay. Programs are merged only if they are named.
+    Pairs marked "cannot judge" are left out, their queries are kept. Programs are merged only if they are named.
     See `choose_judges` for the parameters; `majority` takes the lower grade of a tie, `last` the newest judgment.
     """
     found = read_columns(store, choose_judges(store, judges, merge))
@@ -81,14 +81,14 @@ def merged_judgments(store: JudgmentStore, judges: Sequence[str] = (), merge: st
 
 
 def _renumbered(numbers: np.ndarray, names: Sequence[str]) -> tuple[np.ndarray, list[str]]:
-    """Numbers from 0 in the order in which they appear, and the names that belong to them."""
+    """Return numbers from 0 in order of first appearance, and the names with these numbers."""
     _, first, inverse = np.unique(numbers, return_index=True, return_inverse=True)
     order = np.argsort(first)
     return np.argsort(order)[inverse], [names[row] for row in numbers[first[order]].tolist()]
 
 
 def _merged(grade: np.ndarray, member: np.ndarray, n_pairs: int, join: Callable[[list[float]], float]) -> np.ndarray:
-    """One grade for each pair; the grades of a pair are in the order of their times."""
+    """Return one grade for each pair; the grades of a pair are in the order of their times."""
     if len(grade) == n_pairs:
         found = np.empty(n_pairs)
         found[member] = grade
@@ -101,19 +101,19 @@ def _merged(grade: np.ndarray, member: np.ndarray, n_pairs: int, join: Callable[
 def read_judgments(
     path: str | Path, judges: Sequence[str] = (), merge: str | None = None, *, encoding: str | None = None
 ) -> Judgments:
-    """Judgments of a store, of a file that `read_qrels` reads, or of a folder; judges and merge are for stores."""
+    """Read judgments from a store, a file (as `read_qrels`) or a folder; judges and merge are for stores."""
     if is_store(path):
         with JudgmentStore(path, read_only=True) as store:
             return merged_judgments(store, judges, merge)
     if judges or merge:
-        raise UsageError(f"{path}: is no judgment store, so there are no judges to choose or merge")
+        raise UsageError(f"{path}: is not a judgment store, so there are no judges to choose or merge")
     return read_qrels(find_qrels(path), encoding=encoding)
 
 
 def read_query_texts(path: str | Path, judgments: Judgments) -> Collection | None:
-    """Queries of judgments with their texts, which a store has, or a file that names queries by text; else None.
+    """Return queries with texts, from a store or a file that names queries by text; None if there are no texts.
 
-    A file names its queries by text if one of them has a blank.
+    A file names its queries by text if any of them contains a space.
     """
     if is_store(path):
         with JudgmentStore(path, read_only=True) as store:
@@ -125,7 +125,7 @@ def read_query_texts(path: str | Path, judgments: Judgments) -> Collection | Non
 
 
 def find_qrels(path: str | Path) -> str | Path:
-    """The judgments of a folder: `qrels/test.tsv` as in BEIR, the only file of `qrels/`, or `qrels.txt`; or a file."""
+    """Find the judgments of a folder: `qrels/test.tsv` as in BEIR, the only file of `qrels/`, or `qrels.txt`."""
     folder = Path(path)
     if not folder.is_dir():
         return path
@@ -139,7 +139,7 @@ def find_qrels(path: str | Path) -> str | Path:
 
 
 def graded_lists(lists: Lists, judgments: Judgments) -> Lists:
-    """The lists with the grades of the judgments; all other rows are unjudged.
+    """Return the lists with the grades of the judgments; all other rows are unjudged.
 
     >>> lists = Lists(np.zeros((2, 1)), np.zeros(2), np.array([0, 2]), ["q"], ["a", "b"])
     >>> graded_lists(lists, Judgments.from_dict({"q": {"b": 2}})).y.tolist()
@@ -154,9 +154,9 @@ def graded_lists(lists: Lists, judgments: Judgments) -> Lists:
 
 
 def is_store(path: str | Path) -> bool:
-    """Whether the file is an SQLite file, by its first bytes."""
+    """Return whether the file is an SQLite file, by its first bytes."""
     try:
         with open(path, "rb") as file:
             return file.read(16) == b"SQLite format 3\0"
     except (OSError, ValueError):
-        return False  # the reader of the file says what is wrong with it
+        return False  # the reader of the file reports the problem

@@ -1,4 +1,4 @@
-"""What to judge next, for a model and the queries that it should answer: to train it, or to measure it."""
+"""What to judge next, for a model and its queries: to train the model, or to measure it."""
 
 from __future__ import annotations
 
@@ -35,31 +35,31 @@ def what_to_judge(
     seed: int = 0,
     threads: int | None = None,
 ) -> list[Suggestion]:
-    """Choose n query-document pairs that are worth judging.
+    """Choose n query-document pairs to judge.
 
     Parameters
     ----------
     model : Searcher, ListRanker or None
-        The model to be trained or measured; None is for lists that have no ranker yet.
+        The model to train or measure; None for lists without a ranker.
     queries : Collection or Lists
-        Queries of a searcher, or feature lists of a ranker, whose graded rows count as judged for training.
+        Queries of a searcher, or feature lists of a ranker; their graded rows count as judged for training.
     n : int, default=20
-        Number of pairs; all that are left if there are fewer.
+        Number of pairs; all remaining pairs if there are fewer.
     purpose : {"training", "measuring"}, default="training"
-        `training`: pairs from which the model learns most. `measuring`: a random sample with known probabilities.
+        `training`: pairs that improve the model most. `measuring`: a random sample with known probabilities.
     store : JudgmentStore or None, default=None
-        Pairs that are judged in it are not suggested. A sample for measuring is recorded in it, with the
-        probabilities that its pairs have from now on.
+        Pairs judged in the store are not suggested. A sample for measuring is recorded in it, with the current
+        probabilities of its pairs.
     judge : str or None, default=None
-        Only pairs that this judge has judged count as judged; None: those that any person has judged.
+        Only pairs judged by this judge count as judged; None: pairs judged by any person.
     model_name : str or None, default=None
         Version of the model, for the records of a sample.
     strategy : {"gain", "strata", "random"} or None, default=None
         Strategy for training; None: `gain` for lists of fewer than 50 documents, else `strata`.
     random_share : float, default=0.2
-        Share of the pairs for training that is drawn at random; of lists also the first 20 pairs are.
+        Share of the pairs for training drawn at random; for lists the first 20 pairs are random too.
     depth : int, default=50
-        Number of documents of each query that a searcher's pool holds; lists are taken whole for training.
+        Number of documents of each query in a searcher's pool; lists are used completely for training.
     seed : int, default=0
         Random seed.
     threads : int or None, default=None
@@ -103,9 +103,9 @@ def make_pool(
     depth: int = DEPTH,
     threads: int | None = None,
 ) -> Pool:
-    """Pairs that may be judged to train a model: what `choose_pairs` chooses from.
+    """Return the candidate pairs for training a model: the input of `choose_pairs`.
 
-    A program that asks often makes the pool once. See `what_to_judge` for the parameters.
+    A program that calls this often should make the pool once. See `what_to_judge` for the parameters.
     """
     if isinstance(queries, Lists):
         return Pool.from_lists(queries, None if model is None else _scores(model, queries))
@@ -118,7 +118,7 @@ def make_pool(
 def _run(model: object, queries: Collection | Lists, depth: int, threads: int | None) -> Run:
     if isinstance(queries, Lists):
         if model is None:
-            raise TacitError("there is no ranker to be measured, want a fitted one")
+            raise TacitError("there is no ranker to measure, want a fitted one")
         return queries.to_run(_scores(model, queries), type(model).__name__)
     if not isinstance(model, Searcher):
         raise TacitError(
@@ -138,7 +138,7 @@ def _asked(queries: Collection, chosen: list[Suggestion]) -> Collection:
 
 
 def drawn_records(sample: list[Suggestion], model_name: str | None) -> list[Judgment]:
-    """A sample as records without grades, which keep its probabilities in a store."""
+    """Return a sample as records without grades, which keep its probabilities in a store."""
     now = utc_now()
     return [
         Judgment(

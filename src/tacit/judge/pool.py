@@ -1,4 +1,4 @@
-"""Pairs that may be judged: documents of each query, best first, and what is known of them before they are judged."""
+"""Pairs that may be judged: documents of each query, best first, with their features or query vectors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tacit.metrics.rankings import order_run
 
 
 class Suggestion(NamedTuple):
-    """A pair to judge: its rank, the probability with which it was chosen (None: unknown), and what chose it."""
+    """A pair to judge: its rank, its probability of being chosen (None: unknown), and the reason for the choice."""
 
     query: str
     document: str
@@ -33,15 +33,15 @@ class Pool:
     query_ids : list of str
         The queries.
     query : ndarray of shape (n_pairs,), int64
-        Number of the query of each pair, rising.
+        Number of the query of each pair, in ascending order.
     doc_ids : list of str
         Document of each pair.
     rank : ndarray of shape (n_pairs,), int64
         Rank in the query, from 1.
     columns : ndarray of shape (n_pairs, n_columns) or None, default=None
-        Features of the pairs: their quantiles in the list, less the mean.
+        Features of the pairs: their quantiles in the list minus the mean.
     vectors : ndarray or csr_array of shape (n_queries, n), or None, default=None
-        Vectors of the queries; near vectors, similar queries.
+        Vectors of the queries; similar queries have near vectors.
     """
 
     query_ids: list[str]
@@ -56,17 +56,17 @@ class Pool:
 
     @classmethod
     def from_run(cls, run: Run, depth: int, vectors: np.ndarray | sp.csr_array | None = None) -> Pool:
-        """The first documents of every query of a run; `vectors` has a row for each of its queries."""
+        """Make a pool of the first documents of every query of a run; `vectors` has a row for each query."""
         query, doc, rank = order_run(run)
         kept = rank <= depth
         if not kept.any():
-            raise TacitError("the run holds no documents, so there is nothing to judge")
+            raise TacitError("the run has no documents, so there is nothing to judge")
         doc_ids = [run.doc_ids[row] for row in doc[kept].tolist()]
         return cls(list(run.query_ids), query[kept], doc_ids, rank[kept], None, vectors)
 
     @classmethod
     def from_lists(cls, lists: Lists, scores: np.ndarray | None = None) -> Pool:
-        """All rows of feature lists, ranked by scores or, without any, by the mean quantile of their features."""
+        """Make a pool of all rows of feature lists, ranked by scores or else by the mean quantile of features."""
         columns = list_quantiles(lists)
         scores = columns.mean(axis=1) if scores is None else np.asarray(scores, np.float64)
         order = np.lexsort((np.arange(len(scores)), -scores, lists.qid))
@@ -79,14 +79,14 @@ class Pool:
         return cls(list(lists.query_ids), lists.qid, doc_ids, rank, columns[order], vectors)
 
     def rows_of(self, pairs: Container[tuple[str, str]]) -> np.ndarray:
-        """Rows of pairs, given as (query id, document id); unknown pairs are left out."""
+        """Return the rows of pairs, given as (query id, document id); unknown pairs are left out."""
         names = zip(self.query.tolist(), self.doc_ids, strict=True)
         found = [row for row, (q, doc) in enumerate(names) if (self.query_ids[q], doc) in pairs]
         return np.array(found, np.int64)
 
 
 def list_quantiles(lists: Lists) -> np.ndarray:
-    """Each feature as its quantile in the list, from -0.5 to 0.5, ties in the middle; float64 (n_rows, n_features)."""
+    """Return each feature as its quantile in the list, from -0.5 to 0.5, ties in the middle; float64."""
     from scipy.stats import rankdata
 
     X = np.nan_to_num(lists.X)

@@ -1,8 +1,8 @@
-"""What a judgment store holds: one record for each thing that happened to a query-document pair.
+"""Records of a judgment store: one for each event of a query-document pair.
 
-A record is one of three actions. `judged`: a judge gave a grade, or said that the pair cannot be judged. `withdrawn`: a
-judge took an earlier judgment back. `drawn`: a sampling design chose the pair to be judged; it has no judge and no
-grade, and its probability replaces the one that earlier records of the pair carry.
+A record has one of three actions. `judged`: a judge gave a grade, or marked the pair "cannot judge". `withdrawn`: a
+judge withdrew an earlier judgment. `drawn`: a sampling design chose the pair; the record has no judge and no grade, and
+its probability replaces the probability in earlier records of the pair.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tacit.core import TacitError, check_choice, check_number, shown
 from tacit.data.columns import id_problem
 
 ACTIONS = ("judged", "withdrawn", "drawn")
-DECISION = "decision"  # `display` of a judgment by a person who saw the grades of other judges
+DECISION = "decision"  # `display` of a judgment by a person who saw other judges' grades
 KINDS = ("person", "program")
 MAX_TEXT = 1_000_000  # characters of a query
 ID_WORDS, ID_DIGITS = 40, 16
@@ -36,25 +36,25 @@ class Judgment:
     document : str
         Id of the document.
     grade : float or None
-        Grade >= 0; None if the judge could not judge, and in records that are no judgments.
+        Grade >= 0; None for "cannot judge", and in records that are not judgments.
     judge : str
         Name of the judge; empty in a `drawn` record.
     time : str
         UTC time in ISO 8601 form with microseconds, such as `2026-01-31T12:00:00.000000Z`.
     text : str or None, default=None
-        Text of the query, where it is known.
+        Text of the query, if known.
     kind : {"person", "program"}, default="person"
         Kind of the judge.
     rank : int or None, default=None
-        Rank, from 1, at which the document was found.
+        Rank, from 1, of the document in the results.
     model : str or None, default=None
         Version of the model that found it.
     probability : float or None, default=None
-        Probability with which the pair was chosen to be shown; None if unknown.
+        Probability that the pair was chosen to be shown; None if unknown.
     display : str or None, default=None
         How the document was shown, such as `shuffled`.
     action : {"judged", "withdrawn", "drawn"}, default="judged"
-        What happened.
+        The event.
     """
 
     query: str
@@ -93,11 +93,11 @@ FIELDS = tuple(field.name for field in fields(Judgment))
 
 
 def check_name(what: str, value: Any) -> str:
-    """Return the value if it is an id that files can carry.
+    """Return the value if it is an id that can be written to files.
 
     >>> check_name("judge", "Ann ")
     Traceback (most recent call last):
-    tacit.core.errors.TacitError: judge is 'Ann ', want no blanks at its ends
+    tacit.core.errors.TacitError: judge is 'Ann ', want no spaces at its ends
     """
     if not isinstance(value, str):
         raise TacitError(f"{what} is {shown(value)}, want text")
@@ -108,7 +108,7 @@ def check_name(what: str, value: Any) -> str:
 
 
 def check_text(text: Any) -> str:
-    """Return the text of a query if it can be kept: not blank, not endless, no half characters."""
+    """Return the text of a query if it can be stored: not blank, not too long, valid Unicode."""
     if not isinstance(text, str) or not text.strip():
         raise TacitError(f"the text of a query is {shown(text)}, want at least one word")
     if len(text) > MAX_TEXT:
@@ -120,7 +120,7 @@ def check_text(text: Any) -> str:
 
 
 def check_topic(topic: Any) -> str | None:
-    """Return the topic of a query if it can be kept; None stands for none."""
+    """Return the topic of a query if it can be stored; None means no topic."""
     problem = "" if topic is None else _not_utf8(topic) if isinstance(topic, str) else f"is {shown(topic)}, want text"
     if problem:
         raise TacitError(f"the topic of a query {problem}")
@@ -128,7 +128,7 @@ def check_topic(topic: Any) -> str | None:
 
 
 def typed_text(text: str) -> str:
-    """The text of a typed query in normal form: NFC, one blank between words.
+    """Return the text of a typed query in normal form: NFC, one space between words.
 
     >>> typed_text("  cats   and dogs ")
     'cats and dogs'
@@ -137,7 +137,7 @@ def typed_text(text: str) -> str:
 
 
 def typed_query_id(text: str, n_digits: int = ID_DIGITS) -> str:
-    """Id of a typed query: its first words, and a digest of the whole text. It holds no blanks.
+    """Return the id of a typed query: its first words, and a digest of the whole text, without spaces.
 
     >>> typed_query_id("Cats & dogs"), typed_query_id(" Cats  & dogs") == typed_query_id("Cats & dogs")
     ('cats-dogs~fdab422acc5b63db', True)
@@ -148,12 +148,12 @@ def typed_query_id(text: str, n_digits: int = ID_DIGITS) -> str:
 
 
 def utc_now() -> str:
-    """The present time as records carry it."""
+    """Return the current time in the form of records."""
     return as_utc(datetime.now(UTC))
 
 
 def as_utc(time: datetime | str) -> str:
-    """The time as records carry it; it must say its offset from UTC.
+    """Return the time in the form of records; it must have a UTC offset.
 
     >>> as_utc("2026-01-31T13:00:00+01:00")
     '2026-01-31T12:00:00.000000Z'
@@ -168,7 +168,7 @@ def as_utc(time: datetime | str) -> str:
 
 
 def just_after(time: str) -> str:
-    """One microsecond later."""
+    """Return the time one microsecond later."""
     return as_utc(datetime.fromisoformat(time) + timedelta(microseconds=1))
 
 
@@ -176,5 +176,5 @@ def _not_utf8(text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        return f"holds U+{ord(text[error.start]):04X}, half of a character"
+        return f"contains U+{ord(text[error.start]):04X}, half of a character"
     return ""

@@ -1,8 +1,8 @@
-"""Save the records of a damaged judgment store: read its pages one by one, without SQLite.
+"""Recover the records of a damaged judgment store: read its pages one by one, without SQLite.
 
-SQLite refuses a file at the first damaged page that it meets, although all other pages are whole. Here every page is
-read by itself: the leaves of tables hold the records, and the number of columns says which table a record belongs to.
-Pages in the write-ahead log replace those of the file. The format is https://www.sqlite.org/fileformat2.html.
+SQLite refuses a file at the first damaged page, although all other pages are intact. Here every page is read
+separately: the leaves of tables contain the records, and the number of columns shows the table of a record. Pages in
+the write-ahead log replace pages of the file. The format is https://www.sqlite.org/fileformat2.html.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ from tacit.judge.store import JudgmentStore
 
 HEADER, WAL_HEADER, FRAME_HEADER = 100, 32, 24  # bytes
 LEAF = 0x0D  # first byte of a page with records of a table
-PAGE_SIZE = 4096  # SQLite's default, where the header of the file is damaged
+PAGE_SIZE = 4096  # SQLite's default, used if the header of the file is damaged
 LONGEST = 4_100_000  # bytes of a record: a query has at most a million characters
-TABLES = {4: "query", 2: "judge", 11: "judgment"}  # by the number of their columns
-WIDTHS = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8}  # bytes of whole numbers by their type
+TABLES = {4: "query", 2: "judge", 11: "judgment"}  # tables by their number of columns
+WIDTHS = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8}  # bytes of integers by their type
 
 Row = tuple[Any, ...]
 
 
 class Repaired(NamedTuple):
-    """What was saved, and what could not be.
+    """Result of a repair.
 
     Parameters
     ----------
     records, queries : int
         Records and queries of the new store.
     unreadable : int
-        Records that were found, but hold values that no store can hold.
+        Records that were found, but contain values that are invalid in a store.
     without_query : int
         Saved records whose query could not be read: its id is `unreadable-` and a number.
     judges : list of str
-        Judges whose kind could not be read; they count as programs, since a program must never pass for a person.
+        Judges whose kind could not be read; they count as programs, so that no program passes for a person.
     """
 
     records: int
@@ -50,12 +50,12 @@ class Repaired(NamedTuple):
 
 
 def repair_store(damaged: str | Path, new: str | Path) -> Repaired:
-    """Write every readable record of a damaged store into a new one.
+    """Write every readable record of a damaged store into a new store.
 
     Parameters
     ----------
     damaged : str or Path
-        The damaged store, which is only read, with the file `-wal` beside it. No process may write to it meanwhile.
+        The damaged store, which is only read, together with its `-wal` file. No other process may write to it.
     new : str or Path
         File of the new store; it must not exist.
     """
@@ -98,7 +98,7 @@ def _write(new: Path, queries: Mapping[int, Row], records: list[Judgment]) -> in
 
 
 def _queries(rows: Mapping[int, Row]) -> Iterator[tuple[int, Row]]:
-    """Id, text and topic of each readable query by its number; an id counts once."""
+    """Return id, text and topic of each readable query by its number; an id counts once."""
     seen: set[str] = set()
     for number, (_, name, text, topic) in rows.items():
         try:
@@ -122,7 +122,7 @@ def _judgment(row: Row, queries: Mapping[int, Row], kinds: Mapping[str, str]) ->
 
 
 def read_tables(path: Path) -> dict[str, dict[int, Row]]:
-    """Rows by table and number, of all pages that can be read."""
+    """Return rows by table and number, from all readable pages."""
     with one_line(path):
         content = path.read_bytes()
         log = Path(f"{path}-wal")
@@ -135,11 +135,11 @@ def read_tables(path: Path) -> dict[str, dict[int, Row]]:
 
 
 def _pages(content: bytes, logged: bytes, size: int) -> dict[int, bytes]:
-    """Pages by number; those of finished transactions in the log replace those of the file."""
+    """Return pages by number; pages of finished transactions in the log replace pages of the file."""
     pages = {at // size + 1: content[at : at + size] for at in range(0, len(content), size)}
     finished: dict[int, bytes] = {}
     running: dict[int, bytes] = {}
-    salts = logged[WAL_HEADER + 8 : WAL_HEADER + 16]  # frames of earlier rounds have others
+    salts = logged[WAL_HEADER + 8 : WAL_HEADER + 16]  # frames of earlier transactions have other salts
     for at in range(WAL_HEADER, len(logged) - FRAME_HEADER - size + 1, FRAME_HEADER + size):
         frame = logged[at : at + FRAME_HEADER]
         if frame[8:16] != salts:
@@ -157,7 +157,7 @@ def _read_pages(pages: Mapping[int, bytes], size: int) -> dict[str, dict[int, Ro
         for number, payload in _cells(page, HEADER if page_number == 1 else 0, pages, size):
             row = _row(payload)
             name = TABLES.get(len(row))
-            # Pages that are not in use any more hold older forms of the row of a query, with fewer values.
+            # Unused pages have older versions of the row of a query, with fewer values.
             if name and _n_known(row) > _n_known(tables[name].get(number, ())):
                 tables[name][number] = row
     return tables
@@ -168,7 +168,7 @@ def _n_known(row: Row) -> int:
 
 
 def _cells(page: bytes, start: int, pages: Mapping[int, bytes], size: int) -> Iterator[tuple[int, bytes]]:
-    """Number and content of each record of a page."""
+    """Yield number and content of each record of a page."""
     if page[start : start + 1] != bytes([LEAF]):
         return
     n_cells = int.from_bytes(page[start + 3 : start + 5], "big")
@@ -181,7 +181,7 @@ def _cells(page: bytes, start: int, pages: Mapping[int, bytes], size: int) -> It
 
 
 def _payload(page: bytes, at: int, length: int, pages: Mapping[int, bytes], size: int) -> bytes:
-    """The content of a record; the end of a long one is on further pages."""
+    """Return the content of a record; the end of a long one is on overflow pages."""
     if length <= size - 35:
         return page[at : at + length]
     least = (size - 12) * 32 // 255 - 23
@@ -196,7 +196,7 @@ def _payload(page: bytes, at: int, length: int, pages: Mapping[int, bytes], size
 
 
 def _row(payload: bytes) -> Row:
-    """The values of a record; () if they do not fill it exactly."""
+    """Return the values of a record; () if they do not fill it exactly."""
     end, at = _varint(payload, 0)
     kinds: list[int] = []
     while at < min(end, len(payload)) and len(kinds) <= max(TABLES):
@@ -222,12 +222,12 @@ def _value(kind: int, data: bytes) -> Any:
         (number,) = struct.unpack(">d", data)
         return number
     if kind >= 13 and kind % 2:
-        return data.decode("utf-8", "surrogateescape")  # which every check of a text refuses
+        return data.decode("utf-8", "surrogateescape")  # refused by every check of a text
     return {0: None, 8: 0, 9: 1}.get(kind, data)
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """A number of one to nine bytes, and the place after it; 0 past the end."""
+    """Return a number of one to nine bytes, and the position after it; 0 past the end."""
     number = 0
     for n_read in range(9):
         byte = data[at] if at < len(data) else 0

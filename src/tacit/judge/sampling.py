@@ -1,12 +1,13 @@
-"""Which pairs to judge in order to measure a run: stratified sampling with known probabilities.
+"""Which pairs to judge to measure a run: stratified sampling with known probabilities.
 
-The pool is the first `depth` documents of every query. Its pairs fall into strata by rank: two halves of the first k,
-ranks up to 3 k, and the rest. `top_share` of the sample goes to the first k, in proportion to the sum of the discounts
-1 / log2(rank + 1) of a stratum's pairs, the rest to the other strata likewise. Within a stratum pairs are drawn at
-random without replacement, so that each of N_h pairs is in the sample with probability n_h / N_h.
+The pool is the first `depth` documents of every query. Its pairs are divided into strata by rank: two halves of the
+first k, ranks up to 3 k, and the rest. The first k get `top_share` of the sample, split over their strata in proportion
+to the sum of the discounts 1 / log2(rank + 1) of a stratum's pairs. The other strata share the rest likewise. Within a
+stratum pairs are drawn at random without replacement: each of its N_h pairs is drawn with probability n_h / N_h.
 
-Every pair has a random number of its own, a digest of seed, query and document, and a stratum gives those with the
-smallest. So a larger sample contains the smaller one, and the next sample of the same pool needs only new judgments.
+Every pair has its own random number, a digest of seed, query and document, and the pairs with the smallest numbers of a
+stratum are drawn. So a larger sample contains the smaller one, and the next sample of the same pool needs only new
+judgments.
 
 Ohlsson, Coordination of samples using permanent random numbers (1995).
 """
@@ -34,22 +35,22 @@ def draw_sample(
     top_share: float = TOP_SHARE,
     seed: int = 0,
 ) -> list[Suggestion]:
-    """Draw a stratified sample of a run's pairs that holds n pairs which are not judged yet.
+    """Draw a stratified sample of a run's pairs with n pairs that are not yet judged.
 
     Parameters
     ----------
     run : Run
-        The run to be measured.
+        The run to measure.
     n : int
-        Number of pairs to judge; all that are left if there are fewer.
+        Number of pairs to judge; all remaining pairs if there are fewer.
     judged : container of (query, document), default=()
-        Pairs that are judged already.
+        Pairs already judged.
     depth : int, default=50
         Depth of the pool.
     k : int, default=10
-        Cutoff of the measures that matter most, such as P@10.
+        Cutoff of the most important measures, such as P@10.
     top_share : float, default=0.75
-        Share of the sample that goes to the first k documents, if the pool is deeper.
+        Share of the sample for the first k documents, if the pool is deeper.
     seed : int, default=0
         Random seed.
 
@@ -84,7 +85,7 @@ def draw_sample(
 
 
 def strata(rank: np.ndarray, k: int, top_share: float) -> tuple[np.ndarray, np.ndarray]:
-    """Stratum of each pair, and the share of the sample that each stratum gets; none is empty."""
+    """Return the stratum of each pair, and each stratum's share of the sample; no stratum is empty."""
     _, stratum = np.unique(np.digitize(rank, [k // 2 + 1, k + 1, 3 * k + 1]), return_inverse=True)
     share = np.bincount(stratum, 1 / np.log2(rank + 1))
     top = np.array([rank[stratum == h].max() <= k for h in range(len(share))])
@@ -95,7 +96,7 @@ def strata(rank: np.ndarray, k: int, top_share: float) -> tuple[np.ndarray, np.n
 
 
 def allocate(members: list[np.ndarray], share: np.ndarray, n: int, judged: np.ndarray) -> list[int]:
-    """Pairs that each stratum gives: one after the other to the stratum that lacks most, until n are not judged."""
+    """Return the pairs per stratum: add one at a time to the stratum most below its share, until n are not judged."""
     sizes, limits = np.zeros(len(share)), np.array([len(rows) for rows in members])
     while n > 0 and (sizes < limits).any():
         need = np.where(sizes < limits, np.maximum(share, 1e-12) / (sizes + 0.5), -1)
@@ -106,6 +107,6 @@ def allocate(members: list[np.ndarray], share: np.ndarray, n: int, judged: np.nd
 
 
 def random_number(seed: int, query: str, document: str) -> float:
-    """The permanent random number of a pair, from 0 to 1."""
+    """Return the permanent random number of a pair, from 0 to 1."""
     digest = hashlib.blake2b(f"{seed}\0{query}\0{document}".encode(), digest_size=8).digest()
     return int.from_bytes(digest) / 2**64

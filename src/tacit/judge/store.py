@@ -28,15 +28,15 @@ from tacit.judge.records import (
     utc_now,
 )
 
-BLOCK = 20_000  # rows read at once
-DIGITS = (16, 32, 64)  # of the ids of typed queries; more only if another query has the shorter id
+BLOCK = 20_000  # rows read together
+DIGITS = (16, 32, 64)  # digits of the ids of typed queries; more only if another query has the shorter id
 COLUMNS = "query.id, document, grade, coalesce(judge, ''), time, text, coalesce(kind, 'person'), rank, model"
 SELECT = (
     f"SELECT {COLUMNS}, probability, display, action FROM judgment JOIN query ON query.number = judgment.query "
     "LEFT JOIN judge ON judge.name = judgment.judge"
 )
 
-# The last record of each judge and pair, by time, with the pair's last known probability; in order of the first one.
+# The last record of each judge and pair, by time, with the pair's last known probability; ordered by the first record.
 CURRENT = """
   SELECT query.id, last.document, grade, judge, time, text, kind, rank, model, chance.probability, display, action
   FROM (SELECT *, row_number() OVER (PARTITION BY judge, query, document ORDER BY time DESC, number DESC) AS age,
@@ -59,7 +59,7 @@ COUNTS = """
   GROUP BY judge
 """
 
-# Pairs whose last record, of any judge, is a decision.
+# Pairs whose last record, from any judge, is a decision.
 DECIDED = """
   SELECT query.id, this.document FROM judgment AS this JOIN query ON query.number = this.query
   WHERE display = ? AND action = 'judged' AND NOT EXISTS (
@@ -85,7 +85,7 @@ JUDGED = """
   WHERE action = 'judged' AND (?1 IS NOT NULL OR kind = 'person')
 """
 
-# What the values of one record may be, in the order of `FIELDS`; anything else is damage.
+# Valid types and values of one record, in the order of `FIELDS`; anything else is damage.
 _TEXT, _MAYBE_TEXT, _MAYBE_NUMBER, _MAYBE_WHOLE = (str,), (str, NoneType), (float, NoneType), (int, NoneType)
 ROW_TYPES = frozenset(
     product(
@@ -96,7 +96,7 @@ ROW_TYPES = frozenset(
 
 
 class Judge(NamedTuple):
-    """One judge of a store: `kind` is person or program, `n_judgments` counts the pairs judged now."""
+    """One judge of a store: `kind` is person or program, `n_judgments` counts the current judgments."""
 
     name: str
     kind: str
@@ -104,10 +104,10 @@ class Judge(NamedTuple):
 
 
 class JudgmentStore:
-    """Judgments in one SQLite file, appended and never changed.
+    """Judgments in one SQLite file, which is append-only.
 
-    A changed mind is a new record; `current` gives the last judgment of each judge and pair. Threads may share a
-    store, processes may open the same file. A method that writes returns after the record is on disk.
+    A changed judgment is a new record; `current` gives the last judgment of each judge and pair. Threads may share a
+    store, and processes may open the same file. Methods that write return after the record is on disk.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ class JudgmentStore:
         self._counts: tuple[int, dict[str, int]] | None = None
 
     def close(self) -> None:
-        """Close the file; what was recorded is on disk already."""
+        """Close the file; all records are already on disk."""
         with self._lock:
             self._database.close()
 
@@ -174,9 +174,9 @@ class JudgmentStore:
         judge : str
             Name of the judge.
         kind : {"person", "program"} or None, default=None
-            Kind of a new judge; None: as recorded before, person for a new one.
+            Kind of the judge; None: as recorded before, or person for a new judge.
         rank, model, probability, display
-            Where, by which model, how likely and how the document was shown; see `Judgment`.
+            Rank, model version, probability and display of the document; see `Judgment`.
         """
         shown = {"rank": rank, "model": model, "probability": probability, "display": display}
         with self._writing():
@@ -188,12 +188,12 @@ class JudgmentStore:
             return [self._append(**({"kind": None, "action": "judged"} | dict(given))) for given in judgments]
 
     def withdraw(self, query: str, document: str, judge: str) -> Judgment:
-        """Record that a judge takes the judgment of a pair back, which leaves the pair unjudged by this judge."""
+        """Record that a judge withdraws the judgment of a pair, which is then unjudged by this judge."""
         with self._writing():
             return self._append(query, document, None, judge, None, action="withdrawn")
 
     def import_records(self, records: Iterable[Judgment]) -> int:
-        """Append records as they are, in one transaction; those that the store holds already are left out.
+        """Append records unchanged, in one transaction; records already in the store are skipped.
 
         Returns
         -------
@@ -212,13 +212,13 @@ class JudgmentStore:
         return n_new
 
     def add_queries(self, queries: Collection, topics: Sequence[str | None] | None = None) -> None:
-        """Add queries under their ids; a query that is known must have the same text."""
+        """Add queries under their ids; a known query must have the same text."""
         with self._writing():
             for row, (query_id, _, text) in enumerate(queries):
                 self._query_number(query_id, text, None if topics is None else topics[row])
 
     def change_query(self, query_id: str, text: str | None = None, topic: str | None = None) -> None:
-        """Give a query another text or topic; the text of a query with records stays, since they are about it."""
+        """Change the text or topic of a query; the text of a query with records is fixed, because they refer to it."""
         with self._writing():
             number, known, known_topic = self._known_query(query_id)
             if text is not None and text != known and self.n_records(query_id):
@@ -237,7 +237,7 @@ class JudgmentStore:
             self._database.execute("DELETE FROM query WHERE number = ?", (number,))
 
     def n_records(self, query_id: str) -> int:
-        """Number of records of a query."""
+        """Return number of records of a query."""
         counted = "SELECT count(*) FROM judgment JOIN query ON query.number = judgment.query WHERE query.id = ?"
         return int(self._ask(counted, query_id)[0][0])
 
@@ -249,17 +249,17 @@ class JudgmentStore:
         return int(number), text, topic
 
     def queries(self) -> Collection:
-        """All queries; the text is empty where none is known. Extra `topic`: their groups."""
+        """Return all queries; the text is empty if unknown. Extra `topic`: their groups."""
         rows = self._ask("SELECT id, coalesce(text, ''), topic FROM query ORDER BY number")
         ids, texts, topics = zip(*rows, strict=True) if rows else ((), (), ())
         return Collection(list(ids), [""] * len(ids), list(texts), {"topic": list(topics)})
 
     def n_queries(self) -> int:
-        """Number of queries."""
+        """Return number of queries."""
         return int(self._ask("SELECT count(*) FROM query")[0][0])
 
     def query_id(self, query: str) -> str:
-        """Id of a query given by id or by text: that of the first known query, else the one that a text would get."""
+        """Return the id of a query given by id or text: the first known query, else the id of a new text."""
         rows = self._ask("SELECT id FROM query WHERE id = ?", check_text(query))
         rows = rows or self._ask("SELECT id FROM query WHERE text IN (?, ?) ORDER BY number", query, typed_text(query))
         if rows:
@@ -272,47 +272,47 @@ class JudgmentStore:
         return found
 
     def history(self) -> list[Judgment]:
-        """Every record, in the order in which they were appended."""
+        """Return every record, in the order in which they were appended."""
         return self._records(f"{SELECT} ORDER BY judgment.number")
 
     def current(self, judge: str | None = None) -> list[Judgment]:
-        """The last judgment of each judge and pair, by time; "cannot judge" included, withdrawn ones not.
+        """Return the last judgment of each judge and pair, by time; "cannot judge" included, withdrawn ones excluded.
 
-        A probability that the last record lacks is taken from the pair's last record that has one.
+        A missing probability is taken from the pair's last record that has one.
         """
         return self._records(CURRENT, judge)
 
     def judged(self, judge: str | None = None) -> set[tuple[str, str]]:
-        """Pairs (query, document) that a judge, or any person, has judged now; "cannot judge" counts."""
+        """Return pairs (query, document) currently judged by a judge, or by any person; "cannot judge" counts."""
         return set(self._ask(JUDGED, judge))
 
     def decided(self) -> set[tuple[str, str]]:
-        """Pairs (query, document) on which a person decided between judges (`DECISION`), and no record followed."""
+        """Return pairs (query, document) where a person decided between judges (`DECISION`), and no record followed."""
         return set(self._ask(DECIDED, DECISION))
 
     def has_decisions(self) -> bool:
-        """Whether a judgment was ever made in sight of other judges' grades (`DECISION`)."""
+        """Return whether any judgment was made with other judges' grades in sight (`DECISION`)."""
         return bool(self._ask("SELECT EXISTS (SELECT 1 FROM judgment WHERE display = ?)", DECISION)[0][0])
 
     def ranks(self, judge: str) -> dict[tuple[str, str], int]:
-        """Rank at which each pair that a judge judged was found, by any record that has one."""
+        """Return the rank of each pair that a judge judged, from any record that has one."""
         return {(query, document): int(rank) for query, document, rank in self._ask(RANKS, judge)}
 
     def judges(self) -> list[Judge]:
-        """The judges by name."""
+        """Return the judges by name."""
         counts = self._judgment_counts()
         rows = self._ask("SELECT name, kind FROM judge ORDER BY name")
         return [Judge(name, kind, counts.get(name, 0)) for name, kind in rows]
 
     def _judgment_counts(self) -> dict[str, int]:
-        """Pairs judged now by judge; counted again only if records were appended since."""
+        """Return the number of current judgments by judge; recounted only after new records."""
         last = int(self._ask("SELECT coalesce(max(number), 0) FROM judgment")[0][0])
         if self._counts is None or self._counts[0] != last:
             self._counts = last, dict(self._ask(COUNTS))
         return self._counts[1]
 
     def record_draw(self, draws: Iterable[Judgment]) -> None:
-        """Append records of pairs that a design drew to be judged, in one transaction."""
+        """Append records of the pairs drawn by a sampling design, in one transaction."""
         with self._writing():
             for draw in draws:
                 self._insert(self._complete(draw))
@@ -334,7 +334,7 @@ class JudgmentStore:
         return record
 
     def _next_time(self, query_id: str, document: str, judge: str) -> str:
-        """Now, or just after the judge's last record of the pair if the clock was set back since."""
+        """Return the current time, or just after the judge's last record of the pair if the clock was set back."""
         number = self._ask_query(query_id)[0][0]
         pair = "SELECT max(time) FROM judgment WHERE query = ? AND document = ? AND judge = ?"
         last, now = self._ask(pair, number, document, judge)[0][0], utc_now()
@@ -342,7 +342,7 @@ class JudgmentStore:
             return now if last is None or last < now else just_after(last)
 
     def _complete(self, record: Judgment) -> Judgment:
-        """The record as the store gives it back: time in UTC, text of its query."""
+        """Return the record as the store returns it: time in UTC, text of its query."""
         number = self._query_number(record.query, record.text)
         text = self._ask("SELECT text FROM query WHERE number = ?", number)[0][0]
         return replace(record, time=as_utc(record.time), text=text)
@@ -362,7 +362,7 @@ class JudgmentStore:
         self._database.execute(f"INSERT INTO judgment VALUES (NULL{', ?' * len(values)})", values)
 
     def _query_number(self, query_id: str, text: str | None, topic: str | None = None) -> int:
-        """Row of a query, which is added if it is new; a text or topic that was unknown is filled in."""
+        """Return the row of a query, which is added if new; an unknown text or topic is filled in."""
         rows = self._ask_query(check_name("query id", query_id))
         check_topic(topic)
         if not rows:
@@ -390,7 +390,7 @@ class JudgmentStore:
             return self._database.execute(question, values).fetchall()
 
     def _ask_in_blocks(self, question: str, *values: Any) -> Iterator[list[Any]]:
-        """The rows in blocks, so that a million rows are never held as tuples at once."""
+        """Yield the rows in blocks, so that a million rows are never in memory as tuples."""
         with self._lock, one_line(self.path):
             cursor = self._database.execute(question, values)
             while block := cursor.fetchmany(BLOCK):
@@ -403,7 +403,7 @@ class JudgmentStore:
 
 
 def _stored(row: tuple[Any, ...]) -> Judgment:
-    """The record of a row, which was checked when it was recorded."""
+    """Return the record of a row, which was checked when it was recorded."""
     record = object.__new__(Judgment)
     record.__dict__.update(zip(FIELDS, row, strict=True))
     return record

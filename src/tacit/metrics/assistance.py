@@ -1,23 +1,23 @@
-"""Measures from few human-judged queries and a program that judged all of them: regression-assisted estimates.
+"""Measures from few human-judged queries and a program that judged all queries: regression-assisted estimates.
 
-U is the set of N queries that the runs and the program cover, S the n queries of U that people judged, taken to be a
-random sample of U. h_q is the value of a measure, or of the difference of two runs, by people's grades, p_q the same by
-the program's. What is estimated is the mean of h over U: what people would find had they judged every query of U. It
-says nothing about queries outside U. The estimate and its standard error are
+U is the set of N queries covered by the runs and the program, and S the n queries of U judged by people, assumed to be
+a random sample of U. h_q is the value of a measure, or of the difference of two runs, by people's grades, and p_q the
+same by the program's. The estimand is the mean of h over U: the value if people had judged every query of U. It says
+nothing about queries outside U. The estimate and its standard error are
 
     T = mean_S(h) + b (mean_U(p) - mean_S(p)),      b = sum_S (h - mean h)(p - mean p) / (sum_S (p - mean p)^2 + l)
 
-    se^2 = (1/n - 1/N) (n - 1)/n mean_S(d^2),       d_q the residual of q from the regression without q,
+    se^2 = (1/n - 1/N) (n - 1)/n mean_S(d^2),       d_q the residual of q in the regression without q,
 
 so b, the weight of the program, is estimated by ridge regression. The penalty l is `PENALTY` times the variance of p
 over U and shrinks b to 0. The interval uses Student's t with n - 2 degrees of freedom. With b = 0 the formula is the
-usual standard error of people alone (t with n - 1). The interval of people alone is reported, and b is 0, where n is
-below `LEAST_QUERIES`, where p does not vary, or where the assisted interval is not narrower: an assisted interval is
-never wider than that of people alone. If all n human values are equal, their variance of 0 is no estimate; the variance
-of p over U replaces it.
+usual standard error from people's grades alone (t with n - 1). The interval from people's grades alone is reported,
+with b = 0, if n is below `LEAST_QUERIES`, if p is constant, or if the assisted interval is not narrower. So an assisted
+interval is never wider than the one from people's grades alone. If all n human values are equal, their variance of 0 is
+not an estimate; the variance of p over U replaces it.
 
-The program's grades may have another scale. Measures that cut grades at a level (P, AP) cut the program's grades at the
-level that agrees best with people's (Cohen's kappa on the pairs that both judged).
+The program's grades may have another scale. For measures with a relevance level (P, AP), the program's level is the one
+that agrees best with people's grades (Cohen's kappa on the pairs that both judged).
 
 Cochran, Sampling Techniques (1977), chapter 7; Angelopoulos, Duchi, Zrnic, PPI++ (2023).
 """
@@ -34,11 +34,11 @@ from tacit.core import Judgments, Run, TacitError, UsageError, check_number, plu
 from tacit.metrics.evaluation import evaluate, read_measures
 from tacit.metrics.measures import KINDS, Measure
 
-LEAST_QUERIES = 5  # human-judged queries from which the program has a say: fewer give no usable weight
-LEAST_JUDGED = 0.5  # share of the first documents of a query that is judged as a whole
-ENOUGH_JUDGED = 10  # documents of a query that is judged as a whole, whatever the runs find
-MOST_LEVELS = 100  # at which a program's grades are cut, to see which agrees best; scores have many more values
-PENALTY = 2.0  # of the program's weight, in queries
+LEAST_QUERIES = 5  # human-judged queries needed to use the program: fewer give no usable weight
+LEAST_JUDGED = 0.5  # minimum judged share of a query's first documents, for the query to count as fully judged
+ENOUGH_JUDGED = 10  # judged documents of a query from which it counts as fully judged
+MOST_LEVELS = 100  # candidate levels of a program's grades; scores have many more values
+PENALTY = 2.0  # on the program's weight, in queries
 SAME = 1e-18  # variance of equal values, up to rounding
 ASSISTED = ("P", "DCG", "AP", "nDCG", "nDCG-exp", "nDCG-letor", "R", "RR")
 
@@ -57,7 +57,7 @@ class Combined(NamedTuple):
 
 @dataclass(frozen=True)
 class AssistedEstimate:
-    """An estimate from people's grades and a program's, and the one from people's grades alone.
+    """An estimate from people's and a program's grades, and the estimate from people's grades alone.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class AssistedEstimate:
     run : str
         Name of the run.
     baseline : str or None
-        Run whose value is subtracted; None for the value of one run.
+        Run whose value is subtracted; None to estimate the value of one run.
     value, standard_error, low, high : float
         Estimate, its standard error and its interval.
     weight : float
@@ -74,9 +74,9 @@ class AssistedEstimate:
     people_value, people_low, people_high : float
         Estimate and interval from people's grades alone.
     worth : float
-        Number of human judgments that would narrow the interval of people alone as much as the program did.
+        Number of human judgments that would narrow the interval from people's grades as much as the program did.
     p : float
-        Two-sided p-value of the hypothesis that the value is 0, not corrected.
+        Two-sided p-value of the hypothesis that the value is 0, uncorrected.
     """
 
     measure: str
@@ -96,24 +96,24 @@ class AssistedEstimate:
 
 @dataclass(frozen=True)
 class AssistedReport:
-    """Estimates of every run, and differences from the first one.
+    """Estimates of every run, and differences from the first run.
 
     Parameters
     ----------
     values : list of AssistedEstimate
         One for each measure and run.
     differences : list of AssistedEstimate
-        One for each measure and run but the first.
+        One for each measure and run except the first.
     n_queries : int
         Queries whose mean is estimated.
     n_human : int
         Queries that people judged, fully or in part.
     n_labels : int
-        Human judgments used.
+        Number of human judgments used.
     n_ignored : int
-        Queries of the runs that neither people nor the program judged; they are left out.
+        Queries of the runs that neither people nor the program judged, which are left out.
     sampled : bool
-        Whether people judged sampled pairs with known probabilities, instead of whole queries.
+        Whether people judged sampled pairs with known probabilities, instead of all results of some queries.
     """
 
     values: list[AssistedEstimate]
@@ -136,7 +136,7 @@ def combine(human: np.ndarray, program: np.ndarray, rows: np.ndarray, level: flo
     Parameters
     ----------
     human : ndarray of shape (n, m)
-        Values by people's grades, one column for each thing that is estimated.
+        Values by people's grades, one column for each estimate.
     program : ndarray of shape (N, m)
         Values by the program's grades for all queries.
     rows : ndarray of shape (n,), int
@@ -174,10 +174,10 @@ def combine(human: np.ndarray, program: np.ndarray, rows: np.ndarray, level: flo
 
 
 def _leave_one_out(centred: np.ndarray, seen: np.ndarray, program: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Weight of the program (m,), and residual of each query (n, m) from the regression on the other queries."""
+    """Return the weight of the program (m,), and residuals (n, m) of each query in the regression on the others."""
     x = seen - seen.mean(axis=0)
     scale = (x**2).sum(axis=0) + PENALTY * program.var(axis=0)
-    scale = np.where(scale > 0, scale, np.inf)  # a program that never varies has no weight
+    scale = np.where(scale > 0, scale, np.inf)  # a constant program has no weight
     weight = (x * centred).sum(axis=0) / scale
     leverage = 1 / len(x) + x**2 / scale
     return weight, (centred - weight * x) / (1 - leverage)
@@ -191,17 +191,17 @@ def assisted(
     *,
     level: float = 0.95,
 ) -> AssistedReport:
-    """Estimate measures and differences of runs from people's grades of some queries and a program's of all.
+    """Estimate measures and differences of runs from people's grades of some queries and a program's grades of all.
 
     Parameters
     ----------
     judgments : Judgments
-        People's grades. With probabilities below 1 they are a sample of pairs (`assisted_pairs`), without them the
-        judged queries are a random sample of the queries.
+        People's grades. With probabilities below 1 they are a sample of pairs (`assisted_pairs`); without probabilities
+        the judged queries are a random sample of the queries.
     program : Judgments
         The program's grades.
     runs : mapping of str to Run
-        Runs by name; differences are those from the first.
+        Runs by name; differences are from the first.
     measures : str, Measure, or several
         P@k, DCG@k, nDCG@k, AP and others that are means over queries.
     level : float, default=0.95
@@ -232,12 +232,12 @@ def assisted(
 
 
 def whole_queries(judgments: Judgments, runs: Mapping[str, Run]) -> np.ndarray:
-    """Queries that people judged as a whole, or that no run holds.
+    """Return which queries are fully judged by people, or are in no run.
 
-    By query, a document that people did not judge counts as not relevant. That is fair for queries judged as a whole,
-    not for queries of which people saw single documents, such as those chosen for training or calibrating. A query is
-    whole if people judged `ENOUGH_JUDGED` documents of it, or at least half of the first 10 of some run. Judgments
-    without a grade of 0 list the relevant documents only, so all their queries are whole.
+    Documents that people did not judge count as not relevant. That is fair for fully judged queries, but not for
+    queries of which people judged single documents, such as those chosen for training or calibration. A query counts as
+    fully judged if people judged `ENOUGH_JUDGED` documents of it, or at least half of the first 10 of some run.
+    Judgments without a grade of 0 list only relevant documents, so all their queries count.
 
     Returns
     -------
@@ -254,16 +254,16 @@ def whole_queries(judgments: Judgments, runs: Mapping[str, Run]) -> np.ndarray:
 
 
 def lists_relevant_only(judgments: Judgments) -> bool:
-    """Whether no judgment has the grade 0, as in collections that list relevant documents only."""
+    """Return whether no judgment has the grade 0, as in collections that list only relevant documents."""
     return bool((judgments.grade > 0).all())
 
 
 @dataclass(frozen=True)
 class QueryTable:
-    """Which queries count: those that the program judged too, and those that only people judged."""
+    """The queries that count: those that the program judged too, and those that only people judged."""
 
     shared: list[str]  # judged by the program, and by people or found by a run
-    rows: np.ndarray  # of `shared`: queries that people judged
+    rows: np.ndarray  # of `shared`: queries judged by people
     only_people: list[str]
     n_ignored: int
 
@@ -302,7 +302,7 @@ def _query_table(judgments: Judgments, program: Judgments, runs: Mapping[str, Ru
 
 @dataclass(frozen=True)
 class Columns:
-    """Values of one measure, a column for each run: by people and program, and of queries that only people judged."""
+    """Values of one measure, a column for each run: by people and program, and of queries judged by people only."""
 
     people: np.ndarray  # (n, m)
     guessed: np.ndarray  # (N, m)
@@ -310,14 +310,14 @@ class Columns:
     others: np.ndarray  # (n_others, m)
 
     def less_first(self) -> Columns:
-        """Differences from the first column."""
+        """Return differences from the first column."""
         less = [table[:, 1:] - table[:, :1] for table in (self.people, self.guessed, self.others)]
         return Columns(less[0], less[1], self.rows, less[2])
 
     def estimates(
         self, measure: str, names: list[str], baseline: str | None, labels: float, level: float
     ) -> list[AssistedEstimate]:
-        """One estimate for each column; queries that only people judged are known and enter as they are."""
+        """Return one estimate for each column; queries judged by people only enter with their known values."""
         found = combine(self.people, self.guessed, self.rows, level)
         n_all, n_others = len(self.guessed), len(self.others)
         share, known = n_all / (n_all + n_others), self.others.sum(axis=0) / (n_all + n_others)
@@ -346,7 +346,7 @@ def make_estimate(
     people_half: float,
     worth: float,
 ) -> AssistedEstimate:
-    """The estimate with both intervals and the p-value of t = value / error."""
+    """Return the estimate with both intervals and the p-value of t = value / error."""
     from scipy.stats import t
 
     p = float(2 * t.sf(abs(value) / error, max(n_free, 1))) if error > 0 else float(value == 0)
@@ -373,16 +373,16 @@ def _columns(
 
 
 def _of_queries(judgments: Judgments, run: Run, measure: Measure, queries: list[str]) -> list[float]:
-    """Values of these queries."""
+    """Return values of these queries."""
     done = evaluate(judgments, run, measure)
     value_of = dict(zip(done.query_ids, done.values[str(measure)].tolist(), strict=True))
     return [value_of[query] for query in queries]
 
 
 def program_level(judgments: Judgments, program: Judgments, measure: Measure) -> float:
-    """The program's grade that agrees best with people's relevance: highest kappa on the pairs that both judged.
+    """Return the program's grade that agrees best with people's relevance: highest kappa on pairs judged by both.
 
-    Without a pair of both judges, or for measures that do not cut grades, the level of the measure.
+    If there is no such pair, or the measure has no level, return the level of the measure.
     """
     from tacit.metrics.rankings import look_up_pairs
 
@@ -399,19 +399,19 @@ def program_level(judgments: Judgments, program: Judgments, measure: Measure) ->
 
 
 def _kappa(a: np.ndarray, b: np.ndarray) -> float:
-    """Cohen's kappa of two binary judges; 0 where it is not defined."""
+    """Return Cohen's kappa of two binary judges; 0 if undefined."""
     same, chance = (a == b).mean(), a.mean() * b.mean() + (1 - a.mean()) * (1 - b.mean())
     return float((same - chance) / (1 - chance)) if chance < 1 else 0.0
 
 
 def _worth(found: Combined, n: int, n_all: int) -> np.ndarray:
-    """Queries that people would have to judge in addition for intervals as narrow without the program."""
+    """Return how many further queries people would have to judge for intervals as narrow without the program."""
     ratio = np.divide(found.half, found.people_half, out=np.ones_like(found.half), where=found.people_half > 0) ** 2
     return np.asarray(1 / (1 / n_all + ratio * (1 / n - 1 / n_all)) - n)
 
 
 def bounded(estimate: AssistedEstimate, measure: Measure) -> AssistedEstimate:
-    """The estimate of one run within the range of its measure."""
+    """Return the estimate of one run, clipped to the range of its measure."""
     high = np.inf if measure.name == "DCG" else 1.0
     names = ("value", "low", "high", "people_value", "people_low", "people_high")
     ends: dict[str, Any] = {name: float(np.clip(getattr(estimate, name), 0, high)) for name in names}

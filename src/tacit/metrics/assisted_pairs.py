@@ -1,19 +1,19 @@
-"""Measures from sampled pairs that people judged and a program that judged all pairs.
+"""Measures from sampled pairs judged by people and a program that judged all pairs.
 
-Each judged pair was chosen with a known probability pi_i (`sampled`). P, DCG and nDCG are sums of w_i y_i over pairs, y
-being relevance or grade and w_i the weight of the pair's rank; for nDCG, w_i is divided by the ideal DCG of the query.
-For each level g, P(y_i at least g) is predicted by ridge regression on the sample with weights 1 / pi_i, from a
-constant, the largest and the mean discount 1 / log2(rank + 1) of the pair in the runs, and the program's grade: a
+Each judged pair i was chosen with a known probability pi_i (`sampled`). P, DCG and nDCG are sums of w_i y_i over pairs,
+where y_i is relevance or grade and w_i the weight of the pair's rank; for nDCG, w_i is divided by the ideal DCG of the
+query. For each level g, P(y_i at least g) is predicted by ridge regression on the sample with weights 1 / pi_i, from a
+constant, the largest and the mean discount 1 / log2(rank + 1) of the pair in the runs, and the program's grade: one
 column for each of its grades, because they need not be evenly spaced, and one for a missing grade. m_i is the expected
 grade. The estimate is
 
     T = sum of w_i m_i + sum over the sample of w_i (y_i - m_i) / pi_i.
 
 The ideal DCG of nDCG is unknown. Grades of all pairs are drawn from the predictions `N_DRAWS` times, and the value and
-w are means over the draws; nDCG has the small bias of this model, which P and DCG do not have. AP depends on products
-of grades that a sample hardly shows, and is refused. The variance is that of stratified sampling with leave-one-out
-predictions. The estimate without the program's grade is people alone; it is reported where it has the narrower
-interval.
+w are means over the draws; therefore nDCG has a small bias, but P and DCG have none. AP is not supported, because it
+depends on products of grades, which a sample hardly shows. The variance is the variance of stratified sampling with
+leave-one-out predictions. The estimate without the program's grade uses people's grades alone; it is reported if its
+interval is narrower.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from tacit.metrics.sampled import stratified_error, weighted_ridge
 
 FROM_PAIRS = ("P", "DCG", "nDCG")
 N_DRAWS = 30
-LEAST_PAIRS = 20  # judged pairs from which the program has a say
-MOST_GRADES = 10  # of a program that has a column for each; of more, such as scores, the value itself is the column
+LEAST_PAIRS = 20  # judged pairs needed to use the program
+MOST_GRADES = 10  # maximum number of grades with one column each; with more, the value itself is the column
 
 
 class Prediction(NamedTuple):
-    """Predicted grades of all pairs, and what the sample says of their errors."""
+    """Predicted grades of all pairs, and their errors on the sample."""
 
-    steps: np.ndarray  # (n_levels,): what each level adds to the grade
+    steps: np.ndarray  # (n_levels,): increase of the grade at each level
     at_least: np.ndarray  # (n_levels, n_pairs): probability of each level
     m: np.ndarray  # (n_pairs,)
     residual: np.ndarray  # (n_sampled,)
@@ -47,7 +47,7 @@ class Prediction(NamedTuple):
     n_fitted: int
 
     def draws(self) -> Iterator[np.ndarray]:
-        """Grades of all pairs, drawn from the predictions; the same for every call."""
+        """Return grades of all pairs, drawn from the predictions; equal for every call."""
         rng = np.random.default_rng(0)
         for _ in range(N_DRAWS):
             yield self.steps @ (rng.random(self.at_least.shape[1]) < self.at_least)
@@ -57,8 +57,8 @@ class Prediction(NamedTuple):
 class PairTable:
     """All pairs that were ranked, judged by the program, or sampled, sorted by query.
 
-    query, ranks (n_runs, n_pairs; inf where a run lacks the pair), program's grade (NaN: missing), and of the sampled
-    pairs their rows, people's grades and probabilities.
+    query, ranks (n_runs, n_pairs; inf if a run does not have the pair), program's grade (NaN: missing), and for the
+    sampled pairs their rows, people's grades and probabilities.
     """
 
     n_queries: int
@@ -70,7 +70,7 @@ class PairTable:
     chance: np.ndarray
 
     def predict(self, target: np.ndarray, with_program: bool) -> Prediction:
-        """Predict a target that is known of the sampled pairs."""
+        """Predict a target that is known for the sampled pairs."""
         missing, discount = np.isnan(self.program), 1 / np.log2(self.ranks + 1)
         columns = [np.ones(len(self.query)), discount.max(axis=0), discount.mean(axis=0)]
         columns += [*self._grade_columns(), missing.astype(np.float64)] if with_program else []
@@ -86,14 +86,14 @@ class PairTable:
         return Prediction(steps, at_least, m, target - m[self.sampled], leverage, X.shape[1])
 
     def _grade_columns(self) -> list[np.ndarray]:
-        """Which grade the program gave, the lowest left out."""
+        """Return indicator columns of the program's grades, except the lowest."""
         grades = np.unique(self.program[~np.isnan(self.program)])
         if len(grades) > MOST_GRADES:
             return [np.nan_to_num(self.program)]
         return [(self.program == grade).astype(np.float64) for grade in grades[1:]]
 
     def shapes(self, measure: Measure, kind: Prediction) -> list[tuple[float, np.ndarray]]:
-        """Expected measure of each run, and the weights of pairs."""
+        """Return the expected measure of each run, and the weights of pairs."""
         if measure.name in ("P", "DCG"):
             return [linearize(measure, self.query, rank, kind.m, self.n_queries) for rank in self.ranks]
         values, weights = np.zeros(len(self.ranks)), np.zeros(self.ranks.shape)
@@ -108,10 +108,10 @@ class PairTable:
 def assisted_pairs(
     judgments: Judgments, program: Judgments, runs: Mapping[str, Run], measures: list[Measure], *, level: float = 0.95
 ) -> AssistedReport:
-    """Estimates of `assisted` from sampled pairs; pairs without a probability are not used."""
+    """Return the estimates of `assisted` from sampled pairs; pairs without a probability are not used."""
     for measure in measures:
         if measure.name not in FROM_PAIRS:
-            wanted = f"want {', '.join(FROM_PAIRS)}, or people's judgments of whole queries"
+            wanted = f"want {', '.join(FROM_PAIRS)}, or queries that people judged fully"
             raise UsageError(f"{measure} cannot be assisted from sampled pairs; {wanted}")
     table, n_ignored = _make_table(judgments, program, runs)
     n_labels, n_human = len(table.sampled), len(np.unique(table.query[table.sampled]))
@@ -138,7 +138,7 @@ def assisted_pairs(
 def _estimate(
     table: PairTable, kind: Prediction, value: float, weight: np.ndarray, level: float
 ) -> tuple[float, float, float, int]:
-    """Corrected value, standard error, half the width of the interval, degrees of freedom."""
+    """Return corrected value, standard error, half the width of the interval, and degrees of freedom."""
     from scipy.stats import t
 
     parts = weight[table.sampled] * kind.residual
@@ -150,7 +150,7 @@ def _estimate(
 def _choose(
     measure: str, run: str, baseline: str | None, found: list[tuple[float, float, float, int]], n_labels: int
 ) -> AssistedEstimate:
-    """The estimate with the program where its interval is narrower, else people alone."""
+    """Return the estimate with the program if its interval is narrower, else the one from people's grades alone."""
     people = found[0]
     used = len(found) > 1 and found[1][2] < people[2]
     value, error, half, n_free = found[1] if used else people
@@ -163,7 +163,7 @@ def _choose(
 def linearize(
     measure: Measure, query: np.ndarray, rank: np.ndarray, m: np.ndarray, n_queries: int
 ) -> tuple[float, np.ndarray]:
-    """Mean of a measure over queries for grades m of all pairs, and the weight of each pair in it.
+    """Return the mean of a measure over queries for grades m of all pairs, and the weight of each pair in it.
 
     Parameters
     ----------
@@ -226,7 +226,7 @@ class _Rows:
         self.pair_row: dict[tuple[int, int], int] = {}
 
     def add(self, table: Judgments | Run, query: np.ndarray, doc: np.ndarray) -> np.ndarray:
-        """Number of each pair; -1 for pairs of other queries."""
+        """Return the number of each pair; -1 for pairs of other queries."""
         q_of = np.array([self.query_row.get(name, -1) for name in table.query_ids], np.int64)[query].tolist()
         names = [self.doc_row.setdefault(name, len(self.doc_row)) for name in table.doc_ids]
         d_of = np.array(names, np.int64)[doc].tolist()
@@ -235,5 +235,5 @@ class _Rows:
         return np.array(found, np.int64)
 
     def queries(self) -> np.ndarray:
-        """Query of each pair."""
+        """Return the query of each pair."""
         return np.array([q for q, _ in self.pair_row], np.int64)

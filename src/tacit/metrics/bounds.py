@@ -1,17 +1,17 @@
-"""How far unjudged documents could move the difference of two runs: lower and upper bounds, query by query.
+"""Lower and upper bounds of the difference of two runs over all grades of unjudged documents, query by query.
 
-An unjudged document may have any grade from 0 to G, the highest grade of the judgments (at least 1 and the lowest
-relevant grade). With the discount v_A(d) of a document in run A (0 below the cutoff), the difference B - A of DCG is
-the sum over documents of g(d) (v_B(d) - v_A(d)). It is largest where unjudged documents with v_B > v_A have grade G and
-the others 0:
+An unjudged document may have any grade from 0 to G, where G is the highest grade of the judgments (at least 1 and the
+lowest relevant grade). Let v_A(d) be the discount of a document d in run A (0 below the cutoff) and g(d) its grade. The
+difference B - A of DCG is the sum over documents of g(d) (v_B(d) - v_A(d)). It is largest if unjudged documents with
+v_B > v_A have grade G and the others 0:
 
-    P@k    v is 1 / k, g is 1 or 0; the bounds are reached
-    nDCG   the difference of DCG is divided by the DCG I of the best order. Judged documents alone give the smallest I,
-           all unjudged results with grade G the largest; the bound takes the one that moves it outwards, and ends at
-           -1 and 1
+    P@k    v is 1 / k, g is 1 or 0; the bounds are tight
+    nDCG   the difference of DCG is divided by the DCG I of the ideal order. I is smallest for judged documents alone,
+           and largest if all unjudged results have grade G; the bound uses the one that moves it outwards, and is
+           clipped to -1 and 1
 
-Unjudged results are those that one of the two runs has above the cutoff. No grades for them lead outside of the bounds;
-those of nDCG may be wider than what can be reached. Documents that neither run shows are left out of the best order.
+Unjudged results are those above the cutoff in either run. No grades of them lead outside the bounds; for nDCG the
+bounds may be wider than attainable. Documents in neither run are left out of the ideal order.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ BOUNDED = ("nDCG", "nDCG-exp", "P")
 
 @dataclass(frozen=True)
 class Bounds:
-    """Bounds of the mean difference, and how many of the looked-at documents are unjudged.
+    """Bounds of the mean difference, and the number of unjudged documents above the cutoff.
 
     Parameters
     ----------
     low, high : float
         Bounds of the mean over all judged queries.
     unjudged : int
-        Unjudged documents that at least one of the two runs has above the cutoff, over all queries.
+        Unjudged documents above the cutoff of at least one of the two runs, over all queries.
     n_queries : int
         Number of judged queries.
     """
@@ -48,7 +48,7 @@ class Bounds:
 
 
 def difference_bounds(judgments: Judgments, baseline: Run, other: Run, measure: str | Measure = "nDCG@10") -> Bounds:
-    """Bounds of the mean of `other` less the mean of `baseline`, whatever the grades of unjudged documents.
+    """Return bounds of the mean of `other` minus the mean of `baseline`, for any grades of unjudged documents.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def difference_bounds(judgments: Judgments, baseline: Run, other: Run, measure: 
 
 
 def first_documents(run: Run, k: int) -> dict[str, list[str]]:
-    """The first k documents of each query."""
+    """Return the first k documents of each query."""
     query, doc, rank = order_run(run)
     found = dict[str, list[str]]()
     kept = rank <= k
@@ -98,7 +98,7 @@ def first_documents(run: Run, k: int) -> dict[str, list[str]]:
 def _query_bounds(
     measure: Measure, known: dict[str, float], before: list[str], after: list[str], highest: float
 ) -> tuple[float, float, int]:
-    """Lower and upper bound of one query, and the number of unjudged documents."""
+    """Return lower and upper bound of one query, and the number of unjudged documents."""
     assert measure.cutoff is not None
     discount = _discounts(measure)
     change = dict[str, float]()
@@ -120,7 +120,7 @@ def _query_bounds(
 
 
 def _over(value: float, least: float, most: float, sign: int) -> float:
-    """The value over the best DCG that moves it outwards: down (-1) or up (1)."""
+    """Divide by the ideal DCG that moves the value outwards: down (-1) or up (1)."""
     if value == 0:
         return 0.0
     outwards = least if value * sign > 0 else most

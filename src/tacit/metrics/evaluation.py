@@ -15,8 +15,8 @@ from tacit.metrics.formulas import compute_values
 from tacit.metrics.measures import Measure, parse_measure
 from tacit.metrics.rankings import Rankings, join_rows, join_run
 
-DEFAULT_MEASURES = ("nDCG@10", "AP", "P@10", "RR", "Judged@10")  # those of `tacit evaluate` too
-# Cells of the table of resampled queries that are held at once: 16 MB.
+DEFAULT_MEASURES = ("nDCG@10", "AP", "P@10", "RR", "Judged@10")  # also the default of `tacit evaluate`
+# Maximum number of cells of the table of resampled queries in memory: 16 MB.
 CELLS_AT_ONCE = 2_000_000
 
 
@@ -31,13 +31,13 @@ class Evaluation:
     values : dict of str to ndarray of shape (n_queries,), float64
         Values by measure, in the order of `query_ids`.
     n_missing : int, default=0
-        Judged queries for which the run holds nothing; they count as the worst.
+        Judged queries without results in the run; they count as the worst.
     n_ignored : int, default=0
         Queries of the run without judgments.
     n_without_relevant : int, default=0
-        Judged queries without any document of grade >= 1; they count 0.
+        Judged queries without a relevant document (grade >= 1); they count 0.
     n_without_zeros : int, default=0
-        Judged queries without any document that was judged not relevant; they count 0.5 in AUC and rank_loss.
+        Judged queries without a document judged not relevant; they count 0.5 in AUC and rank_loss.
     name : str, default="tacit"
         Name of the run.
     """
@@ -63,25 +63,25 @@ class Evaluation:
         return str(self)
 
     def _repr_html_(self) -> str:
-        """A table, for notebooks."""
+        """Return a table as HTML, for notebooks."""
         errors = self.standard_errors()
         rows = [[name, mean, errors[name], len(self.query_ids)] for name, mean in self.means().items()]
         return html_table(["measure", "mean", "standard error", "queries"], rows, self.name)
 
     def means(self) -> dict[str, float]:
-        """Mean over all judged queries, by measure."""
+        """Return the mean over all judged queries, by measure."""
         return {measure: float(values.mean()) for measure, values in self.values.items()}
 
     def standard_errors(self) -> dict[str, float]:
-        """Standard error of each mean over queries; NaN where there is only one query."""
+        """Return the standard error of each mean over queries; NaN for a single query."""
         return {measure: standard_error(values) for measure, values in self.values.items()}
 
     def intervals(
         self, level: float = 0.95, n_resamples: int = 10_000, seed: int = 0
     ) -> dict[str, tuple[float, float]]:
-        """Bootstrap percentile interval of each mean.
+        """Return a bootstrap percentile interval of each mean.
 
-        Queries are drawn with replacement, the same ones for all measures.
+        Queries are drawn with replacement, the same for all measures.
 
         Parameters
         ----------
@@ -109,7 +109,7 @@ def evaluate(
     Parameters
     ----------
     judgments : Judgments, Lists, dict of dicts, frame or path
-        Grades of documents, such as `{query: {document: grade}}`, or feature lists whose rows are graded.
+        Grades of documents, such as `{query: {document: grade}}`, or feature lists with graded rows.
     run : Run, dict of dicts, frame or path
         Scores of documents, such as `{query: {document: score}}`.
     measures : str, Measure, or iterable of these, default=("nDCG@10", "AP", "P@10", "RR", "Judged@10")
@@ -136,7 +136,7 @@ def evaluate(
     judgments = judgments.to_judgments() if isinstance(judgments, Lists) else as_judgments(judgments)
     run = as_run(run)
     if not len(judgments.query_ids):
-        raise TacitError("the judgments hold no query, want at least one")
+        raise TacitError("the judgments have no query, want at least one")
     rankings, n_ignored = join_run(judgments, run)
     return _evaluate_rankings(rankings, wanted, judgments.query_ids, n_ignored, run.name)
 
@@ -147,14 +147,14 @@ def evaluate_rows(
     qid: np.ndarray | None = None,
     measures: Iterable[str | Measure] | str | Measure = "nDCG-letor@10",
 ) -> Evaluation:
-    """Measure scores of rows that are graded themselves: feature lists, without ids or files.
+    """Measure scores of graded rows: feature lists, without ids or files.
 
-    Equal scores go to the earlier row. Queries come in the order of `np.unique(qid)`, as text.
+    Ties go to the earlier row. Queries are in the order of `np.unique(qid)`, as text.
 
     Parameters
     ----------
     grades : array of shape (n_rows,)
-        Grades in any order of rows; NaN or a grade below 0 is unjudged.
+        Grades of the rows, in any order; NaN or a negative grade is unjudged.
     scores : array of shape (n_rows,)
         Scores of the same rows.
     qid : array of shape (n_rows,), default=None
@@ -175,18 +175,18 @@ def evaluate_rows(
             f"grades, scores and qid have shapes {grade.shape}, {score.shape}, {group.shape}; want the same, flat"
         )
     if not len(grade):
-        raise TacitError("grades holds no row, want at least one")
+        raise TacitError("grades have no rows, want at least one")
     if np.isinf(grade).any():
-        raise TacitError(f"grades holds infinity in row {int(np.argmax(np.isinf(grade)))}")
+        raise TacitError(f"grades are infinite in row {int(np.argmax(np.isinf(grade)))}")
     if not np.isfinite(score).all():
-        raise TacitError(f"scores holds NaN or infinity in row {int(np.argmin(np.isfinite(score)))}")
+        raise TacitError(f"scores contains NaN or infinity in row {int(np.argmin(np.isfinite(score)))}")
     names, query = np.unique(group, return_inverse=True)
     rankings = join_rows(grade, score, query, len(names))
     return _evaluate_rankings(rankings, wanted, [str(name) for name in names], 0, "rows")
 
 
 def standard_error(values: np.ndarray) -> float:
-    """Standard error of the mean, with n - 1; NaN for a single value."""
+    """Return the standard error of the mean, with n - 1; NaN for a single value."""
     return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")
 
 
@@ -205,7 +205,7 @@ def _evaluate_rankings(
 
 
 def read_measures(measures: Iterable[str | Measure] | str | Measure) -> list[Measure]:
-    """The measures that are named, at least one."""
+    """Return the named measures, at least one."""
     if isinstance(measures, str | Measure):
         measures = [measures]
     given = check_list("measures", measures, "names of measures, such as nDCG@10")
@@ -215,7 +215,7 @@ def read_measures(measures: Iterable[str | Measure] | str | Measure) -> list[Mea
 
 
 def resampled_means(table: np.ndarray, n_resamples: int, seed: int, cells_at_once: int = CELLS_AT_ONCE) -> np.ndarray:
-    """Means of the rows of table (n_measures, n_queries) over drawn queries: float64 (n_measures, n_resamples)."""
+    """Return means of the rows of table (n_measures, n_queries) over drawn queries: (n_measures, n_resamples)."""
     rng = np.random.default_rng(seed)
     n_queries = table.shape[1]
     means = np.empty((len(table), n_resamples))

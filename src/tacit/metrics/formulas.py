@@ -1,24 +1,24 @@
 """The formulas of the measures, each over all queries at once.
 
-r_j is the grade at position j = 1, 2, ... of a query's ranking, R its number of relevant documents,
-both cut at k where a measure has a cutoff:
+r_j is the grade at position j = 1, 2, ... of a query's ranking, and R its number of relevant documents. Only the first
+k positions count if a measure has a cutoff k:
 
-    AP          1/R sum over relevant j of (relevant among the first j) / j;  R is never cut
+    AP          1/R sum over relevant j of (relevant among the first j) / j;  R is not limited by k
     DCG         sum_j r_j / log2(j + 1)
-    nDCG        DCG, divided by the same sum for the best order of the judged documents
+    nDCG        DCG, divided by the same sum for the ideal order of the judged documents
     nDCG-exp    the same with gain 2^r_j - 1 (Burges et al. 2005; Szummer and Yilmaz 2011)
-    nDCG-letor  the same with gain 2^r_j - 1 and discount log2(j), where log2(1) is read as 1: the form of
+    nDCG-letor  the same with gain 2^r_j - 1 and discount log2(j), where log2(1) is replaced by 1, as in
                 Duh and Kirchhoff (2011), in which positions 1 and 2 weigh the same
     P, R        relevant among the first k, divided by k, by R
     RR          1 / position of the first relevant document
     Judged      share of judged documents among the first k (or as many as there are)
     AUC         share of (relevant, judged non-relevant) pairs in the right order, ties half;
-                judged documents that the run does not hold stand below it, tied
+                judged documents that are not in the run rank below it, tied
     rank_loss   1 - AUC
 
-A query that the run leaves out counts as the worst: 0, for rank_loss 1. A query without any relevant document
-counts 0; in AUC and rank_loss a query without any pair counts 0.5, the value of a random order. All but AUC,
-rank_loss, nDCG-exp and nDCG-letor agree with trec_eval (as ir-measures runs it), except for ties: see `tacit.metrics`.
+A query that is missing from the run counts as the worst: 0, or 1 for rank_loss. A query without a relevant document
+counts 0; in AUC and rank_loss a query without a pair counts 0.5, the value of a random order. All except AUC,
+rank_loss, nDCG-exp and nDCG-letor agree with trec_eval (as run by ir-measures), except for ties: see `tacit.metrics`.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from tacit.core import TacitError
 from tacit.metrics.measures import Measure
 from tacit.metrics.rankings import Rankings
 
-# 2^r leaves the range of float64 at 1024; no collection grades so high in earnest.
+# 2^r exceeds the range of float64 at 1024; real collections have no such grades.
 HIGHEST_LETOR_GRADE = 1000
 
 
 def compute_values(measure: Measure, rankings: Rankings) -> np.ndarray:
-    """The measure's value for each query, float64 (n_queries,)."""
+    """Return the measure's value for each query, float64 (n_queries,)."""
     return FORMULAS[measure.name](measure, rankings.judged_only if measure.judged_only else rankings)
 
 
@@ -60,7 +60,7 @@ def _recall(measure: Measure, rankings: Rankings) -> np.ndarray:
 def _reciprocal_rank(measure: Measure, rankings: Rankings) -> np.ndarray:
     hit = _hits(measure, rankings)
     values = np.zeros(rankings.n_queries)
-    # Entries are best first, so the largest of 1 / position is that of the first hit.
+    # Entries are best first, so the largest 1 / position belongs to the first hit.
     np.maximum.at(values, rankings.query[hit], 1 / (rankings.place[hit] + 1))
     return values
 
@@ -75,7 +75,7 @@ def _judged_share(measure: Measure, rankings: Rankings) -> np.ndarray:
 def _dcg(
     measure: Measure, rankings: Rankings, order: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
 ) -> np.ndarray:
-    """DCG of the ranking, or of another order: query, place and grade of its entries."""
+    """Return DCG of the ranking, or of another order: query, position and grade of its entries."""
     query, place, grade = order or (rankings.query, rankings.place, rankings.grade)
     gain = np.nan_to_num(grade) / np.log2(place + 2)
     return rankings.sum_per_query(query, gain * _within_cutoff(measure, place))
@@ -97,7 +97,7 @@ def _ndcg_exponential(measure: Measure, rankings: Rankings) -> np.ndarray:
         if measure.name == "nDCG-exp":
             discount = np.log2(place + 2)
         else:
-            discount = np.maximum(np.log2(place + 1), 1)  # log2(1) = 0 is read as 1; log2(2) is 1 anyway
+            discount = np.maximum(np.log2(place + 1), 1)  # log2(1) = 0 is replaced by 1; log2(2) is 1 anyway
         gain = (np.exp2(np.nan_to_num(grade)) - 1) / discount
         return rankings.sum_per_query(query, gain * _within_cutoff(measure, place))
 
@@ -105,7 +105,7 @@ def _ndcg_exponential(measure: Measure, rankings: Rankings) -> np.ndarray:
 
 
 def _auc(measure: Measure, rankings: Rankings) -> np.ndarray:
-    """Mann-Whitney: the places of the relevant documents among the judged, counted from below, ties at their middle."""
+    """Compute Mann-Whitney from the positions of relevant among judged documents, from below, ties at the middle."""
     order = np.lexsort((rankings.judged_score, rankings.judged_query))
     query, score = rankings.judged_query[order], rankings.judged_score[order]
     relevant = rankings.judged_grade[order] >= measure.rel
@@ -124,7 +124,7 @@ def _rank_loss(measure: Measure, rankings: Rankings) -> np.ndarray:
 
 
 def _middle_places(query: np.ndarray, score: np.ndarray) -> np.ndarray:
-    """Place from 0 within the query of each entry, sorted by query and score; equal scores share the middle."""
+    """Return the position from 0 of each entry, sorted by query and score; ties share the middle."""
     changes = np.ones(len(query), bool)
     changes[1:] = (query[1:] != query[:-1]) | (score[1:] != score[:-1])
     first = np.flatnonzero(changes)
@@ -147,7 +147,7 @@ def _within_cutoff(measure: Measure, place: np.ndarray) -> np.ndarray:
 
 
 def _divide(part: np.ndarray, whole: np.ndarray, otherwise: float = 0.0) -> np.ndarray:
-    """part / whole, and the agreed value where there is nothing to divide by."""
+    """Return part / whole, and the defined value if whole is 0."""
     return np.divide(part, whole, out=np.full(len(part), otherwise), where=whole > 0)
 
 
@@ -167,14 +167,14 @@ FORMULAS: dict[str, Callable[[Measure, Rankings], np.ndarray]] = {
 
 
 def average_precision(scores: np.ndarray, relevance: np.ndarray, n_relevant: int) -> float:
-    """Average precision of one scored list; of `n_relevant` relevant items, those that it lacks count as not found.
+    """Return average precision of one scored list; missing items among `n_relevant` count as not found.
 
     Parameters
     ----------
     scores : ndarray of shape (n_items,)
-        Scores; equal ones keep the order of the list.
+        Scores; ties keep the order of the list.
     relevance : ndarray of the same shape
-        Relevant items have a value above 0; NaN means unjudged, which is not counted as relevant.
+        Relevant items have a value above 0; NaN means unjudged, which counts as not relevant.
     n_relevant : int
         Number of relevant items, in the list or not.
 

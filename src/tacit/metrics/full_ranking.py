@@ -1,11 +1,11 @@
-"""Measures of whole rankings of a collection, from blocks of scores, without sorting them.
+"""Measures of rankings of a whole collection, computed from blocks of scores without sorting.
 
-Candidates of a query are all items but the excluded ones; what is not relevant among them is non-relevant. Only the
-places of the few relevant items matter, and a place is a count: the candidates that score higher, plus
-those that score the same and stand in a smaller row.
+Candidates of a query are all items except excluded ones; candidates that are not relevant are non-relevant. Only the
+positions of the few relevant items matter, and a position is a count: the candidates with a higher score, plus
+those with the same score in a smaller row.
 
     rank_loss   share of (relevant, non-relevant candidate) pairs in the wrong order, ties half;
-                0.5 where every candidate is relevant
+                0.5 if every candidate is relevant
     AP, P@10, RR as in `formulas`, ties by the smaller row
 """
 
@@ -19,7 +19,7 @@ import scipy.sparse as sp
 
 from tacit.core import TacitError
 
-# From about this many relevant items on, one stable sort of 60,000 scores is cheaper than counting for each.
+# From about this many relevant items on, one stable sort of 60,000 scores is cheaper than counting for each item.
 SORT_FROM = 200
 
 
@@ -27,7 +27,7 @@ NAMES = ("rank_loss", "AP", "P@10", "RR")
 
 
 class Places(NamedTuple):
-    """For each relevant item, how many candidates stand above it, score higher, score the same (itself among them)."""
+    """For each relevant item, the number of candidates above it, with a higher score, and tied (with itself)."""
 
     above: np.ndarray
     higher: np.ndarray
@@ -44,7 +44,7 @@ def full_ranking_measures(scores: np.ndarray, relevant: Any, excluded: Any = Non
     relevant : CSR matrix of shape (n_queries, n_items)
         Non-zero for relevant items; each row needs one.
     excluded : CSR matrix of shape (n_queries, n_items), default=None
-        Non-zero for items that are no candidates.
+        Non-zero for items that are not candidates.
 
     Returns
     -------
@@ -70,12 +70,12 @@ def full_ranking_measures(scores: np.ndarray, relevant: Any, excluded: Any = Non
 
 
 def measures_from_places(places: Places, scores: sp.csr_array, n_candidates: np.ndarray) -> dict[str, np.ndarray]:
-    """The values of `full_ranking_measures`.
+    """Return the values of `full_ranking_measures`.
 
     Parameters
     ----------
     places : Places
-        Places of all relevant items, query after query.
+        Positions of all relevant items, query after query.
     scores : csr_array of shape (n_queries, n_items)
         Scores of the relevant items.
     n_candidates : ndarray of shape (n_queries,)
@@ -89,18 +89,18 @@ def measures_from_places(places: Places, scores: sp.csr_array, n_candidates: np.
 
 
 def find_places(row: np.ndarray, excluded: np.ndarray, wanted: np.ndarray, items: np.ndarray) -> Places:
-    """Places of items among the candidates of one query, or how much a part of the candidates adds to them.
+    """Return positions of items among the candidates of one query, or the contribution of a part of the candidates.
 
     Parameters
     ----------
     row : ndarray of shape (n_items,)
         Scores of the candidates.
     excluded : ndarray of int
-        Those that are no candidates.
+        Items that are not candidates.
     wanted : ndarray of float
         Scores of the items.
     items : ndarray of int
-        Where the items are in `row`; before or after it where they are in another part.
+        Positions of the items in `row`; outside its range for items in another part.
 
     Examples
     --------
@@ -109,7 +109,7 @@ def find_places(row: np.ndarray, excluded: np.ndarray, wanted: np.ndarray, items
     """
     if len(excluded):
         row = row.copy()
-        row[excluded] = -np.inf  # all others are finite, so these are never above nor equal
+        row[excluded] = -np.inf  # all others are finite, so these are never above nor tied
     return (_places_by_counting if len(items) < SORT_FROM else _places_by_sorting)(row, wanted, items)
 
 
@@ -132,7 +132,7 @@ def _places_by_sorting(row: np.ndarray, wanted: np.ndarray, items: np.ndarray) -
 
 
 def _measure_row(places: Places, item_scores: np.ndarray, n_candidates: int) -> tuple[float, float, float, float]:
-    """rank_loss, AP, P@10 and RR of one query; `item_scores` are those of the relevant items."""
+    """Return rank_loss, AP, P@10 and RR of one query; `item_scores` are the scores of the relevant items."""
     n_relevant = len(item_scores)
     among = _places_by_sorting(item_scores, item_scores, np.arange(n_relevant))
     wrong = (places.higher - among.higher) + (places.equal - among.equal) / 2
@@ -144,7 +144,7 @@ def _measure_row(places: Places, item_scores: np.ndarray, n_candidates: int) -> 
 
 
 def entries(mask: sp.csr_array | None, row: int) -> np.ndarray:
-    """Items of a row of a mask."""
+    """Return the items of one row of a mask."""
     return np.empty(0, np.int64) if mask is None else mask.indices[mask.indptr[row] : mask.indptr[row + 1]]
 
 
@@ -156,7 +156,7 @@ def _check_scores(scores: Any) -> np.ndarray:
 
 
 def check_mask(name: str, mask: Any, shape: tuple[int, ...]) -> sp.csr_array:
-    """The mask with one sorted entry for each yes."""
+    """Return the mask with one sorted entry for each non-zero."""
     if mask is None:
         raise TacitError(f"{name} is None, want a CSR matrix of shape {shape}")
     table = sp.csr_array(mask, dtype=bool, copy=True)

@@ -1,10 +1,10 @@
-"""What a measure is: a name with few options, written as one string. How it is computed stands in `formulas`.
+"""A measure is a name with few options, written as one string. `formulas` computes the values.
 
     name ["-judged"] ["(rel=" level ")"] ["@" cutoff]        AP   P@10   nDCG-judged@5   AP-judged(rel=2)@100
 
-name: a key of `KINDS`; capitals do not matter, and MAP, MRR, Precision and Recall are read as AP, RR, P and R.
--judged: unjudged documents are taken out of the ranking before measuring.
-rel: the lowest grade that is relevant, 1 unless given. cutoff: how many documents from the top are looked at.
+name: a key of `KINDS`; case is ignored, and MAP, MRR, Precision and Recall are read as AP, RR, P and R.
+-judged: unjudged documents are removed from the ranking before measuring.
+rel: the lowest relevant grade, 1 by default. cutoff: the number of first documents to consider.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tacit.core import UsageError, check_number, shown
 
 
 class Kind(NamedTuple):
-    """Which options a measure takes; a cutoff is "needed", "optional" or "none"."""
+    """The options of a measure; a cutoff is "needed", "optional" or "none"."""
 
     cutoff: str
     rel: bool
@@ -40,7 +40,7 @@ KINDS = {
 ALIASES = {"map": "AP", "mrr": "RR", "precision": "P", "recall": "R"}
 NAMES = {name.lower(): name for name in KINDS} | ALIASES
 
-# Measures, ours or an experiment's, of which less is better.
+# Measures, ours or an experiment's, for which less is better.
 LOSSES = ("rank_loss", "error", "harmful")
 
 PATTERN = re.compile(r"(?P<name>[^(@]*?)(?P<judged>-judged)?(\(rel=(?P<rel>[^)]*)\))?(@(?P<cutoff>.*))?", re.I | re.S)
@@ -55,7 +55,7 @@ class Measure:
     name : str
         Name, such as "nDCG".
     cutoff : int, default=None
-        Number of ranks to look at.
+        Number of ranks to consider.
     rel : float, default=1
         Smallest grade of a relevant document.
     judged_only : bool, default=False
@@ -81,9 +81,9 @@ class Measure:
         if self.cutoff is not None and kind.cutoff == "none":
             raise UsageError(f"measure {self.name} has the cutoff {self.cutoff}, but it always covers the full list")
         if self.rel != 1 and not kind.rel:
-            raise UsageError(f"measure {self.name} has rel={self.rel:g}, but it does not cut grades at a level")
+            raise UsageError(f"measure {self.name} has rel={self.rel:g}, but it has no relevance level")
         if self.judged_only and not kind.judged_only:
-            raise UsageError(f"measure {self.name}-judged is unknown: {self.name} is about judged documents already")
+            raise UsageError(f"measure {self.name}-judged is unknown: {self.name} uses judged documents only")
         if self.cutoff is not None:
             check_number(f"cutoff of {self.name}", self.cutoff, low=1, whole=True)
         check_number(f"rel of {self.name}", self.rel, low=0, open_low=True)
@@ -96,7 +96,7 @@ class Measure:
 
 
 def parse_measure(text: str | Measure) -> Measure:
-    """Read a measure from its name; a measure is returned as it is.
+    """Read a measure from its name; a Measure is returned unchanged.
 
     >>> parse_measure("ndcg@10"), str(parse_measure("MAP-judged"))
     (Measure(name='nDCG', cutoff=10, rel=1, judged_only=False), 'AP-judged')
@@ -119,7 +119,7 @@ def parse_measure(text: str | Measure) -> Measure:
 
 
 def is_loss(metric: str) -> bool:
-    """Whether less is better, by the measure's name.
+    """Return whether less is better, by the measure's name.
 
     >>> is_loss("rank_loss(rel=2)"), is_loss("AP")
     (True, False)
@@ -128,7 +128,7 @@ def is_loss(metric: str) -> bool:
 
 
 def _read_cutoff(text: str, name: str, cutoff: str) -> int:
-    # isdecimal alone would let other scripts' digits through, which print differently than they were typed.
+    # isdecimal alone would accept digits of other scripts, which print differently than they were typed.
     if cutoff.isascii() and cutoff.isdecimal() and 0 < len(cutoff) < 10 and int(cutoff) >= 1:
         return int(cutoff)
     raise UsageError(f"measure {text!r}: the cutoff is {cutoff!r}, want a whole number >= 1, as in {name}@10")

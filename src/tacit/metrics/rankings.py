@@ -1,7 +1,7 @@
-"""Judgments and a run brought together as flat arrays, the form on which every formula works.
+"""Judgments and a run joined as flat arrays, the input of every formula.
 
-Order within a query: score descending; equal scores by the rank column of a run file, or by the run's `doc_ids` where
-the run has no ranks. Grades below 0 mean unjudged, as in trec_eval.
+Order within a query: score descending; ties by the rank column of a run file, or by the run's `doc_ids` if the run has
+no ranks. Negative grades mean unjudged, as in trec_eval.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from tacit.core import Judgments, Run, TacitError
 class Rankings:
     """All ranked and all judged documents of `n_queries` queries.
 
-    Ranked, by query and then best first: query (int64), place (int64, 0 is the best), score, grade (float64,
-    NaN = unjudged). Judged, in any order: judged_query, judged_grade, and judged_score, which is -inf
-    for a document that the run does not hold.
+    Ranked, by query and then best first: query (int64), place (int64, 0 is the best), score, grade (float64, NaN =
+    unjudged). Judged, in any order: judged_query, judged_grade, and judged_score, which is -inf for a document that is
+    not in the run.
     """
 
     n_queries: int
@@ -34,21 +34,21 @@ class Rankings:
     judged_score: np.ndarray
 
     def sum_per_query(self, query: np.ndarray, values: np.ndarray) -> np.ndarray:
-        """Sum of the values of each query, float64 (n_queries,)."""
+        """Return the sum of the values of each query, float64 (n_queries,)."""
         return np.bincount(query, weights=values, minlength=self.n_queries).astype(np.float64)
 
     def n_relevant(self, rel: float) -> np.ndarray:
-        """How many documents of each query are judged relevant, ranked or not."""
+        """Return the number of relevant documents of each query, ranked or not."""
         return self.sum_per_query(self.judged_query, self.judged_grade >= rel)
 
     @cached_property
     def n_ranked(self) -> np.ndarray:
-        """How many documents the run holds for each query; 0 for a query that it leaves out."""
+        """Return the number of documents in the run for each query; 0 for a missing query."""
         return np.bincount(self.query, minlength=self.n_queries)
 
     @cached_property
     def judged_only(self) -> Rankings:
-        """The same without the unjudged documents: those below move up."""
+        """Return the same without the unjudged documents; documents below them move up."""
         kept = ~np.isnan(self.grade)
         query = self.query[kept]
         judged = (self.judged_query, self.judged_grade, self.judged_score)
@@ -56,14 +56,14 @@ class Rankings:
 
     @cached_property
     def ideal(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Query, place and grade of the judged documents, best grade first."""
+        """Return query, position and grade of the judged documents, best grade first."""
         order = np.lexsort((-self.judged_grade, self.judged_query))
         query = self.judged_query[order]
         return query, _places(query), self.judged_grade[order]
 
 
 def join_run(judgments: Judgments, run: Run) -> tuple[Rankings, int]:
-    """The run under the judgments' query rows, and the number of its queries without judgments."""
+    """Return the run with the judgments' query rows, and the number of its queries without judgments."""
     query_row = _row_of("query", judgments.query_ids)
     doc_number = _row_of("document", judgments.doc_ids)
     run_query = np.array([query_row.get(query_id, -1) for query_id in run.query_ids], np.int64)
@@ -96,14 +96,14 @@ def join_run(judgments: Judgments, run: Run) -> tuple[Rankings, int]:
 
 
 def order_run(run: Run) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Query row, document row and rank (from 1) of a run's entries, by query and best first."""
+    """Return query row, document row and rank (from 1) of a run's entries, by query and best first."""
     order = _best_first(run.query, run.score, _ties(run))
     query = run.query[order]
     return query, run.doc[order], _places(query) + 1
 
 
 def look_up_pairs(judgments: Judgments, other: Judgments) -> np.ndarray:
-    """Grade that another judge gave to each pair of the judgments; NaN where it gave none."""
+    """Return the grade of another judge for each pair of the judgments; NaN if there is none."""
     query_row = {name: row for row, name in enumerate(judgments.query_ids)}
     doc_row = {name: row for row, name in enumerate(judgments.doc_ids)}
     query = np.array([query_row.get(name, -1) for name in other.query_ids], np.int64)[other.query]
@@ -115,7 +115,7 @@ def look_up_pairs(judgments: Judgments, other: Judgments) -> np.ndarray:
 
 
 def join_rows(grade: np.ndarray, score: np.ndarray, query: np.ndarray, n_queries: int) -> Rankings:
-    """Rankings of rows that carry grade, score and query (0 to n_queries - 1) themselves; NaN or < 0 = unjudged."""
+    """Return rankings of rows with grade, score and query (0 to n_queries - 1); NaN or negative grades are unjudged."""
     grade = np.where(grade >= 0, grade, np.nan)
     order = _best_first(query, score, np.arange(len(query)))
     grade, score, query = grade[order], score[order], query[order]
@@ -124,7 +124,7 @@ def join_rows(grade: np.ndarray, score: np.ndarray, query: np.ndarray, n_queries
 
 
 def _ties(run: Run) -> np.ndarray:
-    """What orders equal scores."""
+    """Return the values that order ties."""
     return run.doc if run.rank is None else run.rank
 
 
@@ -133,12 +133,12 @@ def _best_first(query: np.ndarray, score: np.ndarray, doc: np.ndarray) -> np.nda
 
 
 def _places(query: np.ndarray) -> np.ndarray:
-    """Place of each entry within its query, from 0; the entries of a query stand together."""
+    """Return the position of each entry within its query, from 0; entries of a query are consecutive."""
     return np.arange(len(query)) - np.searchsorted(query, query, side="left")
 
 
 def _look_up(keys: np.ndarray, known_keys: np.ndarray, values: np.ndarray, missing: float) -> np.ndarray:
-    """The value that stands beside each key, or `missing`."""
+    """Return the value of each key, or `missing`."""
     found = np.full(len(keys), missing)
     if len(known_keys):
         order = np.argsort(known_keys)
@@ -152,7 +152,7 @@ def _row_of(what: str, ids: Sequence[str]) -> dict[str, int]:
     row_of: dict[str, int] = {}
     for row, name in enumerate(ids):
         if row_of.setdefault(name, row) != row:
-            raise TacitError(f"{what} {name!r} is more than once in the ids of the judgments; want unique ids")
+            raise TacitError(f"{what} {name!r} occurs more than once in the ids of the judgments; want unique ids")
     return row_of
 
 

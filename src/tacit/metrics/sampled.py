@@ -1,27 +1,28 @@
 """Measures estimated from sampled judgments: each judged pair was chosen with a known probability.
 
-What is estimated is the mean over the queries of the run and of the judgments, had every document of the sampled pool
+The estimand is the mean over the queries of the run and of the judgments, if every document of the sampled pool had
 been judged. Let pi_i be the probability of pair i, s the sampled pairs, U all ranked pairs.
 
-P@k and DCG@k are sums of w_i y_i over U: w_i is 1/k or the discount of the rank, y_i relevance or grade. The estimator
-is model-assisted (prediction-powered): m_i predicts y_i from the rank and the run's own score, by ridge regression on s
-with weights 1 / pi_i, and
+P@k and DCG@k are sums of w_i y_i over U, where w_i is 1/k or the discount of the rank, and y_i relevance or grade. The
+estimator is model-assisted (prediction-powered): m_i predicts y_i from the rank and the run's own score, by ridge
+regression on s with weights 1 / pi_i, and
 
     T = sum over U of w_i m_i + sum over s of w_i (y_i - m_i) / pi_i;     without score and rank, Hajek's estimator.
 
-Its variance is that of stratified sampling, the pairs of equal probability being a stratum:
+Its variance is the variance of stratified sampling, where pairs of equal probability form a stratum h with n_h judged
+pairs:
 
     V = sum_h N_h^2 (1 - pi_h) s_h^2 / n_h,    N_h = n_h / pi_h,
 
-s_h^2 the variance in stratum h of w_i (y_i - m_i), m_i being predicted without pair i.
+where s_h^2 is the variance in stratum h of w_i (y_i - m_i), with m_i predicted without pair i.
 
 AP and nDCG are ratios in each query. They are estimated query by query as in statAP: with H(i) = y_i / pi_i for
 relevant pairs, R = sum of H,
 
     AP = 1/R sum of H(i) / rank(i) (1 + sum of H(j) over j ranked above i),
-    nDCG = sum of H(i) discount(rank(i)) / the same for the best order, grade g taking sum over g of 1/pi ranks.
+    nDCG = sum of H(i) discount(rank(i)) / the same for the ideal order, grade g taking sum over g of 1/pi ranks.
 
-They are biased where few pairs of a query are judged; their interval is over queries, by their standard error.
+They are biased if few pairs of a query are judged; their interval is over queries, by their standard error.
 
 Särndal, Swensson, Wretman, Model Assisted Survey Sampling (1992); Angelopoulos et al., Prediction-powered inference
 (2023); Pavlu and Aslam, A practical sampling strategy for efficient retrieval evaluation (2007).
@@ -40,12 +41,12 @@ from tacit.metrics.evaluation import read_measures
 from tacit.metrics.measures import Measure
 from tacit.metrics.rankings import join_run
 
-RIDGE = 1.0  # of the prediction, in units of one judged pair: it matters only where very few are judged
+RIDGE = 1.0  # of the prediction, in units of one judged pair: it matters only if very few are judged
 ESTIMATED = ("P", "DCG", "AP", "nDCG")
 
 
 class Estimate(NamedTuple):
-    """An estimated mean, its standard error, its interval, and the number of sampled pairs that it uses."""
+    """An estimated mean, its standard error, its interval, and the number of sampled pairs used."""
 
     value: float
     standard_error: float
@@ -56,10 +57,10 @@ class Estimate(NamedTuple):
 
 @dataclass(frozen=True)
 class Pool:
-    """Ranked pairs, by query and best first, and what is known of them.
+    """Ranked pairs, by query and best first, with their sampled judgments.
 
     query, rank (from 1), score standardized within the query; grade and probability are NaN where not sampled.
-    `below`: query, grade and probability of sampled pairs that the run does not hold.
+    `below`: query, grade and probability of sampled pairs that are not in the run.
     """
 
     n_queries: int
@@ -72,7 +73,7 @@ class Pool:
 
 
 def is_sampled(judgments: Judgments) -> bool:
-    """Whether some pairs were judged with a known probability below 1."""
+    """Return whether some pairs were judged with a known probability below 1."""
     return judgments.probability is not None and bool((judgments.probability < 1).any())
 
 
@@ -91,13 +92,13 @@ def estimate(
     judgments : Judgments
         Judgments with probabilities.
     run : Run
-        The run; its scores predict grades, and its queries and those of the judgments are averaged over.
+        The run; its scores predict grades, and the mean is over its queries and those of the judgments.
     measures : str, Measure, or several
         Any of P@k, DCG@k, AP, nDCG and their options.
     level : float, default=0.95
         Coverage of the intervals.
     assisted : bool, default=True
-        Whether ranks and scores predict the grades of P and DCG; without it, Hajek's estimator.
+        Whether ranks and scores predict the grades for P and DCG; False: Hajek's estimator.
     """
     check_number("level", level, low=0, high=1, open_low=True)
     wanted = read_measures(measures)
@@ -116,7 +117,7 @@ def estimate(
 
 
 def covered(judgments: Judgments, run: Run, k: int) -> tuple[float, float]:
-    """Estimated share of the run's first k documents that are in the sampled pool, and its standard error."""
+    """Return the estimated share of the run's first k documents in the sampled pool, and its standard error."""
     pool = _make_pool(judgments, run)
     top = pool.rank <= k
     n_top = max(int(top.sum()), 1)
@@ -128,7 +129,7 @@ def covered(judgments: Judgments, run: Run, k: int) -> tuple[float, float]:
 
 def _make_pool(judgments: Judgments, run: Run) -> Pool:
     if judgments.probability is None or np.isnan(judgments.probability).all():
-        raise TacitError("no judgment has a probability, want those with which pairs were chosen to be judged")
+        raise TacitError("no judgment has a probability, want the probability of each pair to be chosen")
     used = judgments.select(np.ones(len(judgments.query_ids), bool), ~np.isnan(judgments.probability))
     known = set(used.query_ids)
     names = [*used.query_ids, *(name for name in run.query_ids if name not in known)]
@@ -153,7 +154,7 @@ def _probability(judgments: Judgments) -> np.ndarray:
 
 
 def _standardized(query: np.ndarray, score: np.ndarray, n_queries: int) -> np.ndarray:
-    """Scores with mean 0 and deviation 1 in each query."""
+    """Return scores with mean 0 and deviation 1 in each query."""
     count = np.maximum(np.bincount(query, minlength=n_queries), 1)
     centred = score - (np.bincount(query, score, n_queries) / count)[query]
     spread = np.sqrt(np.bincount(query, centred**2, n_queries) / count)[query]
@@ -167,7 +168,7 @@ def _estimate_sum(measure: Measure, pool: Pool, level: float, assisted: bool) ->
     weight = weight / pool.n_queries
     sampled = np.flatnonzero(~np.isnan(pool.grade[within]))
     if not len(sampled):
-        raise TacitError(f"no document that {measure} looks at is judged with a known probability")
+        raise TacitError(f"no document used by {measure} is judged with a known probability")
     grade, chance = pool.grade[within][sampled], pool.probability[within][sampled]
     y = (grade >= measure.rel).astype(np.float64) if measure.name == "P" else grade
     columns = _columns(query, rank, score, assisted)
@@ -183,13 +184,13 @@ def _estimate_sum(measure: Measure, pool: Pool, level: float, assisted: bool) ->
 
 
 def _columns(query: np.ndarray, rank: np.ndarray, score: np.ndarray, assisted: bool) -> np.ndarray:
-    """What predicts a grade: a constant, and with `assisted` the discount of the rank and the score."""
+    """Return the predictors of a grade: a constant, and with `assisted` the discount of the rank and the score."""
     constant = np.ones(len(query))
     return np.column_stack([constant, 1 / np.log2(rank + 1), score] if assisted else [constant])
 
 
 def weighted_ridge(X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Coefficients of weighted ridge regression, and the leverage of each row; the constant is not penalized."""
+    """Return coefficients of weighted ridge regression, and the leverage of each row; the constant is not penalized."""
     weight = weight / weight.mean()
     centre = weight @ X / weight.sum()
     centre[0] = 0
@@ -199,16 +200,16 @@ def weighted_ridge(X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> tuple[np
     leverage = np.einsum("ij,ji->i", Z, maps)
     coef = maps @ y
     coef[0] -= centre[1:] @ coef[1:]
-    return coef, np.minimum(leverage, 0.9)  # a row that is predicted by itself alone
+    return coef, np.minimum(leverage, 0.9)  # limits rows that determine their own prediction
 
 
 def stratified_error(residual: np.ndarray, chance: np.ndarray, n_fitted: int) -> tuple[float, int]:
-    """Standard error of the sum of residual / chance, and its degrees of freedom."""
+    """Return the standard error of the sum of residual / probability, and its degrees of freedom."""
     strata, stratum = np.unique(chance, return_inverse=True)
     count = np.bincount(stratum)
     mean = np.bincount(stratum, residual) / count
     squares = np.bincount(stratum, (residual - mean[stratum]) ** 2)
-    alone = count < 2  # a stratum with one pair has no variance of its own: take its distance from 0
+    alone = count < 2  # a stratum with one pair has no variance: use its distance from 0
     variance = np.where(alone, np.bincount(stratum, residual**2), squares / np.maximum(count - 1, 1))
     error = np.sqrt((count * (1 - strata) / strata**2 * variance).sum())
     n_free = int((count - 1)[strata < 1].sum()) - (n_fitted - 1)
@@ -233,7 +234,7 @@ def _estimate_ratio(measure: Measure, pool: Pool, level: float) -> Estimate:
 
 
 def _stat_ap(measure: Measure, rank: np.ndarray, grade: np.ndarray, chance: np.ndarray) -> float:
-    """statAP of one query; ranks ascend."""
+    """Return statAP of one query; ranks ascend."""
     weight = np.where(grade >= measure.rel, 1 / chance, 0.0)
     if not weight.any():
         return 0.0
@@ -244,7 +245,7 @@ def _stat_ap(measure: Measure, rank: np.ndarray, grade: np.ndarray, chance: np.n
 
 
 def _stat_ndcg(measure: Measure, rank: np.ndarray, grade: np.ndarray, chance: np.ndarray) -> float:
-    """Horvitz-Thompson DCG over the ideal DCG of the estimated numbers of documents of each grade, at most 1."""
+    """Return Horvitz-Thompson DCG over the ideal DCG of the estimated numbers of documents per grade, at most 1."""
     cutoff = np.inf if measure.cutoff is None else measure.cutoff
     dcg = float((grade / chance / np.log2(rank + 1))[rank <= cutoff].sum())
     order = np.argsort(-grade, kind="stable")
@@ -259,11 +260,11 @@ def _stat_ndcg(measure: Measure, rank: np.ndarray, grade: np.ndarray, chance: np
 def _interval(
     value: float, error: float, n_free: int, level: float, n_judged: int, highest: float, most: float
 ) -> Estimate:
-    """Score interval: the variance is taken to be proportional to mu (highest - mu), mu the true value.
+    """Return a score interval: the variance is assumed proportional to mu (highest - mu), mu the true value.
 
-    It ends where (value - mu)^2 = t^2 V mu (highest - mu) / (value (highest - value)), which reaches further on the
-    side of the larger variance, as sums of rare relevant documents do. A value at the end of its range has no variance;
-    Wilson's interval of n_judged trials is taken then, `most` being the largest value.
+    Its limits satisfy (value - mu)^2 = t^2 V mu (highest - mu) / (value (highest - value)). It is wider on the side of
+    the larger variance, as sums of rare relevant documents are. A value at the end of its range has no variance; then
+    Wilson's interval of n_judged trials is used, where `most` is the largest value.
     """
     from scipy.stats import t
 

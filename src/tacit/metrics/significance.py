@@ -1,13 +1,13 @@
-"""Paired tests over queries of whether one system is better than another, two-sided, with Holm's correction.
+"""Two-sided paired tests over queries of the difference of two systems, with Holm's correction.
 
-Each test looks at the differences d_q = a_q - b_q of two systems on the same queries:
+Each test uses the differences d_q = a_q - b_q of two systems on the same queries:
 
     t              mean(d) / (sd(d) / sqrt(n)) against Student's t with n - 1 degrees of freedom
     wilcoxon       signed ranks of the non-zero differences (scipy.stats.wilcoxon)
     randomization  share of random sign flips whose |sum of +-d| reaches |sum of d|; all 2^m flips of the m non-zero
                    differences where that is not more than n_resamples, else (1 + reached) / (1 + n_resamples)
 
-Where all differences are 0, or there is one query only, p is 1.
+If all differences are 0, or there is only one query, p is 1.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ import numpy as np
 from tacit.core import TacitError, check_choice, check_kind, check_number
 from tacit.metrics.measures import is_loss
 
-# Cells of the table of signs that are held at once: 16 MB as float64.
+# Maximum number of cells of the table of signs in memory: 16 MB as float64.
 CELLS_AT_ONCE = 2_000_000
-# Flipped sums are rounded otherwise than the observed one; nearer than this they count as equal.
+# Flipped sums are rounded differently from the observed sum; smaller differences count as equal.
 SAME_SUM = 1e-12
 
 
@@ -68,7 +68,7 @@ class Comparison:
     p_raw : float
         p-value without correction.
     difference : float
-        Mean of `better` minus mean of `worse`; below 0 for a loss.
+        Mean of `better` minus mean of `worse`; negative for a loss measure.
     test : str
         Name of the test.
     n_queries : int
@@ -85,7 +85,7 @@ class Comparison:
     n_queries: int
 
     def to_dict(self) -> dict[str, str | float]:
-        """The four fields that reports carry."""
+        """Return the four fields of reports."""
         return {"better": self.better, "worse": self.worse, "metric": self.metric, "p": self.p}
 
 
@@ -99,7 +99,7 @@ def compare(baseline: np.ndarray, other: np.ndarray, *, n_resamples: int = 10_00
     other : array of shape (n_queries,)
         Values of the second system.
     n_resamples : int, default=10000
-        Largest number of sign flips of the randomization test.
+        Maximum number of sign flips of the randomization test.
     seed : int, default=0
         Random seed.
 
@@ -147,7 +147,7 @@ def compare_systems(
     baseline : str, default=None
         Compare the others with this system only.
     n_resamples : int, default=10000
-        Largest number of sign flips of the randomization test.
+        Maximum number of sign flips of the randomization test.
     seed : int, default=0
         Random seed.
 
@@ -180,14 +180,14 @@ def compare_systems(
 
 
 def holm(p_values: Iterable[float]) -> np.ndarray:
-    """Holm's step-down correction: the smallest of m p-values times m, the next times m - 1, never falling.
+    """Apply Holm's step-down correction: the smallest of m p-values times m, the next times m - 1, never falling.
 
     >>> holm([0.01, 0.04, 0.03]).round(4).tolist()
     [0.03, 0.06, 0.06]
     """
     raw = np.array(list(p_values), np.float64)
     if not ((raw >= 0) & (raw <= 1)).all():
-        raise TacitError("p_values holds a value outside 0 to 1")
+        raise TacitError("p_values contains a value outside 0 to 1")
     order = np.argsort(raw, kind="stable")
     steps = raw[order] * np.arange(len(raw), 0, -1)
     corrected = np.empty_like(raw)
@@ -196,7 +196,7 @@ def holm(p_values: Iterable[float]) -> np.ndarray:
 
 
 def t_test(differences: np.ndarray, n_resamples: int = 0, seed: int = 0) -> float:
-    """p of the paired t-test; nothing is drawn. Equal differences other than 0 have no spread: p is 0."""
+    """Return p of the paired t-test, without random draws. Equal differences other than 0 have no variance: p is 0."""
     if not differences.any() or len(differences) < 2:
         return 1.0
     from scipy.special import stdtr
@@ -207,7 +207,7 @@ def t_test(differences: np.ndarray, n_resamples: int = 0, seed: int = 0) -> floa
 
 
 def t_interval(values: np.ndarray, level: float = 0.95) -> tuple[float, float]:
-    """Interval of the mean by Student's t; from minus to plus infinity for a single value.
+    """Return the interval of the mean by Student's t; from minus to plus infinity for a single value.
 
     >>> [round(end, 3) for end in t_interval(np.array([0.1, 0.2, 0.3]))], t_interval(np.array([0.5]))
     ([-0.048, 0.448], (-inf, inf))
@@ -218,7 +218,7 @@ def t_interval(values: np.ndarray, level: float = 0.95) -> tuple[float, float]:
 
 
 def student_interval(mean: float, variance: float, n: int, level: float) -> tuple[float, float]:
-    """Interval of a mean of n values of this variance."""
+    """Return the interval of a mean of n values with this variance."""
     from scipy.stats import t
 
     half = float(t.ppf((1 + level) / 2, n - 1)) * math.sqrt(variance / n)
@@ -226,7 +226,7 @@ def student_interval(mean: float, variance: float, n: int, level: float) -> tupl
 
 
 def wilcoxon_test(differences: np.ndarray, n_resamples: int = 0, seed: int = 0) -> float:
-    """p of the Wilcoxon signed-rank test without the zeros; nothing is drawn."""
+    """Return p of the Wilcoxon signed-rank test without zeros and random draws."""
     if not differences.any() or len(differences) < 2:
         return 1.0
     from scipy.stats import wilcoxon
@@ -235,7 +235,7 @@ def wilcoxon_test(differences: np.ndarray, n_resamples: int = 0, seed: int = 0) 
 
 
 def randomization_test(differences: np.ndarray, n_resamples: int = 10_000, seed: int = 0) -> float:
-    """p of the paired randomization (sign flip) test of the mean difference."""
+    """Return p of the paired randomization (sign flip) test of the mean difference."""
     check_number("n_resamples", n_resamples, low=1, whole=True)
     moved = differences[differences != 0]
     if not len(moved) or len(differences) < 2:
@@ -255,7 +255,7 @@ def _share_of_all_flips(differences: np.ndarray) -> float:
 def share_of_random_flips(
     differences: np.ndarray, n_resamples: int, seed: int, cells_at_once: int = CELLS_AT_ONCE
 ) -> float:
-    """Share of drawn signs of the differences whose sum is as far from 0 as theirs, theirs included."""
+    """Return the share of drawn sign flips whose sum is as far from 0 as the observed sum, which is included."""
     rng = np.random.default_rng(seed)
     n_reached = 0
     step = max(1, cells_at_once // len(differences))
@@ -272,14 +272,14 @@ def _reaches(sums: np.ndarray, differences: np.ndarray) -> np.ndarray:
 
 
 def _check_values(values: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """The values as float64 arrays of one length."""
+    """Return the values as float64 arrays of one length."""
     check_kind("values", values, Mapping, "a dict of values by system")
     try:
         arrays = {name: np.asarray(given, np.float64) for name, given in values.items()}
     except (TypeError, ValueError):
-        raise TacitError("values holds something that is no number, want one value for each query") from None
+        raise TacitError("values contain something that is not a number, want one value for each query") from None
     if not arrays:
-        raise TacitError("values holds no system, want at least one")
+        raise TacitError("values have no system, want at least one")
     first, reference = next(iter(arrays.items()))
     for name, array in arrays.items():
         if array.ndim != 1 or not len(array):

@@ -1,4 +1,4 @@
-"""Systems beside each other: mean and standard error by measure, marked where they differ from the baseline."""
+"""Tables of systems: mean and standard error by measure, with marks for differences from the baseline."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class Cell:
 
     @property
     def figures(self) -> str:
-        """Mean and standard error; a single query has no error."""
+        """Return mean and standard error; a single query has no error."""
         return f"{self.mean:.4f}" + ("" if math.isnan(self.standard_error) else f" ± {self.standard_error:.4f}")
 
     @property
     def mark(self) -> str:
-        """What stands behind the figures."""
+        """Return the mark after the figures."""
         return " †" if self.significant else ""
 
 
@@ -47,7 +47,7 @@ class Row:
 
 @dataclass(frozen=True)
 class ComparisonTable:
-    """Rows in the order of the systems, and the comparisons with the baseline behind their marks."""
+    """Rows in the order of the systems, and the comparisons with the baseline, which determine their marks."""
 
     rows: list[Row]
     measures: list[str]
@@ -59,7 +59,7 @@ class ComparisonTable:
         return self.to_markdown()
 
     def to_markdown(self) -> str:
-        """The table in Markdown: the best of each column bold, the note below."""
+        """Return the table in Markdown: the best of each column in bold, and a note below."""
         lines = [["system", *self.measures], ["---", *("---:" for _ in self.measures)]]
         for row in self.rows:
             cells = [row.cells[measure] for measure in self.measures]
@@ -86,7 +86,7 @@ def comparison_table(
     measures : sequence of str, default=None
         Columns; None for the measures of the first system.
     baseline : str, default=None
-        System that others are tested against; None for the first.
+        System that others are tested against; None for the first system.
     test : {"t", "wilcoxon", "randomization"}, default="t"
         Paired test; p-values are two-sided, with Holm's correction within each measure.
     alpha : float, default=0.05
@@ -134,7 +134,7 @@ def comparison_table(
 def _values_by_system(
     systems: Mapping[str, Evaluation | Mapping[str, np.ndarray]],
 ) -> dict[str, Mapping[str, np.ndarray]]:
-    """Values by system and measure; evaluations must be of the same queries."""
+    """Return values by system and measure; evaluations must be of the same queries."""
     if not systems:
         raise TacitError("systems is empty, want at least one")
     evaluations = {name: given for name, given in systems.items() if isinstance(given, Evaluation)}

@@ -5,4 +5,4 @@ Names are imported from their modules on first use, because scikit-learn is slow
 
 from tacit.core.lazy import lazy_names
 
-__getattr__, __dir__, __all__ = lazy_names(globals())  # the names stand in __init__.pyi
+__getattr__, __dir__, __all__ = lazy_names(globals())  # the names are in __init__.pyi

@@ -1,7 +1,7 @@
-"""Base class of all rankers of feature lists: checks of input, grouping, ranking. The scikit-learn way.
+"""Base class of all rankers of feature lists: input checks, grouping, ranking, as in scikit-learn.
 
-`fit(X, y, qid)` learns from rows in any order, `predict(X, qid)` scores rows, `score` is the mean nDCG-letor@10; all
-take `Lists` in place of arrays. A subclass says how it learns from grouped rows (`_fit`) and scores (`_predict`).
+`fit(X, y, qid)` learns from rows in any order, `predict(X, qid)` scores rows, and `score` returns the mean
+nDCG-letor@10. All accept `Lists` instead of arrays. A subclass implements `_fit` on grouped rows, and `_predict`.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ from tacit.rerank.input_checks import (
 from tacit.rerank.list_columns import fill_missing, known_means
 from tacit.rerank.rows import Rows, group_rows
 
-# What every ranker stores, beside the attributes that its class names.
+# Stored attributes of every ranker, in addition to those of its class.
 COMMON_ATTRIBUTES = {"several_lists_": "?", "feature_names_in_": "?strings", "feature_means_": "?features"}
 
 
 class ListNotFittedError(NotFittedError, SklearnNotFittedError):
-    """Raised before `fit`; an error of both families, so that scikit-learn's tools know it too."""
+    """Raised before `fit`; inherits from both error families, so scikit-learn's tools recognize it."""
 
 
 class InputTypeError(TacitError, TypeError):
-    """X holds something that is no number; an error of both families, so that scikit-learn's tools know it too."""
+    """X contains a value that is not a number; inherits from both error families for scikit-learn's tools."""
 
 
 class ListRanker(Estimator, BaseEstimator, ABC):
@@ -54,25 +54,25 @@ class ListRanker(Estimator, BaseEstimator, ABC):
     n_features_in_ : int
         Number of features.
     feature_names_in_ : list of str
-        Names of the features, where `fit` was given a data frame.
+        Names of the features, if `fit` was given a data frame.
     several_lists_ : bool
         Whether `fit` was given more than one list.
     feature_means_ : ndarray of shape (n_features,), float64
-        Mean of the known values of each feature. A missing value (NaN) is the mean of the known values of its list,
-        or this one where the list has none; RankBoost and LightGBM have ways of their own with missing values.
+        Mean of the known values of each feature. A missing value (NaN) is replaced by the mean of the known values in
+        its list, or by this mean if the list has none; RankBoost and LightGBM handle missing values themselves.
     """
 
     _n_features_attribute: ClassVar[str | None] = "n_features_in_"
     _array_dtypes: ClassVar[tuple[str, ...]] = ("float64", "float32", "int64", "uint8")
-    # Whether the ranker has its own way with missing values (NaN); for the others they are filled in.
+    # Whether the ranker handles missing values (NaN) itself; for other rankers they are filled in.
     _allow_nan: ClassVar[bool] = False
-    # Whether only the order of a feature's values counts, so that they may be of any size.
+    # Whether only the order of a feature's values matters, so that values of any size are allowed.
     _any_size: ClassVar[bool] = False
     # Whether the score of a row depends on the other rows of its list.
     _scores_by_list: ClassVar[bool] = False
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Add what every ranker stores, and show all parameters in the signature of the constructor."""
+        """Add the attributes that every ranker stores, and show all parameters in the constructor's signature."""
         super().__init_subclass__(**options)
         parameters = list(signature(vars(cls)["__init__"]).parameters.values()) if "__init__" in vars(cls) else []
         if parameters and parameters[-1].kind is Parameter.VAR_KEYWORD:
@@ -99,20 +99,20 @@ class ListRanker(Estimator, BaseEstimator, ABC):
         y : array-like of shape (n_rows,), default=None
             Grades; -1 or NaN is unjudged.
         qid : array-like of shape (n_rows,), default=None
-            The list that each row belongs to: numbers or texts. Without it all rows are one list.
+            List of each row: numbers or strings. Without it all rows are one list.
         pairs : array-like of shape (n_pairs, 2), default=None
-            Preferences: the row that is better, the row that is worse.
+            Preferences: the better row, the worse row.
         pair_weights : array-like of shape (n_pairs,), default=None
             Weights of the preferences; 1 each by default.
         validation : Lists, default=None
-            Lists to choose parameters on, of the same features.
+            Lists for the choice of parameters, with the same features.
         """
         return self._fit_on(X, y, qid, pairs, pair_weights, validation)
 
     def _fit_on(
         self, X: Any, y: Any, qid: Any, pairs: Any, pair_weights: Any, validation: Lists | None, **near: Any
     ) -> Self:
-        """Check and group the rows, and fit; `near` are other fields of `Rows`."""
+        """Check and group the rows, and fit; `near` contains other fields of `Rows`."""
         check_sizes(self)
         X, y, qid = _unpack(X, y, qid)
         rows = replace(self._checked_rows(X, y, qid, pairs, pair_weights), **near)
@@ -125,7 +125,7 @@ class ListRanker(Estimator, BaseEstimator, ABC):
         return self
 
     def _fit_rows(self, rows: Rows, validation: Rows | None) -> Self:
-        """`fit` of a ranker inside another one, whose rows are checked."""
+        """`fit` of a nested ranker, whose rows are already checked."""
         self.n_features_in_ = rows.X.shape[1]
         self._fit(rows, validation)
         return self
@@ -136,18 +136,18 @@ class ListRanker(Estimator, BaseEstimator, ABC):
 
     @abstractmethod
     def _predict(self, X: np.ndarray, qid: np.ndarray) -> np.ndarray:
-        """Scores of checked rows; most rankers score each row by itself and ignore the lists."""
+        """Return scores of checked rows; most rankers score each row separately and ignore the lists."""
 
     def predict(self, X: Any, qid: Any = None) -> np.ndarray:
-        """Scores of rows; larger is better within a list.
+        """Return scores of rows; larger is better within a list.
 
         Parameters
         ----------
         X : array-like, data frame or sparse matrix of shape (n_rows, n_features), or Lists
             Features of rows.
         qid : array-like of shape (n_rows,), default=None
-            The list that each row belongs to. Rankers whose scores depend on the whole list require it if they were
-            fitted on more than one list.
+            List of each row. Rankers whose scores depend on all rows of a list require it if they were fitted on more
+            than one list.
 
         Returns
         -------
@@ -157,7 +157,7 @@ class ListRanker(Estimator, BaseEstimator, ABC):
         X, _, qid = _unpack(X, None, qid)
         if qid is None and self.needs_lists() and getattr(self, "several_lists_", False):
             raise TacitError(
-                f"qid is None, want the list of each row: scores of {type(self).__name__} depend on the whole list, "
+                f"qid is None, want the list of each row: {type(self).__name__} scores depend on all rows of a list, "
                 "and it was fitted on more than one"
             )
         table = self._checked(X, reset=False)
@@ -169,28 +169,28 @@ class ListRanker(Estimator, BaseEstimator, ABC):
         return scores
 
     def rank(self, lists: Lists, name: str | None = None) -> Run:
-        """Rank lists: a run with the score of every document under its name.
+        """Rank lists: return a run with the score of every document.
 
         Parameters
         ----------
         lists : Lists
             The lists.
         name : str, default=None
-            Name of the run; by default the method's name, or that of the class.
+            Name of the run; default: the method's or the class's name.
         """
         self._check_fitted()
         check_width("the lists to rank have", lists, self.n_features_in_)
         return lists.to_run(self.predict(lists), name or getattr(self, "method_", "") or type(self).__name__)
 
     def score(self, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None) -> float:
-        """Mean nDCG-letor@10 over lists.
+        """Return the mean nDCG-letor@10 over lists.
 
         Parameters
         ----------
         X, y, qid
-            As for `fit`. A ranker that was fitted on more than one list requires `qid`.
+            As for `fit`. A ranker fitted on more than one list requires `qid`.
         sample_weight : array-like of shape (n_rows,), default=None
-            Weights of rows; a list has the mean weight of its rows.
+            Weights of rows; a list gets the mean weight of its rows.
         """
         self._check_fitted()
         X, y, qid = _unpack(X, y, qid)
@@ -206,7 +206,7 @@ class ListRanker(Estimator, BaseEstimator, ABC):
 
     @contextmanager
     def _loaded_errors_in_one_line(self) -> Iterator[None]:
-        """Errors of a ranker that came from a file, whose values passed every check and still do not fit together."""
+        """Turn errors of a loaded ranker, whose values passed every check but are inconsistent, into one line."""
         try:
             yield
         except TacitError:
@@ -218,11 +218,11 @@ class ListRanker(Estimator, BaseEstimator, ABC):
             raise StoreError(f"the stored {type(self).__name__} does not fit together: {reason}") from error
 
     def needs_lists(self) -> bool:
-        """Whether the scores of this fitted ranker depend on the whole list."""
+        """Return whether the scores of this fitted ranker depend on all rows of a list."""
         return self._scores_by_list
 
     def _check_fitted(self) -> None:
-        # `fit` sets the attributes of every ranker first, so one of its own has to be there too.
+        # `fit` sets the attributes of every ranker first, so an attribute of the class itself must exist too.
         own = self._fitted.keys() - COMMON_ATTRIBUTES.keys()
         needed = [name for name in own if not self._fitted[name].startswith("?")]
         if not all(hasattr(self, name) for name in needed) or not any(hasattr(self, name) for name in own):
@@ -243,12 +243,12 @@ class ListRanker(Estimator, BaseEstimator, ABC):
         return group_rows(self._read_table(table, lists), grades, lists, pairs, weights)
 
     def _read_table(self, table: np.ndarray, lists: np.ndarray) -> np.ndarray:
-        """Checked features as `_fit` and `_predict` read them: missing values are filled in, unless `_allow_nan`."""
+        """Return checked features for `_fit` and `_predict`: missing values are filled in, unless `_allow_nan`."""
         if self._allow_nan or not np.isnan(table).any():
             return table
         if getattr(self, "feature_means_", None) is None:
             raise TacitError(
-                f"X holds NaN, and this {type(self).__name__} was saved by a version that does not fill in missing "
+                f"X contains NaN, and this {type(self).__name__} was saved by a version that does not fill in missing "
                 "values: want it fitted again, or finite X"
             )
         return fill_missing(table, lists, self.feature_means_)
@@ -270,12 +270,12 @@ class ListRanker(Estimator, BaseEstimator, ABC):
             check_memory("X as a dense table", X.shape[0] * X.shape[1] * 8)
         options: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": "allow-nan", "accept_sparse": "csr"}
         try:
-            with np.errstate(over="ignore", invalid="ignore"):  # they add up all values, 1e308 and -1e308 too
+            with np.errstate(over="ignore", invalid="ignore"):  # the checks sum all values, 1e308 and -1e308 too
                 if names:
                     found = validate_data(self, X, reset=reset, **options)
                 else:
                     found = check_array(X, **options)
-        except (OverflowError, TypeError, ValueError) as error:  # scikit-learn's words, in our family and on one line
+        except (OverflowError, TypeError, ValueError) as error:  # scikit-learn's message, as our error and on one line
             family = InputTypeError if isinstance(error, TypeError) else TacitError
             raise family(" ".join(str(error).split())) from None
         table: np.ndarray = found.toarray() if sp.issparse(found) else found
@@ -284,7 +284,7 @@ class ListRanker(Estimator, BaseEstimator, ABC):
         return table
 
     def __sklearn_tags__(self) -> Tags:
-        """What scikit-learn's tools should know."""
+        """Return the tags for scikit-learn's tools."""
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.sparse = True
@@ -293,7 +293,7 @@ class ListRanker(Estimator, BaseEstimator, ABC):
 
 
 def _unpack(X: Any, y: Any, qid: Any) -> tuple[Any, Any, Any]:
-    """Features, grades and lists of rows; `Lists` hold all three."""
+    """Return features, grades and lists of rows; `Lists` contain all three."""
     if not isinstance(X, Lists):
         return X, y, qid
     if y is not None or qid is not None:
@@ -302,17 +302,17 @@ def _unpack(X: Any, y: Any, qid: Any) -> tuple[Any, Any, Any]:
 
 
 def check_nested(owner: ListRanker, rankers: Sequence[Any], n_least: int = 1, n_most: int | None = None) -> None:
-    """Raise unless rankers that were loaded inside another one are rankers of the same features."""
+    """Raise unless loaded nested rankers are rankers with the same features."""
     if not n_least <= len(rankers) <= (n_most or len(rankers)):
-        raise StoreError(f"{type(owner).__name__} holds {plural(len(rankers), 'ranker')}, want {n_most or n_least}")
+        raise StoreError(f"{type(owner).__name__} contains {plural(len(rankers), 'ranker')}, want {n_most or n_least}")
     for ranker in rankers:
         if not isinstance(ranker, ListRanker) or ranker.n_features_in_ != owner.n_features_in_:
             wanted = f"a ranker of lists with {plural(owner.n_features_in_, 'feature')}"
-            raise StoreError(f"{type(owner).__name__} holds a {type(ranker).__name__}, want {wanted}")
+            raise StoreError(f"{type(owner).__name__} contains a {type(ranker).__name__}, want {wanted}")
 
 
 def check_width(what: str, lists: Lists, wanted: int) -> None:
-    """Raise unless lists have as many features as the training lists."""
+    """Raise unless lists have the same number of features as the training lists."""
     found = lists.X.shape[1]
     if found != wanted:
         hint = f"; where absent features are zeros, say how many there are (--features {wanted})"

@@ -1,6 +1,6 @@
-"""Checks of what rankers of lists are given: grades, lists of rows, sizes of values, memory.
+"""Input checks of rankers of lists: grades, lists of rows, sizes of values, memory.
 
-Each mistake is one line that says what was found and what is wanted.
+Each error is one line with the value found and the value wanted.
 """
 
 from __future__ import annotations
@@ -14,31 +14,31 @@ import numpy as np
 
 from tacit.core import DivergedError, TacitError
 
-# Squares of larger values, and products of their sums, overflow.
+# Squares of larger values, and products of their sums, would overflow.
 LARGEST_VALUE = 1e50
 
 
 def check_grades(y: Any, n_rows: int) -> np.ndarray:
-    """Grades as float64, one for each row; infinity is refused."""
+    """Return grades as float64, one for each row; raise for infinity."""
     try:
         array = np.asarray(y, np.float64)
     except (OverflowError, TypeError, ValueError):
-        raise TacitError("y holds something that is no number, want a grade, -1 or NaN for each row") from None
+        raise TacitError("y contains a value that is not a number, want a grade, -1 or NaN for each row") from None
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.shape != (n_rows,):
         raise TacitError(f"y has shape {array.shape}, want ({n_rows},): inconsistent numbers of rows in X and y")
     if np.isinf(array).any():
-        raise TacitError(f"y holds infinity in row {int(np.argmax(np.isinf(array)))}, want grades, -1 or NaN")
+        raise TacitError(f"y is infinite in row {int(np.argmax(np.isinf(array)))}, want grades, -1 or NaN")
     return array
 
 
 def check_qid(qid: Any, n_rows: int) -> np.ndarray:
-    """The list of each row: numbers or texts, none missing; all rows are one list where it is None.
+    """Return the list of each row: numbers or strings, none missing; None means that all rows are one list.
 
     >>> check_qid([1, None], 2)
     Traceback (most recent call last):
-    tacit.core.errors.TacitError: qid is None in row 1, want a number or a text for each row
+    tacit.core.errors.TacitError: qid is None in row 1, want a number or a string for each row
     """
     if qid is None:
         return np.zeros(n_rows, np.int64)
@@ -46,20 +46,20 @@ def check_qid(qid: Any, n_rows: int) -> np.ndarray:
     if array.shape != (n_rows,):
         raise TacitError(f"qid has shape {array.shape}, want ({n_rows},): the list of each row")
     if array.dtype.kind == "f" and np.isnan(array).any():
-        raise TacitError(f"qid is NaN in row {int(np.argmax(np.isnan(array)))}, want a number or a text for each row")
+        raise TacitError(f"qid is NaN in row {int(np.argmax(np.isnan(array)))}, want a number or a string for each row")
     if array.dtype != object:
         return array
     kinds = [_kind(value) for value in array]
     for row, kind in enumerate(kinds):
         if kind == "":
-            raise TacitError(f"qid is {array[row]!r} in row {row}, want a number or a text for each row")
+            raise TacitError(f"qid is {array[row]!r} in row {row}, want a number or a string for each row")
         if kind != kinds[0]:
             raise TacitError(f"qid is a {kinds[0]} in row 0 and a {kind} in row {row}, want one type for all rows")
     return np.array(array.tolist())
 
 
 def list_weights(sample_weight: Any, qid: np.ndarray) -> np.ndarray:
-    """Mean of the rows' weights for each list, in the order of `np.unique(qid)`.
+    """Return the mean of the rows' weights for each list, in the order of `np.unique(qid)`.
 
     >>> list_weights([1, 3, 5], np.array([7, 7, 2])).tolist()
     [5.0, 2.0]
@@ -72,7 +72,7 @@ def list_weights(sample_weight: Any, qid: np.ndarray) -> np.ndarray:
 
 
 def _kind(value: Any) -> str:
-    """ "number" or "text"; nothing where a list cannot be named so, as by NaN and None."""
+    """Return "number" or "text"; an empty string for values that cannot name a list, such as NaN and None."""
     if isinstance(value, str):
         return "text"
     is_number = isinstance(value, int | float | np.number | np.bool_)
@@ -80,17 +80,17 @@ def _kind(value: Any) -> str:
 
 
 def check_size(X: np.ndarray) -> None:
-    """Raise where a value is so large that sums of squares overflow."""
+    """Raise if a value is so large that sums of squares overflow."""
     if X.size and max(float(np.fmax.reduce(X, axis=None)), -float(np.fmin.reduce(X, axis=None))) > LARGEST_VALUE:
         row, feature = np.unravel_index(int(np.nanargmax(np.abs(X))), X.shape)
         raise TacitError(
-            f"X holds {X[row, feature]:g} in row {row}, feature {feature}; want values of at most {LARGEST_VALUE:g} "
+            f"X is {X[row, feature]:g} in row {row}, feature {feature}; want values of at most {LARGEST_VALUE:g} "
             "in size, squares of larger ones overflow"
         )
 
 
 def check_memory(what: str, n_bytes: float) -> None:
-    """Raise where something needs more memory than the machine has.
+    """Raise if more memory is needed than the machine has.
 
     >>> check_memory("a table", 1e15)
     Traceback (most recent call last):
@@ -102,7 +102,7 @@ def check_memory(what: str, n_bytes: float) -> None:
 
 
 def memory_size() -> int:
-    """Bytes of memory of the machine; unlimited where it does not tell."""
+    """Return the bytes of memory of the machine; unlimited if unknown."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, OSError, ValueError):
@@ -111,7 +111,7 @@ def memory_size() -> int:
 
 @contextmanager
 def numeric_errors_in_one_line(what: str, shape: tuple[int, ...]) -> Iterator[None]:
-    """Overflow, singular matrices and lack of memory as one line; `what` works on rows of this shape."""
+    """Turn overflow, singular matrices and lack of memory into one line; `what` works on rows of this shape."""
     try:
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             yield

@@ -1,7 +1,7 @@
 """Random removal of labels, for learning curves.
 
-Rows are kept; removed labels become unjudged. The labels kept in a list depend on the seed and the query id, not on the
-other lists, and a larger share keeps every label that a smaller one keeps.
+Rows are kept; removed labels become unjudged. The labels kept in a list depend on the seed and the query id, not on
+other lists, and a larger share keeps every label that a smaller share keeps.
 """
 
 from __future__ import annotations

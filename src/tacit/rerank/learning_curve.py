@@ -1,8 +1,8 @@
 """How few labels are enough? A measure against the share of labels kept, method by method.
 
-For every share and seed the labels of the training lists are cut (by documents within each list, or by whole queries),
-validation labels alike; the test lists keep theirs. Values are per query, averaged over seeds; intervals are
-bootstrap percentiles over queries. What a cut leaves without a pair to learn from has no point, and is counted.
+For every share and seed the labels of the training lists are reduced (by documents within each list, or by whole
+queries), and validation labels likewise; test lists keep all labels. Values are per query, averaged over seeds;
+intervals are bootstrap percentiles over queries. Samples without a pair to learn from have no point, and are counted.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ MEASURE = "nDCG-letor@10"
 
 @dataclass(frozen=True)
 class CurvePoint:
-    """A method with so many labels: mean over test queries, its 95 % interval, and the value of each query.
+    """A method at a number of labels: mean over test queries, its 95 % interval, and the value of each query.
 
-    n_queries, n_documents: labelled ones in training, on average over seeds and folds; n_failed: cuts that taught
-    nothing (their queries are left out of this point).
+    n_queries, n_documents: labelled queries and documents in training, on average over seeds and folds; n_failed:
+    samples without a pair to learn from (their queries are left out of this point).
     """
 
     method: str
@@ -46,7 +46,7 @@ class CurvePoint:
 
 @dataclass(frozen=True)
 class LabelledPart:
-    """Lists to learn from, to choose on (or None) and to measure on."""
+    """Lists for training, for validation (or None) and for the test."""
 
     train: Lists
     vali: Lists | None
@@ -54,13 +54,13 @@ class LabelledPart:
 
 
 def fold_parts(lists: Lists, folds: Mapping[str, Fold]) -> list[LabelledPart]:
-    """The parts of given folds."""
+    """Yield the parts of given folds."""
     take = lists.take_queries
     return [LabelledPart(take(f.train), take(f.vali) if f.vali else None, take(f.test)) for f in folds.values()]
 
 
 def draw_folds(lists: Lists, n_folds: int = 5, seed: int = 0) -> dict[str, Fold]:
-    """Folds of queries drawn at random: one part test, the next one validation, the rest training.
+    """Draw folds of queries at random: one part test, the next validation, the rest training.
 
     >>> lists = Lists(np.zeros((6, 1)), np.zeros(6), np.arange(7), list("abcdef"), [""] * 6)
     >>> {name: len(fold.train) for name, fold in draw_folds(lists, 3).items()}
@@ -91,9 +91,9 @@ def learning_curve(
     threads: int | None = None,
     params: Mapping[str, Any] | None = None,
 ) -> list[CurvePoint]:
-    """Points of every method, by increasing shares; the same cuts for all methods.
+    """Return points of every method, by increasing shares; all methods get the same samples of labels.
 
-    `params` are set for every method that has them.
+    `params` are set for every method that has these parameters.
     """
     check_choice("by", by, BY)
     check_number("n_seeds", n_seeds, low=1, whole=True)
@@ -101,9 +101,9 @@ def learning_curve(
     given = _params_by_method(methods, params or {})
     tasks = [RankingTask(method, seed=seed, threads=threads, params=given[method]) for method in methods]
     for task in tasks:
-        task.make()  # a wrong name is an error before the work
+        task.make()  # report a wrong name before the work starts
     wanted = [(task, share) for task in tasks for share in sorted(set(shares))]
-    warnings = iter([True])  # one message on judgments of relevant rows alone, not one for each cut
+    warnings = iter([True])  # one message about judgments of relevant rows only, not one per sample
     return [
         _point(task, share, list(_cuts(parts, by, share, n_seeds, seed)), measure, warnings)
         for task, share in track(wanted, "learning curve", len(wanted))
@@ -111,7 +111,7 @@ def learning_curve(
 
 
 def _params_by_method(methods: Sequence[str], params: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """The parameters that each method has; one that no method has is an error."""
+    """Return the parameters of each method; raise if no method has one of them."""
     known = {name: {parameter.name for parameter in get_method(name).parameters()} for name in methods}
     unused = next((name for name in params if not any(name in names for names in known.values())), None)
     if unused is not None:
@@ -121,7 +121,7 @@ def _params_by_method(methods: Sequence[str], params: Mapping[str, Any]) -> dict
 
 def _cuts(parts: Sequence[LabelledPart], by: str, share: float, n_seeds: int, seed: int) -> Iterator[LabelledPart]:
     cut = cut_labels if by == "documents" else cut_queries
-    for number in range(seed, seed + (n_seeds if share < 1 else 1)):  # all labels are the same for any seed
+    for number in range(seed, seed + (n_seeds if share < 1 else 1)):  # a share of 1 is the same for any seed
         for part in parts:
             vali = None if part.vali is None else cut(part.vali, share, number)
             yield LabelledPart(cut(part.train, share, number), vali, part.test)
@@ -158,7 +158,7 @@ def _point(
 
 
 def column_point(parts: Sequence[LabelledPart], column: int, name: str, measure: str = MEASURE) -> CurvePoint:
-    """One feature as it is, larger first, missing values as 0: what costs no label. `column` counts from 0."""
+    """Rank by one feature, larger first, missing values as 0: a baseline without labels. `column` counts from 0."""
     measure = str(parse_measure(measure))
     found: dict[str, list[float]] = {}
     for part in parts:
@@ -186,14 +186,14 @@ def _summarise(
 
 
 def _teaches_nothing(lists: Lists) -> bool:
-    """Whether no list has two different grades."""
+    """Return whether no list has two different grades."""
     from tacit.rerank.ranking_lists import count_idle_lists
 
     return count_idle_lists(lists) == len(lists)
 
 
 def with_labels(lists: Lists) -> Lists:
-    """Only the lists that have a judged row: the others can be neither cut nor measured."""
+    """Return only the lists that have a judged row, because others can be neither reduced nor measured."""
     kept = [number for number in range(len(lists)) if np.isfinite(lists.y[lists.rows(number)]).any()]
     if not kept:
         raise TacitError(f"no list (of {len(lists)}) has a judged row, want some to learn from and to measure on")

@@ -1,19 +1,20 @@
 """Columns of a scorer: features scaled over all rows or within lists, and decorrelation of their L2 penalty.
 
-Features come with mean 0 and standard deviation 1 over all training rows, judged or not. Columns made of them:
+Features are given with mean 0 and standard deviation 1 over all training rows, judged or not. Columns computed from
+them:
 
     feature    the feature itself
     standard   scaled to mean 0 and standard deviation 1 within each list
     quantile   share of the rows of the list that are below the row, by this feature
     discount   1 / log2(1 + position) by this feature, then scaled as standard
 
-The last three compare a row with all rows of its list, so `predict` needs whole lists with their `qid`. A feature that
-is constant in a list is 0 there. A scale is a set of kinds of columns with weights; the smaller the weight of a kind,
-the more its columns are penalised by L2.
+The last three compare a row with all rows of its list, so `predict` needs complete lists with their `qid`. A feature
+that is constant in a list is 0 there. A scale is a set of kinds of columns with weights; a smaller weight of a kind
+means a larger L2 penalty of its columns.
 
-L2 penalises the weights of all columns equally, so that directions in which rows differ much, such as those of
-correlated columns, cost little. `decorrelation` changes this: with C = U diag(v) U' the covariance of the columns
-within lists, over all rows, the penalty of weights w is w' C^power w instead of |w|^2. X is transformed to
+L2 penalises the weights of all columns equally, so directions in which rows differ much, such as directions of
+correlated columns, cost little. `decorrelation` changes this. Let C = U diag(v) U' be the covariance of the columns
+within lists, over all rows; then the penalty of weights w is w' C^power w instead of |w|^2. X is transformed to
 X U diag(v)^(-power / 2), and the usual penalty is applied to the new weights. Power 0 changes nothing, power 1 is
 whitening.
 """
@@ -31,7 +32,7 @@ LEAST_SPREAD = 0.01  # least variance of a direction, relative to the mean over 
 
 
 def centre_lists(X: np.ndarray, lists: np.ndarray) -> np.ndarray:
-    """X without the means of lists; `lists` holds the list of each row, in any order."""
+    """Return X minus the means of lists; `lists` contains the list of each row, in any order."""
     _, code, counts = np.unique(lists, return_inverse=True, return_counts=True)
     mean = np.zeros((len(counts), X.shape[1]))
     np.add.at(mean, code, X)
@@ -39,7 +40,7 @@ def centre_lists(X: np.ndarray, lists: np.ndarray) -> np.ndarray:
 
 
 def known_means(X: np.ndarray) -> np.ndarray:
-    """Mean of the values of each feature that are not NaN; 0 where there are none."""
+    """Return the mean of the values of each feature that are not NaN; 0 if all are NaN."""
     known = ~np.isnan(X)
     values, counts = np.where(known, X, 0.0), np.maximum(known.sum(axis=0), 1)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -48,7 +49,7 @@ def known_means(X: np.ndarray) -> np.ndarray:
 
 
 def fill_missing(X: np.ndarray, lists: np.ndarray, means: np.ndarray) -> np.ndarray:
-    """X with the mean of the list's known values for NaN, or `means` (n_features,) where a list has none.
+    """Return X with NaN replaced by the mean of the list's known values, or by `means` (n_features,) if it has none.
 
     >>> X = np.array([[1.0, np.nan], [np.nan, np.nan], [3.0, 5.0]])
     >>> fill_missing(X, np.array([0, 0, 1]), np.array([2.0, 4.0])).tolist()
@@ -100,7 +101,7 @@ def list_ranks(X: np.ndarray, lists: np.ndarray) -> np.ndarray:
     _, code, counts = np.unique(lists, return_inverse=True, return_counts=True)
     starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
     ranks = np.empty(X.shape)
-    for column in range(X.shape[1]):  # one sort for all lists: most are short
+    for column in range(X.shape[1]):  # one sort for all lists, because most are short
         order = np.lexsort((X[:, column], code))
         values, owners = X[order, column], code[order]
         first = np.flatnonzero(np.r_[True, (values[1:] != values[:-1]) | (owners[1:] != owners[:-1])])
@@ -110,7 +111,7 @@ def list_ranks(X: np.ndarray, lists: np.ndarray) -> np.ndarray:
 
 
 def list_quantiles(X: np.ndarray, lists: np.ndarray) -> np.ndarray:
-    """Each feature's quantile within the list, from -sqrt(3) to sqrt(3): about mean 0 and standard deviation 1.
+    """Return each feature's quantile within the list, from -sqrt(3) to sqrt(3): about mean 0 and standard deviation 1.
 
     >>> list_quantiles(np.array([[1.0], [5.0], [900.0], [5.0]]), np.array([7, 2, 7, 2])).round(2).ravel().tolist()
     [-0.87, 0.0, 0.87, 0.0]
@@ -120,7 +121,7 @@ def list_quantiles(X: np.ndarray, lists: np.ndarray) -> np.ndarray:
 
 
 def list_discounts(X: np.ndarray, lists: np.ndarray) -> np.ndarray:
-    """Discount of the position in the list by each feature (ties: mean position), scaled within the list.
+    """Return discount of the position in the list by each feature (ties: mean position), scaled within the list.
 
     >>> list_discounts(np.array([[1.0], [5.0], [900.0], [5.0]]), np.array([7, 2, 7, 2])).round(2).ravel().tolist()
     [-1.0, 0.0, 1.0, 0.0]
@@ -130,7 +131,7 @@ def list_discounts(X: np.ndarray, lists: np.ndarray) -> np.ndarray:
 
 
 def list_lengths(lists: np.ndarray) -> np.ndarray:
-    """Number of rows of each row's list, (n_rows, 1)."""
+    """Return number of rows of each row's list, (n_rows, 1)."""
     _, code, counts = np.unique(lists, return_inverse=True, return_counts=True)
     return counts[code][:, None]
 
@@ -145,7 +146,7 @@ def check_list_scale(scale: str | None) -> None:
 
 
 def scale_within_lists(X: np.ndarray, lists: np.ndarray, scale: str | None) -> np.ndarray:
-    """X scaled within each list by the rule of that name in `LIST_SCALES`; None changes nothing, NaN stays NaN.
+    """Return X scaled within each list by the named rule in `LIST_SCALES`; None changes nothing, NaN stays NaN.
 
     >>> scale_within_lists(np.array([[1.0], [np.nan], [3.0]]), np.zeros(3, int), "zscore").ravel().tolist()
     [-1.0, nan, 1.0]
@@ -157,7 +158,7 @@ def scale_within_lists(X: np.ndarray, lists: np.ndarray, scale: str | None) -> n
     if not missing.any():
         return LIST_SCALES[scale](X, lists)
     out = np.empty_like(X)
-    for column in range(X.shape[1]):  # each with its own known rows
+    for column in range(X.shape[1]):  # each column has its own known rows
         known = ~missing[:, column]
         out[known, column] = LIST_SCALES[scale](X[known, column, None], lists[known]).ravel()
     out[missing] = np.nan
@@ -174,12 +175,12 @@ KINDS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
 
 
 def to_columns(X: np.ndarray, lists: np.ndarray, scale: Scale) -> np.ndarray:
-    """The columns of a scale, kind by kind, from features of mean 0 and standard deviation 1."""
+    """Return the columns of a scale, kind by kind, from features of mean 0 and standard deviation 1."""
     return np.hstack([weight * KINDS[kind](X, lists) for kind, weight in scale.items()])
 
 
 def decorrelation(X: np.ndarray, lists: np.ndarray, power: float) -> np.ndarray:
-    """T (n_columns, n_columns) such that the L2 penalty of the weights of X @ T is the penalty w' C^power w.
+    """Return T (n_columns, n_columns) such that the L2 penalty of weights of X @ T is the penalty w' C^power w.
 
     >>> X, lists = np.array([[3.0, 0], [-3, 0], [0, 1], [0, -1]]), np.zeros(4, int)
     >>> turned = X @ decorrelation(X, lists, 1.0)

@@ -1,15 +1,15 @@
-"""A program's grades of list rows as preferences, weighted by how far people agree with them.
+"""A program's grades of list rows as preferences, weighted by their agreement with people.
 
 For rows i, j of one list with program grades g_i > g_j the preference "i above j" has the weight
 
     SHARE (2 a - 1)^2 n / m,    a = (c + PRIOR / 2) / (t + PRIOR),
 
-where of the t pairs of rows with these two grades that people judged and graded differently, people have the same order
-in c. a is the shrunk agreement for this pair of grades; 0 weight if a is at most one half, because the program is then
-no better than chance. n is the number of rows of the list that only the program judged, m the number of preferences
-taken from the list (at most `PER_ROW` for each such row, drawn at random): a list has the weight of its rows, not of
-their many pairs. Pairs of rows that people judged both are left to people's grades. SHARE is below 1, because the
-errors of a program are alike in all rows, those of the weight are not; `benchmarks/program_preferences.py` chose it.
+where t is the number of pairs of rows with these two grades that people judged and graded differently, and people have
+the same order in c of them. a is the shrunk agreement for this pair of grades; the weight is 0 if a is at most one
+half, because the program is then no better than chance. n is the number of rows of the list that only the program
+judged, and m the number of preferences taken from the list (at most `PER_ROW` for each such row, drawn at random): a
+list has the weight of its rows, not of its many pairs. Pairs of rows that people both judged are not used. SHARE is
+below 1, because a program's errors are similar in all rows; `benchmarks/program_preferences.py` chose it.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ import numpy as np
 
 from tacit.core import Lists
 
-PRIOR = 20.0  # pairs of prior agreement one half, for each pair of grades
+PRIOR = 20.0  # prior with agreement one half, as a number of pairs, for each pair of grades
 PER_ROW = 3
 SHARE = 0.3
 
 
 class Agreement(NamedTuple):
-    """How often people confirm that a row of the higher program grade is better, by pair of grades."""
+    """How often people confirm that a row with the higher program grade is better, by pair of grades."""
 
     higher: float
     lower: float
@@ -47,14 +47,14 @@ class Agreement(NamedTuple):
 
 
 def agreements(lists: Lists, program: np.ndarray) -> list[Agreement]:
-    """Agreement of people's grades with a program's, for every two grades of the program.
+    """Return the agreement of people's grades with a program's, for every two grades of the program.
 
     Parameters
     ----------
     lists : Lists
         Lists with people's grades; NaN is unjudged.
     program : ndarray of shape (n_rows,)
-        The program's grades; NaN where it gave none.
+        The program's grades; NaN if it gave none.
     """
     counts: dict[tuple[float, float], list[int]] = {}
     levels = np.unique(program[~np.isnan(program)])
@@ -73,20 +73,20 @@ def agreements(lists: Lists, program: np.ndarray) -> list[Agreement]:
 def program_pairs(
     lists: Lists, program: np.ndarray, known: list[Agreement], seed: int = 0, share: float = SHARE
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Preferences (better row, worse row) of all lists by a program's grades, and their weights.
+    """Return preferences (better row, worse row) of all lists by a program's grades, and their weights.
 
     Parameters
     ----------
     lists : Lists
         Lists; where `y` is a grade, people judged the row.
     program : ndarray of shape (n_rows,)
-        The program's grades; NaN where it gave none.
+        The program's grades; NaN if it gave none.
     known : list of Agreement
-        What `agreements` found.
+        Result of `agreements`.
     seed : int, default=0
         Random seed of the choice of pairs.
     share : float, default=0.3
-        Weight of a row that only the program judged, if its grades were certain; a row that people judged has 1.
+        Weight of a row that only the program judged, if its grades were certain; rows that people judged have 1.
     """
     weight_of = {(a.higher, a.lower): a.reliability for a in known}
     rng = np.random.default_rng(seed)
@@ -106,7 +106,7 @@ def program_pairs(
 
 
 def _list_pairs(y: np.ndarray, g: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Some pairs of one list with different program grades, of which people did not judge both rows."""
+    """Draw pairs of one list with different program grades, except pairs of which people judged both rows."""
     better, worse = np.nonzero(g[:, None] > g)
     useful = ~((y[better] >= 0) & (y[worse] >= 0))
     found = np.column_stack([better[useful], worse[useful]])
@@ -118,7 +118,7 @@ def _list_pairs(y: np.ndarray, g: np.ndarray, rng: np.random.Generator) -> np.nd
 class ProgramPreferences:
     """A program's grades as preferences between rows of lists, in the form that `RankingTask` takes.
 
-    Reliability is estimated from the lists that are learned from, so lists that are held out have no part in it.
+    Reliability is estimated on the training lists only, so held-out lists do not affect it.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ class ProgramPreferences:
     seed : int, default=0
         Random seed of the choice of pairs.
     share : float, default=0.3
-        Weight of a row that only the program judged, if its grades were certain; a row that people judged has 1.
+        Weight of a row that only the program judged, if its grades were certain; rows that people judged have 1.
     """
 
     grades: Mapping[str, Mapping[str, float]]
@@ -138,11 +138,11 @@ class ProgramPreferences:
         return sum(map(len, self.grades.values()))
 
     def within(self, query_ids: Iterable[str]) -> ProgramPreferences:
-        """The grades of these queries only."""
+        """Return the grades of these queries only."""
         return replace(self, grades={q: self.grades[q] for q in query_ids if q in self.grades})
 
     def of_rows(self, lists: Lists) -> np.ndarray:
-        """The program's grade of each row; NaN where it gave none."""
+        """Return the program's grade of each row; NaN if it gave none."""
         names, query = lists.document_names(), lists.qid.tolist()
         found = [
             self.grades.get(lists.query_ids[q], {}).get(name, np.nan) for q, name in zip(query, names, strict=True)
@@ -150,6 +150,6 @@ class ProgramPreferences:
         return np.array(found, np.float64)
 
     def rows(self, lists: Lists, *, skip_unknown: bool = False) -> tuple[np.ndarray, np.ndarray]:
-        """Pairs (better row, worse row) and their weights."""
+        """Return pairs (better row, worse row) and their weights."""
         program = self.of_rows(lists)
         return program_pairs(lists, program, agreements(lists, program), self.seed, self.share)

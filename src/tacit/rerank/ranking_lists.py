@@ -18,14 +18,14 @@ from tacit.rerank.program_pairs import ProgramPreferences
 from tacit.rerank.registry import get_method
 
 logger = logging.getLogger("tacit")
-FEW_ZEROS = 0.2  # share of judged rows that are not relevant, below which unjudged rows take part in learning
-UNJUDGED_WEIGHT = 0.2  # of a pair of a relevant and an unjudged row there
+FEW_ZEROS = 0.2  # share of non-relevant judged rows below which unjudged rows are used in training
+UNJUDGED_WEIGHT = 0.2  # of a pair of a relevant and an unjudged row in that case
 MAX_UNJUDGED = 50  # rows of a list in such pairs
 
 
 @dataclass(frozen=True)
 class RankingTask:
-    """How to learn: system, measure to choose by (None: the system's own), chance, threads, extra preferences."""
+    """Training options: system, measure for choices (None: the system's own), seed, threads, extra preferences."""
 
     method: str
     measure: str | None = None
@@ -36,23 +36,23 @@ class RankingTask:
     params: Mapping[str, Any] = field(default_factory=dict)
 
     def make(self) -> ListRanker:
-        """An unfitted ranker."""
+        """Return an unfitted ranker."""
         method = get_method(self.method)
-        method.make(**self.params)  # a parameter that the method does not have is an error
+        method.make(**self.params)  # raises for unknown parameters
         ranker = method.offer(seed=self.seed, threads=self.threads).set_params(**self.params)
         if self.measure is not None:
             parse_measure(self.measure)
             if "measure" not in ranker.get_params(deep=False):
-                raise UsageError(f"method {self.method!r} chooses nothing by a measure; leave --measure out")
+                raise UsageError(f"method {self.method!r} does not use a measure; leave --measure out")
             ranker.set_params(measure=self.measure)
         return ranker
 
 
 def fit_lists(task: RankingTask, train: Lists, validation: Lists | None = None, *, warn: bool = True) -> ListRanker:
-    """A ranker fitted on the lists of `train`, with choices made on those of `validation`.
+    """Fit a ranker on the lists of `train`, with choices made on those of `validation`.
 
-    Where all judged rows are relevant, or all but a few, unjudged rows count as probably worse; with `warn`, a message
-    says so.
+    If all or nearly all judged rows are relevant, unjudged rows count as probably worse; with `warn`, a message says
+    so.
 
     >>> import numpy as np
     >>> train = Lists(np.array([[0.0], [1.0]]), np.array([0.0, 1.0]), np.array([0, 2]), ["q"], ["a", "b"])
@@ -84,7 +84,7 @@ def fit_lists(task: RankingTask, train: Lists, validation: Lists | None = None, 
 
 
 def rank_folds(task: RankingTask, lists: Lists, folds: Mapping[str, Fold]) -> Run:
-    """Every fold's test lists, ranked by what was learned on its training lists; a query may be in one test only."""
+    """Rank every fold's test lists after training on its training lists; each query may be in only one test part."""
     seen: dict[str, str] = {}
     for name, fold in folds.items():
         for query in fold.test:
@@ -96,17 +96,17 @@ def rank_folds(task: RankingTask, lists: Lists, folds: Mapping[str, Fold]) -> Ru
 
 
 def count_idle_lists(lists: Lists) -> int:
-    """Lists from which grades teach nothing: of one row, unjudged, or with one grade for all."""
+    """Count lists whose grades cannot be learned from: lists with one row, no judged row, or one grade for all."""
     count = 0
     for number in range(len(lists)):
         grades = lists.y[lists.rows(number)]
-        judged = grades[grades >= 0]  # NaN is not
+        judged = grades[grades >= 0]  # excludes NaN
         count += not len(judged) or judged.min() == judged.max()
     return count
 
 
 def has_few_zeros(lists: Lists) -> bool:
-    """Whether judged rows are relevant but for a few, so that what is worse must come from unjudged rows.
+    """Return whether nearly all judged rows are relevant, so that worse rows must be taken from unjudged ones.
 
     >>> y = np.array([1.0, 2.0, np.nan])
     >>> lists = Lists(np.zeros((3, 1)), y, np.array([0, 3]), ["q"], list("abc"))
@@ -118,7 +118,7 @@ def has_few_zeros(lists: Lists) -> bool:
 
 
 def positive_pairs(lists: Lists) -> np.ndarray:
-    """(relevant row, unjudged row) of one list, int64 (n, 2), with up to MAX_UNJUDGED rows spread over each list.
+    """Return (relevant row, unjudged row) of one list, int64 (n, 2), with at most MAX_UNJUDGED rows, evenly spaced.
 
     >>> lists = Lists(np.zeros((3, 1)), np.array([1, np.nan, np.nan]), np.array([0, 3]), ["q"], list("abc"))
     >>> positive_pairs(lists).tolist()
@@ -135,7 +135,7 @@ def positive_pairs(lists: Lists) -> np.ndarray:
 
 
 def join_runs(runs: list[Run], name: str) -> Run:
-    """The lines of several runs of different queries as one run."""
+    """Return the lines of several runs of different queries as one run."""
     scores = {query: documents for run in runs for query, documents in run.to_dict().items()}
     return Run.from_dict(scores, name)
 
@@ -147,7 +147,7 @@ def _rank_fold(task: RankingTask, lists: Lists, fold: Fold) -> Run:
 
 
 def _within(task: RankingTask, train: Lists) -> RankingTask:
-    """The task with the preferences about these lists only: those of other folds' lists are no mistake."""
+    """Return the task with the preferences about these lists only; those about other folds' lists are no mistake."""
     given = task.preferences
     if given is None:
         return task

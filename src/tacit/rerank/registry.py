@@ -1,7 +1,7 @@
 """Rankers of feature lists by the names that the command line and the experiments use.
 
-To add a method, add one row to its family: its name, its class (which `tacit.rerank` exports), one line of
-description, and the parameters in which it differs from the defaults of the class.
+To add a method, add one row to its family: its name, its class (exported by `tacit.rerank`), a one-line description,
+and the parameters that differ from the defaults of the class.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from typing import Any
 
 from tacit.core import Method, MethodTable, check_choice
 
-# L2 penalties of the linear baseline are chosen on validation lists; without any the first is taken.
+# L2 penalties of the linear baseline are chosen on validation lists; without these the first is used.
 LINEAR = {"n_hidden": 0, "l2": (1.0, 0.1, 0.01)}
-# Parameters of ssbt and sslambdarank: expected pairs, quantiles within lists, decorrelated decay, and neighbours
-# where validation lists prefer them.
+# Parameters of ssbt and sslambdarank: expected pairs, quantiles within lists, decorrelated decay, and neighbours if
+# validation lists prefer them.
 SEMI_SUPERVISED = {
     "n_hidden": 0,
     "l2": (1.0, 0.1),
@@ -27,10 +27,10 @@ SEMI_SUPERVISED = {
 # PREF as printed: sums, no penalty, three hidden units, beta and epoch by nDCG; without validation lists beta is 1.
 PRINTED = {"beta": (1.0, 0.1, 0.3, 2.0, 5.0), "l2": 0.0, "sums": True, "select": "nDCG-exp-judged@10"}
 PRINTED_LAMBDA = PRINTED | {"positions": "list"}
-# Parameters of per-list training: features found, importance weights, a bank of rankers trained before.
+# Parameters of per-list training: discovered features, importance weights, a bank of rankers trained in advance.
 FG, IW, BANK = {"discover": "kernel-pca"}, {"adapt": "kliep"}, {"mode": "precomputed"}
-# As printed in TRANS: kernels of raw features chosen on validation lists, the bandwidth of the highest likelihood, and
-# as many rounds as the supervised baseline has.
+# As printed in TRANS: kernels of raw features chosen on validation lists, the most likely bandwidth, and as many rounds
+# as the supervised baseline has.
 FG_PRINTED = {"discover": "kernel-pca-printed", "n_rounds": 300}
 IW_PRINTED = {"adapt": "kliep-printed", "n_rounds": 300}
 
@@ -120,5 +120,5 @@ METHODS = MethodTable(
 
 
 def get_method(name: str) -> Method:
-    """The method of that name; an unknown name is an error that lists all names."""
+    """Return the method with that name; raise an error that lists all names."""
     return METHODS[check_choice("method", name, METHODS)]

@@ -1,7 +1,7 @@
-"""Rows to learn from, with the rows of a list side by side and what is known of their order.
+"""Training rows, grouped by list, with their known order.
 
-A row is judged (grade >= 0) or unjudged (NaN; -1 on input), never both. What is known becomes pairs (better row,
-worse row, weight): every two rows of one list with different grades, and the preferences that are given.
+A row is judged (grade >= 0) or unjudged (NaN; -1 on input), never both. The known order is a set of pairs (better row,
+worse row, weight): every two rows of one list with different grades, and the given preferences.
 """
 
 from __future__ import annotations
@@ -15,36 +15,36 @@ import numpy as np
 from tacit.core import Lists, TacitError
 from tacit.rerank.input_checks import check_memory
 
-# Pairs of one list that are looked at; of more, so many are drawn at random.
+# Maximum number of pairs of one list; of more, a random sample of this size is drawn.
 MOST_PAIRS = 1_000_000
-# Lists up to so many rows are compared by a table of rows by rows.
+# Lists of at most this many rows are compared by a table of rows by rows.
 SHORT_LIST = 1000
 
 
 class Pairs(NamedTuple):
-    """Pair t: row `better[t]` is to stand above row `worse[t]` (int64), which counts `weight[t]` > 0 (float64)."""
+    """Pair t: row `better[t]` should rank above row `worse[t]` (int64), with `weight[t]` > 0 (float64)."""
 
     better: np.ndarray
     worse: np.ndarray
     weight: np.ndarray
 
     def __len__(self) -> int:
-        """Number of pairs, not of fields."""
+        """Return number of pairs, not of fields."""
         return len(self.better)
 
 
 def no_pairs() -> Pairs:
-    """Not a single pair."""
+    """Return an empty set of pairs."""
     return Pairs(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Features and grades of lists that lie one after the other.
+    """Features and grades of consecutive lists.
 
     X: float64 (n_rows, n_features); y: float64 (n_rows,), NaN = unjudged; list l is rows starts[l] to starts[l + 1];
-    `order[i]` is the number that row i had where it came from; `given` are preferences beside the grades.
-    content: (n_rows, width) or similarities: (n_rows, n_rows), in the order of the input, say which rows are near.
+    `order[i]` is the number of row i in the input; `given` are preferences in addition to the grades.
+    content: (n_rows, width) or similarities: (n_rows, n_rows), in the order of the input, define which rows are near.
     """
 
     X: np.ndarray
@@ -57,16 +57,16 @@ class Rows:
 
     @classmethod
     def of(cls, lists: Lists) -> Rows:
-        """The rows of lists as they were read."""
+        """Make the rows of lists, in file order."""
         return cls(lists.X, lists.y, lists.starts, np.arange(len(lists.y)))
 
     @classmethod
     def unjudged(cls, X: np.ndarray, qid: np.ndarray) -> Rows:
-        """Rows to score, in any order."""
+        """Make rows to score, in any order."""
         return group_rows(X, np.full(len(X), np.nan), qid)
 
     def in_input_order(self, values: np.ndarray) -> np.ndarray:
-        """One value for each row, float64, in the order that the rows had where they came from."""
+        """Return one value for each row, float64, in the order of the input."""
         found = np.empty(len(values))
         found[self.order] = values
         return found
@@ -83,25 +83,25 @@ class Rows:
 
     @cached_property
     def list_of(self) -> np.ndarray:
-        """Number of the list that each row belongs to."""
+        """The list number of each row."""
         return np.repeat(np.arange(self.n_lists), np.diff(self.starts))
 
     @cached_property
     def pairs(self) -> Pairs:
-        """All that is known of the order: pairs of different grades (weight 1), then the given ones."""
+        """Return the known order: pairs of different grades (weight 1), then the given pairs."""
         graded = graded_pairs(self.y, self.starts)
         return Pairs(*(np.concatenate(columns) for columns in zip(graded, self.given, strict=True)))
 
     @cached_property
     def n_contradictory(self) -> int:
-        """How many given preferences say the opposite of a grade or of another preference."""
+        """Return how many given preferences contradict a grade or another preference."""
         better, worse, _ = self.given
         reversed_too = np.isin(worse * len(self.y) + better, better * len(self.y) + worse)
         return int(((self.y[worse] > self.y[better]) | reversed_too).sum())
 
     @property
     def has_pairs(self) -> bool:
-        """Whether anything is known of the order."""
+        """Whether any order is known."""
         differ = np.fmax.reduceat(self.y, self.starts[:-1]) > np.fmin.reduceat(self.y, self.starts[:-1])
         return bool(len(self.given) or differ.any())
 
@@ -123,7 +123,7 @@ class Rows:
             )
 
     def canonical(self) -> Rows:
-        """The same lists with rows in an order that depends on their features and grades alone."""
+        """Return the same lists with rows in an order that depends only on their features and grades."""
         table = np.ascontiguousarray(np.column_stack([self.X, np.nan_to_num(self.y, nan=-1.0)]) + 0.0)  # no -0.0
         keys = table.view(np.dtype((np.void, table.shape[1] * table.itemsize))).ravel()
         order = np.argsort(keys, kind="stable")
@@ -133,13 +133,13 @@ class Rows:
         return replace(self, X=self.X[order], y=self.y[order], order=self.order[order], given=given)
 
     def take(self, numbers: np.ndarray) -> Rows:
-        """Some of the lists, in the order asked for; given preferences within them come along."""
+        """Return some of the lists, in the given order, with the given preferences within them."""
         lengths = np.diff(self.starts)[numbers]
         rows = np.concatenate([np.arange(self.starts[n], self.starts[n + 1]) for n in numbers] or [np.empty(0, int)])
         position = np.full(len(self.y), -1, np.int64)
         position[rows] = np.arange(len(rows))
         better, worse = position[self.given.better], position[self.given.worse]
-        kept = better >= 0  # a preference is within one list, so the other row is there too
+        kept = better >= 0  # a preference is within one list, so the other row is included too
         given = Pairs(better[kept], worse[kept], self.given.weight[kept])
         starts = np.concatenate([[0], np.cumsum(lengths)])
         return replace(self, X=self.X[rows], y=self.y[rows], starts=starts, order=self.order[rows], given=given)
@@ -148,7 +148,7 @@ class Rows:
 def group_rows(
     X: np.ndarray, y: np.ndarray, qid: np.ndarray, pairs: np.ndarray | None = None, weights: np.ndarray | None = None
 ) -> Rows:
-    """Bring the rows of each list together, in the order in which lists first appear; rows keep their order in a list.
+    """Group the rows by list, in order of first appearance; rows keep their order within a list.
 
     y: NaN or below 0 is unjudged. pairs: (better row, worse row) of X, int (n, 2), within one list.
 
@@ -168,10 +168,10 @@ def group_rows(
 
 
 def graded_pairs(y: np.ndarray, starts: np.ndarray, most: int = MOST_PAIRS, short: int = SHORT_LIST) -> Pairs:
-    """All pairs of rows of one list with different grades; unjudged rows are in none.
+    """Return all pairs of rows of one list with different grades; unjudged rows are in no pair.
 
-    A list with more than `most` of them gives a random sample (`draw_pairs`), so that memory stays bounded. Lists of up
-    to `short` rows always give all.
+    For a list with more than `most` pairs, a random sample (`draw_pairs`), so that memory stays bounded. Lists of at
+    most `short` rows always give all.
 
     >>> better, worse, _ = graded_pairs(np.array([0, 2, np.nan, 1]), np.array([0, 4]))
     >>> list(zip(better.tolist(), worse.tolist()))
@@ -186,7 +186,7 @@ def graded_pairs(y: np.ndarray, starts: np.ndarray, most: int = MOST_PAIRS, shor
 
 
 def _list_pairs(grades: np.ndarray, most: int, short: int) -> tuple[np.ndarray, np.ndarray, float]:
-    """Pairs of one list, by better row, then by worse row, and the weight of each."""
+    """Return pairs of one list, by better row, then by worse row, and the weight of each."""
     if len(grades) <= short:
         better, worse = np.nonzero(grades[:, None] > grades[None, :])  # NaN compares as False
         return better, worse, 1.0
@@ -202,9 +202,9 @@ def _list_pairs(grades: np.ndarray, most: int, short: int) -> tuple[np.ndarray, 
 
 
 def draw_pairs(n_pairs: int, most: int = MOST_PAIRS) -> tuple[np.ndarray, float]:
-    """Numbers of the pairs of a list to use, and the weight of each: all, or `most` drawn at random.
+    """Return the numbers of the pairs of a list to use, and the weight of each: all, or `most` drawn at random.
 
-    The draw is the same for the same list. Weights make up for the pairs that are left out.
+    The draw is the same for the same list. Weights compensate for the pairs left out.
 
     >>> draw_pairs(3)
     (array([0, 1, 2]), 1.0)
@@ -219,18 +219,18 @@ def draw_pairs(n_pairs: int, most: int = MOST_PAIRS) -> tuple[np.ndarray, float]
 
 
 def _check_pairs(pairs: np.ndarray, weights: np.ndarray | None, number: np.ndarray, position: np.ndarray) -> Pairs:
-    """The given preferences in the new numbering of rows."""
+    """Return the given preferences in the new numbering of rows."""
     try:
         table = np.asarray(pairs)
     except ValueError:
-        raise TacitError("pairs holds lists of several lengths, want whole numbers (n, 2): better, worse row") from None
+        raise TacitError("pairs contains rows of different lengths, want integers (n, 2): better, worse row") from None
     if table.ndim != 2 or table.shape[1] != 2 or not np.issubdtype(table.dtype, np.integer):
-        raise TacitError(f"pairs is {table.dtype} of shape {table.shape}, want whole numbers (n, 2): better, worse row")
+        raise TacitError(f"pairs is {table.dtype} of shape {table.shape}, want integers (n, 2): better, worse row")
     counted = np.ones(len(table)) if weights is None else np.asarray(weights, np.float64)
     if counted.shape != (len(table),) or not (np.isfinite(counted) & (counted > 0)).all():
         raise TacitError(f"pair_weights wants {len(table)} finite numbers above 0, one for each pair")
     if len(table) and (table.min() < 0 or table.max() >= len(number)):
-        raise TacitError(f"pairs names row {table.min() if table.min() < 0 else table.max()}, X has {len(number)} rows")
+        raise TacitError(f"pairs has row {table.min() if table.min() < 0 else table.max()}, X has {len(number)} rows")
     apart = number[table[:, 0]] != number[table[:, 1]]
     alike = table[:, 0] == table[:, 1]
     for bad, problem in ((apart, "joins rows of two lists"), (alike, "has one row on both sides")):

@@ -70,7 +70,7 @@ class Checkpoint:
             folder.mkdir(parents=True, exist_ok=True)
             other = [name for name in os.listdir(folder) if name != TITLE and not name.endswith(PART)]
             if other and not (folder / TITLE).exists():
-                raise refusal(folder, f"holds {min(other)!r} and no checkpoint, want a new or empty folder")
+                raise refusal(folder, f"contains {min(other)!r} and no checkpoint, want a new or empty folder")
             if not os.access(folder, os.W_OK | os.X_OK):
                 raise refusal(folder, "cannot be used for a checkpoint: no permission")
 

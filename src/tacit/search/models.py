@@ -103,7 +103,7 @@ def load(path: str | Path, kind: type = object) -> Any:
         header, arrays = {"class": stored.kind} | stored.params, stored.arrays
         model: Any = unpack_estimator(header, arrays, find_class)
         if not issubclass(type(model), kind):
-            raise StoreError(f"holds a {type(model).__name__}, want a {kind.__name__}")
+            raise StoreError(f"contains a {type(model).__name__}, want a {kind.__name__}")
         if isinstance(model, Searcher):
             model.documents_ = _documents(arrays, header)
             model._check_sizes()

@@ -1,10 +1,10 @@
-"""`arrays.safetensors`: written array by array, read or mapped through one open file.
+"""`arrays.safetensors`: written array by array, read or memory-mapped through one open file.
 
-The form: 8 bytes with the length of the header (little-endian), the header in JSON (name -> dtype, shape,
-data_offsets, and `__metadata__`), then the numbers of all arrays end to end. Writing is ours, because the safetensors
-library copies all arrays before it writes the first. Reading is ours, because the file must be
-checked before anything is allocated, and because check and reading must see the same file even when another process
-replaces it in between: an open file stays what it was.
+The format: 8 bytes with the length of the header (little-endian), the header in JSON (name -> dtype, shape,
+data_offsets, and `__metadata__`), then the numbers of all arrays end to end. We write it ourselves, because the
+safetensors library copies all arrays before it writes the first. We read it ourselves, because the file must be checked
+before anything is allocated, and because checks and reading must see the same file even if another process replaces it:
+an open file does not change.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from tacit.store.strict_json import parse_json
 
 _ID_KEY = "tacit_arrays_id"
 _CHUNK = 4 * 2**20
-SMALL_BYTES = 32 * 2**20  # arrays up to this size are compared with their checksums in any case
+SMALL_BYTES = 32 * 2**20  # arrays up to this size are always compared with their checksums
 
 
 def describe_array(array: np.ndarray) -> ArrayEntry:
-    """Header entry of an array (contiguous, little-endian)."""
+    """Return the header entry of an array (contiguous, little-endian)."""
     return ArrayEntry(array.dtype.name, array.shape, hashlib.sha256(_raw_bytes(array)).hexdigest())
 
 
@@ -54,7 +54,7 @@ def write_arrays(path: Path, arrays: Mapping[str, np.ndarray], arrays_id: str) -
 
 
 def read_arrays_id(path: Path) -> str | None:
-    """Which header the file belongs to, or None if it is absent or no such file."""
+    """Return the id of the header to which the file belongs, or None if it is absent or not such a file."""
     try:
         with open_plain(path) as file:
             return _find_id(_read_tensors(path, file)[0])
@@ -64,7 +64,7 @@ def read_arrays_id(path: Path) -> str | None:
 
 @dataclass(frozen=True)
 class ArraysFile:
-    """An open file whose header agrees with `model.json` and with its own size; `starts` are places in the file."""
+    """An open file whose header agrees with `model.json` and with its own size; `starts` are positions in the file."""
 
     path: Path
     file: IO[bytes]
@@ -72,15 +72,15 @@ class ArraysFile:
     starts: Mapping[str, int]
 
     def read(self, *, verify: bool) -> dict[str, np.ndarray]:
-        """All arrays, in memory of their own."""
+        """Read all arrays into memory."""
         return {name: self._read_one(name, entry, verify) for name, entry in self.entries.items()}
 
     def map(self, *, verify: bool) -> dict[str, np.ndarray]:
-        """All arrays as windows on the file; what is written to them stays in memory.
+        """Return all arrays memory-mapped; changes to them stay in memory.
 
         Without `verify`, checksums of large arrays are not compared.
         """
-        # Not read-only: numba would compile every loop once more for such arrays.
+        # Not read-only, because numba would compile every loop again for read-only arrays.
         whole = np.asarray(np.memmap(self.file, dtype=np.uint8, mode="c"))
         arrays = {}
         for name, entry in self.entries.items():
@@ -93,7 +93,7 @@ class ArraysFile:
         return arrays
 
     def damaged(self) -> list[str]:
-        """Names of the arrays that do not have their checksums."""
+        """Return the names of the arrays whose checksums do not match."""
         return [name for name, entry in self.entries.items() if self._digest(name, entry) != entry.sha256]
 
     def _digest(self, name: str, entry: ArrayEntry) -> str:
@@ -122,21 +122,21 @@ class ArraysFile:
 
     def _check(self, name: str, digest: Any) -> None:
         if digest.hexdigest() != self.entries[name].sha256:
-            raise refusal(self.path, f"is damaged: array {shown(name)} does not have its checksum")
+            raise refusal(self.path, f"is damaged: the checksum of array {shown(name)} does not match")
 
     def _check_bools(self, name: str, array: np.ndarray) -> None:
-        # A bool of 2 is neither true nor false: numpy and compiled code then disagree.
+        # A bool of 2 is neither true nor false, and numpy and compiled code treat it differently.
         if array.dtype == np.bool_ and array.size and array.view(np.uint8).max() > 1:
-            raise refusal(self.path, f"array {shown(name)} holds other values than true and false")
+            raise refusal(self.path, f"array {shown(name)} contains values other than true and false")
 
 
 def open_arrays(path: Path, header: Header) -> ArraysFile:
-    """Open the arrays of a model; a file of another save, of another size or with a false header is refused."""
+    """Open the arrays of a model; refuse a file of another save, of another size or with a wrong header."""
     file = open_plain(path)
     try:
         tensors, data_start = _read_tensors(path, file)
         if _find_id(tensors) != header.arrays_id:
-            raise refusal(path, "does not belong to model.json: it holds the arrays of another model")
+            raise refusal(path, "does not belong to model.json: it contains the arrays of another model")
         starts = _check_tensors(path, tensors, header.arrays, data_start)
         wanted = data_start + sum(entry.n_bytes for entry in header.arrays.values())
         size = os.fstat(file.fileno()).st_size
@@ -149,11 +149,11 @@ def open_arrays(path: Path, header: Header) -> ArraysFile:
 
 
 def _read_tensors(path: Path, file: IO[bytes]) -> tuple[dict[str, Any], int]:
-    """The JSON header and the place where the numbers begin."""
+    """Return the JSON header and the position at which the numbers begin."""
     size = os.fstat(file.fileno()).st_size
     n_json = int.from_bytes(file.read(8), "little")
     if not 2 <= n_json <= min(size - 8, MAX_JSON_BYTES):
-        raise refusal(path, f"is no safetensors file: a header of {n_json} bytes in a file of {size}")
+        raise refusal(path, f"is not a safetensors file: a header of {n_json} bytes in a file of {size}")
     try:
         tensors = parse_json(file.read(n_json))
     except ValueError as error:
@@ -172,7 +172,7 @@ def _find_id(tensors: dict[str, Any]) -> str | None:
 def _check_tensors(
     path: Path, tensors: dict[str, Any], entries: Mapping[str, ArrayEntry], data_start: int
 ) -> dict[str, int]:
-    """Where each array starts in the file; all must be as `model.json` says, end to end and aligned."""
+    """Return where each array starts in the file; all must be as in `model.json`, end to end and aligned."""
     odd = sorted((set(tensors) - {"__metadata__"}) ^ set(entries))
     if odd:
         raise refusal(path, f"array {shown(odd[0])} is {'missing' if odd[0] in entries else 'not in model.json'}")
@@ -191,7 +191,7 @@ def _check_tensors(
 
 
 def _find_start(fields: Any, entry: ArrayEntry) -> int | None:
-    """The place of an array among the numbers, if its entry in the file is the one expected."""
+    """Return the position of an array among the numbers, if its entry in the file is as expected."""
     offsets = fields.get("data_offsets") if isinstance(fields, dict) else None
     if not isinstance(offsets, list) or len(offsets) != 2 or type(offsets[0]) is not int:
         return None

@@ -1,15 +1,15 @@
-"""What is no plain array as named arrays, and back: models inside models, strings, texts of documents, sparse rows.
+"""Values that are not plain arrays as named arrays, and back: nested models, strings, texts of documents, sparse rows.
 
-Arrays of an inner model have its name as prefix ("ranker/items"). Everything is checked on the way out, since compiled
+Arrays of a nested model have its name as prefix ("ranker/items"). Everything is checked on reading, because compiled
 loops trust every number.
 
 Strings are two arrays: `bytes` (UTF-8 end to end) and `offsets`, where string i is `bytes[offsets[i]:offsets[i + 1]]`;
-none is decoded before it is asked for. Texts of documents are compressed blocks (`core.texts`).
+strings are decoded on access. Texts of documents are compressed blocks (`core.texts`).
 
-A sparse matrix is four arrays: `data`, `indices`, `indptr` (the CSR form) and `shape`. Row i has the columns
-`indices[indptr[i]:indptr[i + 1]]`, rising, with the values at the same places in `data`. A large matrix is stored by
-columns too (the same arrays of its transpose, below "by_column"), since a search reads postings of words and sorting
-the entries would take seconds at every start.
+A sparse matrix is four arrays: `data`, `indices`, `indptr` (the CSR format) and `shape`. Row i has the columns
+`indices[indptr[i]:indptr[i + 1]]`, ascending, with the values at the same positions in `data`. A large matrix is also
+stored by columns (the same arrays of its transpose, below "by_column"), because a search reads postings of words, and
+sorting the entries would take seconds at every start.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from tacit.core.texts import LazyTexts, TextBlocks, TextWriter
 from tacit.store.stored import DTYPES
 
 SPARSE_DTYPES = tuple(name for name in DTYPES if name != "float16")  # scipy has no sparse arrays of 16 bits
-BLOCK = 1 << 20  # numbers that are checked at once
-BY_COLUMN_FROM = 10_000_000  # entries
-_CHUNK = 2**20  # bytes that are decoded at once
+BLOCK = 1 << 20  # numbers checked together
+BY_COLUMN_FROM = 10_000_000  # minimum number of entries
+_CHUNK = 2**20  # bytes decoded together
 
 
 def with_prefix(prefix: str, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """The arrays of an inner model under names of their own.
+    """Return the arrays of a nested model with a prefix.
 
     >>> with_prefix("ranker", {"items": np.zeros(1)})
     {'ranker/items': array([0.])}
@@ -41,7 +41,7 @@ def with_prefix(prefix: str, arrays: Mapping[str, np.ndarray]) -> dict[str, np.n
 
 
 def without_prefix(prefix: str, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """The arrays below a prefix, as the inner model named them; all others are left out.
+    """Return the arrays below a prefix, with their names in the nested model; all others are left out.
 
     >>> without_prefix("ranker", {"ranker/items": np.zeros(1), "ids": np.ones(1)})
     {'items': array([0.])}
@@ -58,7 +58,7 @@ def take_array(
     shape: tuple[int | None, ...],
     finite: bool = True,
 ) -> np.ndarray:
-    """The array of that name if it is what compiled code may rely on; None in shape stands for any length.
+    """Return the array with that name if compiled code can rely on it; None in shape means any length.
 
     >>> take_array({"w": np.zeros((3, 2))}, "w", dtype="float64", shape=(None, 4))
     Traceback (most recent call last):
@@ -76,12 +76,12 @@ def take_array(
             f"want {' or '.join(dtypes)} of shape ({wanted}{',' if len(shape) == 1 else ''})"
         )
     if finite and not is_finite(array):
-        raise StoreError(f"array {name!r} holds NaN or infinity")
+        raise StoreError(f"array {name!r} contains NaN or infinity")
     return array
 
 
 def is_finite(array: np.ndarray) -> bool:
-    """Whether no number is NaN or infinity, in the memory of a block."""
+    """Return whether all numbers are finite, using the memory of a block."""
     if array.dtype.kind != "f":
         return True
     flat = array.reshape(-1)
@@ -89,7 +89,7 @@ def is_finite(array: np.ndarray) -> bool:
 
 
 class StringTable(LazyTexts):
-    """A sequence of strings that decodes each one when it is read.
+    """A sequence of strings that decodes each one on access.
 
     bytes: uint8; offsets: int64 (n_strings + 1). Equal to any sequence of the same strings.
 
@@ -118,7 +118,7 @@ class StringTable(LazyTexts):
 
 
 def pack_strings(prefix: str, strings: Iterable[str]) -> dict[str, np.ndarray]:
-    """Arrays `prefix/bytes` (uint8) and `prefix/offsets` (int64).
+    """Return arrays `prefix/bytes` (uint8) and `prefix/offsets` (int64).
 
     >>> sorted(pack_strings("ids", ["a", "bc"])), pack_strings("ids", ["a", "bc"])["ids/offsets"].tolist()
     (['ids/bytes', 'ids/offsets'], [0, 1, 3])
@@ -131,11 +131,11 @@ def pack_strings(prefix: str, strings: Iterable[str]) -> dict[str, np.ndarray]:
 
 
 def unpack_strings(prefix: str, arrays: Mapping[str, np.ndarray], *, length: int | None = None) -> StringTable:
-    """The strings below a prefix; StoreError unless every one of them can be decoded (and there are `length`)."""
+    """Return the strings below a prefix; raise StoreError unless all can be decoded (and there are `length`)."""
     data = take_array(arrays, f"{prefix}/bytes", dtype="uint8", shape=(None,))
     n_offsets = None if length is None else length + 1
     offsets = take_array(arrays, f"{prefix}/offsets", dtype="int64", shape=(n_offsets,))
-    # Neighbours are compared and not subtracted: a difference can overflow.
+    # Neighbours are compared and not subtracted, because a difference can overflow.
     if not len(offsets) or offsets[0] != 0 or offsets[-1] != len(data) or (offsets[1:] < offsets[:-1]).any():
         raise StoreError(f"array '{prefix}/offsets' does not rise from 0 to the {len(data)} bytes of its strings")
     fault = _utf8_fault(data, offsets)
@@ -154,7 +154,7 @@ def _encode(prefix: str, number: int, text: object) -> bytes:
 
 
 def _utf8_fault(data: np.ndarray, offsets: np.ndarray) -> str | None:
-    """Valid as a whole and cut only where a character begins: then every string is valid."""
+    """Check that the bytes are valid as a whole and split only at characters: then every string is valid."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     try:
         for start in range(0, len(data), _CHUNK):
@@ -167,7 +167,7 @@ def _utf8_fault(data: np.ndarray, offsets: np.ndarray) -> str | None:
 
 
 def pack_texts(prefix: str, texts: Sequence[str]) -> dict[str, np.ndarray]:
-    """Arrays `prefix/blocks`, `prefix/starts`, `prefix/rows` and `prefix/ends`.
+    """Return arrays `prefix/blocks`, `prefix/starts`, `prefix/rows` and `prefix/ends`.
 
     >>> sorted(pack_texts("texts", ["they purr"]))
     ['texts/blocks', 'texts/ends', 'texts/rows', 'texts/starts']
@@ -182,7 +182,7 @@ def pack_texts(prefix: str, texts: Sequence[str]) -> dict[str, np.ndarray]:
 
 
 def unpack_texts(prefix: str, arrays: Mapping[str, np.ndarray]) -> TextBlocks:
-    """The texts below a prefix; each block is checked when it is read."""
+    """Return the texts below a prefix; each block is checked when it is read."""
     blocks = take_array(arrays, f"{prefix}/blocks", dtype="uint8", shape=(None,))
     starts = take_array(arrays, f"{prefix}/starts", dtype="int64", shape=(None,))
     rows = take_array(arrays, f"{prefix}/rows", dtype="int64", shape=(len(starts),))
@@ -194,19 +194,19 @@ def unpack_texts(prefix: str, arrays: Mapping[str, np.ndarray]) -> TextBlocks:
 
 
 class StoredRows(sp.csr_array):  # type: ignore[misc]
-    """A sparse matrix from a model. Where its columns are stored too, `tocsc` returns them without sorting."""
+    """A sparse matrix from a model. If its columns are stored too, `tocsc` returns them without sorting."""
 
     by_column: sp.csc_array | None = None
 
     def tocsc(self, copy: bool = False) -> sp.csc_array:
-        """The matrix by columns."""
+        """Return the matrix by columns."""
         return super().tocsc(copy) if copy or self.by_column is None else self.by_column
 
 
 def pack_csr(prefix: str, matrix: Any, by_column_from: int = BY_COLUMN_FROM) -> dict[str, np.ndarray]:
-    """Arrays of a sparse matrix of any form; rows are sorted and repeated entries added up first.
+    """Return arrays of a sparse matrix of any format; rows are sorted and duplicate entries summed.
 
-    A matrix of `by_column_from` entries or more is stored by columns too.
+    A matrix of `by_column_from` entries or more is also stored by columns.
 
     >>> arrays = pack_csr("tfidf", sp.csr_array(np.eye(2)))
     >>> sorted(arrays), unpack_csr("tfidf", arrays).toarray().tolist()
@@ -229,7 +229,7 @@ def pack_csr(prefix: str, matrix: Any, by_column_from: int = BY_COLUMN_FROM) -> 
 
 
 def _plain_parts(matrix: Any) -> dict[str, np.ndarray]:
-    """The three arrays of a CSR or CSC matrix, with indices of one type."""
+    """Return the three arrays of a CSR or CSC matrix, with indices of one type."""
     index_type = np.result_type(matrix.indices, matrix.indptr)
     indices, indptr = (part.astype(index_type, copy=False) for part in (matrix.indices, matrix.indptr))
     return {"data": matrix.data, "indices": indices, "indptr": indptr}
@@ -242,7 +242,7 @@ def unpack_csr(
     shape: tuple[int | None, int | None] = (None, None),
     dtype: Collection[str] = SPARSE_DTYPES,
 ) -> sp.csr_array:
-    """The sparse matrix below a prefix, without copying; StoreError unless it is sound (and of shape and dtype)."""
+    """Return the sparse matrix below a prefix, without copying; raise StoreError unless it is valid."""
     size = take_array(arrays, f"{prefix}/shape", dtype="int64", shape=(2,))
     parts = _take_parts(prefix, arrays, size, dtype)
     n_rows, n_columns = size.tolist()
@@ -253,7 +253,7 @@ def unpack_csr(
     if f"{prefix}/by_column/data" in arrays:
         turned = _take_parts(f"{prefix}/by_column", arrays, size[::-1], dtype)
         if len(turned[0]) != len(parts[0]) or turned[0].dtype != parts[0].dtype:
-            raise StoreError(f"array '{prefix}' has other entries by columns than by rows")
+            raise StoreError(f"array '{prefix}' has different entries by columns and by rows")
         matrix.by_column = _filled(sp.csc_array, (n_rows, n_columns), turned)
     return matrix
 
@@ -261,7 +261,7 @@ def unpack_csr(
 def _take_parts(
     prefix: str, arrays: Mapping[str, np.ndarray], shape: np.ndarray, dtype: Collection[str]
 ) -> tuple[np.ndarray, ...]:
-    """Checked values, columns and row limits."""
+    """Return checked values, columns and row limits."""
     data = take_array(arrays, f"{prefix}/data", dtype=dtype, shape=(None,), finite=False)
     indices = take_array(arrays, f"{prefix}/indices", dtype=("int32", "int64"), shape=(None,))
     indptr = take_array(arrays, f"{prefix}/indptr", dtype=indices.dtype.name, shape=(None,))
@@ -272,18 +272,18 @@ def _take_parts(
 
 
 def _filled(kind: Any, shape: tuple[int, int], parts: tuple[np.ndarray, ...]) -> Any:
-    """A matrix of these arrays. Set and not passed: the constructor copies small windows on a large file."""
+    """Make a matrix of these arrays by setting them, because the constructor copies small parts of a mapped file."""
     matrix = kind(shape, dtype=parts[0].dtype)
     matrix.data, matrix.indices, matrix.indptr = parts
-    matrix.has_canonical_format = True  # checked before; without this every user of it would look again
+    matrix.has_canonical_format = True  # already checked; otherwise every user would check again
     return matrix
 
 
 def _csr_fault(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, shape: np.ndarray) -> str | None:
-    """What is wrong with a matrix, if anything. Neighbours are compared, never subtracted: no overflow."""
+    """Return the problem of a matrix, or None. Neighbours are compared, never subtracted, to avoid overflow."""
     n_rows, n_columns = shape.tolist()
     if n_rows < 0 or not 0 <= n_columns <= np.iinfo(indices.dtype).max:
-        return f"a shape of {n_rows} x {n_columns} cannot be"
+        return f"a shape of {n_rows} x {n_columns} is impossible"
     if len(data) != len(indices):
         return f"{len(data)} values for {len(indices)} columns"
     if len(indptr) != n_rows + 1:
@@ -296,11 +296,11 @@ def _csr_fault(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, shape:
             return f"columns from {block.min()} to {block.max()}, want 0 to {n_columns - 1}"
     if not _rise_within_rows(indices, indptr):
         return "columns do not rise within a row"
-    return None if is_finite(data) else "it holds NaN or infinity"
+    return None if is_finite(data) else "it contains NaN or infinity"
 
 
 def _rise_within_rows(indices: np.ndarray, indptr: np.ndarray) -> bool:
-    """Whether columns rise, except from the end of one row to the start of the next."""
+    """Return whether columns ascend, except from the end of one row to the start of the next."""
     for first in range(0, len(indices) - 1, BLOCK):
         block = indices[first : first + BLOCK + 1]
         rises = block[1:] > block[:-1]

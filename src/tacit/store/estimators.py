@@ -1,11 +1,11 @@
-"""Fitted estimators as JSON headers and named arrays, and back; every value is checked before a loop may read it.
+"""Fitted estimators as JSON headers and named arrays, and back; every value is checked before loops read it.
 
 The header of an estimator:
 
     {"class": name, "n_features": number, "params": {...}, "numbers": {...}, "texts": {...}, "estimators": {...}}
 
-`numbers` and `texts` hold attributes of these kinds (`core.estimator`), `estimators` the headers of nested ones, whose
-arrays lie below the attribute's name ("vectors_/items_", "rankers_/0/weights_"). Parameters are JSON; a tuple is
+`numbers` and `texts` contain attributes of these kinds (`core.estimator`), `estimators` the headers of nested ones,
+whose arrays are below the attribute's name ("vectors_/items_", "rankers_/0/weights_"). Parameters are JSON; a tuple is
 written as a list, infinity as {"infinity": 1}, a nested estimator as {"estimator": {"class": ..., "params": ...}}.
 """
 
@@ -34,8 +34,8 @@ from tacit.store.files import shown
 Arrays = Mapping[str, np.ndarray]
 FindClass = Callable[[str], type[Estimator]]
 
-_MAX_DEPTH = 10  # of estimators inside estimators
-_MAX_NUMBER = 1e30  # of a fitted number: products of larger ones leave float32
+_MAX_DEPTH = 10  # of nested estimators
+_MAX_NUMBER = 1e30  # of a fitted number: products of larger ones exceed float32
 _MAX_FEATURES = 2**31 - 1
 _INT64 = 2**63
 _JSON_TYPES: dict[str, tuple[type, ...]] = {
@@ -48,7 +48,7 @@ _JSON_TYPES: dict[str, tuple[type, ...]] = {
 
 
 def pack_estimator(estimator: Estimator) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Header (fit for JSON) and arrays of a fitted estimator."""
+    """Return header (as JSON values) and arrays of a fitted estimator."""
     estimator._check_fitted()
     check_storable(estimator)
     header: dict[str, Any] = {"class": type(estimator).__name__}
@@ -89,7 +89,7 @@ def _pack_nested(name: str, estimator: Estimator, arrays: dict[str, np.ndarray])
 
 
 def unpack_estimator(header: Any, arrays: Arrays, find_class: FindClass, depth: int = 0) -> Any:
-    """The estimator that `pack_estimator` took apart; `find_class` knows the classes that are permitted."""
+    """Return the estimator packed by `pack_estimator`; `find_class` returns permitted classes."""
     if not isinstance(header, dict) or not isinstance(header.get("class"), str) or depth > _MAX_DEPTH:
         raise StoreError("the header of an estimator is not what tacit writes")
     kind = find_class(header["class"])
@@ -106,7 +106,7 @@ def unpack_estimator(header: Any, arrays: Arrays, find_class: FindClass, depth: 
             continue
         value = _unpack_value(estimator, stored_name, spec.lstrip("?+"), header, arrays, lengths, find_class, depth)
         if "+" in spec and not np.all(np.asarray(value) > 0):
-            raise StoreError(f"{header['class']}: {stored_name} holds a number that is not above 0")
+            raise StoreError(f"{header['class']}: {stored_name} contains a number that is not above 0")
         setattr(estimator, name, value)
     estimator._loaded = True
     try:
@@ -151,7 +151,7 @@ def _unpack_value(
 
 
 def check_storable(estimator: Any) -> None:
-    """Raise unless the parameters can be written; worth asking before a long training."""
+    """Raise unless the parameters can be written; call it before a long training."""
     _plain_params(estimator)
 
 
@@ -171,7 +171,7 @@ def _construct(kind: type[Estimator], header: dict[str, Any], find_class: FindCl
 
 
 def _fits_annotation(value: Any, annotation: Any) -> bool:
-    """Whether a value is of a type that the annotation names; other types than those of JSON are not checked."""
+    """Return whether a value has a type in the annotation; types other than JSON types are not checked."""
     names = str(annotation).split(" | ")
     if any(name not in _JSON_TYPES for name in names):
         return True
@@ -186,7 +186,7 @@ def _plain_params(estimator: Any) -> dict[str, Any]:
 
 
 def _plain_value(where: str, value: Any) -> Any:
-    """A parameter in JSON, which knows neither tuples nor infinity nor estimators."""
+    """Return a parameter as JSON, which has no tuples, infinity or estimators."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, list | tuple):
@@ -203,7 +203,7 @@ def _plain_value(where: str, value: Any) -> Any:
 
 
 def _given_value(value: Any, find_class: FindClass, depth: int = 0) -> Any:
-    """The parameter that `_plain_value` wrote."""
+    """Return the parameter written by `_plain_value`."""
     if depth > _MAX_DEPTH:
         raise StoreError(f"parameters are nested deeper than {_MAX_DEPTH} levels")
     if isinstance(value, list):
@@ -215,7 +215,7 @@ def _given_value(value: Any, find_class: FindClass, depth: int = 0) -> Any:
             inner = value["estimator"]
             return _construct(find_class(inner.get("class", "")), inner, find_class)
         raise StoreError(f"a parameter is {str(value)[:80]}, want a number, a text or an estimator")
-    if isinstance(value, int) and not -_INT64 <= value < _INT64:  # compiled loops take no others
+    if isinstance(value, int) and not -_INT64 <= value < _INT64:  # compiled loops accept no others
         raise StoreError(f"a parameter is {value}, want a whole number of at most 64 bits")
     return value
 
@@ -230,7 +230,7 @@ def _is_stored(name: str, header: dict[str, Any], arrays: Arrays) -> bool:
 def _take(
     arrays: Arrays, name: str, axes: list[str], lengths: dict[str, int], dtypes: tuple[str, ...]
 ) -> np.ndarray | sp.csr_array:
-    """One array; axes of a name seen before must have the same length again."""
+    """Return one array; axes with the same name must have the same length."""
     wanted = tuple(lengths.get(axis) for axis in axes)
     found: np.ndarray | sp.csr_array
     if f"{name}/indptr" in arrays and len(axes) == 2:

@@ -1,7 +1,7 @@
 """Typed columns of documents as arrays (`core.fields`), read back without reading any value.
 
-The header has a list of `{"name", "kind"}` and, for numbers and dates, how they are written; column number i has the
-arrays below `PREFIX/i`.
+The header has a list of `{"name", "kind"}` and, for numbers and dates, their format; column number i has the arrays
+below `PREFIX/i`.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from tacit.core.fields import (
 from tacit.store.columns import pack_strings, pack_texts, take_array, unpack_strings, unpack_texts, with_prefix
 
 _FORMS = ("day", "local", "utc")
-# Years 1 to 9999, which Python's dates can write.
+# Years 1 to 9999, the range of Python's dates.
 _FIRST_TIME, _LAST_TIME = -62_135_596_800_000_000, 253_402_300_799_999_999
 _MISSING_TIME = np.iinfo(np.int64).min
 
 
 def pack_fields(prefix: str, fields: Mapping[str, Sequence[Any]]) -> tuple[list[dict[str, Any]], dict[str, np.ndarray]]:
-    """Header and arrays of fields; plain sequences become typed columns.
+    """Return header and arrays of fields; plain sequences become typed columns.
 
     >>> header, arrays = pack_fields("fields", {"year": [1999, None]})
     >>> header, sorted(arrays)
@@ -61,7 +61,7 @@ def _pack(column: Sequence[Any]) -> tuple[dict[str, Any], dict[str, np.ndarray]]
 
 
 def unpack_fields(prefix: str, header: Any, arrays: Mapping[str, np.ndarray], n_rows: int) -> dict[str, Column]:
-    """The columns below a prefix, each of `n_rows` rows; StoreError unless every value can be read."""
+    """Return the columns below a prefix, each of `n_rows` rows; raise StoreError unless every value can be read."""
     found: dict[str, Column] = {}
     if not isinstance(header, list) or not all(isinstance(entry, dict) for entry in header):
         raise StoreError("the header has no list of fields")
@@ -78,7 +78,7 @@ def _unpack(prefix: str, entry: Mapping[str, Any], arrays: Mapping[str, np.ndarr
     if kind == "number":
         values = take_array(arrays, f"{prefix}/values", dtype="float64", shape=(n_rows,), finite=False)
         if np.isinf(values).any():
-            raise StoreError(f"array '{prefix}/values' holds infinity")
+            raise StoreError(f"array '{prefix}/values' contains infinity")
         whole = entry.get("whole") is True
         return NumberColumn(values, whole)
     if kind == "date":
@@ -95,14 +95,14 @@ def _unpack(prefix: str, entry: Mapping[str, Any], arrays: Mapping[str, np.ndarr
         return TextColumn(has, texts)
     if kind in ("keyword", "keywords"):
         return _unpack_keywords(prefix, kind == "keywords", arrays, n_rows)
-    raise StoreError(f"a field is of kind {kind!r}, which this version does not know")
+    raise StoreError(f"a field is of kind {kind!r}, which this version does not support")
 
 
 def _unpack_dates(prefix: str, entry: Mapping[str, Any], arrays: Mapping[str, np.ndarray], n_rows: int) -> DateColumn:
     values = take_array(arrays, f"{prefix}/values", dtype="int64", shape=(n_rows,))
     given = values[values != _MISSING_TIME]
     if len(given) and (given.min() < _FIRST_TIME or given.max() > _LAST_TIME):
-        raise StoreError(f"array '{prefix}/values' holds a time outside of the years 1 to 9999")
+        raise StoreError(f"array '{prefix}/values' contains a time outside of the years 1 to 9999")
     if entry.get("form") not in _FORMS:
         raise StoreError(f"the form of dates is {entry.get('form')!r}, want one of {', '.join(_FORMS)}")
     return DateColumn(values, entry["form"])
@@ -119,10 +119,10 @@ def _unpack_keywords(prefix: str, is_list: bool, arrays: Mapping[str, np.ndarray
         raise StoreError(f"array '{prefix}/starts' does not rise from 0 to {len(codes)}")
     lonely = np.searchsorted(starts, np.flatnonzero(codes < 0), side="right") - 1
     if (starts[lonely + 1] - starts[lonely] != 1).any():
-        raise StoreError(f"array '{prefix}/codes' holds -1 in a list of several")
+        raise StoreError(f"array '{prefix}/codes' contains -1 in a list of several")
     return KeywordsColumn(starts, codes, names)
 
 
 def _check_range(name: str, values: np.ndarray, most: int) -> None:
     if len(values) and (values.min() < -1 or values.max() > most):
-        raise StoreError(f"array '{name}' holds values outside of -1 to {most}")
+        raise StoreError(f"array '{name}' contains values outside of -1 to {most}")

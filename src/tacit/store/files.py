@@ -1,9 +1,9 @@
-"""Plain files and folders beneath a model: errors of one line that name path and reason, and one saver at a time.
+"""Files and folders of a model: one-line errors with path and reason, and locking between saves.
 
-The lock is one of the operating system on the folder itself. It leaves no file behind and ends with the process that
-holds it, even a killed one. Readers take no lock. Where the system has no such lock (Windows, some network disks),
-savers are not kept apart: there a folder must have one saver at a time. A kill is harmless everywhere.
-`changing_model` holds a folder from load to save, so that no change of another process is lost between the two.
+The lock is an operating system lock on the folder itself. It leaves no file behind and ends with its process, even a
+killed one. Readers take no lock. On systems without such locks (Windows, some network disks), only one process may save
+to a folder at a time. A kill is harmless everywhere. `changing_model` locks a folder from load to save, so that no
+change of another process is lost in between.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 WAIT_SECONDS = 120.0
-NOTICE_SECONDS = 1.0  # who waits longer is told why
+NOTICE_SECONDS = 1.0  # longer waits are reported with the reason
 _PAUSE = 0.01
-_OWN = threading.local()  # `folders`: those that this thread holds
+_OWN = threading.local()  # `folders`: folders locked by this thread
 _NO_LOCKS_HERE = {errno.ENOTSUP, errno.ENOSYS, errno.EINVAL, errno.ENOLCK, errno.EBADF}
 _READ_FLAGS = (
     os.O_RDONLY
-    # A link would let a folder show files that are not its own; a pipe would block us for ever.
+    # A symbolic link could expose files of other folders, and a pipe could block forever.
     | getattr(os, "O_NOFOLLOW", 0)
     | getattr(os, "O_NONBLOCK", 0)
     | getattr(os, "O_BINARY", 0)
@@ -41,7 +41,7 @@ _READ_FLAGS = (
 
 
 def refusal(path: object, reason: str) -> StoreError:
-    """The error that refuses a path for a reason.
+    """Return the error that refuses a path for a reason.
 
     >>> refusal("models/a", "is a file")
     StoreError('models/a: is a file')
@@ -50,7 +50,7 @@ def refusal(path: object, reason: str) -> StoreError:
 
 
 def shown(value: object, limit: int = 60) -> str:
-    """A value from a file that may be hostile, short enough and plain enough for a message.
+    """Return a value from a possibly hostile file, shortened and escaped for a message.
 
     >>> shown("a\\nb"), shown("x" * 100, limit=6)
     ("'a\\\\nb'", "'xxxxx...")
@@ -64,9 +64,9 @@ def shown(value: object, limit: int = 60) -> str:
 
 @contextmanager
 def blame(path: object) -> Iterator[None]:
-    """Put the path in front of what goes wrong while a model is built from what `load_model` gave.
+    """Prefix errors with the path while a model is built from the result of `load_model`.
 
-    Values that the class cannot take (a KeyError, a TypeError) are the folder's fault too.
+    Errors from values that the class cannot accept (a KeyError, a TypeError) are attributed to the folder too.
 
     >>> with blame("models/a"):
     ...     raise StoreError("array 'items' is missing")
@@ -85,7 +85,7 @@ def blame(path: object) -> Iterator[None]:
 
 @contextmanager
 def os_errors(path: object, failed: str) -> Iterator[None]:
-    """Turn errors of the operating system into a refusal: `failed` says what could not be done."""
+    """Turn operating system errors into a refusal; `failed` names the failed operation."""
     try:
         yield
     except OSError as error:
@@ -109,7 +109,7 @@ def open_plain(path: Path) -> IO[bytes]:
 
 
 def read_bounded(path: Path, limit: int) -> bytes:
-    """All bytes of a small file; one beyond the limit is refused unread."""
+    """Read all bytes of a small file; refuse a larger one unread."""
     with open_plain(path) as file:
         size = os.fstat(file.fileno()).st_size
         if size > limit:
@@ -118,7 +118,7 @@ def read_bounded(path: Path, limit: int) -> bytes:
 
 
 def write_synced(path: Path, data: bytes) -> None:
-    """Write a new file and wait until the disk has it."""
+    """Write a new file and wait until it is on disk."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     with os.fdopen(os.open(path, flags, 0o666), "wb") as file:
         file.write(data)
@@ -128,14 +128,14 @@ def write_synced(path: Path, data: bytes) -> None:
 
 @contextmanager
 def changing_model(path: str | os.PathLike[str], *, new: bool = False, wait: float = WAIT_SECONDS) -> Iterator[None]:
-    """Hold the folder of a model from load to save; another process that wants to change it waits meanwhile.
+    """Lock the folder of a model from load to save; other processes that want to change it wait.
 
     Parameters
     ----------
     path : path
         Folder of the model.
     new : bool, default=False
-        Whether to make a folder that does not exist; if not, nothing is held.
+        Whether to create a missing folder; if not, nothing is locked.
     wait : float, default=120
         Seconds to wait for another process.
     """
@@ -154,7 +154,7 @@ def changing_model(path: str | os.PathLike[str], *, new: bool = False, wait: flo
 
 @contextmanager
 def locked(folder: Path, wait: float = WAIT_SECONDS) -> Iterator[None]:
-    """Make the folder if need be and hold it alone; `wait` is how many seconds to wait for another process."""
+    """Create the folder if needed and lock it; `wait` is the number of seconds to wait for another process."""
     if fcntl is None:
         folder.mkdir(parents=True, exist_ok=True)
         yield
@@ -164,7 +164,7 @@ def locked(folder: Path, wait: float = WAIT_SECONDS) -> Iterator[None]:
         yield
     finally:
         with suppress(OSError):
-            # Closing alone would not free it while a forked child has the folder open too.
+            # Closing alone would not release the lock while a forked child has the folder open too.
             fcntl.flock(descriptor, fcntl.LOCK_UN)
         os.close(descriptor)
 
@@ -187,7 +187,7 @@ def _wait_for_lock(folder: Path, wait: float) -> int:
 
 
 def _lock_now(folder: Path) -> int | None:
-    """An open and locked folder, or None if somebody else has it or has removed it meanwhile."""
+    """Return an open and locked folder, or None if another process has locked or removed it."""
     try:
         descriptor = os.open(folder, os.O_RDONLY)
     except FileNotFoundError:

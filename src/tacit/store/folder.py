@@ -4,14 +4,15 @@ A save works in `.saving` inside the folder, and every step is one rename:
 
 1. `.saving/model.json` is written and synced.
 2. `.saving/arrays.part` is written, synced, and renamed `.saving/arrays.safetensors`: it is complete.
-3. `.saving/model.json` is renamed over `model.json`. This is the moment at which the new model counts.
+3. `.saving/model.json` is renamed over `model.json`. From this moment the new model is valid.
 4. `.saving/arrays.safetensors` is renamed over `arrays.safetensors`, and `.saving` is removed.
 
-After a kill between 3 and 4, `model.json` names (by `arrays_id`) arrays that still lie in `.saving`: the
-reader looks there too, and the next save does step 4 first. Before 3 the old pair stands untouched, and the
-next save throws `.saving` away.
+After a kill between 3 and 4, `model.json` refers (by `arrays_id`) to arrays that are still in `.saving`: readers look
+there too, and the next save does step 4 first. Before 3 the old pair is unchanged, and the next save deletes
+`.saving`.
 
-Opening checks header, sizes and shapes always, checksums of the arrays if asked; `verify_model` checks every byte.
+Opening always checks header, sizes and shapes, and checksums of the arrays on request; `verify_model` checks every
+byte.
 """
 
 from __future__ import annotations
@@ -34,19 +35,19 @@ MODEL_FILE = "model.json"
 ARRAYS_FILE = "arrays.safetensors"
 STAGE = ".saving"
 _UNFINISHED = "arrays.part"
-# A save may put new files in place between our two looks; it would have to do so every time to fail us.
+# A save may replace files between two reads; this many retries in a row will not all fail for that reason.
 _ATTEMPTS = 5
 
 
 def save_model(path: str | os.PathLike[str], stored: Stored, *, wait: float = WAIT_SECONDS) -> None:
-    """Write a model into a folder, in place of an older one if there is one.
+    """Write a model into a folder; replace an older one.
 
     Values that cannot be stored raise TacitError; a path that cannot be written raises StoreError.
 
     Parameters
     ----------
     path : path
-        Folder; other files in it stay as they are.
+        Folder; other files in it are not changed.
     stored : Stored
         Model; the same model gives the same bytes.
     wait : float, default=120
@@ -64,7 +65,7 @@ def save_model(path: str | os.PathLike[str], stored: Stored, *, wait: float = WA
     stored = check_stored(stored)
     entries = {name: describe_array(array) for name, array in stored.arrays.items()}
     header = Header(stored.kind, stored.params, entries)
-    text = encode_header(header)  # refuses what is too large before the disk is touched
+    text = encode_header(header)  # refuses too large headers before anything is written
     folder = Path(check_path(path))
     with os_errors(folder, "cannot be written"):
         is_new = not _check_place(folder)
@@ -98,9 +99,9 @@ def check_destination(path: str | os.PathLike[str]) -> None:
 
 
 def _check_place(folder: Path) -> bool:
-    """Whether the folder is there; if not, it must be possible to make it."""
+    """Return whether the folder exists; if not, raise unless it can be created."""
     if "\0" in str(folder):
-        raise refusal(folder, "is no path: it has a zero byte in it")
+        raise refusal(folder, "is not a valid path: it contains a zero byte")
     existing = next(place for place in (folder, *folder.absolute().parents) if place.exists() or place.is_symlink())
     if not existing.exists():
         raise refusal(existing, "cannot be written: it is a link to a place that does not exist")
@@ -112,7 +113,7 @@ def _check_place(folder: Path) -> bool:
 
 
 def _check_ours(folder: Path) -> None:
-    """A model folder or an empty one (but for what a killed save has left)."""
+    """Check that it is a model folder or an empty one, except for remains of a killed save."""
     names = set(os.listdir(folder))
     if MODEL_FILE in names:
         try:
@@ -121,14 +122,14 @@ def _check_ours(folder: Path) -> None:
             raise StoreError(f"{error}; nothing was saved over it, so move it away or choose another folder") from error
     elif names - {STAGE}:
         other = min(names - {STAGE})
-        raise refusal(folder, f"holds {other!r} and no tacit model, want a new or empty folder")
+        raise refusal(folder, f"contains {other!r} and no tacit model, want a new or empty folder")
     stage = folder / STAGE
     if stage.is_symlink() or (STAGE in names and not stage.is_dir()):
-        raise refusal(stage, "is not a folder that a save has made")
+        raise refusal(stage, "was not created by a save")
 
 
 def _replace(folder: Path, stored: Stored, arrays_id: str, text: bytes) -> None:
-    """All four steps. The same tidying ends a save that worked, one that failed and one that was killed."""
+    """Run all four steps. The same cleanup ends a save that succeeded, failed or was killed."""
     _tidy(folder)
     try:
         _stage(folder, stored, arrays_id, text)
@@ -138,7 +139,7 @@ def _replace(folder: Path, stored: Stored, arrays_id: str, text: bytes) -> None:
 
 
 def _stage(folder: Path, stored: Stored, arrays_id: str, text: bytes) -> None:
-    """Steps 1 and 2: everything on disk, nothing of it counting yet."""
+    """Run steps 1 and 2: everything is on disk, but not yet valid."""
     stage = folder / STAGE
     stage.mkdir()
     write_synced(stage / MODEL_FILE, text)
@@ -151,7 +152,7 @@ def _stage(folder: Path, stored: Stored, arrays_id: str, text: bytes) -> None:
 
 
 def _share_mode(folder: Path, stage: Path) -> None:
-    """Permissions of the model that is replaced, else the usual ones."""
+    """Use the permissions of the replaced model, else the usual ones."""
     old = folder / MODEL_FILE
     mode = (old if old.exists() else stage / MODEL_FILE).stat().st_mode & 0o777
     for name in (MODEL_FILE, _UNFINISHED):
@@ -159,13 +160,13 @@ def _share_mode(folder: Path, stage: Path) -> None:
 
 
 def _commit(folder: Path) -> None:
-    """Step 3. The sync keeps a power cut from doing step 4 without it."""
+    """Run step 3. The sync prevents that after a power cut step 4 is done without it."""
     os.replace(folder / STAGE / MODEL_FILE, folder / MODEL_FILE)
     sync(folder)
 
 
 def _settle(folder: Path) -> None:
-    """End a first save: make the new folder's own name durable, or take the folder away if nothing came into it."""
+    """End a first save: make the new folder's name durable, or remove the folder if it is empty."""
     with suppress(OSError):
         if not os.listdir(folder):
             folder.rmdir()
@@ -173,7 +174,7 @@ def _settle(folder: Path) -> None:
 
 
 def _tidy(folder: Path) -> None:
-    """Step 4, of this save or of one that was killed; what never counted is thrown away."""
+    """Run step 4, of this save or of a killed one, and delete files that never became valid."""
     stage = folder / STAGE
     if not stage.exists():
         return
@@ -207,10 +208,10 @@ def load_model(
     kinds : collection of str, default=None
         Permitted classes; None for any.
     mmap : bool, default=False
-        Map arrays instead of copying them; changes to them do not reach the file.
+        Memory-map arrays instead of copying them; changes to them are not written to the file.
     verify : bool, default=True
-        Check the checksums of all arrays; those of arrays up to 32 MiB, and names, dtypes, shapes and
-        sizes, are always checked.
+        Check the checksums of all arrays; checksums of arrays up to 32 MiB, and names, dtypes, shapes and sizes, are
+        always checked.
 
     Returns
     -------
@@ -237,11 +238,11 @@ def _check_folder(folder: Path) -> None:
         raise refusal(folder, f"is a file, want a folder with {MODEL_FILE} and {ARRAYS_FILE}")
     if not os.path.lexists(folder / MODEL_FILE):
         reason = "its first save was not finished" if (folder / STAGE).exists() else "so it is no model folder"
-        raise refusal(folder, f"holds no {MODEL_FILE}, {reason}")
+        raise refusal(folder, f"has no {MODEL_FILE}, {reason}")
 
 
 def open_model(folder: Path, kinds: Collection[str] | None = None) -> tuple[Header, ArraysFile]:
-    """Header and open arrays of one and the same save."""
+    """Return header and open arrays of the same save."""
     _check_folder(folder)
     problem: StoreError | None = None
     for _ in range(_ATTEMPTS):
@@ -256,7 +257,7 @@ def open_model(folder: Path, kinds: Collection[str] | None = None) -> tuple[Head
 
 
 def _open_matching(folder: Path, header: Header) -> ArraysFile:
-    """The arrays in their place, or where a save was killed before it could put them there."""
+    """Return the arrays in their place, or from a killed save that could not move them there."""
     try:
         return open_arrays(folder / ARRAYS_FILE, header)
     except StoreError:
@@ -264,17 +265,17 @@ def _open_matching(folder: Path, header: Header) -> ArraysFile:
             return open_arrays(folder / STAGE / ARRAYS_FILE, header)
         except StoreError:
             pass
-        raise  # what is wrong with the file in its place
+        raise  # report the problem of the file in its place
 
 
 def _check_kind(folder: Path, kind: str, kinds: Collection[str] | None) -> None:
     permitted = [kinds] if isinstance(kinds, str) else kinds
     if permitted is not None and kind not in permitted:
-        raise refusal(folder, f"holds a model of class {shown(kind)}, want {' or '.join(sorted(permitted))}")
+        raise refusal(folder, f"contains a model of class {shown(kind)}, want {' or '.join(sorted(permitted))}")
 
 
 class CheckedFile(NamedTuple):
-    """A file of a model: its name, its size, and what is wrong with it, an empty string if nothing is."""
+    """A file of a model: its name, its size, and its problem, an empty string if it has none."""
 
     name: str
     n_bytes: int
@@ -287,7 +288,7 @@ def verify_model(path: str | os.PathLike[str]) -> list[CheckedFile]:
     Parameters
     ----------
     path : path
-        Model folder. One that cannot be opened at all raises StoreError.
+        Model folder. A folder that cannot be opened raises StoreError.
 
     Returns
     -------
@@ -303,5 +304,5 @@ def verify_model(path: str | os.PathLike[str]) -> list[CheckedFile]:
     problem = ""
     if damaged:
         others = f" and {len(damaged) - 1} others" if len(damaged) > 1 else ""
-        problem = f"is damaged: array {shown(damaged[0])}{others} of {len(header.arrays)} without the right checksum"
+        problem = f"is damaged: array {shown(damaged[0])}{others} of {len(header.arrays)} with a wrong checksum"
     return [CheckedFile("model.json", sizes[0], ""), CheckedFile("arrays.safetensors", sizes[1], problem)]

@@ -1,8 +1,8 @@
-"""`model.json`: which class, which parameters, which arrays; with a checksum of itself.
+"""`model.json`: class, parameters and arrays, with a checksum of itself.
 
-Keys: format, format_version, tacit_version, class, parameters, byte_order, arrays (name -> dtype, shape,
-sha256 of the bytes), arrays_id (SHA-256 of that table; the arrays file carries the same, so the two files
-find each other), sha256 (of everything else in canonical JSON).
+Keys: format, format_version, tacit_version, class, parameters, byte_order, arrays (name -> dtype, shape, sha256 of the
+bytes), arrays_id (SHA-256 of that table; the arrays file has the same id, which links the two files), sha256 (of
+everything else in canonical JSON).
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ _KEYS = {
     "sha256",
 }
 _SHA256 = re.compile(r"[0-9a-f]{64}", re.ASCII)
-_MAX_DIMENSIONS = 32  # numpy 1 took no more
+_MAX_DIMENSIONS = 32  # the limit of numpy 1
 _MAX_BYTES = 2**62  # of one array, counting empty axes as 1, so that no product overflows in numpy
 
 
 @dataclass(frozen=True)
 class ArrayEntry:
-    """One array as the header promises it."""
+    """One array as described in the header."""
 
     dtype: str
     shape: tuple[int, ...]
@@ -50,18 +50,18 @@ class ArrayEntry:
 
     @property
     def layout(self) -> np.dtype[Any]:
-        """The dtype as it lies in the file."""
+        """Return the dtype as stored in the file."""
         return np.dtype(DTYPES[self.dtype][0])
 
     @property
     def n_bytes(self) -> int:
-        """Size in the file; exact, whatever the shape claims."""
+        """Return the exact size in the file for any shape."""
         return math.prod(self.shape) * self.layout.itemsize
 
 
 @dataclass(frozen=True)
 class Header:
-    """Everything in `model.json` that a model is made of."""
+    """The contents of `model.json`."""
 
     kind: str
     params: dict[str, Any]
@@ -69,13 +69,13 @@ class Header:
 
     @property
     def arrays_id(self) -> str:
-        """What the arrays file must carry to belong to this header."""
+        """The id that the arrays file must have to belong to this header."""
         return digest_json(_array_table(self))
 
 
 def encode_header(header: Header) -> bytes:
-    """The text of `model.json`."""
-    from tacit import __version__  # imported here, because the package may import this module while it loads
+    """Return the text of `model.json`."""
+    from tacit import __version__  # late import, because the package may import this module while it loads
 
     fields: dict[str, Any] = {
         "format": FORMAT,
@@ -95,7 +95,7 @@ def encode_header(header: Header) -> bytes:
 
 
 def read_header(path: Path) -> Header:
-    """Read and check `model.json`; anything wrong is a StoreError."""
+    """Read and check `model.json`; raise a StoreError for any problem."""
     fields = read_fields(path)
     _check_version(path, fields)
     if set(fields) != _KEYS:
@@ -103,7 +103,7 @@ def read_header(path: Path) -> Header:
         raise refusal(path, f"the key {shown(odd)} is {'missing' if odd in _KEYS else 'unknown'}")
     rest = {key: value for key, value in fields.items() if key != "sha256"}
     if _digest(path, rest) != fields["sha256"]:
-        raise refusal(path, "is damaged: its text does not have the checksum it states")
+        raise refusal(path, "is damaged: the checksum of its text does not match")
     if not is_kind(fields["class"]) or not isinstance(fields["parameters"], dict) or fields["byte_order"] != "little":
         raise refusal(path, "class, parameters or byte_order is not what a tacit model has")
     header = Header(fields["class"], fields["parameters"], _read_table(path, fields["arrays"]))
@@ -113,7 +113,7 @@ def read_header(path: Path) -> Header:
 
 
 def read_fields(path: Path) -> dict[str, Any]:
-    """The keys of a `model.json` of any version; a file of another program is refused."""
+    """Return the keys of a `model.json` of any version; refuse a file of another program."""
     data = read_bounded(path, MAX_JSON_BYTES)
     try:
         fields = parse_json(data)
@@ -121,7 +121,7 @@ def read_fields(path: Path) -> dict[str, Any]:
         raise refusal(path, f"is not valid JSON: {error}") from error
     if not isinstance(fields, dict) or fields.get("format") != FORMAT:
         found = shown(fields.get("format")) if isinstance(fields, dict) else "nothing"
-        raise refusal(path, f"is no tacit model: format is {found}, want {FORMAT!r}")
+        raise refusal(path, f"is not a tacit model: format is {found}, want {FORMAT!r}")
     return fields
 
 

@@ -1,6 +1,6 @@
-"""What a model is on disk: a class name, JSON parameters, plain arrays; and what may stand in each.
+"""A model on disk: a class name, JSON parameters and plain arrays, and the rules for their values.
 
-The same rules hold on both sides: what `save_model` takes is what `load_model` gives.
+The same rules apply on both sides: `load_model` returns what `save_model` accepts.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from tacit.core import TacitError
 from tacit.store.files import shown
 
-# Name of a dtype -> how its numbers lie in the file (little-endian) and safetensors' word for it.
+# Name of a dtype -> its format in the file (little-endian), and its name in safetensors.
 DTYPES = {
     "bool": ("|b1", "BOOL"),
     "uint8": ("|u1", "U8"),
@@ -39,7 +39,7 @@ _MAX_BITS = 1024
 
 @dataclass(frozen=True, eq=False)
 class Stored:
-    """A model as its folder holds it.
+    """A model as stored in its folder.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class Stored:
 
 
 def check_stored(stored: Stored) -> Stored:
-    """The same model in the form that is written: exact JSON values, little-endian contiguous arrays."""
+    """Return the same model in written form: exact JSON values, little-endian contiguous arrays."""
     if not is_kind(stored.kind):
         raise TacitError(f"kind is {shown(stored.kind)}, want a class name of letters, digits and _")
     if not isinstance(stored.params, dict):
@@ -67,24 +67,26 @@ def check_stored(stored: Stored) -> Stored:
 
 
 def is_kind(kind: object) -> bool:
-    """Whether this may be the name of a class."""
+    """Return whether a value is a valid class name."""
     return isinstance(kind, str) and _KIND.fullmatch(kind) is not None
 
 
 def is_array_name(name: object) -> bool:
-    """Whether this may be the name of an array: parts of letters, digits, _ - . joined by /.
+    """Return whether a value is a valid array name: parts of letters, digits, _ - . joined by /.
 
     >>> [is_array_name(name) for name in ("ranker/item_vectors", "../x", "/x", "__metadata__")]
     [True, False, False, False]
     """
-    if not isinstance(name, str) or len(name) > _MAX_NAME or name == "__metadata__":  # safetensors keeps that one
+    if not isinstance(name, str) or len(name) > _MAX_NAME or name == "__metadata__":  # reserved by safetensors
         return False
     return _ARRAY_NAME.fullmatch(name) is not None
 
 
 def _plain(name: str, array: Any) -> np.ndarray:
     if not is_array_name(name):
-        raise TacitError(f"array name {shown(name)} has other signs than letters, digits, _ - . with / between parts")
+        raise TacitError(
+            f"array name {shown(name)} has characters other than letters, digits, _ - . with / between parts"
+        )
     if not isinstance(array, np.ndarray) or isinstance(array, np.ma.MaskedArray):
         raise TacitError(f"array {name!r} is of type {type(array).__name__}, want a plain numpy array")
     if array.dtype.name not in DTYPES:
@@ -96,7 +98,7 @@ def _json_value(where: str, value: Any, depth: int) -> Any:
     if depth > _MAX_DEPTH:
         raise TacitError(f"{shown(where)} is nested deeper than {_MAX_DEPTH} levels")
     if isinstance(value, np.generic):
-        value = value.item()  # the same number as Python has it
+        value = value.item()  # the same number as a Python type
     if isinstance(value, str):
         return _json_text(where, value)
     if value is None or isinstance(value, bool):
@@ -116,7 +118,7 @@ def _json_value(where: str, value: Any, depth: int) -> Any:
 def _json_text(where: str, text: str) -> str:
     try:
         text.encode("utf-8")
-    except UnicodeEncodeError as error:  # two halves of a character would come back as one
+    except UnicodeEncodeError as error:  # two surrogate halves would be read back as one character
         raise TacitError(f"{where} has {shown(text)}, want text that can be written as UTF-8") from error
     return str(text)
 

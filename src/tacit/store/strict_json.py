@@ -11,10 +11,9 @@ from tacit.store.files import shown
 
 
 def parse_json(data: bytes) -> Any:
-    """The value that UTF-8 JSON holds; whatever is wrong with it raises ValueError.
+    """Parse UTF-8 JSON; any problem raises ValueError.
 
-    Python's reader alone takes repeated keys, NaN and 1e999 (as infinity), and falls with
-    RecursionError over deep nesting.
+    Python's parser accepts repeated keys, NaN and 1e999 (as infinity), and fails with RecursionError for deep nesting.
 
     >>> parse_json(b'{"a": 1, "a": 2}')
     Traceback (most recent call last):
@@ -32,7 +31,7 @@ def parse_json(data: bytes) -> Any:
 
 
 def digest_json(value: Any) -> str:
-    """SHA-256 of the canonical form: sorted keys, no spaces, ASCII, floats by repr.
+    """Return SHA-256 of the canonical form: sorted keys, no spaces, ASCII, floats by repr.
 
     >>> digest_json({"b": 1, "a": 0.5}) == digest_json({"a": 0.5, "b": 1})
     True
@@ -58,4 +57,4 @@ def _finite(digits: str) -> float:
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON number")
+    raise ValueError(f"{name} is not a JSON number")

@@ -13,7 +13,7 @@ from tacit.app.web.service import create_app
 def test_other_hosts_are_refused(client, host):
     answer = client.get("/search", params={"q": "cat"}, headers={"host": host})
     assert answer.status_code == 421
-    assert "want one that is served here" in answer.json()["error"]
+    assert "want a name of this service" in answer.json()["error"]
 
 
 def test_pages_of_other_sites_cannot_change_anything(client, store):

@@ -47,10 +47,10 @@ LONG = 200_000  # longer than a cell of Python's csv module may be
         ('{"text": ' + "[" * 100_000, "JSON with too long a number or too deep a nesting"),
         ('{"a":' * 100_000, "JSON with too long a number or too deep a nesting"),
         ('{"text": "a", "text": "b"}', "the key 'text' occurs twice in one object, want it once"),
-        ('{"text": "\\ud800"}', "the text of a query holds U+D800, half of a character"),
-        ('{"id": "\\ud800"}', "id holds U+D800, half of a character"),
-        ('{"text": "a", "topic": "\\udfff"}', "the topic of a query holds U+DFFF, half of a character"),
-        ('{"text": "a", "document": "\\ud800"}', "document holds U+D800, half of a character"),
+        ('{"text": "\\ud800"}', "the text of a query contains U+D800, half of a character"),
+        ('{"id": "\\ud800"}', "id contains U+D800, half of a character"),
+        ('{"text": "a", "topic": "\\udfff"}', "the topic of a query contains U+DFFF, half of a character"),
+        ('{"text": "a", "document": "\\ud800"}', "document contains U+D800, half of a character"),
         ('{"text": "a", "document": "d", "grade": 1e999}', "the grade is inf, want 0 to 1000"),
         ('{"text": "a", "document": "d", "judge": "%s"}' % ("j" * 101), "judge of 101 characters, want at most 100"),
         ("q1 0 d1 " + "9" * 400, "the grade is inf, want 0 to 1000"),
@@ -100,7 +100,7 @@ def test_a_duplicate_does_not_reject_a_paste(client, store):
     assert found["queries"] == {"new": 2, "known": 0, "repeated": 1}
     assert store.queries().extras["topic"] == ["food", "food"]
     assert post(client, "id,text\nx,one\n")["queries"]["new"] == 1
-    assert post(client, "id,text\nx,two\n")["problems"] == ["line 2: query 'x' has another text already"]
+    assert post(client, "id,text\nx,two\n")["problems"] == ["line 2: query 'x' already has another text"]
 
 
 def test_queries_are_changed_and_deleted_unless_they_are_judged(client, store):

@@ -105,5 +105,5 @@ def test_a_training_on_a_program_alone_names_it(client, store):
     assert refused.status_code == 400
     assert "no person has judged" in refused.json()["error"]
     assert "'sample' (program)" in refused.json()["error"]
-    assert "want one who has judged" in client.post("/train", json={"judge": "nobody"}).json()["error"]
+    assert "want a judge with judgments" in client.post("/train", json={"judge": "nobody"}).json()["error"]
     assert "both 'sample'" in client.post("/train", json={"judge": "sample", "assist": "sample"}).json()["error"]

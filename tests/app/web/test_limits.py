@@ -171,7 +171,7 @@ def test_checks_stop_at_the_first_mistake(client, path, value, problem, monkeypa
 
 def test_numbers_are_finite(client):
     for number in (b"NaN", b"Infinity", b"-Infinity"):
-        assert "the body is no JSON" in post(client, "/rank", b'{"features": [[%s]]}' % number).json()["error"]
+        assert "the body is not JSON" in post(client, "/rank", b'{"features": [[%s]]}' % number).json()["error"]
     assert "want a finite number" in post(client, "/rank", b'{"features": [[1e999]]}').json()["error"]
 
 
@@ -216,7 +216,7 @@ PLACES = [
 def test_lone_surrogates_are_a_mistake_of_the_client(client, path, body, text):
     answer = post(client, path, body.format(text).encode())
     assert answer.status_code == 422
-    assert answer.json()["error"].startswith("the body is no JSON")
+    assert answer.json()["error"].startswith("the body is not JSON")
 
 
 @pytest.mark.parametrize("origin", ["http://[", "http://[::1", "null", "", "http://testserver.evil", "\xff"])
@@ -236,7 +236,7 @@ def test_parameters_of_a_training_name_no_files(client, tmp_path, name, value):
     value = str(tmp_path / "secret") if value == "PATH" else value
     answer = client.post("/train", json={"params": {name: value}})
     assert answer.status_code == 400
-    assert f"params has {'the name of a file as ' if name == 'synonyms' else ''}" in answer.json()["error"]
+    assert f"params has {'a file name as ' if name == 'synonyms' else ''}" in answer.json()["error"]
     assert "a secret line" not in answer.text
 
 

@@ -178,7 +178,7 @@ def test_views_without_anything_say_what_to_do(page):
     page.click("nav a[data-view=judge]")
     assert "One document at a time" in page.inner_text("#view-judge")
     page.click("nav a[data-view=learn]")
-    page.wait_for_selector("#judged:has-text('Nothing is judged yet')")
+    page.wait_for_selector("#judged:has-text('There are no judgments yet')")
     assert page.locator("#train").is_hidden()
     page.click("nav a[data-view=queries]")
     page.wait_for_selector("#query-list:has-text('There are no queries yet')")
@@ -213,7 +213,7 @@ def test_queries_are_previewed_imported_once_edited_and_deleted(page):
     row = page.locator("#query-list tr", has_text="what is: a colon")
     assert "signs" in row.inner_text()
     add_queries(page, "onion soup", "kitten")
-    assert page.inner_text("#queries-state") == "1 query added, 1 known already"
+    assert page.inner_text("#queries-state") == "1 query added, 1 already known"
     page.fill("#query-filter", "colon")
     page.wait_for_selector("#query-count:has-text('1 of 3')")
     row.get_by_role("button", name="Edit").click()

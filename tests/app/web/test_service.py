@@ -61,7 +61,7 @@ def test_feedback_ranks_again(client):
         (("POST", "/judgments", {"query": "q" * 20_001, "document": "d", "grade": 1, "judge": "ann"}), 422,
          "body.query is a text of 20001 characters, want at most 20000 characters"),
         (("POST", "/judgments", {"query": "q", "document": "d", "grade": 1, "judge": "ann", "rank": 1}), 422,
-         "body.rank is not known, want one of the names that /docs lists"),
+         "body.rank is unknown, want one of the names in /docs"),
         (("POST", "/judgments/withdraw", {"query": "q", "document": "cats-0", "judge": "ann"}), 400,
          "judge 'ann' has not judged document 'cats-0'"),
         (("POST", "/documents", {"id": "new"}), 422, "body[0].text is missing"),
@@ -78,7 +78,7 @@ def test_feedback_ranks_again(client):
         (("POST", "/versions", {"version": "9"}), 400, "there is no version '9'"),
         (("POST", "/train", {}), 202, None),
         (("POST", "/train", None), 202, None),
-        (("GET", "/nowhere", None), 404, "there is no route GET /nowhere, want one of those that /docs"),
+        (("GET", "/nowhere", None), 404, "there is no route GET /nowhere, want a route listed in /docs"),
         (("PUT", "/search", None), 405, "there is no route PUT /search"),
         (("POST", "/rank", {"features": [[1.0]]}), 400, "has no ranker of lists"),
         (("POST", "/judgments", {"query": "q", "document": "nobody", "grade": 1, "judge": "ann"}), 404,
@@ -97,9 +97,9 @@ def test_mistakes_are_one_line(client, call, status, problem):
 @pytest.mark.parametrize(
     ("content", "kind", "problem"),
     [
-        (b"{bad", "application/json", "the body is no JSON: key must be a string at line 1 column 2"),
+        (b"{bad", "application/json", "the body is not JSON: key must be a string at line 1 column 2"),
         (b"query=q", "application/x-www-form-urlencoded", "body is not sent as application/json"),
-        (b"\xff\xfe{", "application/json", "the body is no JSON: expected value at line 1"),
+        (b"\xff\xfe{", "application/json", "the body is not JSON: expected value at line 1"),
     ],
 )
 def test_a_body_that_is_no_json_is_one_line(client, content, kind, problem):
@@ -219,7 +219,7 @@ def test_health_metrics_and_reference(client):
     assert 'tacit_request_seconds_count{method="GET",route="/search"} 1.0' in text
     assert 'tacit_request_seconds_sum{method="GET",route="/search"}' in text
     assert 'tacit_request_seconds_bucket{le="+Inf",method="GET",route="/search"} 1.0' in text
-    assert "# HELP tacit_request_seconds Seconds to answer." in text
+    assert "# HELP tacit_request_seconds Response time in seconds." in text
     assert "tacit_documents 37.0" in text
     page = client.get("/docs").text
     for path in ("/search", "/explain", "/feedback", "/judgments", "/next", "/documents", "/train", "/health"):

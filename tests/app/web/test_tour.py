@@ -22,7 +22,7 @@ def test_the_tour_is_made_once_and_can_be_written(tmp_path, monkeypatch, capsys)
     assert grades == {0, 1, 2, 3}
     open_tour(tmp_path / "tour")
     assert calls == [1]
-    assert "remove that folder to start afresh" in capsys.readouterr().err
+    assert "delete that folder to start over" in capsys.readouterr().err
 
 
 def test_most_samples_are_in_the_installed_libraries():

@@ -177,7 +177,7 @@ def test_a_training_that_cannot_work_says_why(client):
     client.post("/train", json={})
     state = wait_for_end(client)
     assert state["state"] == "failed"
-    assert "holds no judgments" in state["message"]
+    assert "has no judgments" in state["message"]
     assert "Traceback" not in state["message"]
 
 
@@ -212,7 +212,7 @@ def test_a_training_that_writes_many_warnings_ends(client, monkeypatch, tmp_path
     monkeypatch.setattr("tacit.app.web.training.trainer.sys.executable", str(noisy))
     client.post("/train", json={})
     state = wait_for_end(client)
-    assert "holds no judgments" in state["message"]
+    assert "has no judgments" in state["message"]
 
 
 def test_a_model_without_a_folder_cannot_be_trained(searcher, store):

@@ -84,7 +84,7 @@ def test_quotation_marks_in_a_tsv_that_is_not_quoted_are_text(tmp_path):
     assert found.titles == ['"Hi', "two", "x"]
     assert list(found.texts) == ['"he said', '5" disk', '"open']
     path.write_text('id\ttitle\ttext\na\t"open\nb\ttwo\tthree\n')
-    with pytest.raises(DataError, match=r"docs\.tsv:2: a quotation mark opens a cell that no other one closes"):
+    with pytest.raises(DataError, match=r"docs\.tsv:2: a quotation mark opens a cell and is never closed"):
         read_collection(path)
 
 
@@ -127,7 +127,7 @@ def test_columns_that_are_named(tmp_path, caplog):
 def test_a_table_whose_text_has_no_known_name(tmp_path):
     path = tmp_path / "odd.csv"
     path.write_text("alpha,beta\na,b\n")
-    with pytest.raises(DataError, match=r"no column looks like title or text \(columns: alpha, beta\); --text alpha"):
+    with pytest.raises(DataError, match=r"like title or text \(columns: alpha, beta\); use --text alpha"):
         read_collection(path)
     path.write_text("sku,beta\na,b\n")
     assert [*read_collection(path)[0]] == ["a", "", "b"]
@@ -137,10 +137,10 @@ def test_a_table_whose_text_has_no_known_name(tmp_path):
     ("content", "message"),
     [
         ("id,text\na,b,c\n", r":2: 3 columns, want 2 as in the header \(id, text\)"),
-        ('id,text\na,"b\n', ":2: is no CSV: unexpected end of data"),
+        ('id,text\na,"b\n', ":2: is not CSV: unexpected end of data"),
         ("id,id\na,b\n", ":1: the header has the column 'id' twice"),
-        ("id,text\n", "holds no documents"),
-        ("", "holds no documents"),
+        ("id,text\n", "has no documents"),
+        ("", "has no documents"),
         ('id,text\na,"x\ny"\na,z\n', ":4: id 'a' is already in line 2"),
     ],
 )
@@ -231,7 +231,7 @@ def test_bulk_files_and_hits_of_elasticsearch(tmp_path):
         (tmp_path / "answer.json").write_text(json.dumps(answer, indent=indent))
         check(read_collection(tmp_path / "answer.json"))
     bulk.write_text('{"update": {"_id": "a"}}\n{"doc": {"text": "x"}}\n{"text": "y"}\n')
-    with pytest.raises(DataError, match=r"bulk\.ndjson:3: neither index, create, update nor delete"):
+    with pytest.raises(DataError, match=r"bulk\.ndjson:3: is not index, create, update or delete"):
         read_collection(bulk)
 
 
@@ -262,7 +262,7 @@ def test_damaged_parquet_is_one_line(tmp_path):
     with pytest.raises(DataError, match=r"docs\.parquet: the parquet file cannot be read"):
         read_collection(path)
     path.write_text("id,text\n")
-    with pytest.raises(DataError, match=r"the suffix is \.parquet, but this is no parquet file"):
+    with pytest.raises(DataError, match=r"the suffix is \.parquet, but the content is not parquet"):
         read_collection(path)
 
 
@@ -286,7 +286,7 @@ def test_sqlite(tmp_path):
         database.execute("CREATE TABLE orders (id INTEGER, text TEXT)")
         database.execute("INSERT INTO orders VALUES (7, 'two hats')")
     database.close()
-    with pytest.raises(DataError, match=r"an SQLite database with the tables orders, products; --table names one"):
+    with pytest.raises(DataError, match=r"SQLite database with the tables orders, products; choose one with --table"):
         read_collection(path)
     assert [*read_collection(path, table="orders")[0]] == ["7", "", "two hats"]
     with pytest.raises(DataError, match=r"has no table 'x', only orders, products"):
@@ -348,7 +348,7 @@ def test_a_dataset_saved_to_disk(tmp_path):
     (tmp_path / "state.json").write_text("{}")
     check(read_collection(tmp_path))
     (tmp_path / "more.csv").write_text("id,text\na,b\n")
-    with pytest.raises(DataError, match=r"tables in several formats \(\.arrow, \.csv\); name the file"):
+    with pytest.raises(DataError, match=r"tables in several formats \(\.arrow, \.csv\); give the path of one file"):
         read_collection(tmp_path)
 
 
@@ -373,7 +373,7 @@ def test_queries(tmp_path, name, content):
         (b"%PDF-1.7\n\xa0", "this is a PDF"),
         (b"PK\x03\x04\xa0\xa0", "this is a zip archive or an Excel workbook"),
         (b"\x93NUMPY\x01\0", "this is an array of NumPy"),
-        (b"\x80\x04\x95\0", "this is a pickle of Python"),
+        (b"\x80\x04\x95\0", "this is a Python pickle"),
         (
             "id,text\na,b\n".encode("utf-16-le"),
             "this is text in UTF-16 without a byte order mark: --encoding utf-16-le",

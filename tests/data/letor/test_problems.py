@@ -66,7 +66,7 @@ def read(tmp_path):
         (b"1 qid:3 1:\xff", r"value of feature 1 is '\\xff', want"),
         (b"1 qid:3 1:1 #docid = \xff\xfe", "byte 0xff is not UTF-8, want UTF-8 text"),
         (b"1 qid:\xc3 1:1", "byte 0xc3 is not UTF-8"),
-        (b"1 qid:1 1:1", "query '1' comes back after other queries, its rows began in line 2; want the rows"),
+        (b"1 qid:1 1:1", "query '1' occurs again after other queries; its rows began in line 2; want the rows"),
     ],
 )
 def test_says_which_line_is_wrong_and_why(read, row, problem):
@@ -79,7 +79,7 @@ def test_says_which_line_is_wrong_and_why(read, row, problem):
 
 
 def test_a_query_that_comes_back_in_a_later_text_is_found(read):
-    with pytest.raises(DataError, match=r"lists\.txt:4: query 'a' comes back .* began in line 1"):
+    with pytest.raises(DataError, match=r"lists\.txt:4: query 'a' occurs again .* began in line 1"):
         read(b"1 qid:a 1:1\n1 qid:a 1:1\n1 qid:b 1:1\n1 qid:a 1:1\n", block_bytes=16)
 
 
@@ -91,7 +91,7 @@ def test_lines_are_counted_over_all_chunks(read, block_bytes):
 
 @pytest.mark.parametrize("data", [b"", b"\n\n", b"# only\n#comments", b" \t\r\n"])
 def test_a_file_without_rows_is_refused(read, data):
-    with pytest.raises(DataError, match=r"lists\.txt: holds no rows"):
+    with pytest.raises(DataError, match=r"lists\.txt: has no rows"):
         read(data)
 
 
@@ -116,7 +116,7 @@ def test_compressed_files_are_read_and_cut_ones_refused(tmp_path, suffix, pack):
     lists = read_letor(path)
     assert (lists.X.tolist(), lists.doc_ids, len(lists)) == ([[0.5]] * 1000, ["a"] * 1000, 1)
     path.write_bytes(pack(data)[:-9])
-    with pytest.raises(DataError, match="cut short"):
+    with pytest.raises(DataError, match="truncated"):
         read_letor(path)
 
 

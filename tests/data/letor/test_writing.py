@@ -60,12 +60,12 @@ def small_lists(**changes):
 @pytest.mark.parametrize(
     ("changes", "problem"),
     [
-        ({"query_ids": ["1", "2 3"]}, "query id '2 3' holds ' '"),
-        ({"query_ids": ["1", "#"]}, "query id '#' holds '#'"),
+        ({"query_ids": ["1", "2 3"]}, "query id '2 3' contains ' '"),
+        ({"query_ids": ["1", "#"]}, "query id '#' contains '#'"),
         ({"query_ids": ["1", ""]}, "query id is empty"),
         ({"query_ids": ["1", "1"]}, "same query id"),
-        ({"doc_ids": ["a", "b\n"]}, "doc id 'b.n' holds"),
-        ({"comments": ["", "x\ny"]}, "comment of row 1 holds a line break"),
+        ({"doc_ids": ["a", "b\n"]}, "doc id 'b.n' contains"),
+        ({"comments": ["", "x\ny"]}, "comment of row 1 contains a line break"),
         ({"comments": ["x"]}, "number of comments: 1, want 2, one for each row"),
         ({"comments": ["", "x"], "doc_ids": ["a", ""]}, "row 1 has a comment and no doc id"),
         ({"X": np.array([[0, 1], [np.inf, 0]])}, "feature 1 of row 1 is inf"),

@@ -161,7 +161,7 @@ def test_texts_without_words_and_wrong_calls_are_refused():
     vectorizer = TextVectorizer().fit(["cat", "dog"])
     with pytest.raises(TacitError, match="counts has 3 features, want 2"):
         vectorizer.tfidf(np.ones((1, 3)))
-    with pytest.raises(TacitError, match="counts holds -1"):
+    with pytest.raises(TacitError, match="counts contains -1"):
         vectorizer.tfidf(np.array([[-1.0, 0.0]]))
 
 

@@ -68,7 +68,7 @@ def test_clicks_on_the_first_documents_are_no_gain_of_anything(world):
     assert not found.recommended.help
     assert not found.labels.help
     assert found.system == "shown"
-    with pytest.raises(TacitError, match="the shown order is recommended"):
+    with pytest.raises(TacitError, match="the advice is the shown order"):
         fit_recommended(found, *world)
 
 

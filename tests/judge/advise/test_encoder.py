@@ -105,13 +105,13 @@ def test_taking_members_over_changes_nothing_with_an_encoder(task):
 def test_the_recommended_system_has_the_encoder(world):
     found = advise(*world, measure="AP", encoder=Synonyms(), threads=1)
     if found.system == "rrf":
-        with pytest.raises(TacitError, match="reciprocal rank fusion is recommended, which no model computes"):
+        with pytest.raises(TacitError, match="the advice is reciprocal rank fusion, which is not a model"):
             fit_recommended(found, *world, encoder=Synonyms())
         return
     searcher = fit_recommended(found, *world, encoder=Synonyms())
     assert searcher.ranker_.vectors_dim == 5
     assert searcher.search("vessel")[0].title in ("about ship things", "about vessel things")
-    with pytest.raises(TacitError, match="has an encoder, and none is given"):
+    with pytest.raises(TacitError, match="needs an encoder, and none is given"):
         fit_recommended(found, *world)
 
 

@@ -99,4 +99,4 @@ def test_without_time_the_column_is_all_there_is():
     assert (found.system, found.left_out) == ("column", ("standing", "linear", "rankboost", *trees))
     assert (found.recommended.help, found.labels.help) == (False, False)
     assert "Left out" in found.text
-    assert "no time" in to_html(found)
+    assert "not enough time" in to_html(found)

@@ -171,8 +171,8 @@ def test_what_does_not_end_in_time_is_left_out_after_one_fit(tells):
     assert [row["system"] for row in found.rows] == ["bm25", "blend", "simple"]
     assert (found.left_out, found.to_json()["left_out"]) == (("slow",), ["slow"])
     assert (found.system, found.labels.gain) == ("simple", pytest.approx(0.1))
-    assert "Left out, because all fits would take longer than the time left: slow." in found.text
-    assert table_rows(found)[1][-1][:2] == ["slow", "no time"]
+    assert "Left out for lack of time: slow." in found.text
+    assert table_rows(found)[1][-1][:2] == ["slow", "not enough time"]
 
 
 def test_without_time_for_any_learned_system_nothing_is_said_of_labels():
@@ -182,7 +182,7 @@ def test_without_time_for_any_learned_system_nothing_is_said_of_labels():
     assert (found.system, found.left_out) == ("blend", ("learned",))
     assert found.recommended.help
     assert (found.labels.help, found.labels.interval) == (False, (-1.0, 1.0))
-    assert "What your 20 judged queries add is not known: there was not enough time to measure it." in found.text
+    assert "The effect of your 20 judged queries is not known: there was not enough time to measure it." in found.text
     assert [point["queries"] for point in found.curve] == [0]
 
 
@@ -238,4 +238,4 @@ def test_rows_of_a_sequential_advice_have_sequential_intervals():
     found = advice_of(base, free, Learned("learned", base), sequential=True)
     row = next(row for row in found.rows if row["system"] == "blend")
     assert row["against_baseline"]["AP"]["interval"] == list(gain_of(base, free.table, sequential=True).interval)
-    assert "The intervals hold at every look; p-values are of this sample alone" in found.text
+    assert "The intervals are valid at every look; p-values are for this sample only" in found.text

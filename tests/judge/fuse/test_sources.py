@@ -51,7 +51,7 @@ def test_runs_are_named_by_the_stems_of_their_files(tmp_path):
         ("", "is empty"),
         ("query,bm25,dense\n", "has no column 'document'"),
         ("query,document,bm25\nq,a,1\n", "1 run, want 2 or more"),
-        ("query,document,a,a\n", "stands twice"),
+        ("query,document,a,a\n", "is in the header twice"),
         ("query,document,a,b\nq,x,1\n", "t.csv:2: 3 columns, want 4"),
         ("query,document,a,b\nq,x,one,2\n", "row 1: a is 'one'"),
         ("query,document,a,b\nq,x,inf,2\n", "row 1: a is 'inf'"),
@@ -66,5 +66,5 @@ def test_wrong_tables_are_one_line(text, message, tmp_path):
 
 
 def test_a_table_stands_alone(tmp_path):
-    with pytest.raises(UsageError, match="is a table, want it alone"):
+    with pytest.raises(UsageError, match="is a table; give it alone"):
         read_legs([str(tmp_path / "t.csv"), "my.run"])

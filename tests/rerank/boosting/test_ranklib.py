@@ -43,7 +43,7 @@ def test_width_is_given_or_the_largest_feature(tmp_path):
     path.write_text("## RankBoost\n## Iteration = 300\n\n3:0.5:0.25 1:2:-1e-3 # a remark\n")
     assert read_ranklib(str(path)).n_features_in_ == 3
     assert read_ranklib(str(path), n_features=5).predict(np.ones((1, 5))).tolist() == [0.25]
-    with pytest.raises(DataError, match="names feature 3, rows have 2"):
+    with pytest.raises(DataError, match="has feature 3, rows have 2"):
         read_ranklib(str(path), n_features=2)
 
 
@@ -54,7 +54,7 @@ def test_width_is_given_or_the_largest_feature(tmp_path):
         ("## LambdaMART\n1:1:1\n", "begins with '## LambdaMART'"),
         ("## RankBoost\n", "holds 0 lines of stumps"),
         ("## RankBoost\n1:1:1\n2:2:2\n", "holds 2 lines of stumps"),
-        ("## RankBoost\n# nothing\n", "model.txt:2: holds no stump"),
+        ("## RankBoost\n# nothing\n", "model.txt:2: has no stump"),
         ("## RankBoost\n1:1\n", "model.txt:2: token '1:1'"),
         ("## RankBoost\n0:1:1\n", "model.txt:2: token '0:1:1'"),
         ("## RankBoost\n1:inf:1\n", "token '1:inf:1'"),

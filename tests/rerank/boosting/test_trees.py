@@ -50,8 +50,8 @@ def text_of(ranker):
         ("leaf_value=[^ ]* ", "leaf_value=", "leaf_value holds [0-9]+ numbers, want"),
         ("decision_type=[0-9]+", "decision_type=1", "a decision_type"),
         ("decision_type=[0-9]+", "decision_type=x", "decision_type holds something that is no number"),
-        ("left_child=[^ ]*", "left_child=0", "its nodes are no tree"),
-        ("left_child=[^ ]*", "left_child=-1", "its nodes are no tree"),
+        ("left_child=[^ ]*", "left_child=0", "its nodes do not form a tree"),
+        ("left_child=[^ ]*", "left_child=-1", "its nodes do not form a tree"),
         ("left_child=[^ ]*", "left_child=99999999999999999999999", "no number"),
         ("Tree=", "Bush=", "has no tree"),
         ("tree", "\u00e9", "is no text"),
@@ -71,7 +71,7 @@ def test_nodes_that_lead_back_are_no_tree():
     later = next(place for place, child in enumerate(left) if int(child) > 0)
     turned = [*left]
     turned[later] = str(later)
-    with pytest.raises(StoreError, match="its nodes are no tree"):
+    with pytest.raises(StoreError, match="its nodes do not form a tree"):
         read_trees(text.replace(" ".join(left), " ".join(turned), 1).encode(), 4)
 
 

@@ -167,7 +167,7 @@ def test_lightgbm_as_base_takes_row_weights():
 
 def test_short_lists_are_cut_counted_and_warned_of_once():
     ranker = TransductiveRanker(FEW, KernelPca(), threads=1).fit(X, Y, QID)
-    with pytest.warns(UserWarning, match="too few documents for the components asked for in 2 of 3 lists") as caught:
+    with pytest.warns(UserWarning, match="too few documents for the requested components in 2 of 3 lists") as caught:
         scores = ranker.predict(NEW[:7], [0, 0, 0, 1, 1, 1, 2])
     assert len(caught) == 1
     assert np.isfinite(scores).all()

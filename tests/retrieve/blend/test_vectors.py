@@ -281,7 +281,7 @@ def test_vectors_that_do_not_fit_are_refused(changed, ranker, tmp_path):
     [
         (np.ones((3, 4)), "vectors have 3 rows, want 240"),
         (np.ones((N_DOCS, 0)), "vectors have 0 dimensions, want at least 1"),
-        (np.full((N_DOCS, 4), np.nan), "vectors holds NaN or infinity in row 0"),
+        (np.full((N_DOCS, 4), np.nan), "vectors contains NaN or infinity in row 0"),
         (sp.csr_array((N_DOCS, 4)), "vectors are sparse, want a dense array"),
     ],
 )

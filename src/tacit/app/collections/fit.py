@@ -171,7 +171,7 @@ def _fit_assisted(
     sources: dict[str, Any],
     vectors: dict[str, Any],
 ) -> None:
-    """Fit with a program's grades if they help, and print the result."""
+    """Fit with a program's grades if they measurably help, and print the result."""
     from tacit.judge.program.collections import fit_assisted
 
     queries, people, program = (sources[name] for name in ("queries", "qrels", "program"))

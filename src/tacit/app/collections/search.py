@@ -133,7 +133,7 @@ def _read_vector(args: argparse.Namespace) -> Any:
         return None
     found = read_vectors(args.vectors)
     if len(found) != 1:
-        raise DataError(f"holds {len(found)} vectors, want 1 for one QUERY", path=args.vectors)
+        raise DataError(f"contains {len(found)} vectors, want 1 for one QUERY", path=args.vectors)
     return found[0]
 
 
@@ -196,7 +196,7 @@ def _short(value: object) -> str:
 
 
 def _in_words(reason: Reason) -> str:
-    """One term of a score.
+    """Return one term of a score as text.
 
     >>> from tacit.search import Reason
     >>> _in_words(Reason("pair", "inverse", "matrix", 0.25)), _in_words(Reason("word", "svd", "svd", -0.5, "bm25"))

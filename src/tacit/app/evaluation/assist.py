@@ -83,7 +83,7 @@ def read_for_learning(args: argparse.Namespace) -> tuple[Judgments, Judgments | 
 
 def _file(assist: str, path: str) -> str:
     if not Path(assist).is_file():
-        raise UsageError(f"--assist is {assist!r}, want a file of grades, because {path} is no judgment store")
+        raise UsageError(f"--assist is {assist!r}, want a file of grades, because {path} is not a judgment store")
     return assist
 
 
@@ -100,12 +100,12 @@ def _judged_queries(people: Judgments, runs: dict[str, Run]) -> Judgments:
     from tacit.metrics.assistance import lists_relevant_only
 
     if lists_relevant_only(people):
-        sys.stderr.write("no judgment of people has the grade 0: what they did not judge counts as not relevant\n")
+        sys.stderr.write("no judgment of people has the grade 0: unjudged documents count as not relevant\n")
     whole = whole_queries(people, runs)
     n_parts = int((~whole).sum())
     part = f"{plural(n_parts, 'query')} of which people judged less than half of the first 10 documents"
     if n_parts == len(whole):
-        raise TacitError(f"people judged no whole query, only {part}; want whole queries, or pairs drawn by "
+        raise TacitError(f"people judged no query fully, only {part}; want fully judged queries, or pairs drawn by "
                          "`tacit label --for measuring`")  # fmt: skip
     if n_parts:
         sys.stderr.write(f"left out: {part}\n")
@@ -119,7 +119,7 @@ def _warn(found: AssistedReport, people: Judgments) -> None:
         few = f"people judged {plural(found.n_human, 'query')}"
         sys.stderr.write(f"{few}: fewer than {LEAST_QUERIES}, so the program is not used\n")
     if not found.sampled and found.n_human == found.n_queries:
-        sys.stderr.write("people judged all queries, so nothing is estimated; evaluate without --assist has intervals "
+        sys.stderr.write("people judged all queries, so nothing is estimated; evaluate without --assist for intervals "
                          "for other queries\n")  # fmt: skip
     if found.n_ignored:
         sys.stderr.write(f"{plural(found.n_ignored, 'query')} of the runs without any grade, not measured\n")
@@ -189,7 +189,7 @@ def _print(found: AssistedReport, judge: str, out: TextIO) -> None:
         header = ["run", "measure", "difference", "95 % interval", "people alone", "weight", "worth"]
         print_table(header, rows, out)
     human = f"{plural(found.n_labels, 'judgment')} by people in {plural(found.n_human, 'query')}"
-    out.write(f"\nmeans over {plural(found.n_queries, 'query')}, had people judged all of them; {human}\n")
+    out.write(f"\nmeans over {plural(found.n_queries, 'query')}, as if people had judged all of them; {human}\n")
     out.write(f"{judge} was worth about {found.worth:.0f} more judgments by people (median)\n")
 
 

@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 @dataclass(frozen=True)
 class BeirFolder:
-    """Documents, and queries with judgments to measure on and, unless None, to learn from."""
+    """Documents, and queries with judgments for measuring and, unless None, for training."""
 
     documents: Collection
     queries: Collection
@@ -127,7 +127,7 @@ def read_folder(place: str | Path, split: str, train: str | None, skip_unknown: 
 def measure_systems(
     systems: dict[str, Searcher], folder: BeirFolder, measures: Any, threads: int | None = None
 ) -> tuple[dict[str, Evaluation], dict[str, Run], dict[str, float]]:
-    """Evaluation, run and seconds of each system."""
+    """Return evaluation, run and seconds of each system."""
     from tacit.metrics import evaluate
     from tacit.retrieve import get_method
 

@@ -42,7 +42,7 @@ def find_bounds(judgments: Judgments, runs: Mapping[str, Run], found: Mapping[st
 
 
 def show_bounds(rows: list[dict[str, Any]], first: str, out: TextIO) -> None:
-    """One line for each run and measure."""
+    """Print one line for each run and measure."""
     out.write(f"\nDifferences from {first}, for any grades of unjudged results:\n\n")
     cells = [
         [row["run"], row["metric"], f"{row['difference']:+.4f}", "{:+.4f} to {:+.4f}".format(*row["bounds"]),

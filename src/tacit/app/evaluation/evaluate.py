@@ -109,7 +109,7 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
 
 
 def _compare(found: dict[str, Evaluation], args: argparse.Namespace) -> list[Comparison]:
-    """Paired tests measure by measure: of all pairs, or of each run with the first."""
+    """Run paired tests measure by measure: of all pairs, or of each run with the first."""
     from tacit.metrics import compare_systems
 
     if len(found) == 1:
@@ -153,7 +153,7 @@ def _measures_json(evaluation: Evaluation, seed: int) -> dict[str, Any]:
 
 
 def show_measures(evaluation: Evaluation, seed: int, out: TextIO) -> None:
-    """One run: a row for each measure."""
+    """Print one run: a row for each measure."""
     means, errors, ends = evaluation.means(), evaluation.standard_errors(), evaluation.intervals(seed=seed)
     shown = {m: "-" if math.isnan(error) else f"{error:.4f}" for m, error in errors.items()}
     rows = [[m, f"{means[m]:.4f}", shown[m], f"{ends[m][0]:.4f} - {ends[m][1]:.4f}"] for m in means]
@@ -161,7 +161,7 @@ def show_measures(evaluation: Evaluation, seed: int, out: TextIO) -> None:
 
 
 def show_systems(found: dict[str, Evaluation], args: argparse.Namespace, out: TextIO) -> None:
-    """Several runs: a row for each, a column for each measure."""
+    """Print several runs: a row for each, a column for each measure."""
     from tacit.metrics import comparison_table
 
     table = comparison_table(found, test=args.test, alpha=ALPHA, seed=args.seed)

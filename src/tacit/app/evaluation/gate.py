@@ -88,7 +88,7 @@ def _show(found: Gate, base: str, new: str, out: TextIO) -> None:
 
 
 def summary(found: Gate) -> str:
-    """One line: reason, difference, interval, number of queries."""
+    """Return one line with reason, difference, interval, and number of queries."""
     low, high = found.interval
     return (
         f"{found.reason}. {found.measure} {found.difference:+.4f}, 95 % interval {low:+.4f} to {high:+.4f}, "
@@ -109,7 +109,7 @@ def _remarks(found: Gate) -> list[str]:
     lines = []
     if found.bounds is not None:
         shares = "" if found.judged is None else f" (Judged@10: {found.judged[0]:.2f} and {found.judged[1]:.2f})"
-        results = plural(found.bounds.unjudged, "unjudged result stands", "unjudged results stand")
+        results = plural(found.bounds.unjudged, "unjudged result is", "unjudged results are")
         lines.append(
             f"{results} above the cutoff{shares}; with any grades for them the difference on these queries is between "
             f"{found.bounds.low:+.4f} and {found.bounds.high:+.4f}."
@@ -118,7 +118,7 @@ def _remarks(found: Gate) -> list[str]:
 
 
 def to_junit(found: Gate, strict: bool = False) -> str:
-    """A JUnit report with one test case."""
+    """Return a JUnit report with one test case."""
     failed = found.exit_code(strict) != 0
     skipped = not failed and found.decision == "cannot tell"
     suite = ElementTree.Element(
@@ -140,7 +140,7 @@ def to_junit(found: Gate, strict: bool = False) -> str:
 
 
 def to_markdown(found: Gate) -> str:
-    """A comment for a pull request."""
+    """Return a comment for a pull request."""
     low, high = found.interval
     lines = [
         f"### {MARKS[found.decision]} Search quality: {found.decision}",

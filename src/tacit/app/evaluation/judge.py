@@ -123,7 +123,7 @@ def _sources(args: argparse.Namespace, queries: Collection) -> tuple[Collection,
         searcher: Searcher = load(args.model, Searcher)
         return searcher.documents_, [searcher.run(queries, args.depth, threads=args.threads)]
     if not args.documents:
-        raise UsageError("--runs hold no texts: name the documents (--documents CORPUS)")
+        raise UsageError("--runs have no texts: give the documents (--documents CORPUS)")
     return read_collection(args.documents), [read_run(path) for path in args.runs]
 
 
@@ -142,7 +142,7 @@ def _questions(queries: Collection, documents: Collection, runs: list[Run], dept
     if unknown is not None:
         raise TacitError(f"document {unknown!r} of a run is not in the documents, so there is no text to judge")
     if not best:
-        raise TacitError("no run holds a document for one of the queries, so there is nothing to judge")
+        raise TacitError("no run has a document for any of the queries, so there is nothing to judge")
     order = sorted(best, key=lambda pair: (best[pair], queries.row_of[pair[0]], documents.row_of[pair[1]]))
     return [
         Question(q, d, queries.full_text(queries.row_of[q]), documents.full_text(documents.row_of[d]), best[q, d])

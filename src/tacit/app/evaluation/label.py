@@ -149,7 +149,7 @@ def _across(args: argparse.Namespace, out: TextIO) -> int:
 
 
 def _calibrate(args: argparse.Namespace, out: TextIO) -> int:
-    """Pairs of a program in the store, for people to judge.
+    """Choose pairs that a program judged, for people to judge.
 
     They have no probability: judgments with one are a sample for measuring, and would replace fully judged queries.
     """

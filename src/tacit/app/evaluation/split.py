@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, out: TextIO) -> int:
-    """Read, cut, write."""
+    """Read, split, write."""
     folder = _new_folder(args)
     counts = _kind(args)(args, folder)
     for name, n_queries in counts.items():
@@ -68,7 +68,7 @@ def _kind(args: argparse.Namespace) -> Callable[[argparse.Namespace, Path], dict
     first = next((line for _, line in read_lines(args.input) if line.strip()), "")
     if " qid:" in first:
         if args.qrels or args.group:
-            raise UsageError("feature lists carry their own grades and groups: leave --qrels and --group out")
+            raise UsageError("feature lists contain grades and groups: leave --qrels and --group out")
         return _split_lists
     if args.folds:
         raise UsageError("--folds is for feature lists")
@@ -163,7 +163,7 @@ def _split_lists(args: argparse.Namespace, folder: Path) -> dict[str, int]:
 
 
 def _folds(names: Sequence[str], args: argparse.Namespace) -> dict[str, Any]:
-    """Each fold is once the test part; the next one is its validation part."""
+    """Make folds: each part is the test part once, and the next part is its validation part."""
     from tacit.judge.advise.folds import make_folds
 
     n_folds = args.folds

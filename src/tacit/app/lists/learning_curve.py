@@ -132,7 +132,7 @@ def _as_json(point: CurvePoint) -> dict[str, Any]:
 
 
 def _column(args: argparse.Namespace, parts: list[LabelledPart]) -> CurvePoint:
-    """The line of --column."""
+    """Return the line of --column."""
     from tacit.core import check_choice, check_number
     from tacit.data import read_lines
     from tacit.rerank.learning_curve import column_point
@@ -152,7 +152,7 @@ def _column(args: argparse.Namespace, parts: list[LabelledPart]) -> CurvePoint:
 
 
 def _tests(points: list[CurvePoint], measure: str) -> list[dict[str, Any]]:
-    """Paired tests of the first method against the others and the column, share by share."""
+    """Run paired tests of the first method against the others and the column, share by share."""
     import numpy as np
 
     from tacit.metrics import compare_systems
@@ -175,7 +175,7 @@ def _show(points: list[CurvePoint], tests: list[dict[str, Any]], measure: str, o
     ]  # fmt: skip
     print_table(["method", "share", "queries", "documents", measure, "95 % interval"], rows, out)
     if any(point.n_failed for point in points):
-        sys.stderr.write(f"{sum(p.n_failed for p in points)} cuts left no list with two different grades: left out\n")
+        sys.stderr.write(f"{sum(p.n_failed for p in points)} samples have no list with two grades: left out\n")
     if tests:
         out.write("\nWilcoxon signed-rank test at each share, two-sided, Holm:\n\n")
         print_table(["share", "better", "worse", "p"], [[f"{t['share']:g}", t["better"], t["worse"], f"{t['p']:.2g}"]

@@ -1,1 +1,1 @@
-"""The HTTP service and its page: search, judge, learn and prove in one place."""
+"""The HTTP service and its page for search, judging, training and comparison."""

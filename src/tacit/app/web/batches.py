@@ -1,7 +1,7 @@
-"""Work of many requests that is done together: what comes while a batch is worked on is in the next one.
+"""Batches of requests: requests that arrive while a batch is processed go into the next batch.
 
-A batch of searches takes less time than the searches one by one: for most methods the vectors of all documents are read
-from memory once. The answers have the same bits.
+A batch of searches takes less time than separate searches, because most methods then read the vectors of all documents
+from memory only once. The results are bit-identical.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
-LARGEST = 16  # requests of one batch
+LARGEST = 16  # maximum number of requests in one batch
 
 
 class _Request(NamedTuple):
@@ -21,7 +21,7 @@ class _Request(NamedTuple):
 
 
 class Batches:
-    """Runs a function on groups of requests, in a thread of its own, one batch after the other.
+    """Runs a function on groups of requests, in a separate thread, one batch at a time.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class Batches:
         self._running: asyncio.Task[None] | None = None
 
     async def result(self, group: Hashable, item: Any) -> Any:
-        """The result for one item, which is worked on together with others of its group."""
+        """Return the result for one item, which is processed together with other items of its group."""
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[Any] = loop.create_future()
         self._waiting.append(_Request(group, item, answer))
@@ -51,11 +51,11 @@ class Batches:
             try:
                 items = [request.item for request in batch]
                 results = await asyncio.get_running_loop().run_in_executor(self._thread, self._work, group, items)
-            except Exception as error:  # each request is told
+            except Exception as error:  # passed to each request
                 for request in batch:
                     if not request.answer.done():
                         request.answer.set_exception(error)
             else:
                 for request, result in zip(batch, results, strict=True):
-                    if not request.answer.done():  # who waited may have left
+                    if not request.answer.done():  # the client may have disconnected
                         request.answer.set_result(result)

@@ -1,9 +1,9 @@
-"""Changes of documents, which belong to a workspace: an append-only file beside the versions of its model.
+"""Log of document changes in a workspace: an append-only file next to the versions of its model.
 
-A line is a checksum and a JSON object: the documents that were put (added or replaced) and the ids that were removed.
-A change is on disk before it is acknowledged. A version that was trained, saved or switched to later holds the changes
-up to a position in the file, its number of bytes; what comes after that is applied when the version is loaded. Applying
-a change twice changes nothing.
+A line is a checksum and a JSON object with the documents that were put (added or replaced) and the ids that were
+removed. A change is on disk before it is acknowledged. A version that is trained, saved or made live later includes the
+changes up to a position in the file, which is a number of bytes; later changes are applied when the version is loaded.
+Changes are idempotent.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 NAME = "documents.log"
-BLOCK = 1 << 20  # bytes that are read at once
+BLOCK = 1 << 20  # bytes read at a time
 _PLACEHOLDER = "\0being replaced"
 
 
@@ -41,14 +41,14 @@ class Entry(NamedTuple):
 
 
 class Changes(NamedTuple):
-    """The last state by id of the documents that were changed, None if removed, and the position after them."""
+    """The latest state by id of changed documents, None if removed, and the position after them."""
 
     documents: Mapping[str, Entry | None]
     end: int
 
 
 def entries(documents: Collection) -> list[Entry]:
-    """The documents of a collection."""
+    """Return the documents of a collection."""
     return [_entry(documents, row) for row in range(len(documents))]
 
 
@@ -62,7 +62,7 @@ class DocumentLog:
     Parameters
     ----------
     path : Path
-        The file; it is made at the first change.
+        The file; it is created at the first change.
 
     Examples
     --------
@@ -79,7 +79,7 @@ class DocumentLog:
         self.path = path
 
     def size(self) -> int:
-        """Bytes of the file: another number than a known end means that there may be further changes."""
+        """Return the size of the file in bytes; if it differs from a known end, there may be further changes."""
         try:
             return self.path.stat().st_size
         except FileNotFoundError:
@@ -94,7 +94,7 @@ class DocumentLog:
         with self._alone() as file:
             end = self._good_end(file)
             try:
-                os.ftruncate(file, end)  # what a killed process left unfinished
+                os.ftruncate(file, end)  # an unfinished line of a killed process
                 _write_all(file, line)
                 os.fsync(file)
             except BaseException:
@@ -105,7 +105,7 @@ class DocumentLog:
         return end + len(line)
 
     def since(self, position: int) -> Changes:
-        """What was changed after a position; 0 for all changes."""
+        """Return the changes after a position; 0 for all changes."""
         documents: dict[str, Entry | None] = {}
         end = position if self._ends_a_line(position) else 0
         for change, after in self._changes(end):
@@ -115,7 +115,7 @@ class DocumentLog:
         return Changes(documents, end)
 
     def _changes(self, position: int) -> Iterator[tuple[dict[str, Any], int]]:
-        """Changes after a position, each with the position after it; an unfinished last line is left out."""
+        """Yield changes after a position, each with the position after it; an unfinished last line is skipped."""
         try:
             file = self.path.open("rb")
         except FileNotFoundError:
@@ -132,7 +132,7 @@ class DocumentLog:
                 yield json.loads(body), position
 
     def _ends_a_line(self, position: int) -> bool:
-        """Whether a position can be one that `append` has returned."""
+        """Return whether a position can have been returned by `append`."""
         try:
             with self.path.open("rb") as file:
                 file.seek(max(0, position - 1))
@@ -141,7 +141,7 @@ class DocumentLog:
             return False
 
     def _good_end(self, file: int) -> int:
-        """Position after the last line that is whole. Only the last can be unfinished."""
+        """Return the position after the last complete line. Only the last line can be incomplete."""
         size = os.fstat(file).st_size
         start, newline = size - 1, -1  # the last byte may end the last line
         while start > 0 and newline < 0:
@@ -163,14 +163,14 @@ class DocumentLog:
 
 
 def log_change(model: str | os.PathLike[str], put: Iterable[Entry], removed: Sequence[str]) -> None:
-    """Write a change that was made to a model into the log of its workspace, if there is one."""
+    """Log a change of a model for its workspace, if there is one."""
     folder = Path(f"{os.path.realpath(model)}.versions")
     if folder.is_dir():
         DocumentLog(folder / NAME).append(put, removed)
 
 
 def apply_changes(searcher: Searcher, changes: Mapping[str, Entry | None]) -> Searcher:
-    """Give a searcher the documents of changes, in place; those that it holds already are left alone."""
+    """Apply document changes to a searcher, in place; documents that are already up to date are skipped."""
     held = searcher.documents_.row_of
     new, replaced, gone = [], [], []
     for doc_id, document in changes.items():
@@ -185,7 +185,7 @@ def apply_changes(searcher: Searcher, changes: Mapping[str, Entry | None]) -> Se
     if gone or replaced:
         leaving = [*gone, *(document.id for document in replaced)]
         empty = len(leaving) == len(searcher.documents_) and replaced
-        if empty:  # at no moment may a collection be empty
+        if empty:  # a collection must never be empty, not even temporarily
             searcher.add(_collection([Entry(_PLACEHOLDER, "", replaced[0].text)]))
         searcher.remove(leaving)
         if replaced:
@@ -202,7 +202,7 @@ def _collection(documents: Sequence[Entry]) -> Collection:
 
 
 def _checked(line: bytes) -> bytes | None:
-    """The JSON of a line; None if the line is not as it was written."""
+    """Return the JSON of a line; None if the line is not as it was written."""
     body = line[9:-1]
     return body if line.endswith(b"\n") and line[:9] == b"%08x " % crc32(body) else None
 

@@ -1,9 +1,10 @@
-"""What every request has to pass before a route sees it, and what every answer carries.
+"""Checks of every request before it reaches a route, and headers of every response.
 
-Checked are the Host (a page of another site must not reach a local service by a name of its own), the Origin of
-requests that change something, the token where one is set, and the size and duration of the body. Only so many requests
-are worked on at once, only so many wait, and their bodies share one budget of memory: what comes on top gets 503 and
-can be sent again. A stream of events takes no turn, for it lasts as long as a training; its body has the same limits.
+These are checked: the Host (a page of another site must not reach a local service under its own name), the Origin of
+requests that change something, the token if one is set, and the size and duration of the body. The numbers of requests
+in progress and in the queue are limited, and their bodies share one memory budget; a request above a limit gets status
+503 and can be repeated. Event streams do not count as requests in progress, because they last as long as a training;
+their bodies have the same limits.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ Scope = dict[str, Any]
 
 COOKIE = "tacit_token"
 STREAMS = ("/train/events",)
-CHANGING = ("/next",)  # paths that are read and record something nevertheless
-TOKEN = re.compile(r"[A-Za-z0-9!#$&'*+./:<=>?@^_`{|}~-]+")  # what a header and a cookie carry as it is
+CHANGING = ("/next",)  # paths that are read, but record something
+TOKEN = re.compile(r"[A-Za-z0-9!#$&'*+./:<=>?@^_`{|}~-]+")  # valid in a header and a cookie without quoting
 HEADERS = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
     "img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -37,29 +38,29 @@ HEADERS = {
 }
 
 
-FREE_BYTES = 64 << 10  # of each body: small requests are answered while large ones use up the budget
+FREE_BYTES = 64 << 10  # per body: small requests are served while large ones use up the budget
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Bounds of a request.
+    """Limits of a request.
 
     Parameters
     ----------
     body_bytes : int, default=1 MiB
-        Largest body.
+        Maximum size of a body.
     upload_bytes : int, default=64 MiB
-        Largest body of a request that brings documents.
+        Maximum size of a body with documents.
     all_bodies_bytes : int, default=160 MiB
-        Largest sum of the bodies that are read or worked on at once; of each, the first 64 KiB do not count.
+        Maximum total size of the bodies being read or processed; the first 64 KiB of each do not count.
     body_seconds : float, default=20
-        Time in which a body must arrive.
+        Time limit for receiving a body.
     answer_seconds : float, default=60
-        Time in which an answer must begin.
+        Time limit for the start of a response.
     at_once : int, default=32
-        Requests worked on at once.
+        Maximum number of requests in progress.
     waiting : int, default=512
-        Requests that may wait for their turn.
+        Maximum number of waiting requests.
     """
 
     body_bytes: int = 1 << 20
@@ -77,14 +78,14 @@ class Guard:
     Parameters
     ----------
     app : ASGI application
-        What answers.
+        The protected application.
     hosts : collection of str
         Permitted values of the Host header, such as `localhost:8000`.
     token : str or None, default=None
-        What requests must carry (`Authorization: Bearer …`, or the cookie that `/?token=…` sets): ASCII letters,
+        Token that requests must send (`Authorization: Bearer …`, or the cookie that `/?token=…` sets): ASCII letters,
         digits and punctuation without quotes, commas, semicolons, per cent signs, brackets and backslashes.
     limits : Limits
-        Bounds of a request.
+        Limits of a request.
     """
 
     def __init__(
@@ -93,14 +94,14 @@ class Guard:
         if token is not None and not TOKEN.fullmatch(token):
             odd = next((char for char in token if not TOKEN.fullmatch(char)), "")
             found = f"has the character {odd!a}" if odd else "is empty"
-            raise UsageError(f"the token {found}, want letters, digits and signs of a cookie, such as - _ .")
+            raise UsageError(f"the token {found}, want letters, digits and characters valid in a cookie, such as - _ .")
         self.app, self.hosts, self.token = app, {host.lower() for host in hosts}, token
         self.limits = limits or Limits()
         self._turn = asyncio.Semaphore(self.limits.at_once)
         self._n_waiting = self._n_bytes = 0
 
     async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
-        """Answer one request."""
+        """Serve one request."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -115,17 +116,17 @@ class Guard:
         await self._take_turn(scope, receive, send)
 
     def _problem(self, scope: Scope, headers: dict[str, str]) -> tuple[int, str] | None:
-        """Status and reason of a request that is refused at once."""
+        """Return status and reason for a request to refuse; None if it is accepted."""
         host = headers.get("host", "").lower()
         if host not in self.hosts:
-            return 421, f"host is {host!r}, want one that is served here; see --allowed-host"
+            return 421, f"host is {host!r}, want a name of this service; see --allowed-host"
         origin = headers.get("origin")
         if scope["method"] not in ("GET", "HEAD") and origin is not None and _place(origin) != host:
             return 403, f"origin is {origin!r}, want a page of this service"
         if _is_foreign(scope, headers):
             return 403, "the request is from a page of another site, want a page of this service"
         if self.token is not None and _path(scope) != "/health" and not self._has_token(scope, headers):
-            return 401, "the token is missing or is another one; open /?token=… or send Authorization: Bearer …"
+            return 401, "the token is missing or wrong; open /?token=… or send Authorization: Bearer …"
         length = headers.get("content-length", "0")
         if not length.isdecimal() or len(length) > 15 or int(length) > self._largest(scope):
             return 413, f"the body has {length[:20]} bytes, want at most {self._largest(scope)}"
@@ -140,7 +141,7 @@ class Guard:
         return any(hmac.compare_digest(value.encode(), wanted) for value in offered)
 
     async def _set_cookie(self, scope: Scope, send: Any) -> None:
-        """Keep the token in a cookie, and take it out of the address."""
+        """Store the token in a cookie, and redirect to the address without it."""
         cookie = f"{COOKIE}={self.token}; HttpOnly; SameSite=Strict; Path=/"
         await send_answer(send, 303, b"", {"location": "/", "set-cookie": cookie})
 
@@ -159,14 +160,14 @@ class Guard:
             elif self._n_waiting >= self.limits.waiting:
                 await refuse(send, 503, f"{self._n_waiting} requests are waiting; send this one again later")
             else:
-                # Sent after its turn, for who reads slowly must not keep others out.
+                # Sent outside its turn, because a client that reads slowly must not block others.
                 for message in await self._answer(scope, body):
                     await send(message)
         finally:
             self._n_bytes -= max(0, len(body) - FREE_BYTES)
 
     async def _answer(self, scope: Scope, body: bytearray) -> list[dict[str, Any]]:
-        """Messages of the answer, when it is the turn of this request."""
+        """Return the messages of the response, once it is the request's turn."""
         messages = list[dict[str, Any]]()
         self._n_waiting += 1
         try:
@@ -182,19 +183,19 @@ class Guard:
                 await self.app(scope, _replay(bytes(body)), collect)
         except TimeoutError:
             messages.clear()
-            await refuse(collect, 503, f"there is no answer after {self.limits.answer_seconds:g} seconds")
+            await refuse(collect, 503, f"no response after {self.limits.answer_seconds:g} seconds")
         finally:
             self._turn.release()
         return messages
 
     async def _read(self, receive: Any, largest: int, body: bytearray) -> tuple[int, str] | None:
-        """Read the whole body; return status and reason of a refusal."""
+        """Read the whole body; return status and reason if it is refused."""
         seconds = self.limits.body_seconds
         try:
             async with asyncio.timeout(seconds):
                 return await self._read_all(receive, largest, body)
         except TimeoutError:
-            return 408, f"the body did not arrive within {seconds:g} seconds, want it faster"
+            return 408, f"the body did not arrive within {seconds:g} seconds, send it faster"
 
     async def _read_all(self, receive: Any, largest: int, body: bytearray) -> tuple[int, str] | None:
         while True:
@@ -206,7 +207,7 @@ class Guard:
                 return 413, f"the body is longer than {largest} bytes, want at most that many"
             more = max(0, len(body) + len(piece) - FREE_BYTES) - max(0, len(body) - FREE_BYTES)
             if more and self._n_bytes + more > self.limits.all_bodies_bytes:
-                return 503, "other requests with long bodies are being worked on; send this one again later"
+                return 503, "other requests with large bodies are in progress; send this one again later"
             self._n_bytes += more
             body += piece
             if not message.get("more_body"):
@@ -214,7 +215,7 @@ class Guard:
 
 
 def _replay(body: bytes, receive_more: Any = None) -> Any:
-    """A `receive` that gives the body that was read, then what `receive_more` gives; without it, it waits."""
+    """Return a `receive` that gives the body already read, then the result of `receive_more`; without it, it waits."""
     sent = False
 
     async def receive() -> dict[str, Any]:
@@ -222,7 +223,7 @@ def _replay(body: bytes, receive_more: Any = None) -> Any:
         if not sent:
             sent = True
             return {"type": "http.request", "body": body, "more_body": False}
-        if receive_more is None:  # the client is still there
+        if receive_more is None:  # the client is still connected
             await asyncio.Event().wait()
         return cast("dict[str, Any]", await receive_more())
 
@@ -230,7 +231,7 @@ def _replay(body: bytes, receive_more: Any = None) -> Any:
 
 
 def _with_headers(send: Any) -> Any:
-    """A `send` that adds the headers of every answer."""
+    """Return a `send` that adds the headers of every response."""
 
     async def send_with_headers(message: dict[str, Any]) -> None:
         if message["type"] == "http.response.start":
@@ -243,13 +244,13 @@ def _with_headers(send: Any) -> Any:
 
 
 async def refuse(send: Any, status: int, problem: str) -> None:
-    """Answer with a status and one line that says what is wrong."""
+    """Respond with a status and a one-line error."""
     body = json.dumps({"error": problem}).encode()
     await send_answer(send, status, body, {"content-type": "application/json"})
 
 
 async def send_answer(send: Any, status: int, body: bytes, headers: dict[str, str]) -> None:
-    """One whole answer."""
+    """Send one complete response."""
     table = HEADERS | headers | {"content-length": str(len(body))}
     encoded = [(name.encode(), value.encode("latin-1", "replace")) for name, value in table.items()]
     await send({"type": "http.response.start", "status": status, "headers": encoded})
@@ -257,24 +258,24 @@ async def send_answer(send: Any, status: int, body: bytes, headers: dict[str, st
 
 
 def _path(scope: Scope) -> str:
-    """The path without the prefix of the interface's version."""
+    """Return the path without the version prefix of the interface."""
     return str(scope["path"]).removeprefix(PREFIX)
 
 
 def _query(scope: Scope) -> dict[str, str]:
     text = scope.get("query_string", b"").decode("latin-1")
-    found = parse_qs(text.replace("+", "%2B"))  # a token has no spaces, and may have a plus
+    found = parse_qs(text.replace("+", "%2B"))  # a token has no spaces, but may contain a plus
     return {name: values[0] for name, values in found.items()}
 
 
 def _is_foreign(scope: Scope, headers: dict[str, str]) -> bool:
-    """Whether a page of another site asks, by what browsers say; a link from one may open any page that only shows."""
+    """Return whether another site sent the request, by browser headers; its links may open any read-only page."""
     by_link = headers.get("sec-fetch-mode") == "navigate" and _path(scope) not in CHANGING
     return headers.get("sec-fetch-site", "none") not in ("none", "same-origin") and not by_link
 
 
 def _place(origin: str) -> str | None:
-    """Host and port of an origin; None if it is none."""
+    """Return host and port of an origin; None if it is invalid."""
     try:
         return urlsplit(origin).netloc.lower()
     except ValueError:

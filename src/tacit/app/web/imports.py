@@ -1,7 +1,7 @@
-"""Queries and judgments from pasted text or a file: what it holds is found by its lines, and shown before it is stored.
+"""Import of queries and judgments from pasted text or a file, with format detection and a preview.
 
-Known forms are jsonl, tables with a header (comma, semicolon or tab), TREC qrels, `id<TAB>text`, and plain lines, each
-of which is one query. Lines that say nothing new are counted; a line that cannot be read is reported and left out.
+Supported formats are jsonl, tables with a header (comma, semicolon or tab), TREC qrels, `id<TAB>text`, and plain lines
+with one query each. Lines without new information are counted; invalid lines are reported and skipped.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tacit.data.jsonlines import parse_object
 from tacit.judge import Judgment, JudgmentStore
 from tacit.judge.records import check_name, check_text, check_topic, utc_now
 
-NAMES = {  # of columns, by what they hold
+NAMES = {  # of columns, by content
     "id": ("query_id", "query-id", "qid", "id", "_id"),
     "text": ("query", "text", "query_text", "title"),
     "topic": ("topic", "group"),
@@ -34,7 +34,7 @@ _QRELS = re.compile(r"\S+\s+\S+\s+\S+\s+-?\d+")
 
 
 class Row(NamedTuple):
-    """One line that was read: a query, a judgment, or both. `number` is that of the line."""
+    """One line: a query, a judgment, or both. `number` is the line number."""
 
     number: int
     id: str = ""
@@ -46,7 +46,7 @@ class Row(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What a text holds: its form, the rows, and lines that cannot be read."""
+    """Contents of a text: its format, the rows, and invalid lines."""
 
     form: str
     rows: list[Row]
@@ -54,7 +54,7 @@ class Found(NamedTuple):
 
 
 def read_text(text: str) -> Found:
-    """Rows of a text.
+    """Read the rows of a text.
 
     >>> read_text("query,topic\\nwhat is: a colon,signs\\n").rows[0][:4]
     (2, '', 'what is: a colon', 'signs')
@@ -79,7 +79,7 @@ def read_text(text: str) -> Found:
 
 
 def _problem(row: Row) -> str:
-    """Why a row cannot be stored; empty if it can."""
+    """Return why a row cannot be stored; empty if it can."""
     for name, most in LONGEST.items():
         if len(getattr(row, name) or "") > most:
             return f"line {row.number}: {name} of {len(getattr(row, name))} characters, want at most {most}"
@@ -116,7 +116,7 @@ def _rows(lines: list[tuple[int, str]]) -> tuple[str, Iterator[Row | str]]:
 
 
 def _cells(line: str, sign: str) -> list[str]:
-    """Cells of a line; none where one of them is too long."""
+    """Return the cells of a line; empty if a cell is too long."""
     try:
         cells = next(csv.reader([line], delimiter=sign))
     except csv.Error:
@@ -125,7 +125,7 @@ def _cells(line: str, sign: str) -> list[str]:
 
 
 def _column(name: str) -> str:
-    """What a column holds, by its name; empty if the name says nothing."""
+    """Return the content of a column by its name; empty if the name is unknown."""
     wanted = name.strip().lower()
     return next((kind for kind, names in NAMES.items() if wanted in names), "")
 
@@ -176,7 +176,7 @@ def import_text(
     topic: str | None = None,
     keep: bool = False,
 ) -> dict[str, Any]:
-    """What a text would add to a store, or with `keep` has added: counts, the first rows, and problems."""
+    """Return what a text would add to a store, or with `keep` has added: counts, the first rows, and problems."""
     found = read_text(text)
     known = store.queries()
     texts = dict(zip(known.ids, known.texts, strict=True))
@@ -189,7 +189,7 @@ def import_text(
     for row in found.rows:
         name = row.id or store.query_id(row.text)
         if row.text and texts.get(name) and texts[name] != row.text and row.id:
-            problems.append(f"line {row.number}: query {name!r} has another text already")
+            problems.append(f"line {row.number}: query {name!r} already has another text")
             continue
         if row.text or name in texts or row.document:
             if name in queries:

@@ -1,7 +1,7 @@
-"""What a judge is offered next: a plan of pairs, passed over where the judge has judged already.
+"""Pairs to judge next: a plan of pairs, without pairs that the judge has already judged.
 
-A plan is made by `judge.what_to_judge` for a judge, a purpose and a model version, and extended when it is used up.
-Its order is shuffled, so that a judge cannot tell the rank of a document from its turn.
+A plan is made by `judge.what_to_judge` for a judge, a purpose and a model version, and extended when it is used up. Its
+order is shuffled, so that a judge cannot infer the rank of a document from its turn.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ DISPLAY = "shuffled,rank hidden"
 
 
 class Offer(NamedTuple):
-    """One pair to judge, the text of its query, and how many of the plan are left after it."""
+    """One pair to judge, the text of its query, and the number of planned pairs left after it."""
 
     ticket: Ticket
     text: str
@@ -37,23 +37,23 @@ class Offers:
         self._judged: dict[str, set[tuple[str, str]]] = {}
 
     def n_judged(self, judge: str) -> int:
-        """How many pairs the judge has judged."""
+        """Return the number of pairs that the judge has judged."""
         with self._lock:
             return len(self._judged_by(judge))
 
     def note(self, judge: str, query: str, document: str, *, withdrawn: bool = False) -> None:
-        """Remember that a pair is judged now, or no longer."""
+        """Note that a pair is now judged, or no longer judged."""
         with self._lock:
             pairs = self._judged_by(judge)
             (pairs.discard if withdrawn else pairs.add)((query, document))
 
     def forget(self) -> None:
-        """Look up again what is judged, after an import."""
+        """Reload the judged pairs after an import."""
         with self._lock:
             self._judged.clear()
 
     def next(self, judge: str, purpose: str, after: str | None = None) -> Offer | None:
-        """The next pair of the plan; None if there is nothing to judge. `after` is a ticket that is still open."""
+        """Return the next pair of the plan; None if there is nothing to judge. `after` is an open ticket."""
         version = self.workspace.active
         opened = None if after is None else self.tickets.read(after)
         passed = set() if opened is None else {(opened.query, opened.document)}
@@ -68,7 +68,7 @@ class Offers:
             return self._offer(left, version) if left else None
 
     def _extend(self, key: tuple[str, str, str], version: Version) -> None:
-        """Further pairs for a plan that is used up, in random order."""
+        """Add pairs to a plan that is used up, in random order."""
         judge, purpose, name = key
         store = self.workspace.store
         known = store.queries()
@@ -83,7 +83,7 @@ class Offers:
         self._plans[key] += [found[place] for place in order if found[place][:2] not in planned]
 
     def skip(self, judge: str, purpose: str, ticket: Ticket) -> None:
-        """Put a pair at the end of its plan."""
+        """Move a pair to the end of its plan."""
         with self._lock:
             plan = self._plans.get((judge, purpose, ticket.model), [])
             late = [pair for pair in plan if pair[:2] == (ticket.query, ticket.document)]

@@ -1,4 +1,4 @@
-"""What routes work with: the parts of one service, which a route names as its parameter `service`."""
+"""The parts of one service, which routes receive as their parameter `service`."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ class Parts:
 
     @classmethod
     def of(cls, workspace: Workspace, searches: Batches, ranker: Any = None) -> Parts:
-        """All parts of a service over a workspace."""
+        """Make all parts of a service for a workspace."""
         tickets = Tickets.beside(workspace.store.path, read_only=bool(workspace.read_only))
         return cls(workspace, searches, tickets, Offers(workspace, tickets), Trainer(workspace), Counters(), ranker)
 
     @property
     def store(self) -> JudgmentStore:
-        """Where judgments go."""
+        """The judgment store."""
         return self.workspace.store
 
     def give_to(self, app: FastAPI) -> None:
-        """Let the routes of an application work with these parts."""
+        """Make these parts available to the routes of an application."""
         app.state.parts = self
 
 
-async def _of_request(request: Request) -> Parts:  # a plain function would cost a thread for each request
+async def _of_request(request: Request) -> Parts:  # a plain function would use a thread for each request
     return cast("Parts", request.app.state.parts)
 
 

@@ -1,7 +1,7 @@
-"""JSON bodies, read and checked in a thread, so that a large one does not hold up other requests; unknown parameters.
+"""JSON bodies, parsed and checked in a thread, so that a large one does not block other requests.
 
-The values of a body are counted before they are parsed, parsing refuses what is no Unicode (lone surrogates) and what
-is no number, and checking stops at the first error of a list.
+The values of a body are counted before it is parsed. Parsing rejects invalid Unicode (lone surrogates) and invalid
+numbers, and checks stop at the first error of a list. Unknown parameters are rejected too.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from fastapi.routing import APIRoute
 from pydantic_core import from_json
 from starlette.concurrency import run_in_threadpool
 
-MAX_VALUES = 1_000_000  # of one body, names of objects included
-AT_ONCE = 16 << 10  # bytes that are read at once: a thread would take longer
-_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)  # never fails, so that its time is linear
+MAX_VALUES = 1_000_000  # of one body, including names of objects
+AT_ONCE = 16 << 10  # bytes: for fewer, a thread would take longer than parsing
+_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)  # always matches, so its time is linear
 
 
 class JsonRoute(APIRoute):
-    """A route whose body is read by `read_body`; FastAPI finds it read."""
+    """A route whose body is parsed by `read_body` before FastAPI sees it."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """The function that answers a request."""
+        """Return the function that handles a request."""
         handle, field = super().get_route_handler(), self.body_field
         known = [parameter.alias for parameter in self.dependant.query_params]
 
@@ -47,7 +47,7 @@ class JsonRoute(APIRoute):
 
 
 def read_body(data: bytes, most: int = MAX_VALUES) -> Any:
-    """The value of a JSON text; a text that is no JSON, or has too many values, is an error of the request.
+    """Parse JSON; raise a request error if it is invalid or has too many values.
 
     >>> read_body(b'{"a": [1, 2]}')
     {'a': [1, 2]}
@@ -60,11 +60,11 @@ def read_body(data: bytes, most: int = MAX_VALUES) -> Any:
     try:
         return from_json(data, allow_inf_nan=False)
     except ValueError as error:
-        raise _wrong("no_json", f"the body is no JSON: {error}") from None
+        raise _wrong("no_json", f"the body is not JSON: {error}") from None
 
 
 def _check_parameters(request: Request, known: list[str]) -> None:
-    """Raise for a parameter that the route does not have: to ignore it would give other results than were asked for."""
+    """Raise for an unknown parameter, because ignoring it would give unexpected results."""
     for name in request.query_params:
         if name not in known:
             raise RequestValidationError(
@@ -73,11 +73,11 @@ def _check_parameters(request: Request, known: list[str]) -> None:
 
 
 def _has_more_values(data: bytes, most: int) -> bool:
-    """Whether a text has more values: one more than its commas and colons outside of strings, at most."""
+    """Return whether a text has more values, estimated by its commas and colons outside of strings, plus one."""
     n = data.count(b",") + data.count(b":")
     if n < most:
         return False
-    for n_strings, found in enumerate(_STRING.finditer(data)):  # between two strings, other threads have their turn
+    for n_strings, found in enumerate(_STRING.finditer(data)):  # lets other threads run between strings
         n -= data.count(b",", *found.span()) + data.count(b":", *found.span())
         if n < most or n_strings > 2 * most:
             break

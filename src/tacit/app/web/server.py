@@ -1,4 +1,4 @@
-"""Listening: names that are answered, limits of the process, and uvicorn."""
+"""Listening: accepted host names, limits of the process, and uvicorn."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ from tacit.search.warming import warm_searcher
 
 BACKLOG = 2048
 MAX_CONNECTIONS = 4096
-SECONDS_IDLE = 30  # without a request, or without reading the answer
-SWITCH_SECONDS = 0.0005  # what a search waits for the interpreter after each compiled loop, if requests keep it busy
+SECONDS_IDLE = 30  # maximum idle time without a request, or without the client reading the response
+SWITCH_SECONDS = 0.0005  # a search's wait for the interpreter lock after each compiled loop on a busy service
 
 
 class Connection(H11Protocol):
-    """A connection that is closed where nothing happens on it for once to twice `seconds_idle`.
+    """A connection that is closed after one to two times `seconds_idle` without activity.
 
-    uvicorn itself waits without end for the header of a request, and for a client that does not read.
+    uvicorn has no time limit for the header of a request, or for a client that does not read.
     """
 
     seconds_idle: ClassVar[float] = SECONDS_IDLE
     max_connections: ClassVar[int] = MAX_CONNECTIONS
 
     def connection_made(self, transport: Any) -> None:
-        """Begin to watch."""
+        """Start watching."""
         super().connection_made(transport)
         self._timer: Any = None
         if len(self.connections) > self.max_connections:
@@ -45,7 +45,7 @@ class Connection(H11Protocol):
             self._watch(None)
 
     def connection_lost(self, error: Exception | None) -> None:
-        """End to watch."""
+        """Stop watching."""
         super().connection_lost(error)
         if self._timer is not None:
             self._timer.cancel()
@@ -71,7 +71,7 @@ def serve(
     ranker: Any = None,
     read_only: bool = False,
 ) -> int:
-    """Answer until interrupted."""
+    """Serve until interrupted."""
     _allow_many_connections()
     listening = _listen(host, port)
     port = listening.getsockname()[1]
@@ -87,7 +87,7 @@ def serve(
         warm_searcher(workspace.active.searcher)
         shown = f"[{host}]" if ":" in host else host
         served = plural(len(workspace.active.searcher.documents_), "document")
-        sys.stderr.write(f"serving {served} at http://{shown}:{port}/ (Ctrl-C ends it)\n")
+        sys.stderr.write(f"serving {served} at http://{shown}:{port}/ (press Ctrl-C to stop)\n")
         sys.stderr.flush()
         config = uvicorn.Config(
             app, http=Connection, ws="none", timeout_keep_alive=SECONDS_IDLE, log_level="error", access_log=False
@@ -97,7 +97,7 @@ def serve(
 
 
 def host_names(host: str, port: int, allowed: Sequence[str]) -> set[str]:
-    """Values of the Host header that are answered.
+    """Return the accepted values of the Host header.
 
     >>> sorted(host_names("127.0.0.1", 8000, ["search.example.org"]))
     ['127.0.0.1:8000', '[::1]:8000', 'localhost:8000', 'search.example.org', 'search.example.org:8000']
@@ -109,7 +109,7 @@ def host_names(host: str, port: int, allowed: Sequence[str]) -> set[str]:
 
 @contextmanager
 def _switching_often() -> Iterator[None]:
-    """Let threads take turns more often: with Python's 5 ms, a burst of requests would hold up every search."""
+    """Let threads switch more often: with Python's 5 ms, a burst of requests would delay every search."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(SWITCH_SECONDS)
     try:
@@ -124,7 +124,7 @@ def _listen(host: str, port: int) -> socket.socket:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host, port))
-        listening.listen(BACKLOG)  # from here on nobody is refused, though answers begin a moment later
+        listening.listen(BACKLOG)  # from here on no connection is refused, although responses begin a moment later
     except OSError as error:
         listening.close()
         raise TacitError(f"cannot listen on {host}:{port}: {error.strerror}") from None
@@ -132,6 +132,6 @@ def _listen(host: str, port: int) -> socket.socket:
 
 
 def _allow_many_connections() -> None:
-    """As many open files as the system permits: idle connections must not keep others out."""
+    """Raise the limit of open files to the system's maximum, so that idle connections do not keep others out."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))

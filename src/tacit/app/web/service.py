@@ -1,4 +1,4 @@
-"""The HTTP service: routes over a workspace. Nothing is global; `create_app` returns the application."""
+"""The HTTP service: routes for a workspace. There is no global state; `create_app` returns the application."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ TAGS = {
     "training": "Train versions, compare them, and make one live.",
     "state": "Health and counters.",
 }
-_AS_JSON = {"application/json": {"schema": {"$ref": "#/components/schemas/Problem"}}}  # also where a route returns text
+_AS_JSON = {"application/json": {"schema": {"$ref": "#/components/schemas/Problem"}}}  # also for text routes
 PROBLEMS: dict[int | str, dict[str, Any]] = {
-    "4XX": {"model": Problem, "content": _AS_JSON, "description": "A mistake of the request, in one line."},
+    "4XX": {"model": Problem, "content": _AS_JSON, "description": "An invalid request, with a one-line error."},
     "5XX": {
         "model": Problem,
         "content": _AS_JSON,
         "description": "The service is busy or its disk is full; try later.",
     },
 }
-TOKEN = HTTPBearer(auto_error=False, description="Needed where the service was started with a token.")
+TOKEN = HTTPBearer(auto_error=False, description="Required if the service was started with a token.")
 
-# Statuses of mistakes; of any other, 400.
+# Status codes of errors; all others get 400.
 STATUS: dict[type[TacitError], int] = {
     ReadOnlyError: 403,
     UnknownDocumentError: 404,
@@ -65,24 +65,24 @@ def create_app(
     limits: Limits | None = None,
     ranker: Any = None,
 ) -> Any:
-    """The application.
+    """Return the application.
 
     Parameters
     ----------
     workspace : Workspace
         Models and judgments.
     hosts : collection of str, default=("testserver",)
-        Values of the Host header that are answered.
+        Accepted values of the Host header.
     token : str or None, default=None
-        What every request must carry; None: nothing.
+        Token that every request must send; None: no token is required.
     limits : Limits or None, default=None
-        Bounds of a request; None: the defaults of `Limits`.
+        Limits of a request; None: the defaults of `Limits`.
     ranker : ListRanker or None, default=None
-        What `POST /rank` scores with; None: the route answers that there is none.
+        Ranker for `POST /rank`; None: the route returns an error.
     """
     app = FastAPI(
         title="tacit",
-        description='Search, judging and training. Every mistake is one line: `{"error": …}`.',
+        description='Search, judging and training. Errors are one line: `{"error": …}`.',
         version=__version__,
         docs_url=None,
         redoc_url=None,
@@ -94,14 +94,14 @@ def create_app(
     _add_errors(app)
     for subject in (searching, judging, training, state):
         app.include_router(subject.router, prefix=PREFIX, responses=PROBLEMS, dependencies=[Depends(TOKEN)])
-        app.include_router(subject.router, include_in_schema=False)  # paths of before
+        app.include_router(subject.router, include_in_schema=False)  # paths without a version prefix
     app.include_router(state.pages)
     app.add_middleware(CountRequests, counters=parts.counters)
     return Guard(app, hosts, token, limits)
 
 
 def _add_errors(app: FastAPI) -> None:
-    """A mistake of the client is one line of JSON."""
+    """Turn client errors into one line of JSON."""
 
     @app.exception_handler(TacitError)
     async def mistake(request: Request, error: TacitError) -> Response:
@@ -111,15 +111,15 @@ def _add_errors(app: FastAPI) -> None:
     async def no_disk(request: Request, error: OSError) -> Response:
         reason = f"{error.filename}: {error.strerror}" if error.filename else str(error)
         full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-        return _problem(f"nothing was changed, for the disk refused it: {reason}", 507 if full else 503)
+        return _problem(f"nothing was changed, because the disk reported an error: {reason}", 507 if full else 503)
 
     @app.exception_handler(Exception)
     async def our_mistake(request: Request, error: Exception) -> Response:
-        return _problem("this is a mistake of the service, whose log has the details", 500)
+        return _problem("internal error; see the service's log for details", 500)
 
     @app.exception_handler(HTTPException)
     async def no_such_route(request: Request, error: HTTPException) -> Response:
-        reason = f"there is no route {request.method} {request.url.path}, want one of those that /docs lists"
+        reason = f"there is no route {request.method} {request.url.path}, want a route listed in /docs"
         if error.status_code not in (404, 405):
             reason = error.detail
         return JSONResponse({"error": reason}, error.status_code, error.headers)
@@ -130,6 +130,6 @@ def _add_errors(app: FastAPI) -> None:
 
 
 def _problem(error: object, status: int) -> Response:
-    """One line; what is no Unicode is shown by its number."""
+    """Return a one-line error; invalid Unicode is shown by number."""
     line = " ".join(str(error).split()).encode("utf-8", "backslashreplace").decode()
     return JSONResponse({"error": line}, status)

@@ -1,7 +1,7 @@
-"""Tickets: what was offered to be judged, signed, so that a judgment can say how likely it was to be shown.
+"""Signed tickets of offered pairs, so that a judgment can record the probability that it was shown.
 
-A ticket carries query, document, rank, model version, probability and how it is displayed. It is signed with a key that
-lies beside the judgments, so a ticket outlives a restart and cannot be made up.
+A ticket contains query, document, rank, model version, probability and display. It is signed with a key stored next to
+the judgments, so tickets survive a restart and cannot be forged.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Ticket:
 
 
 class Tickets:
-    """Signs tickets, and reads those that it signed.
+    """Signs tickets, and verifies them.
 
     >>> tickets = Tickets(b"k" * 32)
     >>> text = tickets.sign(Ticket("q1", "d7", 3, "m1", 0.25, "shuffled"))
@@ -49,7 +49,7 @@ class Tickets:
 
     @classmethod
     def beside(cls, store: Path, *, read_only: bool = False) -> Tickets:
-        """The signer of a judgment store; its key is made at the first use, unless nothing may be written."""
+        """Return the signer of a judgment store; its key is created on first use, unless the store is read-only."""
         path = store.with_name(store.name + ".key")
         if read_only and not path.exists():
             return cls(secrets.token_bytes(KEY_BYTES))
@@ -57,15 +57,15 @@ class Tickets:
             _write_once(path, secrets.token_bytes(KEY_BYTES))
         key = path.read_bytes()
         if len(key) != KEY_BYTES:
-            raise TacitError(f"{path}: holds {len(key)} bytes, want the {KEY_BYTES} bytes of a key; remove it")
+            raise TacitError(f"{path}: contains {len(key)} bytes, want the {KEY_BYTES} bytes of a key; remove it")
         return cls(key)
 
     def sign(self, ticket: Ticket) -> str:
-        """The ticket as a text that a client sends back."""
+        """Return the ticket as a text that clients send back."""
         return str(self._signer.dumps(asdict(ticket)))
 
     def read(self, text: str) -> Ticket:
-        """The ticket that `sign` wrote; anything else is refused."""
+        """Return the ticket written by `sign`; refuse all other texts."""
         try:
             return Ticket(**self._signer.loads(text))
         except (BadData, TypeError, ValueError):
@@ -73,7 +73,7 @@ class Tickets:
 
 
 def _write_once(path: Path, data: bytes) -> None:
-    """Make the file whole, unless another process was faster."""
+    """Write the file atomically, unless another process did."""
     unfinished = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     with os.fdopen(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
         file.write(data)

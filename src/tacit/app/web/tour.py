@@ -1,9 +1,9 @@
 """The tour of `tacit serve` without a MODEL: BM25 on the embedded corpus, with sample queries and judgments.
 
-The tour is a folder in the user's cache, so that it can be changed, trained and opened again. No person made the
-grades: they were written from names and summaries of functions, with results of `blend` in view, which favours it. They
-are stored as those of a program, `sample`, and a training on the page names it: they show how the page works and prove
-nothing. Documents that the installed libraries do not have are left out.
+The tour is a folder in the user's cache, so that it can be changed, trained and opened again. Its grades are not by
+people: they were written from names and summaries of functions, with results of `blend` in view, which favours it. They
+are stored as grades of a program, `sample`, which a training on the page names. They demonstrate the page and prove
+nothing. Documents that are missing in the installed libraries are left out.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from tacit.judge import JudgmentStore
 from tacit.search import Searcher
 
 JUDGE, KIND = "sample", "program"
-METHOD = "bm25"  # fast to fit, and what a trained version has to improve on
+METHOD = "bm25"  # fast to fit, and the baseline of trained versions
 
-# Grades by query and document: 3 answers fully, 2 in part, 1 is on the topic, 0 is not relevant.
+# Grades by query and document: 3 answers the query fully, 2 in part, 1 is on the topic, 0 is not relevant.
 SAMPLES: dict[str, dict[str, int]] = {
     "pseudo inverse of a singular matrix": {
         "numpy.linalg.pinv": 3, "scipy.linalg.pinv": 3, "scipy.linalg.pinvh": 2, "numpy.linalg.inv": 1,
@@ -127,28 +127,28 @@ SAMPLES: dict[str, dict[str, int]] = {
 
 
 def tour_folder() -> Path:
-    """Folder of the tour for the installed libraries."""
+    """Return the folder of the tour for the installed libraries."""
     name = hashlib.sha256(f"{pydocs_versions()} {sorted(SAMPLES.items())} {KIND}".encode()).hexdigest()[:12]
     return (cache_folder() or Path(tempfile.gettempdir())) / f"tour-{name}"
 
 
 def open_tour(folder: Path | None = None) -> tuple[Path, Path, Searcher]:
-    """Folder of the model, judgment store and searcher of the tour, which are made at the first use."""
+    """Return model folder, judgment store and searcher of the tour, which are created on first use."""
     folder = folder or tour_folder()
     model, store = folder / "pydocs.model", folder / "pydocs.judgments"
     if not (folder / "complete").exists():
-        shutil.rmtree(folder, ignore_errors=True)  # what a killed process left
+        shutil.rmtree(folder, ignore_errors=True)  # left by a killed process
         folder.mkdir(parents=True)
         documents, _ = read_pydocs()
         Searcher(METHOD, stem=True).fit(documents).save(model)
         add_samples(store, documents)
         (folder / "complete").touch()
-    sys.stderr.write(f"no MODEL is given: this is the tour, kept in {folder}; remove that folder to start afresh\n")
+    sys.stderr.write(f"no MODEL given: serving the tour, stored in {folder}; delete that folder to start over\n")
     return model, store, Searcher.load(model)
 
 
 def add_samples(path: Path, documents: Collection) -> None:
-    """The sample queries and judgments, without documents that the collection does not have."""
+    """Add the sample queries and judgments, without documents that are not in the collection."""
     with JudgmentStore(path) as store:
         ids = [store.query_id(text) for text in SAMPLES]
         store.add_queries(Collection(ids, [""] * len(ids), list(SAMPLES)))

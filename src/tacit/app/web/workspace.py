@@ -1,12 +1,12 @@
-"""What the service works on: the model that answers, the versions beside it, the judgments, and changes of documents.
+"""The workspace of the service: the live model, further versions, the judgments, and changes of documents.
 
-Versions lie in a folder beside the model (`my.model.versions`). The file `active` there names the one that answers, so
-that a restart serves the same. A version is changed by replacing it: a search keeps the one that it began with. If
-another process (`tacit add`) has changed the folder since, the change is made to what the folder holds now.
+Versions are in a folder next to the model (`my.model.versions`). Its file `active` names the live version, so that a
+restart serves the same one. A version is changed by replacing it: a search in progress keeps the old one. If another
+process (`tacit add`) has changed the folder, a change is applied to the current contents of the folder.
 
-Documents belong to the workspace: a change is written to a log (`document_log`), and every version that is loaded or
-switched to gets the changes that it does not hold yet. One process holds the workspace; a second one serves it
-read-only, and follows what the first one changes.
+Documents belong to the workspace: a change is written to a log (`document_log`), and every version gets the missing
+changes when it is loaded or made live. One process holds the workspace; a second one serves it read-only, and follows
+the changes of the first.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ from tacit.store.folder import MODEL_FILE
 ACTIVE = "active"
 GUIDELINES = "guidelines.txt"
 FIRST = "1"
-MAX_LOADED = 2  # versions in memory: the one that answers, and one to compare it with
-SECONDS_BEHIND = 1.0  # how often a read-only service looks for changes
+MAX_LOADED = 2  # versions in memory: the live one, and one to compare with
+SECONDS_BEHIND = 1.0  # interval at which a read-only service looks for changes
 _NAME = re.compile(r"[1-9][0-9]{0,8}")
 
 
@@ -54,7 +54,7 @@ class UnconfirmedError(TacitError):
 
 
 class UnknownQueryError(TacitError):
-    """An id that no query has."""
+    """An unknown query id."""
 
 
 class UnknownVersionError(TacitError):
@@ -62,12 +62,12 @@ class UnknownVersionError(TacitError):
 
 
 class UnknownDocumentError(TacitError):
-    """An id that no document has."""
+    """An unknown document id."""
 
 
 @dataclass(frozen=True, eq=False)
 class Version:
-    """A model that can answer: its number in the order of training, the stamp of its file, its place in the log."""
+    """A loaded model: its number in the order of training, the stamp of its file, its position in the log."""
 
     name: str
     searcher: Searcher
@@ -76,7 +76,7 @@ class Version:
 
 
 class Changed(NamedTuple):
-    """How many documents a change added and replaced, and how many there are then."""
+    """Numbers of documents added and replaced by a change, and in total after it."""
 
     added: int
     replaced: int
@@ -91,22 +91,22 @@ class Workspace:
     model : Path or None
         Folder of the first model; None if it exists in memory only.
     searcher : Searcher
-        That model. Its `encode`, if it has one, gives queries and new documents of all versions their vectors.
+        That model. Its `encode`, if any, encodes queries and new documents of all versions.
     store : JudgmentStore
-        Where judgments go.
+        The judgment store.
     read_only : bool, default=False
         Refuse all changes.
 
     Attributes
     ----------
     read_only : str
-        Why changes are refused; empty if they are not.
+        Reason why changes are refused; empty if they are not.
     """
 
     def __init__(
         self, model: Path | None, searcher: Searcher, store: JudgmentStore, *, read_only: bool = False
     ) -> None:
-        self.model, self.store = model and model.resolve(), store  # one workspace, by whichever link it is opened
+        self.model, self.store = model and model.resolve(), store  # one workspace, regardless of links
         self._changing, self._encode = threading.RLock(), searcher.encode
         self._guidelines = ""
         self._held, self._looked = ExitStack(), time.monotonic()
@@ -123,10 +123,10 @@ class Workspace:
             self._loaded[self._active] = self._load(self._active)
 
     def close(self) -> None:
-        """Let another process hold the workspace."""
+        """Release the workspace for another process."""
         self._held.close()
         if self.folder is not None and not self.read_only:
-            with suppress(OSError):  # it is used
+            with suppress(OSError):  # the lock is in use
                 self.folder.rmdir()
 
     def check_writable(self) -> None:
@@ -135,7 +135,7 @@ class Workspace:
             raise ReadOnlyError(f"this service is read-only: {self.read_only}")
 
     def _hold(self) -> str:
-        """Hold the workspace alone; return why that cannot be."""
+        """Lock the workspace for this process; return the reason if that fails."""
         if self.folder is None:
             return ""
         try:
@@ -148,17 +148,17 @@ class Workspace:
 
     @property
     def active(self) -> Version:
-        """The version that answers."""
+        """The live version."""
         if self.read_only and self.model is not None and time.monotonic() - self._looked > SECONDS_BEHIND:
             self._looked = time.monotonic()
             threading.Thread(target=self._look_for_changes, daemon=True).start()
         return self._loaded[self._active]
 
     def _look_for_changes(self) -> None:
-        """Follow the process that holds the workspace."""
+        """Follow the changes of the process that holds the workspace."""
         if self._changing.acquire(blocking=False):
             try:
-                with suppress(TacitError, OSError):  # half of a change: it is complete at the next look
+                with suppress(TacitError, OSError):  # an incomplete change: it will be complete at the next look
                     name = self._read_active()
                     self._loaded[name] = self._current(name)
                     self._active = name
@@ -167,12 +167,12 @@ class Workspace:
 
     @property
     def versions(self) -> list[str]:
-        """Names of all versions that are complete, oldest first."""
+        """Names of all complete versions, oldest first."""
         found = [name for name in self._numbers() if (self.path(name) / MODEL_FILE).exists()]
         return sorted({FIRST, *found}, key=int)
 
     def _numbers(self, ending: str = "") -> list[str]:
-        """Numbers that files in the folder of the versions have as their names."""
+        """Return the numbers that are names of files in the folder of the versions."""
         folder = self.folder
         try:
             names = [] if folder is None else [path.name for path in folder.iterdir()]
@@ -187,7 +187,7 @@ class Workspace:
         return None if self.model is None else self.model.with_name(self.model.name + ".versions")
 
     def find(self, name: str | None = None) -> Version:
-        """The version of that name, with all documents of the workspace, else the one that answers."""
+        """Return the version with that name, or the live one, with all documents of the workspace."""
         if name is None:
             return self.active
         if name not in self._loaded and name not in self.versions:
@@ -203,9 +203,9 @@ class Workspace:
         return version
 
     def new_version(self) -> tuple[str, Path]:
-        """Name and folder for a model that is about to be trained; no other process gets the same."""
+        """Reserve name and folder for a model to be trained; no other process gets the same."""
         if self.folder is None:
-            raise TacitError("the served model has no folder in which versions could be kept: give a MODEL")
+            raise TacitError("the served model has no folder for versions: give a MODEL")
         self.check_writable()
         self.folder.mkdir(exist_ok=True)
         number = max(int(name) for name in [FIRST, *self._numbers(), *self._numbers(".reserved")]) + 1
@@ -218,7 +218,7 @@ class Workspace:
             return str(number), self.folder / str(number)
 
     def give_up(self, name: str) -> None:
-        """Free the name of a version that was not trained."""
+        """Release the name of a version that was not trained."""
         if name not in self.versions:
             for what in ("position", "reserved"):
                 with suppress(OSError):
@@ -231,7 +231,7 @@ class Workspace:
         self.give_up(name)
 
     def prepare_training(self, name: str) -> Path:
-        """Folder of the version that answers, with all documents, for the training of a new one."""
+        """Return the folder of the live version, with all documents, for the training of a new one."""
         with self._changing:
             version = self._current(self._active)
             if version.position != self._read_position(version.name):
@@ -241,11 +241,11 @@ class Workspace:
         return self.path(version.name)
 
     def switch(self, name: str, *, confirmed: bool = True) -> None:
-        """Make another version live, from the next request on; one without a verdict only if that is confirmed."""
+        """Make another version live, from the next request on; one without a verdict needs confirmation."""
         self.check_writable()
         if not confirmed and name in self.versions and not (name == FIRST or self.verdict(name)):
             reason = f"version {name} has not been compared with version {self._active} yet"
-            raise UnconfirmedError(f'{reason}; send "confirm": true to make it live nevertheless')
+            raise UnconfirmedError(f'{reason}; send "confirm": true to make it live anyway')
         version = self.find(name)
         with self._changing:
             self._loaded[name] = self._caught_up(version)
@@ -253,7 +253,7 @@ class Workspace:
             self._active = name
 
     def suggest(self, prefix: str, k: int) -> list[str]:
-        """Judged queries and titles of documents that complete what is being typed."""
+        """Return judged queries and titles of documents that complete a partial query."""
         n_queries = self.store.n_queries()
         if self._asked is None or self._asked[0] != n_queries:
             self._asked = n_queries, Completions((), self.store.queries().texts)
@@ -261,11 +261,11 @@ class Workspace:
         return list(dict.fromkeys(found))[:k]
 
     def add(self, documents: Collection, *, upsert: bool = False) -> Changed:
-        """Add documents to the workspace; with `upsert`, those whose id is known are replaced."""
+        """Add documents to the workspace; with `upsert`, documents with known ids are replaced."""
         return self._change(entries(documents), upsert=upsert)
 
     def remove(self, document: str) -> int:
-        """Remove a document from the workspace; return the number of documents then."""
+        """Remove a document from the workspace; return the number of documents left."""
         return self._change([], [document]).documents
 
     def _change(self, put: Sequence[Entry], removed: Sequence[str] = (), *, upsert: bool = False) -> Changed:
@@ -283,22 +283,22 @@ class Workspace:
         return Changed(len(put) - len(known), len(known), len(searcher.documents_))
 
     def _save(self, version: Version) -> Version:
-        """Write a version to its folder. Where that fails nothing is lost: its documents are in the log."""
+        """Write a version to its folder. If that fails nothing is lost, because its documents are in the log."""
         try:
             version.searcher.save(self.path(version.name))
             version = replace(version, stamp=self._stamp(version.name))
             self._write(self._beside(version.name, "position"), str(version.position))
         except (OSError, TacitError) as error:
-            sys.stderr.write(f"version {version.name} is not saved, its documents are in the log: {error}\n")
+            sys.stderr.write(f"version {version.name} could not be saved; its documents are in the log: {error}\n")
         return version
 
     def _current(self, name: str) -> Version:
-        """A version as its folder and the log have it now."""
+        """Return a version in the current state of its folder and the log."""
         version = self._loaded.get(name)
         return self._caught_up(version) if version and version.stamp == self._stamp(name) else self._load(name)
 
     def _caught_up(self, version: Version) -> Version:
-        """A version with the changes of documents that it does not hold yet."""
+        """Return a version with the missing changes of documents applied."""
         if self.log is None or self.log.size() == version.position:
             return version
         changes = self.log.since(version.position)
@@ -306,11 +306,11 @@ class Workspace:
         return replace(version, searcher=searcher, position=changes.end)
 
     def _load(self, name: str) -> Version:
-        stamp, position = self._stamp(name), self._read_position(name)  # what is replaced meanwhile is read again later
+        stamp, position = self._stamp(name), self._read_position(name)  # replacements meanwhile are read again later
         return self._caught_up(Version(name, Searcher.load(self.path(name), encode=self._encode), stamp, position))
 
     def _stamp(self, name: str) -> tuple[int, int] | None:
-        """What tells a model file from one that has replaced it; None where there is no file."""
+        """Return the identity of a model file, which changes when it is replaced; None if there is no file."""
         try:
             found = os.stat(self.path(name) / MODEL_FILE) if self.model is not None else None
         except FileNotFoundError:
@@ -318,13 +318,13 @@ class Workspace:
         return found and (found.st_ino, found.st_mtime_ns)
 
     def path(self, name: str) -> Path:
-        """Folder of a version."""
+        """Return folder of a version."""
         assert self.model is not None
         assert self.folder is not None
         return self.model if name == FIRST else self.folder / name
 
     def _beside(self, name: str, what: str) -> Path:
-        """A file about a version, beside its folder."""
+        """Return the path of a file about a version, next to its folder."""
         assert self.folder is not None
         return self.folder / f"{name}.{what}"
 
@@ -332,7 +332,7 @@ class Workspace:
         name = FIRST if self.folder is None else _read(self.folder / ACTIVE).strip() or FIRST
         if name in self.versions:
             return name
-        sys.stderr.write(f"{self.folder}/{ACTIVE}: names no version, so version {FIRST} answers\n")
+        sys.stderr.write(f"{self.folder}/{ACTIVE}: does not name a version, so version {FIRST} is live\n")
         return FIRST
 
     def _read_position(self, name: str) -> int:
@@ -344,50 +344,50 @@ class Workspace:
             self._write(self.folder / ACTIVE, name + "\n")
 
     def _write(self, path: Path, text: str) -> None:
-        """Replace a small file, so that a kill leaves the old one or the new one whole."""
+        """Replace a small file atomically."""
         path.parent.mkdir(exist_ok=True)
         with staged(path) as unfinished:
             Path(unfinished).write_text(text, "utf-8")
 
     @property
     def guidelines(self) -> str:
-        """Guidelines for judges."""
+        """Return the guidelines for judges."""
         return self._guidelines if self.folder is None else _read(self.folder / GUIDELINES)
 
     def change_guidelines(self, text: str) -> None:
-        """Keep other guidelines for judges."""
+        """Store other guidelines for judges."""
         self.check_writable()
         self._guidelines = text
         if self.folder is not None:
             self._write(self.folder / GUIDELINES, text)
 
     def keep_verdict(self, name: str, verdict: dict[str, Any]) -> None:
-        """Keep what the comparison found beside the version."""
+        """Store the verdict of the comparison next to the version."""
         self._write(self._beside(name, "verdict.json"), json.dumps(verdict))
 
     def verdict(self, name: str) -> dict[str, Any] | None:
-        """What the comparison found when the version was trained; None if nothing or if the file is damaged."""
+        """Return the verdict stored when the version was trained; None if there is none or the file is damaged."""
         text = "" if self.model is None else _read(self._beside(name, "verdict.json"))
         found = read_verdict(text.encode()) if text else None
         return found if found is not None and found["version"] == name else None
 
     def verdicts(self) -> dict[str, dict[str, Any]]:
-        """Verdicts of all versions that have one."""
+        """Return the verdicts of all versions that have one."""
         found = {name: self.verdict(name) for name in self.versions}
         return {name: verdict for name, verdict in found.items() if verdict is not None}
 
 
 def _check_change(known: list[str], unknown: list[str], changes: bool) -> None:
     if known:
-        raise TacitError(f"the model has a document with the id {known[0]!r} already, want new ids")
+        raise TacitError(f"the model already has a document with the id {known[0]!r}, want new ids")
     if unknown:
-        raise UnknownDocumentError(f"no document has the id {unknown[0]!r}, want one that the model has")
+        raise UnknownDocumentError(f"no document has the id {unknown[0]!r}, want a document of the model")
     if not changes:
         raise TacitError("there are no documents to add")
 
 
 def _read(path: Path) -> str:
-    """Text of a small file; empty if there is none, or none that can be read."""
+    """Return the text of a small file; empty if it is missing or unreadable."""
     try:
         return path.read_text("utf-8")
     except (OSError, UnicodeDecodeError):

@@ -1,1 +1,1 @@
-"""Formats of tables and documents: one file for each family, one table of them (`registry`)."""
+"""Formats of tables and documents: one module for each family, listed in `registry`."""

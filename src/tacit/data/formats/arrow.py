@@ -1,4 +1,4 @@
-"""Parquet and Arrow files, by pyarrow; rows come block by block, so that a file of any size takes little memory."""
+"""Parquet and Arrow files, by pyarrow; rows are read block by block, so a file of any size needs little memory."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from tacit.data.files import split_suffix
 from tacit.data.formats.source import Record, Source, Table
 
 BLOCK_ROWS = 4096
-# Exceptions that pyarrow raises for damaged or unusual files. It raises NotImplementedError for a column type that it
-# cannot convert, which is an error in the user's file.
+# Exceptions that pyarrow raises for damaged or unusual files. NotImplementedError means a column type that it cannot
+# convert, which is an error in the user's file.
 _ERRORS = (OSError, ValueError, TypeError, OverflowError, MemoryError, SystemError, NotImplementedError)
 
 
 def is_parquet(start: bytes) -> bool:
-    """Whether a file begins as parquet."""
+    """Return whether a file begins like parquet."""
     return start.startswith(b"PAR1")
 
 
 def is_arrow(start: bytes) -> bool:
-    """Whether a file begins as Arrow: the file format, Feather 1, or the stream format of Hugging Face's `datasets`."""
+    """Return whether a file begins like Arrow: file format, Feather 1, or the stream format of `datasets`."""
     return start.startswith((b"ARROW1", b"FEA1", b"\xff\xff\xff\xff"))
 
 
 def read_parquet(source: Source) -> Table:
-    """Rows of a parquet file."""
+    """Read the rows of a parquet file."""
     pyarrow = _import(source, "this is a parquet file, and reading it")
     with _explained(source, "parquet"):
         file = pyarrow.parquet.ParquetFile(_opened(source))
@@ -36,7 +36,7 @@ def read_parquet(source: Source) -> Table:
 
 
 def read_arrow(source: Source) -> Table:
-    """Rows of an Arrow file or stream."""
+    """Read the rows of an Arrow file or stream."""
     pyarrow = _import(source, "this is an Arrow file, and reading it")
     with _explained(source, "Arrow"):
         if source.start.startswith(b"FEA1"):
@@ -59,7 +59,7 @@ def _rows(batches: Iterator[Any], source: Source, what: str) -> Iterator[Record]
     number = 0
     with _explained(source, what):
         for batch in batches:
-            batch.validate(full=True)  # a damaged file may point outside of itself
+            batch.validate(full=True)  # a damaged file may point outside itself
             for fields in batch.to_pylist():
                 number += 1
                 yield Record(number, fields, True)
@@ -77,14 +77,14 @@ def _import(source: Source, what: str) -> Any:
 
 
 def _opened(source: Source) -> Any:
-    """The file for pyarrow, which wants to jump in it: standard input and compressed files are taken into memory."""
+    """Open the file for pyarrow, which needs random access, so other inputs are read into memory."""
     if os.fspath(source.path) != "-" and not split_suffix(source.path)[1]:
         return os.fspath(source.path)
     return _import(source, "reading the file").BufferReader(b"".join(source.chunks))
 
 
 class _explained:
-    """Turns the errors of pyarrow into ours."""
+    """Turns pyarrow's errors into ours."""
 
     def __init__(self, source: Source, what: str) -> None:
         self.source, self.what = source, what

@@ -1,10 +1,10 @@
-"""Tables of text: CSV between commas or semicolons with quotes, and TSV with or without a header.
+"""Tables of text: CSV with commas or semicolons and quotes, and TSV with or without a header.
 
-A CSV file has a header. Of comma, semicolon, tab and bar, the delimiter is the one that cuts the header into the most
-columns. The first line of a TSV file is a header if it holds names of columns only, or more than three columns of which
-one has a known name. Cells below a header may be quoted as in CSV; other quotes and backslashes are text. A row with
-too few cells, the last of which begins with a quotation mark, continues in the next lines. Between semicolons, numbers
-may have a decimal comma. Without a header a line is `id<TAB>text` or `id<TAB>title<TAB>text`, and nothing is quoted.
+A CSV file has a header. The delimiter is whichever of comma, semicolon, tab and bar splits the header into the most
+columns. The first line of a TSV file is a header if it contains only names of columns, or more than three columns of
+which one has a known name. Cells below a header may be quoted as in CSV; other quotes and backslashes are text. A row
+with too few cells, the last of which begins with a quotation mark, continues on the next lines. With semicolons,
+numbers may have a decimal comma. Without a header a line is `id<TAB>text` or `id<TAB>title<TAB>text`, without quoting.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ DELIMITERS = ",;\t|"
 
 
 def read_csv(source: Source) -> Table:
-    """A table with a header, quoted as spreadsheets do."""
+    """Read a table with a header, quoted as in spreadsheets."""
     header, rows, delimiter = _csv_rows(source)
     if not header:
         return Table((), source.place)
@@ -33,7 +33,7 @@ def read_csv(source: Source) -> Table:
 
 
 def read_tsv(source: Source) -> Table:
-    """Lines between tabs, with or without a header."""
+    """Read tab-separated lines, with or without a header."""
     lines = read_lines(source.path, source.chunks)
     first = next((found for found in lines if found[1].strip()), None)
     if first is None:
@@ -49,7 +49,7 @@ def read_tsv(source: Source) -> Table:
 
 
 def looks_like_csv(line: str) -> bool:
-    """Whether a first line without a known suffix is the header of a CSV file: names between commas or semicolons.
+    """Return whether the first line of a file without a known suffix is a CSV header.
 
     >>> looks_like_csv("sku,name,price"), looks_like_csv("a sentence, with a comma")
     (True, False)
@@ -59,12 +59,12 @@ def looks_like_csv(line: str) -> bool:
 
 
 def header_names(line: str) -> list[str]:
-    """The cells of a line as names of columns."""
+    """Return the cells of a line as names of columns."""
     return [name.strip().strip('"') for name in line.removeprefix("\ufeff").split(_delimiter(line))]
 
 
 def _delimiter(header: str) -> str:
-    """The delimiter that cuts a header most often, outside of quotes.
+    """Return the delimiter that splits a header into the most columns, outside quotes.
 
     >>> _delimiter('id;"a,b,c";name'), _delimiter("text")
     (';', ',')
@@ -74,7 +74,7 @@ def _delimiter(header: str) -> str:
 
 
 def _csv_rows(source: Source) -> tuple[list[str], Iterator[tuple[int, list[str]]], str]:
-    """The header, the rows with their line numbers, and the delimiter."""
+    """Return the header, the rows with their line numbers, and the delimiter."""
     lines = read_lines(source.path, source.chunks)
     first = next(((number, line) for number, line in lines if line.strip()), None)
     if first is None:
@@ -91,7 +91,7 @@ def _csv_rows(source: Source) -> tuple[list[str], Iterator[tuple[int, list[str]]
 
 
 def _parsed(lines: Iterable[tuple[int, str]], delimiter: str, source: Source) -> Iterator[tuple[int, list[str]]]:
-    """Rows with the number of their first line; a quoted cell may have several lines."""
+    """Yield rows with the number of their first line; a quoted cell may have several lines."""
     at = [0]
 
     def texts() -> Iterator[str]:
@@ -109,7 +109,7 @@ def _parsed(lines: Iterable[tuple[int, str]], delimiter: str, source: Source) ->
             cells = next(reader, None)
         except csv.Error as error:
             raise source.problem(
-                f"is no CSV: {error}, in a row that begins in line {last + 1} or later", at[0]
+                f"is not CSV: {error}, in a row that begins in line {last + 1} or later", at[0]
             ) from None
         if cells is None:
             return
@@ -134,7 +134,7 @@ def _records(header: Sequence[str], rows: Iterable[tuple[int, list[str]]], sourc
 
 
 def _tsv_header(line: str, named: Sequence[str]) -> list[str] | None:
-    """The names of the columns if the line is a header."""
+    """Return the names of the columns if the line is a header."""
     names = [_unquoted(name.strip()) for name in line.split("\t")]
     wide = len(names) > 3 and any(map(is_known, names))
     if wide or (len(names) > 1 and all(map(is_known, names))) or (named and set(named) <= set(names)):
@@ -143,7 +143,7 @@ def _tsv_header(line: str, named: Sequence[str]) -> list[str] | None:
 
 
 def _unquoted(cell: str) -> str:
-    """The content of a cell that is quoted as a whole, with its own quotes doubled.
+    """Return the content of a completely quoted cell, with doubled quotes inside unescaped.
 
     >>> _unquoted('"a ""b"" c"'), _unquoted('"a" or "b"')
     ('a "b" c', '"a" or "b"')
@@ -155,7 +155,7 @@ def _unquoted(cell: str) -> str:
 
 
 def _tsv_rows(lines: Iterator[tuple[int, str]], width: int, source: Source) -> Iterator[tuple[int, list[str]]]:
-    """Rows with the number of their first line; a quoted cell may have several lines."""
+    """Yield rows with the number of their first line; a quoted cell may have several lines."""
     following: tuple[int, str] | None = None
     while (found := following or next(lines, None)) is not None:
         (number, line), following = found, None
@@ -164,7 +164,7 @@ def _tsv_rows(lines: Iterator[tuple[int, str]], width: int, source: Source) -> I
         if "\0" in line:
             raise source.problem("the line contains the character U+0000, want text", number)
         cells = line.split("\t")
-        if len(cells) == width and _is_open(cells[-1]):  # a quotation mark in a text, if the next line is a row
+        if len(cells) == width and _is_open(cells[-1]):  # a literal quotation mark, if the next line is a complete row
             following = next(lines, None)
             if following is not None and following[1].count("\t") != width - 1:
                 cells, following = _joined(cells, chain([following], lines), source, number), None
@@ -174,7 +174,7 @@ def _tsv_rows(lines: Iterator[tuple[int, str]], width: int, source: Source) -> I
 
 
 def _joined(cells: list[str], lines: Iterable[tuple[int, str]], source: Source, number: int) -> list[str]:
-    """The cells of a row whose last one is open, with what follows in the next lines."""
+    """Return the cells of a row with an open last cell, continued on the next lines."""
     size = 0
     for _, line in lines:
         whole, *more = f"{cells[-1]}\n{line}".split("\t")
@@ -184,11 +184,11 @@ def _joined(cells: list[str], lines: Iterable[tuple[int, str]], source: Source, 
         cells = [*cells[:-1], whole, *more]
         if not _is_open(cells[-1]):
             return cells
-    raise source.problem("a quotation mark opens a cell that no other one closes", number)
+    raise source.problem("a quotation mark opens a cell and is never closed", number)
 
 
 def _is_open(cell: str) -> bool:
-    """Whether a cell begins with a quotation mark that is not closed.
+    """Return whether a cell begins with a quotation mark that is not closed.
 
     >>> _is_open('"two lines'), _is_open('"one"'), _is_open('"" and "'), _is_open('"'), _is_open("5")
     (True, False, False, True, False)
@@ -197,7 +197,7 @@ def _is_open(cell: str) -> bool:
 
 
 def _bare_records(lines: Iterable[tuple[int, str]], source: Source) -> Iterator[Record]:
-    """Lines without a header: id, title and text, or id and text."""
+    """Yield lines without a header: id, title and text, or id and text."""
     names: tuple[str, ...] = ()
     for number, line in lines:
         if "\0" in line:

@@ -1,11 +1,11 @@
-"""What a folder holds: a BEIR folder, a dataset of Hugging Face, tables in parts, or text files.
+"""Contents of a folder: a BEIR folder, a dataset of Hugging Face, tables in parts, or text files.
 
-corpus.jsonl or docs.jsonl            BEIR and ours; queries.jsonl beside it
+corpus.jsonl or docs.jsonl            BEIR and ours; with queries.jsonl
 corpus.parquet, corpus.csv, …         the same in another format
-corpus/, queries/                     tables in parts, as `datasets` and the Hub keep them
+corpus/, queries/                     tables in parts, as in `datasets` and the Hub
 data/corpus-00000-of-00002.parquet    the same in one folder
-*.parquet, *.csv, …                   one table in parts, if nothing else is there
-*.txt, *.md, *.html                   a document each
+*.parquet, *.csv, …                   one table in parts, if the folder has no other files
+*.txt, *.md, *.html                   one document each
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ _DESCRIPTIONS = {"dataset_info.json", "dataset_infos.json", "dataset_dict.json",
 
 
 def find_file(path: FilePath, names: tuple[str, ...]) -> FilePath:
-    """The file itself, or the one file of these names that the folder holds, plain or compressed."""
+    """Return the file itself, or the only file of a folder with one of these names, plain or compressed."""
     if check_path(path) == "-" or not os.path.isdir(path):
         return path
     found = _named(Path(path), names)
     if not found:
-        raise DataError(f"folder holds no {' or '.join(names)}, plain or compressed", path=path)
+        raise DataError(f"folder has no {' or '.join(names)}, plain or compressed", path=path)
     return found[0]
 
 
 def find_tables(path: FilePath, names: tuple[str, ...]) -> list[FilePath]:
-    """The files that hold the documents (or queries) of a folder, in order; none where it holds no table.
+    """Return the files of a folder with its documents (or queries), in order; empty if it has no table.
 
     Parameters
     ----------
     path : path
-        A file, which is the answer itself, or a folder.
+        A file, which is returned itself, or a folder.
     names : tuple of str
-        Names in JSON lines, such as `corpus.jsonl`; the first words of them name the other formats.
+        Names of JSON lines files, such as `corpus.jsonl`; the part before the suffix also names other formats.
     """
     if check_path(path) == "-" or not os.path.isdir(path):
         return [path]
@@ -59,7 +59,7 @@ def find_tables(path: FilePath, names: tuple[str, ...]) -> list[FilePath]:
 
 
 def only_tables(path: FilePath) -> list[FilePath]:
-    """The tables of a folder that are named by nothing: the parts of one table."""
+    """Return the tables of a folder without known names, as parts of one table."""
     folder = Path(path)
     return [*(_parts(sorted(folder.glob("*"))) or _parts(sorted(folder.glob("data/*"))))]
 
@@ -68,12 +68,12 @@ def _named(folder: Path, names: Sequence[str]) -> list[str]:
     found = [path for name in names for end in ("", *COMPRESSIONS) if (path := folder / (name + end)).is_file()]
     if len(found) > 1:
         both = " and ".join(path.name for path in found[:2])
-        raise DataError(f"folder holds {both}; name the file that is meant", path=folder)
+        raise DataError(f"folder contains {both}; give the path of one file", path=folder)
     return [os.fspath(path) for path in found]
 
 
 def _parts(files: Sequence[Path]) -> list[Path]:
-    """Tables among the files, all of one format; those of the most common one."""
+    """Return the tables among the files with the most common format; raise if there are several formats."""
     tables = [
         file
         for file in files
@@ -82,5 +82,5 @@ def _parts(files: Sequence[Path]) -> list[Path]:
     suffixes = [split_suffix(file)[0] for file in tables]
     if len(set(suffixes)) > 1:
         folder, kinds = tables[0].parent, ", ".join(sorted(set(suffixes)))
-        raise DataError(f"folder holds tables in several formats ({kinds}); name the file that is meant", path=folder)
+        raise DataError(f"folder holds tables in several formats ({kinds}); give the path of one file", path=folder)
     return tables

@@ -1,13 +1,13 @@
-"""Files that are not text: what they are, by their first bytes, and what to do with them."""
+"""Files in unsupported formats: identified by their first bytes, with advice."""
 
 from __future__ import annotations
 
-# First bytes of formats that are read by none of ours, and what to do instead.
+# First bytes of unsupported formats, and the advice for each.
 _FOREIGN = {
     b"PK\x03\x04": "a zip archive or an Excel workbook: unpack it, or save the sheet as CSV",
     b"\xd0\xcf\x11\xe0": "an old Excel or Word file: save it as CSV",
     b"%PDF": "a PDF: extract its text first",
-    b"\x93NUMPY": "an array of NumPy (.npy): vectors are given by --vectors",
+    b"\x93NUMPY": "an array of NumPy (.npy): use --vectors for vectors",
     b"\x89HDF": "an HDF5 file: export it as parquet or CSV",
     b"ORC": "an ORC file: export it as parquet",
     b"Obj\x01": "an Avro file: export it as parquet or JSON lines",
@@ -17,14 +17,14 @@ _FOREIGN = {
     b"GIF8": "a GIF image",
     b"\x7fELF": "a program",
     b"{\\rtf": "an RTF file: save it as plain text",
-    b"\x80\x04\x95": "a pickle of Python, which is never opened: save the data as JSON lines or parquet",
-    b"\x80\x05\x95": "a pickle of Python, which is never opened: save the data as JSON lines or parquet",
+    b"\x80\x04\x95": "a Python pickle, which is never opened: save the data as JSON lines or parquet",
+    b"\x80\x05\x95": "a Python pickle, which is never opened: save the data as JSON lines or parquet",
 }
 _TAR = b"ustar"
 
 
 def describe_foreign(start: bytes) -> str:
-    """What a file with these first bytes is if none of our formats reads it, or an empty string.
+    """Return what a file with these first bytes is, if its format is not supported, or an empty string.
 
     >>> describe_foreign(b"%PDF-1.7"), describe_foreign(b"id,text")
     ('a PDF: extract its text first', '')
@@ -41,6 +41,6 @@ def describe_foreign(start: bytes) -> str:
 
 
 def html_start(start: bytes) -> bool:
-    """Whether a file begins as a page of HTML does."""
+    """Return whether a file begins like an HTML page."""
     head = start.removeprefix(b"\xef\xbb\xbf").lstrip()[:14].lower()
     return head.startswith((b"<!doctype html", b"<html"))

@@ -1,12 +1,12 @@
 """JSON: lines of objects, arrays of objects, and the exports of Elasticsearch and OpenSearch.
 
     lines    {"id": "a", "text": "…"}                                  one object a line
-    bulk     {"index": {"_id": "a"}} and below it {"text": "…"}        pairs of lines, as the bulk API reads them
+    bulk     {"index": {"_id": "a"}} followed by {"text": "…"}         pairs of lines, as for the bulk API
     hits     {"_id": "a", "_source": {"text": "…"}}                    a line or an element each
-    answer   {"hits": {"hits": [ … ]}}                                 one answer of a search
+    answer   {"hits": {"hits": [ … ]}}                                 one search response
     array    [{"id": "a", "text": "…"}, … ]                            read element by element
 
-An object whose only list of objects stands under one key, such as `{"data": [ … ]}`, is read like that list.
+An object with one list of objects under one key, such as `{"data": [ … ]}`, is read like that list.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ from tacit.data.jsonlines import kind_of, parse_object, parse_value, unique_keys
 _ACTIONS = {"index", "create", "update", "delete"}
 _SPACE = re.compile(r"[\s,]*")
 _PRETTY = ("{", "[")
-_NEAR_END = 16  # characters: a word or an escape that is cut is no longer
+_NEAR_END = 16  # characters: longer than any truncated word or escape
 
 
 def is_json(start: bytes) -> bool:
-    """Whether a file begins as an object or an array of objects."""
+    """Return whether a file begins like an object or an array of objects."""
     head = start.removeprefix(b"\xef\xbb\xbf").lstrip()
     return head.startswith((b"{", b"["))
 
 
 def read_json(source: Source) -> Table:
-    """Lines, an array or one object, as the first bytes tell."""
+    """Read lines, an array or one object, depending on the first bytes."""
     head = source.start.decode("utf-8", "replace").removeprefix("\ufeff").lstrip()
     if source.suffix not in (".jsonl", ".ndjson"):
         if head.startswith("["):
@@ -48,7 +48,7 @@ def read_json(source: Source) -> Table:
 
 
 def _any_json(source: Source) -> Iterator[Record]:
-    """A file of suffix .json that begins with a brace: lines of objects, or one object around an array."""
+    """Read a .json file that begins with a brace: lines of objects, or one object around an array."""
     lines = source.lines()
     first = next(lines, None)
     if first is None:
@@ -87,11 +87,11 @@ def _object(value: Any, source: Source, number: int) -> Mapping[str, Any]:
 
 
 def _lines(lines: Iterable[tuple[int, str]], source: Source) -> Iterator[Record]:
-    action: Mapping[str, Any] | None = None  # of a bulk file, which says what the next line is
+    action: Mapping[str, Any] | None = None  # of a bulk file: describes the next line
     is_bulk: bool | None = None
     for number, line in lines:
         fields = parse_object(line, source.place, number)
-        escaped = "\\u" in line  # only an escape can bring in a character that the line itself could not carry
+        escaped = "\\u" in line  # only escapes can produce characters that are invalid in the line itself
         is_bulk = _is_action(fields) if is_bulk is None else is_bulk
         if not is_bulk:
             yield _unwrapped(Record(number, fields, escaped))
@@ -103,7 +103,7 @@ def _lines(lines: Iterable[tuple[int, str]], source: Source) -> Iterator[Record]
 
 
 def _is_action(fields: Mapping[str, Any]) -> bool:
-    """Whether an object is the first line of a pair in a bulk file."""
+    """Return whether an object is the first line of a pair in a bulk file."""
     [(name, value)] = fields.items() if len(fields) == 1 else [("", None)]
     return name in _ACTIONS and isinstance(value, dict) and all(key.startswith("_") or key in _TARGET for key in value)
 
@@ -112,9 +112,9 @@ _TARGET = {"routing", "version", "version_type", "pipeline", "retry_on_conflict"
 
 
 def _action(fields: Mapping[str, Any], source: Source, number: int) -> Mapping[str, Any] | None:
-    """What the line says about the next one; None for `delete`, which has no next line."""
+    """Return the description of the next line; None for `delete`, which has no next line."""
     if not _is_action(fields):
-        raise source.problem("neither index, create, update nor delete, want a line of a bulk file", number)
+        raise source.problem("is not index, create, update or delete, want a line of a bulk file", number)
     [(name, value)] = fields.items()
     if name == "delete":
         return None
@@ -122,7 +122,7 @@ def _action(fields: Mapping[str, Any], source: Source, number: int) -> Mapping[s
 
 
 def _unwrapped(record: Record) -> Record:
-    """The document of a hit, with its id."""
+    """Return the document of a hit, with its id."""
     inner = record.fields.get("_source")
     if not isinstance(inner, dict):
         return record
@@ -131,13 +131,13 @@ def _unwrapped(record: Record) -> Record:
 
 
 def _updated(fields: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The document of a line, which an `update` wraps."""
+    """Return the document of a line, which `update` wraps."""
     inner = fields.get("doc")
     return inner if isinstance(inner, dict) else fields
 
 
 def _array(source: Source) -> Iterator[Record]:
-    """Elements of an array, in the memory of one element."""
+    """Yield the elements of an array, in the memory of one element."""
     decoder, pieces = json.JSONDecoder(object_pairs_hook=unique_keys), _pieces(source)
     text, place, line = next(pieces, "").removeprefix("\ufeff"), 0, 1
     place = text.index("[") + 1
@@ -154,10 +154,10 @@ def _array(source: Source) -> Iterator[Record]:
         except (ValueError, RecursionError) as error:
             text = text[place:]
             _check_unfinished(error, text, place, source, line)
-            more = list(islice(pieces, 1 + (len(text) >> 17)))  # so that the element is tried again few times
+            more = list(islice(pieces, 1 + (len(text) >> 17)))  # large steps, so that parsing is retried few times
             if not more:
                 parse_value(text, source.place, line)
-                raise source.problem("the array is cut short, want ] at its end", line) from None
+                raise source.problem("the array is truncated, want ] at its end", line) from None
             text, place = text + "".join(more), 0
             continue
         yield Record(line, _object(value, source, line), True)
@@ -166,14 +166,14 @@ def _array(source: Source) -> Iterator[Record]:
 
 
 def _check_unfinished(error: Exception, text: str, place: int, source: Source, line: int) -> None:
-    """Raise unless an element may only lack its end, which is not read yet."""
+    """Raise unless the element is valid so far, and only its unread end is missing."""
     if len(text) > max_line_bytes():
         raise too_long(source.path, line)
     unfinished = isinstance(error, json.JSONDecodeError) and (
         error.msg.startswith("Unterminated string") or error.pos - place > len(text) - _NEAR_END
     )
     if not unfinished:
-        parse_value(text, source.place, line)  # raises the error in our words
+        parse_value(text, source.place, line)  # raises our own error
 
 
 def _pieces(source: Source) -> Iterator[str]:

@@ -1,7 +1,7 @@
-"""The formats of tables: each has its suffixes, a look at the first bytes, and a reader.
+"""The formats of tables: each has suffixes, a test of the first bytes, and a reader.
 
-To add one, write a file with `is_…(start)` and `read_…(source)` and add its line to FORMATS. First bytes decide where
-they are certain; then the suffix; then the first line.
+To add one, write a module with `is_…(start)` and `read_…(source)` and add its line to FORMATS. The first bytes decide
+if they are unambiguous, then the suffix, then the first line.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tacit.data.formats.sqlite import is_sqlite, read_sqlite
 
 
 class Format(NamedTuple):
-    """A format: what it is called, its suffixes, whether first bytes are certainly its own, and its reader."""
+    """A format: its name, suffixes, a test for unambiguous first bytes, and its reader."""
 
     name: str
     suffixes: tuple[str, ...]
@@ -42,24 +42,24 @@ _BINARY = ("parquet", "Arrow", "SQLite")
 
 
 def read_table(path: FilePath, options: ReadOptions | None = None) -> Table:
-    """The rows of a file in any of the formats."""
+    """Read the rows of a file in any of the formats."""
     return table_of(open_source(path, options))
 
 
 def table_of(source: Source) -> Table:
-    """The rows of a file that was opened."""
+    """Read the rows of an open file."""
     return find_format(source).read(source)
 
 
 def is_binary(source: Source) -> bool:
-    """Whether the first bytes are certainly of one of the formats."""
+    """Return whether the first bytes identify one of the formats unambiguously."""
     return any(form.is_certain is not None and form.is_certain(source.start) for form in FORMATS)
 
 
 def is_table(source: Source, names: Mapping[str, Sequence[str]], optional: Collection[str] = ()) -> bool:
-    """Whether a file that may also be lines of another form is a table with columns of these names.
+    """Return whether a file is a table with columns of these names, rather than lines in another form.
 
-    Binary formats, CSV and JSON are; lines of text are if the first of them names the columns.
+    Binary formats, CSV and JSON are tables; lines of text are if the first line has the names of the columns.
     """
     if is_binary(source) or is_json(source.start):
         return True
@@ -76,7 +76,7 @@ def is_table(source: Source, names: Mapping[str, Sequence[str]], optional: Colle
 
 
 def find_format(source: Source) -> Format:
-    """The format of a file; DataError, which says what the file is, if it has none of them."""
+    """Return the format of a file; raise a DataError that says what an unsupported file is."""
     for form in FORMATS:
         if form.is_certain is not None and form.is_certain(source.start):
             return form
@@ -84,7 +84,7 @@ def find_format(source: Source) -> Format:
         raise source.problem(f"this is {foreign}")
     named = next((form for form in FORMATS if source.suffix in form.suffixes), None)
     if named is not None and named.name in _BINARY:
-        raise source.problem(f"the suffix is {source.suffix}, but this is no {named.name} file")
+        raise source.problem(f"the suffix is {source.suffix}, but the content is not {named.name}")
     return named or _by_first_line(source)
 
 
@@ -100,13 +100,13 @@ def _by_first_line(source: Source) -> Format:
     if looks_like_csv(line):
         return by_name["CSV"]
     if not line:
-        return by_name["JSON"]  # which finds no rows
-    wanted = "want one of these a line, CSV with a header, or a MediaWiki dump"
+        return by_name["JSON"]  # it finds no rows
+    wanted = "want one of these per line, CSV with a header, or a MediaWiki dump"
     raise source.problem(f"neither a JSON object nor id<TAB>text, {wanted}", number)
 
 
 def _first_line(source: Source) -> tuple[int, str]:
-    """The first line that is not blank; the chunks stay to be read."""
+    """Return the first line that is not blank; the chunks can still be read."""
     taken: list[bytes] = []
 
     def kept() -> Iterator[bytes]:

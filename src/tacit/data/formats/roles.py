@@ -1,4 +1,4 @@
-"""Which columns of a table hold id, title and text, or query, document and grade: named by the user, or guessed."""
+"""Columns of a table with id, title and text, or query, document and grade: named by the user, or guessed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 from tacit.core import DataError
 from tacit.data.formats.source import ReadOptions
 
-# In order of preference; case, hyphens and blanks do not matter.
+# In order of preference; case, hyphens and spaces are ignored.
 _IDS = ("docid", "doc_id", "document_id", "docno", "doc", "corpus_id", "passage_id", "pid", "sku", "asin",
         "product_id", "item_id",
         "article_id", "page_id", "uid", "uuid", "guid", "key", "identifier", "path", "url")  # fmt: skip
@@ -37,7 +37,7 @@ _KNOWN = {
 
 
 class Roles(NamedTuple):
-    """Columns by role: id (the first that a row has), title and text (joined)."""
+    """Columns by role: id (the first that a row has), title, and text (joined)."""
 
     id: tuple[str, ...]
     title: str
@@ -45,12 +45,12 @@ class Roles(NamedTuple):
 
     @property
     def used(self) -> set[str]:
-        """All columns that have a role."""
+        """Return all columns that have a role."""
         return {*self.id, self.title, *self.text} - {""}
 
     @property
     def is_standard(self) -> bool:
-        """Whether all columns have the names of the roles."""
+        """Return whether all columns have standard names."""
         return (
             bool(self.id) and set(self.id) <= {"id", "_id"} and self.title in ("", "title") and self.text == ("text",)
         )
@@ -61,7 +61,7 @@ class Roles(NamedTuple):
 
 
 def normal_name(name: str) -> str:
-    """A name of a column without case, hyphens and blanks.
+    """Return a column name without case, hyphens and spaces.
 
     >>> normal_name(" Doc-ID ")
     'doc_id'
@@ -70,12 +70,12 @@ def normal_name(name: str) -> str:
 
 
 def is_known(name: str) -> bool:
-    """Whether a name is one of those that columns are guessed by."""
+    """Return whether a column can be recognized by this name."""
     return normal_name(name) in _KNOWN
 
 
 def first_of(names: Sequence[str], columns: Collection[str], taken: Collection[str] = ()) -> str:
-    """The column with the first of the names, or an empty string."""
+    """Return the first column with one of the names, in order of the names, or an empty string."""
     known = {normal_name(column): column for column in reversed([*columns]) if column not in taken}
     return next((known[name] for name in names if name in known), "")
 
@@ -83,16 +83,16 @@ def first_of(names: Sequence[str], columns: Collection[str], taken: Collection[s
 def find_roles(
     columns: Sequence[str], texts: Collection[str], options: ReadOptions, place: str, *, queries: bool
 ) -> Roles:
-    """Columns by role.
+    """Return columns by role.
 
     Parameters
     ----------
     columns : sequence of str
         All columns.
     texts : collection of str
-        Those that hold texts.
+        Columns that contain text.
     options : ReadOptions
-        Columns that the user names.
+        Columns named by the user.
     place : str
         Name of the file for messages.
     queries : bool
@@ -119,18 +119,18 @@ def find_roles(
 
 
 def _only_text(columns: Sequence[str], texts: Sequence[str], place: str, queries: bool) -> tuple[str, ...]:
-    """The text where no name tells it: the only column of texts; without any, `text`, which the rows then lack."""
+    """Return the text column if no name identifies it: the only column with texts, or `text` if there is none."""
     if len(texts) < 2:
         return (texts[0] if texts else "text",)
     what = "the text of the queries" if queries else "title or text"
-    option = "rename one to text" if queries else f"--text {texts[0]} names one"
+    option = "rename one to text" if queries else f"use --text {texts[0]}"
     raise DataError(f"no column looks like {what} (columns: {listed(columns)}); {option}", path=place)
 
 
 def find_columns(
     columns: Sequence[str], names: Mapping[str, Sequence[str]], optional: Collection[str] = ()
 ) -> dict[str, str]:
-    """Columns by role; a role without a column is an empty string, or KeyError unless it is optional."""
+    """Return columns by role; a missing role is an empty string if optional, else raises KeyError."""
     found = dict[str, str]()
     for role, wanted in names.items():
         found[role] = first_of(wanted, columns, [*found.values()])
@@ -140,6 +140,6 @@ def find_columns(
 
 
 def listed(columns: Sequence[str]) -> str:
-    """Names of columns in one line, at most twenty."""
+    """Return names of columns in one line, at most twenty."""
     names = [" ".join(name.split()) for name in columns[:20]]
     return ", ".join(names)[:500] + (", …" if len(columns) > 20 else "") if columns else "none"

@@ -1,4 +1,4 @@
-"""Rows of a table to a collection: id, title and text by role, and all other fields as typed columns."""
+"""From the rows of a table to a collection: id, title and text by role, and all other fields as typed columns."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from tacit.data.formats.roles import Roles, find_roles
 from tacit.data.formats.source import ReadOptions, Record, Table
 from tacit.data.jsonlines import forbidden_character, kind_of
 
-N_SAMPLED = 100  # rows whose columns decide the roles
+N_SAMPLED = 100  # rows used to find the roles of columns
 MAX_FIELDS = 1000
 _HALVES = re.compile("[\0\ud800-\udfff]")
 
 
 class Wanted(NamedTuple):
-    """What is read into each row: documents may have title and text, queries must have a text.
+    """What to read: documents may have title and text, queries must have a text.
 
-    `extras` are the fields that are kept as they are; None: all fields, as typed columns.
+    `extras` are the fields to keep unchanged; None: all fields, as typed columns.
     """
 
     what: str
@@ -32,7 +32,7 @@ class Wanted(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A row of a collection, with the number of its line, and the fields that it had."""
+    """A row of a collection, with its line number and original fields."""
 
     line: int
     id: str
@@ -42,11 +42,11 @@ class Row(NamedTuple):
 
 
 def collect_table(table: Table, wanted: Wanted, options: ReadOptions, name: str = "") -> Collection:
-    """The collection that a table holds."""
+    """Return the collection in a table."""
     rest = iter(table.records)
     first = [_flat(record) for record in islice(rest, N_SAMPLED)]
     if not first:
-        raise DataError(f"holds no {wanted.what}", path=table.place)
+        raise DataError(f"has no {wanted.what}", path=table.place)
     records = chain(first, map(_flat, rest))
     if table.standard and not options.named:
         roles = Roles(("id",), "title", ("text",))
@@ -68,7 +68,7 @@ def collect_rows(
     used: Iterable[str] = (),
     written: Written = False,
 ) -> Collection:
-    """The collection of rows whose ids are checked here."""
+    """Return the collection of rows, with ids checked."""
     line_of, titles, texts = dict[str, int](), list[str](), TextWriter()
     kept = [list[Any]() for _ in wanted.extras or ()]
     others = _Fields({*used}) if wanted.extras is None else None
@@ -85,7 +85,7 @@ def collect_rows(
         titles.append(row.title)
         texts.append(row.text)
     if not titles:
-        raise DataError(f"holds no {wanted.what}", path=place)
+        raise DataError(f"has no {wanted.what}", path=place)
     for label, column in zip(wanted.extras or (), kept, strict=True):
         if all(value is None for value in column):
             raise DataError(f"none of the {len(titles)} {wanted.what} has a field {label!r}", path=place)
@@ -96,7 +96,7 @@ def collect_rows(
 
 
 def _flat(record: Record) -> Record:
-    """The record with the fields of nested objects named by path, such as `meta.year`."""
+    """Return the record with fields of nested objects named by path, such as `meta.year`."""
     if not any(isinstance(value, dict) for value in record.fields.values()):
         return record
     return Record(record.line, dict(_paths(record.fields, "")), record.escaped)
@@ -160,7 +160,7 @@ def _id(fields: Mapping[str, Any], roles: Roles, place: str, line: int) -> str:
 
 
 def _text(fields: Mapping[str, Any], names: Sequence[str], needed: bool, place: str, line: int) -> str:
-    """The text of some columns, one below the other."""
+    """Return the text of some columns, joined by line breaks."""
     parts = [_one_text(fields, name, needed, place, line) for name in names if name]
     return "\n".join(part for part in parts if part) if len(parts) != 1 else parts[0]
 
@@ -185,7 +185,7 @@ class _Fields:
         self._too_many: set[str] = set()
 
     def add(self, row: int, fields: Mapping[str, Any]) -> None:
-        """Note the values of a row."""
+        """Add the values of a row."""
         for name, value in fields.items():
             if name in self._used or isinstance(value, dict):
                 continue
@@ -200,7 +200,7 @@ class _Fields:
                 values.append(value)
 
     def columns(self, n_rows: int, written: Written, place: str) -> dict[str, Column]:
-        """Typed columns; what cannot be kept is reported."""
+        """Return typed columns; report fields that cannot be kept."""
         found, left_out = dict[str, Column](), list[str]()
         for name, (rows, values) in self._values.items():
             dense: list[Any] = [None] * n_rows
@@ -221,7 +221,7 @@ class _Fields:
 
 
 def _clean(value: Any) -> Any:
-    """The value with U+FFFD for characters that files cannot carry."""
+    """Return the value with U+FFFD for characters that files cannot store."""
     if isinstance(value, str):
         if "\0" in value or not value.isascii():
             return _HALVES.sub("\ufffd", value)

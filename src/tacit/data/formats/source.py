@@ -1,6 +1,6 @@
-"""An input file that was opened: its first bytes, and its plain bytes as UTF-8.
+"""An open input file: its first bytes, and its plain bytes as UTF-8.
 
-A byte order mark tells UTF-16 and UTF-32; any other encoding is named by the user (`encoding`).
+A byte order mark identifies UTF-16 and UTF-32; the user names any other encoding (`encoding`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tacit.data.compression import DamagedError
 from tacit.data.files import FilePath, damaged_at, display_name, peek, read_bytes, read_lines, split_suffix
 
 N_HEAD = 4096
-_MARKS = {  # the longer mark first: that of UTF-32 begins like that of UTF-16
+_MARKS = {  # the longer mark first, because UTF-32's begins like UTF-16's
     codecs.BOM_UTF32_LE: "utf-32",
     codecs.BOM_UTF32_BE: "utf-32",
     codecs.BOM_UTF16_LE: "utf-16",
@@ -26,16 +26,16 @@ _MARKS = {  # the longer mark first: that of UTF-32 begins like that of UTF-16
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """What a user says about a file.
+    """The user's options for a file.
 
     Parameters
     ----------
     id, title : str, default=""
-        Names of the columns that hold id and title; empty: guessed.
+        Names of the id and title columns; empty: guessed.
     text : tuple of str, default=()
-        Names of the columns that make up the text, in order; empty: guessed.
+        Names of the text columns, in order; empty: guessed.
     encoding : str, default=""
-        Encoding of the file; empty: UTF-8, or what a byte order mark says.
+        Encoding of the file; empty: UTF-8, or the encoding of a byte order mark.
     table : str, default=""
         Table of an SQLite database; empty: the only one.
     """
@@ -48,14 +48,14 @@ class ReadOptions:
 
     @property
     def named(self) -> tuple[str, ...]:
-        """The columns that are named."""
+        """Return the named columns."""
         return tuple(name for name in (self.id, self.title, *self.text) if name)
 
 
 class Record(NamedTuple):
-    """One row of a table: its number (of the line, or of the row), and its fields.
+    """One row of a table: its number (of the line or row), and its fields.
 
-    `escaped`: strings may hold characters that a text file could not carry, and must be checked.
+    `escaped`: strings may contain characters that are invalid in text files, and must be checked.
     """
 
     line: int
@@ -74,11 +74,11 @@ class Table:
     place : str
         Name of the file for messages.
     written : bool or "decimal comma", default=False
-        Whether values are written as text, as in CSV, so that kinds are found by parsing (`make_column`).
+        Whether values are text, as in CSV, so that their types are found by parsing (`make_column`).
     columns : tuple of str, default=()
-        Names of all columns, where the format has them; else they are found in the first rows.
+        Names of all columns, if the format has them; otherwise they are found in the first rows.
     standard : bool, default=False
-        Whether the columns are `id`, `title` and `text` by definition of the format.
+        Whether the format defines the columns as `id`, `title` and `text`.
     """
 
     records: Iterable[Record]
@@ -90,7 +90,7 @@ class Table:
 
 @dataclass
 class Source:
-    """An opened file; the bytes can be read once."""
+    """An open file; its bytes can be read once."""
 
     path: FilePath
     options: ReadOptions
@@ -108,17 +108,17 @@ class Source:
         return split_suffix(self.path)[0]
 
     def lines(self) -> Iterator[tuple[int, str]]:
-        """Lines with their numbers, without the blank ones."""
+        """Yield lines with their numbers, without blank ones."""
         numbered = read_lines(self.path, self.chunks)
         return ((number, line) for number, line in numbered if line and not line.isspace())
 
     def problem(self, problem: str, line: int | None = None) -> DataError:
-        """An error about this file."""
+        """Return an error about this file."""
         return DataError(problem, path=self.place, line=line)
 
 
 def open_source(path: FilePath, options: ReadOptions | None = None) -> Source:
-    """Open a file, plain or compressed, in the encoding that it has: its byte order mark is surer than the options."""
+    """Open a file, plain or compressed, in its encoding: a byte order mark takes precedence over the options."""
     options = ReadOptions() if options is None else check_kind("options", options, ReadOptions, "ReadOptions")
     try:
         start, chunks = peek(read_bytes(path), N_HEAD)
@@ -126,13 +126,13 @@ def open_source(path: FilePath, options: ReadOptions | None = None) -> Source:
         raise damaged_at(path, damage) from None
     marked = next((name for mark, name in _MARKS.items() if start.startswith(mark)), "")
     encoding = marked or options.encoding or ""
-    if encoding and not _is_utf8(encoding) and (options.encoding or not is_xml(start)):  # XML says its own encoding
+    if encoding and not _is_utf8(encoding) and (options.encoding or not is_xml(start)):  # XML declares its own encoding
         start, chunks = peek(_as_utf8(chunks, encoding, path), N_HEAD)
     return Source(path, options, start, chunks)
 
 
 def is_xml(start: bytes) -> bool:
-    """Whether a file begins as XML does, in UTF-8 or UTF-16.
+    """Return whether a file begins like XML, in UTF-8 or UTF-16.
 
     >>> is_xml(b"\\xff\\xfe<\\0m\\0e\\0d\\0i\\0a\\0w\\0i\\0k\\0i\\0 \\0"), is_xml(b'{"id": "<?xml"}')
     (True, False)
@@ -143,7 +143,7 @@ def is_xml(start: bytes) -> bool:
 
 
 def _is_utf8(encoding: str) -> bool:
-    """Whether the name is one of UTF-8; UsageError unless it is an encoding of text.
+    """Return whether the name means UTF-8; raise UsageError unless it is a text encoding.
 
     >>> _is_utf8("UTF8"), _is_utf8("latin-1")
     (True, False)
@@ -166,5 +166,5 @@ def _as_utf8(chunks: Iterable[bytes], encoding: str, path: FilePath) -> Iterator
         last = True
         yield decoder.decode(b"", final=True).encode("utf-8")
     except UnicodeError:
-        found = "ends within a character" if last else "the bytes are no text"
+        found = "ends within a character" if last else "the bytes are not text"
         raise DataError(f"{found} in the encoding {encoding}", path=display_name(path), line=n_lines) from None

@@ -1,4 +1,4 @@
-"""Tables of an SQLite database: the only table, or the one that is named."""
+"""Tables of an SQLite database: the only table, or a named one."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ _TABLES = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND na
 
 
 def is_sqlite(start: bytes) -> bool:
-    """Whether a file begins as an SQLite database."""
+    """Return whether a file begins like an SQLite database."""
     return start.startswith(b"SQLite format 3\0")
 
 
 def read_sqlite(source: Source) -> Table:
-    """Rows of one table."""
+    """Read the rows of one table."""
     if os.fspath(source.path) == "-" or split_suffix(source.path)[1]:
-        raise source.problem("an SQLite database is read where it is, want a plain file")
+        raise source.problem("an SQLite database must be a plain file, not compressed or standard input")
     database = sqlite3.connect(f"{Path(source.path).resolve().as_uri()}?mode=ro", uri=True)
     try:
         name = _choose(database, source)
         quoted = '"' + name.replace('"', '""') + '"'
-        cursor = database.execute(f"SELECT * FROM {quoted}")  # the name is one of the database's own
+        cursor = database.execute(f"SELECT * FROM {quoted}")  # the name is from the database itself
     except (sqlite3.Error, UnicodeDecodeError) as error:
         database.close()
         raise _unreadable(source, error) from None
@@ -51,7 +51,7 @@ def _choose(database: sqlite3.Connection, source: Source) -> str:
         raise source.problem("the SQLite database has no table")
     if wanted or len(tables) > 1:
         found = f"has no table {wanted!r}, only" if wanted else "is an SQLite database with the tables"
-        raise source.problem(f"{found} {', '.join(tables[:10])}; --table names one")
+        raise source.problem(f"{found} {', '.join(tables[:10])}; choose one with --table")
     return tables[0]
 
 

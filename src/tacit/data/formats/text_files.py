@@ -1,7 +1,7 @@
 """A folder of texts: each `.txt`, `.md`, `.rst` or `.html` file below it is a document.
 
-The id is the path below the folder, the title the first heading: `#` or an underlined line of Markdown, `title` of its
-front matter, `h1` or `title` of HTML. Plain text has no title. Hidden files and folders are left out.
+The id is the path below the folder, and the title the first heading: a `#` or underlined line of Markdown or `title` in
+its front matter, `h1` or `title` in HTML. Plain text has no title. Hidden files and folders are skipped.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _BLOCKS = {
 
 
 def find_texts(folder: Path) -> list[Path]:
-    """Text files below a folder, in order of their paths; the kinds of other files are reported."""
+    """Return text files below a folder, in order of their paths; report the types of other files."""
     found, others = list[Path](), Counter[str]()
     for root, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
@@ -49,7 +49,7 @@ def find_texts(folder: Path) -> list[Path]:
 
 
 def read_texts(folder: Path, files: list[Path], options: ReadOptions) -> Table:
-    """Documents of text files."""
+    """Read the documents of text files."""
     return Table(_records(folder, files, options), os.fspath(folder), standard=True)
 
 
@@ -80,7 +80,7 @@ def _content(path: Path, options: ReadOptions) -> str:
 
 
 def split_title(content: str, kind: str) -> tuple[str, str]:
-    """Title and text of a document.
+    """Return title and text of a document.
 
     >>> split_title("# Cats\\n\\nThey *purr*.\\n", "markdown"), split_title("<h1>Cats</h1><p>purr", "html")
     (('Cats', 'They *purr*.'), ('Cats', 'purr'))
@@ -113,7 +113,7 @@ def _markdown(content: str) -> tuple[str, str]:
 
 
 class _Page(HTMLParser):
-    """Text of a page as it is shown, its first `h1` and its `title`."""
+    """Visible text of a page, its first `h1` and its `title`."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
@@ -122,7 +122,7 @@ class _Page(HTMLParser):
         self._in_title = self._in_h1 = self._h1_done = False
 
     def handle_starttag(self, tag: str, attrs: object) -> None:
-        """Note what begins."""
+        """Handle the start of an element."""
         if tag == "body":
             self._hidden.clear()
         if tag in _UNSHOWN:
@@ -133,7 +133,7 @@ class _Page(HTMLParser):
             self._pieces.append("\n")
 
     def handle_endtag(self, tag: str) -> None:
-        """Note what ends."""
+        """Handle the end of an element."""
         if tag in self._hidden:
             del self._hidden[self._hidden.index(tag) :]
         if tag == "title":
@@ -144,17 +144,17 @@ class _Page(HTMLParser):
             self._pieces.append("\n")
 
     def handle_data(self, data: str) -> None:
-        """Keep what is shown."""
+        """Keep visible text."""
         if self._in_title:
             self._of_title.append(data)
         elif not self._hidden:
             (self._of_h1 if self._in_h1 else self._pieces).append(data)
 
     def title(self) -> str:
-        """The first heading, else the title of the page."""
+        """Return the first heading, else the title of the page."""
         return " ".join("".join(self._of_h1).split()) or " ".join("".join(self._of_title).split())
 
     def text(self) -> str:
-        """The text without the first heading, one block a line."""
+        """Return the text without the first heading, one block per line."""
         lines = (" ".join(line.split()) for line in "".join(self._pieces).split("\n"))
         return "\n".join(line for line in lines if line).replace("\0", "")

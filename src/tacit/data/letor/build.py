@@ -1,8 +1,8 @@
-"""Texts of LETOR lines, one after the other, to `Lists`.
+"""From texts with LETOR lines to `Lists`.
 
-Each text (whole lines, about a megabyte) goes through the compiled scanner into a table of its own;
-the tables are joined at the end, so the memory needed is that of the result and one text. A line
-that the scanner refuses is read again by `letor_problem`, which gives the reason.
+The compiled scanner reads each text (complete lines, about a megabyte) into its own table. The tables are joined at the
+end, so the memory needed is that of the result plus one text. If the scanner rejects a line, `letor_problem` reads it
+again and returns the reason.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from tacit.core import DataError, Lists
 from tacit.data.letor import scan
 from tacit.data.letor.problems import is_row, line_problem
 
-# Rows are dense in memory and may be sparse in the file. A file may ask for so many cells in all, and
-# for so many more with each of its bytes; one that asks for more has a wrong index, or needs another tool.
+# Rows are dense in memory and may be sparse in the file. The limit on cells is a constant plus a number per byte of the
+# file; a file above it has a wrong index, or is too sparse for a dense table.
 FREE_CELLS = 1 << 24
 CELLS_PER_BYTE = 32
 
 
 class ListsBuilder:
-    """Grows lists from texts; `place` names the file in errors.
+    """Collects lists from texts; `place` names the file in errors.
 
-    With `n_features` None, the largest index met is the number of features, and `most` bounds it.
+    With `n_features` None, the largest index found is the number of features, limited by `most`.
 
     >>> builder = ListsBuilder("my.txt", None, most=1000)
     >>> builder.add(1, b"2 qid:7 1:0.5 3:NULL #docid = a\\n-1 qid:7 2:1\\n")
@@ -47,7 +47,7 @@ class ListsBuilder:
         self.comments: list[str] = []
 
     def add(self, first_line: int, text: bytes) -> None:
-        """Read whole lines, of which the first has the given number; raise for the first that is wrong."""
+        """Read complete lines, the first with the given number; raise at the first invalid line."""
         text = text if text.endswith(b"\n") else text + b"\n"
         self.n_bytes += len(text)
         piece = _Scan(text, first_line, self.width)
@@ -67,9 +67,9 @@ class ListsBuilder:
             raise DataError(problem, path=self.place, line=line)
 
     def finish(self) -> Lists:
-        """The lists of all texts; a file without rows is an error."""
+        """Return the lists of all texts; raise for a file without rows."""
         if not self.n_rows:
-            raise DataError("holds no rows, want lines of the form 'grade qid:ID index:value ...'", path=self.place)
+            raise DataError("has no rows, want lines of the form 'grade qid:ID index:value ...'", path=self.place)
         return Lists(
             X=self._joined_tables(),
             y=np.concatenate(self.grades),
@@ -80,39 +80,39 @@ class ListsBuilder:
         )
 
     def _table(self, n_lines: int, width: int) -> np.ndarray:
-        """Zeros for the rows of a text, as many as the bound on cells allows. Untouched zeros take no memory."""
+        """Return zeros for the rows of a text, up to the limit on cells. Untouched zeros use no memory."""
         return np.zeros((max(0, min(n_lines, self._rows_allowed(width))), width))
 
     def _rows_allowed(self, width: int) -> int:
         return (FREE_CELLS + CELLS_PER_BYTE * self.n_bytes) // max(width, 1) - self.n_rows
 
     def _larger_table(self, piece: _Scan) -> np.ndarray:
-        """A larger table that holds the rows so far and has space for the next."""
+        """Return a larger table with the rows so far and space for more."""
         n_done, needed = int(piece.state[scan.ROW]), int(piece.state[scan.WIDTH])
         if n_done >= self._rows_allowed(needed):
             n_rows = self.n_rows + n_done + 1
-            problem = f"{n_rows} rows by {needed} features are too sparse to be held as a dense table"
+            problem = f"{n_rows} rows by {needed} features are too sparse for a dense table"
             wanted = f"want at most {CELLS_PER_BYTE} cells for each byte of the file; number the features without gaps"
             raise DataError(f"{problem}, {wanted}", path=self.place, line=int(piece.state[scan.LINE]))
         old = piece.features
-        # A first row usually has all features; later ones may go up step by step, and each step is a copy.
+        # The first row usually has all features. Later rows may add features step by step, and each step is a copy.
         width = needed if n_done == 0 else min(max(needed, old.shape[1] * 3 // 2), self.most)
         table = np.zeros((min(piece.n_lines, self._rows_allowed(needed)), width))
         table[:n_done, : old.shape[1]] = old[:n_done]
         return table
 
     def _keep(self, piece: _Scan) -> Iterator[tuple[int, str]]:
-        """Take over what was scanned; yield (line, problem) for queries that come back."""
+        """Keep scanned rows; yield (line, problem) for queries that occur again."""
         n_rows = int(piece.state[scan.ROW])
         self.doc_ids += piece.names(piece.ids, scan.IDS_END)
         self.comments += piece.names(piece.comments, scan.COMMENTS_END)
         queries = piece.names(piece.queries, scan.QUERIES_END)
         for query_id, (row, line) in zip(queries, piece.list_places[: len(queries)].tolist(), strict=True):
-            if query_id == self.last_query:  # the list goes on from the text before
+            if query_id == self.last_query:  # the list continues from the previous text
                 continue
             first = self.line_of.setdefault(query_id, line)
             if first != line:
-                again = f"query {query_id!r} comes back after other queries, its rows began in line {first}"
+                again = f"query {query_id!r} occurs again after other queries; its rows began in line {first}"
                 yield line, f"{again}; want the rows of a query together"
             self.starts.append(self.n_rows + row)
             self.last_query = query_id
@@ -125,7 +125,7 @@ class ListsBuilder:
         if len(self.tables) == 1:
             return np.ascontiguousarray(self.tables[0][:, : self.width])
         X, end = np.zeros((self.n_rows, self.width)), self.n_rows
-        while self.tables:  # from the back, so that each table is freed as soon as it is copied
+        while self.tables:  # from the end, so that each table is freed after it is copied
             table = self.tables.pop()
             n_columns = min(self.width, table.shape[1])
             X[end - len(table) : end, :n_columns] = table[:, :n_columns]
@@ -134,7 +134,7 @@ class ListsBuilder:
 
 
 class _Scan:
-    """One text, what the scanner writes of it, and how far it came."""
+    """One text, the scanner's output for it, and its position."""
 
     def __init__(self, text: bytes, first_line: int, width: int) -> None:
         self.text, self.first_line = text, first_line
@@ -149,16 +149,16 @@ class _Scan:
         self.state[scan.LINE], self.state[scan.WIDTH] = first_line, width
 
     def run(self, most: int) -> int:
-        """Scan on; return why the scanner stopped."""
+        """Continue the scan; return why it stopped."""
         names = self.queries, self.list_places, self.ids, self.comments
         return int(scan.scan_lines(self.bytes, most, self.features, self.grades, self.hard, *names, self.state))
 
     def names(self, gathered: np.ndarray, end: int) -> list[str]:
-        """The gathered names as text."""
+        """Return the collected names as text."""
         return gathered[: self.state[end]].tobytes().decode("utf-8").split("\n")[:-1]
 
     def settle_hard_numbers(self, most: int) -> Iterator[tuple[int, str]]:
-        """Let float() read the numbers that the scanner left; yield (line, problem) for those it refuses."""
+        """Parse the numbers that the scanner left with float(); yield (line, problem) for invalid ones."""
         for row, column, start, stop in self.hard[: self.state[scan.N_HARD]].tolist():
             value = float(self.text[start:stop])
             if column >= 0:

@@ -1,12 +1,12 @@
-"""Feature lists in the LETOR (SVMlight) form.
+"""Feature lists in LETOR (SVMlight) format.
 
-A row is `grade qid:ID index:value ... #docid = ID rest of the comment`, fields apart by blanks:
+A row is `grade qid:ID index:value ... #docid = ID rest of the comment`, with fields separated by spaces:
 
 - grade: a number >= 0, or -1 for unjudged, which becomes NaN;
-- qid: any word; rows of a query stand together;
-- indices ascend from 1; an absent one is 0, the value `NULL` is missing and becomes NaN;
+- qid: any word; rows of a query are consecutive;
+- indices ascend from 1; an absent one is 0; the value `NULL` is missing and becomes NaN;
 - `#` begins a comment: `docid = X`, `docid=X`, `docid X` or its first word X names the document,
-  and the rest is kept. Blank lines and lines that are all comment are skipped.
+  and the rest is kept. Blank lines and comment lines are skipped.
 
 Files may be compressed, by their suffix; `-` is standard input or output.
 """
@@ -22,7 +22,7 @@ from tacit.core import Lists, TacitError, check_kind, check_number
 from tacit.data.files import CHUNK_BYTES, FilePath, display_name, open_output, read_blocks, read_bytes
 
 MOST_FEATURES = 1_000_000
-BLOCK_BYTES = 1 << 20  # large enough to make the cost of a call nothing, small enough for the cache
+BLOCK_BYTES = 1 << 20  # large enough that calls cost nothing, small enough for the cache
 
 
 def read_letor(path: FilePath, *, n_features: int | None = None, block_bytes: int = BLOCK_BYTES) -> Lists:
@@ -35,7 +35,7 @@ def read_letor(path: FilePath, *, n_features: int | None = None, block_bytes: in
     n_features : int, default=None
         Number of columns; None for the largest index in the file.
     block_bytes : int, default=1048576
-        Bytes that are parsed at once. The result does not depend on it.
+        Number of bytes to parse at a time. The result does not depend on it.
 
     Returns
     -------
@@ -56,7 +56,7 @@ def read_letor(path: FilePath, *, n_features: int | None = None, block_bytes: in
     check_number("block_bytes", block_bytes, low=1, high=1 << 30, whole=True)
     if n_features is not None:
         n_features = int(check_number("n_features", n_features, low=1, high=MOST_FEATURES, whole=True))
-    from tacit.data.letor.build import ListsBuilder  # late: the compiler takes half a second to load
+    from tacit.data.letor.build import ListsBuilder  # late import: the compiler takes half a second to load
 
     builder = ListsBuilder(display_name(path), n_features, most=n_features or MOST_FEATURES)
     for first_line, text in _texts(path, block_bytes):
@@ -89,7 +89,7 @@ def write_letor(lists: Lists, path: FilePath) -> None:
 
 
 def _texts(path: FilePath, block_bytes: int) -> Iterator[tuple[int, bytes]]:
-    """The file in larger blocks of whole lines, each with the number of its first line."""
+    """Yield the file in larger blocks of complete lines, each with the number of its first line."""
     blocks: list[bytes] = []
     first, size = 1, 0
     for line, block in read_blocks(path, read_bytes(path, chunk_bytes=min(CHUNK_BYTES, block_bytes))):
@@ -116,7 +116,7 @@ def _lines(lists: Lists, rows: slice, query_id: str) -> Iterator[str]:
 
 
 def _decimal(value: float) -> str:
-    """The shortest text that reads back as the same number."""
+    """Return the shortest text that reads back as the same number."""
     return "NULL" if value != value else repr(value).removesuffix(".0")
 
 
@@ -131,7 +131,7 @@ def _check_names(lists: Lists) -> None:
         raise TacitError(f"number of comments: {len(lists.comments)}, want {len(lists.X)}, one for each row")
     for row, comment in enumerate(lists.comments):
         if "\n" in comment:
-            raise TacitError(f"the comment of row {row} holds a line break, want one line")
+            raise TacitError(f"the comment of row {row} contains a line break, want one line")
         if comment and not lists.doc_ids[row]:
             raise TacitError(f"row {row} has a comment and no doc id; its first word would be read as the doc id")
 
@@ -139,7 +139,7 @@ def _check_names(lists: Lists) -> None:
 def _check_words(what: str, words: Sequence[str], forbidden: str) -> None:
     found = next(filter(None, map(re.compile(f"[{forbidden}]").search, words)), None)
     if found is not None:
-        raise TacitError(f"{what} {found.string!r} holds {found[0]!r}, which the file form cannot keep")
+        raise TacitError(f"{what} {found.string!r} contains {found[0]!r}, which the file format cannot store")
 
 
 def _check_numbers(lists: Lists) -> None:

@@ -1,4 +1,4 @@
-"""Folds of queries for cross-validation, as the LETOR sets give them.
+"""Folds of queries for cross-validation, as in the LETOR sets.
 
 The file is JSON: {"Fold1": {"train": [query id, ...], "vali": [...], "test": [...]}, ...}.
 """
@@ -14,7 +14,7 @@ from tacit.data.files import FilePath, display_name, read_lines
 
 
 class Fold(NamedTuple):
-    """Query ids to learn from, to choose on and to report on; no query is in two of them."""
+    """Query ids for training, validation and test; no query is in two of them."""
 
     train: list[str]
     vali: list[str]
@@ -22,7 +22,7 @@ class Fold(NamedTuple):
 
 
 def read_folds(path: FilePath) -> dict[str, Fold]:
-    """Read the folds by name; a query in two parts of one fold is an error.
+    """Read the folds by name; raise if a query is in two parts of one fold.
 
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -39,10 +39,10 @@ def read_folds(path: FilePath) -> dict[str, Fold]:
         raise DataError(error.problem, path=place) from None
     except json.JSONDecodeError as error:
         raise DataError(f"is not JSON: {error.msg}", path=place, line=error.lineno) from None
-    except (ValueError, RecursionError):  # a number of thousands of digits, brackets thousands deep
+    except (ValueError, RecursionError):  # a number with thousands of digits, or thousands of nested brackets
         raise DataError("is not JSON of a sensible size", path=place) from None
     if not isinstance(folds, dict) or not folds:
-        raise DataError("holds no folds, want an object of folds by name", path=place)
+        raise DataError("has no folds, want an object of folds by name", path=place)
     return {name: _fold(name, parts, place) for name, parts in folds.items()}
 
 
@@ -75,11 +75,11 @@ def _query_ids(name: str, part: str, values: Any, place: str) -> list[str]:
         raise DataError(f"{where} is not a list, want a list of query ids", path=place)
     for value in values:
         if not isinstance(value, str | int) or isinstance(value, bool):
-            raise DataError(f"{where} holds a {type(value).__name__}, want query ids as text", path=place)
+            raise DataError(f"{where} contains a {type(value).__name__}, want query ids as text", path=place)
     ids = [str(value) for value in values]
-    if not ids and part != "vali":  # some sets choose nothing
+    if not ids and part != "vali":  # some sets have no validation part
         raise DataError(f"{where} is empty, want query ids", path=place)
     if len(set(ids)) != len(ids):
         twice = next(query_id for query_id in ids if ids.count(query_id) > 1)
-        raise DataError(f"{where} holds query {twice!r} twice, want it once", path=place)
+        raise DataError(f"{where} has query {twice!r} twice, want it once", path=place)
     return ids

@@ -1,6 +1,6 @@
-"""What is wrong with a line of a LETOR file: the one place where its messages are made.
+"""Error messages for invalid lines of a LETOR file.
 
-Readers come here only after a line was found wrong, so this code may be slow and must be plain.
+Readers call this only after a line was found invalid, so this code may be slow and should be simple.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ LONGEST_SHOWN = 40
 
 
 def line_problem(line: bytes, most: int) -> str:
-    """The reason why a line is no row whose largest allowed index is `most`.
+    """Return the reason why a line is not a row with indices of at most `most`.
 
     >>> line_problem(b"2 qid:7 1:0.5 1:0.7", 46)
     "feature index is '1' after 1, want ascending indices"
@@ -34,18 +34,18 @@ def line_problem(line: bytes, most: int) -> str:
 
 
 def is_row(line: bytes) -> bool:
-    """Whether the line holds more than blanks and a comment."""
+    """Return whether the line contains more than spaces and a comment."""
     return not line.strip(BLANKS).startswith(b"#") and bool(line.strip(BLANKS))
 
 
 def shown(field: bytes) -> str:
-    """The field as a message shows it: quoted, on one line, not too long."""
+    """Return the field as shown in messages: quoted, on one line, not too long."""
     text = field.decode("utf-8", "backslashreplace")
     return repr(text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN] + "...")
 
 
 def _number(field: bytes) -> float:
-    """The number that the field writes, NaN if it writes none or one that is too large for float64."""
+    """Return the number in a field, NaN if it is invalid or too large for float64."""
     value = float(field) if NUMBER.fullmatch(field) else math.nan
     return value if math.isfinite(value) else math.nan
 

@@ -1,20 +1,19 @@
-"""Compiled scanner of LETOR lines: bytes in, rows of numbers and gathered names out.
+"""Compiled scanner of LETOR lines: bytes in, rows of numbers and collected names out.
 
-A line is `grade qid:ID index:value ... # comment`. The scanner only reports that a line is wrong and
-where it begins; `letor_problem` finds the reason and words the message.
+A line is `grade qid:ID index:value ... # comment`. The scanner only reports that a line is invalid and where it begins;
+`letor_problem` finds the reason and makes the message.
 
-Numbers are rounded as Python's float() rounds them. A decimal m * 10^e with m <= 2^53 and |e| <= 22
-is one exact operation away from the nearest double (Clinger 1990). A longer m is split into two
-doubles and divided with its remainder; the result is taken when the error of the last step cannot
-change the rounding. What is left (long tails of digits, extreme exponents) is noted in `hard` for
-float() itself.
+Numbers are rounded like Python's float(). A decimal m * 10^e with m <= 2^53 and |e| <= 22 is one exact operation away
+from the nearest double (Clinger 1990). A longer m is split into two doubles and divided with its remainder; the result
+is used if the error of the last step cannot change the rounding. All other numbers (many digits, extreme exponents) are
+recorded in `hard` for float().
 
-Names leave the scanner as bytes, each ended by a newline, ready for one decode and one split.
-Every text ends with a newline, which stops each loop below: none of them looks for the end.
+Names are collected as bytes, each ended by a newline, ready for one decode and one split. Every text ends with a
+newline, which stops each loop below, so no loop checks for the end.
 """
 
 # mypy: disallow-untyped-decorators=False
-# (numba's decorators carry no types)
+# (numba's decorators have no types)
 
 from __future__ import annotations
 
@@ -29,49 +28,49 @@ ensure_cache(__file__)
 
 DONE, BAD_LINE, TOO_NARROW, TOO_SHORT = 0, 1, 2, 3
 
-# Places in the state that `scan_lines` carries from one call to the next over the same text.
+# Positions in the state that `scan_lines` keeps between calls on the same text.
 AT, LINE, ROW, WIDTH, N_HARD, N_LISTS, LAST_QUERY, QUERIES_END, IDS_END, COMMENTS_END = range(10)
 N_STATE = 10
 
 EXACT, HARD, BAD = 0, 1, 2
 POWERS_OF_TEN = np.array([float(10**k) for k in range(23)])  # all exact in float64
-LONGEST = 10**17  # a mantissa below this takes one more digit without leaving int64
+LONGEST = 10**17  # a mantissa below this can take one more digit without overflowing int64
 LARGEST_EXACT = 2**53
-SPLITTER = float(2**27 + 1)  # Dekker: cuts a double into two halves of 26 bits
+SPLITTER = float(2**27 + 1)  # Dekker: splits a double into two halves of 26 bits
 NEWLINE, HASH, PLUS, MINUS, POINT, COLON, EQUALS, ZERO, NINE = (ord(c) for c in "\n#+-.:=09")
 BLANKS, QID, DOCID, NULL = tuple(b" \t\r"), tuple(b"qid:"), tuple(b"docid"), tuple(b"NULL")
 
-# The helpers are called from compiled code only; without wrappers they compile in half the time.
+# The helpers are called from compiled code only; without wrappers they compile twice as fast.
 helper = njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
 @helper
 def is_blank(c: Any) -> Any:
-    """Space, tab or carriage return."""
+    """Return whether a byte is a space, tab or carriage return."""
     return c in BLANKS
 
 
 @helper
 def ends_row(c: Any) -> Any:
-    """Newline or the # of a comment."""
+    """Return whether a byte is a newline or the # of a comment."""
     return c in (NEWLINE, HASH)
 
 
 @helper
 def ends_field(c: Any) -> Any:
-    """Blank, or what ends a row."""
+    """Return whether a byte is blank or ends a row."""
     return is_blank(c) or ends_row(c)
 
 
 @helper
 def is_digit(c: Any) -> Any:
-    """0 to 9."""
+    """Return whether a byte is 0 to 9."""
     return ZERO <= c <= NINE
 
 
 @helper
 def skip_blanks(text: Any, at: Any) -> Any:
-    """First place from `at` on that is not blank."""
+    """Return the first position from `at` on that is not blank."""
     while is_blank(text[at]):
         at += 1
     return at
@@ -79,7 +78,7 @@ def skip_blanks(text: Any, at: Any) -> Any:
 
 @helper
 def skip_line(text: Any, at: Any) -> Any:
-    """Start of the next line."""
+    """Return the start of the next line."""
     while text[at] != NEWLINE:
         at += 1
     return at + 1
@@ -87,9 +86,9 @@ def skip_line(text: Any, at: Any) -> Any:
 
 @helper
 def long_quotient(mantissa: Any, divisor: Any, cut: Any) -> Any:
-    """(mantissa / divisor, EXACT), or HARD where two doubles cannot settle the rounding.
+    """Return (mantissa / divisor, EXACT), or HARD if two doubles cannot determine the rounding.
 
-    Where digits were cut off, the true mantissa lies up to 1 above, and all of that must round alike.
+    If digits were truncated, the true mantissa is up to 1 larger, and all these values must round alike.
     """
     high = float(mantissa)
     low = float(mantissa - np.int64(high))  # high + low is the mantissa exactly
@@ -111,7 +110,7 @@ def long_quotient(mantissa: Any, divisor: Any, cut: Any) -> Any:
 
 @helper
 def scale(mantissa: Any, exponent: Any, cut: Any) -> Any:
-    """(mantissa * 10^exponent, EXACT) rounded once, or HARD; only a mantissa above 2^53 may be cut."""
+    """Return (mantissa * 10^exponent, EXACT) rounded once, or HARD; only a mantissa above 2^53 may be truncated."""
     if mantissa == 0 or (exponent == 0 and not cut):
         return float(mantissa), EXACT
     if not -22 <= exponent <= 22:
@@ -126,7 +125,7 @@ def scale(mantissa: Any, exponent: Any, cut: Any) -> Any:
 
 @helper
 def read_exponent(text: Any, at: Any) -> Any:
-    """(exponent, end) of what follows an `e`; end is 0 where no digit follows."""
+    """Return (exponent, end) of the text after an `e`; end is 0 if no digit follows."""
     negative = text[at] == MINUS
     if negative or text[at] == PLUS:
         at += 1
@@ -142,7 +141,7 @@ def read_exponent(text: Any, at: Any) -> Any:
 
 @helper
 def read_number(text: Any, at: Any) -> Any:
-    """(value, end, EXACT | HARD | BAD) of the decimal number at this place."""
+    """Return (value, end, EXACT | HARD | BAD) of the decimal number at this position."""
     negative = text[at] == MINUS
     if negative or text[at] == PLUS:
         at += 1
@@ -174,7 +173,7 @@ def read_number(text: Any, at: Any) -> Any:
 
 @helper
 def read_value(text: Any, at: Any) -> Any:
-    """(value, end, EXACT | HARD | BAD) of a number or NULL."""
+    """Return (value, end, EXACT | HARD | BAD) of a number or NULL."""
     if text[at] != NULL[0]:
         return read_number(text, at)
     for c in NULL:
@@ -186,7 +185,7 @@ def read_value(text: Any, at: Any) -> Any:
 
 @helper
 def note_hard(hard: Any, n_hard: Any, row: Any, column: Any, start: Any, stop: Any) -> Any:
-    """Leave the number in text[start:stop] to float(); return how many are left to it."""
+    """Leave the number in text[start:stop] to float(); return the count of such numbers."""
     hard[n_hard, 0], hard[n_hard, 1], hard[n_hard, 2], hard[n_hard, 3] = row, column, start, stop
     return n_hard + 1
 
@@ -195,9 +194,9 @@ def note_hard(hard: Any, n_hard: Any, row: Any, column: Any, start: Any, stop: A
 def read_features(text: Any, at: Any, most: Any, row: Any, features: Any, hard: Any, n_hard: Any) -> Any:
     """Fill one row; return (end, last index or -1 for a bad field, n_hard).
 
-    Indices beyond the width are read and not stored: the caller widens the table and comes again.
-    Nearly all the time goes here, and most of it would go into calls if its steps were functions that
-    return pairs: so an index and a number of up to 15 digits without sign and exponent are read on the spot.
+    Indices beyond the width are read but not stored: the caller widens the table and calls again. Nearly all time is
+    spent here, and calls of functions that return pairs would take most of it. So an index, and a number of up to 15
+    digits without sign and exponent, are read inline.
     """
     last, width = np.int64(0), features.shape[1]
     while True:
@@ -205,7 +204,7 @@ def read_features(text: Any, at: Any, most: Any, row: Any, features: Any, hard: 
         if ends_row(text[at]):
             return at, last, n_hard
         index = np.int64(0)
-        while is_digit(text[at]) and index <= most:  # what lies above is wrong and must not overflow
+        while is_digit(text[at]) and index <= most:  # larger indices are invalid and must not overflow
             index = index * 10 + (np.int64(text[at]) - ZERO)
             at += 1
         if text[at] != COLON or index <= last or index > most:
@@ -253,7 +252,7 @@ def read_query(text: Any, at: Any, queries: Any, end: Any) -> Any:
 
 @helper
 def begin_list(queries: Any, end: Any, list_places: Any, state: Any) -> Any:
-    """Keep the id just written up to `end` as a new list, unless the row before has the same id."""
+    """Keep the id up to `end` as a new list, unless the previous row has the same id."""
     here, before = state[QUERIES_END], state[LAST_QUERY]
     same = state[N_LISTS] > 0
     while same and queries[here] == queries[before] and queries[here] != NEWLINE:
@@ -267,7 +266,7 @@ def begin_list(queries: Any, end: Any, list_places: Any, state: Any) -> Any:
 
 @helper
 def find_doc_id(text: Any, at: Any) -> Any:
-    """Where the document id begins in a comment: after `docid`, `docid =` or `docid=`, else at its first word."""
+    """Return where the document id begins in a comment: after `docid`, `docid =` or `docid=`, else the first word."""
     at = start = skip_blanks(text, at)
     for c in DOCID:
         if text[at] != c:
@@ -281,7 +280,7 @@ def find_doc_id(text: Any, at: Any) -> Any:
 
 @helper
 def read_comment(text: Any, at: Any, ids: Any, comments: Any, state: Any) -> Any:
-    """Gather the document id and the rest of the comment; return the place of the newline."""
+    """Collect the document id and the rest of the comment; return the position of the newline."""
     at, end = find_doc_id(text, at), state[IDS_END]
     while not (is_blank(text[at]) or text[at] == NEWLINE):
         ids[end] = text[at]
@@ -315,14 +314,13 @@ def scan_lines(
     comments: Any,
     state: Any,
 ) -> Any:
-    """Read lines from state[AT] on until the text ends, a line is bad, or a table is too small.
+    """Read lines from state[AT] on until the text ends, a line is invalid, or a table is too small.
 
     text: uint8, ends with a newline; most: the largest index allowed; features: float64 (n, width), zero
     from state[ROW] on; grades: float64 (n,); hard: int64 (len(text) // 4, 4), each the row, the column
     (-1: the grade), start and stop of a number for float(); list_places: int64 (n lines, 2), first row
     and line of each list; queries, ids, comments: uint8 of len(text). The line that stops the scan
-    leaves nothing behind but its start in state[AT] and, where it is too wide, its last index in
-    state[WIDTH].
+    leaves only its start in state[AT] and, if it is too wide, its last index in state[WIDTH].
     """
     while state[AT] < len(text):
         start = skip_blanks(text, state[AT])

@@ -1,8 +1,8 @@
-"""A collection with links in one file of the user's cache folder, which may be lost at any time.
+"""A cache of a collection with links, in one file of the user's cache folder, which may be deleted at any time.
 
-The file is gzipped JSON lines: a head that names what it holds (`key`), then one document a line with
-the rows it links to. Whatever is wrong with it (absent, cut short, damaged, of another key or form)
-means only that it is built again; a folder that cannot be written means that it is not kept.
+The file is gzipped JSON lines: a head with the `key` of the contents, then one document per line with the rows it links
+to. If it is absent, truncated, damaged, or has another key or form, it is built again. If the folder is not writable,
+nothing is cached.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tacit.data.files import open_output, read_lines
 
 
 def cache_name(key: str) -> str:
-    """Name of the file that keeps the collection of that key.
+    """Return the name of the cache file for a key.
 
     >>> cache_name("pydocs 1, numpy 2.4.6, scipy 1.17.1")
     'pydocs-1-numpy-2.4.6-scipy-1.17.1.jsonl.gz'
@@ -29,7 +29,7 @@ def cache_name(key: str) -> str:
 
 
 def read_cache(folder: Path | None, key: str) -> tuple[Collection, Links] | None:
-    """The collection and links kept under that key, or None if they are not there whole."""
+    """Return the collection and links cached under a key, or None if they are missing or incomplete."""
     if folder is None:
         return None
     try:
@@ -47,7 +47,7 @@ def read_cache(folder: Path | None, key: str) -> tuple[Collection, Links] | None
 
 
 def write_cache(folder: Path | None, key: str, collection: Collection, links: Links) -> None:
-    """Keep the collection and its links, or leave the folder as it was if that cannot be done."""
+    """Cache the collection and its links; leave the folder unchanged if that fails."""
     if folder is None:
         return
     order = np.argsort(links.sources, kind="stable")

@@ -1,9 +1,9 @@
 """The embedded corpus: documentation of the installed numpy, scipy and scikit-learn.
 
-One document for each documented public object. Its dotted name is the id; the title is the name and the summary, which
-is the first line of the docstring; the rest of the docstring without markup is the text. A link goes from an object to
-each that its "See Also" section names. Those sections are cut from the texts, or the links would be given away. Built
-by importing alone, in seconds and without network, then kept in the user's cache folder.
+One document for each documented public object. The id is its dotted name; the title is the name and the summary, which
+is the first line of the docstring; the text is the rest of the docstring without markup. Links go from an object to
+each object named in its "See Also" section. Those sections are removed from the texts, because they would reveal the
+links. The corpus is built by imports alone, in seconds and without network, and then cached in the user's cache folder.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from tacit.data.pydocs.cache import read_cache, write_cache
 from tacit.data.pydocs.markup import parse_docstring
 from tacit.data.pydocs.objects import find_objects
 
-# Packages by the name they are imported by, with the name they are installed by.
+# Packages by import name, with their distribution names.
 _PACKAGES = {"numpy": "numpy", "scipy": "scipy", "sklearn": "scikit-learn"}
 
-# Raise when the same docstrings come to give other texts or links, so that old cache files are not read.
+# Increase when the same docstrings would give other texts or links, so that old cache files are not read.
 _FORMAT = 2
 
 
 class PackageDocs(NamedTuple):
-    """Texts by name, links between names, and (source, words) that name nothing here."""
+    """Texts by name, links between names, and (source, words) without a target."""
 
     texts: dict[str, str]
     links: list[tuple[str, str]]
@@ -42,7 +42,7 @@ def read_pydocs(*, cache: bool = True) -> tuple[Collection, Links]:
     Parameters
     ----------
     cache : bool, default=True
-        Keep the result in `$TACIT_CACHE`, `$XDG_CACHE_HOME/tacit` or `~/.cache/tacit`, and read it from there next
+        Cache the result in `$TACIT_CACHE`, `$XDG_CACHE_HOME/tacit` or `~/.cache/tacit`, and read it from there the next
         time.
 
     Returns
@@ -69,7 +69,7 @@ def read_pydocs(*, cache: bool = True) -> tuple[Collection, Links]:
 
 
 def pydocs_versions() -> str:
-    """Which libraries the embedded corpus is made of, such as `numpy 2.4.6, scipy 1.17.1, scikit-learn 1.9.1`.
+    """Return the versions of the documented libraries, such as `numpy 2.4.6, scipy 1.17.1, scikit-learn 1.9.1`.
 
     >>> pydocs_versions().split()[::2]
     ['numpy', 'scipy', 'scikit-learn']
@@ -79,13 +79,13 @@ def pydocs_versions() -> str:
 
 def _version(name: str, installed: str) -> str:
     try:
-        return importlib.metadata.version(installed)  # a hundred times faster than the import
+        return importlib.metadata.version(installed)  # a hundred times faster than importing
     except importlib.metadata.PackageNotFoundError:
         return str(importlib.import_module(name).__version__)
 
 
 def document_packages(names: Sequence[str]) -> tuple[Collection, Links]:
-    """Documented public objects of installed packages, sorted by name, and the "See Also" links among them.
+    """Return documented public objects of installed packages, sorted by name, and the "See Also" links among them.
 
     >>> documents, links = document_packages(["json"])
     >>> documents.ids[:3], len(links)
@@ -102,14 +102,14 @@ def document_packages(names: Sequence[str]) -> tuple[Collection, Links]:
 
 
 def read_packages(names: Sequence[str]) -> PackageDocs:
-    """What `document_packages` gives, by names, and what "See Also" sections name that is not there."""
+    """Return the result of `document_packages` by names, and "See Also" entries without a target."""
     if isinstance(names, str):
         raise UsageError(f"names is {names!r}, want a sequence of package names")
     if sys.flags.optimize > 1:
         raise TacitError("python runs with -OO, which drops docstrings; want a run without it")
     found = find_objects(names)
     parsed = {name: parse_docstring(doc) for name, doc in found.docs.items()}
-    first_of: dict[str, str] = {}  # docstrings may differ in nothing but what was cut; the better name comes first
+    first_of: dict[str, str] = {}  # docstrings may become equal after removals; the better name comes first
     for name, doc in parsed.items():
         first_of.setdefault(doc.text, name)
     first_of.pop("", None)
@@ -122,7 +122,7 @@ def read_packages(names: Sequence[str]) -> PackageDocs:
 def _resolve(
     mentions: list[tuple[list[str], str]], chosen: Mapping[str, str], packages: Sequence[str]
 ) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-    """Turn (public names of a source, words of its "See Also") into links, and list the words that fail."""
+    """Turn (public names of a source, words of its "See Also") into links, and list the unresolved words."""
     links, unresolved = set(), set()
     for publics, label in mentions:
         source = chosen[publics[0]]
@@ -135,7 +135,7 @@ def _resolve(
 
 
 def _meanings(label: str, publics: Sequence[str], packages: Sequence[str]) -> Iterator[str]:
-    """Full names that a label may stand for: in the source's class, module and packages, then anywhere."""
+    """Return full names that a label may mean: in the source's class, module and packages, then anywhere."""
     for scope in publics:
         while scope:
             yield f"{scope}.{label}"

@@ -1,8 +1,8 @@
-"""Docstrings in numpydoc and reStructuredText form to plain words and names of related objects.
+"""From docstrings in numpydoc and reStructuredText to plain words and names of related objects.
 
-The "See Also" section becomes a list of names and disappears from the text: it is what a ranker
-shall find by itself. References, displayed formulas, version notes, prompts and printed results
-disappear too; the words of roles, code and headings stay. The first line is the summary.
+The "See Also" section becomes a list of names and is removed from the text, because rankers should find these names.
+References, displayed formulas, version notes, prompts and printed results are removed too; the words of roles, code and
+headings are kept. The first line is the summary.
 
 Patterns run over whole docstrings, not line by line, because thousands are read while a user waits.
 """
@@ -15,7 +15,7 @@ import keyword
 import re
 from typing import NamedTuple
 
-# Bodies of these do not describe the object, or are formulas, files and page furniture.
+# Directives whose bodies do not describe the object, or are formulas, files and layout.
 _DROPPED_DIRECTIVES = frozenset(
     {
         *("math", "versionadded", "versionchanged", "versionremoved", "deprecated", "legacy", "toctree", "index"),
@@ -26,7 +26,7 @@ _DROPPED_DIRECTIVES = frozenset(
 
 _UNDERLINE = r"\n *(?:-{3,}|={3,}|~{3,}) *$"
 _HEADING = re.compile(rf"^ *\S.*{_UNDERLINE}", re.MULTILINE)
-# What begins a block that is not plain words: a section to cut, a directive, a footnote or comment.
+# The start of a block that is not plain words: a section to remove, a directive, a footnote or comment.
 _BLOCK = re.compile(
     rf"^( *)(?:(see also:?|references) *{_UNDERLINE}|(see also:?) *$|\.\. ?([\w:-]+):: *(.*)|\.\.(?: .*)?$)",
     re.MULTILINE | re.IGNORECASE,
@@ -36,7 +36,7 @@ _BLANK_LINES = re.compile(r"\n(?: *\n)+")
 _BLANK_START = re.compile(r"\s*\n")
 _SEE_ALSO = re.compile(r"\s*see also:?\s*", re.IGNORECASE)
 
-# A call with balanced brackets (one level deep) alone on the first line or lines: C functions have no other signature.
+# A call with balanced brackets (one level deep) alone on the first lines: the only signature of C functions.
 _SIGNATURE = re.compile(r"[\w.]+\((?:[^()]|\([^()]*\))*\)(?: *->[^\n]*)?[ .]*\n\s*")
 # scipy appends the same paragraph and table of array libraries to hundreds of functions.
 _ARRAY_API_NOTE = re.compile(r"\*\*Array API Standard Support\*\*.*?for more information\.", re.DOTALL)
@@ -45,13 +45,13 @@ _PROMPT = re.compile(r" *(?:>>>|\.\.\.)(?: |$)")
 _DOCTEST_FLAG = re.compile(r"\s*#\s*doctest:.*")
 _ADDRESS = re.compile(r"\s*\bat 0x[0-9a-fA-F]+")
 
-# Patterns that begin with their rarest letter are several times faster than those that begin with a choice.
+# Patterns that begin with their rarest letter are several times faster than patterns that begin with alternatives.
 _ROLE = re.compile(r":([\w:+-]+):`([^`]+)`")
 _QUOTED = re.compile(r"``((?:[^`]|`(?!`))+)``|`([^`]+)`_{0,2}")
 _TITLE_AND_TARGET = re.compile(r"(.*?)\s*<([^<>]*)>", re.DOTALL)
 _FOOTNOTE = re.compile(r"\s?\[[\w.*#+-]+\]_(?!\w)")
 _EMPHASIS = re.compile(r"\*(?<![\w*]\*)(\*?)(?=[^\s*])([^*]+)(?<=[^\s*])\*\1(?![\w*])")
-_GALLERY = "sphx_glr_auto_examples_"  # before the file name of an example in a gallery of plots
+_GALLERY = "sphx_glr_auto_examples_"  # precedes the file name of an example in a gallery of plots
 _TEX = re.compile(r"[\\{}$^_&]+")
 
 _NAME = re.compile(r"[A-Za-z_][\w.]*(?:\(\))?")
@@ -67,7 +67,7 @@ class ParsedDoc(NamedTuple):
 
 
 class _Block(NamedTuple):
-    """What a block leaves to the text, its "See Also" entries, and where it ends."""
+    """The text of a block, its "See Also" entries, and where it ends."""
 
     words: str
     see_also: list[str]
@@ -75,7 +75,7 @@ class _Block(NamedTuple):
 
 
 def parse_docstring(doc: str) -> ParsedDoc:
-    """Cut a docstring into plain text and the names it refers to under "See Also".
+    """Split a docstring into plain text and the names in its "See Also" section.
 
     >>> parse_docstring('''Add *two* numbers.
     ...
@@ -99,7 +99,7 @@ def parse_docstring(doc: str) -> ParsedDoc:
 
 
 def _body(doc: str) -> str:
-    """The docstring without signatures; its indent stays unless it hides where the first block ends."""
+    """Return the docstring without signatures, with its indent unless that hides the end of the first block."""
     doc = inspect.cleandoc(doc) if doc.lstrip().startswith("..") else doc.expandtabs().strip()
     while found := _SIGNATURE.match(doc):
         doc = doc[found.end() :]
@@ -138,12 +138,12 @@ def _end_of(pattern: re.Pattern[str], doc: str, at: int) -> int:
 
 @functools.cache
 def _deeper_than(indent: int) -> re.Pattern[str]:
-    """Lines of the body of a directive: indented deeper than it, blank lines between included."""
+    """Return the lines of a directive's body: indented deeper than it, including blank lines."""
     return re.compile(rf"(?:\n *(?=\n|\Z)|\n {{{indent + 1},}}\S.*)*")
 
 
 def _related_names(entries: str) -> list[str]:
-    """Names of a "See Also" block: entries stand at the least indent, descriptions deeper."""
+    """Return names of a "See Also" block: entries have the least indent, descriptions are deeper."""
     lines = [line for line in entries.split("\n") if line.strip()]
     margin = min((_indent(line) for line in lines), default=0)
     names: list[str] = []
@@ -161,7 +161,7 @@ def _indent(line: str) -> int:
 
 
 def _entry_names(entry: str) -> list[str]:
-    """Names before the colon of `a, :func:`b` : description`; of a sentence, only the quoted ones."""
+    """Return names before the colon of `a, :func:`b` : description`; of a sentence, only the quoted names."""
     entry = _ROLE.sub(r"`\2`", entry)
     quoted = [_quoted_name(found) for found in _QUOTED.finditer(entry)]
     head = _ENTRY_END.split(_QUOTED.sub(_quoted_name, entry).strip(), maxsplit=1)[0]
@@ -180,7 +180,7 @@ def _quoted_name(found: re.Match[str]) -> str:
 
 def _plain_text(words: str) -> str:
     """Join cleaned paragraphs; the first one, the summary, becomes one line."""
-    # Markup may run over the end of a line, never over a blank line.
+    # Markup may continue on the next line, but never after a blank line.
     paragraphs = [_plain_paragraph(part) for part in _BLANK_LINES.split(_ORNAMENT.sub("", words))]
     filled = [lines for lines in paragraphs if lines]
     if not filled:
@@ -206,7 +206,7 @@ def _plain_paragraph(text: str) -> list[str]:
 
 
 def _code_only(text: str) -> str:
-    """Examples without prompts and without what they print; words before the first prompt stay."""
+    """Return examples without prompts and their output; words before the first prompt stay."""
     lines, in_example = [], False
     for line in text.split("\n"):
         if found := _PROMPT.match(line):
@@ -231,6 +231,6 @@ def _quoted_words(found: re.Match[str]) -> str:
 
 
 def _title(words: str) -> str:
-    """What a link shows: `text <target>` shows the text, `~a.b` the name."""
+    """Return the visible part of a link: `text <target>` shows the text, `~a.b` the name."""
     titled = _TITLE_AND_TARGET.fullmatch(words) if "<" in words else None
     return (titled[1] or titled[2] if titled else words).lstrip("~!")

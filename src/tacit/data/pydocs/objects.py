@@ -1,12 +1,11 @@
-"""The documented public objects of Python packages, each once, found by imports alone.
+"""The documented public objects of Python packages, each once, found by imports only.
 
-A name is public if no part of it begins with an underscore and its module offers it: by `__all__`,
-or by defining it. Objects are modules, classes, functions, ufuncs, documented instances and the
-members of classes. Nothing is called: members are read from the class, never from an instance, and
-module attributes from the module's dictionary, so that no property and no module `__getattr__` runs.
+A name is public if no part of it begins with an underscore, and its module lists it in `__all__` or defines it. Objects
+are modules, classes, functions, ufuncs, documented instances and the members of classes. No code of them is called:
+members are read from the class, never from an instance, and module attributes from the module's dictionary, so no
+property and no module `__getattr__` runs.
 
-The same docstring under several names (aliases, inherited methods) is one object; its shortest name
-stands for all of them.
+The same docstring under several names (aliases, inherited methods) is one object, with its shortest name.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from typing import Any, NamedTuple
 
 from tacit.core import UsageError
 
-# Tests, build scripts and copies of other people's packages: public by name only.
+# Tests, build scripts and vendored packages: public by name only.
 _SKIPPED_PARTS = frozenset({"tests", "conftest", "setup", "externals", "distutils"})
 
 # Deprecated names of other modules, tools, and modules whose import changes others or needs an optional package.
@@ -38,7 +37,7 @@ _SKIPPED_MODULES = frozenset(
     }
 )
 
-# There only after `sklearn.experimental` was imported: the corpus must not depend on who ran before.
+# Exists only after `sklearn.experimental` was imported, and the corpus must not depend on earlier imports.
 _SKIPPED_NAMES = frozenset(
     {
         "sklearn.impute.IterativeImputer",
@@ -52,14 +51,14 @@ _GENERATED_DOC = "Alias for field number"  # of every field of every named tuple
 
 
 class PublicObjects(NamedTuple):
-    """What was found: docstrings by chosen name, and every public name of each, the chosen one first."""
+    """Docstrings by chosen name, and all public names of each, the chosen one first."""
 
     docs: dict[str, str]
     names: dict[str, list[str]]
 
 
 class _Finding(NamedTuple):
-    """One public name of a documented object; the least of an object's findings gives the name that is chosen."""
+    """One public name of a documented object; an object gets the name of its smallest finding."""
 
     is_member: bool
     is_foreign: bool
@@ -72,14 +71,14 @@ class _Finding(NamedTuple):
 
 
 def find_objects(packages: Sequence[str]) -> PublicObjects:
-    """Import the packages with their public modules and collect what they document.
+    """Import the packages with their public modules and collect their documented objects.
 
     >>> found = find_objects(["json"])
     >>> found.names["json.JSONDecodeError"]
     ['json.JSONDecodeError', 'json.decoder.JSONDecodeError']
     """
     with warnings.catch_warnings():
-        # Deprecated modules warn when they are imported, which is no fault of the caller.
+        # Importing deprecated modules raises warnings that do not concern the caller.
         warnings.simplefilter("ignore")
         modules = dict(found for name in packages for found in _public_modules(name, _import_package(name)))
         findings = sorted(_find_in_modules(modules))
@@ -98,7 +97,7 @@ def _import_package(name: str) -> types.ModuleType:
 
 
 def _public_modules(name: str, module: types.ModuleType) -> Iterator[tuple[str, types.ModuleType]]:
-    """The module and those in its folder, by the name they are imported by."""
+    """Return the module and the modules in its folder, by import name."""
     yield name, module
     for info in pkgutil.iter_modules(vars(module).get("__path__", ())):
         inner = f"{name}.{info.name}"
@@ -106,9 +105,9 @@ def _public_modules(name: str, module: types.ModuleType) -> Iterator[tuple[str, 
             continue
         try:
             inner_module = importlib.import_module(inner)
-        except (Exception, SystemExit):  # another platform's module, or one that needs a package we lack
+        except (Exception, SystemExit):  # a module of another platform, or one that needs a missing package
             continue
-        if _is_module(inner_module):  # some put another object in a module's place
+        if _is_module(inner_module):  # some packages replace a module by another object
             yield from _public_modules(inner, inner_module)
 
 
@@ -140,7 +139,7 @@ def _find_in_module(
 
 
 def _find_members(class_name: str, cls: type, roots: frozenset[str]) -> Iterator[_Finding]:
-    """Documented members; an override without documentation takes that of the overridden one."""
+    """Return documented members; an override without documentation gets the docstring of the overridden member."""
     seen = set()
     for base in cls.__mro__:
         if _root(base.__module__) not in roots:
@@ -163,7 +162,7 @@ def _finding(name: str, doc: str, value: Any, *, owner: type | None = None, is_i
 
 
 def own_doc(value: Any) -> str:
-    """The docstring that belongs to an object and not to its type, or nothing; no Python code is run for it.
+    """Return the docstring of an object itself, not of its type, or nothing, without running its Python code.
 
     >>> own_doc(len)
     'Return the number of items in a container.'
@@ -175,7 +174,7 @@ def own_doc(value: Any) -> str:
 
 
 def _own(value: Any, label: str) -> str:
-    """A string attribute from where no Python code can stand: a class, a slot of C, an instance's dictionary."""
+    """Return a string attribute from places without Python code: a class, a C slot, an instance's dictionary."""
     if _is_class(value) or isinstance(type(value).__dict__.get(label), _C_ATTRIBUTES):
         found = getattr(value, label, "")
     else:
@@ -187,7 +186,7 @@ def _own(value: Any, label: str) -> str:
 
 
 def _offered(module_name: str, module: types.ModuleType) -> dict[str, Any]:
-    """Values by full name that a module shows to its users; its modules are found as files instead."""
+    """Return the public values of a module by full name; its modules are found as files instead."""
     listed = _listed(module)
     found = {}
     for short, value in vars(module).items():
@@ -200,7 +199,7 @@ def _offered(module_name: str, module: types.ModuleType) -> dict[str, Any]:
 
 
 def _renamed_modules(modules: dict[str, types.ModuleType]) -> dict[str, types.ModuleType]:
-    """Modules that a package lists under another name than their file's, such as numpy.emath."""
+    """Return modules that a package lists under a name that differs from the file's, such as numpy.emath."""
     files = {id(module) for module in modules.values()}
     found: dict[str, types.ModuleType] = {}
     for name, module in modules.items():
@@ -216,7 +215,7 @@ def _listed(module: types.ModuleType) -> frozenset[str] | None:
 
 
 def _home(value: Any) -> str:
-    """Module that made a value; empty where it does not say, as ufuncs do not."""
+    """Return the module that defined a value; empty if unknown, as for ufuncs."""
     of_type = type(value).__dict__.get("__module__")
     return _own(value, "__module__") or (of_type if type(of_type) is str else "")
 

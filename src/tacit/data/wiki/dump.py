@@ -1,9 +1,9 @@
 """A MediaWiki dump as a collection of articles and the links between them.
 
-Documents are the pages of the main namespace that are no redirects: the page id is the id, `markup` makes the text.
-Links to a redirect lead to the article at its end, over any number of redirects. Titles are kept as 64-bit hashes while
-pages are read, so that links take 12 bytes each; that two of ten million titles have the same hash is a matter of one
-in a hundred thousand dumps.
+Documents are the pages of the main namespace that are not redirects: the id is the page id, `markup` makes the text.
+Links to a redirect go to the article at its end, over any number of redirects. While pages are read, titles are stored
+as 64-bit hashes, so that links take 12 bytes each; among ten million titles, two have the same hash in about one of a
+hundred thousand dumps.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from tacit.data.wiki.markup import plain_page
 from tacit.data.wiki.pages import DumpPages, Page
 from tacit.data.wiki.titles import Site
 
-_N_NAMED = 3  # bad pages that are named
-_TASK_CHARACTERS = 1 << 20  # of the pages that one task reads
+_N_NAMED = 3  # number of invalid pages to name
+_TASK_CHARACTERS = 1 << 20  # of the pages read by one task
 
 
 class DumpReader:
-    """Reads the articles of a dump one at a time; after the last, `links` joins them.
+    """Reads the articles of a dump one at a time; after the last, `links` returns the links.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class DumpReader:
         self._n_other, self._bad = 0, list[str]()
 
     def articles(self) -> Iterator[tuple[int, str, str, str]]:
-        """Line, id, title and text of each article."""
+        """Yield line, id, title and text of each article."""
         blocks = gather(self._article_pages(), lambda page: len(page.text or ""), _TASK_CHARACTERS)
         # Namespaces are read before the first page.
         for articles in map_tasks(_plain_articles, ((pages, self._pages.site) for pages in blocks)):
@@ -54,7 +54,7 @@ class DumpReader:
                 yield page.line, str(page.id), str(page.title), text
 
     def _article_pages(self) -> Iterator[Page]:
-        """Pages that are articles; others are counted."""
+        """Yield the pages that are articles; count others."""
         seen: set[str] = set()
         for page in self._pages:
             if self._namespace(page) != "0":
@@ -70,26 +70,26 @@ class DumpReader:
         self._report(len(seen))
 
     def links(self) -> Links | None:
-        """Links between the articles read, each once, none of an article to itself; None if there are none."""
+        """Return links between the articles, each once, without links to itself; None if there are none."""
         n = len(self._titles)
         titles = np.concatenate([np.array(self._titles, np.uint64), np.array(self._from, np.uint64)])
-        # Of equal titles the first counts; the node of an article is its row.
+        # Among equal titles the first counts; the node of an article is its row.
         known, node = np.unique(titles, return_index=True)
         following = np.arange(len(titles))
         following[n:] = _find(known, node, np.array(self._to, np.uint64))
-        for _ in range(len(titles).bit_length()):  # each round doubles the redirects that are followed
+        for _ in range(len(titles).bit_length()):  # each round doubles the number of redirects followed
             following = np.where(following < 0, -1, following[following])
         targets = _find(known, node, np.array(self._targets, np.uint64))
         targets = np.where(targets < 0, -1, following[targets])
         sources = np.array(self._sources, np.int64)
-        joined = (targets >= 0) & (targets < n) & (targets != sources)  # redirects in a circle end at no article
+        joined = (targets >= 0) & (targets < n) & (targets != sources)  # circular redirects end at no article
         if not joined.any():
             return None
         pairs = np.unique(sources[joined] * n + targets[joined])
         return Links(pairs // n, pairs % n, n, n)
 
     def _namespace(self, page: Page) -> str:
-        """The namespace of a page; dumps of older versions name it in the title alone."""
+        """Return the namespace of a page; older dumps have it only in the title."""
         return page.namespace or str(self._pages.site.split(page.title or "")[0])
 
     def _hash(self, title: str) -> int:
@@ -104,7 +104,7 @@ class DumpReader:
         ]
         summary = ", ".join(plural(*found) for found in left_out if found[0])
         if not n_articles:
-            raise DataError(f"holds no article: {summary or 'no page at all'}", path=self._place)
+            raise DataError(f"has no article: {summary or 'no page at all'}", path=self._place)
         if summary:
             logger.warning("%s: left out: %s; %s read", self._place, summary, plural(n_articles, "article"))
         for bad in self._bad[:_N_NAMED]:
@@ -112,7 +112,7 @@ class DumpReader:
 
 
 def _plain_articles(block: tuple[list[Page], Site]) -> list[tuple[Page, str, array[int]]]:
-    """Pages without their markup, the texts of them, and hashes of the titles that they link to."""
+    """Return pages without markup, their texts, and hashes of the titles that they link to."""
     pages, site = block
     plain = [plain_page(page.text or "", site) for page in pages]
     return [
@@ -122,7 +122,7 @@ def _plain_articles(block: tuple[list[Page], Site]) -> list[tuple[Page, str, arr
 
 
 def _fault(page: Page, seen: set[str]) -> str:
-    """What is wrong with a page, or an empty string."""
+    """Return the problem of a page, or an empty string."""
     if not page.title or not page.id:
         return "it has no title" if not page.title else "it has no id"
     if problem := id_problem(page.id):
@@ -139,7 +139,7 @@ def _digest(title: str) -> int:
 
 
 def _find(known: np.ndarray, node: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """The node of each title, -1 for those that no page has."""
+    """Return the node of each title, -1 for titles without a page."""
     if not len(known):
         return np.full(len(wanted), -1)
     place = np.minimum(np.searchsorted(known, wanted), len(known) - 1)

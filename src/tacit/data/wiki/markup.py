@@ -1,13 +1,13 @@
-"""Wikitext to plain text and the titles that it links to, in one pass.
+"""From wikitext to plain text and the titles of its links, in one pass.
 
-Kept are the words that a reader of the page sees: paragraphs, headings, lists, cells of tables, labels of links,
-captions of files, quoted code. Dropped are templates with all they hold, references, comments, formulas, galleries,
-categories, links to other languages, attributes and every sign of markup. Links count wherever they stand, in templates
-and tables too, except in references, comments and code.
+Words visible on the page are kept: paragraphs, headings, lists, cells of tables, labels of links, captions of files,
+quoted code. Templates with their contents, references, comments, formulas, galleries, categories, links to other
+languages, attributes and all markup are dropped. Links count everywhere, including templates and tables, but not in
+references, comments and code.
 
-mwparserfromhell needs seven times as long for the same pages; it is what the tests compare this with. Time and memory
-grow with the length of the text for any input: every place is scanned once, except inside brackets that are nested,
-which are kept to `_MAX_DEPTH` levels.
+mwparserfromhell takes seven times as long for the same pages; the tests compare with it. Time and memory are linear in
+the length of the text for any input: every position is scanned once, except inside nested brackets, whose depth is
+limited to `_MAX_DEPTH`.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from typing import NamedTuple
 from tacit.data.wiki.titles import CATEGORY, FILE, Site
 
 _MAX_DEPTH = 100
-# Possessive quantifiers, so that a tag without an end is tried once and not at each of its letters.
+# Possessive quantifiers, so that an unclosed tag is tried once and not at each of its letters.
 _TOKEN = re.compile(
     r"\{\{|\}\}|\[\[|\]\]|\]|\[(?=(?:https?|ftps?|ircs?|news|mailto):|//)|<!--|<(/?)([A-Za-z][A-Za-z0-9]*+)[^<>]*+>"
 )
 _CLOSER_OF = {"}}": "{{", "]]": "[[", "]": "["}
-# MediaWiki takes the contents of these as they are, whatever markup is in them.
+# MediaWiki does not parse the contents of these.
 _SHOWN_AS_IS = {"nowiki", "pre", "source", "syntaxhighlight"}
 _DROPPED = {
     *("ref", "math", "chem", "ce", "gallery", "timeline", "score", "graph", "hiero", "imagemap", "inputbox"),
@@ -48,14 +48,14 @@ _SPACES = re.compile("[ \t\xa0]{2,}|[\t\xa0]")
 
 
 class PlainPage(NamedTuple):
-    """Text of a page, and the titles of articles that it links to, each once in order of appearance."""
+    """Text of a page, and the titles of linked articles, each once in order of appearance."""
 
     text: str
     links: list[str]
 
 
 def plain_page(wikitext: str, site: Site) -> PlainPage:
-    """Text and links of a page.
+    """Return text and links of a page.
 
     >>> plain_page("'''Cats''' are [[Felidae|felines]]{{cn}}.<ref>[[Book]]</ref>", Site())
     PlainPage(text='Cats are felines.', links=['Felidae'])
@@ -73,18 +73,18 @@ def plain_page(wikitext: str, site: Site) -> PlainPage:
 
 
 class _Scan:
-    """The pass over brackets and tags: `pieces` is the text so far, `stack` the brackets that are open."""
+    """The pass over brackets and tags: `pieces` is the text so far, `stack` the open brackets."""
 
     def __init__(self, wikitext: str, site: Site) -> None:
         self.wikitext, self.site = wikitext, site
         self.pieces: list[str] = []
-        self.stack: list[tuple[str, int]] = []  # bracket, and the piece it begins with
+        self.stack: list[tuple[str, int]] = []  # bracket, and its first piece
         self.n_open = {"{{": 0, "[[": 0, "[": 0}
         self.links: dict[str, None] = {}
         self.never_closed: set[str] = set()
 
     def run(self) -> str:
-        """The text without brackets and tags."""
+        """Return the text without brackets and tags."""
         text, place = self.wikitext, 0
         while match := _TOKEN.search(text, place):
             if match.start() > place:
@@ -93,7 +93,7 @@ class _Scan:
         return "".join([*self.pieces, text[place:]])
 
     def _step(self, match: re.Match[str]) -> int:
-        """Handle one token; where to go on."""
+        """Handle one token; return the position to continue at."""
         token = match[0]
         if token in self.n_open:
             if len(self.stack) < _MAX_DEPTH:
@@ -109,13 +109,13 @@ class _Scan:
 
     def _close(self, token: str, place: int) -> int:
         if token == "]]" and self.stack and self.stack[-1][0] == "[":
-            token = "]"  # of an address at the end of a label: [[File:a.png|see [http://b c]]]
+            token = "]"  # of a URL at the end of a label: [[File:a.png|see [http://b c]]]
         opener = _CLOSER_OF[token]
         if not self.n_open[opener] or (token == "]" and self.stack[-1][0] != "["):
             self.pieces.append("" if token == "}}" else token)
             return place + len(token)
         found = ""
-        while found != opener:  # what was opened inside and not closed is text
+        while found != opener:  # unclosed inner brackets are text
             found, first = self.stack.pop()
             self.n_open[found] -= 1
         content = "" if opener == "{{" else "".join(self.pieces[first:])
@@ -125,11 +125,11 @@ class _Scan:
         return place + len(token)
 
     def _address(self, content: str) -> str:
-        """The label of an external link."""
+        """Return the label of an external link."""
         return f"[{content}]" if "\n" in content else content.partition(" ")[2]
 
     def _link(self, content: str) -> str:
-        """What a link shows; its target is noted if it is an article."""
+        """Return the visible text of a link; note its target if it is an article."""
         target, bar, label = content.partition("|")
         namespace, title = self.site.split(target)
         if namespace == FILE and not target.lstrip().startswith(":"):
@@ -153,7 +153,7 @@ class _Scan:
         return match.end()
 
     def _contents(self, name: str, place: int) -> int:
-        """Pass over an element that is not parsed; a tag that is never closed is left out alone."""
+        """Skip an element that is not parsed; of one that is never closed, skip only the tag."""
         end = None if name in self.never_closed else re.compile(rf"</{name}\s*>", re.IGNORECASE).search(
             self.wikitext, place
         )  # fmt: skip
@@ -166,13 +166,13 @@ class _Scan:
 
 
 def _caption(label: str) -> str:
-    """The last part of a file link, unless it is an option."""
+    """Return the last part of a file link, unless it is an option."""
     caption = label.rpartition("|")[2].strip()
     return "" if _FILE_OPTION.fullmatch(caption) else f" {caption} "
 
 
 def _plain_lines(text: str) -> str:
-    """Headings, lists and tables without their signs."""
+    """Return headings, lists and tables without their markup."""
     lines: list[str] = []
     depth = 0
     for line in text.split("\n"):
@@ -196,7 +196,7 @@ def _plain_lines(text: str) -> str:
 
 
 def _cells(line: str) -> str:
-    """The cells of a line of a table without their attributes."""
+    """Return the cells of a table line without their attributes."""
     if line.startswith("|-"):
         return ""
     line = line.removeprefix("|+") if line.startswith("|+") else line[1:].replace("!!", "||")

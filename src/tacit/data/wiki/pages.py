@@ -1,8 +1,8 @@
 """Pages of a MediaWiki XML dump, one at a time, in the memory of one page.
 
-The form is that of Special:Export and of the dumps of Wikimedia: `mediawiki` holds `siteinfo` and many `page`, each
-with `title`, `ns`, `id`, `redirect` and one or more `revision`, of which the last counts. expat reads UTF-8, UTF-16 and
-what the XML declaration names. A document type is refused: no dump has one, and entities could be declared there.
+The format is the export format of MediaWiki (Special:Export, Wikimedia dumps): `mediawiki` contains `siteinfo` and
+many `page`, each with `title`, `ns`, `id`, `redirect` and one or more `revision`, of which the last counts. expat reads
+UTF-8, UTF-16 and declared encodings. A document type is refused: dumps have none, and it could declare entities.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from tacit.data.compression import DamagedError
 from tacit.data.files import max_line_bytes, too_long
 from tacit.data.wiki.titles import Site
 
-# Possessive: blanks are tried in one way, so that a text of nothing else takes linear time.
+# Possessive: whitespace is matched in one way only, so that a text of whitespace takes linear time.
 _REDIRECT = re.compile(r"\s*+#redirect\s*+:?\s*+\[\[([^\[\]{}|\n]+)", re.IGNORECASE)
 _MAX_DEPTH = 100
-# Where a text is read from: its own name and that of the element around it.
+# Elements whose text is read: their name and the name of the enclosing element.
 _FIELDS = {("title", "page"), ("ns", "page"), ("id", "page"), ("text", "revision"), ("model", "revision")}
 
 
 class Page(NamedTuple):
-    """A page as the dump has it; fields that it lacks are None, `line` is where it begins."""
+    """A page of the dump; missing fields are None, `line` is its first line."""
 
     line: int
     id: str | None
@@ -49,7 +49,7 @@ class DumpPages:
     Attributes
     ----------
     site : Site
-        Namespaces of the wiki, as far as they were read.
+        Namespaces of the wiki, as far as they have been read.
     """
 
     def __init__(self, chunks: Iterable[bytes], place: str) -> None:
@@ -79,7 +79,7 @@ class DumpPages:
             raise self._problem(self._explain(error), error.lineno) from None
         except TacitError:
             raise
-        except (LookupError, ValueError) as error:  # of the codec that the XML declaration names
+        except (LookupError, ValueError) as error:  # raised by the codec named in the XML declaration
             raise self._problem(f"the XML declaration names an encoding that cannot be read: {error}") from None
         except DamagedError as damage:
             raise self._problem(f"{damage} after this line, {self._read_so_far()}", parser.CurrentLineNumber) from None
@@ -92,7 +92,7 @@ class DumpPages:
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         if not self._path and name != "mediawiki":
-            raise self._problem(f"no MediaWiki dump: its root is <{name[:40]}>, want <mediawiki>")
+            raise self._problem(f"not a MediaWiki dump: its root is <{name[:40]}>, want <mediawiki>")
         parent = self._path[-1] if self._path else ""
         if len(self._path) >= _MAX_DEPTH:
             raise self._problem(f"elements are nested more than {_MAX_DEPTH} deep, want a MediaWiki dump")
@@ -116,7 +116,7 @@ class DumpPages:
             raise self._too_long()
 
     def _check_length(self) -> None:
-        """Raise where expat has waited too long for the end of a tag or comment, all of which it keeps."""
+        """Raise if expat has buffered too much while it waits for the end of a tag or comment."""
         if self._n_fed - self._parser.CurrentByteIndex > max_line_bytes() + (1 << 22):
             raise self._too_long()
 
@@ -150,13 +150,13 @@ class DumpPages:
         self._page = {}
 
     def _refuse_doctype(self, *declaration: object) -> None:
-        raise self._problem("no MediaWiki dump: it declares a document type, which dumps do not have")
+        raise self._problem("not a MediaWiki dump: it declares a document type, which dumps do not have")
 
     def _explain(self, error: expat.ExpatError) -> str:
         if not self._path and not self._n_pages:
             return f"not XML: {expat.ErrorString(error.code)}, want a MediaWiki dump"
         if error.code == expat.errors.codes[expat.errors.XML_ERROR_NO_ELEMENTS] or self._is_at_end(error):
-            return f"the dump is cut short, {self._read_so_far()}"
+            return f"the dump is truncated, {self._read_so_far()}"
         return f"not XML: {expat.ErrorString(error.code)} in column {error.offset + 1}, {self._read_so_far()}"
 
     def _is_at_end(self, error: expat.ExpatError) -> bool:

@@ -1,8 +1,8 @@
-"""Titles and namespaces of a wiki, normalised as MediaWiki does before it looks a page up.
+"""Titles and namespaces of a wiki, normalised like MediaWiki before it looks up a page.
 
-Underscores and other blanks are spaces, runs of them one; entities and percent-encoding are decoded; what follows "#"
-is a section and no part of the title; the first letter is a capital, unless the wiki says otherwise; a name before the
-first colon may be a namespace, in any case, in English or in the words of the wiki.
+Underscores and other whitespace become single spaces; entities and percent-encoding are decoded; the part after "#" is
+a section, not part of the title; the first letter is a capital, unless the wiki is configured otherwise; a name before
+the first colon may be a namespace, in any case, in English or in the language of the wiki.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from urllib.parse import unquote
 
 FILE, CATEGORY = 6, 14
-# The English names work in every wiki beside its own.
+# The English names are valid in every wiki, in addition to its own names.
 _CANONICAL = {
     "media": -2, "special": -1, "talk": 1, "user": 2, "user talk": 3, "project": 4, "project talk": 5, "wikipedia": 4,
     "wp": 4, "file": FILE, "file talk": 7, "image": FILE, "image talk": 7, "mediawiki": 8, "mediawiki talk": 9,
@@ -25,12 +25,12 @@ _LANGUAGE = re.compile("[a-z]{2,3}(-[a-z]+)*|simple", re.ASCII)
 
 
 class Site:
-    """Namespaces of a wiki and how it writes titles.
+    """Namespaces of a wiki and its rule for titles.
 
     Parameters
     ----------
     namespaces : mapping of str to int, default={}
-        Numbers of the namespaces by name, beside the English names.
+        Numbers of the namespaces by name, in addition to the English names.
     first_letter : bool, default=True
         Whether the first letter of a title is always a capital.
 
@@ -47,7 +47,7 @@ class Site:
         self._first_letter = first_letter
 
     def split(self, title: str) -> tuple[int, str]:
-        """Namespace and normalised title without it; an empty title for a section of the same page."""
+        """Return the namespace and the normalised title without it; empty for a section of the same page."""
         title = title.partition("#")[0]
         if "&" in title:
             title = html.unescape(title).partition("#")[0]
@@ -62,7 +62,7 @@ class Site:
         return namespace, self._capital(title)
 
     def is_language_link(self, target: str) -> bool:
-        """Whether a link without a label leads to the same article in another language, and so shows no text.
+        """Return whether an unlabelled link goes to the same article in another language, and so shows no text.
 
         >>> Site().is_language_link("fr:Anarchisme"), Site().is_language_link("Alien: Covenant")
         (True, False)
@@ -77,4 +77,4 @@ class Site:
 
     def _capital(self, title: str) -> str:
         first = title[:1].upper() if self._first_letter else title[:1]
-        return title if len(first) != 1 else first + title[1:]  # MediaWiki leaves letters such as ß as they are
+        return title if len(first) != 1 else first + title[1:]  # MediaWiki does not change letters such as ß

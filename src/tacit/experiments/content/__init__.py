@@ -1,1 +1,1 @@
-"""`content`: a page asks for a short text."""
+"""`content`: a page as the query for short texts."""

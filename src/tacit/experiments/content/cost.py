@@ -1,9 +1,9 @@
 """Time to score one query against 100,000 targets: low rank, hash kernels and tf-idf.
 
-Low rank multiplies two stored vectors of length N; hash kernels look up each of the |q||d| pairs of words. By number of
-products, low rank is faster by |q||d| / N. In time the difference is larger, since a look-up costs more than a product:
-it needs a division for the hash, the bucket is rarely in the processor's cache, and the loop is not vectorized.
-Targets are repeated up to the number; each time is the median over several queries, on one thread.
+Low rank multiplies two stored vectors of length N; hash kernels look up each of the |q||d| pairs of words. Counted in
+products, low rank is faster by |q||d| / N. In time the difference is larger, because a look-up costs more than a
+product: it needs a division for the hash, the bucket is rarely in the processor's cache, and the loop is not
+vectorized. Targets are repeated to reach the number; each time is the median over several queries, on one thread.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def cost_section(
     n_places: int = 10_000_000,
     n_queries: int = 9,
 ) -> Section:
-    """A table of milliseconds per query; weights are random numbers, since time does not depend on them."""
+    """Make a table of milliseconds per query; weights are random, because time does not depend on them."""
     rng = np.random.default_rng(seed)
     queries = sp.csr_array(bodies)[rng.choice(bodies.shape[0], n_queries, replace=False)]
     many = sp.csr_array(targets)[np.arange(n_targets) % targets.shape[0]]
@@ -53,7 +53,7 @@ def cost_section(
 
 
 def _n_shared(queries: sp.csr_array, many: sp.csr_array) -> float:
-    """Mean number of words that a query and a target share."""
+    """Return the mean number of words that a query and a target share."""
     asked, frequency = queries.indices, np.bincount(many.indices, minlength=many.shape[1])
     return float(frequency[asked].sum() / (queries.shape[0] * many.shape[0]))
 
@@ -84,7 +84,7 @@ def _inverted(queries: sp.csr_array, many: sp.csr_array) -> Score:
 
 
 def _milliseconds(score: Score, n_queries: int) -> float:
-    """Median time over the queries, after one call for compilation."""
+    """Return the median time over the queries, after one call for compilation."""
     score(0)
     times = []
     for query in range(n_queries):

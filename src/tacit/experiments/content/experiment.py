@@ -29,7 +29,7 @@ from tacit.features.text.weighting import best_words, inverse_document_frequency
 SYSTEMS = ("tfidf", "hash-1m", "hash-10m", "ssi-uv")
 DICTIONARIES = (30_000, 20_000, 10_000)
 DIM = 50  # as in the paper
-MOST_WORDS = 24  # of a first sentence
+MOST_WORDS = 24  # maximum length of a first sentence
 MOST_QUERY_WORDS = 100  # a page of the paper has 87 on average
 
 
@@ -74,7 +74,7 @@ def run(request: Request) -> Report:
 
 
 def plan_content(request: Request) -> list[Cell]:
-    """Every dictionary and system; a quick run has the smallest dictionary and hash kernels of one size."""
+    """Return cells for every dictionary and system; quick: only the smallest dictionary and one size of kernels."""
     systems = request.systems_of(SYSTEMS)
     cells = [
         make_cell(request, "content", system, seed, words=words, dim=DIM if system.startswith("ssi") else None)
@@ -95,7 +95,7 @@ def content_texts(corpus: LinkedCorpus, words: int) -> ContentTexts:
 
 
 def short_texts(documents: Collection) -> list[str]:
-    """Title and first sentence of each page.
+    """Return title and first sentence of each page.
 
     >>> short_texts(Collection(["a"], ["Array"], ["Holds elements. In a row."]))
     ['Array\\nHolds elements.']
@@ -104,7 +104,7 @@ def short_texts(documents: Collection) -> list[str]:
 
 
 def first_sentence(text: str) -> str:
-    """The text up to the first full stop before white space, at most MOST_WORDS words.
+    """Return the text up to the first full stop before whitespace, at most MOST_WORDS words.
 
     >>> first_sentence("Since version 2.0 it works! See below.")
     'Since version 2.0 it works!'
@@ -114,7 +114,7 @@ def first_sentence(text: str) -> str:
 
 
 def _rows(texts: Sequence[str], vocabulary: list[str]) -> sp.csr_array:
-    """tf-idf over the vocabulary, with document frequencies of these texts; a word of none of them has weight 0."""
+    """Return tf-idf over the vocabulary, with document frequencies of these texts; unseen words have weight 0."""
     ones = np.ones(len(vocabulary), np.float32)
     counts = TextVectorizer.from_vocabulary(vocabulary, ones, len(texts)).counts(texts)
     frequency = np.maximum(np.bincount(counts.indices, minlength=len(vocabulary)), 1)

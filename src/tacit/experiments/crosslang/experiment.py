@@ -1,7 +1,7 @@
 """Experiment `crosslang`: given a Japanese document, rank the English documents that its translation links to.
 
-SSI's cross-language tables (9, and mate finding) and its figure 2 on our corpora. Words with Latin letters are
-dropped on the Japanese side, the mate is no candidate, and no out-link of a test mate is in any training task.
+SSI's cross-language tables (9, and mate finding) and its figure 2 on our corpora. Words with Latin letters are removed
+from the Japanese texts, the mate is not a candidate, and no out-link of a test mate is in any training task.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ FULL_SYSTEMS = (
 SHARES = (0.01, 0.04, 0.1, 0.4)
 FOR_FEW_PAIRS = ("ssi-cross", "ssi-cross-multitask", "ssi-cross-multitask-ja")
 FOR_MATES = ("cl-lsi", "ssi-cross", "ssi-cross+cl-lsi")
-DIMS = (100, 50)  # the default first: significance tests compare the first row of a system
+DIMS = (100, 50)  # the default first, because significance tests compare the first row of a system
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Cell:
     setting: Setting
 
     def row_setting(self, words: int | str) -> dict[str, Any]:
-        """The setting of the row."""
+        """Return the setting of the row."""
         found = {"task": self.setting.task, "share": self.setting.share, "words": words, "seed": self.seed}
         return found | ({} if self.setting.dim is None else {"dim": self.setting.dim})
 
@@ -97,7 +97,7 @@ def _plan(request: Request) -> list[Cell]:
 
 
 def _settings(systems: Sequence[str], dims: Sequence[int]) -> Iterator[tuple[str, Setting]]:
-    """The main table, then few pairs, then mate finding; two dimensions where a curve is drawn."""
+    """Return the settings: the main table, few pairs, then mate finding; two dimensions for rows with a curve."""
     for system in systems:
         yield system, Setting(dim=_dim(system, dims[0]))
     for share in SHARES:
@@ -114,7 +114,7 @@ def _settings(systems: Sequence[str], dims: Sequence[int]) -> Iterator[tuple[str
 
 
 def _dim(system: str, learned: int) -> int | None:
-    """Dimension of learned vectors; None if no part of the system has any."""
+    """Return the dimension of learned vectors; None if no part of the system has any."""
     return learned if "ssi" in system or "htr" in system else None
 
 

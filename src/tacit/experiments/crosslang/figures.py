@@ -13,7 +13,7 @@ COLOURS = ("#4c78a8", "#e45756", "#54a24b")
 
 
 def cross_figures(rows: Sequence[Row]) -> dict[str, Draw]:
-    """Curves of errors during training, and MAP against the share of the pairs, if they were measured."""
+    """Return curves of errors during training, and MAP against the share of the pairs, if they were measured."""
     first_seed = [row for row in rows if row.setting["seed"] == rows[0].setting["seed"]]
     links = [row for row in first_seed if row.setting["task"] == "links"]
     monitored = [row for row in links if row.epochs and "test_rank_loss" in row.epochs[0]]
@@ -26,7 +26,7 @@ def cross_figures(rows: Sequence[Row]) -> dict[str, Draw]:
 
 
 def _epochs(rows: Sequence[Row], path: Path) -> None:
-    """A panel for each share of the pairs; training error dashed, test error solid, a colour for each dimension."""
+    """Draw a panel for each share of the pairs; training error dashed, test error solid, a colour per dimension."""
     shares = sorted({row.setting["share"] for row in rows})
     figure, panels = new_figure(3.2 * len(shares), 3.6, n_columns=len(shares))
     for share, axes in zip(shares, panels if len(shares) > 1 else [panels], strict=True):

@@ -2,12 +2,12 @@
 
 A name is a cross-language method of `METHODS`, NAME-dict (a monolingual method with queries translated word by word),
 NAME-mate (the same with the English mate as the query: a translation of the whole document, by people), or a mixture
-A+B. `ssi-cross-multitask-ja` also learns from links between the Japanese documents. A system that is part of several
+A+B. `ssi-cross-multitask-ja` is also trained on links between the Japanese documents. A system that is part of several
 rows is fitted once.
 
-A mixture is alpha a(q, d) + (1 - alpha) b(q, d), alpha by validation. Scores of different methods have different
-scales, so each is divided by the standard deviation of its scores over the validation queries first; alpha then means
-the same for every two methods.
+A mixture is alpha a(q, d) + (1 - alpha) b(q, d), with alpha chosen by validation. Scores of different methods have
+different scales, so each is first divided by the standard deviation of its scores over the validation queries; then
+alpha has the same meaning for every two methods.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ MONOLINGUAL = {"tfidf": "tfidf", "lsi": "lsi", "ssi": "ssi-uv"}
 DICTIONARY = {f"{name}-dict": method for name, method in MONOLINGUAL.items()}
 MATES = {f"{name}-mate": method for name, method in MONOLINGUAL.items()}
 WITH_QUERY_LINKS = {"ssi-cross-multitask-ja": "ssi-cross-multitask"}
-CL_LSI_DIMS = (200, 400, 800, 1200)  # validation on MDN improves little beyond the last
+CL_LSI_DIMS = (200, 400, 800, 1200)  # validation on MDN improves little beyond the last value
 MATE_PARAMS = {"rate": 0.5, "margin": 0.3}  # one relevant item for each query; chosen on validation mates
-N_WATCHED = 200  # queries of training and of test that a curve is drawn from
+N_WATCHED = 200  # training and test queries used for a curve
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """A function that scores all items for query rows, with its time and what was chosen."""
+    """A function that scores all items for query rows, with its time and its choices."""
 
     score: ScoreRows
     seconds: float
@@ -48,20 +48,20 @@ class Fitted:
 
 @dataclass(frozen=True)
 class Setting:
-    """What a system is fitted for.
+    """The task and size for which a system is fitted.
 
     Parameters
     ----------
     task : {"links", "mates"}, default="links"
-        What is relevant: linked documents, or the mate itself.
+        Definition of relevance: linked documents, or the mate itself.
     share : float, default=1.0
         Share of the training pairs.
     dim : int, default=None
-        Dimension of learned vectors; None takes the method's default.
+        Dimension of learned vectors; None means the method's default.
     n_epochs : int, default=None
-        Number of epochs; None trains until validation stops improving.
+        Number of epochs; None means training until validation stops improving.
     concepts : int, default=None
-        Number of concepts of CL-LSI; None chooses on validation data.
+        Number of concepts of CL-LSI; None means a choice on validation data.
     """
 
     task: str = "links"
@@ -88,8 +88,8 @@ class SystemBench:
         self._translation, self._fitted = translation, dict[tuple[str, Setting], Fitted]()
 
     def fitted(self, name: str, setting: Setting) -> Fitted:
-        """The system of that name; the time of a mixture includes its parts."""
-        if name == "cl-lsi":  # alone or in a mixture, it reads all mates and learns no vectors
+        """Return the system with that name; the time of a mixture includes its parts."""
+        if name == "cl-lsi":  # alone or in a mixture, it uses all mates and learns no vectors
             setting = Setting(setting.task, concepts=setting.concepts)
         if (name, setting) not in self._fitted:
             translated = name in DICTIONARY or name in MATES
@@ -131,7 +131,7 @@ class SystemBench:
         return Fitted(found[best][1], time.perf_counter() - start, {"concepts": best})
 
     def _translated(self, name: str, setting: Setting) -> Fitted:
-        """A monolingual system trained on English links, with translated queries."""
+        """Return a monolingual system trained on English links, with translated queries."""
         start = time.perf_counter()
         ranker = self._make(name, setting.dim if "ssi" in name else None, {"n_epochs": setting.n_epochs})
         ranker.fit(self._items, self._items, self.split.links, self.split.validation, queries_are_items=True)
@@ -165,7 +165,7 @@ class SystemBench:
         return CrossTask.of(wanted, not is_mates, 500, self.seed, self.threads)
 
     def _monitor(self, pairs: Links) -> Any:
-        """Rank loss over some training and some test queries, for the curves of figure 2; it decides nothing."""
+        """Measure rank loss over some training and test queries, for the curves of figure 2, not for choices."""
         parts = {"train_rank_loss": pairs, "test_rank_loss": self.split.test}
         tasks = {n: CrossTask.of(part, True, N_WATCHED, self.seed, self.threads) for n, part in parts.items()}
 
@@ -177,7 +177,7 @@ class SystemBench:
 
 
 def make_part(name: str, dim: int | None = None) -> CollectionRanker:
-    """An unfitted ranker by its name in this experiment, a mixture excluded."""
+    """Return an unfitted ranker by its name in this experiment, except mixtures."""
     across = [name for name, method in METHODS.items() if method.estimator.two_dictionaries]
     others = DICTIONARY | MATES | WITH_QUERY_LINKS
     check_choice("system", name, [*across, *others])
@@ -185,7 +185,7 @@ def make_part(name: str, dim: int | None = None) -> CollectionRanker:
 
 
 def needs_dictionary(name: str) -> bool:
-    """Whether a part of the system reads word-by-word translations."""
+    """Return whether a part of the system needs word-by-word translations."""
     return any(part in DICTIONARY for part in name.split("+"))
 
 
@@ -209,13 +209,13 @@ class Mixture:
     alpha: float
 
     def __call__(self, queries: Features) -> np.ndarray:
-        """Scores of all items for some queries, float32 (n_queries, n_items)."""
+        """Return scores of all items for some queries, float32 (n_queries, n_items)."""
         weights = self.alpha / self.scales[0], (1 - self.alpha) / self.scales[1]
         return np.float32(weights[0]) * self.first(queries) + np.float32(weights[1]) * self.second(queries)
 
 
 def mix(first: ScoreRows, second: ScoreRows, held: HeldOut) -> Mixture:
-    """The mixture with the best mean average precision over the held-out queries."""
+    """Return the mixture with the best mean average precision over the held-out queries."""
     scales = _scale(first, held), _scale(second, held)
     odds = choose_mixture(
         first, second, held, [(1 - alpha) / alpha * scales[0] / scales[1] for alpha in ALPHAS if alpha]
@@ -225,7 +225,7 @@ def mix(first: ScoreRows, second: ScoreRows, held: HeldOut) -> Mixture:
 
 
 def _scale(score: ScoreRows, held: HeldOut) -> float:
-    """Standard deviation of all scores of the held-out queries; 1 where they are all equal."""
+    """Return the standard deviation of all scores of the held-out queries; 1 if all are equal."""
     n, total, squares = 0, 0.0, 0.0
     for block in held.blocks():
         scores = score(block.queries).astype(np.float64)

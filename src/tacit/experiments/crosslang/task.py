@@ -1,7 +1,7 @@
 """Documents in two languages: reading, features, splits by mates without leaks, and measuring.
 
-Rows are aligned: row i of the queries is the Japanese mate of English document i, and empty where it has none. So
-"the mate is no candidate" is "a row is no answer to itself".
+Rows are aligned: row i of the queries is the Japanese mate of English document i, and empty if it has none. So "the
+mate is not a candidate" means that a row is not a candidate for itself.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class CrossCorpus:
 
     @property
     def summary(self) -> str:
-        """One line of sizes."""
+        """Return the sizes in one line."""
         n_words = len(self.japanese.vocabulary_)
         return f"{self.english.summary}; {len(self.mates):,} Japanese mates, {n_words:,} words without Latin letters"
 
@@ -51,9 +51,9 @@ class CrossCorpus:
 class CrossSplit:
     """Training, validation and test data of all systems; sources are rows of mates.
 
-    No training task holds an out-link of a test mate or of a validation mate: neither `pairs`, which joins
-    Japanese queries to English documents, nor `links`, which joins English documents to one another, nor `query_links`,
-    which joins Japanese documents.
+    No training task contains an out-link of a test mate or of a validation mate: neither `pairs`, which connects
+    Japanese queries and English documents, nor `links`, which connects English documents, nor `query_links`, which
+    connects Japanese documents.
     """
 
     pairs: Links
@@ -66,13 +66,13 @@ class CrossSplit:
     test_mates: Links
 
     def thinned(self, share: float, seed: int) -> Links:
-        """A random share of the pairs, at least 20 of them."""
+        """Return a random share of the pairs, at least 20 of them."""
         n_kept = min(len(self.pairs), max(20, round(share * len(self.pairs))))
         return self.pairs.take(np.sort(np.random.default_rng([seed, 2]).permutation(len(self.pairs))[:n_kept]))
 
 
 def read_cross_corpus(data: Path, name: str, words: int | None = 30_000) -> CrossCorpus:
-    """One of the corpora in two languages by name."""
+    """Read one of the corpora in two languages by name."""
     folder = data / "linked" / check_choice("corpus", name, CORPORA)
     documents = read_collection(folder / "docs.jsonl.gz", name=name)
     translated = read_collection(folder / "docs.ja.jsonl.gz", name=f"{name} in Japanese")
@@ -84,7 +84,7 @@ def read_cross_corpus(data: Path, name: str, words: int | None = 30_000) -> Cros
 
 
 def align(english: LinkedCorpus, translated: Collection, mates: Links, own: Links, words: int | None) -> CrossCorpus:
-    """Align the rows of the Japanese side with the English one; words with Latin letters are dropped."""
+    """Align the rows of the Japanese side with the English one; words with Latin letters are removed."""
     vectorizer, counts = count_japanese(translated, words)
     n_items = len(english.documents)
     mate_of = np.full(len(translated), -1)
@@ -100,9 +100,9 @@ def align(english: LinkedCorpus, translated: Collection, mates: Links, own: Link
 
 
 def count_japanese(documents: Collection, words: int | None) -> tuple[TextVectorizer, sp.csr_array]:
-    """Counts of the most frequent Japanese words: no word with a Latin letter is among them.
+    """Return counts of the most frequent Japanese words without Latin letters.
 
-    Untranslated identifiers are the same in Japanese and English pages and would solve the task without learning.
+    Untranslated identifiers are equal in Japanese and English pages and would solve the task without learning.
     """
     whole = TextVectorizer(words=None, language="ja")
     counts = whole.fit_counts(track(documents.full_texts(), "reading Japanese words", len(documents)))
@@ -114,7 +114,7 @@ def count_japanese(documents: Collection, words: int | None) -> tuple[TextVector
 
 
 def split_mates(corpus: CrossCorpus, seed: int) -> CrossSplit:
-    """30 % of the mates are test, 5 % of the others validation, the rest training."""
+    """Split mates: 30 % are test, 5 % of the others validation, the rest training."""
     order = np.random.default_rng(seed).permutation(corpus.mates)
     n_test = max(1, round(TEST_SHARE * len(order)))
     n_held = max(1, round(VALIDATION_SHARE * (len(order) - n_test)))
@@ -136,7 +136,7 @@ def split_mates(corpus: CrossCorpus, seed: int) -> CrossSplit:
 
 @dataclass(frozen=True)
 class CrossTask:
-    """Japanese queries and their relevant English documents; with `same`, a row is no candidate for itself."""
+    """Japanese queries and their relevant English documents; with `same`, a row is not a candidate for itself."""
 
     rows: np.ndarray
     wanted: Links
@@ -145,20 +145,20 @@ class CrossTask:
 
     @classmethod
     def of(cls, wanted: Links, same: bool, n_most: int, seed: int, threads: int | None = None) -> CrossTask:
-        """A task with at most n_most of the rows that have relevant documents, drawn by the seed."""
+        """Make a task with at most n_most of the rows with relevant documents, drawn by the seed."""
         rows = np.unique(wanted.sources)
         if len(rows) > n_most:
             rows = np.sort(np.random.default_rng([seed, 1]).choice(rows, n_most, replace=False))
         return cls(rows, wanted, same, threads)
 
     def held_out(self) -> HeldOut:
-        """The queries as `retrieve.validation` measures them; queries are row numbers."""
+        """Return the queries for `retrieve.validation`; queries are row numbers."""
         numbers: Features = np.arange(self.wanted.n_sources)
         chosen = self.wanted.take(np.isin(self.wanted.sources, self.rows))
         return held_out_queries(numbers, chosen, None, self.same, max_queries=len(self.rows))
 
     def measure(self, score: ScoreRows) -> dict[str, np.ndarray]:
-        """Values per query, all candidates ranked; `score` takes row numbers."""
+        """Return values per query, all candidates ranked; `score` takes row numbers."""
         held = self.held_out()
 
         def one_block(block: slice) -> dict[str, np.ndarray]:
@@ -178,6 +178,6 @@ def _selves(rows: np.ndarray, n_rows: int) -> Links:
 
 
 def _union(first: Links, second: Links) -> Links:
-    """All links of the two, each once."""
+    """Return all links of the two, each once."""
     codes = np.unique(np.concatenate([part.sources * part.n_targets + part.targets for part in (first, second)]))
     return Links(codes // first.n_targets, codes % first.n_targets, first.n_sources, first.n_targets)

@@ -1,8 +1,8 @@
-"""Word-by-word translation of queries through a dictionary: a matrix from the words of one language to the other's.
+"""Word-by-word translation of queries by a dictionary: a matrix from the words of one language to the other's.
 
-Row w of the matrix spreads a count of 1 evenly over the glosses of word w, and the share of a gloss evenly over
-its words; x_E = x_F T, weighted by the items' idf like any other counts. Long glosses are explanations rather than
-translations, and are left out if there is a short one.
+Row w of the matrix T divides a count of 1 evenly among the glosses of word w, and the share of a gloss evenly among its
+words. A query is translated by x_E = x_F T, weighted by the items' idf like other counts. Long glosses are explanations
+rather than translations, and are left out if there is a short one.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ LONGEST_GLOSS = 3  # words
 def translation_matrix(
     query_words: Sequence[str], item_words: Sequence[str], glosses: Mapping[str, Sequence[str]], language: str = "en"
 ) -> sp.csr_array:
-    """float32 (n_query_words, n_item_words); a word that the dictionary lacks has an empty row.
+    """Return float32 (n_query_words, n_item_words); a word that is not in the dictionary has an empty row.
 
     >>> dictionary = {"配列": ["array", "line of troops"]}
     >>> translation_matrix(["配列", "値"], ["array", "line", "troops"], dictionary).toarray().tolist()

@@ -1,1 +1,1 @@
-"""Experiment `feedback`: one query and a few judged answers."""
+"""Experiment `feedback`: one query and a few judged results."""

@@ -1,12 +1,13 @@
-"""Experiment `feedback`: the first answers to a query are judged, and a ranker trained on this list ranks the rest.
+"""Experiment `feedback`: the first results of a query are judged, and a ranker trained on this list ranks the rest.
 
-PREF's second task (figure 6) on abstracts: BM25's best 200 documents of each query with features from text, the first
-m = 2, 3, 5, 10, 15 of them judged. A ranker is trained on this one list, its unjudged rows included, and measured on
-the remaining rows (residual collection). In these collections every document was judged, so a document without a
-judgment is irrelevant. Every third query is used to choose parameters (with 5 judged), the others are reported.
+PREF's second task (figure 6) on abstracts: BM25's best 200 documents of each query with features from text, of which
+the first m = 2, 3, 5, 10, 15 are judged. A ranker is trained on this one list, including its unjudged rows, and
+measured on the remaining rows (residual collection). In these collections every document was judged, so a document
+without a judgment is irrelevant. Every third query is used to choose parameters (with 5 judged), the others are
+reported.
 
 If the judged documents are all relevant or all irrelevant, there are no pairs to learn from, and systems that need
-pairs keep BM25's order. `searcher` is what `Searcher.feedback` does; it reads the documents' words as well.
+pairs keep BM25's order. `searcher` is `Searcher.feedback`, which also uses the documents' words.
 """
 
 from __future__ import annotations
@@ -36,12 +37,12 @@ N_JUDGED = (2, 3, 5, 10, 15)
 N_TO_CHOOSE = 5
 MEASURES = {"nDCG@10": "nDCG@10", "MAP": "AP"}
 
-# Three settings for each system that has parameters. `near`: neighbours by the ranking features (default), or by the
-# words of the judged documents. The judged documents are the top of their list, so expected pairs are off.
+# Three settings for each system with parameters. `near`: neighbours by the ranking features (default), or by words of
+# the judged documents. The judged documents are the top of their list, so expected pairs are off.
 BETAS: Sequence[dict[str, Any]] = tuple(
     {"expected": 0.0} | more for more in ({"beta": 1.0}, {"beta": 20.0}, {"beta": 1.0, "near": "content"})
 )
-# As in PREF, beta and the epoch of its own systems are chosen.
+# As in PREF, beta and the epoch of its systems are chosen.
 EPOCHS: Sequence[dict[str, Any]] = ({"n_epochs": 100}, {"n_epochs": 30}, {"n_epochs": 10})
 PRINTED_BETAS: Sequence[dict[str, Any]] = tuple(
     epochs | {"beta": beta} for beta in (0.1, 1.0, 5.0) for epochs in EPOCHS
@@ -73,8 +74,8 @@ SETTINGS: Mapping[str, Sequence[dict[str, Any]]] = {
     "auc-semi": ({"l2": 1.0}, {"l2": 10.0}, {"l2": 100.0}),
     "searcher": ({},),
 }
-CONTENT = "-content"  # neighbours by words, whatever is chosen
-NOT_LEARNED = ("bm25", "searcher")  # systems that are no rankers of lists
+CONTENT = "-content"  # neighbours by words, whatever setting is chosen
+NOT_LEARNED = ("bm25", "searcher")  # systems that are not rankers of lists
 
 
 def run(request: Request) -> Report:
@@ -111,7 +112,7 @@ def run(request: Request) -> Report:
 
 
 def choose_setting(system: str, lists: Sequence[JudgedList], params: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """The setting with the highest mean nDCG@10 when 5 documents are judged."""
+    """Return the setting with the highest mean nDCG@10 with 5 judged documents."""
     settings = SETTINGS[system]
     if len(settings) == 1:
         return settings[0]
@@ -141,7 +142,7 @@ def _measure(
 
 
 def score_list(system: str, setting: Mapping[str, Any], item: JudgedList, m: int) -> np.ndarray | None:
-    """Scores of all rows by a ranker that knows the first m grades; None if it cannot learn from them."""
+    """Return scores of all rows by a ranker trained on the first m grades; None if it cannot learn from them."""
     known = item.known(m)
     if system == "bm25":
         return item.bm25
@@ -152,21 +153,21 @@ def score_list(system: str, setting: Mapping[str, Any], item: JudgedList, m: int
     ranker = with_params(METHODS[system.removesuffix(CONTENT)].make(), given)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # warnings of constant short lists, thousands of them
+            warnings.simplefilter("ignore")  # suppresses thousands of warnings about constant short lists
             return ranker.fit(item.X, known, **extra).predict(item.X)
     except TacitError:
         return None
 
 
 def _content(item: JudgedList, m: int) -> np.ndarray:
-    """tf-idf of the words with the largest weights in the judged documents, dense (n, 50)."""
+    """Return tf-idf of the words with the largest weights in the judged documents, dense (n, 50)."""
     weights = np.asarray(item.content[:m].sum(axis=0)).ravel()
     best = np.argsort(-weights, kind="stable")[:N_CONTENT_WORDS]
     return item.content[:, best].toarray().astype(np.float64)
 
 
 def feedback_figures(report: Report) -> dict[str, Draw]:
-    """One curve for each of the best systems."""
+    """Return one curve for each of the best systems."""
     return {f"feedback-{report.corpus}": partial(_curves, report)}
 
 

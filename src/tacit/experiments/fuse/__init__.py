@@ -1,1 +1,1 @@
-"""Experiment `fuse`: safe weights over real runs, beside the best of a grid."""
+"""Experiment `fuse`: learned weights over real runs, compared with the best of a grid."""

@@ -1,13 +1,13 @@
-"""Experiment `fuse`: how often do learned weights lose to the default, beside the best of a grid?
+"""Experiment `fuse`: how often do learned weights lose to the default, and to the best of a grid?
 
-A draw takes two or three runs at random, and 10, 20 or 40 judged queries to choose a fusion by. The choice is measured
+A draw selects two or three runs at random, and 10, 20 or 40 judged queries to choose a fusion. The choice is measured
 on the other queries: its gain over the default, harmful if below -.005. With 40 judged queries of 53 only 13 are left,
-so a harmless choice is below -.005 now and then by chance; "harmful on all queries" is the same share by the gain on
-all queries, those that were chosen by included. The grid takes the best of all variants on the same queries. Coverage
+so even a harmless choice is sometimes below -.005 by chance; "harmful on all queries" is the same share by the gain on
+all queries, including those used for the choice. The grid takes the best of all variants on the same queries. Coverage
 is the share of draws whose stated interval contains the gain of the choice on all queries of the collection; "held-out"
 compares with the gain on the other queries, allowing for their own sampling error. For false claims both legs are
-copies of one run with noise, so that nothing can be gained. Draws of legs of similar strength, where little can be
-gained, are also shown apart.
+copies of one run with noise, so no gain is possible. Draws of legs of similar strength, where the possible gain is
+small, are also shown separately.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ CORPORA = ("dl21", "texts")
 SIZES = (10, 20, 40)
 KINDS = {"pairs": 2, "triples": 3, "copies": 2}
 SYSTEMS = {"tacit": "gain", "grid": "grid"}
-RULE = [PRICE, OTHER, UNSEEN, N_SAMPLES]  # cells of another rule are not used
+RULE = [PRICE, OTHER, UNSEEN, N_SAMPLES]  # part of the key of cells, so that cells of another rule are not used
 HARM = 0.005
-CLOSE = 0.1  # largest difference between the means of legs of similar strength
-BLOCK = 10  # draws of a cell
+CLOSE = 0.1  # maximum difference between the means of legs of similar strength
+BLOCK = 10  # draws per cell
 METRIC = "nDCG@10"
 
 
@@ -72,7 +72,7 @@ def run(request: Request) -> Report:
 
 
 def _draws(sources: list[Pool], kind: str, seed: list[int], n_draws: int) -> Row:
-    """Figures of some draws, one array for each figure and number of judged queries."""
+    """Return figures of some draws, one array for each figure and number of judged queries."""
     rng, start = np.random.default_rng(seed), time.perf_counter()
     found = [_draw(sources[int(rng.integers(len(sources)))], kind, rng) for _ in range(n_draws)]
     values = {name: np.array([draw[name] for draw in found]) for name in found[0]}
@@ -179,7 +179,7 @@ def _sections(values: dict[str, dict[str, np.ndarray]]) -> list[Section]:
 
 
 def _close(values: dict[str, np.ndarray], kind: str, n: int) -> list[str]:
-    """Gain and harm of the draws whose legs are about equally good, where little can be gained."""
+    """Return gain and harm of the draws with legs of similar strength, where the possible gain is small."""
     close = values["apart"] < CLOSE
     found = [values[f"{name} {n}"][close] for name in SYSTEMS.values()]
     if not close.any():
@@ -189,5 +189,5 @@ def _close(values: dict[str, np.ndarray], kind: str, n: int) -> list[str]:
 
 
 def _name(corpus: str) -> str:
-    """The corpus in file names."""
+    """Return the corpus name for file names."""
     return corpus.rstrip("/").rpartition("/")[2]

@@ -1,4 +1,4 @@
-"""Legs of the experiment: real TREC runs, systems on judged text collections, and copies of a run with noise."""
+"""Legs of the experiment: real TREC runs, systems on judged text collections, and noisy copies of a run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Pool(NamedTuple):
 
 
 def read_runs(folder: Path) -> Pool:
-    """The runs of a folder with `runs/` and `qrels.txt` or `qrels.txt.gz`."""
+    """Read the runs of a folder with `runs/` and `qrels.txt` or `qrels.txt.gz`."""
     paths = sorted(map(str, (folder / "runs").glob("*.run*")))
     qrels = next((path for path in (folder / "qrels.txt.gz", folder / "qrels.txt") if path.exists()), None)
     if len(paths) < 3 or qrels is None:
@@ -35,7 +35,7 @@ def read_runs(folder: Path) -> Pool:
 
 
 def read_texts(data: Path, name: str) -> Pool:
-    """Runs of our systems and of MiniLM vectors on a judged text collection."""
+    """Make runs of our systems and of MiniLM vectors on a judged text collection."""
     from tacit.search import Searcher
 
     folder = data / "text" / name
@@ -63,7 +63,7 @@ def _vector_run(path: Path, query_ids: Sequence[str]) -> Run:
 
 
 def noisy_copy(run: Run, rng: np.random.Generator) -> Run:
-    """The same documents with noise added to their standardised scores, so that two copies are equally good."""
+    """Return the same documents with noise added to their standardised scores, so two copies are equally good."""
     score = np.empty(len(run))
     for query in range(len(run.query_ids)):
         rows = run.query == query
@@ -74,7 +74,7 @@ def noisy_copy(run: Run, rng: np.random.Generator) -> Run:
 
 
 def pools(data: Path, corpus: str) -> list[Callable[[], Pool]]:
-    """What a corpus name stands for, read when called."""
+    """Return functions that read the pools of a corpus name."""
     if corpus == "texts":
         return [lambda name=name: read_texts(data, name) for name in TEXTS]  # type: ignore[misc]
     folder = data / "runs" / corpus if corpus == "dl21" else Path(corpus)

@@ -1,1 +1,1 @@
-"""Experiment `htr-over-ssi`: when free vectors of items are better than their words."""
+"""Experiment `htr-over-ssi`: when free vectors of items are better than vectors of their words."""

@@ -22,18 +22,18 @@ class LinkRanks(NamedTuple):
     reciprocal: np.ndarray
 
     def means(self) -> list[float]:
-        """Mean reciprocal rank of each bin; NaN where it has no link."""
+        """Return the mean reciprocal rank of each bin; NaN for a bin without links."""
         bins = np.searchsorted(BORDERS, self.in_links, side="right") - 1
         values = [self.reciprocal[bins == number] for number in range(len(BORDERS))]
         return [float(found.mean()) if len(found) else float("nan") for found in values]
 
     def counts(self) -> list[int]:
-        """Number of test links in each bin."""
+        """Return the number of test links in each bin."""
         return np.bincount(np.searchsorted(BORDERS, self.in_links, side="right") - 1, minlength=len(BORDERS)).tolist()
 
 
 def bin_names() -> list[str]:
-    """The bins in words.
+    """Return the names of the bins.
 
     >>> bin_names()
     ['0', '1', '2-3', '4-7', '8-15', '16-31', '32 or more']
@@ -49,7 +49,7 @@ def link_ranks(
     excluded: sp.csr_array,
     in_links: np.ndarray,
 ) -> LinkRanks:
-    """Ranks of all relevant items of the queries; `scores_of` gives scores of all items for some query rows."""
+    """Return ranks of all relevant items of the queries; `scores_of` scores all items for some query rows."""
     found: list[np.ndarray] = []
     degrees: list[np.ndarray] = []
     for block in cut(queries.shape[0], 50):
@@ -66,9 +66,9 @@ def link_ranks(
 
 
 def crossing(places: Sequence[float], first: Sequence[float], second: Sequence[float]) -> float | None:
-    """Where the second curve passes the first and stays above, between two places on a logarithmic axis; None: nowhere.
+    """Return where the second curve passes the first for good, on a logarithmic axis; None if nowhere.
 
-    A lead of less than 0.005 counts as none.
+    A lead of less than 0.005 is ignored.
 
     >>> round(crossing([1, 2, 4, 8], [0.5, 0.5, 0.5, 0.5], [0.1, 0.3, 0.6, 0.9]), 2)
     3.21

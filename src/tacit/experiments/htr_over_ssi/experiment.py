@@ -5,15 +5,15 @@ seeds, and in-links of the single item. `as_printed` adds HTR and SSI trained by
 seeds of the square, and adds the printed recipe, the share of the links that is known, dimensions and gammas. With
 `--corpus generated`, on documents of a known rule (`world`), by the number of known links of an item.
 
-HTR and SSI differ in two things: what an item is (its words or a free vector), and whether shared words count by
-themselves (the identity, which SSI has and HTR lacks). So there are four systems, the square of both choices:
+HTR and SSI differ in two choices: the representation of an item (its words or a free vector), and whether shared words
+have a term of their own (the identity, which SSI has and HTR lacks). So there are four systems:
 
     words, identity   ssi-uv        free, identity   htr-identity
     words, none       ssi-uv-noi    free, none       htr
 
-Rows with items "core" rank among well-linked items alone, those with at least `least_links` training links. Among all
-items, a free vector also says how often an item is linked, because rarely linked items keep small or random vectors.
-`htr` with start "words" is HTR whose item vectors start at v_i = W phi(y_i), so that no item has a random vector.
+Rows with items "core" rank only well-linked items, with at least `least_links` training links. Among all items, a free
+vector also encodes how often an item is linked, because rarely linked items keep small or random vectors. `htr` with
+start "words" is HTR whose item vectors start at v_i = W phi(y_i), so that no item has a random vector.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ from tacit.retrieve import CollectionRanker, get_method
 LINKED = ("foldoc", *(name for name in CORPORA if name != "foldoc"))
 SYSTEMS = ("tfidf", "ssi-uv", "ssi-uv-noi", "htr", "htr-identity", "htr-residual")
 PAIR = ("ssi-uv", "htr")
-CONTROLS = ("ssi-uv-noi", "htr-identity")  # of the identity, with all training links
-CORES = (2, 4, 8, 16, 32)  # least numbers of training links of an item that make a core
-CORE = 8  # the one of the table of differences
-# Comparisons within the square: what is compared, and the two systems.
+CONTROLS = ("ssi-uv-noi", "htr-identity")  # controls of the identity, with all training links
+CORES = (2, 4, 8, 16, 32)  # minimum numbers of training links of an item in a core
+CORE = 8  # the core in the table of differences
+# Comparisons among the four systems: what is compared, and the two systems.
 SQUARE = (
     ("free vectors for words, without identity", "htr", "ssi-uv-noi"),
     ("free vectors for words, with identity", "htr-identity", "ssi-uv"),
@@ -83,7 +83,7 @@ def plan_corpus(request: Request, systems: Sequence[str]) -> list[Cell]:
     first = usual | {"seed": request.seed}
     changes = [] if request.quick else _changes(request)
     cells += [first | {"system": system} | change for change in changes for system in _changed(systems, change)]
-    return sorted(cells, key=lambda cell: (request.seeds.index(cell["seed"]), -cell["share"]))  # few splits in turn
+    return sorted(cells, key=lambda cell: (request.seeds.index(cell["seed"]), -cell["share"]))  # splits in sequence
 
 
 def _changes(request: Request) -> Iterator[Cell]:
@@ -97,7 +97,7 @@ def _changes(request: Request) -> Iterator[Cell]:
 
 
 def _changed(systems: Sequence[str], change: Cell) -> list[str]:
-    """The systems that a change concerns."""
+    """Return the systems that a change concerns."""
     if "share" in change:
         return [name for name in systems if name not in CONTROLS]
     only_htr = "gamma" in change or change.get("start") == "words"
@@ -105,7 +105,7 @@ def _changed(systems: Sequence[str], change: Cell) -> list[str]:
 
 
 def _made(cell: Cell, request: Request) -> CollectionRanker:
-    """The unfitted ranker of a cell."""
+    """Return the unfitted ranker of a cell."""
     params = {name: cell[name] for name in PARAMETERS if name in cell}
     if cell.get("recipe") == "printed":
         params = {"n_epochs": PRINTED_EPOCHS, "tune": True} | params
@@ -139,7 +139,7 @@ def _on_corpus(request: Request, systems: Sequence[str], name: str) -> Report:
     rows = [_part(row, MEASURES.values(), items="all") for row in measured]
     core = [row for least in CORES for row in _core_rows(measured, least)]
     first = [row for row in measured if row.setting["share"] == 1 and row.setting["seed"] == request.seed]
-    ranks = {row.name: _ranks_of(row) for row in reversed(first)}  # the first row of each name, with usual parameters
+    ranks = {row.name: _ranks_of(row) for row in reversed(first)}  # the first row of each name, with default parameters
     notes = [
         corpus.summary,
         "known: training links for each document, on average",
@@ -157,7 +157,7 @@ def _on_corpus(request: Request, systems: Sequence[str], name: str) -> Report:
 
 
 def _part(row: Row, names: Iterable[str], suffix: str = "", **setting: Any) -> Row:
-    """The row with some of its values alone."""
+    """Return the row with only some of its values."""
     values = {name: row.values[name + suffix] for name in names}
     return replace(row, values=values, setting={**row.setting, **setting}, epochs=() if suffix else row.epochs)
 
@@ -173,14 +173,14 @@ def _ranks_of(row: Row) -> LinkRanks:
 
 
 def _ranks(ranker: CollectionRanker, task: LinkTask) -> LinkRanks:
-    """Ranks of the single test links."""
+    """Return ranks of the single test links."""
     in_links = np.bincount(task.split.train.targets, minlength=task.split.train.n_targets)
     queries = task.queries[ranker.features][task.rows]
     return link_ranks(ranker.scores, queries, task.split.relevant(task.rows), task.split.excluded(task.rows), in_links)
 
 
 def _square(rows: Sequence[Row]) -> Section:
-    """Differences between the four systems of the square, by seed, among all items and among those of the core."""
+    """Return differences between the four systems, by seed, among all items and among items of the core."""
     groups: dict[tuple[str, str], dict[str, Row]] = {}
     for row in rows:
         if row.setting["share"] == 1 and row.setting.get("least_links", CORE) == CORE:
@@ -205,7 +205,7 @@ def _square(rows: Sequence[Row]) -> Section:
 
 
 def _joined(rows: Sequence[Row]) -> Row:
-    """One row with the queries of all seeds."""
+    """Return one row with the queries of all seeds."""
     return replace(rows[0], values={m: np.concatenate([row.values[m] for row in rows]) for m in ("MAP", "rank_loss")})
 
 
@@ -224,7 +224,7 @@ def _by_in_links(ranks: dict[str, LinkRanks]) -> Section:
 
 
 def _corpus_notes(rows: Sequence[Row]) -> list[str]:
-    """Where HTR passes SSI as more links are known."""
+    """Return notes on where HTR passes SSI as more links are known."""
     by_known = sorted({row.setting["known"] for row in rows})
     usual = {(row.name, row.setting["known"]): row.metrics["MAP"] for row in reversed(rows)}
     if len(by_known) == 1 or any((system, known) not in usual for system in PAIR for known in by_known):
@@ -285,7 +285,7 @@ def _world_notes(rows: Sequence[Row], hidden: float, recipe: str) -> list[str]:
 
 
 def _shown(cell: Cell, request: Request) -> dict[str, Any]:
-    """The row's setting: what differs between cells."""
+    """Return the row's setting: the values in which cells differ."""
     setting = {"recipe": "mined"} | {k: v for k, v in cell.items() if k != "system"}
     return request.shown(setting if get_method(cell["system"]).estimator.needs_pairs else _without_training(setting))
 

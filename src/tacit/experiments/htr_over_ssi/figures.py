@@ -15,9 +15,9 @@ from tacit.metrics import standard_error
 
 
 def core_figure(rows: Sequence[Row], pairs: Sequence[tuple[str, str, str]]) -> Draw:
-    """Difference in MAP of two systems among the items with at least so many training links, by that number.
+    """Draw the difference in MAP of two systems among items with at least a number of training links, by that number.
 
-    `pairs` has what is compared and the two systems; rows with items "all" stand at 0. Seeds are joined.
+    `pairs` has what is compared and the two systems; rows with items "all" are at 0. Seeds are combined.
     """
     return partial(_draw_core, rows, pairs)
 
@@ -41,7 +41,7 @@ def _draw_core(rows: Sequence[Row], pairs: Sequence[tuple[str, str, str]], path:
 
 
 def _gains(rows: Sequence[Row], least: int, one: str, other: str) -> np.ndarray:
-    """Values of one system minus those of the other for every query of every seed."""
+    """Return values of one system minus those of the other for every query of every seed."""
     here = [row for row in rows if row.setting.get("least_links", 0) == least and row.setting["share"] == 1]
     first: dict[tuple[str, int], Row] = {}
     for row in here:
@@ -52,7 +52,7 @@ def _gains(rows: Sequence[Row], least: int, one: str, other: str) -> np.ndarray:
 
 
 def in_links_figure(by_in_links: Mapping[str, Sequence[float]]) -> Draw:
-    """Reciprocal rank of a test link by training links to its target, a line for each system."""
+    """Draw the reciprocal rank of a test link by training links to its target, a line for each system."""
     return partial(_draw_in_links, by_in_links)
 
 
@@ -67,7 +67,7 @@ def _draw_in_links(by_in_links: Mapping[str, Sequence[float]], path: Path) -> No
 
 
 def corpus_figure(rows: Sequence[Row]) -> Draw:
-    """MAP by known links, and MAP on validation links over the epochs."""
+    """Draw MAP by known links, and MAP on validation links over the epochs."""
     return partial(_draw_corpus, rows)
 
 
@@ -92,7 +92,7 @@ def _draw_corpus(rows: Sequence[Row], path: Path) -> None:
 
 
 def world_figure(rows: Sequence[Row]) -> Draw:
-    """MAP by known links of an item, one panel for each share of items with hidden groups."""
+    """Draw MAP by known links of an item, one panel for each share of items with hidden groups."""
     return partial(_draw_world, rows)
 
 

@@ -1,8 +1,8 @@
-"""Generated documents with a known rule: a part of what makes an item relevant stands in none of its words.
+"""Generated documents with a known rule: a part of what makes an item relevant is not in its words.
 
-An item has a topic and a group, drawn independently. Its words are those of its topic, and common words. A query names
-a topic and a group by their words; relevant are the items of that topic *and* that group. With `hidden` = 1 no item has
-words of its group, so words alone find the topic only; with `hidden` = 0 all items have them.
+An item has a topic and a group, drawn independently. Its words are words of its topic, and common words. A query names
+a topic and a group by their words; items of that topic *and* that group are relevant. With `hidden` = 1 no item has
+words of its group, so words alone find only the topic; with `hidden` = 0 all items have them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tacit.core import Links
 from tacit.features.text.weighting import inverse_document_frequency, weigh
 
 N_TOPICS, N_GROUPS, N_COMMON = 10, 10, 200
-WORDS_OF_EACH, NAMED, COMMON = 20, 6, 6  # words of a topic or group; how many of them a text has, and common ones
+WORDS_OF_EACH, NAMED, COMMON = 20, 6, 6  # words of a topic or group; number of them in a text, and of common ones
 LINKS_OF_A_QUERY = 4
 
 
@@ -33,14 +33,14 @@ class World:
 
 
 def generate(n_items: int, known: float, hidden: float, seed: int, n_test: int = 300) -> World:
-    """A world in which an item has `known` training links on average, and a share `hidden` has no group words."""
+    """Generate a world in which an item has `known` training links on average, and a share `hidden` no group words."""
     rng = np.random.default_rng([seed, n_items])
     topics, groups = (rng.integers(0, n, n_items) for n in (N_TOPICS, N_GROUPS))
     tells = rng.random(n_items) >= hidden
     n_train = max(20, round(known * n_items / LINKS_OF_A_QUERY))
     n_held = max(20, n_train // 10)
     n_queries = n_train + n_held + n_test
-    wanted = rng.integers(0, n_items, n_queries)  # each query wants what some item is
+    wanted = rng.integers(0, n_items, n_queries)  # each query is about topic and group of an item
     counts = sp.vstack([
         _texts(topics[wanted], groups[wanted], np.ones(n_queries, bool), rng), _texts(topics, groups, tells, rng)
     ])  # fmt: skip
@@ -57,7 +57,7 @@ def generate(n_items: int, known: float, hidden: float, seed: int, n_test: int =
 
 
 def _texts(topics: np.ndarray, groups: np.ndarray, tells: np.ndarray, rng: np.random.Generator) -> sp.csr_array:
-    """Counts of words: NAMED of the topic, NAMED of the group where it is told, COMMON others."""
+    """Return counts of words: NAMED of the topic, NAMED of the group unless it is hidden, COMMON others."""
     n, n_words = len(topics), (N_TOPICS + N_GROUPS) * WORDS_OF_EACH + N_COMMON
 
     def some(first: np.ndarray, width: int, n_chosen: int) -> np.ndarray:
@@ -74,7 +74,7 @@ def _texts(topics: np.ndarray, groups: np.ndarray, tells: np.ndarray, rng: np.ra
 
 
 def _links(relevant: np.ndarray, start: int, stop: int, rng: np.random.Generator) -> Links:
-    """Links of some queries: LINKS_OF_A_QUERY of the relevant items, or all."""
+    """Return links of some queries: LINKS_OF_A_QUERY of the relevant items, or all."""
     places = np.argsort(np.where(relevant[start:stop], rng.random(relevant[start:stop].shape), 2), axis=1)
     chosen = places[:, :LINKS_OF_A_QUERY]
     rows = np.repeat(np.arange(start, stop), chosen.shape[1])

@@ -1,1 +1,1 @@
-"""Experiment `judges`: program judges beside people, for measuring and for training."""
+"""Experiment `judges`: program judges in addition to people, for measuring and for training."""

@@ -28,7 +28,7 @@ SYSTEMS = ("people", "assisted", "always")
 
 
 def train_with_judges(request: Request) -> Report:
-    """`people`: people's grades only; `assisted`: the program's where they gain; `always`: the program's anyway."""
+    """Measure `people`: people's grades; `assisted`: the program's too if they gain; `always`: the program's too."""
     systems = request.systems_of(SYSTEMS, SYSTEMS)
     n_seeds = 1 if request.quick else 10 if request.full else 3
     parts = list(_parts(request.data_folder))[: 1 if request.quick else None]
@@ -63,7 +63,7 @@ def _parts(data: Path) -> Iterator[tuple[Lists, Lists, Judgments]]:
 
 
 def few_judged(lists: Lists, n: int, seed: int) -> Lists:
-    """The lists with the grades of n random queries only; the other rows are unjudged."""
+    """Return the lists with the grades of only n random queries; the other rows are unjudged."""
     chosen = np.random.default_rng([seed, n]).choice(len(lists), min(n, len(lists)), replace=False)
     kept = np.isin(lists.qid, chosen)
     return replace(lists, y=np.where(kept, lists.y, np.nan))

@@ -1,7 +1,7 @@
-"""Experiment `judges`: program judges held to account by people's grades of few queries.
+"""Experiment `judges`: program judges, calibrated by people's grades of few queries.
 
-Corpus `dl21` (and any folder that is in both `judges/` and `runs/`): intervals for differences of runs. Corpus `WTR`:
-feature lists with people's grades of few queries, with and without a program's grades of all rows.
+Corpus `dl21` (and any folder in both `judges/` and `runs/`): intervals for differences of runs. Corpus `WTR`: feature
+lists with people's grades of few queries, with and without a program's grades of all rows.
 """
 
 from __future__ import annotations
@@ -43,6 +43,6 @@ def run(request: Request) -> Report:
 
 
 def _measured(data: Path) -> tuple[str, ...]:
-    """Folders with judges and runs; dl21 first."""
+    """Return folders with judges and runs; dl21 first."""
     found = {path.name for path in (data / "judges").glob("*") if (data / "runs" / path.name / "runs").is_dir()}
     return tuple(sorted(found, key=lambda name: (name != "dl21", name)))

@@ -1,9 +1,9 @@
-"""How well people's grades of a few queries and a program's of all measure the difference of two runs.
+"""How well people's grades of a few queries and a program's grades of all measure the difference of two runs.
 
-A random subset of the queries is taken to be judged by people. The target is the difference of two runs in the mean
+A random subset of the queries is assumed to be judged by people. The target is the difference of two runs in the mean
 over all queries by people's grades. Three 95 % intervals are compared over all pairs of runs and many subsets: people
 alone, people and program (`metrics.assistance`), and the program alone (the t interval of its differences over all
-queries), which takes its grades for the truth.
+queries), which treats its grades as the truth.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class MeasuringTask:
             raise DataError("want judges/NAME/*.qrels.gz and two or more runs/NAME/runs/*.run.gz", path=data / name)
 
     def differences(self, judge: str | None, measure: Measure) -> np.ndarray:
-        """Differences of all pairs of runs by a judge's grades, None for people's: (n_queries, n_pairs)."""
+        """Return differences of all pairs of runs by a judge's grades, None for people's: (n_queries, n_pairs)."""
         if judge is None:
             return run_differences(self.human, self.human, list(self.runs.values()), measure)
         level = program_level(self.human, self.judges[judge], measure)
@@ -56,14 +56,14 @@ class MeasuringTask:
         return run_differences(self.human, self.judges[judge], list(self.runs.values()), cut)
 
     def subsets(self, n: int, n_samples: int, seed: int) -> list[np.ndarray]:
-        """Random subsets of n queries, the same for every judge."""
+        """Return random subsets of n queries, equal for every judge."""
         n_queries = len(self.human.query_ids)
         rng = np.random.default_rng([seed, n])
         return [np.sort(rng.choice(n_queries, n, replace=False)) for _ in range(n_samples)]
 
 
 def run_differences(people: Judgments, judgments: Judgments, runs: Sequence[Run], measure: Measure) -> np.ndarray:
-    """Differences of every two runs, for the queries of people; a query that the judge lacks counts 0."""
+    """Return differences of every two runs, for the queries of people; a query without the judge's grades counts 0."""
     row = {name: at for at, name in enumerate(judgments.query_ids)}
     at = [row.get(name, len(row)) for name in people.query_ids]
     values = [np.append(evaluate(judgments, run, measure).values[str(measure)], 0.0)[at] for run in runs]
@@ -71,7 +71,7 @@ def run_differences(people: Judgments, judgments: Judgments, runs: Sequence[Run]
 
 
 def measure_judges(task: MeasuringTask, n_samples: int, seed: int, sizes: Sequence[int] = SIZES) -> list[Row]:
-    """A row for each judge and number of human-judged queries: means over pairs of runs, one value for each subset."""
+    """Return a row for each judge and number of human-judged queries: means over pairs of runs, a value per subset."""
     measure = parse_measure(MAIN)
     people, rows = task.differences(None, measure), []
     sizes = [n for n in sizes if n < len(people)]
@@ -85,7 +85,7 @@ def measure_judges(task: MeasuringTask, n_samples: int, seed: int, sizes: Sequen
 
 
 def judge_values(people: np.ndarray, program: np.ndarray, subsets: Sequence[np.ndarray]) -> dict[str, np.ndarray]:
-    """Coverage with and without the program, of the program alone, width of the interval, and labels saved."""
+    """Return coverage with and without the program, of the program alone, width of the interval, and labels saved."""
     from scipy.stats import t
 
     truth, n_all = people.mean(axis=0), len(people)
@@ -105,7 +105,7 @@ def judge_values(people: np.ndarray, program: np.ndarray, subsets: Sequence[np.n
 
 
 def table_of_judges(rows: Sequence[Row]) -> Section:
-    """Coverage, width and labels saved, for each judge and number of human queries."""
+    """Return coverage, width and labels saved, for each judge and number of human queries."""
     sizes = list(dict.fromkeys(row.setting["human_queries"] for row in rows))
     lines = []
     for judge in dict.fromkeys(row.system for row in rows):
@@ -125,7 +125,7 @@ def table_of_judges(rows: Sequence[Row]) -> Section:
 
 
 def table_of_measures(task: MeasuringTask, n_samples: int, seed: int) -> Section:
-    """For other measures, the mean and the lowest coverage over the judges, and the mean width."""
+    """Return, for other measures, the mean and the lowest coverage over the judges, and the mean width."""
     lines = []
     for name in track(OTHERS, "measures", len(OTHERS)):
         measure = parse_measure(name)

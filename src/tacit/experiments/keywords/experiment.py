@@ -1,7 +1,6 @@
-"""Experiment `keywords`: as `links`, but the query is k random words of the document (SSI, tables 5 and 6).
+"""Experiment `keywords`: like `links`, but the query is k random words of the document (SSI, tables 5 and 6).
 
-Training queries are reduced to k words like test queries. The document that the words were taken from is no
-candidate.
+Training queries are reduced to k words like test queries. The source document of the words is not a candidate.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ def run(request: Request) -> Report:
 
 
 def keep_words(counts: sp.csr_array, k: int, seed: int) -> sp.csr_array:
-    """k different words of each row, drawn at random and counted once; all of them where there are fewer.
+    """Return k different words of each row, drawn at random and counted once; all of them if there are fewer.
 
     >>> rows = keep_words(sp.csr_array(np.ones((3, 9), np.float32)), k=4, seed=0)
     >>> rows.sum(axis=1).tolist()

@@ -1,13 +1,12 @@
-"""Experiment `label`: which documents to judge first, by simulation on collections that are judged already.
+"""Experiment `label`: which documents to judge first, simulated on fully judged collections.
 
-A strategy of `tacit.judge.choose_pairs` chooses pairs from a fold's training lists, their labels are uncovered, the
-ranker `standing` learns from them without validation lists, and nDCG@10 is measured on the fold's test lists. Values
-are averaged over seeds, query by query. Before any two labels of one list differ there is nothing to learn from, and
-lists stay in the order in which they are given to the strategies: that of BM25 for texts, of the mean quantile of
-features for LETOR lists.
+A strategy of `tacit.judge.choose_pairs` chooses pairs from a fold's training lists, their labels are revealed, the
+ranker `standing` is trained on them without validation lists, and nDCG@10 is measured on the fold's test lists. Values
+are averaged over seeds, query by query. Until two labels of one list differ there is nothing to learn from, and lists
+keep their original order: BM25's for texts, the mean quantile of features for LETOR lists.
 
-Labels needed: where a strategy's curve reaches what random labelling reaches with n labels, as a share of n, by linear
-interpolation in the logarithm of n, for n from 60 on. The table has the median over all n.
+Labels needed: the number of labels at which a strategy's curve reaches the value of random labelling with n labels, as
+a share of n, by linear interpolation in the logarithm of n, for n from 60 on. The table has the median over all n.
 """
 
 from __future__ import annotations
@@ -39,13 +38,13 @@ from tacit.search.text_lists import make_text_lists
 LISTS = (*LETOR_SETS, "WTR")
 TEXTS = ("cacm", "cranfield", "cisi")
 BUDGETS = (15, 30, 60, 120, 240, 480)
-N_TOO_SMALL = 2  # budgets too small to be compared with: a strategy might need fewer than the smallest
+N_TOO_SMALL = 2  # smallest budgets, not compared: a strategy might need fewer labels than the smallest
 N_FOLDS, N_CANDIDATES = 5, 100
 METRIC = "nDCG@10"
 
 
 class CachedStanding(StandingRanker):
-    """`standing` that computes the columns of the same rows once: only labels differ between fits."""
+    """`standing` that computes the columns of the same rows once, because only labels differ between fits."""
 
     def __init__(self, cache: dict[Any, np.ndarray] | None = None) -> None:
         super().__init__()
@@ -60,7 +59,7 @@ class CachedStanding(StandingRanker):
 
 @dataclass(frozen=True)
 class Part:
-    """Training and test lists of a fold, how their rows are ranked before anything is learned, and cached columns."""
+    """Training and test lists of a fold, the initial scores of their rows, and cached columns."""
 
     train: Lists
     test: Lists
@@ -106,7 +105,7 @@ def _parts(data: Path, corpus: str) -> Iterator[Part]:
 
 
 def _text_lists(folder: Path) -> tuple[Lists, list[tuple[list[str], list[str]]]]:
-    """BM25's best documents of the judged queries as lists, and five folds; what is not judged is not relevant."""
+    """Return BM25's best documents of the judged queries as lists, and five folds; unjudged means not relevant."""
     judgments = read_qrels(folder / "qrels.txt")
     queries = read_queries(folder / "queries.jsonl")
     queries = queries.take([row for row, name in enumerate(queries.ids) if name in set(judgments.query_ids)])
@@ -121,12 +120,12 @@ def _text_lists(folder: Path) -> tuple[Lists, list[tuple[list[str], list[str]]]]
 
 
 def _first_scores(lists: Lists, ranked: bool) -> np.ndarray:
-    """Scores before anything is learned: the order of the rows, or the mean quantile of the features."""
+    """Return scores before training: the order of the rows, or the mean quantile of the features."""
     return -np.arange(len(lists.y), dtype=np.float64) if ranked else list_quantiles(lists).mean(axis=1)
 
 
 def _measure(parts: list[Part], system: str, seed: int, budgets: list[int]) -> Row:
-    """One strategy and seed: values of all test queries for each number of labels, one after the other."""
+    """Measure one strategy and seed: values of all test queries for each number of labels, concatenated."""
     start, values = time.perf_counter(), []
     for number, part in enumerate(parts):
         chosen = choose_pairs(part.pool, max(budgets), strategy=system, seed=seed * 100 + number)
@@ -151,14 +150,14 @@ def _value(part: Part, ranker: StandingRanker, rows: list[int]) -> np.ndarray:
 
 
 def _mean_row(rows: list[Row], system: str, n: int) -> Row:
-    """The mean over seeds, query by query."""
+    """Return the mean over seeds, query by query."""
     mine = [row for row in rows if row.system == system]
     values = np.mean([row.values[str(n)] for row in mine], axis=0)
     return Row(system, {METRIC: values}, sum(row.seconds for row in mine), {"labels": n})
 
 
 def _needed(rows: list[Row], systems: tuple[str, ...], budgets: list[int]) -> Section:
-    """Labels that each strategy needs for what random labelling reaches, and where it falls below."""
+    """Return the labels that each strategy needs to reach random labelling, and where it is worse."""
     values = {(row.system, row.setting["labels"]): row.values[METRIC] for row in rows}
     curves = {system: [float(values[system, n].mean()) for n in budgets] for system in systems}
     lines = []
@@ -179,9 +178,9 @@ def _needed(rows: list[Row], systems: tuple[str, ...], budgets: list[int]) -> Se
 
 
 def labels_needed(budgets: list[int], random: list[float], curve: list[float]) -> list[float]:
-    """For each budget, the share of it with which the curve first reaches what random labelling reaches.
+    """Return, for each budget, the share of it at which the curve first reaches the value of random labelling.
 
-    At least the smallest budget; where it is never reached, the largest budget counts twice.
+    It is at least the smallest budget; if the value is never reached, twice the largest budget.
 
     >>> [round(share, 3) for share in labels_needed([10, 100], [0.2, 0.3], [0.25, 0.35])]
     [1.0, 0.316]

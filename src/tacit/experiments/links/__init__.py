@@ -1,1 +1,1 @@
-"""Experiment `links`: documents rank the documents that they link to."""
+"""Experiment `links`: a document as the query for the documents that it links to."""

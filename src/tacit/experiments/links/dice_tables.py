@@ -1,8 +1,7 @@
 """Tables 7 and 8 of SSI: words and 2-grams that CFH hashes, with the words of the highest DICE coefficient.
 
-`cfh-1gram` hashes the words beyond the 5,000 most frequent ones, which have vectors of their own. The paper does not
-say whether two words are counted together in a document or in a sentence. The tables have both; the methods count
-documents.
+`cfh-1gram` hashes the words beyond the 5,000 most frequent ones, which have their own vectors. The paper does not say
+whether co-occurrence is counted by document or by sentence. The tables have both; the methods count documents.
 """
 
 from __future__ import annotations
@@ -19,13 +18,13 @@ from tacit.features.cfh import Correlated, correlated_words, dice_table, informa
 from tacit.retrieve.registry import N_FREQUENT
 
 N_ROWS, MOST_GRAMS = 10, 50_000
-SMALL_GRAMS = 2000  # the most frequent 2-grams, which are left out
+SMALL_GRAMS = 2000  # number of the most frequent 2-grams, which are left out
 SENTENCE_END = re.compile(r"(?<=[.!?])\s")
 HEADER = ["best words by documents", "best words by sentences"]
 
 
 def dice_sections(corpus: LinkedCorpus, n_frequent: int = N_FREQUENT, small_grams: int = SMALL_GRAMS) -> list[Section]:
-    """Both tables, for the terms with the largest sums of tf-idf weights; a small corpus has no rare terms."""
+    """Return both tables, for the terms with the largest sums of tf-idf weights; small corpora have no rare terms."""
     counts, words = corpus.counts, corpus.vectorizer.vocabulary_
     sentences = [part for text in corpus.documents.full_texts() for part in SENTENCE_END.split(text)]
     in_sentences = corpus.vectorizer.counts(sentences)
@@ -49,6 +48,6 @@ def dice_sections(corpus: LinkedCorpus, n_frequent: int = N_FREQUENT, small_gram
 def _rows(
     found: Sequence[Correlated], terms: list[str], words: list[str], chosen: Sequence[int] | np.ndarray
 ) -> list[list[str]]:
-    """A line for each chosen term, with its best words by each way of counting."""
+    """Return a line for each chosen term, with its best words by each way of counting."""
     tables = [dice_table(best, terms, words, chosen) for best in found]
     return [[row[0].term, *(", ".join(best.words) for best in row)] for row in zip(*tables, strict=True)]

@@ -1,7 +1,7 @@
-"""Experiment `links`: given a document, rank all others so that those it links to come first.
+"""Experiment `links`: given a document, rank all others so that the documents it links to come first.
 
-The supervised tables of HTR (2 and 3) and SSI (1 to 4) on our corpora. Every system has the same split, the same words
-and the same candidates; parameters are chosen on validation links only.
+The supervised tables of HTR (2 and 3) and SSI (1 to 4) on our corpora. Every system has the same split, words and
+candidates; parameters are chosen on validation links only.
 """
 
 from __future__ import annotations
@@ -64,21 +64,21 @@ def run(request: Request) -> Report:
 
 
 def check_systems(request: Request, systems: Sequence[str]) -> None:
-    """Raise UsageError for an unknown system or a parameter that none of them has, before hours of work."""
+    """Raise UsageError for an unknown system or a parameter of none of them, before hours of work."""
     request.check_params({name: get_method(name).make() for name in systems})
 
 
 def run_cells(
     experiment: str, request: Request, corpus: LinkedCorpus, cells: Sequence[Cell], task_of: TaskOf
 ) -> Report:
-    """Measure cell by cell; a system that cannot run under a setting is named in the notes."""
+    """Measure cell by cell; the notes name systems that cannot run under a setting."""
     cache, name = CellCache(request), corpus.documents.name
     rows, notes = [], _notes(corpus, request)
     for cell in track(cells, f"{experiment} on {name}"):
         reason = _why_not(cell)
         if not reason:
             rows.append(cache.row(cell, partial(_measure_cell, cell, task_of, request)))
-        elif reason not in notes:  # the same for every seed
+        elif reason not in notes:  # equal for every seed
             notes.append(reason)
     if not rows:
         raise UsageError(notes[-1])
@@ -87,7 +87,7 @@ def run_cells(
 
 
 def _why_not(cell: Cell) -> str:
-    """Why a system cannot run under the split of a cell, which has new items; empty if it can."""
+    """Return why a system cannot run on the split of a cell, which has new items; empty if it can."""
     ranker = get_method(cell["system"]).make()
     if cell["split"] == "documents" and ranker.needs_pairs:
         try:
@@ -107,7 +107,7 @@ def _measure_cell(cell: Cell, task_of: TaskOf, request: Request) -> Row:
     values = task.measure(ranker)
     seconds = time.perf_counter() - start
     setting = request.shown({name: cell[name] for name in SETTINGS if cell.get(name) is not None})
-    if isinstance(cell["dim"], list):  # chosen among several
+    if isinstance(cell["dim"], list):  # chosen from several
         setting["dim"] = ranker.get_params()["dim"]
     return Row(cell["system"], values, seconds, setting, ranker.chosen(), getattr(ranker, "epochs_", ()))
 

@@ -15,7 +15,7 @@ BASELINES = ("tfidf", "lsi+tfidf")
 
 
 def link_figures(report: Report) -> dict[str, Draw]:
-    """Bars of MAP, average precision per query against the baselines, and training histories."""
+    """Draw bars of MAP, average precision per query against the baselines, and training histories."""
     table = [row for group in report.comparable().values() for row in group if "share" not in row.setting]
     figures: dict[str, Draw] = {"map": partial(_bars, report, table)}
     for group in report.comparable().values():
@@ -46,11 +46,11 @@ def _learning_curves(rows: Sequence[Row], path: Path) -> None:
 
 
 def _few_links(report: Report, path: Path) -> None:
-    """MAP against the share of the training links; baselines that need none are horizontal lines."""
+    """Draw MAP against the share of the training links; baselines without training are horizontal lines."""
     figure, axes = new_figure(6, 4.5)
     shared = [row for row in report.rows if "share" in row.setting]
     place = {name: value for name, value in protocol(shared[0]).items() if name != "share"}
-    usual = {row.system: row for row in reversed(report.rows) if protocol(row) == place}  # the first of each stays
+    usual = {row.system: row for row in reversed(report.rows) if protocol(row) == place}  # the first of each is kept
     for system in dict.fromkeys(row.system for row in shared):
         rows = [row for row in shared if row.system == system] + [usual[system]] * (system in usual)
         shares = [row.setting.get("share", 1.0) for row in rows]
@@ -87,7 +87,7 @@ def _scatter(base: Row, other: Row, path: Path) -> None:
 
 
 def _varying(row: Row, rows: Sequence[Row]) -> list[str]:
-    """The settings in which this row differs from others of its system."""
+    """Return the settings in which this row differs from others of its system."""
     return [
         f"{name} {value}"
         for name, value in row.setting.items()

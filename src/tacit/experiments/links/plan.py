@@ -1,12 +1,12 @@
-"""Which systems run under which settings: the cells of an experiment on a linked corpus.
+"""The cells of an experiment on a linked corpus: which systems run under which settings.
 
-A full run has all splits (or the one asked for) with default parameters, three seeds of the main systems and one of
-the others, and one ablation at a time on the first split and seed: dimension, gamma, number of frequent words, share of
-the training links; LSI has its dimension chosen on validation. Its default systems include those with a full W only on
-the corpora where that takes minutes.
+A full run has all splits (or the requested one) with default parameters, three seeds of the main systems and one of the
+others, and one ablation at a time on the first split and seed: dimension, gamma, number of frequent words, share of the
+training links; the dimension of LSI is chosen on validation. Its default systems include systems with a full W only on
+corpora where that takes minutes.
 
-With `as_printed`, every system of the papers also has rows trained by their recipe, from both starts, with the rate
-chosen on validation and the same number of steps for all.
+With `as_printed`, every system of the papers also has rows trained by the papers' recipe, from both starts, with the
+rate chosen on validation and the same number of steps for all.
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ from tacit.experiments.request import Request
 from tacit.retrieve import get_method
 
 SETTINGS = ("split", "words", "seed", "k", "recipe", "start", "dim", "gamma", "share", "frequent")
-# Setting of a cell -> parameter of the system.
+# Setting of a cell and the parameter of the system.
 PARAMETERS = {"gamma": "gamma", "frequent": "n_words", "recipe": "recipe", "start": "start"}
 OF_THE_PAPERS = ("perceptron", "hash-", "ssi-", "htr", "htr-gamma0", "htr-identity")
 PRINTED_STARTS = ("normal", "scaled")
 PRINTED_EPOCHS = 60  # of as many steps as there are training pairs; validation is flat by then
-LSI_DIMS = (50, 100, 200, 500, 750, 1000)  # a full run chooses among these on validation, as SSI does
+LSI_DIMS = (50, 100, 200, 500, 750, 1000)  # a full run chooses from these on validation, as in SSI
 DIMS, GAMMAS, SHARES = (100, 200, 500), (0.0, 0.1, 0.3, 3.0), (0.01, 0.03, 0.1, 0.3)
-FREQUENT = (5000, 2000, 10_000)  # the default first: significance tests compare the first row of a system
+FREQUENT = (5000, 2000, 10_000)  # the default first, because significance tests compare the first row of a system
 LEARN_VECTORS = ("lsi", "ssi-u", "htr")
 WITH_GAMMA = ("htr", "htr-identity", "htr-residual")
 FOR_FEW_LINKS = ("ssi-uv", "htr-residual")
 OF_ALL_SEEDS = ("tfidf", "ssi-uv", "htr", "htr-residual")
-FULL_W = ("perceptron", "ssi-full", "ssi-sparse")  # beginnings of names
+FULL_W = ("perceptron", "ssi-full", "ssi-sparse")  # prefixes of names
 CORPORA_FOR_FULL_W = ("mdn_ja_en", "foldoc")
 
 Cell = dict[str, Any]
 
 
 def make_cell(request: Request, experiment: str, system: str, seed: int, **setting: Any) -> Cell:
-    """One system under one setting, on a linked corpus."""
+    """Return one system under one setting, on a linked corpus."""
     return {
         "experiment": experiment,
         "corpus": request.corpus_of(CORPORA, own=True),
@@ -53,7 +53,7 @@ def make_cell(request: Request, experiment: str, system: str, seed: int, **setti
 
 
 def usual_dim(system: str, request: Request) -> int | list[int] | None:
-    """The default dimension of a system's vectors, or those to choose from; None where it learns none."""
+    """Return the default dimension of a system's vectors, or the candidates; None if it learns none."""
     if not system.startswith(LEARN_VECTORS):
         return None
     if system.startswith("lsi") and request.full:
@@ -62,7 +62,7 @@ def usual_dim(system: str, request: Request) -> int | list[int] | None:
 
 
 def plan_links(request: Request, systems: Sequence[str]) -> list[Cell]:
-    """The cells of `links`, the main table first."""
+    """Return the cells of `links`, the main table first."""
     splits = SPLITS if request.full and request.split is None else (request.split or SPLITS[0],)
     main = [
         make_cell(request, "links", system, seed, split=split) | frequent
@@ -78,7 +78,7 @@ def plan_links(request: Request, systems: Sequence[str]) -> list[Cell]:
 
 
 def with_printed(request: Request, cells: Sequence[Cell]) -> list[Cell]:
-    """The cells; `as_printed` marks those of the papers' systems as mined, and the printed forms follow them."""
+    """Return the cells; `as_printed` marks those of the papers' systems as mined, and the printed forms follow them."""
     if not request.as_printed:
         return list(cells)
     found: list[Cell] = []
@@ -96,7 +96,7 @@ def _is_printed(system: str) -> bool:
 
 
 def printed_params(cell: Cell) -> dict[str, Any]:
-    """Parameters beside the recipe that a printed cell has."""
+    """Return the parameters of a printed cell in addition to the recipe."""
     return {"n_epochs": PRINTED_EPOCHS, "tune": True} if cell.get("recipe") == "printed" else {}
 
 
@@ -105,7 +105,7 @@ def _is_affordable(system: str, request: Request) -> bool:
 
 
 def _numbers_of_words(system: str, request: Request) -> list[dict[str, int]]:
-    """The numbers of words with vectors of their own, where a system leaves it open and all words are kept."""
+    """Return candidate numbers of words with own vectors, if a system leaves it open and all words are kept."""
     if request.words is not None or not system.startswith(("ssi-uv-n", "cfh")) or system == "ssi-uv-noi":
         return [{}]
     numbers = FREQUENT[:1] if request.quick else FREQUENT

@@ -1,10 +1,10 @@
 """Splits of linked documents into training, validation and test, by the protocol that all systems share.
 
 `queries`: 30 % of the documents are unseen queries; none of their out-links is in training.
-`links`: 30 % of the links, drawn at random, are test.
-`documents`: 30 % of the documents are test; no link that touches one is in training, and test queries and
-their candidates are test documents only.
-5 % of training (by queries, or by links) is validation. Everything follows from the seed.
+`links`: 30 % of the links, drawn at random, are test links.
+`documents`: 30 % of the documents are test documents; no link of one is in training, and test queries and their
+candidates are test documents only.
+5 % of training (by queries, or by links) is validation. The seed determines the split.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class LinkSplit:
             raise TacitError("a link is in two parts of the split; want disjoint parts")
 
     def thinned(self, share: float, seed: int) -> LinkSplit:
-        """The same test links with a share of the training and validation links, drawn by the seed."""
+        """Return the same test links with a share of the training and validation links, drawn by the seed."""
         if share == 1:
             return self
         rng = np.random.default_rng([seed, 2])
@@ -44,22 +44,22 @@ class LinkSplit:
         return replace(self, train=fewer[0], validation=fewer[1])
 
     def test_queries(self, n_most: int, seed: int) -> np.ndarray:
-        """Rows of the test queries: documents with test links, at most n_most, drawn by the seed."""
+        """Return rows of the test queries: documents with test links, at most n_most, drawn by the seed."""
         rows = np.unique(self.test.sources)
         if len(rows) <= n_most:
             return rows
         return np.sort(np.random.default_rng([seed, 1]).choice(rows, n_most, replace=False))
 
     def relevant(self, rows: np.ndarray) -> sp.csr_array:
-        """Test links of some documents, (n_rows, n_candidates) bool."""
+        """Return test links of some documents, (n_rows, n_candidates) bool."""
         return self._among_candidates(self.test.to_csr()[rows] > 0)
 
     def excluded(self, rows: np.ndarray) -> sp.csr_array:
-        """Documents that are no candidates for these rows: the document itself and its known links."""
+        """Return documents that are not candidates for these rows: the document itself and its known links."""
         return self._among_candidates(self.known(rows))
 
     def known(self, rows: np.ndarray) -> sp.csr_array:
-        """The same among all documents, (n_rows, n_documents) bool."""
+        """Return the same among all documents, (n_rows, n_documents) bool."""
         known = self.train.to_csr()[rows] + self.validation.to_csr()[rows]
         selves = sp.csr_array((np.ones(len(rows)), (np.arange(len(rows)), rows)), shape=known.shape)
         return sp.csr_array(known + selves) > 0
@@ -96,7 +96,7 @@ def _hold_out_queries(links: Links, rng: np.random.Generator) -> tuple[Links, Li
 
 
 def _some_of(population: np.ndarray, share: float, rng: np.random.Generator) -> np.ndarray:
-    """A mask that picks a share of the population, at least one of it."""
+    """Return a mask of a share of the population, at least one element."""
     picked = np.zeros(len(population), bool)
     picked[rng.choice(len(population), max(1, round(share * len(population))), replace=False)] = True
     return picked

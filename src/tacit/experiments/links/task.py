@@ -1,4 +1,4 @@
-"""Linked corpora: reading, features, and measuring any system in the same way.
+"""Linked corpora: reading, features, and one way of measuring for all systems.
 
 Candidates of a query are all documents except itself and its known links; all candidates are ranked.
 """
@@ -25,8 +25,8 @@ from tacit.retrieve import CollectionRanker
 from tacit.retrieve.validation import held_out_queries, measure
 
 CORPORA = ("mdn_ja_en", "wikispeedia", "debian_ja_en", "foldoc")
-MAX_WORDS = {"wikispeedia": 200}  # words of a long page that rankers of word pairs see
-MEASURES = {"rank_loss": "rank_loss", "AP": "MAP", "P@10": "P@10"}  # per query name -> name of the mean
+MAX_WORDS = {"wikispeedia": 200}  # words of a long page used by rankers of word pairs
+MEASURES = {"rank_loss": "rank_loss", "AP": "MAP", "P@10": "P@10"}  # per-query name -> name of the mean
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class LinkedCorpus:
     counts : csr_array of shape (n_documents, n_words)
         Word counts.
     max_words : int, default=None
-        Rankers of word pairs see this many words of a document, the best by tf-idf; None: all.
+        Number of words of a document, the best by tf-idf, for rankers of word pairs; None: all.
     """
 
     documents: Collection
@@ -55,7 +55,7 @@ class LinkedCorpus:
 
     @cached_property
     def features(self) -> Mapping[str, Features]:
-        """Features by kind, computed on first use."""
+        """Return features by kind, computed on first use."""
         tfidf = self.vectorizer.tfidf(self.counts)
         return LazyFeatures(
             counts=lambda: self.counts,
@@ -70,7 +70,7 @@ class LinkedCorpus:
 
     @property
     def summary(self) -> str:
-        """One line of sizes."""
+        """Return sizes in one line."""
         n_words = len(self.vectorizer.vocabulary_)
         sizes = f"{len(self.documents):,} documents, {len(self.links):,} links, {n_words:,} words"
         return f"{self.documents.name}: {sizes}"
@@ -95,9 +95,9 @@ class LazyFeatures(Mapping[str, Features]):
 
 
 def read_linked_corpus(place: Path, words: int | None = 30_000) -> LinkedCorpus:
-    """A folder with docs.jsonl and links.tsv, plain or compressed, or a MediaWiki dump.
+    """Read a folder with docs.jsonl and links.tsv, plain or compressed, or a MediaWiki dump.
 
-    Links of foldoc that are known to be notes of origin are left out.
+    Links of foldoc that are known to be notes of origin are skipped.
     """
     name = place.name.split(".")[0]
     documents, links = read_linked_collection(place)
@@ -108,7 +108,7 @@ def read_linked_corpus(place: Path, words: int | None = 30_000) -> LinkedCorpus:
     if links is None:
         raise DataError("there are no links.tsv, want links between the documents", path=place)
     if name == "foldoc":
-        # A note of origin in many entries, not a reference.
+        # It is a note of origin in many entries, not a reference.
         jargon = [row for row, title in enumerate(documents.titles) if title == "Jargon File"]
         links = links.take(~np.isin(links.targets, jargon))
     return count_words(documents, links, words, MAX_WORDS.get(name))
@@ -137,7 +137,7 @@ class LinkTask:
     threads: int | None
 
     def fit(self, method: Method, dim: int | list[int] | None, seed: int, **params: Any) -> CollectionRanker:
-        """A fitted ranker of the candidates, with those of `params` that it has; the best of several dimensions."""
+        """Return a fitted ranker of the candidates, with those of `params` that it has; the best dimension."""
 
         def fitted(dim: int | None) -> CollectionRanker:
             return self.fit_ranker(with_params(method.offer(dim=dim, seed=seed, threads=self.threads), params))
@@ -147,13 +147,13 @@ class LinkTask:
         return fitted(dim)
 
     def _validation_value(self, ranker: CollectionRanker) -> float:
-        """MAP of a ranker on the validation links."""
+        """Return MAP of a ranker on the validation links."""
         queries, split = self.queries[_kind(ranker)], self.split
         held = held_out_queries(queries, split.validation, split.train, queries_are_items=True)
         return float(np.mean(measure(ranker.scores, held)["AP"]))
 
     def fit_ranker(self, ranker: CollectionRanker) -> CollectionRanker:
-        """Fit a ranker of the candidates; one that learns from pairs does not see test documents as items."""
+        """Fit a ranker of the candidates; one that is trained on pairs does not get test documents as items."""
         if ranker.features == "words+grams":
             ranker.set_params(grams_from=self.items["tfidf"].shape[1])
         split, items, queries = self.split, self.items[_kind(ranker)], self.queries[_kind(ranker)]
@@ -168,26 +168,26 @@ class LinkTask:
         return ranker.add_items(items[split.candidates])
 
     def _occurrences(self, ranker: CollectionRanker, rows: slice | np.ndarray) -> dict[str, Any]:
-        """Occurrences of each word in some items, for rankers that read them."""
+        """Return occurrences of each word in some items, for rankers that use them."""
         if "occurrences" not in ranker.reads:
             return {}
         return {"occurrences": np.asarray(self.items["counts"][rows].sum(axis=0))}
 
     def core_queries(self, n_links: int) -> np.ndarray:
-        """Whether each test query has a relevant item with at least so many training links, bool (n_queries,)."""
+        """Return whether each test query has a relevant item with at least n training links, bool (n_queries,)."""
         found: np.ndarray = np.diff(self._in_core(self.split.relevant(self.rows), n_links).indptr) > 0
         return found
 
     def _in_core(self, matrix: Any, n_links: int) -> Any:
-        """The columns of candidates with at least so many training links, of a dense or sparse matrix."""
+        """Return the columns of candidates with at least this many training links, of a dense or sparse matrix."""
         in_links = np.bincount(self.split.train.targets, minlength=self.split.train.n_targets)
         in_links = in_links if self.split.candidates is None else in_links[self.split.candidates]
         return matrix[:, np.flatnonzero(in_links >= n_links)] if n_links else matrix
 
     def measure(self, ranker: CollectionRanker, n_links: int = 0) -> dict[str, np.ndarray]:
-        """Values per test query, all candidates ranked that have at least so many training links.
+        """Return values per test query, with all candidates that have at least this many training links ranked.
 
-        With `n_links`, queries without a relevant item among them are left out (`core_queries`).
+        With `n_links`, queries without a relevant item among these are left out (`core_queries`).
         """
         rows = self.rows[self.core_queries(n_links)] if n_links else self.rows
         relevant, excluded = (self._in_core(part(rows), n_links) for part in (self.split.relevant, self.split.excluded))
@@ -203,7 +203,7 @@ class LinkTask:
         return {mean: np.concatenate([piece[name] for piece in pieces]) for name, mean in MEASURES.items()}
 
     def _columns(self, ranker: CollectionRanker) -> slice | np.ndarray:
-        """Columns of the candidates among the ranker's items."""
+        """Return columns of the candidates among the ranker's items."""
         candidates = self.split.candidates
         if candidates is None:
             return slice(None)
@@ -215,7 +215,7 @@ def _kind(ranker: CollectionRanker) -> str:
 
 
 def _renumber(links: Links, kept: np.ndarray) -> Links:
-    """The links, with rows numbered among the kept documents."""
+    """Return the links, with rows numbered among the kept documents."""
     new = np.full(links.n_sources, -1)
     new[kept] = np.arange(len(kept))
     return Links(new[links.sources], new[links.targets], len(kept), len(kept), links.weights)

@@ -1,1 +1,1 @@
-"""Experiment `papers`: a sample of the numbers of the papers page, computed again."""
+"""Experiment `papers`: a sample of the numbers on the papers page, computed again."""

@@ -1,7 +1,7 @@
 """The sample of printed numbers that `tacit reproduce papers --check` computes again.
 
-A claim stands on a page of `docs/`, where a line names the system and has the number as printed. Claims of one command
-are neighbours.
+A claim is on a page of `docs/`, where a line names the system and has the printed number. Claims of one command are
+consecutive.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ class Claim:
     system, metric : str
         Row and measure.
     value : float
-        The number as printed, rounded to `digits`.
+        The printed number, rounded to `digits`.
     digits : int, default=3
-        Digits behind the point.
+        Digits after the decimal point.
     unit : float, default=1
         Factor of the measure; 100 for percent.
     setting : mapping, default={}
-        What tells the row from others of its system.
+        Settings that identify the row among others of its system.
     """
 
     page: str
@@ -54,7 +54,7 @@ class Claim:
 
     @property
     def printed(self) -> str:
-        """The number as the page has it: without a zero before the point.
+        """Return the number as printed on the page: without a zero before the point.
 
         >>> Claim("papers.md", Command("links"), "tfidf", "MAP", 0.409).printed
         '.409'
@@ -63,7 +63,7 @@ class Claim:
 
     @property
     def command(self) -> str:
-        """The command that computes the row."""
+        """Return the command that computes the row."""
         corpus = f" --corpus {self.run.corpus}" if self.run.corpus else ""
         return f"tacit reproduce {self.run.experiment}{corpus} --systems {self.system}"
 

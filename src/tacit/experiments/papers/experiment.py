@@ -1,8 +1,8 @@
-"""Experiment `papers`: are the numbers of `docs/papers.md` and its result pages still what the commands give?
+"""Experiment `papers`: do the commands still give the numbers of `docs/papers.md` and its result pages?
 
-Without `--check` the claims are listed with the command of each. With it, they are computed again and compared with
-what is printed; a value agrees if it rounds to the printed one. The sample has a row of every paper that takes seconds,
-so a check takes some minutes; rows that train for long are checked by their own commands.
+Without `--check` the claims are listed with the command of each. With it, they are computed again and compared with the
+printed numbers; a value agrees if it rounds to the printed one. The sample has rows of every paper that take seconds,
+so a check takes some minutes; rows with long training are checked by their own commands.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tacit.experiments.request import Request
 
 @dataclass(frozen=True)
 class Checked:
-    """A claim, the value that was found, and the time of the run that found it; NaN where nothing was computed."""
+    """A claim, the computed value, and the time of its run; NaN if nothing was computed."""
 
     claim: Claim
     found: float
@@ -32,7 +32,7 @@ class Checked:
 
     @property
     def agrees(self) -> bool:
-        """Whether the value rounds to the printed one."""
+        """Return whether the value rounds to the printed one."""
         return bool(round(self.found, self.claim.digits) == self.claim.value)
 
 
@@ -50,7 +50,7 @@ def run(request: Request) -> Report:
 
 
 def check(claims: Sequence[Claim], request: Request) -> Iterable[Checked]:
-    """Compute claims, those of one command together."""
+    """Compute claims, grouped by command."""
     groups = [(command, list(group)) for command, group in groupby(claims, key=lambda claim: claim.run)]
     for wanted, group in track(groups, "papers", len(groups)):
         systems = tuple(dict.fromkeys(claim.system for claim in group))
@@ -63,7 +63,7 @@ def check(claims: Sequence[Claim], request: Request) -> Iterable[Checked]:
 
 
 def value_of(claim: Claim, rows: Iterable[Row]) -> float:
-    """The mean of the claim's metric in the first row that it is about."""
+    """Return the mean of the claim's metric in the first row that matches."""
     for row in rows:
         same = all(str(row.setting.get(name)) == str(value) for name, value in claim.setting.items())
         if row.system == claim.system and same and claim.metric in row.values:
@@ -72,7 +72,7 @@ def value_of(claim: Claim, rows: Iterable[Row]) -> float:
 
 
 def _row(number: int, one: Checked, is_checked: bool) -> Row:
-    """The row of a claim; its number keeps it from being tested against others."""
+    """Return the row of a claim; its number keeps it from being tested against others."""
     claim = one.claim
     setting: dict[str, Any] = {"claim": number, "experiment": claim.run.experiment, "corpus": claim.run.corpus}
     setting |= {"page": claim.page, "metric": claim.metric, **claim.setting}

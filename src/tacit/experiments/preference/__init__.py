@@ -1,1 +1,1 @@
-"""`preference`: what unjudged rows add."""
+"""`preference`: the gain from unjudged rows."""

@@ -1,4 +1,4 @@
-"""Do neighbours have the same grade? Without that, a preference regularizer has nothing to say.
+"""Do neighbours have the same grade? Otherwise a preference regularizer cannot help.
 
 The regularizer pulls the scores of neighbours together, so it can help only where two neighbours differ in grade less
 often than any two rows of a list. The tables here use all grades, test lists included, and nothing is chosen by them.
@@ -24,7 +24,7 @@ Agreements = dict[tuple[str, int], "Agreement"]  # by "features" or "content", a
 
 
 class Agreement(NamedTuple):
-    """Shares of pairs of judged rows of one list: joined as neighbours, and of different grades."""
+    """Shares of pairs of judged rows of one list: connected as neighbours, and with different grades."""
 
     joined: float
     neighbours_differ: float
@@ -32,7 +32,7 @@ class Agreement(NamedTuple):
 
 
 def grade_agreement(lists: Lists, n_neighbours: int, similarities: sp.csr_array | None = None) -> Agreement:
-    """How often neighbours and any two rows differ in grade; neighbours by features unless similarities are given.
+    """Return how often neighbours and any two rows differ in grade; neighbours by features or given similarities.
 
     >>> X, grades = np.array([[0.0], [1.0], [5.0], [6.0]]), np.array([0.0, 0, 1, 2])
     >>> lists = Lists(X, grades, np.array([0, 4]), ["q"], [""] * 4)

@@ -1,16 +1,16 @@
-"""Experiment `preference`: rankers of LETOR lists of which few rows are judged (PREF, figures 5 and 7).
+"""Experiment `preference`: rankers of LETOR lists with few judged rows (PREF, figures 5 and 7).
 
 Labels are kept for a share of each query's documents, drawn at random or the top m by BM25 (`--labels top`), and
-validation labels are cut alike; test lists are whole (novel queries). Semi-supervised rankers use the unjudged rows,
-the others do not.
+validation labels are reduced alike; test lists are complete (new queries). Semi-supervised rankers use the unjudged
+rows, the others do not.
 
     -beta0     the same ranker with beta = 0, nothing else changed: no regularizer over neighbours
-    -judged    the same ranker without all terms from unjudged rows (neighbours, expected pairs, columns made from whole
-               lists, decorrelation); as in `linear`, features are scaled over all rows
+    -judged    the same ranker without all terms from unjudged rows (neighbours, expected pairs, columns computed from
+               full lists, decorrelation); as in `linear`, features are scaled over all rows
     -printed   PREF's own recipe: sums, three hidden units, K = 5, beta and epoch by nDCG on validation lists
-    -eq4       -printed with PREF's equation 4 in place of q = 1 / K (its section 6.2): there-and-back probabilities,
-               which sum to one over the pairs of a list, so that the regularizer weighs far less
-    -content   neighbours by the cosine of texts, where the corpus has texts, instead of by features
+    -eq4       -printed with PREF's equation 4 instead of q = 1 / K (its section 6.2): there-and-back probabilities,
+               which sum to one over the pairs of a list, so that the regularizer has far less weight
+    -content   neighbours by the cosine of texts instead of features, if the corpus has texts
 
 A full run varies the number of neighbours K, and with random labels beta and the depth of labels. K has beta = 1 with
 random labels; where the top is judged, beta is chosen by validation for each K, and by content as well as by features.
@@ -71,7 +71,7 @@ TEXT_SYSTEMS = (
     "linear", "standing-judged", "standing", "lambdarank", *PRINTED, f"ssbt-printed{CONTENT}",
     f"sslambdarank-printed{CONTENT}", "rankboost", "ranksvm", "upper-bound",
 )  # fmt: skip
-# Terms of ssbt and sslambdarank that use unjudged rows, and the parameters that switch them off.
+# Terms of ssbt and sslambdarank that use unjudged rows, and the parameters that turn them off.
 PARTS: dict[str, dict[str, Any]] = {
     "neighbours": {"beta": 0.0},
     "expected pairs": {"expected": 0.0},
@@ -79,7 +79,7 @@ PARTS: dict[str, dict[str, Any]] = {
     "decorrelation": {"decorrelate": 0.0},
 }
 NOTHING_UNJUDGED = {name: value for part in PARTS.values() for name, value in part.items()}
-# Rows that are another system under other parameters.
+# Rows that are another system with other parameters.
 VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     f"{name}-beta0": (name, {"beta": 0.0}) for name in ("ssbt", "sslambdarank", "ssbt-printed", "sslambdarank-printed")
 } | {
@@ -92,7 +92,7 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 QUICK_SYSTEMS = ("linear", "ssbt", "standing", "upper-bound")
 SHARES, TOPS = (0.05, 0.1, 0.2, 0.5, 1.0), (2, 3, 5, 10, 15)
-MEASURES = {"nDCG-letor@10": "nDCG-letor@10", "nDCG-exp@10": "nDCG-exp@10", "MAP": "AP"}  # the second is PREF's
+MEASURES = {"nDCG-letor@10": "nDCG-letor@10", "nDCG-exp@10": "nDCG-exp@10", "MAP": "AP"}  # the second is PREF's measure
 # Number, from 0, of BM25 of the whole document in each set.
 BM25_COLUMN = {"MQ2008": 24, "OHSUMED-letor3-QueryLevelNorm": 40, "OHSUMED-letor2": 20} | dict.fromkeys(
     TEXT_CORPORA, BM25
@@ -103,7 +103,7 @@ EFFECT_BETA = 1.0  # while the number of neighbours changes, for random labels
 EFFECT_SHARE, EFFECT_TOP = 0.1, 5
 # Depth against breadth: the same number of labels, by labels for each judged query.
 DEEP_SYSTEMS, DEPTHS = ("linear", "standing"), (2, 4, 8, 16)
-LEAST_DEPTH = DEPTHS[0]  # all queries are judged that deep; the number of labels follows from it
+LEAST_DEPTH = DEPTHS[0]  # minimum depth of all judged queries; it determines the number of labels
 TESTED = "nDCG-letor@10"
 
 Cell = dict[str, Any]
@@ -117,7 +117,7 @@ class Task:
     labels: str
 
     def cut(self, cell: Cell) -> list[FoldLists]:
-        """All folds with the labels of a cell; test lists stay whole."""
+        """Return all folds with the labels of a cell; test lists stay complete."""
         return [
             replace(fold, train=self._keep(fold.train, cell), vali=self._keep(fold.vali, cell)) for fold in self.corpus
         ]
@@ -181,7 +181,7 @@ def run(request: Request) -> Report:
     rows: list[Row] = []
     for cell in track(cells, f"preference on {name}"):
         known = next((row for row in rows if row.system == cell["system"] == "upper-bound"), None)
-        if known is not None:  # has all labels for every share: measured once
+        if known is not None:  # has all labels for every share, so it is measured once
             rows.append(replace(known, setting=setting_of(cell)))
         else:
             rows.append(cache.row(cell, partial(measure_cell, task, cell, request)))
@@ -197,7 +197,7 @@ def run(request: Request) -> Report:
 
 
 def _cells(request: Request, task: Task, systems: Sequence[str]) -> Iterator[Cell]:
-    """One cell for each seed, share and system; then the effects."""
+    """Return one cell for each seed, share and system; then the effects."""
     base = {"experiment": "preference", "corpus": task.corpus.name, "labels": task.labels}
     key, values = ("share", SHARES) if task.labels == "random" else ("k", TOPS)
     for seed in request.seeds:
@@ -230,7 +230,7 @@ def _effects(task: Task, base: Cell) -> Iterator[Cell]:
 
 
 def _make(system: str, seed: int, labels: str, request: Request, **changed: Any) -> ListRanker:
-    """An unfitted ranker by its name in this experiment."""
+    """Return an unfitted ranker by its name in this experiment."""
     name, variant = VARIANTS.get(system, (system.removesuffix(CONTENT), {}))
     ranker = get_method(name).offer(seed=seed, threads=request.threads).set_params(**variant | changed)
     return with_params(ranker, ({"expected": 0.0} if labels == "top" else {}) | dict(request.params))
@@ -259,17 +259,17 @@ def measure_cell(task: Task, cell: Cell, request: Request) -> Row:
 
 
 def setting_of(cell: Cell) -> dict[str, Any]:
-    """The setting of the row."""
+    """Return the setting of the row."""
     return {name: cell[name] for name in ("share", "k", "seed", *EXTRA_SETTINGS) if name in cell}
 
 
 def _medians(chosen: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """Medians over the folds of what was chosen."""
+    """Return medians over the folds of the chosen values."""
     return {name: float(np.median([choice[name] for choice in chosen])) for name in chosen[0]}
 
 
 def labelled_pairs(task: Task, cells: Sequence[Cell]) -> dict[float, float]:
-    """Mean number of judged pairs of a fold's training lists, for each share (or m)."""
+    """Return the mean number of judged pairs of a fold's training lists, for each share (or m)."""
     found: dict[float, float] = {}
     for cell in (cell for cell in cells if "depth" not in cell):
         value = cell["share"] if "share" in cell else cell["k"]

@@ -17,7 +17,7 @@ EFFECTS = {"n_neighbours": "number of neighbours K", "beta": "beta"}
 
 
 def preference_figures(report: Report, n_pairs: Mapping[float, float]) -> dict[str, Draw]:
-    """Curves of each measure; the ablations of a full run have figures of their own."""
+    """Draw curves of each measure; ablations of a full run have separate figures."""
     plain = [row for row in report.rows if not set(row.setting) & set(EXTRA_SETTINGS)]
     figures: dict[str, Draw] = {}
     for metric in plain[0].values if len(n_pairs) > 1 else ():
@@ -31,7 +31,7 @@ def preference_figures(report: Report, n_pairs: Mapping[float, float]) -> dict[s
 
 
 def _curves(rows: Sequence[Row], n_pairs: Mapping[float, float], metric: str, path: Path) -> None:
-    """Mean over queries and seeds with a 95 % interval over queries; semi-supervised rankers have solid lines."""
+    """Draw the mean over queries and seeds with a 95 % interval over queries; semi-supervised rankers are solid."""
     figure, axes = new_figure(9, 5)
     shift = 1.0
     for number, system in enumerate(shown_systems(rows, metric, keep=("linear", "upper-bound"))):
@@ -44,12 +44,12 @@ def _curves(rows: Sequence[Row], n_pairs: Mapping[float, float], metric: str, pa
         axes.vlines(x, means - 1.96 * errors, means + 1.96 * errors, color=color, linewidth=0.8, alpha=0.4)
         shift *= 1.015  # so that intervals do not overlap
     axes.set(xscale="log", xlabel="labelled pairs in a fold's training lists", ylabel=metric)
-    axes.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.01, 0.5))  # beside the curves
+    axes.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.01, 0.5))  # next to the curves
     save(figure, path)
 
 
 def _mean_rows(rows: Sequence[Row], system: str, value: float, metric: str) -> tuple[float, float]:
-    """Mean and standard error of a system under one share: seeds are averaged query by query first."""
+    """Return mean and standard error of a system at one share: seeds are averaged query by query first."""
     chosen = [r for r in rows if r.system == system and r.setting.get("share", r.setting.get("k")) == value]
     per_query = np.mean([row.values[metric] for row in chosen], axis=0)
     return float(per_query.mean()), float(per_query.std(ddof=1) / np.sqrt(len(per_query)))

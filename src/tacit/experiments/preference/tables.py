@@ -1,8 +1,8 @@
 """Tables of `preference` over all seeds: means by share of labels, and the main comparisons.
 
-Seeds say which labels are kept, queries are what is tested: values are averaged over seeds query by query first, and
-Wilcoxon's signed-rank test is over queries. p-values are two-sided, uncorrected (as in PREF) and Holm-corrected over
-the shares of one line.
+Seeds determine which labels are kept, and tests are over queries: values are averaged over seeds query by query first,
+then Wilcoxon's signed-rank test is over queries. p-values are two-sided, uncorrected (as in PREF) and Holm-corrected
+over the shares of one line.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ SEMI = (
 )  # fmt: skip
 ABLATED = ("ssbt-beta0", "sslambdarank-beta0")  # without neighbours, but with other terms from unjudged rows
 UPPER_BOUND = "upper-bound"
-# Of rows that only `full` has; these are not in the main tables.
+# Settings of rows that only `full` has; these rows are not in the main tables.
 EXTRA_SETTINGS = ("n_neighbours", "beta", "without", "view", "depth")
 
 Values = dict[tuple[str, float], np.ndarray]
 
 
 def preference_tables(rows: Sequence[Row]) -> list[Section]:
-    """For each measure: means of the systems, and tests between them."""
+    """Return, for each measure, means of the systems, and tests between them."""
     sections = []
     for metric in rows[0].values if rows else ():
         values = mean_values(rows, metric)
@@ -41,7 +41,7 @@ def preference_tables(rows: Sequence[Row]) -> list[Section]:
 
 
 def depth_table(rows: Sequence[Row], metric: str) -> list[Section]:
-    """The same number of labels, many in few queries or few in many: means over seeds, and p against the first."""
+    """Compare few queries with many labels and many queries with few, at the same total: means over seeds, and p."""
     found: dict[tuple[str, int], list[np.ndarray]] = {}
     for row in rows:
         if "depth" in row.setting:
@@ -58,7 +58,7 @@ def depth_table(rows: Sequence[Row], metric: str) -> list[Section]:
 
 
 def mean_values(rows: Sequence[Row], metric: str) -> Values:
-    """Per-query values of each system under each share (or k), averaged over seeds."""
+    """Return per-query values of each system at each share (or k), averaged over seeds."""
     found: dict[tuple[str, float], list[np.ndarray]] = {}
     for row in rows:
         found.setdefault((row.system, row.setting.get("share", row.setting.get("k"))), []).append(row.values[metric])
@@ -75,7 +75,7 @@ def _mean(values: np.ndarray | None) -> str:
 
 
 def _comparisons(values: Values, shares: Sequence[float]) -> list[list[str]]:
-    """The best supervised row against semi-supervised ones and all labels; each ranker against its reduced forms."""
+    """Compare the best supervised row with semi-supervised ones and all labels; each ranker with its reduced forms."""
     systems = set(dict.fromkeys(system for system, _ in values))
     semi = systems & set(SEMI)
     supervised = systems - {*SEMI, *ABLATED, UPPER_BOUND}
@@ -96,7 +96,7 @@ def _comparisons(values: Values, shares: Sequence[float]) -> list[list[str]]:
 
 
 def _without_terms(name: str) -> list[str]:
-    """Rows that a semi-supervised one is compared with: itself without neighbours, without unjudged rows; linear."""
+    """Return the rows to compare a semi-supervised one with: without neighbours, without unjudged rows; linear."""
     plain = name.removesuffix("-content").removesuffix("-eq4")
     return [f"{plain}-beta0", "lightgbm" if name == "sslambdamart" else f"{plain}-judged", "linear"]
 

@@ -1,1 +1,1 @@
-"""Experiment `questions`: typed queries, of which few are judged."""
+"""Experiment `questions`: text queries, few of them judged."""

@@ -1,11 +1,11 @@
-"""Experiment `questions`: typed queries, of which 0, 5, 10, 20, 40 or all of the training folds are judged.
+"""Experiment `questions`: text queries, with 0, 5, 10, 20, 40 or all judged queries of the training folds.
 
-Five-fold cross-validation over queries, drawn by the seed; related queries are in one fold, or, with
-`--split queries`, in any. A system learns from the judged queries of the training folds, and every query is measured
-once, over the whole collection. `bm25`, with stemmed words, is the baseline. Judged queries are cut to the first ones
-of a random order, so that a smaller number is part of a larger one. Members of `blend` are also measured alone, as they
-are inside it without labels. Of a collection in several languages the English part is measured so, and every language
-without judged queries.
+Five-fold cross-validation over queries, drawn by the seed; related queries are in one fold, or, with `--split queries`,
+in any. A system is trained on the judged queries of the training folds, and every query is measured once, over the
+whole collection. `bm25`, with stemmed words, is the baseline. Numbers of judged queries are prefixes of one random
+order, so a smaller set is part of a larger one. Members of `blend` are also measured alone, as they are in the
+label-free blend. Of a collection in several languages the English part is measured this way, and every language without
+judged queries.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ from tacit.retrieve.vectors import join_vectors
 from tacit.search import TwoStageRanker
 
 BASELINE, BLEND = "bm25", "blend"
-NUMBERS: tuple[int | None, ...] = (0, 5, 10, 20, 40, None)  # of judged queries; None: all of the training folds
-SPLITS = ("related", "queries")  # related queries in one fold, or every query by itself
+NUMBERS: tuple[int | None, ...] = (0, 5, 10, 20, 40, None)  # numbers of judged queries; None: all of the training folds
+SPLITS = ("related", "queries")  # related queries in one fold, or every query separately
 QUICK_NUMBERS, QUICK_FOLDS, QUICK_DIM = (0, 20), 2, 50
 
 
 @dataclass(frozen=True)
 class System:
-    """A row of the experiment: a method of `retrieve`, whether words are stemmed, a member alone, a second stage.
+    """A row of the experiment: a method of `retrieve`, with or without stems, one member alone, a second stage.
 
-    `encoded` is with the encoder of the request, `fused` reciprocal rank fusion of BM25 and the member.
+    `encoded`: with the encoder of the request; `fused`: reciprocal rank fusion of BM25 and the member.
     """
 
     method: str
@@ -53,7 +53,7 @@ class System:
     fused: bool = False
 
     def make(self, request: Request) -> CollectionRanker:
-        """An unfitted ranker."""
+        """Return an unfitted ranker."""
         dim = QUICK_DIM if request.quick else None
         ranker: CollectionRanker = get_method(self.method).offer(dim=dim, seed=request.seed, threads=request.threads)
         ranker = with_params(ranker, request.params)
@@ -62,7 +62,7 @@ class System:
         return TwoStageRanker(ranker, self.rerank, seed=request.seed, threads=request.threads)
 
     def learns(self, request: Request) -> bool:
-        """Whether judged queries change it."""
+        """Return whether judged queries change it."""
         return not self.member and self.make(request).learns_from_pairs
 
 
@@ -87,19 +87,19 @@ Cell = dict[str, Any]
 
 @dataclass(frozen=True)
 class RankFusion:
-    """Reciprocal rank fusion of BM25 and another ranker, which reads vectors behind the words."""
+    """Reciprocal rank fusion of BM25 and another ranker, which reads vectors after the words."""
 
     words: CollectionRanker
     other: CollectionRanker
 
     def scores(self, rows: Any, exclude: Any = None) -> np.ndarray:
-        """Fused scores of all items; those of `exclude` are ranked behind the others."""
+        """Return fused scores of all items; those of `exclude` are ranked below the others."""
         n_words = self.words.n_features_
         found = [self.words.scores(rows[:, :n_words]), self.other.scores(rows)]
         return reciprocal_rank_fusion(found, None if exclude is None else ~exclude.toarray())
 
     def chosen(self) -> dict[str, float]:
-        """Nothing is chosen."""
+        """Return no choices."""
         return {}
 
 
@@ -129,7 +129,7 @@ def run(request: Request) -> Report:
 
 
 def _cells(request: Request, task: QuestionTask, names: Sequence[str]) -> Iterator[Cell]:
-    """One cell for each seed, number of judged queries and system that can learn from so many."""
+    """Return one cell for each seed, number of judged queries and system that can learn from so many."""
     for seed in request.seeds:
         sizes = [len(fold.train) for fold in task.folds(seed)]
         for n in QUICK_NUMBERS if request.quick else NUMBERS:
@@ -151,7 +151,7 @@ def _cells(request: Request, task: QuestionTask, names: Sequence[str]) -> Iterat
 
 
 def _is_same(row: Row, cell: Cell, request: Request) -> bool:
-    """Whether a row holds the values of a cell: of one system and seed, for a method that learns from no pair."""
+    """Return whether a row has the values of a cell: same system and seed, for a method that learns from no pair."""
     learns = SYSTEMS[cell["system"]].learns(request)
     return not learns and row.system == cell["system"] and row.setting["seed"] == cell["seed"]
 
@@ -173,7 +173,7 @@ def _measure(task: QuestionTask, cell: Cell, request: Request) -> Row:
 
 
 def _fit(task: QuestionTask, fold: Fold, cell: Cell, request: Request) -> tuple[Any, Any]:
-    """The ranker fitted on the judged queries of a fold, and the rows of all queries as it reads them."""
+    """Return the ranker fitted on the judged queries of a fold, and the rows of all queries for it."""
     system = SYSTEMS[cell["system"]]
     ranker = system.make(replace(request, seed=cell["seed"]))
     read = task.read(ranker, system.stem)
@@ -202,7 +202,7 @@ def _setting(cell: Cell, request: Request) -> dict[str, Any]:
 
 
 def _means(report: Report) -> Section:
-    """Mean AP by system and number of judged queries, first seed."""
+    """Return the mean AP by system and number of judged queries, first seed."""
     numbers = list(dict.fromkeys(row.setting["queries"] for row in report.rows))
     table = []
     for system in dict.fromkeys(row.system for row in report.rows):
@@ -212,7 +212,7 @@ def _means(report: Report) -> Section:
 
 
 def _gains(report: Report) -> list[Section]:
-    """Each system against the baseline, and against `blend`, by number of judged queries."""
+    """Compare each system with the baseline, and with `blend`, by number of judged queries."""
     sections = []
     for baseline in BASELINES:
         lines = [
@@ -228,7 +228,7 @@ def _gains(report: Report) -> list[Section]:
 
 
 def _labels(report: Report) -> list[Section]:
-    """What judged queries add to the same system without any: gain by number, for systems that learn."""
+    """Return the gain of judged queries for the same system: by number, for systems that learn."""
     lines = []
     for row in report.rows:
         first = next((r for r in _same(report, row) if r.setting["queries"] == 0), None)
@@ -236,7 +236,7 @@ def _labels(report: Report) -> list[Section]:
             continue
         pair = [replace(first, system="no labels"), row]
         lines += [
-            [str(row.setting["seed"]), str(row.setting["queries"]), *line[:-1]]  # one comparison: nothing to correct
+            [str(row.setting["seed"]), str(row.setting["queries"]), *line[:-1]]  # nothing to correct
             for line in against_baseline(pair, "no labels", row.values, report.test)
         ]
     title = "What judged queries add to the same system without them (paired t-test)"
@@ -245,7 +245,7 @@ def _labels(report: Report) -> list[Section]:
 
 
 def _languages(parts: Mapping[str, QuestionTask], request: Request) -> Section:
-    """`blend` against the baseline without judged queries, in each language."""
+    """Compare `blend` with the baseline without judged queries, in each language."""
     lines = list[list[str]]()
     cell = {"seed": request.seed, "cut": 0, "words": request.words_label, "queries": 0, "share": 0.0}
     for name, task in track(parts.items(), "languages", len(parts)):
@@ -275,7 +275,7 @@ def _first_seed(report: Report, system: str) -> list[Row]:
 
 
 def question_figures(report: Report) -> dict[str, Draw]:
-    """AP against the number of judged queries."""
+    """Draw AP against the number of judged queries."""
     return {f"questions-{report.corpus}": partial(_draw, report)}
 
 

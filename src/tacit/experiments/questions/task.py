@@ -1,7 +1,7 @@
-"""Collections with typed queries and judgments, cut into folds of queries, and measured over the whole collection.
+"""Collections with text queries and judgments, split into folds of queries, and measured over the whole collection.
 
-Related queries are kept in one fold: claims or questions about one document, use cases of one project. Documents are
-put into a random order, always the same one: equal scores are ranked by row, and some files are sorted by query.
+Related queries are kept in one fold: claims or questions about one document, use cases of one project. Documents are in
+a fixed random order, because ties are ranked by row, and some files are sorted by query.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tacit.search.vectors import WordVectors, encode_documents, make_probes
 
 N_FOLDS = 5
 MEASURES = ("AP", "nDCG@10")
-JUDGED_ONLY = ("AP-judged", "nDCG-judged@10")  # added where some judgments are 0
+JUDGED_ONLY = ("AP-judged", "nDCG-judged@10")  # added if some judgments are 0
 
 # How queries of a collection are related: by a shared relevant document, by project, or not at all.
 RELATED_BY = {
@@ -42,14 +42,14 @@ MULTILINGUAL = ("xquad_12lang",)  # documents and queries have a language, Engli
 
 @dataclass(frozen=True)
 class Fold:
-    """Rows of the queries to learn from, in random order, and of those to measure."""
+    """Rows of the training queries, in random order, and of the test queries."""
 
     train: np.ndarray
     test: np.ndarray
 
 
 class Encoded(NamedTuple):
-    """What an encoder makes of a task: arguments of `BlendRanker.fit`, and vectors of the queries."""
+    """The encoder's vectors for a task: arguments of `BlendRanker.fit`, and vectors of the queries."""
 
     given: dict[str, Any]
     queries: np.ndarray
@@ -57,7 +57,7 @@ class Encoded(NamedTuple):
 
 @dataclass(frozen=True)
 class QuestionTask:
-    """Documents, the judged queries, and what the judgments say.
+    """Documents, the judged queries, and their judgments.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class QuestionTask:
     groups : ndarray of shape (n_queries,), int64
         Queries of one group are related.
     parts : tuple of two int64 arrays, default=None
-        Part of each query and of each document, where a query is answered by documents of its own part only.
+        Part of each query and of each document, if only documents of a query's own part are candidates.
     words : int, default=30000
         Size of the dictionary; None keeps all words.
     threads : int, default=None
@@ -90,7 +90,7 @@ class QuestionTask:
 
     @property
     def summary(self) -> str:
-        """One line of sizes."""
+        """Return sizes in one line."""
         relevant = np.unique(self.pairs.sources)
         return (
             f"{self.documents.name}: {len(self.documents):,} documents, {len(self.queries):,} judged queries in "
@@ -100,36 +100,36 @@ class QuestionTask:
 
     @cached_property
     def pairs(self) -> Links:
-        """Relevant pairs, weighted by grade."""
+        """Return relevant pairs, weighted by grade."""
         return judged_pairs(self.judgments, self.queries, self.documents)
 
     @cached_property
     def zeros(self) -> Links:
-        """Pairs that were judged not relevant."""
+        """Return pairs judged not relevant."""
         return judged_pairs(self.judgments, self.queries, self.documents, relevant=False)
 
     @cached_property
     def measures(self) -> tuple[str, ...]:
-        """Names of the measures."""
+        """Return the names of the measures."""
         return MEASURES + (JUDGED_ONLY if (self.judgments.grade == 0).any() else ())
 
     @cached_property
     def rows(self) -> TextRows:
-        """The documents as rows, which all systems share."""
+        """Return the documents as rows, shared by all systems."""
         return TextRows(self.documents, self.words, self.language)
 
     @cached_property
     def members(self) -> dict[tuple[int, bool], CollectionRanker]:
-        """Blends by seed, without and with an encoder, whose members that learn from no pair are taken over."""
+        """Return blends by seed, without and with an encoder; their members that learn from no pair are reused."""
         return {}
 
     @cached_property
     def encoded(self) -> dict[str, Encoded]:
-        """Vectors of documents and queries by encoder."""
+        """Return vectors of documents and queries by encoder."""
         return {}
 
     def encode(self, name: str, read: RankerRows) -> Encoded:
-        """Vectors by the encoder of that name; they are made once."""
+        """Return vectors by the encoder with that name, computed once."""
         if name not in self.encoded:
             encoder, texts = load_encoder(name), list(self.documents.full_texts())
             words = WordVectors(texts)
@@ -140,15 +140,15 @@ class QuestionTask:
         return self.encoded[name]
 
     def read(self, ranker: CollectionRanker, stem: bool) -> RankerRows:
-        """Documents and queries as a ranker reads them."""
+        """Return documents and queries in the form for a ranker."""
         return self.rows.read(ranker, stem and has_stemmer(self.rows.language))
 
     def ungrouped(self) -> QuestionTask:
-        """The same task with no query related to another."""
+        """Return the same task without related queries."""
         return replace(self, groups=np.arange(len(self.queries)))
 
     def folds(self, seed: int) -> list[Fold]:
-        """Five folds of queries (fewer if there are fewer groups), drawn by the seed."""
+        """Return five folds of queries (fewer if there are fewer groups), drawn by the seed."""
         n_folds = min(N_FOLDS, len(np.unique(self.groups)))
         number = make_folds(len(self.queries), n_folds, seed, self.groups.tolist())
         rng = np.random.default_rng([seed, 1])
@@ -158,7 +158,7 @@ class QuestionTask:
         ]
 
     def training_pairs(self, rows: np.ndarray, *, relevant: bool = True) -> Links:
-        """Relevant pairs of some queries, or those judged not relevant; their rows are numbered anew."""
+        """Return relevant pairs of some queries, or pairs judged not relevant, with new row numbers."""
         new = np.full(len(self.queries), -1)
         new[rows] = np.arange(len(rows))
         pairs = self.pairs if relevant else self.zeros
@@ -166,7 +166,7 @@ class QuestionTask:
         return Links(new[kept.sources], kept.targets, len(rows), kept.n_targets, kept.weights)
 
     def measure(self, ranker: Any, queries: Features, rows: np.ndarray) -> dict[str, np.ndarray]:
-        """Values of each measure for some queries, all candidates ranked."""
+        """Return values of each measure for some queries, all candidates ranked."""
 
         def one_block(block: slice) -> dict[str, np.ndarray]:
             chosen = rows[block]
@@ -184,7 +184,7 @@ class QuestionTask:
         return None if self.parts is None else self.parts[0][rows][:, None] == self.parts[1][None, :]
 
     def _grades(self, rows: np.ndarray) -> np.ndarray:
-        """Grades of all documents for some queries; NaN: unjudged."""
+        """Return grades of all documents for some queries; NaN: unjudged."""
         table = np.full((len(rows), len(self.documents)), np.nan)
         place, of_document, grades = self._judged
         new = np.full(len(self.queries), -1)
@@ -195,7 +195,7 @@ class QuestionTask:
 
     @cached_property
     def _judged(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Query row, document row and grade of each judgment."""
+        """Return query row, document row and grade of each judgment."""
         found = self.judgments
         query = np.array([self.queries.row_of[name] for name in found.query_ids], np.int64)
         document = np.array([self.documents.row_of[name] for name in found.doc_ids], np.int64)
@@ -203,9 +203,9 @@ class QuestionTask:
 
 
 def read_questions(data: Path, corpus: str, words: int | None = 30_000, threads: int | None = None) -> QuestionTask:
-    """A collection by its name below the folder of real collections, or by the path of a folder of the same form.
+    """Read a collection by its name below the folder of real collections, or by the path of a similar folder.
 
-    Of a collection in several languages it is the English part.
+    Of a collection in several languages, read the English part.
     """
     return next(iter(read_languages(data, corpus, words, threads).values()))
 
@@ -213,9 +213,9 @@ def read_questions(data: Path, corpus: str, words: int | None = 30_000, threads:
 def read_languages(
     data: Path, corpus: str, words: int | None = 30_000, threads: int | None = None
 ) -> dict[str, QuestionTask]:
-    """The parts of a collection by language, as its files name it; a collection in one language is one part.
+    """Read the parts of a collection by language, as named in its files; a collection in one language is one part.
 
-    Words are cut and stemmed by the language that is found in the documents, as `tacit fit` does.
+    Words are split and stemmed by the language detected in the documents, as in `tacit fit`.
     """
     folder = data / "text" / corpus if corpus in CORPORA else Path(corpus)
     if corpus not in CORPORA and not folder.is_dir():
@@ -243,7 +243,7 @@ def _make_task(
     words: int | None,
     threads: int | None,
 ) -> QuestionTask:
-    """The judged queries, with related ones in one group."""
+    """Make the task of the judged queries, with related ones in one group."""
     judged = set(judgments.query_ids)
     queries = queries.take([row for row, name in enumerate(queries.ids) if name in judged])
     if len(queries) < N_FOLDS:
@@ -256,13 +256,13 @@ def _make_task(
 
 
 def shared_documents(pairs: Links) -> np.ndarray:
-    """Groups of queries that share relevant documents, directly or through other queries."""
+    """Group queries that share relevant documents, directly or through other queries."""
     relevant = pairs.to_csr()
     return connected_components(relevant @ relevant.T, directed=False)[1].astype(np.int64)
 
 
 def _projects(queries: Collection, documents: Collection) -> tuple[np.ndarray, np.ndarray]:
-    """Numbers of the projects of queries and documents."""
+    """Return numbers of the projects of queries and documents."""
     names = {name: number for number, name in enumerate(sorted(set(documents.extras["project"])))}
     found = (np.array([names[name] for name in part.extras["project"]], np.int64) for part in (queries, documents))
     return next(found), next(found)

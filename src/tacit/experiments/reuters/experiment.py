@@ -2,7 +2,7 @@
 
 Test stories are queries, training stories are ranked. No system uses topics, links or judgments, so mixtures with
 tf-idf have their default weight. `htr-reconstruction-alone` is the same model without that mixture (alpha = 1).
-`--as-printed` adds `htr-reconstruction-printed`, the learned part alone trained as the paper prints it.
+`--as-printed` adds `htr-reconstruction-printed`, the learned part alone, trained as printed in the paper.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def run(request: Request) -> Report:
 
 
 def make_ranker(name: str, dim: int | None, seed: int) -> CollectionRanker:
-    """An unfitted ranker by its name in this experiment."""
+    """Return an unfitted ranker by its name in this experiment."""
     if name == ALONE:
         return ReconstructionRanker(dim or DIM, alpha=1.0, seed=seed)
     if name == PRINTED:
@@ -54,7 +54,7 @@ def make_ranker(name: str, dim: int | None, seed: int) -> CollectionRanker:
 
 
 def _cells(names: Sequence[str], request: Request) -> Iterator[tuple[str, int | None, int]]:
-    """System, dimension and seed of each row; the first row of a system is drawn."""
+    """Return system, dimension and seed of each row; the first row of a system is drawn."""
     dims = (DIM, *(dim for dim in FULL_DIMS if dim != DIM)) if request.full else (50,) if request.quick else (DIM,)
     for seed in request.seeds:
         for name in names:
@@ -77,7 +77,7 @@ def _section(curves: Curves) -> Section:
 
 
 def draw_precision(curves: Curves, path: Path) -> None:
-    """Figure 1: mean precision against the number of retrieved stories."""
+    """Draw figure 1: mean precision against the number of retrieved stories."""
     figure, axes = new_figure(6, 4.5)
     for name, curve in curves.items():
         axes.plot(RANKS, curve, marker="o", markersize=3, label=name)

@@ -35,18 +35,18 @@ class TopicTask:
 
     @property
     def summary(self) -> str:
-        """One line of sizes."""
+        """Return sizes in one line."""
         n_items, n_words = self.items.shape
         return f"{n_items:,} training stories ranked for {self.queries.shape[0]:,} test stories; {n_words:,} words"
 
     def first_queries(self, n_queries: int, seed: int) -> TopicTask:
-        """The same for a seeded sample of the queries."""
+        """Return the same for a seeded sample of the queries."""
         n_all = self.queries.shape[0]
         chosen = np.sort(np.random.default_rng(seed).permutation(n_all)[:n_queries])
         return TopicTask(self.items, self.queries[chosen], self.item_topics, self.query_topics[chosen], self.threads)
 
     def measure(self, ranker: CollectionRanker) -> tuple[dict[str, np.ndarray], np.ndarray]:
-        """MAP, nDCG@10 and P@10 of each query, and mean precision at RANKS."""
+        """Return MAP, nDCG@10 and P@10 of each query, and mean precision at RANKS."""
         blocks = cut(self.queries.shape[0], 50)
         pieces = map_blocks(lambda block: self._measure_block(ranker, block), blocks, self.threads)
         values = {name: np.concatenate([piece[0][name] for piece in pieces]) for name in pieces[0][0]}
@@ -67,7 +67,7 @@ class TopicTask:
 
 
 def jaccard(first: sp.csr_array, second: sp.csr_array) -> np.ndarray:
-    """Jaccard index of each pair of 0/1 rows: float64 (n_first, n_second).
+    """Return the Jaccard index of each pair of 0/1 rows: float64 (n_first, n_second).
 
     >>> jaccard(sp.csr_array([[1, 1, 0]]), sp.csr_array([[1, 0, 0], [0, 1, 1], [1, 1, 0]])).round(2)
     array([[0.5 , 0.33, 1.  ]])
@@ -79,7 +79,7 @@ def jaccard(first: sp.csr_array, second: sp.csr_array) -> np.ndarray:
 
 
 def precision_at(scores: np.ndarray, relevant: np.ndarray, ranks: Sequence[int] = RANKS) -> np.ndarray:
-    """Precision at several ranks, for each query: (n_queries, n_ranks).
+    """Return precision at several ranks, for each query: (n_queries, n_ranks).
 
     >>> precision_at(np.array([[3.0, 2.0, 1.0]]), np.array([[True, False, True]]), (1, 2))
     array([[1. , 0.5]])
@@ -90,7 +90,7 @@ def precision_at(scores: np.ndarray, relevant: np.ndarray, ranks: Sequence[int] 
 
 
 def read_reuters(data: Path, words: int | None = 30_000, threads: int | None = None) -> TopicTask:
-    """Stories with topics of the ModApte split; words are counted on the training stories."""
+    """Read stories with topics of the ModApte split; words are counted on the training stories."""
     path = data / "text" / "reuters21578"
     documents = read_collection(path, extras=("topics", "modapte"), name="reuters21578")
     topics, parts = documents.extras["topics"], documents.extras["modapte"]
@@ -110,7 +110,7 @@ def read_reuters(data: Path, words: int | None = 30_000, threads: int | None = N
 
 
 def _indicators(topics: Sequence[Sequence[str]], column: dict[str, int]) -> sp.csr_array:
-    """0/1 rows, one column for each topic."""
+    """Return 0/1 rows, one column for each topic."""
     sets = [sorted({column[topic] for topic in names}) for names in topics]
     indptr = np.concatenate([[0], np.cumsum([len(chosen) for chosen in sets])])
     indices = np.array([place for chosen in sets for place in chosen], np.int64)

@@ -1,17 +1,17 @@
 """Experiment `semi-auc`: one relevant document and a few others known, on CACM (Truong, Amini and Gallinari, table 1).
 
 The paper's 12 queries. Relevant documents that share no word with the query are left out; half of the data, drawn at
-random, is test. Of the other half one relevant document and a tenth of the others are labelled, the rest is
-unlabelled. AUC and average precision on the test half, five random splits.
+random, is test. In the other half one relevant document and a tenth of the others are labelled, the rest is unlabelled.
+AUC and average precision on the test half, five random splits.
 
-All systems minimise sums over pairs, as the paper prints step 3, with the same L2 term. The paper does not say how
-documents are represented; here by words (tf-idf) and by latent semantic indexing of all abstracts, without labels. For
-each of these the L2 term is chosen by the AUC of `auc-logistic`, and then alpha of manifold ranking by that of
-`auc-semi`, on queries of CACM that are not among the twelve.
+All systems minimise sums over pairs, as printed in the paper for step 3, with the same L2 term. The paper does not say
+how documents are represented; here by words (tf-idf) and by latent semantic indexing of all abstracts, without labels.
+For each of these the L2 term is chosen by the AUC of `auc-logistic`, and then alpha of manifold ranking by the AUC of
+`auc-semi`, on queries of CACM other than the twelve.
 
     auc-logistic       the supervised model, exponential loss (equation 4)
     auc-binomial       the same with the binomial loss (equation 3)
-    auc-push           the same with the p-norm push, which the paper leaves for later: the top of the list counts most
+    auc-push           the same with the p-norm push, future work in the paper: the top of the list counts most
     auc-semi           lambda = 1, n = 10, 5 neighbours, as in the paper
     auc-semi-lambda0   auc-semi with lambda = 0, which is auc-logistic
     auc-semi-wide      auc-semi with n = 50
@@ -51,7 +51,7 @@ RANKERS: dict[str, Callable[[], ListRanker]] = {
 }
 IN_PAPER = ("auc-logistic", "auc-semi")
 VECTORS = ("words", "lsi")
-# Queries to choose on: those with the most relevant documents beside the twelve.
+# Queries for choices: those with the most relevant documents, except the twelve.
 HELD_OUT = ("59", "26", "61", "45", "36", "16", "22", "38")
 L2_CHOICES, ALPHA_CHOICES = (0.1, 1.0, 10.0, 100.0), (0.99, 0.9, 0.5)
 MEASURES = ("AUC", "AP")
@@ -92,7 +92,7 @@ class Abstracts:
 
     @classmethod
     def read(cls, folder: Path) -> Abstracts:
-        """Read the collection; its own stop list is used."""
+        """Read the collection, with its stop list."""
         documents = read_collection(folder / "docs.jsonl.gz", name="cacm")
         stop_words = [line.strip() for _, line in read_lines(folder / "common_words.txt") if line.strip()]
         vectorizer = TextVectorizer(words=None, stop_words=stop_words, min_df=2, tf="log", stem=True)
@@ -102,14 +102,14 @@ class Abstracts:
 
     @cached_property
     def vectors(self) -> dict[str, np.ndarray]:
-        """Rows of unit length, float64: all words (n_documents, n_words), and LSI (n_documents, DIM)."""
+        """Return rows of unit length, float64: all words (n_documents, n_words), and LSI (n_documents, DIM)."""
         items = self.vectorizer.tfidf(self.counts)
         vectors = LsiRanker(DIM).fit(None, items).embed_items(items).astype(np.float64)
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         return {"words": items.toarray().astype(np.float64), "lsi": vectors / np.where(lengths > 0, lengths, 1)}
 
     def task(self, query_id: str) -> tuple[np.ndarray, np.ndarray]:
-        """Rows of the documents used for a query, and their labels (1 or 0)."""
+        """Return rows of the documents used for a query, and their labels (1 or 0)."""
         row = self.queries.row_of[query_id]
         words = self.vectorizer.counts([self.queries.full_text(row)])
         shares = (self.counts @ words.T).toarray().ravel() > 0
@@ -129,7 +129,7 @@ class Split:
 
 
 def draw_split(truth: np.ndarray, rng: np.random.Generator) -> Split:
-    """Half is test; of the rest one positive and a tenth of the negatives keep their labels.
+    """Draw a split: half is test; in the rest one positive and a tenth of the negatives keep their labels.
 
     >>> split = draw_split(np.repeat([1.0, 0.0], [8, 92]), np.random.default_rng(0))
     >>> len(split.train), len(split.test), int((split.grades == 1).sum()), int((split.grades == 0).sum())
@@ -173,7 +173,7 @@ def run(request: Request) -> Report:
 
 
 def choose_params(corpus: Abstracts, form: str, queries: Sequence[str]) -> dict[str, float]:
-    """l2 with the best AUC of auc-logistic on one split of each query, then alpha with the best AUC of auc-semi."""
+    """Choose l2 with the best AUC of auc-logistic on one split of each query, then alpha with the best of auc-semi."""
     chosen: dict[str, float] = {}
     for name, values, system in (("l2", L2_CHOICES, "auc-logistic"), ("alpha", ALPHA_CHOICES, "auc-semi")):
         means = []
@@ -193,7 +193,7 @@ def _splits(corpus: Abstracts, query_id: str, n_splits: int, seed: int) -> list[
 def _values(
     corpus: Abstracts, query_id: str, form: str, system: str, splits: Sequence[Split], params: Mapping[str, Any]
 ) -> dict[str, np.ndarray]:
-    """Values of each measure, one for each split."""
+    """Return values of each measure, one for each split."""
     kept, truth = corpus.task(query_id)
     vectors = corpus.vectors[form][kept]
     found = []
@@ -213,7 +213,7 @@ def _measure(
     params: Mapping[str, Any],
     request: Request,
 ) -> list[Row]:
-    """One row for each system, on the same splits."""
+    """Return one row for each system, on the same splits."""
     splits = _splits(corpus, query_id, n_splits, request.seed)
     rows = []
     for system in systems:
@@ -235,7 +235,7 @@ def _against_the_paper(rows: list[Row]) -> Section:
 
 
 def _paper_of(row: Row) -> tuple[float, float] | None:
-    """The paper's AUC and average precision for the same query and model."""
+    """Return the paper's AUC and average precision for the same query and model."""
     if row.system not in IN_PAPER:
         return None
     figures, which = PAPER[row.setting["query"]], IN_PAPER.index(row.system)
@@ -247,7 +247,7 @@ def _percent(paper: tuple[float, float] | None, which: int) -> str:
 
 
 def _means(rows: list[Row]) -> Section:
-    """Means over the queries; each model against the first one by a paired test over queries."""
+    """Return means over the queries; each model is tested against the first one, paired over queries."""
     table = []
     systems = list(dict.fromkeys(row.system for row in rows))
     for which, measure in enumerate(MEASURES):

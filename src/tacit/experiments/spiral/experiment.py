@@ -25,7 +25,7 @@ SYSTEMS = ("bt", "ssbt")
 
 
 def make_spiral(n_points: int = N_POINTS, seed: int = 0, noise: float = 0.01) -> np.ndarray:
-    """Points of [-1, 1]^2 from the inner end of a spiral of 1.5 turns to the outer one, evenly along the arm.
+    """Return points of [-1, 1]^2 from the inner end of a spiral of 1.5 turns to the outer one, evenly along the arm.
 
     >>> points = make_spiral(50)
     >>> points.shape, bool(np.abs(points).max() < 1)
@@ -44,7 +44,7 @@ def _arm(turn: np.ndarray) -> np.ndarray:
 
 
 def make_ranker(beta: float, seed: int) -> BradleyTerryRanker:
-    """An unfitted network."""
+    """Return an unfitted network."""
     from tacit.rerank import BradleyTerryRanker
 
     return BradleyTerryRanker(
@@ -61,14 +61,14 @@ def fit_spiral(points: np.ndarray, ranker: BradleyTerryRanker) -> BradleyTerryRa
 
 
 def correlation(scores: np.ndarray) -> float:
-    """Rank correlation of the scores with the position on the arm, from the outer end to the inner one."""
+    """Return the rank correlation of the scores with the position on the arm, from the outer end to the inner one."""
     from scipy.stats import spearmanr
 
     return float(spearmanr(scores, -np.arange(len(scores))).statistic)
 
 
 def run(request: Request) -> Report:
-    """Train both systems from several random initializations: 5, and 3 if `quick`."""
+    """Train both systems from several random initializations: 5, or 3 if `quick`."""
     betas = {system: BETA if system == "ssbt" else 0.0 for system in request.systems_of(SYSTEMS, SYSTEMS)}
     request.check_params({system: make_ranker(beta, 0) for system, beta in betas.items()})
     points = make_spiral(seed=request.seed)

@@ -17,13 +17,13 @@ BLUE, RED, GREY = "#4c78a8", "#e45756", "#999999"
 
 
 def draw_spiral(points: np.ndarray, rankers: Mapping[str, ListRanker], path: Path) -> None:
-    """Figure 3: level curves of each ranker with the points and the two judged ends."""
+    """Draw figure 3: level curves of each ranker with the points and the two judged ends."""
     figure, axes = new_figure(5 * len(rankers), 4.8, n_columns=len(rankers))
     side = np.linspace(-1.05, 1.05, 150)
     grid = np.stack(np.meshgrid(side, side), axis=-1)
     for axis, (system, ranker) in zip(np.atleast_1d(axes), rankers.items(), strict=True):
         levels = ranker.predict(grid.reshape(-1, 2)).reshape(grid.shape[:2])
-        # Levels at quantiles of the scores of the points; scores far from the arm may be much higher.
+        # Levels at quantiles of the points' scores, because scores far from the arm may be much higher.
         marks = np.unique(np.quantile(ranker.predict(points), np.linspace(0, 1, 15)))
         axis.contourf(side, side, levels, levels=marks, cmap="viridis", extend="both", alpha=0.55)
         axis.contour(side, side, levels, levels=marks, colors="#333333", linewidths=0.5)
@@ -36,7 +36,7 @@ def draw_spiral(points: np.ndarray, rankers: Mapping[str, ListRanker], path: Pat
 
 
 def draw_penalties(path: Path) -> None:
-    """Figure 2: the penalty of a difference of scores between two neighbours, in both forms."""
+    """Draw figure 2: the penalty on the score difference of two neighbours, in both forms."""
     from tacit.rerank.gradient.neighbours import NeighbourPairs
     from tacit.rerank.gradient.regularizer import NeighbourRegularizer
 
@@ -52,9 +52,9 @@ def draw_penalties(path: Path) -> None:
 
 
 def example_forces() -> dict[str, np.ndarray]:
-    """Figure 4: a list of six, best first; 0, 2, 4 are alike, and so are 1, 3, 5; row 1 is judged 0, row 4 judged 1.
+    """Compute figure 4: a list of six, best first; 0, 2, 4 are alike, and 1, 3, 5; row 1 is judged 0, row 4 judged 1.
 
-    Forces point up where the score should grow: minus the gradient of what is minimised.
+    Forces point up if the score should grow: minus the gradient of the objective.
 
     >>> forces = example_forces()
     >>> forces["labelled"].round(2).tolist()[1], forces["labelled"].round(2).tolist()[4] > 0
@@ -78,13 +78,13 @@ def example_forces() -> dict[str, np.ndarray]:
         gradient = np.zeros(6)
         source.add(scores, gradient)
         forces[name] = -gradient
-    # Both are drawn on one scale; only directions and ratios within each matter.
+    # Both are drawn on one scale; only directions and ratios within each are meaningful.
     forces = {name: force / np.abs(force).max() * 0.62 for name, force in forces.items()}
     return forces | {"both": forces["labelled"] + forces["unlabelled"]}
 
 
 def draw_forces(path: Path) -> None:
-    """Figure 4 as arrows, one column for each term of the gradient."""
+    """Draw figure 4 as arrows, one column for each term of the gradient."""
     figure, axes = new_figure(6.5, 4)
     label = {1: "−", 4: "+"}
     for row in range(6):

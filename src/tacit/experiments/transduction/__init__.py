@@ -1,1 +1,1 @@
-"""`transduction`: a ranker for every list."""
+"""`transduction`: a ranker trained for every list."""

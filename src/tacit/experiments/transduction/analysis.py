@@ -1,4 +1,4 @@
-"""Features that per-list rankers select, and statistics of importance weights (TRANS tables 4-5, figures 3 and 6)."""
+"""Features selected by per-list rankers, and statistics of importance weights (TRANS tables 4-5, figures 3, 6)."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _weights(rows: Rows, lists: Sequence[np.ndarray], seed: int) -> list[np.ndar
 
 
 def improved_lists(folds: Sequence[FoldLists], fg: Row, baseline: Row) -> Section:
-    """Kinds of the strongest features of FG's rankers for the lists that it improves most (table 4)."""
+    """Return kinds of the strongest features of FG's rankers for the lists that it improves most (table 4)."""
     gains = fg.values["MAP"] > (1 + LEAST_GAIN) * baseline.values["MAP"]
     first, kinds = 0, Counter[str]()
     for fold in folds:
@@ -81,7 +81,7 @@ def improved_lists(folds: Sequence[FoldLists], fg: Row, baseline: Row) -> Sectio
 
 
 def guard_parts(folds: Sequence[FoldLists], guarded: Row) -> Section:
-    """`guarded` against its supervised part alone: the share of its gain that is due to transduction."""
+    """Compare `guarded` with its supervised part alone: the share of its gain due to transduction."""
     values: list[dict[str, np.ndarray]] = []
     for fold in folds:
         ranker = CommitteeRanker().fit(fold.train.X, fold.train.y, fold.train.qid)
@@ -96,9 +96,9 @@ def guard_parts(folds: Sequence[FoldLists], guarded: Row) -> Section:
 
 
 def weight_statistics(weights: Sequence[np.ndarray]) -> dict[str, float]:
-    """Means over lists of the median, quantiles, mode, deviation and entropy of weights.
+    """Return means over lists of the median, quantiles, mode, deviation and entropy of weights.
 
-    The entropy is that of a histogram of 12 bins, so at most ln 12 = 2.48; the mode is the middle of its fullest bin.
+    The entropy is of a histogram with 12 bins, so at most ln 12 = 2.48; the mode is the middle of its fullest bin.
 
     >>> {name: round(value, 3) for name, value in weight_statistics([np.arange(12.0)]).items()}["entropy"]
     2.485
@@ -116,7 +116,7 @@ def weight_statistics(weights: Sequence[np.ndarray]) -> dict[str, float]:
 
 
 def _top_kinds(rows: Rows, lists: Sequence[np.ndarray]) -> list[list[str]]:
-    """For each list, the kinds of the features with the largest stump weights in its FG ranker, in a fixed order."""
+    """Return, for each list, the kinds of the features with the largest stump weights in its FG ranker."""
     ranker = RankBoostRanker(n_rounds=N_ROUNDS, threads=1)
     prepared = ranker.prepare(rows)
     order = ["original", *(kernel.kind for kernel in DEFAULT_KERNELS)]
@@ -148,7 +148,7 @@ def _draw_weights(weights: Sequence[np.ndarray], path: Path) -> None:
 
 
 def _draw_two_lists(lists: Lists, features: tuple[int, int], path: Path) -> None:
-    """The two lists whose principal directions over two features differ most (figure 3)."""
+    """Draw the two lists whose principal directions over two features differ most (figure 3)."""
     spread = np.array([lists.X[lists.rows(n)][:, features].std(axis=0) for n in range(len(lists))])
     ratio = np.log((spread[:, 0] + 1e-9) / (spread[:, 1] + 1e-9))
     figure, axes = new_figure(9, 4, n_columns=2)

@@ -1,8 +1,8 @@
 """Experiment `transduction`: a ranker trained for every test list against rankers trained once (TRANS).
 
-Tables 2 and 3 on the LETOR sets at hand, five given folds; `full` adds figure 5 (the first 40, 60 and 80 % of the
-training queries). The features that rankers select (table 4) are those of the test lists that FG improves by more than
-20 %; statistics of the importance weights (table 5, figures 3 and 6) are of the test lists of the first fold.
+Tables 2 and 3 on the available LETOR sets, with the five given folds; `full` adds figure 5 (the first 40, 60 and 80 %
+of the training queries). Selected features (table 4) are from the test lists that FG improves by more than 20 %;
+statistics of the importance weights (table 5, figures 3 and 6) are from the test lists of the first fold.
 
     -printed             with `as_printed`, the paper's recipe: kernels of raw features, whose degree, width, time of
                          diffusion and number of components are chosen on validation lists; KLIEP's bandwidth by the
@@ -11,10 +11,10 @@ training queries). The features that rankers select (table 4) are those of the t
     iw-printed-footnote  with the costs of footnote 7
     uniform, fg+uniform  AdaCost with equal costs, which halves each step of RankBoost: the control of IW and FG+IW
 
-All boosted rankers have the same largest number of rounds. The paper speaks of normalised features and does not say how
-it chose the number of rounds. So rows with scale "zscore" have features scaled within each list and, as far as they
-find features, five kernels with five components each; with rounds "fixed" they keep all rounds, with "chosen" the
-number that is best on validation lists. Rows with scale "none" have raw features and chosen rounds.
+All boosted rankers have the same maximum number of rounds. The paper mentions normalised features and does not say how
+the number of rounds was chosen. So rows with scale "zscore" have features scaled within each list and, if they find
+features, five kernels with five components each; with rounds "fixed" they keep all rounds, with "chosen" the number
+that is best on validation lists. Rows with scale "none" have raw features and chosen rounds.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ SYSTEMS = (
 )  # fmt: skip
 PRINTED = ("fg-printed", "iw-printed", "iw-printed-clipped", "iw-printed-footnote", "fg+iw-printed")
 SCALED = ("rankboost", "uniform", "kpca-train", "fg", "fg+uniform", "iw", "fg+iw")  # the rows on z-scores
-UNIFORM = {"uniform": "adacost", "fg+uniform": "fg"}  # and the method that each is a form of
+UNIFORM = {"uniform": "adacost", "fg+uniform": "fg"}  # with the method that each is based on
 CLIPPED, FOOTNOTE = "-clipped", "-footnote"
 CLIP = 0.95
 ABLATED = ("rankboost", "fg", "iw", "guarded")
@@ -59,7 +59,7 @@ SHARES = (0.4, 0.6, 0.8)
 BASELINES = ("rankboost", "lightgbm")
 TESTED = ("MAP", "nDCG-letor@10")
 
-# Validation lists that a ranker is trained for to choose the number of rounds.
+# Number of validation lists, each with a trained ranker, for the choice of the number of rounds.
 N_VALIDATION = 30
 N_ROUNDS = 300
 
@@ -134,7 +134,7 @@ def _measure(cell: Cell, folds: Sequence[FoldLists], request: Request) -> Row:
 
 
 def _is_main(row: Row) -> bool:
-    """Whether the row has all training queries, raw features and rounds chosen on validation lists."""
+    """Return whether the row has all training queries, raw features and rounds chosen on validation lists."""
     return row.setting.get("share", 1.0) == 1.0 and row.setting.get("scale") == "none"
 
 
@@ -157,14 +157,14 @@ def _make(system: str, request: Request, scale: str | None = None) -> ListRanker
 
 
 def _quick_folds(corpus: LetorCorpus) -> list[FoldLists]:
-    """A few lists of the first fold."""
+    """Return a few lists of the first fold."""
     fold = next(iter(corpus))
     few = np.arange(QUICK_LISTS)
     return [FoldLists(fold.name, fold.train.take(np.arange(15)), fold.vali.take(few), fold.test.take(few))]
 
 
 def _baseline_tests(report: Report) -> list[Section]:
-    """Every system against each baseline, as in the paper."""
+    """Test every system against each baseline, as in the paper."""
     sections = []
     whole = [row for row in report.rows if row.setting.get("share", 1.0) == 1.0]
     for scale, rounds in (("none", "chosen"), ("zscore", "fixed"), ("zscore", "chosen")):

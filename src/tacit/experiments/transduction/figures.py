@@ -1,4 +1,4 @@
-"""Figures of the experiment `transduction`: systems side by side (figure 4) and by training queries (figure 5)."""
+"""Figures of the experiment `transduction`: systems (figure 4), and measures by training queries (figure 5)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SHOWN = ("MAP", "nDCG-letor@10")
 
 
 def result_figures(report: Report) -> dict[str, Draw]:
-    """Bars of the best systems; lines over the share of training queries where several were measured."""
+    """Draw bars of the best systems; lines over the share of training queries if several were measured."""
     figures: dict[str, Draw] = {"systems": partial(_draw_systems, report)}
     if len({row.setting.get("share", 1.0) for row in report.rows}) > 1:  # a full run
         figures["training-queries"] = partial(_draw_shares, report)

@@ -1,1 +1,1 @@
-"""Experiment `usps`: embeddings of digits by a neighbour graph."""
+"""Experiment `usps`: embeddings of digits from a neighbour graph."""

@@ -1,8 +1,8 @@
 """Experiment `usps`: embed unseen digits among the training digits (HTR, table 1 and figure 2).
 
-The measure is the error of the label of the nearest training digit; embeddings use no labels. Settings are chosen by
-that error on a part of the training digits, with the budget of `task.GRIDS`. Rows `-printed` (`--as-printed`) are
-HTR's printed form: every A_ii counts as often as every edge, and RBF rows are not brought to one size.
+The measure is the error of the nearest training digit's label; embeddings use no labels. Settings are chosen by that
+error on a part of the training digits, with the budget of `task.GRIDS`. Rows `-printed` (`--as-printed`) are HTR's
+printed form: every A_ii counts as often as every edge, and RBF rows are not normalised.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from tacit.retrieve import GraphEmbedding, LaplacianEigenmaps
 
 DIM, FULL_DIMS, QUICK_DIM = 100, (100, 50, 10), 50
 PLANE = {"k": 10, "sigma": 0.4, "rate": 0.1, "own_share": 0.5, "n_epochs": 40, "size": "sum"}
-SHOWN = {"training": 10, "test": 5}  # one digit of this many is drawn
+SHOWN = {"training": 10, "test": 5}  # one digit in this many is drawn
 
 Cell = dict[str, Any]
 
@@ -69,7 +69,7 @@ def run(request: Request) -> Report:
 
 
 def _like_raw(rows: Sequence[Row]) -> Section:
-    """How often a system finds the very digit that raw pixels find: an embedding that changes nothing has 100 %."""
+    """Return how often a system finds the same digit as raw pixels: an embedding without effect has 100 %."""
     named = ("split", "seed", "dim")
     lines = [
         [row.system, *(str(row.setting.get(name, "")) for name in named), f"{row.metrics['same_as_raw']:.1%}"]
@@ -132,7 +132,7 @@ def _notes(request: Request) -> list[str]:
 
 
 def _draw(request: Request, path: Path) -> None:
-    """Figure 2: vectors of training digits and of embedded test digits in the plane, side by side."""
+    """Draw figure 2: vectors of training digits and of embedded test digits in the plane, in two panels."""
     task = read_task(request.data_folder, "standard", request.seed, quick=request.quick, threads=request.threads)
     model = fit_embedding(task, "htr-rbf", PLANE, 2, request.seed)
     parts = {
@@ -152,7 +152,7 @@ def _draw(request: Request, path: Path) -> None:
 
 
 def tables_over_seeds(rows: Sequence[Row], dim: int) -> list[Section]:
-    """Tables for several seeds, none for one; tests are at the given dimension."""
+    """Return tables for several seeds, none for one; tests are at the given dimension."""
     if len({row.setting["seed"] for row in rows}) < 2:
         return []
     sections = []
@@ -173,7 +173,7 @@ def tables_over_seeds(rows: Sequence[Row], dim: int) -> list[Section]:
 
 
 def _joined(rows: Sequence[Row], system: str, dim: int, split: str) -> np.ndarray:
-    """Errors of a system in all seeds; a system without a dimension is the same for all."""
+    """Return errors of a system in all seeds; a system without a dimension is equal for all dimensions."""
     errors = [row.values["error"] for row in rows if row.system == system and row.setting.get("dim", dim) == dim]
     return np.mean(errors, axis=0) if split == "standard" else np.concatenate(errors)
 

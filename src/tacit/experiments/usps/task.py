@@ -1,7 +1,7 @@
 """USPS digits in training, validation and test parts, and the systems that embed test digits among training ones.
 
-Splits: `standard` is the one that comes with the data (7,291 and 2,007), `random` draws the paper's 7,329 and 1,969 of
-all digits. A fifth of the training digits is for validation; the chosen setting is then trained on all of them.
+Splits: `standard` is the split of the data (7,291 and 2,007), `random` draws the paper's 7,329 and 1,969 from all
+digits. A fifth of the training digits is for validation; the chosen setting is then trained on all of them.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class DigitTask:
     _graphs: dict[tuple[int, bool], sp.csr_array] = field(default_factory=dict, repr=False)
 
     def graph(self, k: int, *, with_test: bool = False) -> sp.csr_array:
-        """The union graph of the k nearest neighbours of training, or of training and test."""
+        """Return the union graph of the k nearest neighbours of training, or of training and test."""
         if (k, with_test) not in self._graphs:
             points = np.concatenate([self.train, self.test]) if with_test else self.train
             self._graphs[k, with_test] = knn_graph(points, k, threads=self.threads)
@@ -67,21 +67,21 @@ class DigitTask:
 
     @cached_property
     def raw_nearest(self) -> np.ndarray:
-        """The nearest training digit of every test digit by raw pixels."""
+        """Return the nearest training digit of every test digit by raw pixels."""
         return nearest_of(self.test, self.train, threads=self.threads)
 
     def errors(self, nearest: np.ndarray) -> np.ndarray:
-        """1 for every test digit whose nearest training digit is another one."""
+        """Return 1 for every test digit whose nearest training digit has another label."""
         return (self.train_labels[nearest] != self.test_labels).astype(np.float64)
 
     def validation(self, seed: int) -> DigitTask:
-        """The same task inside training."""
+        """Return the same task within the training digits."""
         order = np.random.default_rng([seed, 1]).permutation(len(self.train))
         held, kept = np.split(order, [round(VALIDATION_SHARE * len(order))])
         return _task(self.train, self.train_labels, kept, held, self.threads, self.params)
 
     def nearest(self, system: str, setting: Setting, dim: int, seed: int) -> np.ndarray:
-        """The nearest training digit of every test digit in the embedding of the system."""
+        """Return the nearest training digit of every test digit in the embedding of the system."""
         if system == "raw":
             return self.raw_nearest
         if system in ("le-all", "le-ose"):
@@ -97,7 +97,7 @@ class DigitTask:
 
 
 def fit_embedding(task: DigitTask, system: str, setting: Setting, dim: int, seed: int) -> GraphEmbedding:
-    """The half-transductive embedding of the training digits under a setting."""
+    """Fit the half-transductive embedding of the training digits under a setting."""
     graph = task.graph(setting["k"])
     kind: dict[str, Any] = {"features": "linear"}
     if system.startswith("htr-rbf"):
@@ -111,7 +111,7 @@ def fit_embedding(task: DigitTask, system: str, setting: Setting, dim: int, seed
 
 
 def choose_setting(task: DigitTask, system: str, dim: int, seed: int) -> Setting:
-    """The setting with the smallest validation error, one parameter after the other."""
+    """Return the setting with the smallest validation error, one parameter at a time."""
     held = task.validation(seed)
 
     def error(setting: Setting) -> float:
@@ -124,7 +124,7 @@ def choose_setting(task: DigitTask, system: str, dim: int, seed: int) -> Setting
 
 
 def choose_by_turns(error: Callable[[Setting], float], grid: Mapping[str, Sequence[float]]) -> Setting:
-    """Coordinate search: start at the first value of each parameter, try the others of one at a time, keep the best.
+    """Coordinate search: start at the first value of each parameter, try the others one at a time, keep the best.
 
     >>> choose_by_turns(lambda s: abs(s["a"] - 3) + abs(s["b"] - 1), {"a": (1, 2, 3), "b": (1, 5)})
     {'a': 3, 'b': 1}
@@ -140,12 +140,12 @@ def choose_by_turns(error: Callable[[Setting], float], grid: Mapping[str, Sequen
 
 
 def grid(system: str, params: Mapping[str, Any]) -> dict[str, tuple[float, ...]]:
-    """The values to choose from; a parameter that the user set has one."""
+    """Return the candidate values; a parameter set by the user has one."""
     return {name: (params[name],) if name in params else values for name, values in GRIDS[system].items()}
 
 
 def first_setting(system: str, params: Mapping[str, Any] | None = None) -> Setting:
-    """The setting where the search starts."""
+    """Return the starting point of the search."""
     return {name: values[0] for name, values in grid(system, params or {}).items()}
 
 
@@ -158,7 +158,7 @@ def read_task(
     threads: int | None = None,
     params: Mapping[str, Any] | None = None,
 ) -> DigitTask:
-    """Training and test of one split; `quick` keeps a part of both."""
+    """Read training and test of one split; `quick` keeps a part of both."""
     check_choice("split", split, SPLITS)
     points, labels, n_train = _read(folder / "text" / "usps" / "usps.npz")
     rows = np.arange(len(points))
@@ -182,7 +182,7 @@ def _task(
 
 
 def _read(path: Path) -> tuple[np.ndarray, np.ndarray, int]:
-    """All digits, training first, and the number of those."""
+    """Return all digits, training first, and the number of training digits."""
     try:
         with np.load(path) as file:
             x_train, y_train, x_test, y_test = (file[name] for name in ("x_train", "y_train", "x_test", "y_test"))

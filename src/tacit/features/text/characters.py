@@ -1,9 +1,9 @@
-"""Terms of scripts that put no spaces between words: characters in place of words.
+"""Terms of scripts without spaces between words: characters instead of words.
 
-A run of Chinese, Japanese, Thai, Lao, Khmer or Burmese letters becomes all pairs of neighbouring characters; each
-Chinese character is a term by itself as well, since many are words. A character here is a letter with its marks. No
-dictionary is needed, and query and document agree wherever they share two characters in a row. All other text is cut
-by `words.UnicodeWords`.
+A run of Chinese, Japanese, Thai, Lao, Khmer or Burmese letters becomes all pairs of neighbouring characters. Each
+Chinese character is also a term, because many are words. A character here is a letter with its marks. No dictionary is
+needed, and query and document match if they share two consecutive characters. All other text is split by
+`words.UnicodeWords`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _OTHERS = (
 
 
 class CharacterPairs(UnicodeWords):
-    """Cuts text into folded words, and scripts without spaces into pairs of characters.
+    """Splits text into folded words, and scripts without spaces into pairs of characters.
 
     >>> CharacterPairs().words("Python 编程语言")
     ['python', '编', '编程', '程', '程语', '语', '语言', '言']
@@ -31,7 +31,7 @@ class CharacterPairs(UnicodeWords):
     """
 
     def joined(self, text: str) -> bytes:
-        """All terms as UTF-8 with one or more spaces between."""
+        """Return all terms as UTF-8, separated by one or more spaces."""
         joined = super().joined(text)
         if joined.isascii():
             return joined
@@ -42,7 +42,7 @@ class CharacterPairs(UnicodeWords):
 
 
 def _places_of(word: re.Match[str]) -> Iterator[tuple[int, int, str]]:
-    """Terms of one word, with places in the text that it was found in."""
+    """Yield terms of one word, with positions in the original text."""
     done = word.start()
     for run in _runs().finditer(word.string, word.start(), word.end()):
         if done < run.start():
@@ -54,7 +54,7 @@ def _places_of(word: re.Match[str]) -> Iterator[tuple[int, int, str]]:
 
 
 def _terms(run: str) -> Iterator[tuple[int, int, str]]:
-    """Characters and pairs of one run, by start."""
+    """Yield characters and pairs of one run, by start."""
     characters = list(_characters().finditer(run))
     for place, first in enumerate(characters):
         if len(characters) == 1 or _chinese().match(first[0]):

@@ -1,9 +1,9 @@
-"""From a stream of texts to a stream of word numbers, and from places of columns to a count matrix.
+"""From a stream of texts to a stream of word numbers, and from column numbers to a count matrix.
 
-Texts are read once and forgotten, about a million words at a time. What stays of them is 8 bytes for each distinct word
-of a text, and about 40 for each distinct word of the collection; columns that are not wanted are dropped at the end. No
-Python object is made for a word that was met before. The counting is one sort of 8-byte keys (row, column), which gives
-the rows of the matrix already sorted.
+Texts are read once, about a million words at a time. Stored are 8 bytes for each distinct word of a text, and about 40
+for each distinct word of the collection; columns that are not needed are dropped at the end. No Python object is
+created for a word that was seen before. Counting is one sort of 8-byte keys (row, column), which gives the rows of the
+matrix already sorted.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from tacit.core.threads import cluster, gather
 from tacit.features.text.tokenizers import Tokenizer
 
 _STOP_WORD = -1
-_END_OF_TEXT = b"\xff"  # stands in no UTF-8
-_CHUNK = 1 << 16  # bytes that are numbered at once: the tables of a chunk stay in the cache
-PART_WORDS = 1 << 20  # words that are counted at once
+_END_OF_TEXT = b"\xff"  # never occurs in UTF-8
+_CHUNK = 1 << 16  # bytes numbered together: the tables of a chunk fit in the cache
+PART_WORDS = 1 << 20  # words counted together
 LARGE_ENTRIES = 1 << 23  # 32 MiB of 4-byte numbers
 
 NumberTerms = Callable[[list[str]], np.ndarray]
@@ -31,7 +31,7 @@ TellWords = Callable[[list[str], np.ndarray, np.ndarray], None]
 
 
 class WordStream(NamedTuple):
-    """Words of many texts one after another: words[t] is a number, rows[t] the text it stands in."""
+    """Words of many consecutive texts: words[t] is a number, rows[t] its text."""
 
     words: np.ndarray
     rows: np.ndarray
@@ -39,7 +39,7 @@ class WordStream(NamedTuple):
 
 
 class WordNumbers:
-    """Numbers distinct words from 0 as they first appear; the tables are those of `kernels.counting`."""
+    """Numbers distinct words from 0 in order of appearance, with the tables of `kernels.counting`."""
 
     def __init__(self) -> None:
         self._n_words = 0
@@ -49,12 +49,12 @@ class WordNumbers:
         self._spelled = np.empty(0, np.uint8)
 
     def read(self, texts: list[bytes]) -> tuple[np.ndarray, np.ndarray]:
-        """Numbers of the words of some texts, and how many words stand before the end of each text."""
+        """Return numbers of the words of some texts, and the number of words before the end of each text."""
         ends = np.empty(len(texts), np.int64)
         return self._read(_END_OF_TEXT.join([*texts, b""]), ends)[0].copy(), ends
 
     def places(self, text: bytes) -> tuple[np.ndarray, np.ndarray]:
-        """Numbers of the words of a text, and the byte where each begins.
+        """Return numbers of the words of a text, and the byte at which each begins.
 
         >>> [found.tolist() for found in WordNumbers().places(b"to  be to")]
         [[0, 1, 0], [0, 4, 7]]
@@ -72,11 +72,11 @@ class WordNumbers:
         return numbers[:n_written], places[:n_written]
 
     def lengths(self, numbers: np.ndarray) -> np.ndarray:
-        """Numbers of bytes of words."""
+        """Return numbers of bytes of words."""
         return self._starts[numbers + 1] - 1 - self._starts[numbers]
 
     def number(self, terms: list[str]) -> np.ndarray:
-        """Numbers of terms, which hold no spaces; those not met before get the next ones.
+        """Return numbers of terms, which contain no spaces; new terms get the next numbers.
 
         >>> numbers = WordNumbers()
         >>> numbers.number(["b", "a", "b"]).tolist(), numbers.number(["c", "a"]).tolist(), numbers.spell([2, 0])
@@ -88,23 +88,23 @@ class WordNumbers:
         return self._n_words
 
     def hashes(self) -> np.ndarray:
-        """Hashes of the distinct words by number, each below 2^32."""
+        """Return hashes of the distinct words by number, each below 2^32."""
         return self._hashes[: self._n_words]
 
     def words(self, first: int = 0) -> list[str]:
-        """The distinct words by number, from a number on."""
+        """Return the distinct words by number, from a number on."""
         spelled = self._spelled[self._starts[first] : self._starts[self._n_words]].tobytes()
         return spelled.decode("utf-8", "surrogatepass").split(" ")[:-1]
 
     def spell(self, numbers: Iterable[int]) -> list[str]:
-        """The words of some numbers."""
+        """Return the words with some numbers."""
         starts, spelled = self._starts, self._spelled
         return [
             spelled[starts[word] : starts[word + 1] - 1].tobytes().decode("utf-8", "surrogatepass") for word in numbers
         ]
 
     def _reserve(self, n_bytes: int) -> None:
-        """Space for the words of so many bytes if all are new: each takes a byte and a separator."""
+        """Make space for this many bytes of words if all are new: each word takes a byte and a separator."""
         from tacit.kernels.counting import refill_slots
 
         n_words = self._n_words + n_bytes // 2 + 1
@@ -123,9 +123,9 @@ def word_parts(
     threads: int | None = None,
     told: TellWords | None = None,
 ) -> Iterator[WordStream]:
-    """Number the terms of all texts, some texts at a time; `number_terms` is asked once for each distinct word.
+    """Number the terms of all texts, some texts at a time; `number_terms` is called once for each distinct word.
 
-    At the end `told` gets the words as they were before stemming, how often each occurs, and the number of its term.
+    At the end `told` is called with the words before stemming, their counts, and the numbers of their terms.
     """
     frequency = np.zeros(0, np.int64)
     numbers, term_of = WordNumbers(), np.empty(0, np.int32)
@@ -149,14 +149,14 @@ def word_parts(
 
 
 def _padded(counts: np.ndarray, size: int) -> np.ndarray:
-    """The counts, twice as long as needed if they are too short, so that few calls copy them."""
+    """Return the counts, grown to twice the needed length if too short, so that they are seldom copied."""
     return counts if len(counts) >= size else np.pad(counts, (0, 2 * size - len(counts)))
 
 
 def _renumbered(
     numbers: WordNumbers, term_of: np.ndarray, tokenizer: Tokenizer, number_terms: NumberTerms
 ) -> np.ndarray:
-    """The table from words to terms, with the words that came after it was made."""
+    """Return the table from words to terms, extended by new words."""
     terms = [tokenizer.term(word) for word in numbers.words(len(term_of))]
     new = np.full(len(terms), _STOP_WORD, np.int32)
     new[[place for place, term in enumerate(terms) if term]] = number_terms([term for term in terms if term])
@@ -170,7 +170,7 @@ def _part(words: list[np.ndarray], lengths: list[np.ndarray], term_of: np.ndarra
 
 
 def read_words(texts: Iterable[str], tokenizer: Tokenizer, number_terms: NumberTerms) -> WordStream:
-    """All of `word_parts` as one stream, 8 bytes for each word of each text.
+    """Return all of `word_parts` as one stream, 8 bytes for each word of each text.
 
     >>> from tacit.features.text.tokenizers import tokenizer_for
     >>> stream = read_words(["a b", "", "b"], tokenizer_for("en"), WordNumbers().number)
@@ -186,7 +186,7 @@ def read_words(texts: Iterable[str], tokenizer: Tokenizer, number_terms: NumberT
 
 
 def row_blocks(stream: WordStream, n_words: int = 1 << 20) -> Iterator[WordStream]:
-    """The stream cut between texts into parts of about n_words, so that work on a part stays small.
+    """Yield the stream, split between texts into parts of about n_words, so that work on a part stays small.
 
     >>> stream = WordStream(np.arange(5), np.array([0, 0, 1, 3, 3]), 4)
     >>> [(part.words.tolist(), part.rows.tolist(), part.n_rows) for part in row_blocks(stream, n_words=2)]
@@ -201,7 +201,7 @@ def row_blocks(stream: WordStream, n_words: int = 1 << 20) -> Iterator[WordStrea
 
 
 def count_matrix(rows: np.ndarray, columns: np.ndarray, shape: tuple[int, int]) -> sp.csr_array:
-    """How often each column stands in each row: float32 CSR with sorted rows.
+    """Return the count of each column in each row: float32 CSR with sorted rows.
 
     >>> count_matrix(np.array([0, 0, 2]), np.array([1, 1, 0]), (3, 2)).toarray().tolist()
     [[0.0, 2.0], [0.0, 0.0], [1.0, 0.0]]
@@ -211,7 +211,7 @@ def count_matrix(rows: np.ndarray, columns: np.ndarray, shape: tuple[int, int]) 
     keys *= n_columns
     keys += columns
     keys.sort()
-    begins = np.ones(len(keys), bool)  # a new (row, column)
+    begins = np.ones(len(keys), bool)  # start of a new (row, column)
     np.not_equal(keys[1:], keys[:-1], out=begins[1:])
     first = np.flatnonzero(begins)
     counts = np.diff(first, append=len(keys)).astype(np.float32)
@@ -223,7 +223,7 @@ def count_matrix(rows: np.ndarray, columns: np.ndarray, shape: tuple[int, int]) 
 
 
 def stack_rows(blocks: Iterable[sp.csr_array], n_columns: int) -> sp.csr_array:
-    """Blocks of rows as one matrix; each block is released when it is copied, so that none is there twice.
+    """Return blocks of rows as one matrix; each block is released after it is copied, to save memory.
 
     >>> stack_rows([sp.csr_array(np.eye(2, dtype=np.float32))] * 2, 2).toarray()[:, 0].tolist()
     [1.0, 0.0, 1.0, 0.0]
@@ -232,9 +232,9 @@ def stack_rows(blocks: Iterable[sp.csr_array], n_columns: int) -> sp.csr_array:
 
 
 def large_blocks(blocks: Iterable[sp.csr_array]) -> Iterator[sp.csr_array]:
-    """The same rows in blocks of at least LARGE_ENTRIES, except the last.
+    """Yield the same rows in blocks of at least LARGE_ENTRIES, except the last.
 
-    Arrays of that size are returned to the system when they are released; small ones would leave holes in the heap.
+    Arrays of that size are returned to the system when they are released; small ones would fragment the heap.
     """
     small, n_entries = list[sp.csr_array](), 0
     for block in blocks:
@@ -248,9 +248,9 @@ def large_blocks(blocks: Iterable[sp.csr_array]) -> Iterator[sp.csr_array]:
 
 
 def _joined(parts: list[Any], n_columns: int) -> sp.csr_array:
-    """The parts as one matrix; the list is emptied.
+    """Return the parts as one matrix; the list is emptied.
 
-    In a cluster it is mapped where it is large: its owners read it once, and it need not stay in memory.
+    In a cluster a large matrix is memory-mapped, because its owners read it once and it need not stay in memory.
     """
     if len(parts) == 1 and parts[0].shape[1] == n_columns and cluster.get() is None:
         return parts.pop()
@@ -271,7 +271,7 @@ def _joined(parts: list[Any], n_columns: int) -> sp.csr_array:
 
 
 def choose_columns(counts: sp.csr_array, column_of: np.ndarray, n_columns: int) -> sp.csr_array:
-    """Counts with the column c at column_of[c], without those of which that is negative.
+    """Return counts with column c moved to column_of[c], without columns where that is negative.
 
     >>> choose_columns(sp.csr_array(np.array([[1.0, 2, 3]])), np.array([1, -1, 0]), 2).toarray().tolist()
     [[3.0, 1.0]]
@@ -285,33 +285,33 @@ def choose_columns(counts: sp.csr_array, column_of: np.ndarray, n_columns: int) 
 
 
 class WordTotals:
-    """How often each word occurs, and in how many rows, over all blocks of counts that were added."""
+    """Number of occurrences and of rows of each word, over all added blocks of counts."""
 
     def __init__(self) -> None:
         self._frequency = self._df = np.zeros(0, np.int64)
 
     def add(self, counts: sp.csr_array) -> None:
-        """Add a block; its columns may be more than those before."""
+        """Add a block; it may have more columns than earlier ones."""
         missing = counts.shape[1] - len(self._df)
         if missing > 0:
-            more = (0, missing + len(self._df))  # twice as many, so that few blocks copy the totals
+            more = (0, missing + len(self._df))  # doubled, so that the totals are seldom copied
             self._frequency, self._df = np.pad(self._frequency, more), np.pad(self._df, more)
         np.add.at(self._frequency, counts.indices, counts.data.astype(np.int64))
         np.add.at(self._df, counts.indices, 1)
 
     def of(self, n_words: int, min_df: int) -> np.ndarray:
-        """How often each word occurs, 0 for those in fewer than min_df rows."""
+        """Return the number of occurrences of each word, 0 for words in fewer than min_df rows."""
         return np.where(self._df < min_df, 0, self._frequency)[:n_words]
 
 
 def document_frequency(numbers: np.ndarray, rows: np.ndarray, n_numbers: int) -> np.ndarray:
-    """In how many rows each number stands, (n_numbers,)."""
+    """Return the number of rows with each number, (n_numbers,)."""
     keys = rows.astype(np.int64) * n_numbers + numbers
     return np.bincount(np.unique(keys) % max(n_numbers, 1), minlength=n_numbers)
 
 
 def checked_texts(texts: Iterable[str]) -> Iterator[str]:
-    """The texts; anything else among them is an error that names its row."""
+    """Yield the texts; raise an error with the row for other types."""
     if isinstance(texts, str):
         raise UsageError("texts is one string, want a list or another iterable of strings")
     if not isinstance(texts, Iterable) or sp.issparse(texts):
@@ -323,7 +323,7 @@ def checked_texts(texts: Iterable[str]) -> Iterator[str]:
 
 
 def _grown(table: np.ndarray, size: int) -> np.ndarray:
-    """The table itself if it is large enough, else a larger copy."""
+    """Return the table itself if it is large enough, else a larger copy."""
     if len(table) >= size:
         return table
     larger = np.empty(size + size // 2, table.dtype)

@@ -1,8 +1,8 @@
-"""Where some terms stand in texts, for snippets: one compiled pass over their bytes, for any stemmer.
+"""Positions of some terms in texts, for snippets: one compiled pass over their bytes, for any stemmer.
 
-Every distinct word that any text had is numbered by the hash table of `counting.WordNumbers` and its term is looked up
-once. So a text is read as numbers, and those of words whose term is wanted are marked in an array. Words that are not
-ASCII are cut by the segmenter between two breaks, and what it found in a short stretch is remembered.
+Every distinct word of any text is numbered by the hash table of `counting.WordNumbers`, and its term is looked up once.
+So a text is read as numbers, and the numbers of words with wanted terms are marked in an array. Words that are not
+ASCII are split by the segmenter between two breaks, and the results for short stretches are cached.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from tacit.features.text.words import BREAKS, Span, ascii_words, not_ascii
 if TYPE_CHECKING:
     from tacit.features.text.tokenizers import Tokenizer
 
-CHUNK = 1 << 18  # characters that are read at once
-MOST_WORDS = 1 << 18  # distinct words that are remembered, about 60 MB; then all are forgotten
-N_STRETCHES, LONGEST_STRETCH = 1 << 15, 40  # that are remembered, and their characters
+CHUNK = 1 << 18  # characters read together
+MOST_WORDS = 1 << 18  # distinct words to cache, about 60 MB; then the cache is emptied
+N_STRETCHES, LONGEST_STRETCH = 1 << 15, 40  # number and maximum length, in characters, of cached stretches
 _BREAKS = re.compile(f"[{BREAKS}]")
 
 
 class TermFinder:
-    """Finds terms in texts; equal to `Tokenizer.spans`, but faster the more texts it has read.
+    """Finds terms in texts; equal to `Tokenizer.spans`, but faster the more texts have been read.
 
     >>> from tacit.features.text.tokenizers import tokenizer_for
     >>> TermFinder(tokenizer_for("en", stem=True)).find(["Cats, a café's CAT", "dogs"], {"cat"})
@@ -51,7 +51,7 @@ class TermFinder:
         self._terms, self._words_of = list[str](), defaultdict[str, list[int]](list)  # "" for stop words
 
     def find(self, texts: Sequence[str], wanted: AnySet[str]) -> list[list[Span]]:
-        """The places of the wanted terms in each text, in order."""
+        """Return the positions of the wanted terms in each text, in order."""
         found = [list[Span]() for _ in texts]
         for part in gather(enumerate(texts), lambda numbered: len(numbered[1]), self._chunk):
             bare = [self._without_others(text, wanted, found[row]) for row, text in part]
@@ -65,7 +65,7 @@ class TermFinder:
         return found
 
     def _without_others(self, text: str, wanted: AnySet[str], found: list[Span]) -> str:
-        """The text with spaces in the place of stretches that are not ASCII, whose spans are appended to `found`."""
+        """Return the text with spaces for stretches that are not ASCII, whose spans are appended to `found`."""
         if text.isascii():
             return text
         pieces, done = list[str](), 0
@@ -88,7 +88,7 @@ class TermFinder:
         return zip(starts.tolist(), ends.tolist(), terms, strict=True)
 
     def _read(self, text: bytes) -> tuple[np.ndarray, np.ndarray]:
-        """Number and place of each word, with the terms of all words known."""
+        """Return number and position of each word, after looking up the terms of new words."""
         if len(self._terms) > self._most_words:
             self._forget()
         numbers, places = self._numbers.places(text)
@@ -102,7 +102,7 @@ class TermFinder:
         return numbers, places
 
     def _find_between_breaks(self, text: str, start: int, wanted: AnySet[str]) -> Iterator[Span]:
-        """Terms of text that is not ASCII: none of the breaks ever joins what stands beside it."""
+        """Return terms of text that is not ASCII, split at breaks, which never join with their neighbours."""
         for stretch in _BREAKS.split(text):
             spans = self._remembered(stretch) if len(stretch) <= LONGEST_STRETCH else self._spans_of(stretch)
             for first, end, term in spans:

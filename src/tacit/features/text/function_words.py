@@ -1,9 +1,9 @@
 """Words that carry no content in their language: articles, pronouns, prepositions, conjunctions, auxiliary verbs,
 question words, and words of polite requests ("please", "explain").
 
-In a collection of product names or abstracts such a word can be rare, so that its idf is large, although it says
-nothing about what a query is about. The lists have the closed classes of words only. Published stop lists are longer,
-and have content words too: the English list of scikit-learn has "fire" and "system", that of stopwordsiso "computer".
+In a collection of product names or abstracts such a word can be rare, so its idf is large although it says nothing
+about the subject of a query. The lists have only closed word classes. Published stop lists are longer and include
+content words: the English list of scikit-learn has "fire" and "system", the one of stopwordsiso "computer".
 
 To add a language, put its words into `FUNCTION_WORDS`.
 """
@@ -133,7 +133,7 @@ FUNCTION_WORDS = {
 
 
 def function_words(language: str) -> frozenset[str]:
-    """The words that carry no content in a language; empty where there is no list.
+    """Return the words without content in a language; empty if there is no list.
 
     >>> sorted(function_words("English") & {"what", "is", "a", "zebra"}), len(function_words("any"))
     (['a', 'is', 'what'], 0)

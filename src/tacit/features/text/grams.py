@@ -1,8 +1,7 @@
-"""Word n-grams as numbers, so that strings are built only for the grams that are kept.
+"""Word n-grams as numbers, so that strings are built only for selected grams.
 
-A gram of n words is the pair (gram of its first n - 1 words, last word). With prefixes and words
-numbered, the pair is one 8-byte key: prefix * n_words + word. A gram never crosses from one text to
-the next.
+A gram of n words is the pair (gram of its first n - 1 words, last word). With numbered prefixes and words, the pair is
+one 8-byte key: prefix * n_words + word. A gram never spans two texts.
 """
 
 from __future__ import annotations
@@ -16,10 +15,10 @@ from tacit.features.text.counting import WordStream, count_matrix, stack_rows
 
 
 def extend_grams(prefix: np.ndarray, stream: WordStream, size: int, n_words: int) -> tuple[np.ndarray, np.ndarray]:
-    """Places where a gram of `size` words begins, and its keys.
+    """Return the positions at which a gram of `size` words begins, and its keys.
 
-    prefix[t]: number of the gram of size - 1 words that begins at t, negative if it is of no
-    interest. Words with a negative number are of no interest either.
+    prefix[t]: number of the gram of size - 1 words that begins at t, negative to ignore it. Words with a negative
+    number are ignored too.
     """
     n_buckets = max(len(prefix) - size + 1, 0)
     last = stream.words[size - 1 :]
@@ -31,9 +30,8 @@ def extend_grams(prefix: np.ndarray, stream: WordStream, size: int, n_words: int
 class GramTable:
     """Finds the words and n-grams of a vocabulary in a stream of words.
 
-    `word_number` numbers every word that stands in some gram; all other words are `unknown`. Level n
-    holds the sorted keys of the grams and prefixes of n words, and the column of each (-1 for a
-    prefix that is no gram of the vocabulary itself).
+    `word_number` numbers every word that occurs in a gram; all other words are `unknown`. Level n has the sorted keys
+    of the grams and prefixes of n words, and the column of each (-1 for a prefix that is not a gram of the vocabulary).
 
     >>> table = GramTable(["new york", "york"])
     >>> words = table.number("new york new jersey".split())
@@ -75,22 +73,22 @@ class GramTable:
             self._levels.append((keys, columns))
 
     def columns_of_words(self) -> Mapping[str, int]:
-        """Columns of single words by word."""
+        """Return columns of single words by word."""
         if self._columns is None:
             found = {word: int(self._word_column[number]) for word, number in self.word_number.items()}
             self._columns = {word: column for word, column in found.items() if column >= 0}
         return self._columns
 
     def number(self, terms: list[str]) -> np.ndarray:
-        """Numbers of words in this table."""
+        """Return numbers of words in this table."""
         return np.array([self.word_number.get(term, self.unknown) for term in terms], np.int32)
 
     def stream(self, terms: list[str]) -> WordStream:
-        """The terms of one text as a stream."""
+        """Return the terms of one text as a stream."""
         return WordStream(self.number(terms), np.zeros(len(terms), np.int32), 1)
 
     def count(self, parts: Iterable[WordStream]) -> sp.csr_array:
-        """Counts of the vocabulary in streams whose words are numbered by this table."""
+        """Return counts of the vocabulary in streams whose words are numbered by this table."""
         return stack_rows(map(self._count_part, parts), self.n_columns)
 
     def _count_part(self, stream: WordStream) -> sp.csr_array:
@@ -107,7 +105,7 @@ class GramTable:
         return count_matrix(np.concatenate(rows), np.concatenate(columns), (stream.n_rows, self.n_columns))
 
     def _find_grams(self, prefix: np.ndarray, stream: WordStream, size: int, keys: np.ndarray) -> np.ndarray:
-        """Number of the gram that begins at each place, -1 where none of the vocabulary does."""
+        """Return the number of the gram that begins at each position, -1 if the vocabulary has none."""
         places, wanted = extend_grams(prefix, stream, size, self.unknown + 1)
         number = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
         grams = np.full(len(prefix), -1, np.int32)

@@ -1,18 +1,18 @@
-"""Words of Japanese text, which puts no spaces between them, by Sudachi and its core dictionary.
+"""Words of Japanese text, which has no spaces between words, by Sudachi and its core dictionary.
 
-A text is folded as in `words`. Words that hold nothing Japanese (Latin, digits, Greek) stay as `UnicodeWords`
-cuts them, so that `Array` is `array` here as in English text; each run of kana and kanji between them goes to
-Sudachi, which cuts it in **mode A**, its shortest units (選挙 管理 委員 会, not 選挙管理委員会): a question
-then meets a page that uses its words in another compound. A word becomes its **normalized form**: the
-dictionary form of verbs and adjectives in one spelling (取り, とった -> 取る; サーバ -> サーバー).
+A text is folded as in `words`. Words without Japanese characters (Latin, digits, Greek) are split by `UnicodeWords`, so
+that `Array` is `array` here as in English text. Each run of kana and kanji between them is split by Sudachi in
+**mode A**, its shortest units (選挙 管理 委員 会, not 選挙管理委員会), so a query matches a page that uses its words
+in another compound. A word becomes its **normalized form**: the dictionary form of verbs and adjectives in one
+spelling (取り, とった -> 取る; サーバ -> サーバー).
 
 **Parts of speech.** Particles (助詞), auxiliaries (助動詞), signs (記号, 補助記号) and spaces (空白) are dropped;
 they are function words without topical content. All else stays: nouns, verbs, adjectives, adverbs, pronouns,
 prefixes, suffixes, interjections.
 
-Many texts are cut by processes (`joined_many`): threads were slower than one of them alone, since half of the work
-holds the interpreter's lock. A run that stood in an earlier text is not cut again. What a large collection gave is
-kept in the user's cache folder (`japanese_cache`).
+Many texts are split by processes (`joined_many`): threads were slower than a single thread, because half of the work
+holds the interpreter's lock. A run from an earlier text is not split again. Results for large collections are cached in
+the user's cache folder (`japanese_cache`).
 """
 
 from __future__ import annotations
@@ -37,28 +37,28 @@ _JAPANESE = (
     "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # kanji
 )
 _RUNS = re.compile(f"[{_JAPANESE}]+|[^{_JAPANESE}]+")
-CHUNK_CHARACTERS = 1 << 18  # of texts that are cut and kept together
-_LONGEST_RUN = 4000  # characters; Sudachi takes 49,149 bytes at once
-_MOST_REMEMBERED = 1_000_000  # runs; a few hundred megabytes at most
+CHUNK_CHARACTERS = 1 << 18  # characters of texts that are split and cached together
+_LONGEST_RUN = 4000  # characters; Sudachi accepts at most 49,149 bytes
+_MOST_REMEMBERED = 1_000_000  # runs; at most a few hundred megabytes
 
 
 class JapaneseWords(Segmenter):
-    """Cuts text into folded words and normalized Japanese words.
+    """Splits text into folded words and normalized Japanese words.
 
     >>> JapaneseWords().words("Array の要素を取り除いた。")
     ['array', '要素', '取る', '除く']
     """
 
     def __init__(self) -> None:
-        _dictionary()  # what is missing is told here and not in a thread
+        _dictionary()  # missing packages are reported here, not in a thread
         self._own, self._seen = threading.local(), dict[str, tuple[str, ...]]()
 
     def words(self, text: str) -> list[str]:
-        """All words in order."""
+        """Return all words in order."""
         return [word for match in word_matches(fold(text)) for word in self._words_of(match[0])]
 
     def spans(self, text: str) -> list[Span]:
-        """The same words with their places in the text as it was given.
+        """Return the same words with their positions in the original text.
 
         >>> JapaneseWords().spans("ﾃﾞｰﾀを読んだ")
         [Span(start=0, end=4, token='データ'), Span(start=5, end=7, token='読む')]
@@ -66,10 +66,10 @@ class JapaneseWords(Segmenter):
         return place_words(text, self._places)
 
     def joined_many(self, texts: Iterable[str], threads: int | None = None) -> Iterator[bytes]:
-        """`joined` of every text, by as many processes as threads are asked for, or from the cache."""
+        """Yield `joined` of every text, by as many processes as threads, or from the cache."""
         folder, key = cache_folder(), f"{MODE} {' '.join(DROPPED_PARTS)} {_versions()}"
         n_workers, chunks = count_threads(threads), gather(texts, len, CHUNK_CHARACTERS)
-        # Some chunks at a time: as many as keep the workers busy, so that a collection need not fit in memory.
+        # A few chunks at a time: enough to keep the workers busy, so that a collection need not fit in memory.
         while some := list(islice(chunks, 4 * n_workers)):
             kept = [read_chunk(folder, key, chunk) for chunk in some]
             fresh = iter(self._cut_chunks([some[place] for place, one in enumerate(kept) if one is None], n_workers))
@@ -102,7 +102,7 @@ class JapaneseWords(Segmenter):
         return found
 
     def _places(self, folded: str) -> Iterator[tuple[int, int, str]]:
-        """(start, end, word) within folded text."""
+        """Yield (start, end, word) within folded text."""
         for match in word_matches(folded):
             for run in _RUNS.finditer(match[0]):
                 start = match.start() + run.start()
@@ -112,7 +112,7 @@ class JapaneseWords(Segmenter):
                     yield start, start + len(run[0]), run[0]
 
     def _cut(self, run: str) -> Iterator[tuple[int, int, str]]:
-        """Sudachi's words of one run that are no mere grammar."""
+        """Return Sudachi's words of one run, without function words."""
         tokenizer, is_dropped = self._tools()
         for first in range(0, len(run), _LONGEST_RUN):
             for part in tokenizer.tokenize(run[first : first + _LONGEST_RUN]):
@@ -120,7 +120,7 @@ class JapaneseWords(Segmenter):
                     yield first + part.begin(), first + part.end(), word
 
     def _tools(self) -> tuple[Any, Any]:
-        """Sudachi's tokenizer of this thread, and a test for dropped parts of speech."""
+        """Return Sudachi's tokenizer of this thread, and a test for dropped parts of speech."""
         if not hasattr(self._own, "tools"):
             dictionary = _dictionary()
             is_dropped = dictionary.pos_matcher([(part,) for part in DROPPED_PARTS])
@@ -129,7 +129,7 @@ class JapaneseWords(Segmenter):
 
 
 def cut_chunk(texts: list[str]) -> list[bytes]:
-    """Words of some texts, in a worker that keeps its segmenter for the next ones."""
+    """Return words of some texts, in a worker that keeps its segmenter for the next ones."""
     return [_segmenter_of_worker().joined(text) for text in texts]
 
 
@@ -140,7 +140,7 @@ def _segmenter_of_worker() -> JapaneseWords:
 
 @lru_cache(maxsize=1 << 17)
 def _one_word(form: str) -> str:
-    """A form of Sudachi's dictionary, folded and without spaces."""
+    """Return a form of Sudachi's dictionary, folded and without spaces."""
     return "".join(fold(form).split())
 
 
@@ -150,7 +150,7 @@ def _is_japanese(run: str) -> bool:
 
 @lru_cache(maxsize=1)
 def _dictionary() -> Any:
-    """Sudachi with its core dictionary, mapped into memory once."""
+    """Return Sudachi with its core dictionary, loaded once."""
     if find_spec("sudachipy") is None or find_spec("sudachidict_core") is None:
         raise MissingExtraError("Japanese text", "sudachipy (with sudachidict-core)", "ja")
     from sudachipy import Dictionary
@@ -159,6 +159,6 @@ def _dictionary() -> Any:
 
 
 def _versions() -> str:
-    from importlib.metadata import version  # late: it costs more than a short command
+    from importlib.metadata import version  # late import: it takes longer than a short command
 
     return f"sudachipy {version('sudachipy')} sudachidict-core {version('sudachidict-core')}"

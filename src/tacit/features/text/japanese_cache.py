@@ -1,9 +1,8 @@
-"""Words of Japanese texts kept in the user's cache folder, by a hash of what they were made from.
+"""Words of Japanese texts in the user's cache folder, by a hash of their source.
 
-One file for a chunk of texts: a SHA-256 of the rest, then the words of each text, compressed. Its name is a
-hash of the texts, of how they were cut and of the versions of Sudachi, so nothing in it is ever out of date.
-Whatever is wrong with a file means only that the chunk is cut again; a folder that cannot be written means
-that it is not kept.
+One file per chunk of texts: a SHA-256 of the rest, then the words of each text, compressed. Its name is a hash of the
+texts, the splitting method and the versions of Sudachi, so a file is never out of date. If a file is missing or
+damaged, the chunk is split again. If the folder is not writable, nothing is cached.
 """
 
 from __future__ import annotations
@@ -16,13 +15,13 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-FEWEST_KEPT = 1 << 15  # characters; a question or a page is cut sooner than a file is found
+FEWEST_KEPT = 1 << 15  # characters; splitting a query or a page is faster than finding a file
 _FORMAT = 1
-_END_OF_TEXT = b"\xff"  # stands in no UTF-8
+_END_OF_TEXT = b"\xff"  # never occurs in UTF-8
 
 
 def read_chunk(folder: Path | None, key: str, texts: Sequence[str]) -> list[bytes] | None:
-    """The words that were kept of these texts, or None."""
+    """Return the cached words of these texts, or None."""
     if folder is None or not _is_worth_it(texts):
         return None
     try:
@@ -37,7 +36,7 @@ def read_chunk(folder: Path | None, key: str, texts: Sequence[str]) -> list[byte
 
 
 def write_chunk(folder: Path | None, key: str, texts: Sequence[str], words: Sequence[bytes]) -> None:
-    """Keep the words of these texts, if that can be done."""
+    """Cache the words of these texts, if possible."""
     if folder is None or not _is_worth_it(texts):
         return
     path = _file_of(folder, key, texts)

@@ -1,9 +1,9 @@
-"""The language of a collection, found in its texts by py3langid.
+"""Detection of the language of a collection by py3langid.
 
-Each of up to 200 texts, evenly spread over the collection, is classified by its first 1,000 characters. A text counts
-for its language with the probability that the classifier gives, so that short or strange texts say little. The language
-is the one with more than half of the total. Without one, texts of ASCII alone (names, short titles, code) are read as
-English, others as texts of several languages.
+Each of up to 200 texts, evenly spaced in the collection, is classified by its first 1,000 characters. A text counts for
+its language with the probability of the classifier, so short or unusual texts have little weight. The language is the
+one with more than half of the total. If there is none, ASCII texts (names, short titles, code) are treated as English,
+others as texts of several languages.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ logger = logging.getLogger("tacit")
 
 N_TEXTS = 200
 N_CHARACTERS = 1000
-# What the classifier keeps apart, and one tokenizer reads: Arabic, Norwegian, Chinese; pidgin is short English text.
+# Languages that the classifier separates, but one tokenizer handles: Arabic, Norwegian, Chinese; pidgin is English.
 _VARIANTS = {"arz": "ar", "ary": "ar", "nb": "no", "nn": "no", "wuu": "zh", "yue": "zh", "pcm": "en"}
 
 
 def find_language(texts: Collection, language: str = "auto") -> str:
-    """The language that most texts of a collection are in.
+    """Return the language of most texts of a collection.
 
     Parameters
     ----------
     texts : Collection
         Documents or queries.
     language : str, default="auto"
-        Another value than "auto" is returned as it is.
+        Any value other than "auto" is returned unchanged.
 
     Returns
     -------

@@ -1,12 +1,12 @@
-"""Words as people write them, beside the terms of a vocabulary: typos, prefixes and accents.
+"""Words as people write them, in addition to the terms of a vocabulary: typos, prefixes and accents.
 
-A vocabulary holds stems, and of a large collection only the most frequent ones. A lexicon adds the most frequent
-spellings of each term, and hashes of the terms that the vocabulary left out, so that a word that some document contains
-is never taken for a typo.
+A vocabulary contains stems, and of a large collection only the most frequent ones. A lexicon adds the most frequent
+spellings of each term, and hashes of terms outside the vocabulary, so that no word of any document is treated as a
+typo.
 
-The nearest word is the one with the fewest edits (insertion, deletion, substitution, or an exchange of two neighbours:
-the restricted distance of Damerau), then the one with the same first letter, then the most frequent. Words are compared
-only if their letter counts permit so few edits: an edit changes the counts of at most two letters by one each.
+The nearest word is the one with the fewest edits (insertion, deletion, substitution, or a swap of two neighbours: the
+restricted Damerau distance), then the one with the same first letter, then the most frequent. Words are compared only
+if their letter counts permit so few edits: an edit changes the counts of at most two letters by one each.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from tacit.features.text.counting import WordNumbers
 if TYPE_CHECKING:
     from tacit.features.text.vectorizer import TextVectorizer
 
-N_FORMS = 3  # spellings that are kept of each term, the most frequent
-N_BINS = 32  # letters are counted by their number modulo this
-LEAST_LETTERS = (4, 8)  # of a word that may have one edit, and two
-_LAST_ALPHABET = "\u0e00"  # scripts from here on have no letters, or no spaces
+N_FORMS = 3  # spellings stored for each term, the most frequent
+N_BINS = 32  # letters are counted by their code modulo this
+LEAST_LETTERS = (4, 8)  # minimum length of a word with one edit, and with two
+_LAST_ALPHABET = "\u0e00"  # later scripts have no letters, or no spaces
 _LAST_ACCENTED = "\u0530"  # Latin, Greek and Cyrillic are below
 _LETTERS = str.maketrans({"ß": "ss", "ø": "o", "æ": "ae", "œ": "oe", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ı": "i"})
 
 
 @dataclass
 class Surfaces:
-    """How often words occur before they are stemmed, gathered while texts are counted.
+    """Counts of words before stemming, collected while texts are counted.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class Surfaces:
         self.terms[places] = terms
 
     def forms(self, column_of: np.ndarray) -> tuple[list[str], np.ndarray]:
-        """The most frequent words of each column, most frequent first, and their columns; `column_of` is by term."""
+        """Return the most frequent words of each column, most frequent first, and their columns."""
         column, known = np.full(len(self.terms), -1, np.int64), self.terms >= 0
         column[known] = column_of[self.terms[known]]
         words = np.flatnonzero(column >= 0)
@@ -74,14 +74,14 @@ class Surfaces:
 
 
 class Near(NamedTuple):
-    """A word of a lexicon that is near another: its number, and the number of edits, 0 if only accents differ."""
+    """A similar word of a lexicon: its number, and the number of edits, 0 if only accents differ."""
 
     number: int
     distance: int
 
 
 class Lexicon:
-    """Words of a vocabulary as they are written, most frequent first.
+    """Words of a vocabulary in their original spelling, most frequent first.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ class Lexicon:
     columns : ndarray of shape (n_words,), int32
         Column of each word.
     knows_term : callable
-        Whether some document has a term.
+        Returns whether some document has a term.
 
     Examples
     --------
@@ -106,7 +106,7 @@ class Lexicon:
 
     @classmethod
     def of(cls, vectorizer: TextVectorizer) -> Lexicon:
-        """The lexicon of a fitted vectorizer; of one that keeps no spellings, the words of its vocabulary."""
+        """Return the lexicon of a fitted vectorizer; without stored spellings, the words of its vocabulary."""
         rare = vectorizer.rare_
         table = vectorizer.column_of
 
@@ -119,7 +119,7 @@ class Lexicon:
         return cls([vectorizer.vocabulary_[column] for column in single], np.array(single, np.int32), knows)
 
     def nearest(self, word: str) -> Near | None:
-        """The word that most likely was meant; None if there is none, or if the word is too short or no plain word."""
+        """Return the most likely intended word; None if there is none, or if the word is too short or not plain."""
         plain = self._unaccented.get(without_accents(word))
         if plain is not None:
             return Near(plain, 0)
@@ -131,13 +131,13 @@ class Lexicon:
         return None
 
     def starting_with(self, prefix: str, most: int) -> list[int]:
-        """Numbers of the most frequent words with a prefix."""
+        """Return numbers of the most frequent words with a prefix."""
         order, words = self._sorted
         found = order[bisect_left(words, prefix) : bisect_left(words, prefix + "\U0010ffff")]
         return sorted(found)[:most]
 
     def _within(self, word: str, distance: int) -> int | None:
-        """The best word at that distance."""
+        """Return the best word at that distance."""
         letters, lengths = self._letters
         near = np.flatnonzero(np.abs(lengths - len(word)) <= distance)
         differing = np.abs(letters[near] - letter_counts([word])).sum(axis=1)
@@ -160,7 +160,7 @@ class Lexicon:
 
     @cached_property
     def _unaccented(self) -> dict[str, int]:
-        """The most frequent word by its letters without accents."""
+        """Return the most frequent word with the same letters without accents."""
         found: dict[str, int] = {}
         for number, word in enumerate(self.words):
             found.setdefault(without_accents(word), number)
@@ -168,7 +168,7 @@ class Lexicon:
 
 
 def letter_counts(words: Sequence[str]) -> np.ndarray:
-    """How often each word has the letters of each bin: int16 (n_words, N_BINS)."""
+    """Return the count of letters of each bin in each word: int16 (n_words, N_BINS)."""
     codes = np.frombuffer("".join(words).encode("utf-32-le", "surrogatepass"), np.uint32).astype(np.int64)
     rows = np.repeat(np.arange(len(words)), [len(word) for word in words])
     counts = np.bincount(rows * N_BINS + codes % N_BINS, minlength=len(words) * N_BINS)
@@ -176,7 +176,7 @@ def letter_counts(words: Sequence[str]) -> np.ndarray:
 
 
 def edit_distance(one: str, two: str, most: int) -> int:
-    """Insertions, deletions, substitutions and exchanges of neighbours between two words; more than `most` if so.
+    """Return the number of insertions, deletions, substitutions and swaps between two words; more than `most` if so.
 
     >>> edit_distance("teh", "the", 2), edit_distance("serch", "search", 2), edit_distance("cat", "horse", 2) > 2
     (1, 1, True)
@@ -196,7 +196,7 @@ def edit_distance(one: str, two: str, most: int) -> int:
 
 @lru_cache(1 << 16)
 def without_accents(word: str) -> str:
-    """A folded word without the accents of Latin, Greek and Cyrillic letters.
+    """Return a folded word without the accents of Latin, Greek and Cyrillic letters.
 
     >>> without_accents("müller"), without_accents("straße"), without_accents("हिन्दी") == "हिन्दी"
     ('muller', 'strasse', True)
@@ -213,14 +213,14 @@ def without_accents(word: str) -> str:
 
 
 def hashes_of(numbers: WordNumbers, kept: np.ndarray) -> np.ndarray:
-    """Sorted hashes of the words that are not kept, int32."""
+    """Return sorted hashes of the words outside the vocabulary, int32."""
     dropped = np.ones(len(numbers), bool)
     dropped[kept] = False
     return np.unique(numbers.hashes()[dropped].astype(np.uint32).view(np.int32))
 
 
 def is_rare(word: str, hashes: np.ndarray) -> bool:
-    """Whether the hash of a word is among sorted hashes; by chance for one of about 2^32 / len(hashes) words."""
+    """Return whether a word's hash is among sorted hashes; false positives: one in about 2^32 / len(hashes) words."""
     numbers = WordNumbers()
     numbers.number([word])
     mine = numbers.hashes().astype(np.uint32).view(np.int32)

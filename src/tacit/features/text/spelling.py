@@ -1,7 +1,7 @@
-"""How words are spelt: their runs of four characters, as sparse rows.
+"""The spelling of words: their runs of four characters, as sparse rows.
 
-Runs are numbered by a hash, so that words of later texts need no table of runs. Two runs share a number about once in
-25 where a vocabulary has 40,000 of them; no word is then taken for another, since it has other runs too.
+Runs are numbered by a hash, so no table of runs is needed for words of later texts. With a vocabulary of 40,000 runs,
+about one in 25 shares its number with another run; words are still distinct, because they have several runs.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ _FACTOR = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio
 
 
 def spelling_rows(words: Sequence[str]) -> sp.csr_array:
-    """How often each run of four characters stands in each word, float32 (n_words, N_RUNS).
+    """Return the count of each run of four characters in each word, float32 (n_words, N_RUNS).
 
-    A shorter word is a run of its own.
+    A shorter word is one run.
 
     >>> rows = spelling_rows(["retrieve", "retrieval", "sea", "season"])
     >>> (rows @ rows.T).toarray().astype(int)[0].tolist(), rows[[2]].nnz

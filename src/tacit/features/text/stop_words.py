@@ -1,4 +1,4 @@
-"""Stop words: the English list of scikit-learn, a file, or words given one by one."""
+"""Stop words: the English list of scikit-learn, a file, or given words."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _ENGLISH = ("en", "english")
 
 
 def load_stop_words(given: StopWords) -> list[str]:
-    """The stop words as a list, as they are written in the source.
+    """Return the stop words as a list, as written in the source.
 
-    given: None for no stop words, "en" for the built-in English list, a path of a file with words
-    between white space, or the words themselves.
+    given: None for no stop words, "en" for the built-in English list, a path of a file with words separated by
+    whitespace, or the words themselves.
 
     >>> load_stop_words(["the", "of"]), "the" in load_stop_words("en")
     (['the', 'of'], True)
@@ -26,7 +26,7 @@ def load_stop_words(given: StopWords) -> list[str]:
     if given is None:
         return []
     if isinstance(given, str) and given.lower() in _ENGLISH:
-        # Imported late: scikit-learn costs more time than a short command.
+        # Late import: scikit-learn takes longer than a short command.
         from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
         return sorted(ENGLISH_STOP_WORDS)
@@ -35,7 +35,7 @@ def load_stop_words(given: StopWords) -> list[str]:
     words = list(given) if isinstance(given, Iterable) else [given]
     for word in words:
         if not isinstance(word, str):
-            raise TacitError(f"stop_words holds {word!r}, want words, a file of words or 'en'")
+            raise TacitError(f"stop_words contains {word!r}, want words, a file of words or 'en'")
     return words
 
 

@@ -1,13 +1,13 @@
-"""Tokenizers chosen by language: text to the terms that a vectorizer counts.
+"""Tokenizers by language: from text to the terms that a vectorizer counts.
 
-A tokenizer works in two steps. A segmenter cuts the text into words (`words.UnicodeWords` for languages that
+A tokenizer works in two steps. A segmenter splits the text into words (`words.UnicodeWords` for languages that
 separate words by spaces, `japanese.JapaneseWords` for Japanese, `characters.CharacterPairs` for Chinese, Thai and
-others, and for texts of any language); then each word becomes a term: stop words are dropped and, if asked for, the
-rest is stemmed by Snowball. The second step looks at one word alone, so readers of many texts do it once for each
-distinct word.
+others, and for texts of any language). Then each word becomes a term: stop words are dropped and, on request, words are
+stemmed by Snowball. The second step depends on the word only, so readers of many texts run it once for each distinct
+word.
 
-A language is named by its ISO 639 code ("en", also "en-GB") or its English name ("english").
-To add a language, put its segmenter into `SEGMENTERS`.
+A language is given by its ISO 639 code ("en", also "en-GB") or its English name ("english").
+To add a language, add its segmenter to `SEGMENTERS`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ SNOWBALL = {
     "ta": "tamil", "tr": "turkish", "yi": "yiddish",
 }
 # fmt: on
-N_STEMS = 1 << 16  # words whose stems are remembered
+N_STEMS = 1 << 16  # words whose stems are cached
 WITHOUT_SPACES = {"km": "khmer", "lo": "lao", "my": "burmese", "th": "thai", "zh": "chinese"}
 _NAMES = {**SNOWBALL, **WITHOUT_SPACES, "ja": "japanese"}
 _CODE_OF = {name: code for code, name in _NAMES.items()} | {"nb": "no", "nn": "no"}
@@ -51,7 +51,7 @@ SEGMENTERS: dict[str, Callable[[], Segmenter]] = {
 
 @dataclass(frozen=True, eq=False)
 class Tokenizer:
-    """Cuts a text into terms; made by `tokenizer_for`, described by `spec()`."""
+    """Splits a text into terms; made by `tokenizer_for`, described by `spec()`."""
 
     language: str
     segmenter: Segmenter
@@ -59,21 +59,21 @@ class Tokenizer:
     stem_word: Callable[[str], str] | None = None
 
     def __call__(self, text: str) -> list[str]:
-        """The terms in order."""
+        """Return the terms in order."""
         return [term for word in self.words(text) if (term := self.term(word)) is not None]
 
     def words(self, text: str) -> list[str]:
-        """The words before stop words and stems: what `term` takes."""
+        """Return the words before stop words and stemming: the input of `term`."""
         return self.segmenter.words(text)
 
     def term(self, word: str) -> str | None:
-        """The term that stands for a word, None for a stop word."""
+        """Return the term of a word, None for a stop word."""
         if word in self.stop_words:
             return None
         return word if self.stem_word is None else self.stem_word(word)
 
     def spans(self, text: str) -> list[Span]:
-        """The terms with the places in the text that they were made from.
+        """Return the terms with their positions in the original text.
 
         >>> tokenizer_for("en", stop_words=["the"]).spans("The Cats")
         [Span(start=4, end=8, token='cats')]
@@ -85,7 +85,7 @@ class Tokenizer:
         ]
 
     def find(self, texts: Sequence[str], wanted: AnySet[str]) -> list[list[Span]]:
-        """Those of `spans` of each text that are of wanted terms, in less time.
+        """Return the `spans` of each text with wanted terms only, in less time.
 
         >>> tokenizer_for("en").find(["The Cats", "dogs"], {"cats"})
         [[Span(start=4, end=8, token='cats')], []]
@@ -99,16 +99,16 @@ class Tokenizer:
         return TermFinder(self)
 
     def spec(self) -> dict[str, Any]:
-        """What `tokenizer_from_spec` needs to make the same tokenizer again, fit for JSON."""
+        """Return a JSON description from which `tokenizer_from_spec` makes the same tokenizer."""
         stop_words = sorted(self.stop_words) or None
         return {"language": self.language, "stem": self.stem_word is not None, "stop_words": stop_words}
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return tokenizer_from_spec, (self.spec(),)  # a stemmer of Snowball cannot be copied to a worker
+        return tokenizer_from_spec, (self.spec(),)  # a Snowball stemmer cannot be pickled for a worker
 
 
 def tokenizer_for(language: str = "en", *, stem: bool = False, stop_words: StopWords = None) -> Tokenizer:
-    """The tokenizer of a language.
+    """Return the tokenizer of a language.
 
     Parameters
     ----------
@@ -133,13 +133,13 @@ def tokenizer_for(language: str = "en", *, stem: bool = False, stop_words: StopW
     """
     code = language_code(language)
     segmenter = SEGMENTERS[code]()
-    # A stop word such as "don't" is dropped in the parts that the segmenter makes of it.
+    # A stop word such as "don't" is dropped as the parts that the segmenter makes of it.
     stops = frozenset(part for word in load_stop_words(stop_words) for part in segmenter.words(word))
     return Tokenizer(code, segmenter, stops, _snowball(code) if stem else None)
 
 
 def tokenizer_from_spec(spec: Mapping[str, Any]) -> Tokenizer:
-    """The tokenizer that `Tokenizer.spec` described.
+    """Return the tokenizer described by `Tokenizer.spec`.
 
     >>> tokenizer_from_spec({"language": "de", "stem": False, "stop_words": ["und"]})("Öl und Salz")
     ['öl', 'salz']
@@ -151,7 +151,7 @@ def tokenizer_from_spec(spec: Mapping[str, Any]) -> Tokenizer:
 
 
 def language_code(language: str) -> str:
-    """The code of a language that has a segmenter, from a code, a code with a region, or a name.
+    """Return the code of a language that has a segmenter, given a code, a code with a region, or a name.
 
     >>> language_code("pt_BR"), language_code("German"), language_code("any")
     ('pt', 'de', 'any')
@@ -164,7 +164,7 @@ def language_code(language: str) -> str:
 
 
 def has_stemmer(language: str) -> bool:
-    """Whether Snowball has a stemmer for a language.
+    """Return whether Snowball has a stemmer for a language.
 
     >>> has_stemmer("German"), has_stemmer("zh")
     (True, False)
@@ -181,4 +181,4 @@ def _snowball(code: str) -> Callable[[str], str]:
         stemmer = Stemmer(SNOWBALL[code])
     except KeyError as error:
         raise UsageError(f"the installed PyStemmer has no stemmer for {SNOWBALL[code]}; want a newer one") from error
-    return lru_cache(N_STEMS)(stemmer.stemWord)  # several times faster than the stemmer's own memory
+    return lru_cache(N_STEMS)(stemmer.stemWord)  # several times faster than the stemmer's own cache

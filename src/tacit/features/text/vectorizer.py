@@ -1,12 +1,12 @@
 """Texts to sparse rows: counts of the most frequent words (or n-grams), and tf-idf of unit length.
 
-The vocabulary is chosen in `vocabulary`, the weights are those of `weighting`. The default weight,
-raw counts times ln(n / df), ranks the linked pages of MDN and the entries of FOLDOC better than
-logarithmic counts or smoothed idf do, by rank loss, MAP and P@10 alike.
+The vocabulary is chosen in `vocabulary`, the weights are in `weighting`. The default weight, raw counts times
+ln(n / df), ranks the linked pages of MDN and the entries of FOLDOC better than logarithmic counts or smoothed idf, by
+rank loss, MAP and P@10 alike.
 
-`WordGramVectorizer` gives rows of two blocks, [words | 2-grams]: tf-idf of words, then of two words in a row. One
-vocabulary over both would order its columns by frequency over both; rankers that treat them apart want all words first.
-Each block of a row has unit length by itself, so neither drowns the other.
+`WordGramVectorizer` gives rows of two blocks, [words | 2-grams]: tf-idf of words, then of two consecutive words. One
+vocabulary over both would order its columns by frequency over both, but rankers that treat them separately need all
+words first. Each block of a row has unit length, so neither dominates the other.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from tacit.features.text.vocabulary import Spellings, choose_vocabulary, count_a
 from tacit.features.text.weighting import IDF_NAMES, TF_NAMES, inverse_document_frequency, weigh
 
 LONGEST_NGRAM = 100  # words
-SHORT_TEXT = 200  # characters of one text, such as a query: with fewer, its words are looked up one by one
+SHORT_TEXT = 200  # characters of one text, such as a query: words of shorter texts are looked up one by one
 
 
 class TextVectorizer(Estimator):
@@ -46,7 +46,7 @@ class TextVectorizer(Estimator):
     Parameters
     ----------
     words : int or None, default=30000
-        Number of the most frequent words (or n-grams) to keep; None keeps all.
+        Number of the most frequent words (or n-grams); None keeps all.
     ngrams : pair of int, default=(1, 1)
         Smallest and largest number of words in a column; (1, 2) is words and pairs.
     language : str, default="en"
@@ -54,9 +54,9 @@ class TextVectorizer(Estimator):
     stem : bool, default=False
         Reduce words to their stems.
     stop_words : str, path, iterable of str or None, default=None
-        Words to leave out, see `tokenizer_for`.
+        Words to drop, see `tokenizer_for`.
     min_df : int, default=1
-        Smallest number of texts of `fit` that a column must occur in.
+        Minimum number of texts of `fit` in which a column must occur.
     tf : {"raw", "log"}, default="raw"
         Weight of a count, see `weighting`.
     idf : {"plain", "smooth"}, default="plain"
@@ -65,7 +65,7 @@ class TextVectorizer(Estimator):
     Attributes
     ----------
     vocabulary_ : list of str
-        Words of the columns: those of `fit`, most frequent first, then those that `add_words` appended.
+        Words of the columns: first those of `fit`, most frequent first, then those appended by `add_words`.
     idf_ : ndarray of shape (n_words,), float32
         Inverse document frequency of each column.
     n_docs_ : int
@@ -77,7 +77,7 @@ class TextVectorizer(Estimator):
     rare_ : ndarray of int32 or None
         Hashes of the terms of the texts that are not in the vocabulary.
     tokenizer_ : Tokenizer
-        Cuts texts into words.
+        Splits texts into words.
 
     Examples
     --------
@@ -123,12 +123,12 @@ class TextVectorizer(Estimator):
         self.tf, self.idf = tf, idf
 
     def fit(self, texts: Iterable[str]) -> TextVectorizer:
-        """Choose the vocabulary and learn idf from the texts, read once; return self."""
+        """Choose the vocabulary and compute idf from the texts, read once; return self."""
         self.fit_counts(texts)
         return self
 
     def fit_counts(self, texts: Iterable[str]) -> sp.csr_array:
-        """`fit`, and the counts of the same texts without reading them again."""
+        """Fit, and return the counts of the same texts without reading them again."""
         tokenizer = self._checked_tokenizer()
         vocabulary, counts, spelled = self._count_all(texts, tokenizer, self.words, self.min_df)
         n_docs = counts.shape[0]
@@ -142,7 +142,7 @@ class TextVectorizer(Estimator):
     def _count_all(
         self, texts: Iterable[str], tokenizer: Tokenizer, limit: int | None = None, min_df: int = 1
     ) -> tuple[list[str], sp.csr_array, Spellings | None]:
-        """The most frequent columns of texts, their counts, and how they are written."""
+        """Return the most frequent columns of texts, their counts, and their spellings."""
         low, high = self.ngrams
         if high == 1:
             return count_and_spell(texts, tokenizer, limit, min_df)
@@ -157,9 +157,9 @@ class TextVectorizer(Estimator):
     def add_words(self, texts: Iterable[str]) -> int:
         """Append the unknown words (or n-grams) of new texts to the vocabulary, most frequent first.
 
-        All of them are appended, whatever `words` and `min_df` say. The idf of known words stays as it is. A new word
-        gets the idf that it has among the texts of `fit`, which count as texts without it, and all texts added since,
-        these ones included. A call that fails changes nothing.
+        All of them are appended, regardless of `words` and `min_df`. The idf of known words does not change. The idf of
+        a new word is computed from the texts of `fit`, which count as texts without it, and all texts added since then,
+        including these. A call that fails changes nothing.
 
         Parameters
         ----------
@@ -209,11 +209,11 @@ class TextVectorizer(Estimator):
 
     @property
     def column_of(self) -> Mapping[str, int]:
-        """Columns of single words."""
+        """Return columns of single words."""
         return self._table.columns_of_words()
 
     def counts(self, texts: Iterable[str]) -> sp.csr_array:
-        """How often each column stands in each text: float32 (n, n_words); unknown words are left out."""
+        """Return the count of each column in each text: float32 (n, n_words); unknown words are left out."""
         check_fitted(self, "vocabulary_")
         table = self._table
         if isinstance(texts, list) and [len(text) < SHORT_TEXT for text in texts if isinstance(text, str)] == [True]:
@@ -221,7 +221,7 @@ class TextVectorizer(Estimator):
         return table.count(word_parts(texts, self.tokenizer_, table.number))
 
     def function_columns(self) -> np.ndarray:
-        """Columns of the words that carry no content in the language (`function_words`), rising, int64.
+        """Return columns of words without content in the language (`function_words`), ascending, int64.
 
         >>> vectorizer = TextVectorizer(stem=True).fit(["please explain what zebras are"])
         >>> [vectorizer.vocabulary_[column] for column in vectorizer.function_columns()]
@@ -229,35 +229,35 @@ class TextVectorizer(Estimator):
         """
         check_fitted(self, "vocabulary_")
         terms = (self.tokenizer_(word) for word in function_words(self.language))
-        wanted = {found[0] for found in terms if len(found) == 1}  # a part of a word may mean something
+        wanted = {found[0] for found in terms if len(found) == 1}  # a part of a word may have content
         return np.array([column for column, term in enumerate(self.vocabulary_) if term in wanted], np.int64)
 
     def tfidf(self, counts: sp.csr_array) -> sp.csr_array:
-        """Weigh counts (n, n_words) as `fit` learned: float32 rows of length 1, or 0 where nothing is known."""
+        """Return tf-idf of counts (n, n_words): float32 rows of length 1, or 0 if all are unknown."""
         check_fitted(self, "vocabulary_")
         counts = sp.csr_array(check_features("counts", counts, n_columns=len(self.vocabulary_)))
         if counts.nnz and counts.data.min() < 0:
-            raise TacitError(f"counts holds {counts.data.min():g}, want numbers >= 0")
+            raise TacitError(f"counts contains {counts.data.min():g}, want numbers >= 0")
         return self._weigh(counts)
 
     def _weigh(self, counts: sp.csr_array) -> sp.csr_array:
         return self._weigh_columns(counts, 0, counts.shape[1])
 
     def _weigh_columns(self, counts: sp.csr_array, first: int, end: int) -> sp.csr_array:
-        """Some columns of checked counts as rows of length 1."""
+        """Return some columns of checked counts as rows of length 1."""
         chosen = counts if (first, end) == (0, counts.shape[1]) else sp.csr_array(counts[:, first:end])
         return weigh(chosen, self.idf_[first:end], self.tf)
 
     def transform(self, texts: Iterable[str]) -> sp.csr_array:
-        """tf-idf rows of texts, float32 (n, n_words)."""
+        """Return tf-idf rows of texts, float32 (n, n_words)."""
         return self.tfidf(self.counts(texts))
 
     def fit_transform(self, texts: Iterable[str]) -> sp.csr_array:
-        """`fit`, and the tf-idf rows of the same texts, which are read once."""
+        """Fit, and return the tf-idf rows of the same texts, which are read once."""
         return self.tfidf(self.fit_counts(texts))
 
     def _stored_params(self) -> dict[str, Any]:
-        """Stop words are spelled out, since a file of them may change."""
+        """Return the parameters with stop words spelled out, because a file of them may change."""
         return self.get_params(deep=False) | self.tokenizer_.spec()
 
     def _check_loaded(self) -> None:
@@ -270,14 +270,14 @@ class TextVectorizer(Estimator):
         if idf.dtype != np.float32 or idf.shape != (len(vocabulary),) or not np.isfinite(idf).all():
             raise TacitError(f"idf has shape {idf.shape}, want {len(vocabulary)} finite numbers, one for each word")
         if len(set(vocabulary)) != len(vocabulary):
-            raise TacitError("vocabulary holds a word twice, want distinct words")
+            raise TacitError("vocabulary contains a word twice, want distinct words")
         for name, number in (("n_docs", self.n_docs_), ("n_added", self.n_added_)):
             check_number(name, number, low=0, whole=True)
         self._keep(self._checked_tokenizer(), vocabulary, GramTable(vocabulary), idf, self.n_docs_, self.n_added_)
 
     @classmethod
     def from_vocabulary(cls, vocabulary: Sequence[str], idf: np.ndarray, n_docs: int, **params: Any) -> Self:
-        """A fitted vectorizer with these words and their idf.
+        """Return a fitted vectorizer with these words and their idf.
 
         >>> first = TextVectorizer().fit(["new york", "new jersey"])
         >>> again = TextVectorizer.from_vocabulary(first.vocabulary_, first.idf_, first.n_docs_)
@@ -291,7 +291,7 @@ class TextVectorizer(Estimator):
         return vectorizer
 
     def _checked_tokenizer(self) -> Tokenizer:
-        """Check all parameters, and make the tokenizer that they ask for."""
+        """Check all parameters, and make their tokenizer."""
         if self.words is not None:
             check_number("words", self.words, low=1, whole=True)
         if not isinstance(self.ngrams, tuple | list) or len(self.ngrams) != 2:
@@ -323,27 +323,27 @@ def _document_frequency(counts: sp.csr_array) -> np.ndarray:
 class WordGramVectorizer(TextVectorizer):
     """tf-idf rows with a block of words and a block of 2-grams.
 
-    New words would have to stand between the two blocks, so `add_words` is refused.
+    New words would have to be inserted between the two blocks, so `add_words` raises.
 
     Parameters
     ----------
     words : int or None, default=None
-        Number of the most frequent words to keep; None keeps all.
+        Number of the most frequent words; None keeps all.
     grams : int or None, default=200000
-        Number of the most frequent 2-grams to keep; None keeps all.
+        Number of the most frequent 2-grams; None keeps all.
     language : str, default="en"
         Language of the texts, see `tokenizer_for`.
     stem : bool, default=False
         Reduce words to their stems.
     stop_words : str, path, iterable of str or None, default=None
-        Words to leave out, see `tokenizer_for`.
+        Words to drop, see `tokenizer_for`.
 
     Attributes
     ----------
     vocabulary_ : list of str
         Words, then 2-grams; most frequent first within each block. Other attributes are those of `TextVectorizer`.
     grams_from_ : int
-        Column where 2-grams begin.
+        Column at which 2-grams begin.
 
     Examples
     --------
@@ -374,7 +374,7 @@ class WordGramVectorizer(TextVectorizer):
         return next((column for column, term in enumerate(self.vocabulary_) if " " in term), len(self.vocabulary_))
 
     def fit_counts(self, texts: Iterable[str]) -> sp.csr_array:
-        """Choose both vocabularies, and give the counts of the same texts."""
+        """Choose both vocabularies, and return the counts of the same texts."""
         kept = TextWriter()  # read twice, once for each block
         kept.extend(checked_texts(texts))
         texts = kept.finish()

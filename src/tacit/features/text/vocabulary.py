@@ -1,8 +1,7 @@
 """The most frequent words and n-grams of a stream: the columns of a vectorizer.
 
-Frequency is the number of occurrences in the whole collection. Columns are ordered by frequency,
-higher first, equal ones by the word (n-grams: words joined by a space), so the same texts in any
-order give the same vocabulary.
+Frequency is the number of occurrences in the whole collection. Columns are ordered by decreasing frequency, ties by the
+word (n-grams: words joined by a space), so the same texts in any order give the same vocabulary.
 """
 
 from __future__ import annotations
@@ -31,23 +30,23 @@ from tacit.features.text.grams import extend_grams
 from tacit.features.text.lexicon import Surfaces, hashes_of
 from tacit.features.text.tokenizers import Tokenizer
 
-TASK_CHARACTERS = 1 << 22  # of the texts that one task counts
+TASK_CHARACTERS = 1 << 22  # of the texts counted by one task
 
 
 class _Level(NamedTuple):
-    """All grams of one size: keys as in `grams` (for size 1 the word numbers), and how often each occurs."""
+    """All grams of one size: keys as in `grams` (for size 1 the word numbers), and their counts."""
 
     keys: np.ndarray
     frequency: np.ndarray
 
 
 class Spellings(NamedTuple):
-    """How the terms of a vocabulary are written, and what it left out; see `lexicon`.
+    """Spellings of the terms of a vocabulary, and the terms outside it; see `lexicon`.
 
     Attributes
     ----------
     forms : list of str or None
-        Words before stemming, most frequent first; None where words are not stemmed.
+        Words before stemming, most frequent first; None if words are not stemmed.
     columns : ndarray of int32 or None
         Column of each form.
     rare : ndarray of int32
@@ -75,9 +74,9 @@ def count_words(
 def count_and_spell(
     texts: Iterable[str], tokenizer: Tokenizer, limit: int | None = None, min_df: int = 1
 ) -> tuple[list[str], sp.csr_array, Spellings]:
-    """The `limit` most frequent terms (all if None) that stand in at least min_df texts, and their counts.
+    """Return the `limit` most frequent terms (None: all) that occur in at least min_df texts, and their counts.
 
-    Equal to `choose_vocabulary` for single words; texts are read once, and no more stays of them than their counts.
+    Equal to `choose_vocabulary` for single words; texts are read once, and only their counts are kept.
     """
     terms, totals = WordNumbers(), WordTotals()
     surfaces = None if tokenizer.stem_word is None else Surfaces()
@@ -108,7 +107,7 @@ def _counted(
     surfaces: Surfaces | None,
     threads: int | None = None,
 ) -> Iterator[sp.csr_array]:
-    """Counts of the terms of texts, some texts at a time."""
+    """Return counts of the terms of texts, some texts at a time."""
     for part in word_parts(texts, tokenizer, terms.number, threads, None if surfaces is None else surfaces.add):
         yield count_matrix(part.rows, part.words, (part.n_rows, len(terms)))
 
@@ -116,7 +115,7 @@ def _counted(
 def _counted_by_tasks(
     texts: Iterable[str], tokenizer: Tokenizer, terms: WordNumbers, surfaces: Surfaces | None
 ) -> Iterator[sp.csr_array]:
-    """The same, counted by tasks; the columns of a row are in no order."""
+    """Return the same, counted by tasks; the columns of a row are unordered."""
     blocks = gather(checked_texts(texts), len, TASK_CHARACTERS)
     for found, counts, spelled in map_tasks(partial(_count_block, tokenizer), blocks):
         numbers = terms.number(found)
@@ -130,7 +129,7 @@ def _counted_by_tasks(
 def _count_block(
     tokenizer: Tokenizer, texts: list[str]
 ) -> tuple[list[str], sp.csr_array, tuple[list[str], np.ndarray, np.ndarray] | None]:
-    """The terms of some texts, their counts, and their words before stemming; a task of one thread."""
+    """Return the terms of some texts, their counts, and their words before stemming; a task of one thread."""
     terms, surfaces = WordNumbers(), None if tokenizer.stem_word is None else Surfaces()
     counts = list(_counted(texts, tokenizer, terms, surfaces, threads=1))
     spelled = None if surfaces is None else (surfaces.numbers.words(), surfaces.frequency, surfaces.terms)
@@ -144,9 +143,9 @@ def choose_vocabulary(
     limit: int | None = None,
     min_df: int = 1,
 ) -> list[str]:
-    """The `limit` most frequent grams (all if None) that stand in at least min_df texts.
+    """Return the `limit` most frequent grams (None: all) that occur in at least min_df texts.
 
-    terms[w] is the string of word number w; ngrams gives the smallest and the largest size.
+    terms[w] is the string of word number w; ngrams are the smallest and the largest size.
 
     >>> stream = WordStream(np.array([0, 1, 0, 1, 2]), np.array([0, 0, 0, 1, 1]), 2)
     >>> choose_vocabulary(stream, ["to", "be", "or"], (1, 2), limit=4)
@@ -161,8 +160,8 @@ def choose_vocabulary(
         if min_df > 1:
             frequency[document_frequency(numbers, stream.rows[places], len(keys)) < min_df] = 0
         levels.append(_Level(keys, frequency))
-        # A gram is no more frequent than its parts, and the floor only rises: what is below it now
-        # cannot become part of a gram that is kept.
+        # A gram is no more frequent than its parts, and the floor never falls, so a gram below it now cannot become
+        # part of a gram that is kept.
         counted = [level.frequency for level in levels[low - 1 :]]
         floor = _floor(np.concatenate([np.empty(0, np.int64), *counted]), limit)
         if size < high:
@@ -175,7 +174,7 @@ def choose_vocabulary(
 def _grams_of_size(
     prefix: np.ndarray, stream: WordStream, size: int, n_words: int
 ) -> tuple[np.ndarray | slice, np.ndarray, np.ndarray]:
-    """Places of the grams, their distinct keys, and the number of the key at each place."""
+    """Return positions of the grams, their distinct keys, and the number of the key at each position."""
     if size == 1:
         return slice(None), np.arange(n_words), prefix
     places, found = extend_grams(prefix, stream, size, n_words)
@@ -184,14 +183,14 @@ def _grams_of_size(
 
 
 def _floor(frequency: np.ndarray, limit: int | None) -> int:
-    """The smallest frequency that may still be among the `limit` best; 0 marks what is out already."""
+    """Return the smallest frequency that may still be among the `limit` best; 0 marks excluded grams."""
     if limit is None or len(frequency) <= limit:
         return 1
     return max(1, int(np.partition(frequency, -limit)[-limit]))
 
 
 def _spell_best(levels: list[_Level], terms: Sequence[str], low: int, floor: int, limit: int | None) -> list[str]:
-    """Strings of the grams of at least the floor's frequency, best first, cut at the limit."""
+    """Return strings of the grams with at least the floor's frequency, best first, up to the limit."""
     ranked: list[tuple[int, str]] = []
     for size in range(low, len(levels) + 1):
         frequency = levels[size - 1].frequency
@@ -201,7 +200,7 @@ def _spell_best(levels: list[_Level], terms: Sequence[str], low: int, floor: int
 
 
 def _spell(levels: list[_Level], terms: Sequence[str], size: int, numbers: np.ndarray) -> list[str]:
-    """Undo the keys: last words first, then what is left is the first word."""
+    """Decode the keys: repeatedly split off the last word; the rest is the first word."""
     tails: list[list[str]] = []
     for level in reversed(levels[1:size]):
         numbers, last = np.divmod(level.keys[numbers], len(terms))

@@ -2,12 +2,12 @@
 
 weight(d, w) = tf(d, w) * idf(w), then each row is divided by its Euclidean length, with
 
-    tf:  "raw"    count(d, w)                "log"     1 + ln count(d, w); a count below 1 as it is
+    tf:  "raw"    count(d, w)                "log"     1 + ln count(d, w); a count below 1 unchanged
     idf: "plain"  ln(n / df(w))              "smooth"  ln((1 + n) / (1 + df(w))) + 1
 
-n documents, df(w) of them hold w. Plain idf gives a word of every document the weight 0, smooth idf
-never does; smooth with raw counts is what scikit-learn does by default. A row without weights stays
-a row of zeros.
+where n is the number of documents and df(w) the number of documents with w. Plain idf gives a word in every document
+the weight 0, smooth idf never does; smooth with raw counts is the default of scikit-learn. A row without weights
+remains a row of zeros.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ IDF_NAMES = ("plain", "smooth")
 
 
 def inverse_document_frequency(doc_frequency: np.ndarray, n_docs: int, kind: str = "plain") -> np.ndarray:
-    """idf of each word as float32; every word must stand in a document.
+    """Return idf of each word as float32; every word must occur in a document.
 
     >>> inverse_document_frequency(np.array([4, 1]), 4).round(3)
     array([0.   , 1.386], dtype=float32)
@@ -36,10 +36,10 @@ def inverse_document_frequency(doc_frequency: np.ndarray, n_docs: int, kind: str
 
 
 def weigh(counts: sp.csr_array, idf: np.ndarray, tf: str = "raw") -> sp.csr_array:
-    """tf-idf rows of unit length, float32, without stored zeros, from counts (n, n_words) >= 0."""
+    """Return tf-idf rows of unit length, float32, without stored zeros, given counts (n, n_words) >= 0."""
     if counts.nnz <= _BLOCK_ENTRIES:
         return _weigh_rows(counts, idf, tf)
-    # Some rows at a time: weights are float64 until they are divided by the length.
+    # Some rows at a time, because weights are float64 until they are divided by the length.
     cuts = np.unique(np.searchsorted(counts.indptr, np.arange(0, counts.nnz, _BLOCK_ENTRIES)))
     cuts = np.unique([0, *cuts.tolist(), counts.shape[0]])
     return stack_rows((_weigh_rows(counts[first:end], idf, tf) for first, end in pairwise(cuts)), counts.shape[1])
@@ -48,7 +48,7 @@ def weigh(counts: sp.csr_array, idf: np.ndarray, tf: str = "raw") -> sp.csr_arra
 def _weigh_rows(counts: sp.csr_array, idf: np.ndarray, tf: str) -> sp.csr_array:
     tf_part = counts.data.astype(np.float64)
     if tf == "log":
-        # A count below 1, of a word that counts less than another, stays as it is.
+        # A count below 1, of a word with reduced weight, is not changed.
         tf_part = np.minimum(tf_part, 1) * (1 + np.log(np.maximum(tf_part, 1)))
     weights = tf_part * idf[counts.indices]
     lengths = np.sqrt(_row_sums(weights**2, counts.indptr))
@@ -64,7 +64,7 @@ def _weigh_rows(counts: sp.csr_array, idf: np.ndarray, tf: str) -> sp.csr_array:
 
 
 def best_words(rows: sp.csr_array, n: int) -> sp.csr_array:
-    """The n heaviest words of each row, of equal ones the first; rows at unit length again.
+    """Return the n words with the largest weights in each row, scaled to unit length; ties go to the first.
 
     >>> best_words(sp.csr_array(np.array([[6.0, 8, 1], [0, 2, 0]])), 1).toarray().tolist()
     [[0.0, 1.0, 0.0], [0.0, 1.0, 0.0]]
@@ -78,7 +78,7 @@ def best_words(rows: sp.csr_array, n: int) -> sp.csr_array:
 
 
 def _row_sums(values: np.ndarray, indptr: np.ndarray) -> np.ndarray:
-    """Sum of the values of each row; reduceat alone would give an empty row the next row's value."""
+    """Return the sum of each row's values; reduceat alone would give an empty row the next row's value."""
     sums = np.zeros(len(indptr) - 1)
     filled = np.flatnonzero(np.diff(indptr))
     if len(filled):

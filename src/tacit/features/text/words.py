@@ -1,15 +1,15 @@
-"""Words of any script that puts spaces or signs between them.
+"""Words of any script with spaces or punctuation between words.
 
-A word is a run of Unicode letters and digits, in any script, together with the combining marks
-that follow them (vowel signs of Hindi or Tamil, points of Hebrew or Yiddish). Everything else
-separates, the underscore too: `linalg_norm` is two words, so that a reader who asks for "norm"
-finds it. Words of one character count: "c", "r" and "x" mean something in documentation.
+A word is a run of Unicode letters and digits, in any script, with the combining marks that follow them (vowel signs of
+Hindi or Tamil, points of Hebrew or Yiddish). All other characters separate words, including the underscore:
+`linalg_norm` is two words, so a search for "norm" finds it. Words of one character count: "c", "r" and "x" have a
+meaning in documentation.
 
-Before that the text is folded: invisible joiners (soft hyphen, zero-width joiners, variation
-selectors) go, then NFKC, lower case, NFKC again (small letters may compose where capitals do not)
-and the Greek final sigma becomes the plain one. So a word depends on its own characters alone, not
-on its neighbours, and every spelling of a character gives the same word. ASCII text needs none of
-this and takes a short way that gives the same words; so does the ASCII part of any other text.
+Before that the text is folded: invisible joiners (soft hyphen, zero-width joiners, variation selectors) are removed,
+then NFKC, lower case, NFKC again (small letters may compose where capitals do not), and the Greek final sigma becomes
+the plain one. So a word depends only on its own characters, not on its neighbours, and all encodings of a character
+give the same word. ASCII text, and the ASCII part of other text, needs none of this and takes a faster path with the
+same result.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-# For UTF-8: small letters and digits, a space for every other ASCII character, all else as it is.
+# For UTF-8: small letters and digits, a space for every other ASCII character, all other bytes unchanged.
 _ASCII_FOLD = bytes(
     byte if byte > 127 else ord(chr(byte).lower()) if chr(byte).isalnum() else 32 for byte in range(256)
 )
 _LETTERS = r"[^\W_]+"
-# A stretch of other characters, with what little ASCII there is between them.
+# A stretch of other characters, with short ASCII parts between them.
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]+(?:[\x00-\x7f]{1,20}[^\x00-\x7f]+)*")
 _INVISIBLE = re.compile("[\u00ad\u180b-\u180f\u200c\u200d\u2060\ufe00-\ufe0f\ufeff\U000e0100-\U000e01ef]+")
-BREAKS = " \n、。，"  # characters that nothing after them is melted into; there are more
-# Marks stand in the first two planes; scanning the other fifteen would only cost time.
+BREAKS = " \n、。，"  # characters that never combine with a following one; there are more
+# Marks are in the first two planes; scanning the other fifteen would only take time.
 _SCANNED = range(0x300, 0x20000)
 
 
 class Span(NamedTuple):
-    """A token and where it stands: `text[start:end]` is what it was made from."""
+    """A token and its position: it was made from `text[start:end]`."""
 
     start: int
     end: int
@@ -47,44 +47,44 @@ class Span(NamedTuple):
 
 
 class Segmenter(ABC):
-    """Cuts text into words; a word never holds white space."""
+    """Splits text into words; a word never contains whitespace."""
 
     @abstractmethod
     def words(self, text: str) -> list[str]:
-        """All words in order."""
+        """Return all words in order."""
 
     @abstractmethod
     def spans(self, text: str) -> list[Span]:
-        """The same words with their places in the text as it was given."""
+        """Return the same words with their positions in the original text."""
 
     def joined(self, text: str) -> bytes:
-        """The same words as UTF-8 with spaces around them: what the counting loops read."""
+        """Return the same words as UTF-8 with spaces around them, for the counting loops."""
         return " ".join(self.words(text)).encode("utf-8", "surrogatepass")
 
     def joined_many(self, texts: Iterable[str], threads: int | None = None) -> Iterator[bytes]:
-        """`joined` of every text in turn; a segmenter that is slow works on many at once."""
+        """Yield `joined` of every text in turn; a slow segmenter can process many in parallel."""
         return map(self.joined, texts)
 
 
 class UnicodeWords(Segmenter):
-    """Cuts text into folded words, without stop words or stems.
+    """Splits text into folded words, without stop words or stemming.
 
     >>> UnicodeWords().words("C++ or Ｎｕｍｐｙ's linalg_norm(x)? हिन्दी")
     ['c', 'or', 'numpy', 's', 'linalg', 'norm', 'x', 'हिन्दी']
     """
 
     def words(self, text: str) -> list[str]:
-        """All words in order."""
+        """Return all words in order."""
         return self.joined(text).decode("utf-8").split()
 
     def joined(self, text: str) -> bytes:
-        """All words as UTF-8 with one or more spaces between."""
+        """Return all words as UTF-8, separated by one or more spaces."""
         if not text.isascii():
             text = _fold_where_needed(text)
         return ascii_words(text)
 
     def spans(self, text: str) -> list[Span]:
-        """The same words with their places in the text as it was given.
+        """Return the same words with their positions in the original text.
 
         >>> UnicodeWords().spans("(ﬁne) Ｃafés")
         [Span(start=1, end=4, token='fine'), Span(start=6, end=11, token='cafés')]
@@ -99,12 +99,12 @@ class UnicodeWords(Segmenter):
         return spans
 
     def _places(self, folded: str) -> Iterator[tuple[int, int, str]]:
-        """Words of folded text with their places."""
+        """Yield words of folded text with their positions."""
         return ((found.start(), found.end(), found[0]) for found in word_matches(folded))
 
 
 def ascii_words(text: str) -> bytes:
-    """UTF-8 with the ASCII letters small, and spaces for ASCII signs: words and spaces at the places they had.
+    """Return UTF-8 with ASCII letters in lower case and spaces for ASCII punctuation, at unchanged positions.
 
     >>> ascii_words("Don't_X")
     b'don t x'
@@ -113,7 +113,7 @@ def ascii_words(text: str) -> bytes:
 
 
 def place_words(text: str, find: Callable[[str], Iterable[tuple[int, int, str]]]) -> list[Span]:
-    """Words that `find` gives with their places in folded text, at their places in the text itself."""
+    """Yield words that `find` returns with positions in folded text, with positions in the original text."""
     starts = _segment_starts(text)
     pieces = [fold(text[start:end]) for start, end in pairwise([*starts, len(text)])]
     segment = list(chain.from_iterable([number] * len(piece) for number, piece in enumerate(pieces)))
@@ -124,12 +124,12 @@ def place_words(text: str, find: Callable[[str], Iterable[tuple[int, int, str]]]
 
 
 def word_matches(folded: str) -> Iterator[re.Match[str]]:
-    """Runs of letters, digits and their marks in folded text."""
+    """Yield runs of letters, digits and their marks in folded text."""
     return _word_pattern().finditer(folded)
 
 
 def fold(text: str) -> str:
-    """The text with all spellings of a character made one: visible characters, NFKC, lower case."""
+    """Return the text with one form for each character: visible characters, NFKC, lower case."""
     if text.isascii():
         return text.lower()
     lower = unicodedata.normalize("NFKC", _INVISIBLE.sub("", text)).lower()
@@ -137,7 +137,7 @@ def fold(text: str) -> str:
 
 
 def _fold_where_needed(text: str) -> str:
-    """Put the folded words in the place of each stretch that is not ASCII."""
+    """Replace each stretch that is not ASCII by its folded words."""
     pieces, done = list[str](), 0
     for start, end in not_ascii(text):
         pieces += text[done:start], *_word_pattern().findall(fold(text[start:end]))
@@ -146,9 +146,9 @@ def _fold_where_needed(text: str) -> str:
 
 
 def not_ascii(text: str) -> Iterator[tuple[int, int]]:
-    """Start and end of each stretch that is not ASCII, cut at the spaces around it.
+    """Yield start and end of each stretch that is not ASCII, extended to the spaces around it.
 
-    A space never joins what follows or precedes it, so the words come out as from the whole text.
+    A space never joins with its neighbours, so the words are the same as from the whole text.
     """
     done = 0
     for match in _NOT_ASCII.finditer(text):
@@ -162,19 +162,19 @@ def not_ascii(text: str) -> Iterator[tuple[int, int]]:
 
 @lru_cache(maxsize=1)
 def _word_pattern() -> re.Pattern[str]:
-    """Letters and digits with the marks that follow them; Python's `\\w` knows no marks."""
-    # Without the look at what comes next, every letter would be sought among a hundred ranges of marks.
+    """Return a pattern for letters and digits with their marks, which Python's `\\w` does not include."""
+    # Without the lookahead, every letter would be searched for among a hundred ranges of marks.
     return re.compile(f"{_LETTERS}(?:(?=[^\\x00-\u02ff])[{combining_marks()}]+(?:{_LETTERS})?)*")
 
 
 @lru_cache(maxsize=1)
 def combining_marks() -> str:
-    """All characters that belong to the letter before them."""
+    """Return all characters that combine with the letter before them."""
     return "".join(char for char in map(chr, _SCANNED) if unicodedata.category(char) in ("Mn", "Mc"))
 
 
 def _segment_starts(text: str) -> list[int]:
-    """Where the text may be cut so that folding the pieces gives the pieces of the folded text."""
+    """Yield positions at which the text may be split so that folding the pieces gives pieces of the folded text."""
     return [
         place for place, char in enumerate(text) if place == 0 or not _joins_previous(char) or text[place - 1] in BREAKS
     ]
@@ -182,7 +182,7 @@ def _segment_starts(text: str) -> list[int]:
 
 @lru_cache(maxsize=4096)
 def _joins_previous(char: str) -> bool:
-    """Whether folding may melt the character into the one before it: marks, Hangul vowels and finals."""
+    """Return whether folding may merge the character with the previous one: marks, Hangul vowels and finals."""
     if char.isascii():
         return False
     if _INVISIBLE.match(char):

@@ -1,4 +1,4 @@
-"""The advice itself: rows of a table, a learning curve, two claims kept apart, and one paragraph in words."""
+"""The advice: rows of a table, a learning curve, two separate claims, and one paragraph of text."""
 
 from __future__ import annotations
 
@@ -42,25 +42,25 @@ CURVE = (5, 10, 20, 40, 80, 160)
 
 @dataclass(frozen=True, repr=False)
 class Advice:
-    """What `advise` found.
+    """Result of `advise`.
 
     Attributes
     ----------
     system : str
-        Recommended system: chosen by cross-validation over all judged queries.
+        Recommended system, chosen by cross-validation over all judged queries.
     measure, baseline : str
-        What is measured, and the system that gains are over.
+        The measure, and the baseline system of all gains.
     recommended : Gain
-        Gain of the procedure "choose and fit" over the baseline; its interval also contains that of the recommended
-        system alone.
+        Gain of the procedure "choose and fit" over the baseline; its interval also contains the interval of the
+        recommended system alone.
     labels : Gain
-        Gain that the judgments add to the best system without them; of the clicks where these are all there is.
+        Gain from the judgments over the best system without them; with clicks only, gain from the clicks.
     queries : int
         Number of judged queries, or of queries with clicks.
     rows : list of dict
-        One for each system.
+        One row per system.
     curve : list of dict
-        Mean of the learned system by the number of judged queries.
+        Mean of the learned system by number of judged queries.
     text : str
         The verdict in words.
     clicks : Gain or None, default=None
@@ -68,11 +68,11 @@ class Advice:
     encoder : dict of str to Gain, or None, default=None
         Gains of the blend with the encoder over the blend without it (`blend`) and over rank fusion (`rrf`).
     note : str, default=""
-        What the measure favours, where it is clicks.
+        Bias of the measure, if it is based on clicks.
     left_out : tuple of str, default=()
-        Systems for which there was not enough time.
+        Systems skipped for lack of time.
     assist : Gain or None, default=None
-        Gain that a program's grades add to learning from people's alone, measured by people's grades.
+        Gain from a program's grades over learning from people's grades alone, measured by people's grades.
     """
 
     system: str
@@ -94,13 +94,13 @@ class Advice:
         return f"Advice({self.system!r}: {self.text})"
 
     def _repr_html_(self) -> str:
-        """The verdict and the table of systems, for notebooks."""
+        """Return the verdict and the table of systems as HTML, for notebooks."""
         from tacit.judge.advise.report import table_rows
 
         return html_table(*table_rows(self), self.text)
 
     def to_json(self) -> dict[str, Any]:
-        """The form of `advise --json`."""
+        """Return the JSON object of `advise --json`."""
         return {
             "helps": self.recommended.help,
             "system": self.system,
@@ -151,35 +151,35 @@ def make_advice(
     candidates : sequence of Candidate
         Systems to choose from.
     label_free, learned : Candidate
-        The best system without judgments, and its form that learns from them: their difference is what the
-        judgments add.
+        The best system without judgments, and its form that learns from them. Their difference is the gain from the
+        judgments.
     clicked : Candidate or None, default=None
         The form that learns from clicks; None without them.
     assisted : Candidate or None, default=None
-        The form that learns from a program's grades beside the judgments; its gain over `learned` is what they add.
+        The form that also learns from a program's grades; its gain over `learned` is the gain from these grades.
     simpler : Candidate or None, default=None
-        What stands in for `learned` where there is not enough time for it.
+        Replacement for `learned` if there is not enough time for it.
     encoded : sequence of Candidate, default=()
-        What `label_free`, which has an encoder, is compared with: the blend without it, and rank fusion.
+        Systems to compare with `label_free`, which has an encoder: the blend without it, and rank fusion.
     n_queries : int
         Number of judged queries.
     measure : str
-        What is claimed and chosen by.
+        Measure for claims and for the choice of a system.
     has_zeros : bool
-        Whether judgments of grade 0 exist, so that judged-only measures can be asked.
+        Whether judgments of grade 0 exist, so that judged-only measures can be computed.
     corrected : str or None, default=None
-        Measure by corrected clicks, on which a gain must show too.
+        Measure by corrected clicks, which must also show the gain.
     withheld : str, default=""
-        Why nothing is claimed, whatever the measure shows.
+        Reason to make no claim, whatever the measure shows.
     evidence, note : str
-        What the queries are, in words, and what the measure favours.
+        Noun for the queries in the text, and the bias of the measure.
     sequential : bool, default=False
-        Whether the claim must hold for those who look again and again.
+        Whether the claim must stay valid under repeated looks at the data.
     curve : sequence of int
         Numbers of judged queries of the learning curve.
     seconds_left : callable
-        Time left. Candidates but the baseline and `label_free`, and points of the learning curve, are left out where
-        it is not enough for all their fits.
+        Time left. If it is too short for all fits of a candidate or of a point of the learning curve, that one is
+        left out; the baseline and `label_free` are always measured.
     """
     validation = CrossValidation(candidates, n_queries, measure, seconds_left=seconds_left, **options)
     values, left_out = _values(
@@ -196,7 +196,7 @@ def make_advice(
     if assisted is not None:
         both = learned.name in values and assisted.name in values
         program = claim(values[learned.name], values[assisted.name]) if both else NOT_MEASURED
-    if assisted is not None and not (program and program.help):  # not chosen by a mean that may be chance
+    if assisted is not None and not (program and program.help):  # not chosen by a mean that may be due to chance
         validation.candidates = [candidate for candidate in validation.candidates if candidate is not assisted]
     procedure, names = validation.chosen()
     system, baseline = validation.best().name, candidates[0].name
@@ -232,7 +232,7 @@ def make_advice(
 def _values(
     validation: CrossValidation, needed: set[str], learned: Candidate, simpler: Candidate | None
 ) -> tuple[dict[str, dict[str, np.ndarray]], list[str]]:
-    """Values of the candidates that end in time, and the names of the others; only these are chosen from."""
+    """Return the values of the candidates that finish in time, and the names of the others, which cannot be chosen."""
     measured, values, left_out = list[Candidate](), dict[str, dict[str, np.ndarray]](), list[str]()
     for candidate in validation.candidates:
         for form in (candidate, simpler) if candidate is learned and simpler is not None else (candidate,):
@@ -255,7 +255,7 @@ def claim_of(
     corrected: str | None = None,
     sequential: bool = False,
 ) -> Gain:
-    """The gain of one system over another by values of all measures, with every reason to withhold its claim."""
+    """Return the gain of one system over another, from values of all measures, with all reasons to withhold a claim."""
     gain = gain_of(baseline[measure], other[measure], sequential=sequential)
     if corrected is not None:
         return guard_against_position(gain, gain_of(baseline[corrected], other[corrected], sequential=sequential))
@@ -269,7 +269,7 @@ def claim_of(
 def _rows(
     values: dict[str, dict[str, np.ndarray]], baseline: str, names: Sequence[str], sequential: bool
 ) -> list[dict[str, Any]]:
-    """One row for each system: means, and per measure the gain over the baseline with its interval and p (Holm)."""
+    """Return one row per system: means, and per measure the gain over the baseline with its interval and p (Holm)."""
     interval_of = sequential_interval if sequential else cautious_interval
     measures = [name for name in values[baseline] if name != JUDGED]
     tests = {
@@ -307,7 +307,7 @@ def _curve(
     values: dict[str, dict[str, np.ndarray]],
     curve: Sequence[int],
 ) -> list[dict[str, Any]]:
-    """Mean and interval by the number of judged queries in the training part; 0 is the label-free system."""
+    """Return mean and interval by number of judged training queries; 0 is the label-free system."""
     n_train = int(validation.n_queries - np.bincount(validation.fold_of).max())
     measure = validation.measure
     points = [(0, values[label_free.name][measure])]

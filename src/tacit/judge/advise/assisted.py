@@ -1,9 +1,9 @@
-"""A candidate that learns from people's grades of some queries and a program's of these and others.
+"""A candidate that learns from people's grades for some queries, and from a program's grades for these and others.
 
-Of the n pairs that both graded, let h be people's grades with mean m, and n_g the number of those with the program's
-grade g, of which there are k. Where people did not judge, a pair of grade g has the grade that people are expected to
-give, shrunk to the mean, and the trust in the program is the part of the variance of h that its grades explain
-(adjusted R squared), shrunk to 0:
+Let n be the number of pairs graded by both, h people's grades of them with mean m, k the number of the program's
+distinct grades, and n_g the number of pairs with the program's grade g. A pair that people did not judge gets the grade
+e_g expected from people, shrunk to the mean. The trust in the program is the share of the variance of h that its grades
+explain (adjusted R squared), shrunk to 0:
 
     e_g = (sum of h + PRIOR m) / (n_g + PRIOR)
     trust = n / (n + PRIOR) (1 - (n - 1) / (n - k) sum of (h - e_g)^2 / sum of (h - m)^2), at least 0
@@ -21,13 +21,13 @@ from tacit.judge.advise.collections import CollectionCandidate
 from tacit.metrics.rankings import look_up_pairs
 from tacit.search import Searcher
 
-PRIOR = 20.0  # pairs that count for what is known without the program, for each of its grades
-LEAST_GRADE = 1e-3  # weights of links are above 0
+PRIOR = 20.0  # prior, as a number of pairs, for each of the program's grades
+LEAST_GRADE = 1e-3  # because weights of links must be above 0
 
 
 @dataclass(frozen=True)
 class GradeWorth:
-    """The grade that people are expected to give where a program gives a grade, by so many pairs that both graded."""
+    """The grade expected from people where a program gives a grade, and the number of pairs graded by both."""
 
     grade: float
     n_pairs: int
@@ -36,19 +36,19 @@ class GradeWorth:
 
 @dataclass(frozen=True)
 class ProgramWorth:
-    """What each of a program's grades stands for, and the trust in the program, from 0 to 1."""
+    """The worth of each of a program's grades, and the trust in the program, from 0 to 1."""
 
     grades: list[GradeWorth]
     trust: float
 
     @property
     def n_pairs(self) -> int:
-        """Number of pairs that people and the program graded."""
+        """Number of pairs graded by people and by the program."""
         return sum(found.n_pairs for found in self.grades)
 
 
 def worth_of(people: Judgments, program: Judgments) -> ProgramWorth:
-    """What a program's grades are worth, by the pairs that people judged too.
+    """Return the worth of a program's grades, estimated on the pairs that people judged too.
 
     >>> people = Judgments.from_dict({"q": {"a": 1, "b": 1, "c": 0, "d": 0}})
     >>> program = Judgments.from_dict({"q": {"a": 3, "b": 3, "c": 1, "d": 1, "e": 3}})
@@ -75,7 +75,7 @@ def worth_of(people: Judgments, program: Judgments) -> ProgramWorth:
 def program_links(
     people: Judgments, program: Judgments, worth: ProgramWorth, queries: Collection, documents: Collection
 ) -> ProgramLinks:
-    """What a program graded and people did not, by rows of queries and documents; unknown ids are left out."""
+    """Return pairs graded by the program only, by rows of queries and documents; unknown ids are left out."""
     expected = {found.grade: max(found.expected, LEAST_GRADE) for found in worth.grades}
     graded = np.isnan(look_up_pairs(program, people)) & np.isin(program.grade, list(expected))
     query, doc = (
@@ -93,25 +93,25 @@ def program_links(
 
 @dataclass
 class AssistedCandidate(CollectionCandidate):
-    """A method that learns from people's grades and a program's, never from those of queries that it is measured on."""
+    """A method that learns from people's and a program's grades, but never from grades of its test queries."""
 
     program: Judgments = field(default_factory=lambda: Judgments.from_dict({}))
     queries: Collection | None = None
 
     def __post_init__(self) -> None:
-        """All queries with a grade: those that people judged first, by their rows."""
+        """Collect all queries with a grade: the queries judged by people come first, in their order."""
         given, task = self.queries or self.task.queries, self.task
         graded = set(self.program.query_ids)
         others = [row for row, name in enumerate(given.ids) if name in graded and name not in task.queries.row_of]
         self._asked = _joined(task.queries, given.take(others))
 
     def fitted(self, train: np.ndarray) -> Searcher:
-        """A searcher, fitted on the grades of some queries and on the program's of those that nobody judged."""
+        """Return a searcher fitted on people's grades of some queries, and on the program's of queries without any."""
         measured = np.setdiff1d(np.arange(len(self.task.queries)), train)
         return self._fit(**self.sources(train, {self.task.queries.ids[row] for row in measured.tolist()}))
 
     def sources(self, train: np.ndarray, without: set[str]) -> dict[str, Any]:
-        """What the searcher learns from: pairs of some queries, and the program's grades of all but some."""
+        """Return the training sources: pairs of some queries, and the program's grades of all queries except some."""
         pairs, zeros = (part.take(np.isin(part.sources, train)) for part in self.task.known)
         people, program = (_without(part, without) for part in (self.task.judgments, self.program))
         worth = worth_of(people, program)
@@ -127,10 +127,10 @@ class AssistedCandidate(CollectionCandidate):
 def assisted_candidate(
     name: str, like: CollectionCandidate, queries: Collection, program: Judgments
 ) -> AssistedCandidate:
-    """The same candidate as one that learns from people alone, with a program's grades; an error if these are apart."""
+    """Return the same candidate with a program's grades added; raise if people and program share no pair."""
     if not worth_of(like.task.judgments, program).n_pairs:
-        raise TacitError(f"people and the program graded no pair in common: nothing tells what its {len(program)} "
-                         "grades are worth")  # fmt: skip
+        raise TacitError(f"people and the program graded no pair in common, so the worth of its {len(program)} grades "
+        "cannot be estimated")  # fmt: skip
     shared = {part: getattr(like, part) for part in ("learns", "stem", "params", "further", "like")}
     return AssistedCandidate(name, like.task, like.method, **shared, program=program, queries=queries)
 

@@ -1,14 +1,14 @@
-"""Clicks as what is learned from, and as what is measured by.
+"""Clicks as training data, and as a measure.
 
-Held-out clicks measure a ranking of the documents that a query was shown; others cannot be clicked and are left out.
-The grade of a document is its number of clicks. Users look at the first answers most, so the measure favours the shown
-order, and systems that resemble it. Corrected clicks are the number of clicks over that which a typical document gets
-at the same positions (see `data.click_model`). They give no credit for a position, also where the first documents have
-earned theirs, so they favour systems that differ from the shown order. The truth is between the two: a gain is claimed
-only if both show it.
+Held-out clicks measure a ranking of the documents shown for a query; other documents cannot be clicked and are left
+out. The grade of a document is its number of clicks. Users look mostly at the first results, so the measure favours the
+shown order and systems similar to it. Corrected clicks are the number of clicks divided by the clicks that a typical
+document gets at the same positions (see `data.click_model`). They give no credit for a position, even if the first
+documents deserve theirs, so they favour systems that differ from the shown order. The truth is between the two: a gain
+is claimed only if both show it.
 
-Counts without positions are taken as judgments of relevant documents in the whole collection. They favour the system
-whose answers were shown, and systems that learn to resemble it: nothing is claimed by them.
+Counts without positions are treated as judgments of relevant documents in the whole collection. They favour the
+system whose results were shown, and systems that learn to resemble it, so no claim is based on them.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from tacit.search import Searcher
 from tacit.search.sources import hash_query
 
 SHOWN, CORRECTED = "shown", "corrected {}"
-MAX_QUERIES = 500  # that are measured; the clicks of others are learned from in every fold
-BLOCK = 50  # queries scored at once
+MAX_QUERIES = 500  # measured queries; the clicks of all others are training data in every fold
+BLOCK = 50  # queries scored together
 ORDERED_NOTE = (
     "Measured by clicks on the documents that were shown for queries held out from learning. Users click what they see "
     "first, which favours the shown order; corrected clicks favour what differs from it. A gain is claimed only if "
@@ -44,19 +44,19 @@ COUNTED_NOTE = (
 
 @dataclass
 class ClickTask(CollectionTask):
-    """Queries with clicks, measured on the documents that they were shown.
+    """Queries with clicks, measured on the documents shown for them.
 
     Parameters
     ----------
     corrected : Judgments or None
-        Clicks over expected clicks; None without positions.
+        Clicks divided by expected clicks; None without positions.
     """
 
     corrected: Judgments | None = None
 
     @classmethod
     def of_log(cls, documents: Collection, log: ClickLog, measures: Sequence[str], **options: Any) -> ClickTask:
-        """The task of a log that names queries by their texts; of many queries, some drawn by the seed."""
+        """Make the task of a log that names queries by their texts; of many queries, draw some by the seed."""
         clicks, expected = _count(log, documents)
         texts = [text for text, found in clicks.items() if any(found.values())]
         if len(texts) < 2:
@@ -72,7 +72,7 @@ class ClickTask(CollectionTask):
         return cls(documents, queries, counted, measures, corrected=corrected if log.ordered else None, **options)
 
     def measure(self, searcher: Searcher, test: np.ndarray) -> dict[str, np.ndarray]:
-        """Values of a fitted searcher on some queries."""
+        """Measure a fitted searcher on some queries."""
         if self.corrected is None:
             return super().measure(searcher, test)
         scores = {}
@@ -85,12 +85,12 @@ class ClickTask(CollectionTask):
 
     @cached_property
     def shown(self) -> dict[str, np.ndarray]:
-        """Rows of the documents that each query was shown."""
+        """Return the rows of the documents shown for each query."""
         row_of, grades = self.documents.row_of, self.judgments.to_dict()
         return {query: np.sort([row_of[doc] for doc in docs]) for query, docs in grades.items()}
 
     def measure_shown(self, scores: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Values of scores of the shown documents by query: by clicks and by corrected clicks."""
+        """Measure scores of the shown documents by query: by clicks and by corrected clicks."""
         assert self.corrected is not None
         query = np.repeat(np.arange(len(scores)), [len(found) for found in scores.values()])
         doc = np.concatenate([self.shown[name] for name in scores])
@@ -105,7 +105,7 @@ class ClickTask(CollectionTask):
 
 
 def with_texts(log: ClickLog, queries: Collection | None) -> ClickLog:
-    """The log with the texts of queries that it names by id; other names are texts already."""
+    """Return the log with query texts instead of ids; other names are already texts."""
     if queries is None:
         return log
     text_of = {name: queries.full_text(row).strip() for name, row in queries.row_of.items()}
@@ -114,7 +114,7 @@ def with_texts(log: ClickLog, queries: Collection | None) -> ClickLog:
 
 
 def _count(log: ClickLog, documents: Collection) -> tuple[dict[str, dict[str, float]], dict[tuple[str, str], float]]:
-    """Clicks on known documents by query, zeros where they were shown only, and the expected number by pair."""
+    """Count clicks on known documents by query, 0 for documents only shown, with the expected number by pair."""
     found = log.estimates()
     clicks: dict[str, dict[str, float]] = {}
     for query, doc, number in zip(found.queries, found.docs, found.clicks.tolist(), strict=True):
@@ -125,7 +125,7 @@ def _count(log: ClickLog, documents: Collection) -> tuple[dict[str, dict[str, fl
 
 
 def _judgments(clicks: dict[str, dict[str, float]]) -> Judgments:
-    """Clicks as grades, of which the smallest above 0 is 1."""
+    """Return clicks as grades; the smallest above 0 becomes 1."""
     least = min(number for found in clicks.values() for number in found.values() if number)
     return Judgments.from_dict(
         {query: {doc: number / least for doc, number in found.items()} for query, found in clicks.items()}
@@ -134,7 +134,7 @@ def _judgments(clicks: dict[str, dict[str, float]]) -> Judgments:
 
 @dataclass
 class ShownCandidate:
-    """The order in which documents were shown, by the mean rank where it changed."""
+    """The order in which documents were shown, by mean rank if the order changed."""
 
     task: ClickTask
     log: ClickLog
@@ -142,7 +142,7 @@ class ShownCandidate:
     learns: bool = False
 
     def values(self, train: np.ndarray, test: np.ndarray) -> dict[str, np.ndarray]:
-        """Values of some queries."""
+        """Measure some queries."""
         names = {self.task.queries.full_text(row): self.task.queries.ids[row] for row in test}
         ranks: dict[tuple[str, int], np.ndarray] = {}
         for session in self.log.sessions:
@@ -158,9 +158,9 @@ class ShownCandidate:
 
 @dataclass
 class ClickCandidate(CollectionCandidate):
-    """A method that learns from clicks, never from those of the queries that it is measured on.
+    """A method that learns from clicks, but never from clicks of its test queries.
 
-    Clicks of queries that nothing is measured on are learned from in every fold.
+    Clicks of queries that are never measured are training data in every fold.
     """
 
     log: ClickLog = field(default_factory=lambda: ClickLog([]))
@@ -171,13 +171,13 @@ class ClickCandidate(CollectionCandidate):
         self.learns = bool((self._row >= 0).any())
 
     def fitted_once(self) -> Searcher:
-        """The searcher, fitted on all clicks: none are of queries that it is measured on."""
+        """Return the searcher fitted on all clicks, none of which belong to measured queries."""
         if self._fitted is None:
             self._fitted = self.fitted(np.empty(0, np.int64))
         return self._fitted
 
     def fitted(self, train: np.ndarray) -> Searcher:
-        """A searcher, fitted on the clicks of some queries and of those that nothing is measured on."""
+        """Return a searcher fitted on the clicks of some queries and of all queries that are never measured."""
         assert self.like is not None
         kept = np.flatnonzero((self._row < 0) | np.isin(self._row, train))
         log = replace(self.log, sessions=[self.log.sessions[number] for number in kept.tolist()])

@@ -1,4 +1,4 @@
-"""Candidates that rank a collection of documents for typed queries."""
+"""Candidates that rank a collection of documents for text queries."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from tacit.search.vector_cache import VectorCache
 from tacit.search.vectors import encode_documents
 
 logger = logging.getLogger("tacit")
-DEPTH = 1000  # documents of a query that are measured
+DEPTH = 1000  # documents measured per query
 QUERIES_AT_ONCE = 50
 
 
 @dataclass
 class CollectionTask:
-    """Documents, judged queries, and what is measured.
+    """Documents, judged queries, and measures.
 
     Parameters
     ----------
     documents : Collection
-        What is searched.
+        The documents to search.
     queries : Collection
-        Judged queries only, in the order in which the procedure numbers them.
+        Judged queries only; the procedure numbers them in this order.
     judgments : Judgments
         Their judgments.
     measures : sequence of str
@@ -51,9 +51,9 @@ class CollectionTask:
     threads : int or None, default=None
         Threads; None: all cores.
     encoder : Encoder or None, default=None
-        Gives documents and queries their vectors, for candidates that are `encoded`.
+        Encoder of documents and queries, for candidates that are `encoded`.
     given : dict or None, default=None
-        Vectors of the documents by this encoder, as `Searcher.fit` takes them; None means that they are encoded.
+        Vectors of the documents by this encoder, as `Searcher.fit` takes them; None: encode the documents.
     """
 
     documents: Collection
@@ -73,7 +73,7 @@ class CollectionTask:
     def of(
         cls, documents: Collection, queries: Collection, judgments: Judgments, measures: Sequence[str], **options: Any
     ) -> CollectionTask:
-        """The task of those queries that have a relevant document."""
+        """Make the task of the queries that have a relevant document."""
         grades = judgments.to_dict()
         judged = [query for query in queries.ids if any(grade >= 1 for grade in grades.get(query, {}).values())]
         if len(judged) < 2:
@@ -85,24 +85,24 @@ class CollectionTask:
 
     @property
     def has_zeros(self) -> bool:
-        """Whether some documents are judged not relevant, so that judged-only measures mean something."""
+        """Whether some documents are judged not relevant, so that judged-only measures are meaningful."""
         return bool((self.judgments.grade < 1).any())
 
     @cached_property
     def rows(self) -> TextRows:
-        """The documents as rows, which all candidates share."""
+        """Return the documents as rows, shared by all candidates."""
         return TextRows(self.documents, self.words, self.language)
 
     @cached_property
     def known(self) -> tuple[Links, Links]:
-        """Relevant pairs, and pairs judged not relevant, by rows of queries and documents."""
+        """Return relevant pairs, and pairs judged not relevant, by rows of queries and documents."""
         given = self.judgments, self.queries, self.documents
         first, second = (judged_pairs(*given, relevant=kind, skip_unknown=True) for kind in (True, False))
         return first, second
 
     @cached_property
     def document_vectors(self) -> dict[str, Any]:
-        """Vectors of the documents, as `Searcher.fit` takes them."""
+        """Return vectors of the documents, as `Searcher.fit` takes them."""
         assert self.encoder is not None
         return self.given or encode_documents(self.encoder, list(self.documents.full_texts()))
 
@@ -113,13 +113,13 @@ class CollectionTask:
         return VectorCache(self.encoder).look_up(list(self.queries.full_texts()), "query").astype(np.float32)
 
     def query_rows(self, searcher: Searcher, rows: np.ndarray) -> sp.csr_array:
-        """Some queries as a fitted searcher reads them, with vectors where it has a use for them."""
+        """Return rows of some queries for a fitted searcher, with vectors if it uses them."""
         texts = list(self.queries.take(rows.tolist()).full_texts())
         encoded = self.encoder is not None and searcher.ranker_.uses_vectors
         return searcher.query_rows(texts, self.query_vectors[rows] if encoded else None)
 
     def _check_words(self, n_words: np.ndarray) -> None:
-        """Raise where no query has a word of the documents; say how many have none."""
+        """Raise if no query has a word of the documents; warn about the queries that have no such word."""
         unknown = np.flatnonzero(n_words == 0)
         if len(unknown) == len(n_words):
             text = self.queries.full_text(int(unknown[0]))
@@ -130,13 +130,13 @@ class CollectionTask:
         self._told = True
 
     def measure(self, searcher: Searcher, test: np.ndarray) -> dict[str, np.ndarray]:
-        """Values of a fitted searcher on some queries."""
+        """Measure a fitted searcher on some queries."""
         if not self._told:
             self._check_words(np.diff(self.query_rows(searcher, np.arange(len(self.queries))).indptr))
         return self.evaluate(searcher.ranker_.rank(self.query_rows(searcher, test), DEPTH, threads=self.threads), test)
 
     def evaluate(self, ranking: Ranking, test: np.ndarray) -> dict[str, np.ndarray]:
-        """Values of a ranking of some queries."""
+        """Measure a ranking of some queries."""
         names = [self.queries.ids[row] for row in test.tolist()]
         grades = self.judgments.to_dict()
         judged = Judgments.from_dict({query: grades[query] for query in names})
@@ -147,8 +147,8 @@ class CollectionTask:
 class CollectionCandidate:
     """A method with its parameters, on a task.
 
-    `learns` False: the method is fitted without judgments, once; with `links`, on these. `like` is a candidate of the
-    same method that does not learn, whose fitted members are taken over. `encoded` True: with the encoder of the task.
+    With `learns` False the method is fitted once without judgments, and with `links` on the links. `like` is a
+    candidate of the same method that does not learn; its fitted members are reused. `encoded`: use the task's encoder.
     """
 
     name: str
@@ -158,7 +158,7 @@ class CollectionCandidate:
     stem: bool = True
     links: Links | None = None
     params: dict[str, Any] = field(default_factory=dict)
-    further: dict[str, Any] = field(default_factory=dict)  # for `Searcher.fit`, such as vectors
+    further: dict[str, Any] = field(default_factory=dict)  # further arguments of `Searcher.fit`, such as vectors
     like: CollectionCandidate | None = None
     encoded: bool = False
     _fitted: Searcher | None = None
@@ -168,18 +168,18 @@ class CollectionCandidate:
         return self.task.measure(self.fitted(train) if self.learns else self.fitted_once(), test)
 
     def fitted_once(self) -> Searcher:
-        """The searcher, fitted without judgments."""
+        """Return the searcher fitted without judgments."""
         if self._fitted is None:
             self._fitted = self._fit(links=self.links)
         return self._fitted
 
     def fitted(self, train: np.ndarray) -> Searcher:
-        """A searcher, fitted on the judgments of some queries."""
+        """Return a searcher fitted on the judgments of some queries."""
         pairs, zeros = (part.take(np.isin(part.sources, train)) for part in self.task.known)
         return self._fit(queries=self.task.queries, pairs=pairs, zeros=zeros)
 
     def _fit(self, **sources: Any) -> Searcher:
-        """A searcher, fitted on the documents of the task and on some sources."""
+        """Return a searcher fitted on the documents of the task and on some sources."""
         task, members = self.task, None
         language = task.rows.language
         params = {"seed": task.seed, "threads": task.threads} | self.params
@@ -195,9 +195,9 @@ class CollectionCandidate:
 
 @dataclass
 class EncoderCandidate:
-    """The encoder alone, or with `words` reciprocal rank fusion of the two: what hybrid search usually does.
+    """The encoder alone, or with `words` its reciprocal rank fusion with BM25, as in usual hybrid search.
 
-    `blend` is the candidate that has the vectors.
+    `blend` is the candidate with the vectors.
     """
 
     name: str
@@ -206,7 +206,7 @@ class EncoderCandidate:
     learns: bool = False
 
     def values(self, train: np.ndarray, test: np.ndarray) -> dict[str, np.ndarray]:
-        """Values on some queries; nothing is learned."""
+        """Measure some queries; nothing is learned."""
         return self.blend.task.evaluate(self._rank(test), test)
 
     def _rank(self, test: np.ndarray) -> Ranking:
@@ -228,6 +228,6 @@ class EncoderCandidate:
 
 
 def best_of(scores: np.ndarray) -> Ranking:
-    """The best items of each row; of equal scores the first item ranks first."""
+    """Return the best items of each row; ties go to the first item."""
     items = np.argsort(-scores, axis=1, kind="stable")[:, :DEPTH]
     return Ranking(items, np.take_along_axis(scores, items, axis=1).astype(np.float32))

@@ -10,18 +10,18 @@ from tacit.core import TacitError
 
 
 def make_folds(n_queries: int, n_folds: int, seed: int, groups: Sequence[object] | None = None) -> np.ndarray:
-    """Number of the fold of each query, from 0; folds differ by as few queries as groups allow.
+    """Return the fold of each query, from 0; fold sizes differ as little as the groups allow.
 
     Parameters
     ----------
     n_queries : int
         Number of queries.
     n_folds : int
-        Number of folds; not more than there are groups.
+        Number of folds; at most the number of groups.
     seed : int
         Random seed.
     groups : sequence or None, default=None
-        Group of each query; None: each query is a group of its own.
+        Group of each query; None: each query is its own group.
 
     Examples
     --------

@@ -15,7 +15,7 @@ from tacit.rerank.ranking_lists import RankingTask, fit_lists
 
 @dataclass
 class ListTask:
-    """Judged feature lists, and what is measured."""
+    """Judged feature lists, and measures."""
 
     lists: Lists
     measures: Sequence[str]
@@ -25,25 +25,25 @@ class ListTask:
 
     @classmethod
     def of(cls, lists: Lists, measures: Sequence[str], **options: Any) -> ListTask:
-        """The task of those lists that have a relevant row."""
+        """Make the task of the lists that have a relevant row."""
         judged = [number for number in range(len(lists)) if (lists.y[lists.rows(number)] >= 1).any()]
         if len(judged) < 2:
             raise TacitError(f"{len(judged)} of {len(lists)} lists have a relevant row, want at least 2")
         return cls(lists.take(judged), measures, **options)
 
     def warn_once(self) -> bool:
-        """Whether to say what is assumed of judgments of relevant rows alone: only the first time."""
+        """Return whether to report how lists with relevant rows only are read: True only the first time."""
         first, self._warned = not self._warned, True
         return first
 
     def measure(self, lists: Lists, scores: np.ndarray) -> dict[str, np.ndarray]:
-        """Values of scores on some lists."""
+        """Measure scores on some lists."""
         return evaluate_rows(lists.y, scores, lists.qid, list(self.measures)).values
 
 
 @dataclass
 class ListCandidate:
-    """A method of `tacit rank`, learned from the training lists."""
+    """A method of `tacit rank`, trained on the training lists."""
 
     name: str
     task: ListTask
@@ -60,7 +60,7 @@ class ListCandidate:
 
 @dataclass
 class ColumnCandidate:
-    """One feature as it is, up or down: the best on the training lists, or a given one."""
+    """One feature as the score, rising or falling: the best on the training lists, or a given one."""
 
     task: ListTask
     measure: str
@@ -75,7 +75,7 @@ class ColumnCandidate:
         return self.task.measure(held, sign * np.nan_to_num(held.X[:, column]))
 
     def choose(self, train: np.ndarray) -> tuple[int, float]:
-        """Number of the column and its sign."""
+        """Return number of the column and its sign."""
         if self.column is not None:
             return self.column, 1.0
         lists = self.task.lists.take(train)

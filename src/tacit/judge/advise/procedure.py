@@ -1,11 +1,10 @@
 """Cross-validation of systems, and of the choice among them.
 
-What is tested is the whole procedure: choose a system by the judged queries of the training part, fit it there, and
-answer the queries of the test part, whose judgments nothing has seen. Choosing among many systems therefore makes no
-claim easier.
+The whole procedure is tested: choose a system by the judged queries of the training part, fit it there, and rank the
+test queries, whose judgments were not used. Therefore more candidates do not make a claim easier.
 
-A candidate may have a time limit. Each of its fits gets at most twice an equal share of the time left, so that one
-that is too slow is known after a tenth of that time.
+A candidate may have a time limit. Each of its fits may take at most twice an equal share of the time left, so a
+candidate that is too slow is found after a tenth of that time.
 """
 
 from __future__ import annotations
@@ -26,21 +25,21 @@ T = TypeVar("T")
 class Candidate(Protocol):
     """A system that can be chosen.
 
-    `learns` says whether it learns from judged queries. `values` fits it on the judgments of some queries and gives
-    the values of measures on others: one array for each measure.
+    `learns` is True if it learns from judged queries. `values` fits it on the judgments of some queries and measures it
+    on others: one array for each measure.
     """
 
     name: str
     learns: bool
 
     def values(self, train: np.ndarray, test: np.ndarray) -> dict[str, np.ndarray]:
-        """Values by measure, one for each test query."""
+        """Return values by measure, one for each test query."""
         ...
 
 
 @dataclass
 class CrossValidation:
-    """Values of candidates on queries that they have not learned from.
+    """Values of candidates on queries that they were not trained on.
 
     Parameters
     ----------
@@ -49,15 +48,15 @@ class CrossValidation:
     n_queries : int
         Number of judged queries.
     measure : str
-        Measure that systems are chosen by.
+        Measure for the choice of systems.
     n_folds, n_inner : int
-        Folds of the test, and folds within a training part by which a system is chosen.
+        Folds of the test, and inner folds of a training part for the choice of a system.
     seed : int
         Random seed of the folds.
     groups : sequence or None
         Group of each query; see `make_folds`.
     progress : callable
-        Told the number of fits done and to be done.
+        Called with the number of fits done and planned.
     seconds_left : callable
         Time left for candidates with a time limit.
     """
@@ -76,21 +75,21 @@ class CrossValidation:
         self.fold_of = make_folds(self.n_queries, self.n_folds, self.seed, self.groups)
         self._found: dict[str, dict[str, np.ndarray]] = {}
         self._inner: dict[tuple[str, int], np.ndarray] = {}
-        self._n_limited = 0  # fits to come that share the time left
+        self._n_limited = 0  # remaining fits that share the time left
 
     def all_values(self, candidate: Candidate) -> dict[str, np.ndarray]:
-        """The values of one candidate, once all its fits have been made: also those by which folds choose."""
+        """Return the values of one candidate after all its fits, including the inner fits for the choice."""
         found = self.values(candidate)
         for fold in range(self.n_folds):
             self._inner_values(candidate, self._split(fold)[0], fold)
         return found
 
     def n_fits(self, candidate: Candidate) -> int:
-        """Number of fits of one candidate."""
+        """Return number of fits of one candidate."""
         return self.n_folds * (1 + self.n_inner) if candidate.learns else 1
 
     def in_time(self, work: Callable[[], T], n_fits: int) -> T | None:
-        """What some work returns that makes so many fits; None if it takes longer than the time left."""
+        """Return the result of work with this number of fits; None if it takes longer than the time left."""
         self._n_limited = n_fits
         try:
             return work()
@@ -100,7 +99,7 @@ class CrossValidation:
             self._n_limited = 0
 
     def values(self, candidate: Candidate) -> dict[str, np.ndarray]:
-        """Values of one candidate on all queries, each fitted without the query's fold; computed once."""
+        """Return values of one candidate on all queries, each fitted without the query's fold; computed once."""
         if candidate.name not in self._found:
             if candidate.learns:
                 self._found[candidate.name] = self.values_of_fewer(candidate, self.n_queries)
@@ -110,7 +109,7 @@ class CrossValidation:
         return self._found[candidate.name]
 
     def values_of_fewer(self, candidate: Candidate, n_judged: int) -> dict[str, np.ndarray]:
-        """The same for a candidate that learns, from at most so many judged queries in each training part."""
+        """Return the same for a candidate that learns, with at most this many judged queries per training part."""
         parts = []
         for fold in range(self.n_folds):
             train, test = self._split(fold)
@@ -121,7 +120,7 @@ class CrossValidation:
         return _join(parts, self.n_queries)
 
     def chosen(self) -> tuple[dict[str, np.ndarray], list[str]]:
-        """Values of the procedure on all queries, and the candidate that each fold chose."""
+        """Return values of the procedure on all queries, and the candidate chosen in each fold."""
         parts, names = [], []
         for fold in range(self.n_folds):
             train, test = self._split(fold)
@@ -131,11 +130,11 @@ class CrossValidation:
         return _join(parts, self.n_queries), names
 
     def best(self) -> Candidate:
-        """The candidate with the best mean over all queries; of equals the first."""
+        """Return the candidate with the best mean over all queries; ties go to the first."""
         return max(self.candidates, key=lambda candidate: float(self.values(candidate)[self.measure].mean()))
 
     def _choose(self, train: np.ndarray, fold: int) -> Candidate:
-        """The candidate with the best mean over some queries, each fitted without the query; of equals the first."""
+        """Return the candidate with the best mean over some queries, fitted without it; ties go to the first."""
         means = [float(self._inner_values(candidate, train, fold).mean()) for candidate in self.candidates]
         return self.candidates[int(np.argmax(means))]
 
@@ -168,7 +167,7 @@ class CrossValidation:
 
 
 def _join(parts: Sequence[tuple[np.ndarray, dict[str, np.ndarray]]], n_queries: int) -> dict[str, np.ndarray]:
-    """Values of the folds in the order of queries."""
+    """Return values of the folds in the order of queries."""
     joined = {measure: np.empty(n_queries) for measure in parts[0][1]}
     for test, values in parts:
         for measure, found in values.items():

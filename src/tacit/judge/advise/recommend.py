@@ -1,4 +1,4 @@
-"""`advise`: candidates that suit the data, within a budget of time, and the advice about them."""
+"""`advise`: candidates for the data, within a time budget, and the resulting advice."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ from tacit.search.encoders import as_encoder
 
 BASELINE, BLEND, LEARNED, CLICKED = "bm25", "blend", "blend+labels", "blend+clicks"
 ASSISTED = "blend+labels+program"
-WEIGHTED = "blend+weights"  # learned weights of members that learn nothing
+WEIGHTED = "blend+weights"  # learned weights of members that do not learn from judgments
 ENCODED, ENCODER, FUSED = "blend+encoder", "encoder", "rrf"
-ALONE = 1000.0  # weight of vectors beside which words only break ties
+ALONE = 1000.0  # weight of vectors that is so high that words only break ties
 NO_MODEL = {SHOWN: "the shown order", FUSED: "reciprocal rank fusion"}
 LIST_METHODS = ("standing", "linear", "rankboost")
-TREES = "lightgbm-pointwise"  # of lists with zeros, where LightGBM is installed
+TREES = "lightgbm-pointwise"  # for lists with zeros, if LightGBM is installed
 N_FOLDS = 5
 MINUTES = 15.0
 
@@ -69,7 +69,7 @@ def advise(
     threads: int | None = None,
     progress: Progress = lambda message: None,
 ) -> Advice:
-    """Which system to use, and whether the judgments help, proved by nested cross-validation over queries.
+    """Recommend a system, and test whether the judgments help, by nested cross-validation over queries.
 
     Parameters
     ----------
@@ -78,38 +78,38 @@ def advise(
     queries : Collection, frame, list, dict, path or None, default=None
         Texts of queries, with a collection.
     qrels : Judgments, dict of dicts, frame, path or None, default=None
-        Their judgments. With clicks alone there are none, and `queries` is needed only where the log names queries by
-        id.
+        Judgments of these queries. With clicks only, pass None; `queries` is then needed only if the log names queries
+        by id.
     links : Links or None, default=None
-        Links between documents, which further candidates learn from.
+        Links between documents, used to train further candidates.
     clicks : ClickLog, path or None, default=None
-        Clicks, as `read_click_log` returns them. With judgments, they are learned from and what they add is measured
-        on judged queries; without, clicks on held-out queries are the measure (see `judge.advise.clicks`).
+        Clicks, as `read_click_log` returns them. With judgments, they are training data, and their gain is measured on
+        judged queries. Without judgments, clicks on held-out queries are the measure (see `judge.advise.clicks`).
     program : Judgments, dict of dicts, frame, path or None, default=None
-        A program's grades, with `qrels` of people. They are learned from as far as people confirm them, and what they
-        add is measured by people's grades.
+        A program's grades, in addition to people's `qrels`. They are used as far as people confirm them, and their gain
+        is measured by people's grades.
     measure : str, default="nDCG@10"
-        What is claimed and chosen by.
+        Measure for claims and for the choice of a system.
     minutes : float, default=15
-        Budget of time. The baseline and the label-free blend are always measured. A further system is left out if
-        its fits would take longer than the time left, and the advice says so.
+        Time budget. The baseline and the label-free blend are always measured. Other systems are left out if their fits
+        would take longer than the time left, and the advice names them.
     language : str, default="auto"
-        Language of documents and queries; "auto" finds it in the documents.
+        Language of documents and queries; "auto" detects it from the documents.
     groups : sequence or None, default=None
         Group of each query, such as its topic; queries of one group stay in one fold.
     sequential : bool, default=False
-        Claims stay valid if one asks again after every few judgments.
+        Keep claims valid if `advise` is run again after every few judgments.
     encoder : str, object or None, default=None
-        Pretrained model of texts, as `Searcher` takes it: `blend` is compared with and without it, with the encoder
+        Pretrained text encoder, as `Searcher` takes it. `blend` is compared with and without it, with the encoder
         alone, and with reciprocal rank fusion of BM25 and the encoder.
     column : int or None, default=None
-        Number from 0 of the feature that is the baseline of feature lists; None: the best on training lists.
+        Number of the feature, from 0, that is the baseline of feature lists; None: the best on training lists.
     seed : int, default=0
         Random seed of folds and of systems.
     threads : int or None, default=None
         Threads; None: all cores. The advice is the same for any number.
     progress : callable
-        Told what is done.
+        Called with a message for each step.
 
     Returns
     -------
@@ -132,7 +132,7 @@ def advise(
     if encoder is not None and program is not None:
         raise UsageError("a program's grades and an encoder are not compared together, want one of them")
     if qrels is None and program is not None:
-        raise UsageError("a program's grades need qrels of people, which hold them to account")
+        raise UsageError("a program's grades need qrels of people, which calibrate them")
     if qrels is None and log is not None:
         if groups is not None:
             raise UsageError("groups apply to judged queries, and clicks have no groups")
@@ -146,13 +146,13 @@ def advise(
 
 
 def _as_core(data: Any, queries: Any, qrels: Any) -> tuple[Collection, Collection | None, Judgments | None]:
-    """Documents, queries and judgments in any form, as core types."""
+    """Return documents, queries and judgments in any form, as core types."""
     asked = None if queries is None else as_collection(queries, "queries")
     return as_collection(data), asked, None if qrels is None else as_judgments(qrels)
 
 
 def _check_measure(measure: str) -> str:
-    """The name of a measure of which more is better and 1 the most."""
+    """Return the name of a measure that is at most 1 and better if larger; raise for others."""
     found = parse_measure(measure)
     if is_loss(str(found)) or found.name in ("DCG", "Judged"):
         raise UsageError(
@@ -166,14 +166,14 @@ def _measures(measure: str) -> list[str]:
 
 
 class Clock:
-    """Time left of the budget, told along with the progress."""
+    """Remaining time of the budget, reported with the progress."""
 
     def __init__(self, minutes: float, progress: Progress) -> None:
         self.end, self._progress = time.monotonic() + 60 * minutes, progress
 
     @property
     def left(self) -> float:
-        """Seconds left."""
+        """Return the seconds left."""
         return self.end - time.monotonic()
 
     def tell(self, message: str) -> None:
@@ -240,7 +240,7 @@ def _advise_by_clicks(
 
 
 class LabelFree(NamedTuple):
-    """Candidates that learn nothing, the best of them by expectation, and what an encoder is compared with."""
+    """Candidates that learn nothing, the one expected to be best, and the comparisons for an encoder."""
 
     candidates: list[Candidate]
     blend: CollectionCandidate
@@ -248,7 +248,7 @@ class LabelFree(NamedTuple):
 
 
 def _without_labels(task: CollectionTask) -> LabelFree:
-    """BM25 and the blend; with an encoder also the blend with it, the encoder alone, and rank fusion."""
+    """Return BM25 and the blend; with an encoder also the blend with it, the encoder alone, and rank fusion."""
     words, blend = CollectionCandidate(BASELINE, task, BASELINE), CollectionCandidate(BLEND, task, BLEND)
     if task.encoder is None:
         return LabelFree([words, blend], blend, [])
@@ -258,12 +258,12 @@ def _without_labels(task: CollectionTask) -> LabelFree:
 
 
 def _named(system: str, task: CollectionTask) -> str:
-    """The name of a form of the blend, which says whether it has an encoder."""
+    """Return the name of a blend, which shows whether it has an encoder."""
     return system if task.encoder is None else system.replace(BLEND, ENCODED, 1)
 
 
 def _further(task: CollectionTask) -> list[Candidate]:
-    """Candidates beside those that the verdict speaks of."""
+    """Return candidates other than those named in the verdict."""
     if task.links is None:
         return []
     return [CollectionCandidate("htr-residual+links", task, "htr-residual", links=task.links)]
@@ -285,7 +285,7 @@ def _advise_lists(task: ListTask, measure: str, column: int | None, sequential: 
 
 
 def _options(n_queries: int, seed: int, measure: str, sequential: bool, clock: Clock) -> dict[str, Any]:
-    """Arguments of `make_advice` that every kind of data has."""
+    """Return the arguments of `make_advice` that apply to all kinds of data."""
     return {
         "n_queries": n_queries,
         "n_folds": min(N_FOLDS, n_queries),
@@ -310,17 +310,17 @@ def fit_recommended(
     encoder: Any = None,
     **params: Any,
 ) -> Searcher:
-    """The recommended system, fitted on everything; the arguments are those that `advise` had."""
+    """Fit the recommended system on all data; the arguments are the same as for `advise`."""
     documents, queries, qrels = _as_core(documents, queries, qrels)
     if advice.system in NO_MODEL:
-        raise TacitError(f"{NO_MODEL[advice.system]} is recommended, which no model computes: there is nothing to fit")
+        raise TacitError(f"the advice is {NO_MODEL[advice.system]}, which is not a model: nothing to fit")
     method, *parts = (ENCODED if advice.system == ENCODER else advice.system).split("+")
     language = find_language(documents, language)
     params |= {"residual": False} if "weights" in parts else {}
     params |= {"vectors": ALONE} if advice.system == ENCODER else {}
     params |= {"encoder": encoder} if ENCODER in parts else {}
     if ENCODER in parts and encoder is None:
-        raise TacitError(f"{advice.system} has an encoder, and none is given")
+        raise TacitError(f"{advice.system} needs an encoder, and none is given")
     searcher = Searcher(method, stem=has_stemmer(language), language=language, **params)
     if advice.system == ASSISTED and program is not None and queries is not None and qrels is not None:
         task = CollectionTask.of(documents, queries, qrels, [advice.measure])

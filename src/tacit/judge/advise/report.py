@@ -1,4 +1,4 @@
-"""The advice as one HTML file: it needs no network, and follows the reader's light or dark setting."""
+"""The advice as one HTML file, without network access, in the reader's light or dark setting."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WIDTH, HEIGHT, LEFT, BOTTOM = 560, 260, 60, 30
 
 
 def to_html(advice: Advice, title: str = "tacit advise") -> str:
-    """The whole page."""
+    """Return the whole page."""
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{escape(title)}</title><style>{STYLE}</style></head><body>
@@ -29,7 +29,7 @@ def to_html(advice: Advice, title: str = "tacit advise") -> str:
 <p class="verdict">{escape(advice.text)}</p>
 <h2>Systems</h2>
 {_table(advice)}
-<p>{advice.queries} queries, each answered by systems that have learned nothing from its judgments or clicks. Gains are
+<p>{advice.queries} queries, each ranked by systems that were not trained on its judgments or clicks. Gains are
 over {escape(advice.baseline)}, with 95 % intervals; p is two-sided and corrected over the systems (Holm).
 {escape(advice.note)}</p>
 <h2>How many queries to learn from?</h2>
@@ -39,7 +39,7 @@ over {escape(advice.baseline)}, with 95 % intervals; p is two-sided and correcte
 
 
 def table_rows(advice: Advice) -> tuple[list[str], list[list[str]]]:
-    """Header and rows of the table of systems, as text."""
+    """Return header and rows of the table of systems, as text."""
     measures = list(advice.rows[0]["metrics"])
     header = ["system", *measures, f"gain in {advice.measure}", "95 % interval", "p"]
     rows = []
@@ -50,7 +50,7 @@ def table_rows(advice: Advice) -> tuple[list[str], list[list[str]]]:
             low, high = found["interval"]
             gain = [f"{found['gain']:+.3f}", f"{low:+.3f} to {high:+.3f}", f"{found['p']:.2g}"]
         rows.append([row["system"], *(f"{row['metrics'][name]:.3f}" for name in measures), *gain])
-    rows += [[name, "no time", *[""] * (len(header) - 2)] for name in advice.left_out]
+    rows += [[name, "not enough time", *[""] * (len(header) - 2)] for name in advice.left_out]
     return header, rows
 
 
@@ -62,7 +62,7 @@ def _table(advice: Advice) -> str:
 
 
 def plot_curve(curve: list[dict[str, Any]], measure: str) -> str:
-    """The learning curve with intervals, as SVG; empty without points."""
+    """Return the learning curve with intervals as SVG; empty without points."""
     if not curve:
         return ""
     lowest = min(point["interval"][0] for point in curve)

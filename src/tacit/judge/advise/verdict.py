@@ -1,11 +1,11 @@
-"""From values by query to a verdict: the gain, its interval, p, and what may be claimed.
+"""From values by query to a verdict: the gain, its interval, p, and whether it may be claimed.
 
-A gain is claimed only if p < .05, two-sided, and its interval lies above 0. Where unjudged documents could explain the
+A gain is claimed only if p < .05, two-sided, and its interval is above 0. Where unjudged documents could explain the
 gain, the judged-only form of the measure must show it too.
 
-The interval is that of Student's t for differences of measures, which are skewed and often 0: it is computed as if
-there were two queries fewer, and two differences of .1 and -.1 are added to the sum of squares. They stand for queries
-that the sample does not have: if no query differs, the interval is about .3 / n on both sides (the rule of three).
+The interval is Student's t, adapted to differences of measures, which are skewed and often 0: it assumes two queries
+fewer, and adds two differences of .1 and -.1 to the sum of squares. These represent queries that are not in the sample:
+if no query differs, the interval is about .3 / n on both sides (the rule of three).
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from tacit.metrics.significance import randomization_test, student_interval, t_t
 
 LEVEL = 0.95
 P_CLAIM = 0.05
-FEWEST_QUERIES = 10  # below, a t interval of skewed differences is too short
+FEWEST_QUERIES = 10  # with fewer, a t interval of skewed differences is too short
 POWER = 0.8
-NOISE = "the difference may be chance"
-N_SPARE, UNSEEN = 2, 0.1  # queries left out of the count, and differences added for queries that were not seen
+NOISE = "the difference may be due to chance"
+N_SPARE, UNSEEN = 2, 0.1  # queries subtracted from the count, and differences added for queries not sampled
 
 
 @dataclass(frozen=True)
 class Gain:
     """Mean difference of two systems over queries.
 
-    `help` says whether the gain may be claimed; `reason` why not, where it may not.
+    `help` is True if the gain may be claimed; otherwise `reason` says why not.
     """
 
     help: bool
@@ -41,7 +41,7 @@ class Gain:
     reason: str = ""
 
     def to_json(self) -> dict[str, object]:
-        """The gain as `advise --json` prints it."""
+        """Return the gain as JSON for `advise --json`."""
         return asdict(self) | {"interval": list(self.interval)}
 
 
@@ -49,10 +49,10 @@ NOT_MEASURED = Gain(False, 0.0, (-1.0, 1.0), 1.0, "there was not enough time to 
 
 
 def gain_of(baseline: np.ndarray, other: np.ndarray, *, sequential: bool = False, seed: int = 0) -> Gain:
-    """The gain of one system over another, by values on the same queries.
+    """Return the gain of one system over another, from values on the same queries.
 
-    With `sequential`, interval and claim stay valid if one looks again after every few judgments, and do not depend on
-    the order of the queries; p is then that of the fixed sample, and decides nothing.
+    With `sequential`, interval and claim stay valid under repeated looks after every few judgments, in any order of the
+    queries. The p-value still applies to a fixed sample, and does not affect the claim.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def gain_of(baseline: np.ndarray, other: np.ndarray, *, sequential: bool = False
 
 
 def cautious_interval(values: np.ndarray) -> tuple[float, float]:
-    """Interval of the mean of measures or of their differences; -1 and 1 are its widest limits.
+    """Return the interval of the mean of measures or of their differences, clipped to -1 and 1.
 
     >>> [round(end, 3) for end in cautious_interval(np.linspace(-0.4, 0.6, 11))], cautious_interval(np.zeros(3))
     ([-0.157, 0.357], (-1.0, 1.0))
@@ -91,16 +91,15 @@ def cautious_interval(values: np.ndarray) -> tuple[float, float]:
 
 
 def sequential_interval(differences: np.ndarray) -> tuple[float, float]:
-    """Interval of the mean difference that holds at every look, however often one looks."""
+    """Return an interval of the mean difference that is valid at every look, regardless of the number of looks."""
     return confidence_sequence(differences, -1.0, 1.0, LEVEL)
 
 
 def widen_interval(procedure: Gain, system: Gain) -> Gain:
-    """The gain of a procedure that chooses a system, with an interval that also contains that of the chosen system.
+    """Widen the interval of a procedure that chooses a system, so that it contains the chosen system's interval.
 
-    Where the folds choose different systems, a fold with high gains leaves low ones to the part that chooses, so it is
-    the folds of low gains that choose the better system. The values of the procedure are then too low together, and
-    vary too little.
+    When folds choose different systems and the test fold has high gains, the training folds have low ones, which
+    biases the choice. The values of the procedure are then too low and vary too little.
 
     >>> widen_interval(Gain(True, 0.1, (0.05, 0.15), 0.01), Gain(True, 0.12, (0.06, 0.18), 0.01)).interval
     (0.05, 0.18)
@@ -112,7 +111,7 @@ def widen_interval(procedure: Gain, system: Gain) -> Gain:
 
 
 def queries_needed(differences: np.ndarray, gain: float) -> int:
-    """Number of judged queries at which a gain of this size would be shown, with a probability of 80 %."""
+    """Return the number of judged queries that would show a gain of this size with a probability of 80 %."""
     from scipy.special import ndtri
 
     wanted = float(ndtri(1 - P_CLAIM / 2) + ndtri(POWER))
@@ -121,7 +120,7 @@ def queries_needed(differences: np.ndarray, gain: float) -> int:
 
 
 def judged_only(measure: str) -> str:
-    """The form of a measure in which unjudged documents are left out.
+    """Return the form of a measure in which unjudged documents are left out.
 
     >>> judged_only("nDCG@10")
     'nDCG-judged@10'
@@ -131,7 +130,7 @@ def judged_only(measure: str) -> str:
 
 
 def guard_against_pool(gain: Gain, judged_gain: Gain, more_judged: float) -> Gain:
-    """Withhold a claim that a difference of judged documents could explain.
+    """Withhold a claim that unequal numbers of judged documents could explain.
 
     Parameters
     ----------
@@ -140,13 +139,13 @@ def guard_against_pool(gain: Gain, judged_gain: Gain, more_judged: float) -> Gai
     judged_gain : Gain
         Gain by the judged-only form.
     more_judged : float
-        Judged@10 of the recommended system less that of the baseline. At or below 0 the plain measure is on the
-        safe side; above it, judged_gain must be a gain too.
+        Judged@10 of the recommended system minus Judged@10 of the baseline. At or below 0 the plain measure is
+        conservative; above it, judged_gain must be a gain too.
     """
     if gain.help and more_judged > 0 and not judged_gain.help:
         reason = (
             f"more of its first ten results are judged (+{more_judged:.2f}), "
-            "and on judged documents alone the gain may be chance"
+            "and on judged documents alone the gain may be due to chance"
         )
         return replace(gain, help=False, reason=reason)
     return gain
@@ -155,5 +154,5 @@ def guard_against_pool(gain: Gain, judged_gain: Gain, more_judged: float) -> Gai
 def guard_against_position(gain: Gain, corrected_gain: Gain) -> Gain:
     """Withhold a claim by clicks that the positions of the shown documents could explain."""
     if gain.help and not corrected_gain.help:
-        return replace(gain, help=False, reason="it does not show on clicks corrected for their positions")
+        return replace(gain, help=False, reason="clicks corrected for position do not confirm it")
     return gain

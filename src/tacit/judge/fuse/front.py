@@ -1,4 +1,4 @@
-"""The front door of `fuse`: check the input, choose, prove, export."""
+"""The public functions of `fuse`: check the input, choose, test, export."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ def fuse(
     to: str | None = None,
     seed: int = 0,
 ) -> FuseReport:
-    """Learn how to fuse the results of several systems, and prove whether it beats the default.
+    """Learn how to fuse the results of several systems, and test whether it beats the default.
 
     Parameters
     ----------
     judgments : Judgments, dict, path or None
-        Grades; a path may be a qrels file or a judgment store. None: the default, without a proof.
+        Grades; a path may be a qrels file or a judgment store. None: return the default, untested.
     runs : mapping of str to Run or path, sequence of Run or of paths, or a table
         The legs. A table is a pandas or polars frame, a dict of columns, or a CSV, TSV or parquet file with the columns
         query, document, and one column of scores for each leg.
     measure : str, default="nDCG@10"
-        What fusions are chosen by.
+        Measure for the choice of a fusion.
     to : str or None, default=None
         Engine that must be able to express the fusion: opensearch, elasticsearch, qdrant, weaviate, vespa, milvus or
-        lancedb. Its own default is then the default.
+        lancedb. The engine's default fusion is then the default.
     seed : int, default=0
         Random seed of the folds.
 
@@ -68,21 +68,21 @@ def fuse(
     check_overlap(legs)
     measured = Measured(legs, _judgments(judgments), check_measure(measure))
     if measured.n_unknown:
-        logger.warning("judged queries that no run has results for, left out: %d", measured.n_unknown)
+        logger.warning("judged queries without results in any run, left out: %d", measured.n_unknown)
     space = default_space(legs) if to is None else engine_of(to).make_space(legs)
     report = prove(measured, space, seed=seed)
     return report if to is None else replace(report, export=export(report.fusion, legs, to))
 
 
 def apply(fusion: Fusion | str | Path, runs: Any) -> Run:
-    """Fuse runs with a fusion, or with the file that `tacit fuse -o` wrote.
+    """Fuse runs with a fusion, or with a file written by `tacit fuse -o`.
 
     Parameters
     ----------
     fusion : Fusion or path
         The fusion.
     runs : see `fuse`
-        The legs, by the names of the fusion, in any order.
+        The legs, with the names in the fusion, in any order.
 
     Returns
     -------
@@ -94,7 +94,7 @@ def apply(fusion: Fusion | str | Path, runs: Any) -> Run:
 
 
 def default_space(legs: Legs) -> Space:
-    """All families; the default is the mean of min-max normalised scores, as in OpenSearch."""
+    """Return the space of all families; the default is the mean of min-max normalised scores, as in OpenSearch."""
     others = [rrf(60, COARSE), rrf(10, COARSE), *(Option(Family(name)) for name in ("zscore", "log-odds", "deviation"))]
     if not has_negative(legs):
         others.append(Option(Family("l2")))

@@ -1,4 +1,4 @@
-"""A fusion: a normalisation with its constants, one weight for each leg, and what it does to results."""
+"""A fusion: a normalisation with its constants, and one weight for each leg, applied to results."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NAME = "fused"
 
 @dataclass(frozen=True)
 class Fusion:
-    """How results of several legs become one list.
+    """A formula that fuses results of several legs.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ class Fusion:
     family : Family
         Normalisation and its constants.
     engine : str or None, default=None
-        Engine whose formula this is.
+        Engine that has this formula.
 
     Examples
     --------
@@ -58,17 +58,17 @@ class Fusion:
         return f"{self.family.normalization}{constant}: {weights}"
 
     def contributions(self, legs: Legs) -> np.ndarray:
-        """What each leg adds to the score of each row."""
+        """Return the contribution of each leg to the score of each row."""
         return self.family.contributions(legs, np.asarray(self.weights, np.float64))
 
     def scores(self, legs: Legs) -> np.ndarray:
-        """Fused score of each row."""
+        """Return fused score of each row."""
         if self.family.is_linear:
             return weighted_sum(self.family.normalize(legs), self.weights)
         return weighted_sum(self.contributions(legs), [1.0] * len(self.names))
 
     def fuse(self, legs: Legs, name: str = NAME) -> Run:
-        """One run of all results, best first, with ranks; equal scores keep the order of the legs' ranks."""
+        """Return one run of all results, best first, with ranks; ties keep the order of the legs' ranks."""
         scores = self.scores(legs)
         order = np.lexsort((-scores, legs.query))
         query = legs.query[order]
@@ -76,17 +76,17 @@ class Fusion:
         return Run(legs.query_ids, legs.doc_ids, query, legs.doc[order], _falling(scores[order], rank), name, rank)
 
     def apply(self, runs: Mapping[str, Run], name: str = NAME) -> Run:
-        """Fuse runs by name; the names must be those of the legs, in any order."""
+        """Fuse runs by name; the names must be the legs' names, in any order."""
         return self.fuse(Legs.from_runs(self.order(runs)), name)
 
     def order(self, runs: Mapping[str, Run]) -> dict[str, Run]:
-        """The runs in the order of the legs; an error if a leg is missing or unknown."""
+        """Return the runs in the order of the legs; raise if a leg is missing or unknown."""
         if set(runs) != set(self.names):
             raise UsageError(f"the fusion is of {', '.join(self.names)}; got {', '.join(runs)}")
         return {leg: runs[leg] for leg in self.names}
 
     def explain(self, legs: Legs, query: str, k: int = 10) -> list[dict[str, Any]]:
-        """The first k documents of a query: score, and what each leg contributes; contributions sum to the score."""
+        """Return the first k documents of a query: the score, and each leg's contribution, which sum to the score."""
         if query not in legs.query_ids:
             raise UsageError(f"no run has results for query {query!r}")
         some = legs.take([legs.query_ids.index(query)])
@@ -108,7 +108,7 @@ class Fusion:
         return found
 
     def to_json(self) -> dict[str, Any]:
-        """The fusion as one JSON object."""
+        """Return the fusion as one JSON object."""
         family = self.family
         return {
             "normalization": family.normalization,
@@ -123,7 +123,7 @@ class Fusion:
 
     @classmethod
     def from_json(cls, found: Any, path: object = None) -> Fusion:
-        """The fusion of a JSON object, or of the object that `tacit fuse -o` wrote around it."""
+        """Make the fusion of a JSON object, or of the object that `tacit fuse -o` wrote around it."""
         body = found.get("fusion", found) if isinstance(found, dict) else found
         wanted = 'want the JSON object that `tacit fuse -o` writes, with "normalization" and "weights"'
         if not isinstance(body, dict) or not isinstance(body.get("weights"), dict):
@@ -142,7 +142,7 @@ class Fusion:
 
 
 def read_fusion(path: str) -> Fusion:
-    """The fusion of a file that `tacit fuse -o` wrote."""
+    """Read the fusion in a file that `tacit fuse -o` wrote."""
     from tacit.data.files import read_bytes
     from tacit.store.strict_json import parse_json
 
@@ -155,13 +155,13 @@ def read_fusion(path: str) -> Fusion:
 
 
 def _falling(scores: np.ndarray, rank: np.ndarray) -> np.ndarray:
-    """The scores, with equal neighbours set apart by one step of float32, so that every reader keeps the order.
+    """Return the scores with ties broken by one step of float32, so that every reader keeps the order.
 
     Readers break ties differently, and some keep scores as float32.
     """
     found = scores.astype(np.float64)
     narrow = scores.astype(np.float32)
     tied = np.flatnonzero((rank[1:] > 1) & (narrow[1:] >= narrow[:-1])) + 1
-    for row in tied.tolist():  # rows in order, so that a chain of ties falls step by step
+    for row in tied.tolist():  # rows in order, so that scores of a chain of ties fall step by step
         found[row] = min(found[row], float(np.nextafter(np.float32(found[row - 1]), np.float32(-np.inf))))
     return found

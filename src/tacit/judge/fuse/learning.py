@@ -1,4 +1,4 @@
-"""Choosing a fusion from judged queries, so that it does not lose to the default.
+"""Choice of a fusion from judged queries that does not lose to the default.
 
 Candidates are weights on a lattice, weights learned from pairs of documents (the same convex problem as the weights of
 `blend`, with a prior at the default or at the better leg), and other normalisations with weights on a coarser lattice.
@@ -7,18 +7,18 @@ Candidates are weights on a lattice, weights learned from pairs of documents (th
 
     s_c^2 = (sum over queries of (d_q - m_c)^2 + 2 UNSEEN^2) / (n (n - 1))
 
-The two differences of UNSEEN stand for queries that the sample does not have, as in `advise`: ten queries that hardly
-differ prove little. The true gain has the prior N(0, a_c^2 t^2), a_c = 1 for the default's normalisation and OTHER for
-another. The data say how much the legs differ (empirical Bayes): t^2 = sum of (m_c^2 - s_c^2) / sum of a_c^2, or 0 if
-that is negative. The posterior of the gain is then normal with
+The two differences of UNSEEN represent queries that are not in the sample, as in `advise`: ten queries that hardly
+differ prove little. The true gain has the prior N(0, a_c^2 t^2), with a_c = 1 for the default's normalisation and OTHER
+for others. The variance t^2 is estimated from the data (empirical Bayes): t^2 = sum of (m_c^2 - s_c^2) / sum of a_c^2,
+or 0 if that is negative. The posterior of the gain is then normal with
 
     b_c = a_c^2 t^2 / (a_c^2 t^2 + s_c^2),   mean b_c m_c,   variance b_c s_c^2
 
-**Choice.** The candidate of the largest (posterior mean - PRICE P(gain < 0)) is taken if that is above 0; otherwise the
-default is kept. So a small gain must be sure, and a large one may be a little uncertain.
+**Choice.** The candidate with the largest (posterior mean - PRICE P(gain < 0)) is chosen if that is above 0; otherwise
+the default is kept. So a small gain must be certain, and a large one may be less certain.
 
 **Bagging.** The weights are the average of the best weights of the chosen normalisation in N_SAMPLES bootstrap samples
-of the queries. nDCG jumps with single documents, and the average of good weights is better than the best of one sample.
+of the queries. nDCG jumps with single documents, so an average of good weights is better than the best of one sample.
 """
 
 from __future__ import annotations
@@ -41,17 +41,17 @@ if TYPE_CHECKING:
     from tacit.retrieve.weights import TrainingQuery
 
 FEWEST_QUERIES = 5  # with fewer the default is kept
-PRICE = 0.05  # of a loss, in units of the measure: what a sure loss of any size counts
-OTHER = 0.5  # prior deviation of another normalisation, in units of that of the default's
-UNSEEN = 0.05  # difference of queries that were not seen
+PRICE = 0.05  # of a loss, in units of the measure: the penalty for a certain loss of any size
+OTHER = 0.5  # prior deviation of another normalisation, relative to the default's normalisation
+UNSEEN = 0.05  # assumed difference on queries that are not in the sample
 N_SAMPLES = 30  # bootstrap samples
-LATTICE, COARSE = 70, 25  # most points of the lattices
+LATTICE, COARSE = 70, 25  # maximum number of points of the lattices
 EQUAL_ONLY = 1  # points of a family that has no weights
 
 
 @dataclass(frozen=True)
 class Option:
-    """A family to search, and how many points its lattice may have; with one, only equal weights."""
+    """A family to search, and the maximum number of points of its lattice; 1 means equal weights only."""
 
     family: Family
     points: int = COARSE
@@ -59,12 +59,12 @@ class Option:
 
 @dataclass(frozen=True)
 class Space:
-    """The default and what may replace it.
+    """The default and its alternatives.
 
     Parameters
     ----------
     default : Fusion
-        What is used without judgments.
+        Fusion without judgments.
     options : sequence of Option
         Families to search; the family of the default comes first.
     total : float, default=1
@@ -77,11 +77,11 @@ class Space:
 
     @cached_property
     def groups(self) -> list[list[Fusion]]:
-        """Fusions of each family."""
+        """Return the fusions of each family."""
         return [[self.make(option.family, weights) for weights in self._weights(option)] for option in self.options]
 
     def make(self, family: Family, weights: np.ndarray) -> Fusion:
-        """A fusion with these weights, scaled to their sum; equal to the default where it is the default."""
+        """Return a fusion with these weights, scaled to their sum; the default itself if it is equal."""
         scaled = weights * (self.total / weights.sum())
         return replace(self.default, family=family, weights=tuple(round(float(weight), 6) for weight in scaled))
 
@@ -95,7 +95,7 @@ class Space:
 
 
 def lattice(n: int, points: int) -> list[np.ndarray]:
-    """Weights that sum to 1, in steps of 1 / k; k is the largest that gives at most so many points, at most 10.
+    """Return weights that sum to 1, in steps of 1 / k, with the largest k up to 10 that gives at most `n` points.
 
     >>> [weights.tolist() for weights in lattice(2, 3)]
     [[0.0, 1.0], [0.5, 0.5], [1.0, 0.0]]
@@ -110,7 +110,7 @@ def lattice(n: int, points: int) -> list[np.ndarray]:
 
 @dataclass
 class Chooser:
-    """Chooses fusions by the values of measured queries.
+    """Chooses fusions by their values on measured queries.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ class Chooser:
     _training: list[TrainingQuery] | None = None
 
     def choose(self, train: np.ndarray) -> Fusion:
-        """The fusion to use, by the judgments of some queries alone."""
+        """Choose a fusion by the judgments of some queries only."""
         if len(train) < FEWEST_QUERIES:
             return self.space.default
         groups = [self._candidates(number, train) for number in range(len(self.space.options))]
@@ -139,7 +139,7 @@ class Chooser:
         return self.space.make(fusions[0].family, bagged_weights(gains, fusions))
 
     def best_other(self, train: np.ndarray) -> Fusion:
-        """The candidate of the highest mean but the default, whether its gain is sure or not."""
+        """Return the candidate with the highest mean except the default, whether or not its gain is certain."""
         found, best = self.space.default, -np.inf
         for number in range(len(self.space.options)):
             fusions, gains = self._candidates(number, train)
@@ -149,7 +149,7 @@ class Chooser:
         return found
 
     def _candidates(self, number: int, train: np.ndarray) -> tuple[list[Fusion], np.ndarray]:
-        """Fusions of one family, and their gains on some queries."""
+        """Return fusions of one family, and their gains on some queries."""
         fusions = self.space.groups[number]
         if number not in self._gains:
             self._gains[number] = np.stack([self._gain(fusion) for fusion in fusions])
@@ -179,7 +179,7 @@ class Chooser:
 
 
 def worth_of(gains: np.ndarray, scale: np.ndarray) -> np.ndarray:
-    """Posterior mean of each candidate's gain, less the price of a loss times its probability; (n_candidates,).
+    """Return the posterior mean of each candidate's gain, minus the price of a loss times its probability.
 
     Parameters
     ----------
@@ -200,7 +200,7 @@ def worth_of(gains: np.ndarray, scale: np.ndarray) -> np.ndarray:
 
 
 def bagged_weights(gains: np.ndarray, fusions: Sequence[Fusion]) -> np.ndarray:
-    """Average of the weights that are best in bootstrap samples of the queries, as shares with two digits.
+    """Return the average of the best weights in bootstrap samples of the queries, as shares with two digits.
 
     Parameters
     ----------

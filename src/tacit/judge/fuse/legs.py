@@ -1,8 +1,8 @@
-"""Results of several systems for the same queries, row by row, the form that every fusion works on.
+"""Results of several systems for the same queries, in rows: the input of every fusion.
 
 A row is a document that at least one leg returned for a query. Scores and ranks of legs that did not return it are NaN:
-missing, which is not a score of 0. Ranks start at 1 and follow the scores; equal scores follow the rank column of the
-run, or the order of its `doc_ids` where it has none.
+missing, which is not a score of 0. Ranks start at 1 and follow the scores. Ties follow the rank column of the run, or
+the order of its `doc_ids` if it has no ranks.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ FEWEST_LEGS = 2
 
 @dataclass(frozen=True)
 class Legs:
-    """Scores and ranks of all documents that some leg returned, by query.
+    """Scores and ranks of all documents that any leg returned, by query.
 
-    The rows of a query are ordered by the rank in the first leg, then in the second, and so on. A fusion with equal
-    scores keeps this order.
+    The rows of a query are ordered by the rank in the first leg, then in the second, and so on. Ties in a fusion keep
+    this order.
 
     Parameters
     ----------
     names : tuple of str
         Names of the legs.
     query_ids : list of str
-        Queries that some leg has results for.
+        Queries with results in any leg.
     starts : ndarray of shape (n_queries + 1,), int64
         First row of each query, and the number of rows.
     doc_ids : list of str
@@ -65,7 +65,7 @@ class Legs:
 
     @classmethod
     def from_runs(cls, runs: Mapping[str, Run]) -> Legs:
-        """Legs from runs by name.
+        """Make legs from runs by name.
 
         Examples
         --------
@@ -88,7 +88,7 @@ class Legs:
         return cls(tuple(runs), list(query_row), starts, list(doc_row), doc[order], scores[order], ranks[order])
 
     def take(self, queries: Sequence[int]) -> Legs:
-        """The same for some queries, in the given order."""
+        """Return the same for some queries, in the given order."""
         rows = [np.arange(self.starts[query], self.starts[query + 1]) for query in queries]
         kept = np.concatenate(rows) if rows else np.empty(0, np.int64)
         starts = np.concatenate([[0], np.cumsum([len(part) for part in rows])]).astype(np.int64)
@@ -96,7 +96,7 @@ class Legs:
         return Legs(self.names, names, starts, self.doc_ids, self.doc[kept], self.scores[kept], self.ranks[kept])
 
     def grades(self, judgments: Judgments) -> np.ndarray:
-        """Grade of each row, NaN where it is unjudged."""
+        """Return the grade of each row, NaN if unjudged."""
         doc_row = {name: row for row, name in enumerate(self.doc_ids)}
         query_row = {name: row for row, name in enumerate(self.query_ids)}
         q = np.array([query_row.get(name, -1) for name in judgments.query_ids], np.int64)[judgments.query]
@@ -112,7 +112,7 @@ class Legs:
         return np.where(grades >= 0, grades, np.nan)
 
     def overlap(self, k: int = 10) -> dict[tuple[str, str], float]:
-        """Share of the first k results that two legs have in common, mean over the queries that both have."""
+        """Return the share of the first k results that two legs have in common, mean over the queries of both."""
         found = dict[tuple[str, str], float]()
         top = self.ranks <= k
         counts = np.array([np.bincount(self.query[mask], minlength=len(self)) for mask in top.T])
@@ -126,7 +126,7 @@ class Legs:
 
 
 def check_names(names: Sequence[str]) -> None:
-    """Raise unless there are two legs or more, each with a name of its own."""
+    """Raise unless there are at least two legs with different names."""
     if len(names) < FEWEST_LEGS:
         raise UsageError(f"{plural(len(names), 'run')}, want {FEWEST_LEGS} or more")
     for name in names:
@@ -157,7 +157,7 @@ def check_overlap(legs: Legs) -> None:
 def _entries(
     run: Run, query_row: dict[str, int], doc_row: dict[str, int]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Query, document, score and rank of a run's entries, under rows that all runs share."""
+    """Return query, document, score and rank of a run's entries, by rows that all runs share."""
     q = np.array([query_row.setdefault(name, len(query_row)) for name in run.query_ids], np.int64)
     d = np.array([doc_row.setdefault(name, len(doc_row)) for name in run.doc_ids], np.int64)
     tie = run.doc if run.rank is None else run.rank

@@ -1,7 +1,7 @@
 """Values of fusions on judged queries, computed once for each fusion.
 
-With sampled judgments (known probabilities below 1), nDCG is estimated query by query: a grade g that was judged with
-probability p counts g / p, in the ranking and in the best order, and the value is at most 1.
+With sampled judgments (known probabilities below 1), nDCG is estimated query by query: a grade g judged with
+probability p counts g / p, in the ranking and in the ideal order, and the value is clipped to 1.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ class Measured:
     legs : Legs
         Results of all queries.
     judgments : Judgments
-        Grades. Queries without any are not measured; judged queries that no leg has are left out and counted.
+        Grades. Queries without any are not measured; judged queries without results are left out and counted.
     measure : str
-        What fusions are chosen by.
+        Measure for the choice of a fusion.
 
     Attributes
     ----------
     given, legs : Legs
-        Results of all queries, and of the measured ones.
+        Results of all queries, and of the measured queries.
     n_unknown : int
         Judged queries without results in any leg.
     """
@@ -68,29 +68,29 @@ class Measured:
         return len(self.legs)
 
     def values(self, fusion: Fusion, measure: str = "") -> np.ndarray:
-        """Values of one measure (by default that of the choice) for each measured query."""
+        """Return values of one measure (by default the measure for the choice) for each measured query."""
         return self._cached(fusion, measure or self.measure)
 
     def leg_values(self, leg: int, measure: str = "") -> np.ndarray:
-        """The same for one leg alone."""
+        """Return the same for one leg alone."""
         return self._cached(leg, measure or self.measure)
 
     def all_values(self, source: Fusion | int) -> dict[str, np.ndarray]:
-        """Values by measure of a fusion, or of a leg by its number."""
+        """Return values by measure of a fusion, or of a leg by its number."""
         return {measure: self._cached(source, measure) for measure in self.measures}
 
     def values_of(self, scores: np.ndarray) -> np.ndarray:
-        """Values of the measure for any scores of the rows, higher first."""
+        """Return values of the measure for any scores of the rows, higher first."""
         return self._computed(self._best_first(scores, self._depth(self.measure)), self.measure)
 
     def normalized(self, family: Family) -> np.ndarray:
-        """Normalised scores of all rows, computed once."""
+        """Return normalised scores of all rows, computed once."""
         if family not in self._normalized:
             self._normalized[family] = np.asfortranarray(family.normalize(self.legs))  # read column by column
         return self._normalized[family]
 
     def order(self, source: Fusion | int, depth: int | None = None) -> np.ndarray:
-        """Rows by query and best first; of a leg only those that it returned.
+        """Return rows by query, best first; for a leg only the rows that it returned.
 
         With `depth`, rows of a fusion below that rank may be left out.
         """
@@ -103,14 +103,14 @@ class Measured:
     def _best_first(self, scores: np.ndarray, depth: int | None) -> np.ndarray:
         if depth is None or depth >= self._pad.shape[1]:
             return np.lexsort((-scores, self.legs.query))
-        padded = np.append(scores, -np.inf)[self._pad]  # -1 is the last: no row
+        padded = np.append(scores, -np.inf)[self._pad]  # index -1 is the appended element: no row
         bar = -np.partition(-padded, depth - 1, axis=1)[:, depth - 1]
-        rows = np.flatnonzero(scores >= bar[self.legs.query])  # all that tie with the last one too
+        rows = np.flatnonzero(scores >= bar[self.legs.query])  # including all that tie with the last one
         return rows[np.lexsort((-scores[rows], self.legs.query[rows]))]
 
     @staticmethod
     def _depth(measure: str) -> int | None:
-        """The rank below which results do not count, None if all do."""
+        """Return the rank below which results do not count; None if all do."""
         wanted = parse_measure(measure)
         return None if wanted.judged_only else wanted.cutoff
 
@@ -120,7 +120,7 @@ class Measured:
         return fusion.scores(self.legs)
 
     def _padded_rows(self) -> np.ndarray:
-        """Rows of each query side by side, -1 where a query has fewer."""
+        """Return the rows of each query in one line of a matrix, -1 where a query has fewer."""
         counts = np.diff(self.legs.starts)
         places = np.arange(counts.max(initial=0))[None, :]
         return np.where(places < counts[:, None], self.legs.starts[:-1, None] + places, -1)
@@ -147,7 +147,7 @@ class Measured:
         return compute_values(parse_measure(measure), rankings)
 
     def _judged_columns(self, judgments: Judgments) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Query, grade and row of all judged pairs of the measured queries; the row is -1 where no leg has it."""
+        """Return query, grade and row of all judged pairs of the measured queries; the row is -1 if no leg has it."""
         query_row = {name: row for row, name in enumerate(self.legs.query_ids)}
         doc_row = {name: row for row, name in enumerate(self.legs.doc_ids)}
         q = np.array([query_row.get(name, -1) for name in judgments.query_ids], np.int64)[judgments.query]
@@ -166,14 +166,14 @@ class Measured:
         return q, grade, rows
 
     def _check_sampled(self, judgments: Judgments) -> Judgments:
-        """The judgments with a probability; an error for a measure that cannot be estimated query by query."""
+        """Return the judgments with a probability; raise for a measure that cannot be estimated query by query."""
         if parse_measure(self.measure).name != "nDCG" or parse_measure(self.measure).judged_only:
             raise UsageError(f"{self.measure} cannot be estimated from sampled judgments query by query, want nDCG")
         assert judgments.probability is not None
         return judgments.select(np.ones(len(judgments.query_ids), bool), ~np.isnan(judgments.probability))
 
     def _estimated(self, order: np.ndarray) -> np.ndarray:
-        """nDCG of sampled judgments, each grade over its probability."""
+        """Estimate nDCG from sampled judgments, each grade divided by its probability."""
         assert self._chance is not None
         cutoff = parse_measure(self.measure).cutoff or len(order)
         query = self.legs.query[order]
@@ -192,7 +192,7 @@ class Measured:
 
 
 def _expected_ideal(grade: np.ndarray, chance: np.ndarray, cutoff: int) -> float:
-    """DCG of the best order, where a grade with probability p stands for 1 / p documents."""
+    """Return DCG of the ideal order, where a grade with probability p represents 1 / p documents."""
     order = np.argsort(-grade, kind="stable")
     ends = np.cumsum(1 / chance[order])
     if not len(ends):

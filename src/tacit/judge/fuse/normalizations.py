@@ -1,24 +1,24 @@
-"""Normalisations: what makes the scores of different legs comparable before they are weighted and summed.
+"""Normalisations: make the scores of different legs comparable before they are weighted and summed.
 
-The fused score of a document d is the sum over legs of w_l x_l(d). Let s be the leg's score of d, and min, max, mean
-and sd be taken over the documents that the leg returned for the query:
+The fused score of a document d is the sum over legs l of w_l x_l(d), where w_l is the weight of the leg and x_l its
+normalised score. Let s be the leg's score of d; min, max, mean and sd are over the leg's documents for the query:
 
     minmax       (s - min) / (max - min); a value of 0 becomes `floor` (OpenSearch: .001)
-    minmax-zero  the same, where min and max also see the missing documents, with s = 0 (Vespa)
+    minmax-zero  the same, where min and max include the missing documents, with s = 0 (Vespa)
     zscore       (s - mean) / sd
     l2           s / square root of the sum of s^2
-    rrf          1 / (k + rank), k is the rank constant; the first rank is 1
+    rrf          1 / (k + rank), where k is the rank constant; the first rank is 1
     rrf-rank     1 / (k + rank / w - 1): the weight divides the rank, and is not applied again (Qdrant)
     log-odds     ln(p / (1 - p)), where p = 0.01 + 0.98 minmax
-    deviation    (s - min) / sd, where sd is taken over the first leg's documents that the leg returned too
-    scaled       s / c, c is a constant of the leg: the mean of its best scores; a weighted sum of raw scores
+    deviation    (s - min) / sd, where sd is over the documents that both the first leg and this leg returned
+    scaled       s / c, where c is a constant of the leg: the mean of its best scores; a weighted sum of raw scores
 
-A leg whose scores are all equal has nothing to normalise: minmax is 1 for all that it returned, minmax-zero and zscore
-are 0, log-odds that of p = .99, deviation 0.
+If all scores of a leg are equal, minmax is 1 for all returned documents, minmax-zero and zscore are 0, log-odds is its
+value at p = .99, and deviation is 0.
 
-A document that a leg did not return is missing, and gets what `MISSING` says: the value of the lowest result that the
-leg could have returned, or no contribution at all. It is never mixed up with a document that has a score of 0, except
-in minmax-zero, where the engine does so.
+A document that a leg did not return is missing, and gets the value in `MISSING`: the value of the lowest result that
+the leg could have returned, or no contribution. It differs from a document with a score of 0, except in minmax-zero,
+where the engine does not distinguish them.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from tacit.judge.fuse.legs import Legs
 
 RANK_CONSTANT = 60
 LOWEST_P = 0.01  # of log-odds, at both ends
-FEWEST_SHARED = 3  # documents, below which the deviation is taken over all that the leg returned
+FEWEST_SHARED = 3  # shared documents; with fewer, the deviation is over all documents of the leg
 
 MISSING = {
     "minmax": "0, the value of the leg's last result",
@@ -50,7 +50,7 @@ MISSING = {
 
 @dataclass(frozen=True)
 class Family:
-    """A normalisation and its constants: all of a fusion but the weights.
+    """A normalisation and its constants: a fusion without its weights.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class Family:
         return self.normalization != "rrf-rank"
 
     def normalize(self, legs: Legs) -> np.ndarray:
-        """Normalised scores of all rows, float64 (n_rows, n_legs), without NaN.
+        """Return normalised scores of all rows, float64 (n_rows, n_legs), without NaN.
 
         Examples
         --------
@@ -106,7 +106,7 @@ class Family:
         return np.where((found == 0) & ~np.isnan(legs.scores), self.floor, found) if self.floor else found
 
     def contributions(self, legs: Legs, weights: np.ndarray) -> np.ndarray:
-        """What each leg adds to the score of each row, float64 (n_rows, n_legs)."""
+        """Return the contribution of each leg to the score of each row, float64 (n_rows, n_legs)."""
         if self.is_linear:
             return self.normalize(legs) * weights
         with np.errstate(divide="ignore"):  # a weight of 0 makes the rank infinite
@@ -114,7 +114,7 @@ class Family:
 
 
 def weighted_sum(columns: np.ndarray, weights: Sequence[float]) -> np.ndarray:
-    """Sum of weight times column, leg by leg, so that a row has the same bits wherever it stands; (n_rows, n_legs)."""
+    """Sum weight times column, leg by leg, so that the bits do not depend on the row's position; (n_rows, n_legs)."""
     total = np.zeros(len(columns))
     for leg, weight in enumerate(weights):
         if weight:
@@ -123,7 +123,7 @@ def weighted_sum(columns: np.ndarray, weights: Sequence[float]) -> np.ndarray:
 
 
 def leg_scales(legs: Legs) -> tuple[float, ...]:
-    """The c of `scaled`: the mean over queries of each leg's best score, rounded to three digits.
+    """Return the c of `scaled`: the mean over queries of each leg's best score, rounded to three digits.
 
     >>> from tacit.core import Run
     >>> runs = {"a": Run.from_dict({"p": {"x": 5.0}, "q": {"x": 7.0}}), "b": Run.from_dict({"q": {"x": 0.8, "z": 0.5}})}
@@ -193,13 +193,13 @@ NORMALIZATIONS: dict[str, Callable[[Legs, int], np.ndarray]] = {
 
 
 def _extreme(smaller: np.ufunc, legs: Legs, values: np.ndarray) -> np.ndarray:
-    """Smallest or largest value of the row's query, NaN for a query without values; NaN values are ignored."""
+    """Return the smallest or largest value of the row's query, NaN for a query without values; NaN is ignored."""
     found: np.ndarray = smaller.reduceat(values, legs.starts[:-1])[legs.query]
     return found
 
 
 def _moments(legs: Legs, values: np.ndarray, used: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and standard deviation (with n) over the used values of the row's query."""
+    """Return mean and standard deviation (divided by n) over the used values of the row's query."""
     query = legs.query
     count = np.maximum(np.bincount(query[used], minlength=len(legs)), 1)
     mean = np.bincount(query[used], values[used], len(legs)) / count

@@ -1,4 +1,4 @@
-"""Weights learned from pairs of judged documents, by the functions that learn the weights of `blend`."""
+"""Weights learned from pairs of judged documents, with the same functions as the weights of `blend`."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from tacit.judge.fuse.measured import Measured
 from tacit.judge.fuse.normalizations import Family
 from tacit.retrieve.weights import TrainingQuery, fit_weights, preferences, weight_of_unjudged
 
-STRENGTHS = (10.0, 3.0)  # of the default as a prior, in queries; of another prior the first
-N_PAIRS = 100  # of a query, spread evenly over all
+STRENGTHS = (10.0, 3.0)  # strength of the default as a prior, in queries; another prior has the first strength
+N_PAIRS = 100  # pairs per query, evenly spaced among all
 DEPTH = 50  # results of a leg that are candidates, as in `blend`
 
 
 def training_queries(measured: Measured, family: Family) -> list[TrainingQuery]:
-    """Normalised scores and grades of the first results of every leg, one for each measured query."""
+    """Return normalised scores and grades of the first results of every leg, one for each measured query."""
     legs = measured.legs
     columns = measured.normalized(family)
-    columns = columns / max(float(columns.std()), 1e-12)  # one scale for all normalisations: a prior means the same
+    columns = columns / max(float(columns.std()), 1e-12)  # one scale for all normalisations and priors
     near = (np.nan_to_num(legs.ranks, nan=np.inf) <= DEPTH).any(axis=1)
     found = []
     for low, high in pairwise(legs.starts.tolist()):
@@ -31,7 +31,7 @@ def training_queries(measured: Measured, family: Family) -> list[TrainingQuery]:
 
 
 def learned_weights(queries: Sequence[TrainingQuery], priors: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Weights for each prior and strength, the default's prior first; none where no judged documents differ."""
+    """Return weights for each prior and strength, the default's prior first; empty if no judged documents differ."""
     usable = [query for query in queries if query.is_usable]
     if not usable:
         return []
@@ -44,7 +44,7 @@ def learned_weights(queries: Sequence[TrainingQuery], priors: Sequence[np.ndarra
 
 
 def _fewer(differences: np.ndarray, importance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """At most so many pairs of a query, whose importance sums to 1 again."""
+    """Return at most this many pairs of a query, with importances that sum to 1 again."""
     if len(importance) > N_PAIRS:
         kept = np.linspace(0, len(importance) - 1, N_PAIRS).round().astype(np.int64)
         differences, importance = differences[kept], importance[kept]

@@ -1,9 +1,9 @@
-"""Proof that a chosen fusion is better than the default: nested cross-validation of the whole choice.
+"""Test whether a chosen fusion is better than the default: nested cross-validation of the whole choice.
 
-In each of ten folds a fusion is chosen by the judged queries of the other folds, and measured on the fold. The gain
-that is reported is that of this procedure over the default. Its interval also contains the interval of the chosen
-fusion itself, and 0 where the choice is the default. A claim needs p < .05, an interval above 0, ten queries, and where
-more of its results are judged, the same claim by the judged-only form of the measure.
+In each of ten folds a fusion is chosen by the judged queries of the other folds, and measured on the fold. The
+reported gain is the gain of this procedure over the default. Its interval also contains the interval of the chosen
+fusion, and 0 if the choice is the default. A claim needs p < .05, an interval above 0, and ten queries. If more of its
+results are judged, the judged-only form of the measure must support the same claim.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ from tacit.metrics import Bounds, compare_systems, difference_bounds, parse_meas
 from tacit.metrics.bounds import BOUNDED
 
 N_FOLDS = 10
-SMALLEST_GAIN = 0.01  # of which "how many more queries" speaks, where less was found
+SMALLEST_GAIN = 0.01  # gain for which "how many more queries" is stated, if a smaller one was found
 FUSED, DEFAULT = "fused", "default"
 
 
 @dataclass(frozen=True)
 class FuseReport:
-    """What `fuse` found; `str()` gives the verdict in words.
+    """Result of `fuse`; `str()` gives the verdict as text.
 
     Attributes
     ----------
     fusion : Fusion
-        The fusion to use: the choice from all judged queries, or the default.
+        Recommended fusion: the choice from all judged queries, or the default.
     default : Fusion
-        What it is compared with.
+        Fusion to compare with.
     gain : Gain
         Gain over the default, by nested cross-validation.
     over_leg : Gain
@@ -54,7 +54,7 @@ class FuseReport:
     best_leg : str
         The leg with the highest mean.
     measure : str
-        What is measured.
+        The measure.
     queries : int
         Number of judged queries with results.
     rows : list of dict
@@ -62,11 +62,11 @@ class FuseReport:
     agreement : dict
         Share of the first ten results that two legs have in common, by pair of legs.
     more_queries : int
-        About how many more judged queries would decide; 0 where it is decided.
+        Estimated number of further judged queries for a decision; 0 if it is decided.
     bounds : Bounds or None
-        How far unjudged results could move the difference of the chosen fusion and the default.
+        Range of the difference between the chosen fusion and the default for any grades of unjudged results.
     text : str
-        The verdict in words.
+        The verdict as text.
     export : dict or None
         Engine, and the body or snippet for it.
     """
@@ -91,11 +91,11 @@ class FuseReport:
 
     @property
     def helps(self) -> bool:
-        """Whether the gain over the default is shown."""
+        """Whether the gain over the default is proven."""
         return self.gain.help
 
     def to_json(self) -> dict[str, Any]:
-        """The form of `tacit fuse --json`, which `tacit fuse --apply` reads back."""
+        """Return the JSON object of `tacit fuse --json`, which `tacit fuse --apply` reads."""
         default = next(row for row in self.rows if row["system"] == DEFAULT) if self.rows else {"metrics": {}}
         return {
             "helps": self.gain.help,
@@ -146,7 +146,7 @@ def prove(measured: Measured, space: Space, *, queries: np.ndarray | None = None
     if chosen == space.default:
         low, high = gain.interval
         gain = replace(
-            gain, help=False, interval=(min(low, 0.0), max(high, 0.0)), reason="no other fusion is surely better"
+            gain, help=False, interval=(min(low, 0.0), max(high, 0.0)), reason="no other fusion is clearly better"
         )
     legs = [_cut(measured.all_values(leg), used) for leg in range(len(measured.legs.names))]
     best = int(np.argmax([found[measured.measure].mean() for found in legs]))
@@ -170,7 +170,7 @@ def prove(measured: Measured, space: Space, *, queries: np.ndarray | None = None
 
 
 def _cross_validate(chooser: Chooser, used: np.ndarray, seed: int) -> tuple[dict[str, np.ndarray], dict[str, int]]:
-    """Values of the procedure on all queries, by measure, and what the folds chose."""
+    """Return values of the procedure on all queries, by measure, and the choices of the folds."""
     fold_of = make_folds(len(used), min(N_FOLDS, len(used)), seed)
     found = {measure: np.empty(len(used)) for measure in chooser.measured.measures}
     names = []
@@ -193,7 +193,7 @@ def _claim(measured: Measured, before: dict[str, np.ndarray], after: dict[str, n
 
 
 def _more_queries(chooser: Chooser, used: np.ndarray, chosen: Fusion, gain: Gain) -> int:
-    """About how many more judged queries would show the gain that was found, or a small one; 0 if it is shown."""
+    """Estimate how many more judged queries would show the gain found, or a small one; 0 if it is shown."""
     if gain.help:
         return 0
     other = chooser.best_other(used) if chosen == chooser.space.default else chosen
@@ -220,7 +220,7 @@ def _rows(
     default: dict[str, np.ndarray],
     fused: dict[str, np.ndarray],
 ) -> list[dict[str, Any]]:
-    """Means of every leg, the default and the cross-validated choice; gains are over the default (Holm)."""
+    """Return means of every leg, the default and the cross-validated choice; gains are over the default (Holm)."""
     systems = dict(zip(measured.legs.names, legs, strict=True))
     named = {DEFAULT: default, FUSED: fused, **{_leg_row(name): found for name, found in systems.items()}}
     measure = measured.measure
@@ -243,7 +243,7 @@ def _rows(
 
 
 def _leg_row(name: str) -> str:
-    """A leg's name in the table; one that is called like our own rows gets a mark."""
+    """Return a leg's name in the table, with a mark if it equals one of our row names."""
     return f"{name} (run)" if name in (DEFAULT, FUSED) else name
 
 
@@ -262,12 +262,12 @@ def _without_judgments(measured: Measured, space: Space, used: np.ndarray) -> Fu
 
 
 def shown_overlap(legs: Any) -> dict[str, float]:
-    """Overlap of the first ten results by pair of legs, as JSON."""
+    """Return the overlap of the first ten results by pair of legs, as JSON."""
     return {f"{a}, {b}": round(share, 4) for (a, b), share in legs.overlap().items()}
 
 
 def in_words(report: FuseReport) -> str:
-    """The verdict."""
+    """Return the verdict as text."""
     gain, measure = report.gain, report.measure
     found = f"{measure} {gain.gain:+.3f} (95 % interval {gain.interval[0]:+.3f} to {gain.interval[1]:+.3f})"
     words = []
@@ -275,13 +275,13 @@ def in_words(report: FuseReport) -> str:
         words.append(f"Keep the default ({report.default.title}): {plural(report.queries, 'judged query')}, "
                      f"at least {FEWEST_QUERIES} are needed to learn weights.")  # fmt: skip
     elif report.fusion == report.default:
-        words.append(f"Keep the default ({report.default.title}): no other fusion is surely better on "
+        words.append(f"Keep the default ({report.default.title}): no other fusion is clearly better on "
                      f"{plural(report.queries, 'judged query')}.")  # fmt: skip
     elif gain.help:
         words.append(f"Use {report.fusion.title}. It is better than the default: {found}.")
     else:
         words.append(
-            f"{report.fusion.title} is the better guess, but not shown to beat the default: {found}; {gain.reason}."
+            f"{report.fusion.title} is the best estimate, but not proven to beat the default: {found}; {gain.reason}."
         )
     if report.queries >= FEWEST_QUERIES:
         low, high = report.over_leg.interval
@@ -293,7 +293,7 @@ def in_words(report: FuseReport) -> str:
                 f"About {plural(report.more_queries, 'more judged query', 'more judged queries')} would decide."
             )
     if report.bounds is not None:
-        pairs = plural(report.bounds.unjudged, "unjudged result stands", "unjudged results stand")
+        pairs = plural(report.bounds.unjudged, "unjudged result is", "unjudged results are")
         limits = f"between {report.bounds.low:+.3f} and {report.bounds.high:+.3f}"
         words.append(f"{pairs} above the cutoff; with any grades for them, the difference to the default on these "
                      f"queries is {limits}.")  # fmt: skip
@@ -308,8 +308,8 @@ def _cut(values: dict[str, np.ndarray], used: np.ndarray) -> dict[str, np.ndarra
 
 
 def check_measure(measure: str) -> str:
-    """A measure that fusions can be chosen by: higher is better, and it has a judged-only form."""
+    """Return a measure that fusions can be chosen by: higher is better, and it has a judged-only form."""
     found = parse_measure(measure)
     if found.name in ("Judged", "AUC", "rank_loss") or found.judged_only:
-        raise TacitError(f"fusions cannot be chosen by {found}, want a measure of ranking such as nDCG@10, AP or RR")
+        raise TacitError(f"fusions cannot be chosen by {found}, want a ranking measure such as nDCG@10, AP or RR")
     return str(found)

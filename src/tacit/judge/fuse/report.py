@@ -11,7 +11,7 @@ from tacit.judge.fuse.proof import FuseReport
 
 
 def table_rows(report: FuseReport) -> tuple[list[str], list[list[str]]]:
-    """Header and rows of the table of systems, as text."""
+    """Return header and rows of the table of systems, as text."""
     measures = list(report.rows[0]["metrics"]) if report.rows else []
     header = ["system", *measures, "gain over default", "95 % interval", "p"]
     rows = []
@@ -26,13 +26,13 @@ def table_rows(report: FuseReport) -> tuple[list[str], list[list[str]]]:
 
 
 def snippet(export: dict[str, Any]) -> str:
-    """The body or snippet of an export, as text to paste."""
+    """Return the body or snippet of an export, as text to paste."""
     body = export["body"]
     return body if isinstance(body, str) else json.dumps(body, indent=2) + "\n"
 
 
 def to_html(report: FuseReport, title: str = "tacit fuse") -> str:
-    """The whole page; it loads nothing from elsewhere."""
+    """Return the page as HTML; it loads no other files."""
     header, rows = table_rows(report)
     head = "".join(f"<th>{escape(name)}</th>" for name in header)
     body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
@@ -53,7 +53,7 @@ def to_html(report: FuseReport, title: str = "tacit fuse") -> str:
 <p class="verdict">{escape(report.text)}</p>
 <h2>Systems</h2>
 <table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>
-<p>{report.queries} judged queries. The row "fused" is the whole choice, measured on queries that it has not seen (ten
+<p>{report.queries} judged queries. The row "fused" is the whole choice, measured on held-out queries (ten
 folds). Gains are over the default, {escape(report.default.title)}; p is two-sided and corrected (Holm).</p>
 <h2>Weights: {escape(report.fusion.family.normalization)}</h2>
 <table><thead><tr><th>run</th><th>weight</th><th>default</th></tr></thead><tbody>{weights}</tbody></table>

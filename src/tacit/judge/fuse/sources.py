@@ -1,4 +1,4 @@
-"""Legs from what a user has: TREC runs, a table with one column for each leg, or data frames.
+"""Reading of legs: TREC runs, a table with one column for each leg, or data frames.
 
 A table has a column of queries, a column of documents, and one column of scores for each leg. An empty cell, NaN or
 null means that the leg did not return the document. Rows with equal scores are ranked in the order of the table.
@@ -27,10 +27,10 @@ EMPTY = ("", "nan", "null", "none", "na")
 
 
 def read_legs(paths: Sequence[str]) -> dict[str, Run]:
-    """Runs by name from TREC run files, or from one table; the name of a run is the stem of its file."""
+    """Read runs by name from TREC run files, or from one table; the name of a run is the stem of its file."""
     tables = [path for path in paths if is_table(path)]
     if tables and len(paths) > 1:
-        raise UsageError(f"{tables[0]} is a table, want it alone: one table has the scores of all legs")
+        raise UsageError(f"{tables[0]} is a table; give it alone, with the scores of all legs")
     if tables:
         return read_table(tables[0])
     check_names([run_name(path) for path in paths])
@@ -38,7 +38,7 @@ def read_legs(paths: Sequence[str]) -> dict[str, Run]:
 
 
 def as_runs(given: Any) -> dict[str, Run]:
-    """Runs by name from paths, runs, a mapping of what `data.as_run` takes, or one table.
+    """Return runs by name from paths, runs, a mapping to forms that `data.as_run` takes, or one table.
 
     A table is a frame of pandas or polars, or a dict of columns.
     """
@@ -64,12 +64,12 @@ def as_runs(given: Any) -> dict[str, Run]:
 
 
 def is_table(path: str) -> bool:
-    """Whether the name of a file is that of a table."""
+    """Return whether the file name is the name of a table."""
     return split_suffix(path)[0].lower() in TABLES
 
 
 def run_name(path: str) -> str:
-    """The stem of a file, without the suffix of its compression.
+    """Return the stem of a file, without compression suffix.
 
     >>> run_name("runs/bm25.run.gz"), run_name("dense.txt"), run_name("plain")
     ('bm25', 'dense', 'plain')
@@ -79,7 +79,7 @@ def run_name(path: str) -> str:
 
 
 def read_table(path: str) -> dict[str, Run]:
-    """Runs by name from a CSV, TSV or parquet file."""
+    """Read runs by name from a CSV, TSV or parquet file."""
     if split_suffix(path)[0].lower() == ".parquet":
         return table_runs(_parquet_columns(path), path)
     place, delimiter = display_name(path), "\t" if split_suffix(path)[0].lower() == ".tsv" else ","
@@ -89,7 +89,7 @@ def read_table(path: str) -> dict[str, Run]:
         raise DataError("is empty, want a header: query,document and one column for each leg", path=place)
     columns: dict[str, list[Any]] = {name.strip(): [] for name in header}
     if len(columns) < len(header):
-        raise DataError(f"a column stands twice in the header: {', '.join(header)}", path=place, line=1)
+        raise DataError(f"a column is in the header twice: {', '.join(header)}", path=place, line=1)
     for number, row in enumerate(rows, 2):
         if row and len(row) != len(header):
             raise DataError(f"{len(row)} columns, want {len(header)} as in the header", path=place, line=number)
@@ -99,7 +99,7 @@ def read_table(path: str) -> dict[str, Run]:
 
 
 def table_runs(columns: Mapping[str, Sequence[Any]], place: str) -> dict[str, Run]:
-    """Runs by name from columns: queries, documents, and the scores of each leg.
+    """Return runs by name from columns: queries, documents, and the scores of each leg.
 
     >>> columns = {"query": ["q", "q"], "document": ["a", "b"], "bm25": [2.5, None], "dense": [0.5, 0.75]}
     >>> {name: run.to_dict() for name, run in table_runs(columns, "table").items()}
@@ -132,7 +132,7 @@ def _leg_run(name: str, keys: list[tuple[str, str]], scores: Iterable[Any], plac
 
 
 def _score(cell: Any) -> float | None:
-    """The number of a cell, None for an empty one, NaN for what is no number."""
+    """Return the number in a cell, None for an empty one, NaN for text."""
     if cell is None or (isinstance(cell, str) and cell.strip().lower() in EMPTY):
         return None
     if isinstance(cell, str):
@@ -161,5 +161,5 @@ def _parquet_columns(path: str) -> dict[str, list[Any]]:
     try:
         table = pq.read_table(path)
     except (pa.ArrowException, ValueError) as error:
-        raise TacitError(f"{path}: is no parquet file: {error}") from None
+        raise TacitError(f"{path}: is not a parquet file: {error}") from None
     return {name: table[name].to_pylist() for name in table.column_names}

@@ -1,1 +1,1 @@
-"""Program judges: asking them for grades, comparing them with people, and keeping them apart from ranked systems."""
+"""Program judges: requesting grades, comparing them with people's, and keeping judges apart from ranked systems."""

@@ -1,7 +1,7 @@
-"""Every answer of program judges, beside the judgments in the same SQLite file: cache, and record of failures.
+"""All responses of program judges, in the SQLite file of the judgments: a cache, and a log of failures.
 
-The table only grows. An answer has the key of its question (judge with model and prompt, query and text) and the number
-of its repetition; a failure has no grade and says why.
+The table is append-only. A response has the key of its question (judge with model and prompt, query and text) and the
+number of its repetition. A failure has no grade and a reason.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ KNOWN = "SELECT key, repetition, grade, failure FROM answer WHERE judge = ? ORDE
 
 
 class Known(NamedTuple):
-    """An answer that was given before: its grade, or why there is none."""
+    """An earlier response: its grade, or the reason why there is none."""
 
     grade: float | None
     failure: str | None
 
 
 class AnswerTable:
-    """The answers of one store.
+    """The responses in one store.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class AnswerTable:
         self._database.close()
 
     def known(self, judge: str) -> dict[tuple[str, int], Known]:
-        """The last answer of each question and repetition."""
+        """Return the last response to each question and repetition."""
         with one_line(self.path):
             rows = self._database.execute(KNOWN, (judge,)).fetchall()
         return {(key, repetition): Known(grade, failure) for key, repetition, grade, failure in rows}
@@ -58,7 +58,7 @@ class AnswerTable:
     def add(
         self, key: str, repetition: int, judge: str, pair: tuple[str, str], answer: Answer | None, failure: str | None
     ) -> None:
-        """Append one answer, on disk when this returns."""
+        """Append one response; it is on disk when this returns."""
         found = answer or Answer(0.0)
         chances = json.dumps(found.probabilities) if found.probabilities else None
         values = (key, repetition, judge, *pair, found.grade if answer else None, chances, found.reason, failure)

@@ -1,8 +1,8 @@
-"""Ask a program judge for many grades: in parallel, with retries, nothing asked twice, and nothing lost.
+"""Request many grades from a program judge: in parallel, with retries, without repeating or losing a request.
 
-Every answer is on disk before the next one is looked at. What fails after all attempts is recorded as a failure: in the
-table of answers with its reason, in the store as "cannot judge". It is never a grade of 0, and never left out of the
-counts.
+Every response is on disk before the next one is processed. A request that fails after all attempts is recorded as a
+failure: in the table of responses with its reason, in the store as "cannot judge". It never becomes a grade of 0, and
+is always included in the counts.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from tacit.judge.program.connections import Connection, Retry
 from tacit.judge.program.questions import Answer, AnswerProblem, Prompt, Question
 from tacit.judge.store import JudgmentStore
 
-FAILED_IN_A_ROW = 10  # pairs, after which the endpoint is taken to be out of order
+FAILED_IN_A_ROW = 10  # pairs, after which the endpoint is assumed to be out of order
 LONGEST_PAUSE = 30.0
 
 
 @dataclass(frozen=True)
 class Asking:
-    """How to ask: attempts for each answer, first pause between them (doubled each time), parallel requests."""
+    """How to request: attempts per response, first pause between them (doubled each time), parallel requests."""
 
     repeat: int = 1
     attempts: int = 4
@@ -45,7 +45,7 @@ class Asking:
 
 @dataclass
 class Asked:
-    """What became of the questions: grades, failures by kind, answers from the cache, calls made."""
+    """Result of the requests: grades, failures by kind, responses from the cache, calls made."""
 
     n_graded: int = 0
     n_cached: int = 0
@@ -55,13 +55,13 @@ class Asked:
 
     @property
     def n_failed(self) -> int:
-        """Pairs without a grade."""
+        """Number of pairs without a grade."""
         return sum(self.failures.values())
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """One answer or failure, and how many attempts it took."""
+    """One response or failure, and its number of attempts."""
 
     question: Question
     repetition: int
@@ -80,32 +80,32 @@ def ask_all(
     model: str | None = None,
     announce: Callable[[int, int], object] | None = None,
 ) -> Asked:
-    """Ask for the grades of all questions and record them under the judge's name, as a program.
+    """Request the grades of all questions and record them under the judge's name, as a program.
 
     Parameters
     ----------
     store : JudgmentStore
         Store of the grades.
     judge : str
-        Name of the judge, which must tell its model and prompt apart from others.
+        Name of the judge, which must be unique for its model and prompt.
     questions : sequence of Question
         Pairs to be judged.
     prompt : Prompt
         Instructions.
     connect : callable
-        Makes a connection for each thread.
+        Returns a connection; called once per thread.
     how : Asking or None, default=None
         Attempts, parallel requests and repetitions.
     model : str or None, default=None
         Version of the model that found the documents, for the records.
     announce : callable or None, default=None
-        Called before the first question with the number of calls and of characters to be sent. Answers that are known
-        cost nothing; attempts after a failure are not included.
+        Called before the first question with the number of calls and the number of characters to send. Cached
+        responses cost nothing; retries are not included.
 
     Raises
     ------
     KeyboardInterrupt
-        With a message that says how much is done; all of that is in the store.
+        With a message that says how much is done; finished pairs are in the store.
     """
     how = how or Asking()
     worker = _Worker(prompt, connect, how)
@@ -139,8 +139,8 @@ def ask_all(
                 in_a_row = in_a_row + 1 if outcome.failure else 0
                 if in_a_row >= FAILED_IN_A_ROW:
                     raise TacitError(
-                        f"{in_a_row} pairs in a row failed (last: {outcome.failure}); what is done is kept, "
-                        "--resume asks again for the rest"
+                        f"{in_a_row} pairs in a row failed (last: {outcome.failure}); finished pairs are kept, "
+                        "--resume requests the rest"
                     )
                 advance(1)
         worker.close(join=True)
@@ -156,7 +156,7 @@ def ask_all(
 
 
 class _Given:
-    """Grades of pairs as their answers come in; a pair is recorded when its last repetition is there."""
+    """Grades of pairs as responses arrive; a pair is recorded after its last repetition."""
 
     def __init__(self, store: JudgmentStore, judge: str, how: Asking, model: str | None) -> None:
         self.store, self.judge, self.repeat, self.model = store, judge, how.repeat, model
@@ -183,7 +183,7 @@ class _Given:
 
 
 class _Worker:
-    """Threads that ask, each with its own connection; they do not keep the process alive when it is interrupted."""
+    """Threads that send requests, each with its own connection; they do not keep an interrupted process alive."""
 
     def __init__(self, prompt: Prompt, connect: Callable[[], Connection], how: Asking) -> None:
         self.prompt, self.connect, self.how = prompt, connect, how
@@ -193,7 +193,7 @@ class _Worker:
         self.threads: list[Thread] = []
 
     def outcomes(self, todo: Sequence[tuple[Question, int]]) -> Iterator[Outcome]:
-        """Answers as they come; only a few questions are under way at a time."""
+        """Yield responses as they arrive; only a few requests are in progress at a time."""
         entries, n_running = iter(todo), 0
         for _ in range(min(self.how.parallel, len(todo))):
             self.threads.append(Thread(target=self._work, daemon=True))
@@ -211,7 +211,7 @@ class _Worker:
             n_running -= 1
 
     def close(self, *, join: bool) -> None:
-        """Stop asking; without `join`, requests under way are left to themselves."""
+        """Stop sending requests; without `join`, requests in progress are abandoned."""
         self.stopped.set()
         for _ in self.threads:
             self.waiting.put(None)
@@ -230,7 +230,7 @@ class _Worker:
             self.finished.put(error)
 
     def _ask(self, connection: Connection, question: Question, repetition: int) -> Outcome:
-        """One answer after at most `attempts` tries."""
+        """Return one response after at most `attempts` tries."""
         failure = "stopped"
         for attempt in range(self.how.attempts):
             if self.stopped.is_set():

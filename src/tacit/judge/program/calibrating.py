@@ -1,8 +1,8 @@
-"""Which pairs people should judge next, to know a program judge better.
+"""Which pairs people should judge next to calibrate a program judge.
 
-The strata are the grades of the program. Each gets the same number of pairs, because the reliability of a rare grade is
-otherwise hardly known, and within a grade pairs are drawn at random with a known probability. As in `sampling`, every
-pair has a random number of its own, so a larger sample contains the smaller one.
+The strata are the grades of the program. Each gets the same number of pairs, because otherwise the reliability of a
+rare grade is hardly known. Within a grade, pairs are drawn at random with a known probability. As in `sampling`, every
+pair has its own random number, so a larger sample contains the smaller one.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ def draw_calibration(
     ranks: Mapping[tuple[str, str], int] | None = None,
     seed: int = 0,
 ) -> list[Suggestion]:
-    """Draw pairs that a program judged so that n of them are not judged by people yet, evenly over its grades.
+    """Draw pairs that a program judged, evenly over its grades; n of them are not yet judged by people.
 
     Parameters
     ----------
     program : Judgments
         The program's grades.
     n : int
-        Number of pairs to judge; all that are left if there are fewer.
+        Number of pairs to judge; all remaining pairs if there are fewer.
     judged : container of (query, document), default=()
-        Pairs that people have judged.
+        Pairs judged by people.
     ranks : mapping of (query, document) to int, default=None
-        Rank at which pairs were found.
+        Rank of pairs in the results.
     seed : int, default=0
         Random seed.
 

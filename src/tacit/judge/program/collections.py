@@ -1,8 +1,8 @@
-"""Searchers that learn from people's grades and a program's, if the program's help.
+"""Searchers that learn from people's grades, and from a program's grades if these help.
 
 With and without the program's grades (`judge.advise.assisted`), searchers are fitted on the judged queries of four of
-five folds, and measured on the fifth by people's grades. Neither people's nor the program's grades of that fold are
-learned from. The gain must be claimed by the rule of `advise`; otherwise people's grades are used alone.
+five folds, and measured on the fifth by people's grades. No grades of that fold are used for training, neither people's
+nor the program's. The gain must satisfy the rule of `advise`; otherwise only people's grades are used.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MEASURE = "nDCG@10"
 
 @dataclass(frozen=True)
 class AssistVerdict:
-    """Whether a program's grades were used, what they gained on queries that people judged, and their worth."""
+    """Whether a program's grades were used, their gain on queries that people judged, and their worth."""
 
     used: bool
     gain: Gain
@@ -45,20 +45,20 @@ class AssistVerdict:
         return f"the program's grades are {shown}" + (f"; {measured}" if self.n_queries >= FEWEST_QUERIES else "")
 
     def to_json(self) -> dict[str, Any]:
-        """The verdict as `tacit serve` sends it."""
+        """Return the verdict as `tacit serve` sends it."""
         return {"used": self.used, "text": str(self), "queries": self.n_queries, **self.gain.to_json()}
 
 
 def judge_program(
     task: CollectionTask, without: CollectionCandidate, assisted: AssistedCandidate, seed: int = 0
 ) -> AssistVerdict:
-    """Whether a program's grades gain over people's alone, by cross-validation over the queries that people judged."""
+    """Test whether a program's grades gain over people's alone, by cross-validation over queries judged by people."""
     worth, n = worth_of(task.judgments, assisted.program), len(task.queries)
     problem = ""
     if n < FEWEST_QUERIES:
         problem = f"people judged {n} queries with a relevant document, want at least {FEWEST_QUERIES}"
     elif not worth.trust:
-        problem = "its grades do not foretell people's"
+        problem = "its grades do not predict people's"
     if problem:
         return AssistVerdict(False, Gain(False, 0.0, (-1.0, 1.0), 1.0, problem), n, worth)
     validation = CrossValidation([without, assisted], n, MEASURE, min(N_FOLDS, n), seed=seed)
@@ -74,18 +74,18 @@ def fit_assisted(
     program: Judgments,
     further: Mapping[str, Any] | None = None,
 ) -> tuple[Searcher, AssistVerdict]:
-    """Fit a searcher with a program's grades where they gain, else without.
+    """Fit a searcher with a program's grades if they gain, else without.
 
     Parameters
     ----------
     searcher : Searcher
         An unfitted `blend`.
     documents, queries : Collection
-        Documents, and texts of the queries of both kinds of grades.
+        Documents, and texts of all queries graded by people or the program.
     people, program : Judgments
         Grades.
     further : mapping or None, default=None
-        Vectors and whatever else `Searcher.fit` takes in every fold.
+        Vectors and other arguments of `Searcher.fit` for every fold.
     """
     language = find_language(documents, searcher.language)
     own = {"words": searcher.words, "language": language, "threads": searcher.params.get("threads")}

@@ -1,4 +1,4 @@
-"""How far a program judge agrees with people: confusion matrix, kappa, and where it is too kind or too strict."""
+"""How far a program judge agrees with people: confusion matrix, kappa, and where it is too lenient or too strict."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from tacit.judge.agreement import kappa_of_codes
 from tacit.metrics.rankings import look_up_pairs, order_run
 
 RANKS = ((1, 3), (4, 10), (11, 30), (31, None))
-TOP = 10  # documents of a run that count as shown by it
+TOP = 10  # documents of a run that count as shown
 
 
 @dataclass(frozen=True)
 class Bias:
-    """Mean of the program's grade minus people's, with its standard error, on a group of pairs."""
+    """Mean of the program's grade minus people's, with its standard error, for a group of pairs."""
 
     group: str
     n_pairs: int
@@ -39,13 +39,13 @@ class JudgeComparison:
     same : float
         Share of equal grades.
     kappa, linear, quadratic : float or None
-        Cohen's kappa: plain, with linear and with quadratic weights; None where not defined.
+        Cohen's kappa: plain, with linear and with quadratic weights; None if undefined.
     program_grades, people_grades : list of float
         Rows and columns of the confusion matrix.
     confusion : list of list of int
         Number of pairs by the program's grade (row) and people's (column).
     bias : Bias
-        On all pairs of both.
+        On all pairs judged by both.
     by_rank, by_system, by_query : list of Bias
         On groups of pairs; queries with the largest bias first.
     """
@@ -68,7 +68,7 @@ class JudgeComparison:
     by_query: list[Bias]
 
     def to_json(self) -> dict[str, Any]:
-        """All figures, and the shares of pairs judged by both."""
+        """Return all figures, and the shares of pairs judged by both."""
         shares = {"share_of_people": self.n_both / self.n_people, "share_of_program": self.n_both / self.n_program}
         return asdict(self) | shares
 
@@ -91,10 +91,10 @@ def compare_judges(
     program, people : Judgments
         Their grades.
     ranks : mapping of (query, document) to int, default=None
-        Rank at which a pair was found, for the bias by rank.
+        Rank of a pair in the results, for the bias by rank.
     runs : mapping of str to Run, default=None
-        Systems; the bias by system is on the first 10 documents of each. A pair without a rank in `ranks` has the best
-        rank of the systems.
+        Systems; the bias by system is on the first 10 documents of each. A pair without a rank in `ranks` gets its best
+        rank in the systems.
     """
     other = look_up_pairs(people, program)
     both = np.flatnonzero(~np.isnan(other))
@@ -141,7 +141,7 @@ def _bias(group: str, gap: np.ndarray) -> Bias:
 
 
 def _groups(names: list[str], gap: np.ndarray, order: list[str] | None = None) -> list[Bias]:
-    """Bias of each group; a group without a name is left out."""
+    """Return the bias of each group; groups without a name are left out."""
     number_of = {name: number for number, name in enumerate(dict.fromkeys(names))}
     group = np.array([number_of[name] for name in names], np.int64)
     rows = np.argsort(group, kind="stable")
@@ -165,7 +165,7 @@ def _rank_of(run: Run) -> dict[tuple[str, str], int]:
 def _best_rank(
     pair: tuple[str, str], ranks: Mapping[tuple[str, str], int], orders: Mapping[str, Mapping[tuple[str, str], int]]
 ) -> int | None:
-    """The recorded rank of a pair, or else the best one of the runs."""
+    """Return the recorded rank of a pair, or else its best rank in the runs."""
     if pair in ranks:
         return ranks[pair]
     return min((order[pair] for order in orders.values() if pair in order), default=None)

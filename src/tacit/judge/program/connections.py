@@ -1,7 +1,7 @@
-"""Connections to program judges: a chat endpoint that speaks OpenAI's protocol, or a program of the user.
+"""Connections to program judges: a chat endpoint with OpenAI's protocol, or a program of the user.
 
-Both answer one question at a time with text or JSON. What may pass if one tries again raises `Retry`; what cannot pass
-for any question raises a TacitError; an answer without a grade raises an AnswerProblem.
+Both respond to one question at a time with text or JSON. A failure that a retry may fix raises `Retry`; a failure of
+every question raises a TacitError; a response without a grade raises an AnswerProblem.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from tacit.data.jsonlines import unique_keys
 from tacit.judge.program.questions import Answer, AnswerProblem, Prompt, Question, parse_answer, read_answer
 
 DEFAULT_URL = "https://api.openai.com/v1"
-KEYS = ("TACIT_JUDGE_KEY", "OPENAI_API_KEY")  # environment variables, the first that is set
+KEYS = ("TACIT_JUDGE_KEY", "OPENAI_API_KEY")  # environment variables; the first one set is used
 MAX_BYTES = 1_000_000  # of a response
-WRONG_CALL = (401, 403, 404, 405)  # no question can be answered
-LONGEST_WAIT = 60.0  # that an endpoint may ask for
+WRONG_CALL = (401, 403, 404, 405)  # every question would fail
+LONGEST_WAIT = 60.0  # longest pause that an endpoint may request
 
 
 class Retry(TacitError):
-    """A failure that may pass: `kind` in one word, and how many seconds the endpoint asks to wait."""
+    """A failure that a retry may fix: `kind` in one word, and the number of seconds the endpoint asks to wait."""
 
     def __init__(self, kind: str, problem: str, wait: float = 0.0) -> None:
         self.kind, self.wait = kind, wait
@@ -40,25 +40,25 @@ class Retry(TacitError):
 
 
 class Connection(Protocol):
-    """What answers questions; one for each thread."""
+    """A connection that responds to questions; one for each thread."""
 
     def ask(self, prompt: Prompt, question: Question) -> Answer:
-        """The answer to one question."""
+        """Return the response to one question."""
 
     def close(self) -> None:
-        """End it."""
+        """Close the connection."""
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """A redirect would send the key to another host."""
+    """Refuses redirects, which would send the key to another host."""
 
     def redirect_request(self, *_: Any) -> None:
-        """Follow none."""
+        """Refuse every redirect."""
 
 
 @dataclass
 class ChatEndpoint:
-    """An OpenAI-compatible endpoint; the key is held in memory only and never part of a message.
+    """An OpenAI-compatible endpoint; the key is kept in memory only and never appears in a message.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ class ChatEndpoint:
         return parse_answer(_content(self._post(body)))
 
     def close(self) -> None:
-        """Requests are independent."""
+        """Do nothing, because requests are independent."""
 
     def _post(self, body: dict[str, Any]) -> bytes:
         headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {self.key}"} if self.key else {})
@@ -135,7 +135,7 @@ class ChatEndpoint:
 
 
 def _read(response: Any, timeout: float) -> bytes:
-    """The body within the time; a server that sends byte after byte does not hold us longer."""
+    """Read the body within the time limit, even if a server sends byte after byte."""
     end, parts, size = time.monotonic() + timeout, [], 0
     while part := response.read1(65536):
         parts.append(part)
@@ -159,7 +159,7 @@ def _content(body: bytes) -> str:
 
 
 def _seconds(headers: Any) -> float:
-    """Seconds of Retry-After; 0 if it is absent or a date."""
+    """Return the seconds of Retry-After; 0 if it is absent or a date."""
     text = (headers.get("Retry-After") or "").strip()
     return min(float(text), LONGEST_WAIT) if text.isascii() and text.isdecimal() else 0.0
 
@@ -172,7 +172,7 @@ class CommandJudge:
     command : str
         The program and its arguments.
     timeout : float, default=60
-        Seconds for one answer; the program is ended and started again when it takes longer.
+        Seconds for one response; a program that takes longer is ended and started again.
     """
 
     def __init__(self, command: str, timeout: float = 60.0) -> None:
@@ -203,7 +203,7 @@ class CommandJudge:
         except (ValueError, RecursionError) as error:
             if isinstance(error, AnswerProblem):
                 raise
-            raise AnswerProblem("malformed", f"{self.arguments[0]}: wrote a line that is no JSON") from None
+            raise AnswerProblem("malformed", f"{self.arguments[0]}: wrote a line that is not JSON") from None
 
     def close(self) -> None:
         """End the program."""
@@ -212,7 +212,7 @@ class CommandJudge:
             process.kill()
             process.wait()
             for stream in (process.stdin, process.stdout):
-                with suppress(OSError):  # what was not yet written is of no use to a program that has ended
+                with suppress(OSError):  # unwritten input is useless to a program that has ended
                     stream.close()  # type: ignore[union-attr]
 
     def _running(self) -> subprocess.Popen[bytes]:
@@ -242,7 +242,7 @@ class CommandJudge:
 
 
 def connect_judge(spec: str, base_url: str | None, timeout: float) -> Connection:
-    """The connection of `openai:MODEL` or `command:PROGRAM`."""
+    """Return the connection for `openai:MODEL` or `command:PROGRAM`."""
     kind, _, rest = spec.partition(":")
     if kind == "openai" and rest:
         key = next((os.environ[name] for name in KEYS if os.environ.get(name)), "")
@@ -255,7 +255,7 @@ def connect_judge(spec: str, base_url: str | None, timeout: float) -> Connection
 
 
 def judge_name(spec: str, prompt: Prompt) -> str:
-    """Name of the judge: connection, model or program, and digest of the prompt.
+    """Return the name of the judge: connection, model or program, and digest of the prompt.
 
     >>> judge_name("openai:gpt-4o", Prompt())[:14]
     'openai:gpt-4o@'

@@ -1,9 +1,8 @@
 """Refuse to measure a ranked system with a judge that is the system itself, or a part of it.
 
-A program that ranks by its own grades looks perfect by these grades, and the estimate would rely on people to notice.
-A run is taken to be the judge's own if its name or tag is the name of the judge, if the judge's name is a part of it
-(`bm25+gpt-4o`, `rerank_gpt-4o`), or if its order, or that of its first 10 documents, follows the judge's grades in all
-queries.
+A program that ranks by its own grades looks perfect by these grades, and users would have to notice that themselves.
+A run is assumed to be the judge's own if its name or tag is the judge's name or contains it (`bm25+gpt-4o`,
+`rerank_gpt-4o`), or if its order, or the order of its first 10 documents, follows the judge's grades in all queries.
 """
 
 from __future__ import annotations
@@ -16,13 +15,13 @@ import numpy as np
 from tacit.core import Judgments, Run, UsageError
 from tacit.metrics.rankings import Rankings, join_run
 
-LEAST_NAME = 4  # characters of a name that is looked for inside other names
-TOP = 10  # documents of a query that a program ranks again at least
-LEAST_PAIRS = 20  # neighbours of different grades from which an order is no coincidence
+LEAST_NAME = 4  # characters of a name to be searched for inside other names
+TOP = 10  # documents per query that a reranking program orders at least
+LEAST_PAIRS = 20  # neighbouring pairs with different grades from which an order is no coincidence
 
 
 def check_independent(judge: str, program: Judgments, runs: Mapping[str, Run]) -> None:
-    """Raise a UsageError that names the run that the judge made or takes part in."""
+    """Raise a UsageError that names the run that the judge made or contributed to."""
     for name, run in runs.items():
         for tag in (name, run.name):
             if _is_part(judge, tag):
@@ -36,7 +35,7 @@ def check_independent(judge: str, program: Judgments, runs: Mapping[str, Run]) -
 
 
 def judge_words(name: str) -> list[str]:
-    """Words of a judge's name, without the kind of connection before it and the digest of its prompt after it.
+    """Return the words of a judge's name, without its kind of connection and the digest of its prompt.
 
     >>> judge_words("openai:GPT-4o@1f2e3d4c")
     ['gpt', '4o']
@@ -60,7 +59,7 @@ def _is_part(judge: str, run: str) -> bool:
 
 
 def follows_grades(program: Judgments, run: Run) -> bool:
-    """Whether no document, or none of the first 10, stands above another of the same query with a higher grade."""
+    """Return whether no document, or none of the first 10, is above another of the same query with a higher grade."""
     rankings, _ = join_run(program, run)
     known = ~np.isnan(rankings.grade)
     return _descends(rankings, known) or _descends(rankings, known & (rankings.place < TOP))

@@ -1,9 +1,9 @@
-"""Rankers of feature lists that learn from people's grades of some rows and a program's of others.
+"""Rankers of feature lists that learn from people's grades of some rows and a program's grades of others.
 
 The program's grades become weighted preferences (`rerank.program_pairs`). They are used only if they help: the lists
-with people's grades are cut into folds, a ranker is trained on the other lists with and without the program's grades,
-and both are measured on the fold by people's grades. The gain must be claimed by the rule of `advise` (`gain_of`: at
-least 10 lists, p < .05, interval above 0).
+with people's grades are split into folds, a ranker is trained on the other lists with and without the program's grades,
+and both are measured on the fold by people's grades. The gain must satisfy the rule of `advise` (`gain_of`: at least 10
+lists, p < .05, interval above 0).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tacit.rerank.program_pairs import Agreement, ProgramPreferences, agreements
 from tacit.rerank.ranking_lists import RankingTask, fit_lists, join_runs
 
 N_FOLDS = 5
-MEASURE = "nDCG-judged@10"  # rows that people did not judge are not held against a ranker
+MEASURE = "nDCG-judged@10"  # ignores rows that people did not judge
 
 
 @dataclass(frozen=True)
@@ -48,18 +48,18 @@ class ListVerdict:
 def fit_assisted(
     task: RankingTask, train: Lists, program: Judgments, validation: Lists | None = None
 ) -> tuple[ListRanker, ListVerdict]:
-    """Fit a ranker with a program's grades where they gain, else without.
+    """Fit a ranker with a program's grades if they gain, else without.
 
     Parameters
     ----------
     task : RankingTask
-        How to learn, without other preferences.
+        Training task, without further preferences.
     train : Lists
         Lists with people's grades of some rows; NaN or -1 is unjudged.
     program : Judgments
-        The program's grades; rows that people judged calibrate them.
+        The program's grades; rows that people judged too calibrate them.
     validation : Lists or None, default=None
-        Lists to choose parameters on.
+        Lists for the choice of parameters.
     """
     given = ProgramPreferences(program.to_dict(), task.seed)
     grades = given.of_rows(train)
@@ -72,7 +72,7 @@ def fit_assisted(
 def rank_folds_assisted(
     task: RankingTask, lists: Lists, folds: Mapping[str, Fold], program: Judgments
 ) -> tuple[Run, dict[str, ListVerdict]]:
-    """Every fold's test lists, ranked by its training lists and the program's grades of these."""
+    """Rank every fold's test lists, after training on its training lists and the program's grades of them."""
     parts, verdicts = [], {}
     for name, fold in track(folds.items(), "folds", total=len(folds)):
         validation = lists.take_queries(fold.vali) if fold.vali else None

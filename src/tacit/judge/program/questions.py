@@ -1,12 +1,12 @@
-"""What a program judge is asked, and how its answer is read.
+"""The prompt of a program judge, and how its response is read.
 
-The instructions state what the grades mean and take guidelines of the user. Query and document are sent apart from
-them, as one JSON object: JSON quotes every character that could end a quotation, so that a document cannot pass for
-instructions. A judge is its connection, its model and the digest of everything it is told: a changed prompt is another
-judge, with another name.
+The instructions define the grades and include the user's guidelines. Query and document are sent separately, as one
+JSON object: JSON quotes every character that could end a quotation, so a document cannot pass for instructions. A judge
+is identified by its connection, its model and the digest of its prompt: a changed prompt is another judge, with another
+name.
 
-Answers are read strictly. Accepted is a JSON object with a whole number `grade` on the scale, and optional
-`probabilities` and `reason`; such an object in a ```json block; or text that is nothing but a number, or `grade: 2`.
+Responses are read strictly. Accepted are a JSON object with a whole number `grade` on the scale, and optional
+`probabilities` and `reason`; such an object in a ```json block; and text that is only a number, or `grade: 2`.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ FENCED = re.compile(r"\s*```(?:json)?\s*\n(.*?)\n\s*```\s*", re.S)
 
 
 class AnswerProblem(TacitError):
-    """An answer that holds no grade; `kind` says why in one word."""
+    """A response without a valid grade; `kind` says why in one word."""
 
     def __init__(self, kind: str, problem: str) -> None:
         self.kind = kind
@@ -50,7 +50,7 @@ class AnswerProblem(TacitError):
 
 @dataclass(frozen=True)
 class Answer:
-    """A grade, and what the judge said beside it."""
+    """A grade, and the judge's other output."""
 
     grade: float
     probabilities: dict[str, float] | None = None
@@ -59,7 +59,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Question:
-    """A pair to be judged: ids, and the texts that are sent."""
+    """A pair to be judged: ids, and the texts to send."""
 
     query_id: str
     document_id: str
@@ -75,7 +75,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Prompt:
-    """Instructions of a judge, guidelines of the user, and how many characters of a document are sent."""
+    """Instructions of a judge, guidelines of the user, and the maximum number of characters of a document."""
 
     guidelines: str = ""
     characters: int = 4000
@@ -89,26 +89,26 @@ class Prompt:
 
     @property
     def digest(self) -> str:
-        """What tells prompts apart: a digest of the instructions and of the length that is sent."""
+        """Return the digest of the instructions and of the maximum length, which identifies a prompt."""
         return hashlib.sha256(json.dumps([self.text, self.characters]).encode()).hexdigest()[:8]
 
     def data(self, question: Question) -> str:
-        """The pair as JSON, the document cut to the length that is sent."""
+        """Return the pair as JSON, with the document truncated to the maximum length."""
         return json.dumps({"query": question.query, "document": question.document[: self.characters]})
 
     def key(self, judge: str, question: Question) -> str:
-        """Key of the cache: judge (with model and prompt), query and text."""
+        """Return the cache key: judge (with model and prompt), query and text."""
         return hashlib.sha256(json.dumps([judge, self.data(question)]).encode()).hexdigest()
 
 
 def parse_answer(text: str) -> Answer:
-    """Read an answer, or raise an AnswerProblem.
+    """Read a response, or raise an AnswerProblem.
 
     >>> parse_answer('{"grade": 2, "reason": "partly"}').grade, parse_answer(" Grade: 3").grade
     (2.0, 3.0)
     >>> parse_answer("The grade is 3 or 2")
     Traceback (most recent call last):
-    tacit.judge.program.questions.AnswerProblem: answer 'The grade is 3 or 2' holds no grade, want {"grade": 0 to 3}
+    tacit.judge.program.questions.AnswerProblem: answer 'The grade is 3 or 2' has no grade, want {"grade": 0 to 3}
     """
     plain = PLAIN.fullmatch(text)
     if plain:
@@ -117,26 +117,26 @@ def parse_answer(text: str) -> Answer:
     try:
         found = json.loads(fenced[1] if fenced else text, parse_constant=_no_constant, object_pairs_hook=unique_keys)
     except (ValueError, RecursionError):
-        raise AnswerProblem("malformed", f"answer {_short(text)} holds no grade, want {_wanted()}") from None
+        raise AnswerProblem("malformed", f"answer {_short(text)} has no grade, want {_wanted()}") from None
     return read_answer(found)
 
 
 def read_answer(found: Any) -> Answer:
-    """Read an answer that is JSON already."""
+    """Read a response that is already JSON."""
     if not isinstance(found, dict) or "grade" not in found:
-        raise AnswerProblem("malformed", f"answer {_short(found)} holds no grade, want {_wanted()}")
+        raise AnswerProblem("malformed", f"answer {_short(found)} has no grade, want {_wanted()}")
     reason = found.get("reason")
     if reason is not None and not isinstance(reason, str):
         raise AnswerProblem("malformed", f"reason is {_short(reason)}, want text")
     grade = _grade(found["grade"], found)
-    whole = reason[:MAX_REASON].encode("utf-8", "replace").decode() if reason else None  # a model may cut a character
+    whole = reason[:MAX_REASON].encode("utf-8", "replace").decode() if reason else None  # may split a character
     return Answer(grade, _probabilities(found.get("probabilities")), whole)
 
 
 def _grade(grade: Any, answer: Any) -> float:
     if isinstance(grade, bool) or not isinstance(grade, int | float) or grade not in GRADES:
         raise AnswerProblem("malformed", f"grade in answer {_short(answer)} is off the scale, want {_wanted()}")
-    return abs(float(grade))  # of -0.0
+    return abs(float(grade))  # no -0.0
 
 
 def _probabilities(given: Any) -> dict[str, float] | None:

@@ -1,8 +1,8 @@
-"""Features cut into bins, once for many rounds and, column by column, for many fits.
+"""Features divided into bins, once for many rounds and, column by column, for many fits.
 
-A feature's thresholds t_0 < t_1 < ... lie halfway between values that follow each other; the code of a value is the
-number of thresholds below it, so that "value > t_k" is "code > k". A missing value (NaN) has code 0: no stump fires.
-Where some values are missing, a first threshold below all others tells whether there is a value at all.
+A feature's thresholds t_0 < t_1 < ... are halfway between consecutive values. The code of a value is the number of
+thresholds below it, so that "value > t_k" is "code > k". A missing value (NaN) has code 0, so no stump fires. If some
+values are missing, a first threshold below all others separates known values from missing ones.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class BinnedFeatures:
 
     @classmethod
     def of(cls, X: np.ndarray, n_bins: int | None = 128, threads: int | None = 1) -> BinnedFeatures:
-        """Bin the columns of X (n_rows, n_features): into n_bins of about equal size, or by every value if None."""
+        """Bin the columns of X (n_rows, n_features): into n_bins of about equal size, or one per value if None."""
         blocks = cut(X.shape[1], COLUMNS_AT_ONCE)
         binned = [
             pair for block in map_blocks(lambda b: _bin_columns(X[:, b], n_bins), blocks, threads) for pair in block
@@ -45,7 +45,7 @@ class BinnedFeatures:
         return cls(codes, tuple(thresholds for _, thresholds in binned))
 
     def join(self, other: BinnedFeatures) -> BinnedFeatures:
-        """These features and then the other's, of the same rows; nothing is sorted again."""
+        """Join these features with another table's, of the same rows, without sorting again."""
         return BinnedFeatures(np.concatenate([self.codes, other.codes]), self.thresholds + other.thresholds)
 
     @property
@@ -59,17 +59,17 @@ def _bin_columns(X: np.ndarray, n_bins: int | None) -> list[tuple[np.ndarray, np
 
 
 def _bin_column(values: np.ndarray, n_bins: int | None) -> tuple[np.ndarray, np.ndarray]:
-    """Codes and thresholds of one feature."""
+    """Return codes and thresholds of one feature."""
     order = np.argsort(values, kind="stable")  # NaN comes last
     n_known = len(values) - int(np.isnan(values).sum())
     ordered = values[order[:n_known]]
-    ends = np.flatnonzero(ordered[1:] > ordered[:-1])  # last place of each distinct value but the largest
+    ends = np.flatnonzero(ordered[1:] > ordered[:-1])  # last position of each distinct value except the largest
     if n_bins is not None and len(ends) >= n_bins:
-        wanted = np.arange(1, n_bins) * n_known / n_bins  # so many rows below the cut
+        wanted = np.arange(1, n_bins) * n_known / n_bins  # target number of rows below the cut
         ends = np.unique(ends[np.minimum(np.searchsorted(ends + 1, wanted), len(ends) - 1)])
     low, high = ordered[ends], ordered[ends + 1]
     middle = low + (high - low) / 2
-    thresholds = np.where(middle < high, middle, low)  # between neighbouring floats lies nothing
+    thresholds = np.where(middle < high, middle, low)  # there is no value between neighbouring floats
     codes_by_place = np.zeros(len(values), np.int64)
     codes_by_place[ends + 1] = 1
     np.cumsum(codes_by_place, out=codes_by_place)

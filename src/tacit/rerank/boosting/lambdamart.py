@@ -1,7 +1,7 @@
-"""Semi-supervised LambdaMART: LightGBM's trees grown on our gradients, those of the unjudged rows among them.
+"""Semi-supervised LambdaMART: LightGBM's trees grown on our gradients, which include unjudged rows.
 
 Each tree is fitted to dLoss/ds and its curvature from the same terms as SSLambdaRank's scorers: swap-weighted pairs,
-expected pairs, neighbours. With beta = expected = 0 unjudged rows pull at nothing, and the trees are supervised.
+expected pairs, neighbours. With beta = expected = 0 unjudged rows have no gradient, and the trees are supervised.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tacit.rerank.gradient.regularizer import NeighbourRegularizer
 from tacit.rerank.gradient.scorer_training import GradientTerm
 from tacit.rerank.rows import Rows
 
-FLAT = 1e-6  # the least curvature of a row that anything pulls at
+FLAT = 1e-6  # least curvature of a row with a gradient
 
 
 class LambdaMartRanker(LightGbmRanker):
@@ -30,7 +30,8 @@ class LambdaMartRanker(LightGbmRanker):
     Parameters
     ----------
     measure : str, default="nDCG-exp"
-        Measure whose change by a swap weights a pair: nDCG, nDCG-exp or nDCG-letor (with @k or without), MAP or RR.
+        Measure whose change by a swap is the weight of a pair: nDCG, nDCG-exp or nDCG-letor (with or without @k), MAP,
+        RR.
     beta : float, default=1.0
         Weight of the preference regularizer over neighbours.
     expected : float, default=0.5
@@ -60,7 +61,7 @@ class LambdaMartRanker(LightGbmRanker):
         check_number("beta", self.beta, low=0)
         check_number("expected", self.expected, low=0, high=1)
         rows.check_has_pairs()
-        rows = rows.canonical()  # equal scores are ordered by row
+        rows = rows.canonical()  # ties are ordered by row
         terms = self._terms(rows)
 
         def objective(scores: np.ndarray, _: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -82,7 +83,7 @@ class LambdaMartRanker(LightGbmRanker):
 
 
 def derivatives(terms: Sequence[GradientTerm], scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """dLoss/ds and the diagonal of d2Loss/ds2, as if each row had a loss of its own: times the number of rows."""
+    """Return dLoss/ds and the diagonal of d2Loss/ds2, times the number of rows, as if each row had its own loss."""
     gradient, curvature = np.zeros(len(scores)), np.zeros(len(scores))
     for term in terms:
         term.add(scores, gradient)

@@ -1,9 +1,9 @@
-"""LightGBM as a ranker of lists: its own LambdaMART or regression on judged rows, or any of our sources of gradients.
+"""LightGBM as a ranker of lists: its LambdaMART or regression on judged rows, or trees on our gradients.
 
-LightGBM refuses unjudged rows, so its own objective sees the judged ones only. The number of trees is chosen on
-validation by the share of judged pairs in the right order, like the epochs of the gradient rankers. One thread: lists
-of a LETOR size gain nothing from more, and the bits stay the same. Training needs the extra `bench`; a fitted model is
-scored without LightGBM (`trees.py`).
+LightGBM rejects unjudged rows, so its own objective uses judged rows only. The number of trees is chosen on validation
+lists by the share of judged pairs in the right order, like the epochs of the gradient rankers. It runs in one thread,
+because lists of LETOR size gain nothing from more, and so the bits stay the same. Training needs the extra `bench`; a
+fitted model is scored without LightGBM (`trees.py`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tacit.rerank.boosting.trees import Trees, read_trees
 from tacit.rerank.gradient.scorer_training import ValidationPairs
 from tacit.rerank.rows import Rows
 
-LEAVES_OF_ALL = 20  # of pointwise trees: so many smallest leaves hold all judged rows, if these are few
+LEAVES_OF_ALL = 20  # of pointwise trees: if judged rows are few, leaves shrink so that this many hold all of them
 Objective = Callable[[np.ndarray, Any], tuple[np.ndarray, np.ndarray]]
 
 
@@ -31,7 +31,7 @@ class LightGbmRanker(ListRanker):
     Parameters
     ----------
     n_trees : int, default=200
-        Largest number of trees; with validation lists the best number is kept.
+        Maximum number of trees; with validation lists the best number is used.
     n_leaves : int, default=15
         Leaves of each tree.
     n_leaf_rows : int, default=20
@@ -46,13 +46,13 @@ class LightGbmRanker(ListRanker):
     n_trees_ : int
         Number of trees kept.
     model_ : ndarray of shape (n_bytes,), uint8
-        The model as LightGBM writes it.
+        The model in LightGBM's format.
     """
 
     _fitted: ClassVar[dict[str, str]] = {"model_": "bytes", "n_trees_": ""}
     _allow_nan: ClassVar[bool] = True
     _any_size: ClassVar[bool] = True
-    _unjudged: ClassVar[bool] = False  # whether unjudged rows help to choose
+    _unjudged: ClassVar[bool] = False  # whether unjudged rows are used in the choice of the number of trees
 
     def __init__(
         self, n_trees: int = 200, n_leaves: int = 15, n_leaf_rows: int = 20, rate: float = 0.05, seed: int = 0
@@ -68,7 +68,7 @@ class LightGbmRanker(ListRanker):
         self._grow(data, "lambdarank", validation)
 
     def _grow(self, data: Any, objective: str | Objective, validation: Rows | None) -> None:
-        """Grow all trees, keep the number of them that is best on validation."""
+        """Grow all trees, and keep the number of trees that is best on validation."""
         lightgbm = import_lightgbm()
         try:
             options = {"objective": objective} | self._options(len(data.get_label()))
@@ -86,7 +86,7 @@ class LightGbmRanker(ListRanker):
         self.model_ = np.frombuffer(text.encode(), np.uint8)
 
     def _options(self, n_rows: int) -> dict[str, Any]:
-        """Options of LightGBM for so many rows."""
+        """Return LightGBM's options for a number of rows."""
         check_numbers(self, "n_trees", "n_leaf_rows", low=1, whole=True)
         check_number("n_leaves", self.n_leaves, low=2, whole=True)
         check_number("rate", self.rate, low=0, open_low=True)
@@ -99,7 +99,7 @@ class LightGbmRanker(ListRanker):
         self.trees()
 
     def trees(self) -> Trees:
-        """The fitted trees, read from `model_`."""
+        """Trees read from `model_`."""
         return read_trees(self.model_.tobytes(), self.n_features_in_)
 
     def _predict(self, X: np.ndarray, qid: np.ndarray) -> np.ndarray:
@@ -107,19 +107,19 @@ class LightGbmRanker(ListRanker):
 
 
 class PointwiseLightGbmRanker(LightGbmRanker):
-    """Regression of grades by the boosted trees of LightGBM, on judged rows one by one.
+    """Regression of grades by the boosted trees of LightGBM, on single judged rows.
 
-    Lists and preferences are not used, so that one judged row in a list teaches as much as many. With few labels, a
-    leaf needs fewer rows.
+    Lists and preferences are not used, so a single judged row in a list is as informative as one of many. With few
+    labels, a leaf needs fewer rows.
 
     Parameters
     ----------
     n_trees : int, default=200
-        Largest number of trees; with validation lists the best number is kept.
+        Maximum number of trees; with validation lists the best number is used.
     n_leaves : int, default=15
         Leaves of each tree.
     n_leaf_rows : int, default=20
-        Smallest number of rows in a leaf; at most a twentieth of the judged rows is taken.
+        Minimum number of rows in a leaf; reduced to a twentieth of the judged rows if that is less.
     rate : float, default=0.05
         Learning rate: the weight of each tree.
     seed : int, default=0
@@ -141,7 +141,7 @@ class PointwiseLightGbmRanker(LightGbmRanker):
 
 
 def best_number(booster: Any, held_out: ValidationPairs) -> int:
-    """The smallest number of trees with the best share of validation pairs in the right order."""
+    """Return the smallest number of trees with the best share of validation pairs in the right order."""
     scores, best, kept = np.zeros(len(held_out.X)), -np.inf, 1
     for tree in range(booster.num_trees()):
         scores += booster.predict(held_out.X, raw_score=True, start_iteration=tree, num_iteration=1, num_threads=1)
@@ -152,7 +152,7 @@ def best_number(booster: Any, held_out: ValidationPairs) -> int:
 
 
 def import_lightgbm() -> Any:
-    """The library, or an error that names the extra."""
+    """Return the library; raise an error that names the extra."""
     try:
         import lightgbm
     except ImportError:

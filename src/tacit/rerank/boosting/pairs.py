@@ -14,7 +14,7 @@ import numpy as np
 from tacit.kernels import boosting
 from tacit.rerank.rows import Pairs, Rows
 
-# Shares are brought back to a sum of 1 when it leaves this range.
+# Shares are scaled back to a sum of 1 when the sum leaves this range.
 SMALLEST_SUM, LARGEST_SUM = 1e-50, 1e50
 
 
@@ -31,7 +31,7 @@ class PairDistribution(Protocol):
 class GradedDistribution:
     """All pairs of different grades within lists, with equal initial weights.
 
-    D is a product of factors of the two rows, so that a round takes time linear in the rows, not in the pairs.
+    D is a product of factors of the two rows, so a round takes time linear in the rows, not in the pairs.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ class CostlyDistribution(PairwiseDistribution):
 
 
 def used_rows(rows: Rows) -> np.ndarray:
-    """Rows that occur in a pair; without given preferences they are ordered by list, then by grade, highest first.
+    """Return the rows in pairs; without given preferences ordered by list, then by grade, highest first.
 
     Rows that are unjudged or in lists with one grade are in no pair, unless a preference names them.
     """
@@ -120,7 +120,7 @@ def used_rows(rows: Rows) -> np.ndarray:
 
 
 def scale_weights(weights: np.ndarray) -> np.ndarray:
-    """Weights scaled to the range 0 to 1; all 0 if they are equal.
+    """Return weights scaled to the range 0 to 1; all 0 if they are equal.
 
     >>> scale_weights(np.array([1.0, 3.0, 2.0])).tolist()
     [0.0, 1.0, 0.5]
@@ -130,7 +130,7 @@ def scale_weights(weights: np.ndarray) -> np.ndarray:
 
 
 def _changes(values: np.ndarray) -> np.ndarray:
-    """Whether each value differs from the one before it; True for the first."""
+    """Return whether each value differs from the one before it; True for the first."""
     changes = np.ones(len(values), bool)
     changes[1:] = values[1:] != values[:-1]
     return changes

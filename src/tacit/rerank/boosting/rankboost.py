@@ -1,19 +1,19 @@
 """RankBoost: a weighted sum of decision stumps, fitted to pairs by boosting.
 
-F(d) = sum_t theta_t [x_f(d) > threshold_t], and after each stump D *= exp(-theta (h(better) - h(worse))), normalised
-(Freund, Iyer, Schapire and Singer 2003; `stumps` has the choice of h and theta). Any prefix of the rounds
-is a ranker. A missing value (NaN) fires no stump.
+F(d) = sum_t theta_t [x_f(d) > threshold_t], where f is the feature of stump t and theta_t its weight. After each stump
+D *= exp(-theta (h(better) - h(worse))), normalised (Freund, Iyer, Schapire and Singer 2003; `stumps` has the choice of
+h and theta). Any prefix of the rounds is a ranker. A missing value (NaN) fires no stump.
 
 For repeated fits on the same rows, `prepare` bins the features once, and `fit_prepared` fits with further columns and
 weights of pairs.
 
-AdaCost is RankBoost with a cost for each pair: what is important gains weight fast and loses it slowly. theta and the
+AdaCost is RankBoost with a cost for each pair: important pairs gain weight fast and lose it slowly. theta and the
 stump are chosen as in RankBoost, but D *= exp(-c theta (h(better) - h(worse))) with
 
     c = 0.5 + 0.5 w~ where this stump orders the pair wrongly, 0.5 - 0.5 w~ where it does not,
 
-w~ = (w - min w) / (max w - min w), and 0 when all are equal (Duh and Kirchhoff 2011 after Fan and others 1999; the
-footnote there has the two cases swapped against the text and against AdaCost; `footnote=True` is this variant).
+w~ = (w - min w) / (max w - min w), and 0 if all are equal (Duh and Kirchhoff 2011 after Fan and others 1999; the
+footnote there swaps the two cases, unlike the text and AdaCost; `footnote=True` is this variant).
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ from tacit.rerank.boosting.stumps import Stumps, boost
 from tacit.rerank.list_columns import check_list_scale, scale_within_lists
 from tacit.rerank.rows import Pairs, Rows
 
-# Scores of validation rows that are measured at once.
+# Number of scores of validation rows that are measured together.
 SCORES_AT_ONCE = 200_000
 
 
 class StumpReason(NamedTuple):
-    """A stump that fires for one of two rows only, and what it adds to the difference of their scores."""
+    """A stump that fires for only one of two rows, and its contribution to the difference of their scores."""
 
     feature: int
     threshold: float
@@ -53,7 +53,7 @@ class StumpReason(NamedTuple):
 
 @dataclass(frozen=True)
 class Prepared:
-    """Rows made ready for many fits: the numbers of those that stand in a pair, and their features, binned."""
+    """Rows prepared for many fits: the numbers of the rows in pairs, and their binned features."""
 
     rows: Rows
     used: np.ndarray
@@ -66,19 +66,19 @@ class RankBoostRanker(ListRanker):
     Parameters
     ----------
     n_rounds : int, default=300
-        Largest number of stumps.
+        Maximum number of stumps.
     n_bins : int, default=128
         Number of bins of about equal size from which thresholds of a feature come; None uses every value.
     measure : str, default="AP"
-        Measure by which the number of rounds is chosen on validation lists (see `measure_both_ways`); without them all
+        Measure for the choice of the number of rounds on validation lists (see `measure_both_ways`); without these all
         rounds are kept.
     threads : int, default=None
         Number of threads; None uses all cores. The scores are the same for any number.
     shrinkage : float, default=1.0
-        Step size: part of its weight, above 0 and at most 1, that each stump gets.
+        Step size: fraction, above 0 and at most 1, of its weight that each stump gets.
     scale : {"zscore", "minmax"} or None, default=None
-        Scale features within each list, in training and test lists alike. Thresholds then mean "far above the other
-        documents of this list", and scores depend on the whole list.
+        Scale features within each list, in training and test lists. Thresholds then mean "far above the other documents
+        of this list", and scores depend on all rows of a list.
 
     Attributes
     ----------
@@ -104,7 +104,7 @@ class RankBoostRanker(ListRanker):
     }
     _allow_nan: ClassVar[bool] = True
     _any_size: ClassVar[bool] = True
-    weight_level: ClassVar[str] = "pair"  # of the weights of `fit_prepared`
+    weight_level: ClassVar[str] = "pair"  # level of the weights of `fit_prepared`
 
     def __init__(
         self,
@@ -124,7 +124,7 @@ class RankBoostRanker(ListRanker):
         return Stumps(self.stump_features_, self.stump_thresholds_, self.stump_weights_)
 
     def prepare(self, rows: Rows) -> Prepared:
-        """Bin the features of all rows that stand in a pair, for `fit_prepared`."""
+        """Bin the features of all rows in pairs, for `fit_prepared`."""
         self._check_params()
         used = used_rows(rows)
         if not len(used):
@@ -138,10 +138,10 @@ class RankBoostRanker(ListRanker):
         weights: np.ndarray | None = None,
         validation: Rows | None = None,
     ) -> Self:
-        """Fit on prepared rows, with further columns and other weights of their pairs: what `fit` does on such a table.
+        """Fit on prepared rows, with further columns and other weights of their pairs, as `fit` does on such a table.
 
-        extra: float64 (n_rows, n_extra), to the right of the rows' features; weights: float64, one for each of
-        `rows.pairs`; validation: with all columns. What was prepared can be used again.
+        extra: float64 (n_rows, n_extra), columns after the rows' features; weights: float64, one for each of
+        `rows.pairs`; validation: with all columns. Prepared rows can be reused.
         """
         self._check_params()
         binned = prepared.binned
@@ -163,11 +163,11 @@ class RankBoostRanker(ListRanker):
         return scale_within_lists(super()._read_table(table, lists), lists, self.scale)
 
     def needs_lists(self) -> bool:
-        """Whether features are scaled within their list."""
+        """Return whether features are scaled within their list."""
         return self.scale is not None
 
     def _one_list(self, X: Any) -> np.ndarray:
-        """Checked features of rows that are one list."""
+        """Return checked features of the rows of one list."""
         self._check_fitted()
         table = self._checked(X, reset=False)
         return self._read_table(table, np.zeros(len(table), np.int64))
@@ -176,12 +176,12 @@ class RankBoostRanker(ListRanker):
         return self.stumps_.score(X)
 
     def staged_scores(self, X: np.ndarray) -> np.ndarray:
-        """Scores of checked rows after each round, (n_rounds, n_rows); one row of zeros where no stump was found."""
+        """Return scores of checked rows after each round, (n_rounds, n_rows); one row of zeros if there is no stump."""
         added = self.stumps_.outputs(X)
         return np.cumsum(added, axis=0) if len(added) else np.zeros((1, len(X)))
 
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
-        """Scores of the rows of one list after each round; the last are those of `predict`."""
+        """Return scores of the rows of one list after each round; the last equal those of `predict`."""
         table = self._one_list(X)
         scores = np.zeros(len(table))
         for added in self.stumps_.outputs(table):
@@ -189,9 +189,9 @@ class RankBoostRanker(ListRanker):
             yield scores.copy()
 
     def explain(self, X: Any, a: int, b: int) -> list[StumpReason]:
-        """Why row a of X stands above row b, strongest first: what stumps add to score(a) - score(b).
+        """Explain why row a of X ranks above row b: contributions of stumps to score(a) - score(b), largest first.
 
-        Rounds that chose the same stump are one reason.
+        Rounds with the same stump are combined.
 
         >>> X = np.array([[1.0, 0.0], [0.0, 0.0], [0.0, 1.0]])
         >>> ranker = RankBoostRanker(n_rounds=2).fit(X, [2, 1, 0])
@@ -217,7 +217,7 @@ class RankBoostRanker(ListRanker):
         if kinds != (np.int64, np.float64, np.float64):
             raise StoreError(f"stumps are {', '.join(map(str, kinds))}, want int64, float64, float64")
         if len(features) and not 0 <= features.min() <= features.max() < self.n_features_in_:
-            raise StoreError(f"a stump names feature {features.max()}, want 0 to {self.n_features_in_ - 1}")
+            raise StoreError(f"a stump has feature {features.max()}, want 0 to {self.n_features_in_ - 1}")
 
     def _distribution(self, prepared: Prepared, weights: np.ndarray | None) -> PairDistribution:
         if weights is None and not len(prepared.rows.given):
@@ -237,7 +237,7 @@ class RankBoostRanker(ListRanker):
 
 
 def best_prefix(stumps: Stumps, validation: Rows, measure: str, scores_at_once: int = SCORES_AT_ONCE) -> int:
-    """The smallest number of rounds whose mean of the measure over validation lists is the best."""
+    """Return the smallest number of rounds with the best mean of the measure over validation lists."""
     n_rows, n_lists = len(validation.y), validation.n_lists
     scores, means = np.zeros(n_rows), []
     for block in cut(len(stumps.features), max(1, scores_at_once // n_rows)):
@@ -252,10 +252,10 @@ def best_prefix(stumps: Stumps, validation: Rows, measure: str, scores_at_once: 
 
 
 def measure_both_ways(grades: np.ndarray, scores: np.ndarray, lists: np.ndarray, measure: str) -> np.ndarray:
-    """Values of a measure by list, in the order of np.unique(lists): the mean of giving ties to earlier and later rows.
+    """Return values of a measure by list, in the order of np.unique(lists), averaged over both orders of ties.
 
-    Few stumps leave many ties, and where rows of a file follow the grades, to give ties to the earlier row would make
-    a ranker of one stump look good.
+    Few stumps leave many ties. If rows of a file are sorted by grade, ranking ties in file order would make a ranker
+    of one stump look good.
 
     >>> measure_both_ways(np.array([1, 0]), np.zeros(2), np.zeros(2), "RR")
     array([0.75])
@@ -266,7 +266,7 @@ def measure_both_ways(grades: np.ndarray, scores: np.ndarray, lists: np.ndarray,
 
 
 def weighted_pairs(rows: Rows, weights: np.ndarray | None) -> Pairs:
-    """The pairs of the rows, with these weights where there are any."""
+    """Return the pairs of the rows, with these weights if given."""
     if weights is None:
         return rows.pairs
     counted = np.asarray(weights, np.float64)
@@ -276,16 +276,16 @@ def weighted_pairs(rows: Rows, weights: np.ndarray | None) -> Pairs:
 
 
 class AdaCostRanker(RankBoostRanker):
-    """RankBoost in which weights of pairs are costs of mistakes.
+    """RankBoost in which the weights of pairs are misclassification costs.
 
     All pairs start with the same share.
 
     Parameters
     ----------
     n_rounds : int, default=300
-        Largest number of stumps.
+        Maximum number of stumps.
     footnote : bool, default=False
-        Costs as in footnote 7 of Duh and Kirchhoff: important pairs gain weight slowly and lose it fast.
+        Use costs as in footnote 7 of Duh and Kirchhoff: important pairs gain weight slowly and lose it fast.
     **params
         Further parameters of `RankBoostRanker`.
 

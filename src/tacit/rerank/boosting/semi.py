@@ -1,9 +1,9 @@
-"""Semi-supervised RankBoost (Amini, Truong and Goutte 2008): unjudged rows take the grade of the nearest judged row.
+"""Semi-supervised RankBoost (Amini, Truong and Goutte 2008): unjudged rows get the grade of the nearest judged row.
 
-The k unjudged rows of a list that are nearest to a judged row of it take the grade of that row (features scaled over
-all rows); the others stay unjudged. The initial distribution of RankBoost gives the pairs of judged rows total weight
-1, and the pairs of inferred grades total weight `unjudged`. The original method works on a single list; here lists
-without a judged row have no inferred grades, and the stumps rank new lists as well.
+In each list, the k unjudged rows nearest to a judged row get its grade (features scaled over all rows); the others stay
+unjudged. In the initial distribution of RankBoost, the pairs of judged rows have total weight 1, and the pairs of
+inferred grades total weight `unjudged`. The original method works on a single list; here lists without a judged row
+have no inferred grades, and the stumps rank new lists as well.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from tacit.rerank.rows import Pairs, Rows
 
 
 class SemiRankBoostRanker(RankBoostRanker):
-    """RankBoost on judged pairs and on pairs of guessed grades.
+    """RankBoost on judged pairs and on pairs of inferred grades.
 
     Parameters
     ----------
     unjudged : float or sequence of float, default=(0.5, 0.1, 1.0)
-        Weight of the pairs of guessed grades; of several values, the best on validation lists is used.
+        Weight of the pairs of inferred grades; of several values, the best on validation lists is used.
     k : int, default=10
-        Number of unjudged rows of each list whose grades are guessed; None guesses all.
+        Number of unjudged rows of each list whose grades are inferred; None infers all.
     n_bins : int, default=256
         Number of bins of about equal size from which thresholds of a feature come; None uses every value.
     **params
@@ -66,26 +66,26 @@ class SemiRankBoostRanker(RankBoostRanker):
             value = 0.0 if held_out is None else held_out.value(self.stumps_.score(held_out.X))
             if value > best:
                 best, kept, self.unjudged_ = value, self.stumps_, share
-        assert kept is not None  # there is always a share
+        assert kept is not None  # there is always at least one share
         self.stump_features_, self.stump_thresholds_, self.stump_weights_ = kept
 
 
 def guess_grades(rows: Rows, k: int | None = None) -> np.ndarray:
-    """Grades of all rows, float64 (n_rows,): the k unjudged rows of a list nearest to a judged one take its grade.
+    """Return grades of all rows: the k unjudged rows of a list nearest to a judged row get its grade.
 
-    NaN for the other unjudged rows, and where a list has no judged row.
+    Shape (n_rows,), float64. The other unjudged rows are NaN, also in lists without a judged row.
 
     >>> rows = Rows(np.array([[0.0], [1], [9], [6]]), np.array([0, np.nan, 2, np.nan]), np.array([0, 4]), np.arange(4))
     >>> guess_grades(rows).tolist(), guess_grades(rows, k=1).tolist()
     ([0.0, 0.0, 2.0, 2.0], [0.0, 0.0, 2.0, nan])
     """
-    table = np.nan_to_num(rows.X)  # RankBoost takes missing values, distances do not
+    table = np.nan_to_num(rows.X)  # RankBoost accepts missing values, distances do not
     X, grades = table / center_and_spread(table)[1], rows.y.copy()
     for span in rows.spans:
         unjudged = np.isnan(rows.y[span])
         judged, others = np.flatnonzero(~unjudged) + span.start, np.flatnonzero(unjudged) + span.start
         if len(judged) and len(others):
-            judged = judged[np.lexsort((rows.y[judged], *X[judged].T))]  # equally near: the same row for any order
+            judged = judged[np.lexsort((rows.y[judged], *X[judged].T))]  # ties in distance: the same row for any order
             distances = cdist(X[others], X[judged], "sqeuclidean")
             near = np.lexsort((*X[others].T, distances.min(axis=1)))[:k]
             grades[others[near]] = rows.y[judged[distances.argmin(axis=1)[near]]]
@@ -93,7 +93,7 @@ def guess_grades(rows: Rows, k: int | None = None) -> np.ndarray:
 
 
 def _pair_weights(pairs: Pairs, judged: np.ndarray, n_given: int, share: float) -> np.ndarray:
-    """Judged pairs (and given ones) sum to 1, guessed ones to share; a judged row against a guess counts nothing."""
+    """Return weights: judged and given pairs sum to 1, inferred pairs to share; judged against inferred weighs 0."""
     known = judged[pairs.better] & judged[pairs.worse]
     known[len(pairs) - n_given :] = True
     guesses = ~judged[pairs.better] & ~judged[pairs.worse] & ~known

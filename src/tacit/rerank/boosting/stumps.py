@@ -1,10 +1,11 @@
 """Rounds of boosting: in each, the best stump for the current distribution over pairs.
 
-A round takes the stump h of the largest |r| and gives it the weight theta:
+A round takes the stump h with the largest |r| and gives it the weight theta:
 
-    r = sum over pairs of D (h(better) - h(worse)),   theta = 0.5 s ln((1 + r) / (1 - r)),   which may be below 0.
+    r = sum over pairs of D (h(better) - h(worse)),   theta = 0.5 s ln((1 + r) / (1 - r)),   which may be negative.
 
-s is the shrinkage: 1 in RankBoost; smaller steps need more rounds and fit the training pairs less closely.
+where D is the weight of the pair and s the shrinkage: 1 in RankBoost; smaller steps need more rounds and fit less
+closely.
 
 Rounds end early if a stump orders every pair correctly (it would be chosen in all further rounds) or if r is 0 for all
 stumps.
@@ -21,13 +22,13 @@ from tacit.kernels import boosting
 from tacit.rerank.boosting.bins import BinnedFeatures
 from tacit.rerank.boosting.pairs import PairDistribution
 
-# |r| = 1 would be an infinite weight; at this one the stump outvotes all others.
+# |r| = 1 would give an infinite weight; with this one the stump outvotes all others.
 LARGEST_MARGIN = 1 - 1e-9
 
-# Below this, a margin is rounding: no stump is better than chance.
+# A smaller margin is rounding error: no stump is better than chance.
 LEAST_MARGIN = 1e-13
 
-# Codes that one thread looks at before another is worth waking.
+# Number of codes per thread from which a further thread is worth starting.
 CELLS_AT_ONCE = 4_000_000
 
 
@@ -44,18 +45,18 @@ class Stumps(NamedTuple):
     weights: np.ndarray
 
     def score(self, X: np.ndarray) -> np.ndarray:
-        """Scores of rows, float64 (n_rows,)."""
+        """Return scores of rows, float64 (n_rows,)."""
         scores = np.zeros(len(X))
         boosting.add_stumps(X, self.features, self.thresholds, self.weights, scores)
         return scores
 
     def outputs(self, X: np.ndarray) -> np.ndarray:
-        """What each stump adds to each row, float64 (n_stumps, n_rows)."""
+        """Return the output of each stump for each row, float64 (n_stumps, n_rows)."""
         fires = X.T[self.features] > self.thresholds[:, None]
         return np.where(fires, self.weights[:, None], 0.0)
 
     def take(self, rounds: slice) -> Stumps:
-        """The stumps of some rounds."""
+        """Return the stumps of some rounds."""
         return Stumps(*(column[rounds] for column in self))
 
 
@@ -66,7 +67,7 @@ def boost(
     threads: int | None = 1,
     shrinkage: float = 1.0,
 ) -> Stumps:
-    """The stumps of n_rounds rounds or fewer; binned are the features of the used rows; D is changed on the way."""
+    """Return the stumps of at most n_rounds rounds; binned are the features of the used rows; D is changed."""
     chosen: list[tuple[int, float, float]] = []
     search = _Search(binned, threads)
     while len(chosen) < n_rounds:
@@ -84,7 +85,7 @@ def boost(
 
 
 class _Search:
-    """Looks for the best stump over and over, in blocks of features that do not depend on the number of threads."""
+    """Finds the best stump repeatedly, in blocks of features that do not depend on the number of threads."""
 
     def __init__(self, binned: BinnedFeatures, threads: int | None) -> None:
         self.features = np.flatnonzero(binned.n_cuts)  # a constant feature has no stump
@@ -96,7 +97,7 @@ class _Search:
         self.cuts, self.margins = np.zeros(n_features, np.int64), np.zeros(n_features)
 
     def best(self, potentials: np.ndarray) -> tuple[int, int, float]:
-        """Feature, number of the threshold and margin r of the stump of the largest |r|; r is 0 if there is none."""
+        """Return feature, threshold number and margin r of the stump with the largest |r|; r is 0 if there is none."""
         if not len(self.features):
             return 0, 0, 0.0
         results = self.sums, self.cuts, self.margins
@@ -106,5 +107,5 @@ class _Search:
 
         map_blocks(search, self.blocks, self.threads)
         strength = np.abs(self.margins)
-        best = int(np.argmax(strength >= strength.max() * (1 - boosting.TIE)))  # the first among equals
+        best = int(np.argmax(strength >= strength.max() * (1 - boosting.TIE)))  # ties go to the first
         return int(self.features[best]), int(self.cuts[best]), float(self.margins[best])

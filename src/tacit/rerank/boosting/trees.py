@@ -1,7 +1,7 @@
 """The trees of a LightGBM model, read from its text without LightGBM.
 
-LightGBM's own reader trusts the text: some faults end the whole process. Here each line that scoring needs is checked,
-and everything else is ignored. The scores have the bits of LightGBM's.
+LightGBM's own reader trusts the text: some errors end the whole process. Here each line needed for scoring is checked,
+and all others are ignored. The scores are bit-identical to LightGBM's.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ import numpy as np
 from tacit.core import StoreError
 from tacit.kernels.trees import add_trees
 
-MOST_LEAVES = 131_072  # of a tree, in LightGBM
-CATEGORICAL, DEFAULT_LEFT = 1, 2  # bits of a split's decision_type; its bits 2 and 3 say what is missing
+MOST_LEAVES = 131_072  # maximum number of leaves of a tree in LightGBM
+CATEGORICAL, DEFAULT_LEFT = 1, 2  # bits of a split's decision_type; bits 2 and 3 encode missing values
 MISSING_ZERO, MISSING_NAN = 1, 2
 
 
 class Trees(NamedTuple):
-    """All trees with nodes and leaves numbered through, as `kernels.trees` walks them."""
+    """All trees, with consecutive numbers of nodes and leaves, as `kernels.trees` reads them."""
 
     roots: np.ndarray
     feature: np.ndarray
@@ -32,26 +32,26 @@ class Trees(NamedTuple):
     values: np.ndarray
 
     def predict(self, X: np.ndarray) -> np.ndarray:
-        """Sums of leaves of rows without infinity; NaN is missing."""
+        """Return sums of leaves of rows without infinity; NaN is missing."""
         scores = np.zeros(len(X))
         add_trees(np.ascontiguousarray(X, np.float64), *self, scores)
         return scores
 
 
 def read_trees(model: bytes, n_features: int) -> Trees:
-    """The trees of a model's text; StoreError, which cites the line, where they could not be scored.
+    """Read the trees from a model's text; raise a StoreError that cites the line if they cannot be scored.
 
     Parameters
     ----------
     model : bytes
         Text that LightGBM wrote.
     n_features : int
-        Number of features of the rows; no split may name another.
+        Number of features of the rows; splits may only use these.
     """
     try:
         lines = model.decode("ascii").split("\nend of trees", 1)[0]
     except UnicodeDecodeError:
-        raise StoreError("the model of LightGBM is no text") from None
+        raise StoreError("the model of LightGBM is not text") from None
     head, *blocks = re.split(r"^Tree=[0-9]+$", lines, flags=re.MULTILINE)
     said = _table(head)
     wanted = {"num_class": "1", "num_tree_per_iteration": "1"}
@@ -100,25 +100,25 @@ def _numbers(said: Mapping[str, str], key: str, n: int, place: str, dtype: type)
     try:
         found: np.ndarray = np.array([dtype(text) for text in texts], dtype)
     except (ValueError, OverflowError):
-        raise StoreError(f"{place}: {key} holds something that is no number") from None
+        raise StoreError(f"{place}: {key} contains a value that is not a number") from None
     if len(found) != n:
-        raise StoreError(f"{place}: {key} holds {len(found)} numbers, want {n}")
+        raise StoreError(f"{place}: {key} has {len(found)} numbers, want {n}")
     return found
 
 
 def _check_shape(left: np.ndarray, right: np.ndarray, n_leaves: int, place: str) -> None:
-    """Raise unless every node but the first and every leaf has one parent, and nodes come after their parents."""
+    """Raise unless every node except the first, and every leaf, has one parent, and nodes follow their parents."""
     children = np.concatenate([left, right])
     parents = np.tile(np.arange(len(left)), 2)
     expected = np.arange(-n_leaves, n_leaves - 1)
     if n_leaves > 1:
         expected = expected[expected != 0]
         if not np.array_equal(np.sort(children), expected) or (children[children > 0] <= parents[children > 0]).any():
-            raise StoreError(f"{place}: its nodes are no tree")
+            raise StoreError(f"{place}: its nodes do not form a tree")
 
 
 def _joined(trees: list[Trees]) -> Trees:
-    """The trees with nodes and leaves numbered through."""
+    """Return the trees with consecutive numbers of nodes and leaves."""
     if not trees:
         raise StoreError("the model of LightGBM has no tree")
     nodes = np.cumsum([0, *(len(tree.feature) for tree in trees)])

@@ -1,14 +1,14 @@
-"""Expected pairs: judged rows against the unjudged rows of their list, weighted by probabilities of grades.
+"""Expected pairs: judged rows against unjudged rows of the same list, weighted by probabilities of grades.
 
-With p_g the expected share of grade g in the list (`grade_shares`), a row of grade h is better than an unjudged row
+Let p_g be the expected share of grade g in the list (`grade_shares`). A row of grade h is better than an unjudged row
 with probability sum of p_g over g < h, and worse with the sum over g > h. The loss is the weighted mean
 
     sum over judged i and unjudged j of one list of
     P(y_j < y_i) log(1 + exp(s_j - s_i)) + P(y_j > y_i) log(1 + exp(s_i - s_j))
 
 It is the risk over all pairs with the unknown grades integrated out, as in learning from positive and unlabelled data
-(Sakai, Niu and Sugiyama 2018 do so for AUC). A list whose judged rows all have one grade has no graded pair, but it has
-expected pairs. The cost is linear in the rows of a list for a fixed number of judged ones.
+(Sakai, Niu and Sugiyama 2018 do so for AUC). A list whose judged rows all have one grade has no graded pair, but has
+expected pairs. The cost is linear in the rows of a list for a fixed number of judged rows.
 
 The shares of grades of a list are drawn from a Dirichlet distribution around the shares p over all lists, so that n_g
 rows of grade g among n judged rows have the posterior mean
@@ -29,11 +29,11 @@ from scipy.special import gammaln
 
 from tacit.rerank.rows import MOST_PAIRS, Pairs, Rows, draw_pairs, no_pairs
 
-LEAST, MOST = 0.1, 1e4  # of k: from here on, a list is its own, or like all others
+LEAST, MOST = 0.1, 1e4  # range of k: below it each list has its own shares, above it all lists are alike
 
 
 def grade_shares(rows: Rows) -> tuple[np.ndarray, np.ndarray]:
-    """The grades among judged rows, rising, and the expected share of each in each list, (n_lists, n_grades).
+    """Return the grades of judged rows in ascending order, and the expected share of each in each list.
 
     >>> rows = Rows(np.zeros((4, 1)), np.array([0, 0, 2, np.nan]), np.array([0, 4]), np.arange(4))
     >>> grades, shares = grade_shares(rows)
@@ -52,7 +52,7 @@ def grade_shares(rows: Rows) -> tuple[np.ndarray, np.ndarray]:
 
 
 def likeness(counts: np.ndarray, overall: np.ndarray) -> float:
-    """k of the highest likelihood for counts (n_lists, n_grades) around the overall shares (n_grades,)."""
+    """Return k with the highest likelihood for counts (n_lists, n_grades), given the overall shares (n_grades,)."""
     found = minimize_scalar(
         lambda log_k: -log_likelihood(counts, overall, np.exp(log_k)),
         bounds=(np.log(LEAST), np.log(MOST)),
@@ -62,7 +62,7 @@ def likeness(counts: np.ndarray, overall: np.ndarray) -> float:
 
 
 def log_likelihood(counts: np.ndarray, overall: np.ndarray, k: float) -> float:
-    """Of the judged grades of all lists in their order, under Dirichlet(k overall)."""
+    """Return the log likelihood of the judged grades of all lists in their order, under Dirichlet(k overall)."""
     n = counts.sum(axis=1)
     lists = gammaln(k) - gammaln(n + k)
     grades = gammaln(counts + k * overall) - gammaln(k * overall)
@@ -70,9 +70,9 @@ def log_likelihood(counts: np.ndarray, overall: np.ndarray, k: float) -> float:
 
 
 def expected_pairs(rows: Rows, most: int = MOST_PAIRS) -> Pairs:
-    """All pairs of a judged and an unjudged row of one list, in either order, weighted by the chance of that order.
+    """Return all pairs of a judged and an unjudged row of one list, in both orders, weighted by their probability.
 
-    A list with more than `most` pairs gives a random sample (`draw_pairs`).
+    For a list with more than `most` pairs, a random sample (`draw_pairs`).
 
     >>> rows = Rows(np.zeros((3, 1)), np.array([1, np.nan, 0]), np.array([0, 3]), np.arange(3))
     >>> expected_pairs(rows)
@@ -96,6 +96,6 @@ def expected_pairs(rows: Rows, most: int = MOST_PAIRS) -> Pairs:
 
 
 def _likely(better: np.ndarray, worse: np.ndarray, chance: np.ndarray, weight: float) -> Pairs:
-    """The pairs that can be at all; the highest grade is rounded to 0 chance of a better one."""
+    """Return the pairs with a positive probability; rounding gives the highest grade 0 probability of a better one."""
     kept = chance > 1e-12
     return Pairs(better[kept], worse[kept], weight * chance[kept])

@@ -3,13 +3,13 @@
     Bradley-Terry   mean over pairs of c log(1 + exp(-(s_better - s_worse)))
     swap-weighted   the same with c times |change of a measure when the two are swapped|: the gradients of LambdaRank
 
-Losses are means, so that the learning rate and the weights of regularizers do not depend on the number of pairs; with
-`mean=False` they are sums, as PREF prints them (equations 7 and 14).
-Positions, and the swap weights that follow from them, are computed at each call and held fixed in the gradient; the
-loss is discontinuous where positions change. For nDCG, positions are those in the whole list or among the judged rows:
-the change depends on the gains and discounts of the two rows only. AP and RR depend on the grades of all rows in
-between, so positions are those among the judged rows. A given preference has no grades and is weighted by
-|R(position_i) - R(position_j)|, with R the discount of the measure in the whole list.
+where c is the weight of a pair and s a score. Losses are means, so the learning rate and the weights of regularizers do
+not depend on the number of pairs; with `mean=False` they are sums, as printed in PREF (equations 7 and 14).
+Positions, and the swap weights computed from them, are computed at each call and held fixed in the gradient; the loss
+is discontinuous where positions change. For nDCG, positions are in the full list or among the judged rows: the change
+depends on the gains and discounts of the two rows only. AP and RR depend on the grades of all rows in between, so
+positions are among the judged rows. A given preference has no grades; its weight is |R(position_i) - R(position_j)|,
+where R is the discount of the measure in the full list.
 """
 
 from __future__ import annotations
@@ -42,16 +42,16 @@ class PairLoss:
         self.weight = pairs.weight / pairs.weight.sum() if mean else pairs.weight
 
     def add(self, scores: np.ndarray, gradient: np.ndarray) -> float:
-        """gradient += dLoss/ds; the loss."""
+        """Add dLoss/ds to the gradient, and return the loss."""
         return float(add_pair_gradients(scores, self.pairs.better, self.pairs.worse, self.weight, gradient))
 
     def add_curvature(self, scores: np.ndarray, curvature: np.ndarray) -> None:
-        """curvature += the diagonal of d2Loss/ds2."""
+        """Add the diagonal of d2Loss/ds2 to the curvature."""
         add_pair_curvatures(scores, self.pairs.better, self.pairs.worse, self.weight, curvature)
 
 
 class SwapLoss:
-    """Pairs weighted by the change of a measure when they are swapped, at the current positions."""
+    """Pairs weighted by the change of a measure when they are swapped, at their current positions."""
 
     def __init__(self, rows: Rows, measure: str, *, mean: bool = True, positions: str = "list") -> None:
         self.measure = parse_swap_measure(measure)
@@ -68,18 +68,18 @@ class SwapLoss:
         list_of_pair = rows.list_of[self.graded.better]
         self.first_pair = np.searchsorted(list_of_pair, np.arange(rows.n_lists + 1))
         self.gain = (gains[self.graded.better] - gains[self.graded.worse]) / self._best_gains(gains)[list_of_pair]
-        # A measure is a mean over lists; those without a pair have nothing to change.
+        # A measure is a mean over lists; lists without a pair do not contribute.
         self.n_lists = len(np.unique(rows.list_of[rows.pairs.better])) if mean else 1
 
     def _best_gains(self, gains: np.ndarray) -> np.ndarray:
-        """DCG of the best order of each list's judged rows; 1 where it is 0."""
+        """Return DCG of the ideal order of each list's judged rows; 1 where it is 0."""
         order = np.lexsort((-gains, self.rows.list_of))
         position = np.arange(len(gains)) - self.rows.starts[self.rows.list_of]
         best = np.bincount(self.rows.list_of, gains[order] * self.discounts[position], self.rows.n_lists)
         return np.where(best > 0, best, 1.0)
 
     def weights(self, scores: np.ndarray) -> np.ndarray:
-        """Weight of each pair at these scores: of graded pairs, then of given ones."""
+        """Return the weight of each pair at these scores: first graded pairs, then given ones."""
         given = np.empty(len(self.rows.given))
         if len(given):
             positions = list_positions(scores, self.rows.starts)
@@ -109,7 +109,7 @@ class SwapLoss:
 
 
 def list_positions(scores: np.ndarray, starts: np.ndarray, counted: np.ndarray | None = None) -> np.ndarray:
-    """Place from 0 of each row among the counted rows of its list, best first; -1 if not counted itself.
+    """Return the position, from 0, of each row among the counted rows of its list, best first; -1 if not counted.
 
     >>> list_positions(np.array([0.1, 0.9, 0.5]), np.array([0, 3]), np.array([True, True, False])).tolist()
     [1, 0, -1]
@@ -120,7 +120,7 @@ def list_positions(scores: np.ndarray, starts: np.ndarray, counted: np.ndarray |
 
 
 def parse_swap_measure(name: str) -> Measure:
-    """The measure, if it is one whose swaps we know.
+    """Return the measure, if the change by a swap is known for it.
 
     >>> parse_swap_measure("MAP").name, parse_swap_measure("nDCG@5").cutoff
     ('AP', 5)
@@ -133,7 +133,7 @@ def parse_swap_measure(name: str) -> Measure:
 
 
 def discount_table(measure: Measure, n_positions: int) -> np.ndarray:
-    """R(position), position from 0: 0 from the cutoff on; 1 / position for MAP and RR, which have no other discount."""
+    """Return R(position), position from 0: 0 from the cutoff on; 1 / position for MAP and RR."""
     position = np.arange(1.0, n_positions + 1)
     if measure.name == "nDCG-letor":
         table = 1 / np.maximum(np.log2(position), 1)

@@ -7,11 +7,11 @@ or content vectors of any width), or the K most similar ones by given similariti
     there-and-back   q_ij = q(j|i) q(i|j) / Z, where q(j|i) is exp(-d_ij^2 / sigma^2) normalised over N(i), and Z makes
                      the q of a list sum to one over ordered pairs
 
-In a list of n rows a row has at most n - 1 neighbours; the number of lists with n <= K is counted.
+In a list of n rows a row has at most n - 1 neighbours; lists with n <= K are counted.
 
-Lists of up to MOST_EXACT rows compare all pairs. In longer ones, trees of random splits divide the rows into leaves of
-at most LEAF rows; each row is compared with the rows of its leaf in every tree, and the K nearest of these are taken.
-The time is then linear in the rows, and a few of the true neighbours in a hundred are missed.
+In lists of up to MOST_EXACT rows, all pairs are compared. In longer lists, trees of random splits divide the rows into
+leaves of at most LEAF rows. Each row is compared with the rows of its leaf in every tree, and the K nearest are used.
+Then the time is linear in the rows, and a few percent of the true neighbours are missed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tacit.core import TacitError, check_choice, check_number, cut
 from tacit.features.knn import nearest_rows
 
 WEIGHTINGS = ("union", "there-and-back")
-CELLS_AT_ONCE = 4_000_000  # of the table of distances of one list
+CELLS_AT_ONCE = 4_000_000  # of the distance table of one list
 MOST_EXACT = 5_000
 N_TREES, LEAF, TREE_SEED = 10, 400, 0
 
@@ -57,9 +57,9 @@ def find_neighbours(
     weighting: str = "union",
     sigma: float = np.inf,
 ) -> NeighbourPairs:
-    """Pairs of neighbours within each list, from vectors (n_rows, width) or similarities (n_rows, n_rows).
+    """Return pairs of neighbours within each list, from vectors (n_rows, width) or similarities (n_rows, n_rows).
 
-    Only the stored, positive similarities within a list count; their distance is 1 - similarity, not below 0.
+    Only the stored, positive similarities within a list count; the distance is 1 - similarity, but not below 0.
 
     >>> points = np.array([[0.0], [1.0], [5.0], [5.5]])
     >>> find_neighbours(np.array([0, 4]), 1, vectors=points)
@@ -70,7 +70,7 @@ def find_neighbours(
     if sigma != np.inf:
         check_number("sigma", sigma, low=0, open_low=True)
     if (vectors is None) == (similarities is None):
-        raise TacitError("neighbours want vectors or similarities, one of them and not both")
+        raise TacitError("neighbours need either vectors or similarities")
     found, n_cut = [], 0
     for start, stop in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
         if vectors is not None:
@@ -86,7 +86,7 @@ def find_neighbours(
 
 
 def _nearest_vectors(vectors: np.ndarray, k: int) -> Nearest:
-    """The k nearest other rows of each row; of equal distances the earlier row."""
+    """Return the k nearest other rows of each row; ties go to the earlier row."""
     n = len(vectors)
     if k < 1:
         return Nearest(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
@@ -100,7 +100,7 @@ def _nearest_vectors(vectors: np.ndarray, k: int) -> Nearest:
 
 
 def _nearest_by_trees(vectors: np.ndarray, k: int) -> Nearest:
-    """As `_nearest_vectors`, among the rows that share a leaf with a row in some tree."""
+    """Like `_nearest_vectors`, but only among rows that share a leaf in any tree."""
     n, rng = len(vectors), np.random.default_rng(TREE_SEED)
     targets, distances = np.full((n, 2 * k), n, np.int64), np.full((n, 2 * k), np.inf)
     for _ in range(N_TREES):
@@ -113,7 +113,7 @@ def _nearest_by_trees(vectors: np.ndarray, k: int) -> Nearest:
 
 
 def _leaves(vectors: np.ndarray, rng: np.random.Generator, size: int) -> list[np.ndarray]:
-    """Rows in groups of at most `size`, each rising: halves by a random direction between two rows, again and again."""
+    """Return groups of at most `size` rows, ascending: halved repeatedly along a direction between two rows."""
     found, open_parts = [], [np.arange(len(vectors))]
     while open_parts:
         part = open_parts.pop()
@@ -129,8 +129,8 @@ def _leaves(vectors: np.ndarray, rng: np.random.Generator, size: int) -> list[np
 
 
 def _keep_best(targets: np.ndarray, distances: np.ndarray, k: int) -> None:
-    """Bring the k nearest different rows of each line to its front, in place; of equal distances the earlier row."""
-    order = np.lexsort((distances, targets), axis=1)  # equal rows side by side, so that one of them can go
+    """Move the k nearest different rows of each line to its front, in place; ties go to the earlier row."""
+    order = np.lexsort((distances, targets), axis=1)  # equal rows become neighbours, so duplicates can be dropped
     rows, squares = (np.take_along_axis(table, order, axis=1) for table in (targets, distances))
     squares[:, 1:][rows[:, 1:] == rows[:, :-1]] = np.inf
     order = np.lexsort((rows, squares), axis=1)
@@ -138,7 +138,7 @@ def _keep_best(targets: np.ndarray, distances: np.ndarray, k: int) -> None:
 
 
 def _most_similar(similarities: sp.csr_array, k: int) -> Nearest:
-    """The k largest positive similarities of each row; of equal ones the earlier row."""
+    """Return the k largest positive similarities of each row; ties go to the earlier row."""
     entries = sp.coo_array(similarities)
     kept = (entries.data > 0) & (entries.row != entries.col)
     row, column, value = entries.row[kept], entries.col[kept], entries.data[kept]
@@ -150,7 +150,7 @@ def _most_similar(similarities: sp.csr_array, k: int) -> Nearest:
 
 
 def _join(nearest: Nearest, n: int, k: int, weighting: str, sigma: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Unordered pairs (left < right) of one list with their strength."""
+    """Return unordered pairs (left < right) of one list with their strength."""
     left, right = np.minimum(nearest.source, nearest.target), np.maximum(nearest.source, nearest.target)
     pair, at = np.unique(left * n + right, return_inverse=True)
     if weighting == "union":
@@ -159,14 +159,14 @@ def _join(nearest: Nearest, n: int, k: int, weighting: str, sigma: float) -> tup
     product, seen = np.ones(len(pair)), np.zeros(len(pair), np.int64)
     np.multiply.at(product, at, there)
     np.add.at(seen, at, 1)
-    mutual = (seen == 2) & (product > 0)  # no way back, no pair
+    mutual = (seen == 2) & (product > 0)  # a pair needs both directions
     pair, product = pair[mutual], product[mutual]
     return pair // n, pair % n, product / (2 * product.sum()) if len(pair) else product
 
 
 def _transitions(nearest: Nearest, n: int, sigma: float) -> np.ndarray:
-    """q(target | source), which sums to one over the neighbours of each row."""
-    # The nearest neighbour's distance is taken off first: the ratio stays the same and cannot be 0 / 0.
+    """Return q(target | source), which sums to one over the neighbours of each row."""
+    # The nearest neighbour's distance is subtracted first: the ratio stays the same and cannot be 0 / 0.
     least = np.full(n, np.inf)
     np.minimum.at(least, nearest.source, nearest.distance)
     affinity = np.exp(-(nearest.distance - least[nearest.source]) / sigma**2)

@@ -1,10 +1,10 @@
-"""Rankers trained by gradients per row: a loss over known pairs, regularizers over the unjudged, any scorer.
+"""Rankers trained by gradients per row: a loss over known pairs, regularizers over unjudged rows, any scorer.
 
-What is minimised: (1 - expected) loss + expected (expected pairs) + beta (neighbours) + (l2 / 2) |theta|^2, with the
-parts from `losses`, `expected_pairs` and `regularizer`, and the scorer from `scorers`. A setting given as
-several values is chosen on validation lists (every combination is trained once); without them the first value counts.
+The objective is (1 - expected) loss + expected (expected pairs) + beta (neighbours) + (l2 / 2) |theta|^2, with the
+parts from `losses`, `expected_pairs` and `regularizer`, and the scorer with parameters theta from `scorers`. A setting
+with several values is chosen on validation lists (every combination is trained once); without these the first is used.
 
-The recipe that PREF prints is `sums=True` (so that beta has its meaning there), no L2 penalty, K = 5, three hidden
+The recipe printed in PREF is `sums=True` (so that beta has the same meaning), no L2 penalty, K = 5, three hidden
 units, and beta and the epoch chosen by nDCG on validation lists: `select="nDCG-exp-judged@10"`.
 """
 
@@ -44,12 +44,12 @@ Choice = float | Sequence[float]
 SCALES: dict[str, Scale] = {
     "global": {"feature": 1.0},
     "list": {"standard": 1.0},
-    "quantiles": {"feature": 1.0, "quantile": 0.5},  # decay prefers a feature where its quantiles say the same
+    "quantiles": {"feature": 1.0, "quantile": 0.5},  # decay prefers a feature to its quantiles if both agree
 }
 
 
 class Setting(NamedTuple):
-    """One combination of what is chosen on validation."""
+    """One combination of the settings chosen on validation lists."""
 
     beta: float
     expected: float
@@ -77,13 +77,13 @@ class GradientRanker(ListRanker):
     n_epochs : int, default=100
         Number of epochs.
     stop_early : bool, default=True
-        Keep the best epoch on validation lists, if there is a hidden layer; else the last one is kept.
+        Keep the best epoch on validation lists, if there is a hidden layer; otherwise keep the last epoch.
     n_neighbours : int, default=5
         Neighbours of each row in the regularizer.
     weighting : {"union", "there-and-back"}, default="union"
-        Weights of pairs of neighbours (see `neighbours`).
+        Weights of pairs of neighbours (see the module `neighbours`).
     sigma : float, default=inf
-        Length scale of the weighting there-and-back.
+        Length scale of the there-and-back weighting.
     penalty : {"preference", "quadratic"}, default="preference"
         Form of the regularizer.
     scale : {"global", "list", "quantiles"}, default="global"
@@ -91,10 +91,10 @@ class GradientRanker(ListRanker):
     decorrelate : float, default=0.0
         Power of the covariance in the L2 penalty, from 0 to 1 (see `list_columns`).
     sums : bool, default=False
-        Sum the loss and the regularizer over pairs, as PREF prints them, instead of taking means.
+        Sum the loss and the regularizer over pairs, as printed in PREF, instead of taking means.
     select : str, default="pairs"
-        What settings and epochs are chosen by on validation lists: "pairs" is the share of pairs in the right order,
-        with a margin of one standard error between settings; otherwise the name of a measure, whose best value wins.
+        Criterion for settings and epochs on validation lists: "pairs" is the share of pairs in the right order, with a
+        margin of one standard error between settings; otherwise the name of a measure, whose best value wins.
     seed : int, default=0
         Random seed.
 
@@ -105,7 +105,7 @@ class GradientRanker(ListRanker):
     epoch_ : int
         Epoch of the parameters.
     beta_, expected_, l2_, rate_ : float
-        Settings chosen on validation lists; without them the first of each.
+        Settings chosen on validation lists; without these the first of each.
     """
 
     _fitted: ClassVar[dict[str, str]] = {
@@ -148,12 +148,12 @@ class GradientRanker(ListRanker):
         content: Any = None,
         similarities: Any = None,
     ) -> Self:
-        """Learn as every ranker does; neighbours by content vectors (n_rows, width) or similarities (n_rows, n_rows).
+        """Fit like every ranker, with neighbours by content vectors (n_rows, width) or similarities (n_rows, n_rows).
 
-        Without either, neighbours are by the scaled ranking features. Rows are in the order of X.
+        Without either, neighbours are found by the scaled ranking features. Rows are in the order of X.
         """
         if content is not None and similarities is not None:
-            raise TacitError("content and similarities are both given, want one of them: both say who is near")
+            raise TacitError("content and similarities are both given, want one: both define neighbours")
         near = {"content": content, "similarities": similarities}
         return self._fit_on(X, y, qid, pairs, pair_weights, validation, **near)
 
@@ -182,7 +182,7 @@ class GradientRanker(ListRanker):
         near: NeighbourPairs | None,
         held_out: Validation | None,
     ) -> tuple[Trained, Setting]:
-        """Train every setting, keep the best."""
+        """Train every setting, and keep the best."""
         likely = expected_pairs(rows) if any(setting.expected for setting in settings) else None
         best: tuple[Trained, Setting] | None = None
         for setting in settings:
@@ -200,7 +200,7 @@ class GradientRanker(ListRanker):
             )
             if best is None or self._is_ahead(found.parts, best[0].parts):
                 best = found, setting
-        assert best is not None  # there is always a setting
+        assert best is not None  # there is always at least one setting
         return best
 
     def _terms(
@@ -225,7 +225,7 @@ class GradientRanker(ListRanker):
         return PairLoss(rows.pairs, mean=not self.sums)
 
     def _discounts(self, rows: Rows) -> np.ndarray | None:
-        """R by position for the rank-sensitive form; None: all neighbours count alike."""
+        """Return R by position for the rank-sensitive form; None: all neighbours count equally."""
         return None
 
     def _predict(self, X: np.ndarray, qid: np.ndarray) -> np.ndarray:
@@ -234,7 +234,7 @@ class GradientRanker(ListRanker):
             return make_scorer(columns.shape[1], self.n_hidden).scores(self.theta_, columns)
 
     def needs_lists(self) -> bool:
-        """Whether features are scaled within their list."""
+        """Return whether features are scaled within their list."""
         return set(SCALES[self.scale]) != {"feature"}
 
     def _check_loaded(self) -> None:
@@ -243,7 +243,7 @@ class GradientRanker(ListRanker):
         n_columns = self._columns(np.zeros((1, len(self.center_))), np.zeros(1)).shape[1]
         n_parameters = (n_columns + 2) * self.n_hidden or n_columns
         if len(self.theta_) != n_parameters:
-            raise StoreError(f"theta_ holds {len(self.theta_)} numbers, want {n_parameters}")
+            raise StoreError(f"theta_ contains {len(self.theta_)} numbers, want {n_parameters}")
 
     def _columns(self, X: np.ndarray, lists: np.ndarray) -> np.ndarray:
         return to_columns((X - self.center_) / self.spread_, lists, SCALES[self.scale])
@@ -266,9 +266,7 @@ class GradientRanker(ListRanker):
             near = {"vectors": np.asarray(rows.content, np.float64)[rows.order]}
         found = find_neighbours(rows.starts, self.n_neighbours, weighting=self.weighting, sigma=self.sigma, **near)
         if found.n_cut:
-            logger.info(
-                "%d lists have not more than %d rows: all others are neighbours", found.n_cut, self.n_neighbours
-            )
+            logger.info("%d lists have at most %d rows: all other rows are neighbours", found.n_cut, self.n_neighbours)
         return found
 
     def _settings(self) -> list[Setting]:
@@ -289,13 +287,13 @@ def _turned(columns: np.ndarray, turn: np.ndarray | None) -> np.ndarray:
 
 
 class Scaled:
-    """A term of the gradient times a share."""
+    """A term of the gradient, multiplied by a share."""
 
     def __init__(self, term: GradientTerm, share: float) -> None:
         self.term, self.share = term, share
 
     def add(self, scores: np.ndarray, gradient: np.ndarray) -> float:
-        """gradient += share dLoss/ds; the share of the loss."""
+        """Add share * dLoss/ds to the gradient, and return the share of the loss."""
         if self.share == 1:
             return self.term.add(scores, gradient)
         part = np.zeros_like(gradient)
@@ -304,14 +302,14 @@ class Scaled:
         return self.share * loss
 
     def add_curvature(self, scores: np.ndarray, curvature: np.ndarray) -> None:
-        """curvature += the share of the diagonal of d2Loss/ds2."""
+        """Add the share of the diagonal of d2Loss/ds2 to the curvature."""
         part = np.zeros_like(curvature)
         self.term.add_curvature(scores, part)
         curvature += self.share * part
 
 
 def values_of(name: str, value: Choice, **limits: Any) -> list[float]:
-    """One value or several, each checked.
+    """Return one or several values as a list, each checked.
 
     >>> values_of("beta", 0.5, low=0), values_of("beta", (0, 1.5), low=0)
     ([0.5], [0.0, 1.5])
@@ -323,7 +321,7 @@ def values_of(name: str, value: Choice, **limits: Any) -> list[float]:
 
 
 def center_and_spread(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and standard deviation of each feature over all rows, judged or not; constant features get spread 1."""
+    """Return mean and standard deviation of each feature over all rows, judged or not; constant features get 1."""
     return X.mean(axis=0), spreads(X, 1e-9)
 
 
@@ -347,11 +345,11 @@ class LambdaRankRanker(GradientRanker):
     Parameters
     ----------
     measure : str, default="nDCG-exp"
-        The measure: nDCG, nDCG-exp or nDCG-letor (with @k or without), MAP or RR. nDCG-letor gives positions 1 and 2
-        the same discount, so a swap of these has no weight.
+        The measure: nDCG, nDCG-exp or nDCG-letor (with or without @k), MAP or RR. nDCG-letor gives positions 1 and 2
+        the same discount, so swapping them has no weight.
     positions : {"judged", "list"}, default="judged"
-        Positions that the discounts of nDCG are taken at: among the judged rows, as if the others were not in the list,
-        or in the whole list, where judged rows far down count little.
+        Positions for the discounts of nDCG: among the judged rows, as if the others were not in the list, or in the
+        full list, where judged rows at low ranks count little.
     **params
         Parameters of `GradientRanker`.
 
@@ -367,7 +365,7 @@ class LambdaRankRanker(GradientRanker):
         self.measure, self.positions = measure, positions
 
     def _fit(self, rows: Rows, validation: Rows | None) -> None:
-        super()._fit(rows.canonical(), validation)  # equal scores are ordered by row
+        super()._fit(rows.canonical(), validation)  # ties are ordered by row
 
     def _loss(self, rows: Rows) -> GradientTerm:
         return SwapLoss(rows, self.measure, mean=not self.sums, positions=self.positions)

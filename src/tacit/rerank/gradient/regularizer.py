@@ -1,12 +1,12 @@
-"""Regularizers over pairs of neighbours: a term of the gradient beside the loss.
+"""Regularizers over pairs of neighbours: a term of the gradient, in addition to the loss.
 
     preference  -(beta / 2) mean of q_ij log(P_ij (1 - P_ij)):  linear in large differences of scores
     quadratic    (beta / 8) mean of q_ij (s_i - s_j)^2:         equation 3 of PREF
 
-Both are means over unordered pairs of neighbours, normalised by the sum of q; with `mean=False` they are sums, whose
-gradient for s_i is PREF's equation 17. The rank-sensitive form multiplies q_ij
-by |R(position_i) - R(position_j)|, with positions in the whole list, computed at each call and held fixed in the
-gradient.
+where q_ij is the strength of the pair and P_ij the model's probability that i is better. Both are means over unordered
+pairs of neighbours, normalised by the sum of q; with `mean=False` they are sums, whose gradient for s_i is PREF's
+equation 17. The rank-sensitive form multiplies q_ij by |R(position_i) - R(position_j)|, with R the discount and
+positions in the full list, computed at each call and held fixed in the gradient.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PENALTIES = {"preference": add_preference_gradients, "quadratic": add_quadratic_
 
 
 class NeighbourRegularizer:
-    """Penalty of differences between scores of neighbours; with `discounts` (R by position), rank-sensitive."""
+    """Penalty on score differences of neighbours; rank-sensitive with `discounts` (R by position)."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class NeighbourRegularizer:
         self.strength = pairs.strength / total if mean and total > 0 else pairs.strength
 
     def strengths(self, scores: np.ndarray) -> np.ndarray:
-        """Strength of each pair at these scores."""
+        """Return strength of each pair at these scores."""
         if self.discounts is None:
             return self.strength
         scaled = np.empty_like(self.strength)
@@ -55,13 +55,13 @@ class NeighbourRegularizer:
         return scaled
 
     def add(self, scores: np.ndarray, gradient: np.ndarray) -> float:
-        """gradient += dLoss/ds; the loss, 0 where all neighbours tie."""
+        """Add dLoss/ds to the gradient, and return the loss, which is 0 if all neighbours tie."""
         if self.beta == 0 or not len(self.left):
             return 0.0
         return float(self._penalty(scores, self.left, self.right, self.strengths(scores), self.beta, gradient))
 
     def add_curvature(self, scores: np.ndarray, curvature: np.ndarray) -> None:
-        """curvature += the diagonal of d2Loss/ds2; of the quadratic form at a tie, where both are alike."""
+        """Add the diagonal of d2Loss/ds2 to the curvature; of the quadratic form at a tie, where both are equal."""
         if self.beta == 0 or not len(self.left):
             return
         at = np.zeros_like(scores) if self._penalty is add_quadratic_gradients else scores

@@ -4,13 +4,13 @@ An epoch sums dLoss/ds over all terms (a loss, regularizers), lets the scorer co
 l2 theta, and takes one step of Adam over all rows. Only the initialisation of the scorer is random.
 
 The validation measure (`ValidationPairs`) is the share of judged pairs in the right order; ties count half. With few
-labels it has less variance than measures of the top of lists, and unlike a likelihood it does not depend on the scale
-of the scores, which regularizers change. For rankers that learn from expected pairs, those of the validation lists are
-added, weighted by their probabilities. Settings are tried in order, and a later one replaces an earlier one only if it
-is better by more than the standard error of the difference over lists. PREF chooses by nDCG (`ValidationMeasure`), the
-best value wins. Of equal epochs the earliest is kept. For convex
-losses (`stop_early` false) all epochs are run: the first steps of Adam have the same size for all parameters, and few
-validation pairs would often stop there.
+labels it has less variance than measures of the top of lists. Unlike a likelihood it does not depend on the scale of
+the scores, which regularizers change. For rankers that learn from expected pairs, expected pairs of the validation
+lists are added, weighted by their probabilities. Settings are tried in order, and a later one replaces an earlier one
+only if it is better by more than the standard error of the difference over lists. PREF chooses by nDCG
+(`ValidationMeasure`), where the best value wins. Ties between epochs go to the earliest. For convex losses
+(`stop_early` false) all epochs are run: the first steps of Adam have the same size for all parameters, and with few
+validation pairs training would often stop there.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tacit.rerank.gradient.expected_pairs import expected_pairs
 from tacit.rerank.gradient.scorers import Scorer
 from tacit.rerank.rows import Pairs, Rows
 
-MOMENTUM, SPREAD, TINY = 0.9, 0.999, 1e-8  # usual constants of Adam
+MOMENTUM, SPREAD, TINY = 0.9, 0.999, 1e-8  # the usual constants of Adam
 
 
 class GradientTerm(Protocol):
@@ -45,10 +45,10 @@ class Validation(Protocol):
 
     @property
     def X(self) -> np.ndarray:
-        """Validation rows, scaled like the training rows."""
+        """Return validation rows, scaled like the training rows."""
 
     def parts(self, scores: np.ndarray) -> np.ndarray:
-        """Contribution of each list to the value, which is their sum."""
+        """Return the contribution of each list to the value, which is their sum."""
 
 
 @dataclass(frozen=True)
@@ -57,11 +57,11 @@ class ValidationMeasure:
 
     X: np.ndarray
     y: np.ndarray
-    lists: np.ndarray  # number of each row's list
+    lists: np.ndarray  # list number of each row
     measure: Measure
 
     def parts(self, scores: np.ndarray) -> np.ndarray:
-        """Contribution of each list to the mean."""
+        """Return the contribution of each list to the mean."""
         found = evaluate_rows(self.y, scores, self.lists, self.measure).values[str(self.measure)]
         return found / len(found)
 
@@ -72,11 +72,11 @@ class ValidationPairs:
 
     X: np.ndarray
     pairs: Pairs
-    lists: np.ndarray  # number from 0 of each pair's list
+    lists: np.ndarray  # list number of each pair, from 0
 
     @classmethod
     def of(cls, X: np.ndarray, rows: Rows | None, unjudged: bool = False) -> ValidationPairs | None:
-        """All known pairs, with expected pairs if `unjudged`; None if there are none."""
+        """Make all known pairs, with expected pairs if `unjudged`; None if there are none."""
         if rows is None:
             return None
         known = [rows.pairs, expected_pairs(rows)] if unjudged else [rows.pairs]
@@ -84,18 +84,18 @@ class ValidationPairs:
         return cls(X, pairs, rows.list_of[pairs.better]) if len(pairs) else None
 
     def value(self, scores: np.ndarray) -> float:
-        """Weighted share of pairs in the right order."""
+        """Return the weighted share of pairs in the right order."""
         return float(self.parts(scores).sum())
 
     def parts(self, scores: np.ndarray) -> np.ndarray:
-        """Contribution of each list to the value."""
+        """Return the contribution of each list to the value."""
         gap = scores[self.pairs.better] - scores[self.pairs.worse]
         right = self.pairs.weight * ((gap > 0) + 0.5 * (gap == 0))
         return np.bincount(self.lists, right) / self.pairs.weight.sum()
 
 
 def is_ahead(parts: np.ndarray, other: np.ndarray) -> bool:
-    """Whether a value exceeds another by more than the standard error of the difference over lists.
+    """Return whether a value exceeds another by more than the standard error of the difference over lists.
 
     >>> is_ahead(np.array([0.2, 0.2, 0.2]), np.array([0.1, 0.1, 0.1])), is_ahead(np.array([0.3, 0]), np.array([0, 0.2]))
     (True, False)
@@ -127,7 +127,7 @@ class Adam:
         self.square = self.mean.copy()
 
     def step(self, gradient: np.ndarray) -> np.ndarray:
-        """Step to subtract from the parameters."""
+        """Return the step to subtract from the parameters."""
         self.n_steps += 1
         self.mean = MOMENTUM * self.mean + (1 - MOMENTUM) * gradient
         self.square = SPREAD * self.square + (1 - SPREAD) * gradient**2
@@ -139,7 +139,7 @@ class Adam:
 def total_loss(
     scorer: Scorer, theta: np.ndarray, X: np.ndarray, terms: Sequence[GradientTerm], l2: float
 ) -> tuple[float, np.ndarray]:
-    """Loss of all terms plus (l2 / 2) |theta|^2, and its gradient for theta."""
+    """Return the loss of all terms plus (l2 / 2) |theta|^2, and its gradient for theta."""
     scores = scorer.scores(theta, X)
     gradient = np.zeros(len(scores))
     loss = sum(term.add(scores, gradient) for term in terms)
@@ -158,7 +158,7 @@ def train(
     held_out: Validation | None = None,
     stop_early: bool = True,
 ) -> Trained:
-    """Train for n_epochs; with `held_out` lists, return the best epoch, or the last with its value."""
+    """Train for n_epochs; with `held_out` lists, return the best epoch, or else the last with its value."""
     theta = scorer.start(np.random.default_rng(seed))
     adam = Adam(rate, np.zeros_like(theta))
     losses: list[float] = []

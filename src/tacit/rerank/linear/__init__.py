@@ -1,1 +1,1 @@
-"""Linear rankers with losses of their own."""
+"""Linear rankers with special losses."""

@@ -1,16 +1,16 @@
-"""`auc-logistic` and `auc-semi`: linear rankers by an AUC loss of pairs, supervised and semi-supervised.
+"""`auc-logistic` and `auc-semi`: linear rankers with a pairwise AUC loss, supervised and semi-supervised.
 
-`auc-logistic` minimises the exponential (or binomial) pair loss of `auc_loss` plus l2 / 2 |beta|^2. `auc-semi` (Truong,
-Amini and Gallinari) repeats until nothing changes: take the n best-scored unjudged rows of a list, order them by
-manifold ranking (phi), and refit
+`auc-logistic` minimises the exponential (or binomial) pair loss of `auc_loss` plus l2 / 2 |beta|^2, where beta are the
+weights of the features. `auc-semi` (Truong, Amini and Gallinari) repeats until nothing changes: take the n best-scored
+unjudged rows of a list, order them by manifold ranking (phi), and refit
 
     w (sum of pairs e^(h(worse) - h(better)) + lambda sum_{j < n} e^(h(x_phi(j+1)) - h(x_phi(j)))) + l2 / 2 |beta|^2
 
-with the w of `auc_loss` for each list: 1 / (number of its pairs), or 1 with `mean=False`, which is how the paper prints
-this step. Both terms have the same w, so that lambda weighs them as printed and lambda = 0 is `auc-logistic`.
+with the w of `auc_loss` for each list: 1 / (number of its pairs), or 1 with `mean=False`, as printed in the paper for
+this step. Both terms have the same w, so lambda weighs them as printed, and lambda = 0 is `auc-logistic`.
 
-One positive row in many dimensions can always be separated, so the L2 term is what keeps beta finite; it is small,
-fixed, and shown by `chosen()`.
+One positive row in many dimensions can always be separated, so only the L2 term keeps beta finite. It is small and
+fixed, and `chosen()` shows it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ L2, LOSSES = 0.1, ("exponential", "binomial", "p-norm-push")
 
 
 class AucRanker(ListRanker):
-    """Linear ranker that minimises a loss of pairs of positive and negative rows.
+    """Linear ranker that minimises a loss over pairs of positive and negative rows.
 
     Parameters
     ----------
@@ -45,12 +45,12 @@ class AucRanker(ListRanker):
     scale : bool, default=True
         Divide features by their standard deviation before fitting.
     loss : {"exponential", "binomial", "p-norm-push"}, default="exponential"
-        Loss of a pair; the exponential one takes time linear in the rows, the binomial one in the pairs. The p-norm
-        push is exponential and looks at the top of the list: a negative row there costs most.
+        Loss of a pair; the exponential loss takes time linear in the rows, the binomial loss in the pairs. The p-norm
+        push is exponential and emphasizes the top of the list: a negative row there costs most.
     mean : bool, default=True
         Divide the loss of each list by the number of its pairs.
     power : float, default=4.0
-        Exponent of the p-norm push, at least 1; the larger, the more only the top of the list counts.
+        Exponent of the p-norm push, at least 1; larger values put more weight on the top of the list.
 
     Attributes
     ----------
@@ -100,21 +100,21 @@ class AucRanker(ListRanker):
 
 
 class SemiAucRanker(AucRanker):
-    """`AucRanker` that also keeps the order that manifold ranking gives the best unjudged rows.
+    """`AucRanker` that also preserves the order of the best unjudged rows by manifold ranking.
 
     Parameters
     ----------
     lam : float, default=1.0
-        Weight of that order; 0 is `AucRanker`.
+        Weight of the order by manifold ranking; 0 is `AucRanker`.
     n_top : int, default=10
         Number of unjudged rows of each list that are ordered.
     k : int, default=5
         Neighbours of each row in the graph.
     alpha : float or sequence of float, default=(0.99, 0.9, 0.5)
-        How far relevance spreads in the graph, from 0 to 1; of several values, the best on validation lists, without
-        them the first.
+        How far relevance spreads in the graph, from 0 to 1; of several values, the best on validation lists, or without
+        these the first.
     max_rounds : int, default=20
-        Largest number of refits.
+        Maximum number of refits.
     **params
         Parameters of `AucRanker`.
 
@@ -154,7 +154,7 @@ class SemiAucRanker(AucRanker):
     def _refit(
         self, rows: Rows, X: np.ndarray, loss: AucLoss, beta: np.ndarray, alpha: float
     ) -> tuple[np.ndarray, int]:
-        """Refit from the supervised weights until an order comes again: weights and number of refits."""
+        """Refit from the supervised weights until an order repeats; return weights and number of refits."""
         if not self.lam:
             return beta, 0
         smooth, seen = self._manifold(rows, X, alpha), set[bytes]()
@@ -174,7 +174,7 @@ class SemiAucRanker(AucRanker):
         return values_of("alpha", self.alpha, low=0, high=1 - 1e-6)
 
     def _manifold(self, rows: Rows, X: np.ndarray, alpha: float) -> np.ndarray:
-        """Manifold scores of all rows, each list on a graph of its own."""
+        """Return manifold scores of all rows, with a separate graph for each list."""
         scores = np.zeros(len(rows.y))
         for start, stop in zip(rows.starts[:-1].tolist(), rows.starts[1:].tolist(), strict=True):
             seeds = (rows.y[start:stop] >= self.relevant).astype(np.float64)
@@ -183,19 +183,19 @@ class SemiAucRanker(AucRanker):
         return scores
 
     def _orders(self, rows: Rows, h: np.ndarray, smooth: np.ndarray) -> Iterator[np.ndarray]:
-        """For each list, (better, worse) of neighbours in phi among the n best-scored unjudged rows."""
+        """Return, for each list, (better, worse) of neighbours in phi among the n best-scored unjudged rows."""
         for start, stop in zip(rows.starts[:-1].tolist(), rows.starts[1:].tolist(), strict=True):
             if not (rows.y[start:stop] >= self.relevant).any():
                 continue  # nothing spreads in a list without a positive row
             unjudged = start + np.flatnonzero(np.isnan(rows.y[start:stop]))
             best = unjudged[np.argsort(-h[unjudged], kind="stable")[: self.n_top]]
             phi = best[np.lexsort((-h[best], -smooth[best]))]
-            told = smooth[phi[:-1]] > smooth[phi[1:]]  # the graph says nothing of rows that relevance does not reach
+            told = smooth[phi[:-1]] > smooth[phi[1:]]  # the graph does not order rows that relevance does not reach
             yield np.column_stack([phi[:-1], phi[1:]])[told]
 
 
 def minimise(loss: AucLoss, X: np.ndarray, l2: float, start: np.ndarray | None = None) -> np.ndarray:
-    """beta of the least loss(X beta) + l2 / 2 |beta|^2; rows that are in no pair are not looked at."""
+    """Return beta that minimises loss(X beta) + l2 / 2 |beta|^2; rows that are in no pair are ignored."""
     from scipy.optimize import minimize
 
     used, small = _only_used(loss, len(X))
@@ -214,7 +214,7 @@ def minimise(loss: AucLoss, X: np.ndarray, l2: float, start: np.ndarray | None =
 
 
 def _only_used(loss: AucLoss, n_rows: int) -> tuple[np.ndarray, AucLoss]:
-    """Rows that the loss speaks of, and the loss in their numbering."""
+    """Return the rows in the loss, and the loss with their numbers."""
     used = np.unique(np.concatenate([loss.positive, loss.negative, loss.pairs.better, loss.pairs.worse]))
     position = np.full(n_rows, -1, np.int64)
     position[used] = np.arange(len(used))

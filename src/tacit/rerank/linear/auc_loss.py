@@ -1,17 +1,17 @@
 """Losses of pairs of a positive and a negative row (Truong, Amini and Gallinari, equations 3 and 4).
 
-Every positive row of a list is to stand above every negative one. Scores h; w = 1 for each list, or the reciprocal of
-the number of terms, n_pos n_neg (n_pos^p n_neg for the push):
+Every positive row x of a list should rank above every negative row x'. Let h be a score; w = 1 for each list, or the
+reciprocal of the number of terms, n_pos n_neg (n_pos^p n_neg for the push):
 
     exponential   L(h) = sum over lists of  w * sum_pos e^-h(x) * sum_neg e^h(x')       in time linear in the rows
     binomial      L(h) = sum over lists of  w * sum over pairs of log(1 + e^(h(x') - h(x)))
     p-norm push   L(h) = sum over lists of  w * sum_neg (sum_pos e^(h(x') - h(x)))^p
 
-The push (Rudin 2009) punishes a negative row by the p-th power of its loss, so that negative rows at the top of the
-list cost most: it looks at the top as average precision does. It factors like the exponential loss, which is p = 1.
+The push (Rudin 2009) raises the loss of a negative row to the power p, so that negative rows at the top of the list
+cost most, as in average precision. It factors like the exponential loss, which is p = 1.
 
-Single pairs (better, worse, weight) add weight * e^(h(worse) - h(better)) each, or the binomial form of it. The
-binomial loss does not factor, so there all pairs are single ones.
+Single pairs (better, worse, weight) each add weight * e^(h(worse) - h(better)), or its binomial form. The binomial
+loss does not factor, so it uses single pairs only.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ import numpy as np
 from tacit.kernels.lambdas import add_pair_gradients
 from tacit.rerank.rows import Pairs, Rows, graded_pairs, no_pairs
 
-HIGHEST = 300.0  # e^300 squared is still finite: a line search may try steps that are far too long
+HIGHEST = 300.0  # e^300 squared is still finite, because a line search may try very long steps
 
 
 @dataclass(frozen=True)
 class AucLoss:
-    """Loss of scores and its gradient. positive, negative: row numbers; *_list: the list of each; weight: per list."""
+    """Loss of scores and its gradient. positive, negative: row numbers; *_list: list of each row; weight: per list."""
 
     positive: np.ndarray
     negative: np.ndarray
@@ -43,7 +43,7 @@ class AucLoss:
     def of(
         cls, rows: Rows, relevant: float = 1.0, *, mean: bool = True, binomial: bool = False, power: float = 1.0
     ) -> AucLoss:
-        """The loss over judged rows; `mean` divides each list's sum by its number of terms."""
+        """Make the loss over judged rows; `mean` divides each list's sum by its number of terms."""
         positive, negative = np.flatnonzero(rows.y >= relevant), np.flatnonzero(rows.y < relevant)
         lists = rows.list_of
         n_positive, n_negative = (np.bincount(lists[part], minlength=rows.n_lists) for part in (positive, negative))
@@ -55,7 +55,7 @@ class AucLoss:
         return found.join(pairs.better, pairs.worse, pairs.weight * weight[lists[pairs.better]])
 
     def join(self, better: np.ndarray, worse: np.ndarray, weight: np.ndarray) -> AucLoss:
-        """The loss with further single pairs."""
+        """Return the loss with further single pairs."""
         columns = zip(self.pairs, (better, worse, weight), strict=True)
         return replace(self, pairs=Pairs(*(np.concatenate(column) for column in columns)))
 
@@ -74,7 +74,7 @@ class AucLoss:
 
     def _add_products(self, h: np.ndarray, gradient: np.ndarray) -> float:
         n_lists = len(self.weight)
-        # The product does not change when a list's scores move together; so no sum but that of wrong pairs is large.
+        # The product does not change when all scores of a list shift together, so only the sum of wrong pairs is large.
         top = np.full(n_lists, -np.inf)
         np.maximum.at(top, self.negative_list, h[self.negative])
         top[np.isinf(top)] = 0.0

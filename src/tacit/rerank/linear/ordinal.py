@@ -48,7 +48,7 @@ class Answers:
 
     @classmethod
     def of(cls, rows: Rows, X: np.ndarray) -> Answers:
-        """All observations of the rows, with columns X (n_rows, d)."""
+        """Return all observations of the rows, with columns X (n_rows, d)."""
         judged = np.flatnonzero(~np.isnan(rows.y))
         grades = rows.y[judged]
         _, lists = np.unique(rows.list_of[judged], return_inverse=True)
@@ -75,7 +75,7 @@ class Parameters:
     b: np.ndarray
 
     def moved(self, step: Parameters, share: float) -> Parameters:
-        """The parameters minus a share of a step."""
+        """Return the parameters minus a share of a step."""
         return Parameters(self.w - share * step.w, self.c - share * step.c, self.b - share * step.b)
 
 
@@ -109,7 +109,7 @@ class OrdinalProblem:
         raise DivergedError(f"no minimum after {MAX_STEPS} Newton steps at decay {self.decay:g}: want more of it")
 
     def loss(self, at: Parameters) -> float:
-        """Loss at a point."""
+        """Return loss at a point."""
         logits, away = self._logits(at), at.w - self.start
         fit = np.logaddexp(0, np.where(self.answers.at_least, -logits, logits)).sum()
         order = self.answers.weight @ np.logaddexp(0, -(self.answers.gaps @ at.w))
@@ -117,7 +117,7 @@ class OrdinalProblem:
         return float(fit + order + 0.5 * priors)
 
     def _logits(self, at: Parameters) -> np.ndarray:
-        """Logits of the observations of judged rows, (n, n_levels)."""
+        """Return logits of the observations of judged rows, (n, n_levels)."""
         level: np.ndarray = self.answers.X @ at.w + self.spread * at.b[self.answers.lists]
         return level[:, None] + at.c
 
@@ -166,7 +166,7 @@ class OrdinalProblem:
 
 
 def _sum_by_list(table: np.ndarray, lists: np.ndarray) -> np.ndarray:
-    """Sums of rows by list; the rows of a list are consecutive."""
+    """Return sums of rows by list; the rows of a list are consecutive."""
     if not len(lists):
         return np.zeros((0, table.shape[1]))
     first = np.flatnonzero(np.r_[True, lists[1:] != lists[:-1]])

@@ -1,7 +1,7 @@
 """Ranking SVM: a linear classifier of differences of rows, x_better - x_worse (Joachims 2002).
 
 min over w of |w|^2 / 2 + C mean over pairs of max(0, 1 - w . (x_better - x_worse))^2, by liblinear's trust-region
-Newton method in the primal: a few passes over the pairs, whatever their number.
+Newton method in the primal: a few passes over the pairs, regardless of their number.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class RankSvmRanker(ListRanker):
     Parameters
     ----------
     C : float or sequence of float, default=(1.0, 0.1, 10.0, 100.0)
-        Cost of errors; of several values, the best on validation lists.
+        Misclassification cost; of several values, the best on validation lists.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class RankSvmRanker(ListRanker):
     def _fit(self, rows: Rows, validation: Rows | None) -> None:
         costs = values_of("C", self.C, low=0, open_low=True)
         rows.check_has_pairs()
-        _, spread = center_and_spread(rows.X)  # scores need no centre: only differences count
+        _, spread = center_and_spread(rows.X)  # scores need no centring, because only differences count
         held_out = None if validation is None else ValidationPairs.of(validation.X, validation)
         best = -np.inf
         for cost in costs if held_out is not None else costs[:1]:
@@ -65,7 +65,7 @@ def _solve(rows: Rows, spread: np.ndarray, cost: float) -> np.ndarray:
 
     pairs = rows.pairs
     check_memory(f"differences of {len(pairs)} pairs", 4 * 8 * len(pairs) * rows.X.shape[1])
-    # liblinear wants two classes: every other pair is looked at from its other side.
+    # liblinear needs two classes, so every other pair is reversed.
     side = np.where(np.arange(len(pairs)) % 2, -1.0, 1.0)
     table = (rows.X[pairs.better] - rows.X[pairs.worse]) / spread * side[:, None]
     if len(pairs) == 1:

@@ -2,11 +2,12 @@
 
     minimise  sum over lists of (1 / n) sum over pairs i, j of ((s_i - s_j) - (y_i - y_j))^2  +  penalty |w|^2,
 
-s = w.x, n judged rows of the list. The sum over pairs is n times the sum of squares of what is centred over the list,
-so this is regression on list-centred features and grades: one product of features, solved for every penalty at
-once (RankRLS, Pahikkala et al. 2009). Features are first scaled to deviation 1 within lists.
+where s = w.x is the score, y the grade and n the number of judged rows of the list. The sum over pairs is n times the
+sum of squares after centring over the list, so this is regression on list-centred features and grades: one product of
+features, solved for all penalties together (RankRLS, Pahikkala et al. 2009). Features are first scaled to deviation 1
+within lists.
 
-It is a fast base for per-list training: for each list only the products with its additional columns are computed.
+It is a fast base for per-list training: for each list only the products with additional columns are computed.
 """
 
 from __future__ import annotations
@@ -43,10 +44,10 @@ class ListRidgeRanker(ListRanker):
     Parameters
     ----------
     penalties : sequence of float, default=(1.0, 0.3, 0.1, 0.03, 0.01)
-        Ridge penalties. With validation lists the best is taken, without them the mean of all, each with standard
+        Ridge penalties. With validation lists the best is used; without these the mean of all, each with standard
         deviation 1 over the training rows.
     measure : str, default="AP"
-        Measure of validation lists that decides between candidates.
+        Measure on validation lists for the choice of the penalty.
 
     Attributes
     ----------
@@ -63,14 +64,14 @@ class ListRidgeRanker(ListRanker):
     """
 
     _fitted: ClassVar[dict[str, str]] = {"weights_": "features", "path_": "?penalties features"}
-    weight_level: ClassVar[str] = "row"  # of the weights of `fit_prepared`
+    weight_level: ClassVar[str] = "row"  # level of the weights of `fit_prepared`
 
     def __init__(self, penalties: tuple[float, ...] = PENALTIES, measure: str = "AP") -> None:
         self.penalties = penalties
         self.measure = measure
 
     def prepare(self, rows: Rows) -> PreparedRidge:
-        """Centre the judged rows and form the products of their features, for `fit_prepared`."""
+        """Centre the judged rows and compute the products of their features, for `fit_prepared`."""
         self._check_params()
         rows.check_has_graded_pairs(type(self).__name__)
         judged = np.flatnonzero(~np.isnan(rows.y))
@@ -103,7 +104,7 @@ class ListRidgeRanker(ListRanker):
         return self
 
     def staged_scores(self, X: np.ndarray) -> np.ndarray:
-        """Scores by penalty, strongest first, (n_penalties, n_rows)."""
+        """Return scores by penalty, largest penalty first, (n_penalties, n_rows)."""
         return self.path_ @ X.T
 
     def _fit(self, rows: Rows, validation: Rows | None) -> None:
@@ -116,7 +117,7 @@ class ListRidgeRanker(ListRanker):
         return X @ self.weights_
 
     def _solve(self, products: np.ndarray, targets: np.ndarray) -> np.ndarray:
-        """Weights for each penalty, scaled so that scores of training rows have deviation 1."""
+        """Return weights for each penalty, scaled so that scores of training rows have deviation 1."""
         deviation = np.sqrt(np.diag(products))
         scale = 1 / np.where(deviation > 1e-9 * max(float(deviation.max()), 1e-300), deviation, np.inf)
         values, vectors = np.linalg.eigh(products * scale[:, None] * scale)
@@ -138,7 +139,7 @@ class ListRidgeRanker(ListRanker):
 
 
 def _centre(table: np.ndarray, list_of: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
-    """The table less its (weighted) mean over each list; rows of a list lie together."""
+    """Return the table minus its (weighted) mean over each list; rows of a list are consecutive."""
     starts = np.flatnonzero(np.append(True, list_of[1:] != list_of[:-1]))
     lengths = np.diff(np.append(starts, len(list_of)))
     shape = (-1, *[1] * (table.ndim - 1))

@@ -1,16 +1,16 @@
-"""A ranker for few labels that asks how each judged row stands in its whole list, judged or not.
+"""A ranker for few labels that compares each judged row with all rows of its list, judged or not.
 
-Losses of pairs learn from two judged rows of one list that differ: where all judged rows of a list are of grade 0, they
-learn nothing from it. This ranker learns from every judged row: its grade is regressed on its columns, with an effect
-of its list (`ordinal`). For that, rows of different lists must be comparable, and the unjudged rows make them so: the
-columns say where a row stands in its whole list (`list_columns`). There are two views of this,
+Pairwise losses learn from two judged rows of one list with different grades: if all judged rows of a list have grade
+0, they learn nothing from it. This ranker learns from every judged row: its grade is regressed on its columns, with an
+effect of its list (`ordinal`). This requires that rows of different lists are comparable, and the unjudged rows make
+them so: the columns describe the position of a row in its list (`list_columns`). There are two views,
 
-    quantiles   each feature, and which part of the list the row stands above by it
-    places      each feature, its distance from the list's mean in standard deviations, and its discounted place
+    quantiles   each feature, and the fraction of the list that is below the row by it
+    places      each feature, its distance from the list's mean in standard deviations, and its discounted rank
 
-and which one suits differs from collection to collection. The one with the higher evidence is taken, so no label needs
-to be set aside. With `view="features"` the ranker is supervised: of the unjudged rows it takes no more than the scale
-of features, as `linear` does.
+and which one is better differs between collections. The one with the higher evidence is used, so no labels need to be
+held out. With `view="features"` the ranker is supervised: unjudged rows are used only for the scale of features, as in
+`linear`.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ VIEWS: dict[str, Scale] = {
     "features": {"feature": 1.0},
 }
 BY_EVIDENCE = ("quantiles", "places")
-LEAST_SIZE = 1e-9  # of rows that do not differ at all
-NARROWEST, WIDEST = 1e-3, 1e3  # log odds: beyond, everything is a tie, or certain
+LEAST_SIZE = 1e-9  # for rows that do not differ at all
+NARROWEST, WIDEST = 1e-3, 1e3  # log odds: smaller spreads are all ties, larger ones are certain
 
 
 @dataclass(frozen=True)
@@ -51,25 +51,25 @@ class OrdinalView:
     start: np.ndarray
 
     def learn(self, score_spread: float) -> OrdinalModel:
-        """The model for a prior in which scores spread so far around those of `start`."""
+        """Fit the model for a prior in which scores have this spread around those of `start`."""
         return OrdinalProblem(self.answers, self.size / score_spread**2, self.list_spread, self.start).solve()
 
 
 class StandingRanker(ListRanker):
-    """Ordinal regression on where rows stand in their lists.
+    """Ordinal regression on the positions of rows in their lists.
 
     Parameters
     ----------
     view : {"auto", "quantiles", "places", "features"}, default="auto"
-        Columns to use; auto takes the better of quantiles and places by evidence.
+        Columns to use; "auto" chooses quantiles or places by evidence.
     score_spread : float or sequence of float, default=(0.35, 0.18, 0.7)
         Prior standard deviation of scores within a list, in log odds; of several values, the best on validation lists.
         Smaller values regularize more.
     list_spread : float, default=1.5
         Prior standard deviation of the effects of lists, in log odds.
     start : int, default=None
-        Number from 0 of a feature that ranks well by itself, such as the score of a search engine; few labels then
-        change its order a little.
+        Number, from 0, of a feature that ranks well alone, such as the score of a search engine; few labels then change
+        its order a little.
     start_weight : float, default=1.0
         Log odds for one standard deviation of the feature `start`.
 
@@ -141,7 +141,7 @@ class StandingRanker(ListRanker):
         return OrdinalView(name, Answers.of(rows, columns), max(size, LEAST_SIZE), self.list_spread, start)
 
     def _choose(self, view: OrdinalView, spreads: Sequence[float], held_out: ValidationPairs) -> None:
-        """Take another spread of scores where validation lists are clearly for it."""
+        """Use another spread of scores if validation lists clearly prefer it."""
         ahead = held_out.parts(held_out.X @ self.coef_)
         for spread in spreads:
             coef = view.learn(spread).w
@@ -163,7 +163,7 @@ class StandingRanker(ListRanker):
         return scores
 
     def needs_lists(self) -> bool:
-        """Whether scores depend on the standing of a row in its list."""
+        """Return whether scores depend on the position of a row in its list."""
         return self.view_ != "features"
 
     def _check_loaded(self) -> None:

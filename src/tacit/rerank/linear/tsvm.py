@@ -1,10 +1,10 @@
 """Transductive SVM: relevant or not, with the labels of unjudged rows as unknowns (Joachims 1999).
 
-|w|^2 / 2 + C mean loss of judged rows + C' mean loss of unjudged rows under their guessed labels. Guesses start
-from the SVM of the judged rows, as many relevant as their share among the judged says; while C' grows to `weight` C,
-a relevant and an irrelevant guess that would both lose less the other way round are switched, all such pairs at once
-(Sindhwani and Keerthi 2006), so that the number of relevant guesses stays. A classifier of rows over all lists,
-trained on features scaled within each list; being linear, it ranks new lists too.
+The objective is |w|^2 / 2 + C mean loss of judged rows + C' mean loss of unjudged rows under their inferred labels.
+These labels start from the SVM of the judged rows, with the same share of relevant rows as among the judged rows. While
+C' grows to `weight` C, a relevant and an irrelevant label are switched if that lowers both losses, all such pairs
+together (Sindhwani and Keerthi 2006), so the number of relevant labels is constant. It is one classifier for all lists,
+trained on features scaled within each list; it is linear, so it ranks new lists too.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from tacit.rerank.base import ListRanker
 from tacit.rerank.list_columns import scale_lists
 from tacit.rerank.rows import Rows
 
-STAGES = (1e-3, 1e-2, 1e-1, 1.0)  # of the growing weight of unjudged rows
-MOST_SWITCHES = 20  # rounds of switching in a stage; each lowers the loss, few are ever needed
+STAGES = (1e-3, 1e-2, 1e-1, 1.0)  # factors of the growing weight of unjudged rows
+MOST_SWITCHES = 20  # rounds of switching per stage; each lowers the loss, so few are needed
 
 
 class TransductiveSvmRanker(ListRanker):
@@ -30,7 +30,7 @@ class TransductiveSvmRanker(ListRanker):
     Parameters
     ----------
     C : float, default=1.0
-        Cost of errors.
+        Misclassification cost.
     weight : float, default=0.5
         Weight of unjudged rows relative to judged ones.
 
@@ -39,7 +39,7 @@ class TransductiveSvmRanker(ListRanker):
     coef_ : ndarray of shape (n_features,), float64
         Weights of the features.
     n_switched_ : int
-        Number of guessed labels that were switched.
+        Number of inferred labels that were switched.
 
     Examples
     --------
@@ -85,14 +85,14 @@ class TransductiveSvmRanker(ListRanker):
         return LinearSVC(C=100 * self.C, dual=False, max_iter=5000).fit(X[used], sign[used], weight[used])
 
     def _guess(self, outputs: np.ndarray, sign: np.ndarray, judged: np.ndarray) -> None:
-        """The best unjudged rows are relevant, as many as the share among the judged says."""
+        """Label the best unjudged rows as relevant, with the same share as among the judged rows."""
         unjudged = np.flatnonzero(~judged)
         n_relevant = round(float(np.mean(sign[judged] > 0)) * len(unjudged))
         sign[unjudged] = -1.0
         sign[unjudged[np.argsort(-outputs[unjudged], kind="stable")[:n_relevant]]] = 1.0
 
     def _switch(self, outputs: np.ndarray, sign: np.ndarray, judged: np.ndarray) -> bool:
-        """Switch guesses pair by pair, the worst relevant one with the best irrelevant one, while both gain."""
+        """Switch labels pair by pair, the worst relevant one with the best irrelevant one, while both losses fall."""
         relevant, other = np.flatnonzero(~judged & (sign > 0)), np.flatnonzero(~judged & (sign < 0))
         relevant = relevant[np.argsort(outputs[relevant], kind="stable")]
         other = other[np.argsort(-outputs[other], kind="stable")]

@@ -1,1 +1,1 @@
-"""Rankers of the lists they were fitted on: relevance spreads to similar rows."""
+"""Rankers of their training lists: relevance spreads to similar rows."""

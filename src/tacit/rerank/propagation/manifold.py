@@ -1,13 +1,13 @@
 """`manifold`: relevance spreads from the positive rows of a list to their neighbours (Zhou et al., 2004).
 
-Rows of a list are joined to their k nearest neighbours (if either is among the other's), W_ij = exp(-d^2 / (2 sigma^2))
-there and 0 elsewhere, sigma the median distance of joined rows; S = D^-1/2 W D^-1/2, D the sums of W's rows. From
-y = 1 for positive rows and 0 for all others,
+Rows of a list are connected to their k nearest neighbours (in either direction). W_ij = exp(-d^2 / (2 sigma^2)) for
+connected rows and 0 otherwise, where d is their distance and sigma the median distance of connected rows.
+S = D^-1/2 W D^-1/2, where D is the diagonal of the row sums of W. From y = 1 for positive rows and 0 for all others,
 
-    f <- alpha S f + (1 - alpha) y,     which ends at  (1 - alpha) (I - alpha S)^-1 y
+    f <- alpha S f + (1 - alpha) y,     which converges to  (1 - alpha) (I - alpha S)^-1 y
 
-All terms are >= 0, so small scores are as exact as large ones. There is no function of features behind f: rows that
-were not in `fit` have no score.
+All terms are >= 0, so small scores are as exact as large ones. f is not a function of features: rows that were not in
+`fit` have no score.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tacit.rerank.rows import Rows
 
 
 class ManifoldRanker(ListRanker):
-    """Ranks the rows of `fit`, and only these, by relevance that spreads on a graph of neighbours.
+    """Ranks only the rows of `fit`, by relevance that spreads on a graph of neighbours.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class ManifoldRanker(ListRanker):
         return np.array([self._score_of(number, row.tobytes()) for number, row in enumerate(X)], np.float64)
 
     def _score_of(self, number: int, row: bytes) -> float:
-        """Score of a row by its features; where several rows of `fit` have them, the mean of theirs."""
+        """Return the score of a row by its features; the mean score if several rows of `fit` have these features."""
         same = self._by_features().get(row)
         if same is None:
             raise TacitError(
@@ -98,7 +98,7 @@ class ManifoldRanker(ListRanker):
 
 
 def smooth_graph(X: Features, k: int, *, scale: bool = False) -> sp.csr_array:
-    """S of the rows, CSR (n, n); `scale` divides dense features by their spread. Lists of k rows or fewer: all joined.
+    """Return S of the rows, CSR (n, n); `scale` divides dense features by their spread; k rows or fewer: all connected.
 
     >>> smooth_graph(np.array([[0.0], [1.0], [3.0]]), k=1).toarray().round(3)
     array([[0.   , 0.813, 0.   ],
@@ -109,7 +109,7 @@ def smooth_graph(X: Features, k: int, *, scale: bool = False) -> sp.csr_array:
     if n_rows < 2:
         return sp.csr_array((n_rows, n_rows))
     distances = knn_graph(X / spreads(X, 0.0) if scale else X, min(k, n_rows - 1), threads=1)
-    sigma = np.median(distances.data) or 1.0  # copies of one row only: every distance is 0
+    sigma = np.median(distances.data) or 1.0  # all rows are equal: every distance is 0
     W = distances.copy()
     W.data = np.exp(-(distances.data**2) / (2 * sigma**2))
     degree = np.asarray(W.sum(axis=1)).ravel()
@@ -118,10 +118,10 @@ def smooth_graph(X: Features, k: int, *, scale: bool = False) -> sp.csr_array:
 
 
 def propagate(graph: sp.csr_array, y: np.ndarray, alpha: float = 0.99, tolerance: float = 1e-10) -> np.ndarray:
-    """The end of f <- alpha S f + (1 - alpha) y, float64 (n_rows,), up to tolerance times the largest of y."""
+    """Return the limit of f <- alpha S f + (1 - alpha) y, float64 (n_rows,), up to tolerance times the largest of y."""
     f = term = (1 - alpha) * y
-    # f is the sum of the terms (alpha S)^t (1 - alpha) y; S has no eigenvalue beyond 1, so what is left of the sum
-    # is at most alpha / (1 - alpha) times the length of the last term.
+    # f is the sum of the terms (alpha S)^t (1 - alpha) y. No eigenvalue of S exceeds 1, so the remainder of the sum is
+    # at most alpha / (1 - alpha) times the norm of the last term.
     while alpha * np.linalg.norm(term) > (1 - alpha) * tolerance * np.abs(y).max(initial=0.0):
         term = alpha * (graph @ term)
         f = f + term

@@ -1,13 +1,13 @@
-"""Pseudo relevance feedback: the best rows of a list by a first ranker are taken as relevant, and the list re-ranked.
+"""Pseudo relevance feedback: the best rows of a list by a first ranker are assumed relevant, and the list re-ranked.
 
-With x scaled within the list, m+ the mean of the n_top best rows and m- the mean of the rest:
+Let x be scaled within the list, m+ the mean of the n_top best rows and m- the mean of the rest:
 
     prf       feedback(x) = cosine of x and m+            positive feedback only
-    prf-neg   feedback(x) = cosine of x and m+ - m-       the rest counts as irrelevant (Rocchio)
+    prf-neg   feedback(x) = cosine of x and m+ - m-       the rest is assumed irrelevant (Rocchio)
 
 score = (1 - mix) first + mix feedback, both with mean 0 and standard deviation 1 in the list. The first ranker is one
-column of the features, or the linear Bradley-Terry model of the judged rows. Each list is reranked
-separately, so `predict` needs whole lists with their `qid`.
+feature, or the linear Bradley-Terry model of the judged rows. Each list is re-ranked separately, so `predict` needs
+complete lists with their `qid`.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ class FeedbackRanker(ListRanker):
     Parameters
     ----------
     feature : int, default=None
-        Number from 0 of the feature that ranks first; None fits a linear ranker.
+        Number, from 0, of the feature that ranks first; None fits a linear ranker.
     n_top : int, default=10
-        Rows taken as relevant, at most half of a list.
+        Number of rows assumed relevant, at most half of a list.
     mix : float, default=0.3
         Weight of the feedback, from 0 to 1.
     negatives : bool, default=False
-        Take the rest of the list as irrelevant.
+        Treat the rest of the list as irrelevant.
 
     Attributes
     ----------

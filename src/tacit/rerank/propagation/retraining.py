@@ -1,9 +1,9 @@
-"""Pseudo relevance feedback by retraining: the best unjudged rows of a first ranker are labels of a second one.
+"""Pseudo relevance feedback by retraining: the best unjudged rows of a first ranker are labels for a second one.
 
-The n_top best unjudged rows of each list by the first ranker are taken as relevant (grade 1), and the ranker is trained
-again on these and the judged rows; with `negatives` the other unjudged rows are taken as irrelevant (grade 0). This is
-the self-training that PREF (section 2.1) describes. The first ranker is one column of the features, or the same kind of
-ranker trained on the judged rows. A list that names no relevant and no irrelevant row adds no pair.
+The n_top best unjudged rows of each list by the first ranker are assumed relevant (grade 1), and the ranker is trained
+again on these and the judged rows; with `negatives` the other unjudged rows are assumed irrelevant (grade 0). This is
+the self-training described in PREF (section 2.1). The first ranker is one feature, or the same kind of ranker trained
+on the judged rows. A list with labels of only one kind adds no pair.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ class PseudoLabelRanker(ListRanker):
     base : ListRanker, default=None
         Ranker to train; None is a linear Bradley-Terry model.
     feature : int, default=None
-        Number from 0 of the feature that ranks first; None trains the base on the judged rows.
+        Number, from 0, of the feature that ranks first; None trains the base on the judged rows.
     n_top : int, default=10
-        Unjudged rows of each list taken as relevant, at most half of them.
+        Number of unjudged rows of each list assumed relevant, at most half of them.
     negatives : bool, default=False
-        Take the other unjudged rows as irrelevant.
+        Treat the other unjudged rows as irrelevant.
 
     Attributes
     ----------
     ranker_ : ListRanker
-        The ranker trained last.
+        The final ranker.
 
     Examples
     --------
@@ -71,12 +71,12 @@ class PseudoLabelRanker(ListRanker):
         return self.ranker_._predict(X, qid)
 
     def needs_lists(self) -> bool:
-        """Whether the ranker within depends on the whole list."""
+        """Return whether the inner ranker depends on all rows of a list."""
         return bool(self.ranker_.needs_lists())
 
 
 def pseudo_labels(rows: Rows, scores: np.ndarray, n_top: int, negatives: bool) -> np.ndarray:
-    """Grades of judged rows, 1 for the best unjudged rows of each list, and 0 (or NaN) for the rest of them.
+    """Return grades of judged rows, 1 for the best unjudged rows of each list, and 0 (or NaN) for the others.
 
     >>> rows = Rows(np.zeros((4, 1)), np.array([2, np.nan, np.nan, np.nan]), np.array([0, 4]), np.arange(4))
     >>> pseudo_labels(rows, np.array([9.0, 1.0, 3.0, 2.0]), n_top=1, negatives=True).tolist()

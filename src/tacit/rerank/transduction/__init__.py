@@ -1,1 +1,1 @@
-"""A ranker for every list: per-list transduction."""
+"""Per-list transduction: a ranker trained for every list."""

@@ -1,8 +1,8 @@
-"""Kernel PCA features with one ranker for all lists: two controls of feature generation.
+"""Kernel PCA features with one ranker for all lists: two controls for feature generation.
 
-"own" (KPCA on train in Duh and Kirchhoff 2011): every list, training or test, has its own directions, and one ranker
-learns from all of them; what component 3 means changes from list to list. "pooled": directions of the training
-documents together, the same for all. Neither adapts the ranker to the list.
+"own" (KPCA on train in Duh and Kirchhoff 2011): every list, training or test, has its own directions, and one ranker is
+trained on all of them; component 3 means something else in each list. "pooled": the directions of all training
+documents together, the same for all lists. Neither adapts the ranker to the list.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ class DiscoveredFeaturesRanker(ListRanker):
     discover : transformer, default=None
         Finds the components; None is `KernelPca()`.
     source : {"own", "pooled"}, default="own"
-        Directions of each list by itself, or of the training documents together.
+        Directions of each list separately, or of the training documents together.
     n_pooled : int, default=300
-        Number of training documents that the pooled directions are found on, drawn at random.
+        Number of training documents for the pooled directions, drawn at random.
     seed : int, default=0
         Random seed.
     scale : {"zscore", "minmax"} or None, default=None
@@ -106,11 +106,11 @@ class DiscoveredFeaturesRanker(ListRanker):
         return grouped.in_input_order(self.ranker_._predict(grouped.X, grouped.list_of))
 
     def needs_lists(self) -> bool:
-        """Whether features or the ranker within depend on the whole list."""
+        """Return whether features or the inner ranker depend on all rows of a list."""
         return self.source == "own" or self.scale is not None or bool(self.ranker_.needs_lists())
 
     def chosen(self) -> dict[str, float]:
-        """What the trained ranker settled on."""
+        """Return the choices of the trained ranker."""
         return self.ranker_.chosen()
 
     def _fresh(self) -> Any:
@@ -122,7 +122,7 @@ class DiscoveredFeaturesRanker(ListRanker):
             return self._fresh().fit(X[np.sort(drawn)])
 
     def _widen(self, rows: Rows, n_components: int | None = None) -> Rows:
-        """The rows with their components to the right; lists of one document have components 0."""
+        """Return the rows with their components as further columns; lists of one document have components 0."""
         n_cut: list[int] = []
         with one_blas_thread():
             if self.pooled_ is not None:
@@ -139,6 +139,6 @@ class DiscoveredFeaturesRanker(ListRanker):
     def _own(self, X: np.ndarray, n_cut: list[int]) -> np.ndarray:
         if len(X) < 2:
             return np.zeros((len(X), 0))
-        found = self._fresh().fit(X[np.lexsort(X.T[::-1])])  # the same bits for any order of rows
+        found = self._fresh().fit(X[np.lexsort(X.T[::-1])])  # bit-identical for any order of rows
         n_cut.append(int(getattr(found, "n_cut_", 0)))
         return found.transform(X)

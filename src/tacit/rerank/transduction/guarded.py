@@ -1,13 +1,13 @@
 """Mixture of a supervised and a transductive score, with weights chosen on validation lists.
 
-For a list of n documents, with both scores brought to mean 0 and deviation 1 over the list,
+For a list of n documents, with both scores scaled to mean 0 and deviation 1 over the list,
 
     score = (1 - s) supervised + s transductive,      s = share * n / (n + size),
 
-share in 0 to 1 and size >= 0 are chosen on validation lists: a large size keeps short lists near the supervised
+where share in 0 to 1 and size >= 0 are chosen on validation lists: a large size keeps short lists near the supervised
 score. The criterion is the mean gain over the supervised score minus `caution` standard errors of that gain; the share
-is 0 if it is not positive. The score of a ranker with stages (rounds of boosting, penalties) is the mean over all
-stages instead of one that is chosen on few lists.
+is 0 if the criterion is not positive. The score of a ranker with stages (rounds of boosting, penalties) is the mean
+over all stages, instead of one stage chosen on few lists.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 SIZES = (0.0, 20.0, 100.0)
 N_ROUNDS = 150
 
-# Without validation lists: how many training lists it takes to hold some out, and which.
+# Without validation lists: the minimum number of training lists to hold some out, and which ones.
 LEAST_LISTS, HOLD_OUT_EVERY = 10, 5
 
 
@@ -50,7 +50,7 @@ class Guard:
     size: float = 0.0
 
     def blend(self, supervised: np.ndarray, transductive: np.ndarray, starts: np.ndarray) -> np.ndarray:
-        """Scores of lists that lie one after the other."""
+        """Return the mixed scores of consecutive lists."""
         lengths = np.diff(starts)
         trust = np.repeat(self.share * lengths / (lengths + self.size), lengths)
         first, second = (standardise(scores, starts) for scores in (supervised, transductive))
@@ -58,7 +58,7 @@ class Guard:
 
 
 def standardise(scores: np.ndarray, starts: np.ndarray) -> np.ndarray:
-    """Scores with mean 0 and deviation 1 over each list; all 0 where they are equal."""
+    """Return scores with mean 0 and deviation 1 over each list; all 0 if they are equal."""
     lengths = np.diff(starts)
     centred = scores - np.repeat(np.add.reduceat(scores, starts[:-1]) / lengths, lengths)
     deviation = np.sqrt(np.add.reduceat(centred**2, starts[:-1]) / lengths)
@@ -68,7 +68,7 @@ def standardise(scores: np.ndarray, starts: np.ndarray) -> np.ndarray:
 def learn_guard(
     supervised: np.ndarray, transductive: np.ndarray, rows: Rows, measure: str = "AP", caution: float = 0.0
 ) -> Guard:
-    """The guard with the best cautious gain on lists with grades; lists with a score NaN are left out."""
+    """Return the guard with the best cautious gain on graded lists; lists with a score NaN are left out."""
     known = np.flatnonzero(~np.isnan(np.add.reduceat(transductive, rows.starts[:-1])))
     if not len(known):
         return Guard()
@@ -92,7 +92,7 @@ def learn_guard(
 
 
 class AveragedRanker(ListRanker):
-    """A ranker with stages whose score is the mean over all of them; nothing is chosen.
+    """A ranker with stages whose score is the mean over all stages, without a choice.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ class AveragedRanker(ListRanker):
         return staged_scores(self.ranker_, X).mean(axis=0)
 
     def needs_lists(self) -> bool:
-        """Whether the chosen ranker depends on the whole list."""
+        """Return whether the chosen ranker depends on all rows of a list."""
         return isinstance(self.ranker_, ListRanker) and self.ranker_.needs_lists()
 
 
@@ -165,14 +165,14 @@ class CommitteeRanker(ListRanker):
 
 
 def default_transductive(threads: int | None = None) -> TransductiveRanker:
-    """Feature generation for a linear ranker: other mistakes than those of the boosted one, in milliseconds a list."""
+    """Return feature generation for a linear ranker: its mistakes differ from boosting, at milliseconds per list."""
     return TransductiveRanker(ListRidgeRanker(), discover=KernelPca(clip=0.01), average=True, threads=threads)
 
 
 class GuardedRanker(ListRanker):
     """Mixture of a supervised and a transductive ranker, weighted by validation performance.
 
-    Without validation lists every fifth training list takes their place and joins the training afterwards.
+    Without validation lists every fifth training list is held out instead, and used in the final training.
 
     Parameters
     ----------
@@ -181,11 +181,11 @@ class GuardedRanker(ListRanker):
     transductive : ListRanker, default=None
         None is a linear ranker on features that kernel PCA finds in each list, averaged over penalties.
     measure : str, default="AP"
-        Measure of validation lists by which the weight is chosen.
+        Measure on validation lists for the choice of the weight.
     caution : float, default=0.0
         Number of standard errors by which a gain must exceed 0.
     threads : int, default=None
-        Lists at a time; None uses all cores.
+        Number of lists ranked in parallel; None uses all cores.
 
     Attributes
     ----------
@@ -226,7 +226,7 @@ class GuardedRanker(ListRanker):
         self.share_, self.size_ = guard.share, guard.size
 
     def _learn(self, rows: Rows, validation: Rows) -> Guard:
-        """The guard chosen on validation rows, for rankers trained on other rows."""
+        """Choose the guard on validation rows, for rankers trained on other rows."""
         self._train(rows, validation)
         supervised, transductive = (self._validation_scores(ranker, validation) for ranker in self.rankers_)
         return learn_guard(supervised, transductive, validation, self.measure, self.caution)
@@ -243,7 +243,7 @@ class GuardedRanker(ListRanker):
 
     def _predict(self, X: np.ndarray, qid: np.ndarray) -> np.ndarray:
         grouped = Rows.unjudged(X, qid)
-        # Nothing is trained for lists whose score it would not change.
+        # No ranker is trained for lists whose score it would not change.
         used = self.rankers_ if self.share_ > 0 else self.rankers_[:1] * 2
         supervised, transductive = (ranker._predict(grouped.X, grouped.list_of) for ranker in used)
         return grouped.in_input_order(Guard(self.share_, self.size_).blend(supervised, transductive, grouped.starts))

@@ -1,11 +1,11 @@
-"""Importance weights of training pairs for one list: pairs that look like the list's own pairs count more.
+"""Importance weights of training pairs for one list: pairs similar to the list's own pairs count more.
 
-A pair of rows is its difference of features, both orders alike; KLIEP gives the ratio of the density of all pairs of
-the list to that of the training pairs (Duh and Kirchhoff 2011, section 5.1). Which levels weights stand at:
+A pair of rows is represented by its difference of features, in both orders. KLIEP estimates the ratio of the density of
+all pairs of the list to the density of the training pairs (Duh and Kirchhoff 2011, section 5.1). Weights have a level:
 
     "pair"  one for each of `rows.pairs`      "row"  one for each row      "list"  one for each list
 
-Each has mean 1, and `convert_weights` leads from one level to another.
+Each has mean 1, and `convert_weights` converts between levels.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ LEVELS = ("pair", "row", "list")
 
 
 class Adaptation(Protocol):
-    """What per-list training asks of `adapt`: weights of training pairs, rows or lists, as `level` says."""
+    """Interface of `adapt` in per-list training: weights of training pairs, rows or lists, as `level` says."""
 
     level: str
 
     def weights(self, rows: Rows, X: np.ndarray, target: np.ndarray) -> np.ndarray:
-        """Weights for a list with the features `target`; X are the features of the training rows, same columns."""
+        """Return weights for a list with the features `target`; X are the training rows, with the same columns."""
 
 
 @dataclass(frozen=True)
 class _Samples:
-    """Differences of sampled pairs, and which rows they are of."""
+    """Differences of sampled pairs, and their rows."""
 
     differences: np.ndarray
     rows: np.ndarray
@@ -49,19 +49,19 @@ class KliepAdaptation(Estimator):
     n_bases : int, default=100
         Number of centres of the density ratio.
     n_train : int, default=2000
-        Training pairs that the ratio is fitted on, drawn at random; all are weighted.
+        Number of training pairs for fitting the ratio, drawn at random; all pairs are weighted.
     n_test : int, default=1000
-        Pairs of the list that the ratio is fitted on, drawn at random.
+        Number of pairs of the list for fitting the ratio, drawn at random.
     n_folds : int, default=3
-        Parts of the list's documents for the choice of the bandwidth; pairs across parts are used for neither side.
+        Number of parts of the list's documents for the choice of the bandwidth; pairs across parts are not used.
     sigmas : sequence of float, default=None
-        Bandwidths to choose from, in standard deviations of training features; None takes multiples of the median
+        Bandwidths to choose from, in standard deviations of training features; None uses multiples of the median
         distance.
     cautious : bool, default=True
-        Take the widest bandwidth within one standard error of the best, instead of the best as KLIEP does.
+        Use the widest bandwidth within one standard error of the best, instead of the best as in KLIEP.
     clip : float, default=None
-        Quantile, from 0 to 1, that larger weights are clipped to; None clips none. AdaCost scales weights by the
-        largest one, so a few very large weights make all others alike.
+        Quantile, from 0 to 1, at which weights are clipped; None means no clipping. AdaCost scales weights by the
+        largest one, so a few very large weights make all others nearly equal.
     seed : int, default=0
         Random seed.
 
@@ -90,7 +90,7 @@ class KliepAdaptation(Estimator):
         self.sigmas, self.cautious, self.clip, self.seed = sigmas, cautious, clip, seed
 
     def weights(self, rows: Rows, X: np.ndarray, target: np.ndarray) -> np.ndarray:
-        """Weights of `rows.pairs`, mean 1; all 1 where the list has no pair or no feature varies."""
+        """Return weights of `rows.pairs`, mean 1; all 1 if the list has no pair or no feature varies."""
         check_numbers(self, "n_bases", "n_train", "n_test", low=1, whole=True)
         check_numbers(self, "clip", optional=True, low=0, high=1)
         deviation = deviations(X)
@@ -127,7 +127,7 @@ class KliepAdaptation(Estimator):
 
 
 def weigh_pairs(ratio: Kliep, X: np.ndarray, pairs: Pairs) -> np.ndarray:
-    """Weights of all pairs by a ratio fitted on some, scaled to mean 1."""
+    """Return weights of all pairs by a ratio fitted on some, scaled to mean 1."""
     used = ratio.beta > 0
     centres = ratio.centres[used]
     squared, weights = np.empty(len(pairs)), np.empty(len(pairs))
@@ -136,14 +136,14 @@ def weigh_pairs(ratio: Kliep, X: np.ndarray, pairs: Pairs) -> np.ndarray:
     products = np.ascontiguousarray(X @ centres.T)
     mirrored_pair_weights(pairs.better, pairs.worse, squared, products, norms, ratio.beta[used], scale, weights)
     mean = weights.mean()
-    # Pairs may all be so far from the list that their weights vanish: then none is nearer than another.
+    # All pairs may be so far from the list that their weights vanish: then they are treated as equally near.
     return weights / mean if mean > 0 else np.ones(len(weights))
 
 
 def convert_weights(weights: np.ndarray, given: str, wanted: str, rows: Rows) -> np.ndarray:
-    """Weights at another level: the mean over what a row or list takes part in, the mean of a pair's two rows.
+    """Return weights at another level: the mean over the pairs of a row or list, or the mean of a pair's two rows.
 
-    A row in no pair and a list without rows that count have weight 1. The result has mean 1.
+    A row in no pair and a list without weighted rows have weight 1. The result has mean 1.
 
     >>> rows = Rows(np.zeros((3, 1)), np.array([1, 0, np.nan]), np.array([0, 3]), np.arange(3))
     >>> convert_weights(np.array([1.0]), "pair", "row", rows).tolist()

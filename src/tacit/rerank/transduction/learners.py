@@ -1,10 +1,10 @@
-"""How per-list training fits its base ranker: any estimator that learns from (X, y, lists).
+"""How per-list training fits its base ranker: any estimator that can be fitted on (X, y, lists).
 
-A `Learner` holds the training rows and returns a fitted estimator for further columns and weights. `level` says what
-the estimator's weights belong to (pairs or rows), None if it takes none. An estimator with `prepare`, `fit_prepared`
-and `weight_level` (RankBoost, `ListRidgeRanker`) has its features prepared once for all lists; every stage of it
-(rounds of boosting, penalties) is a ranker. Of other estimators, `fit` must take `group` (LightGBM) or `qid`; they get
-row weights if it takes `sample_weight`.
+A `Learner` stores the training rows and returns a fitted estimator for further columns and weights. `level` is the
+level of the estimator's weights (pairs or rows); None if it takes none. For an estimator with `prepare`, `fit_prepared`
+and `weight_level` (RankBoost, `ListRidgeRanker`), features are prepared once for all lists, and every stage (rounds of
+boosting, penalties) is a ranker. For other estimators, `fit` must take `group` (LightGBM) or `qid`, and row weights are
+passed if it takes `sample_weight`.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ class Learner(ABC):
 
     @abstractmethod
     def learn(self, extra: np.ndarray | None, weights: np.ndarray | None, n_stages: int | None = None) -> Any:
-        """An estimator fitted to the rows, with further columns (n_rows, n_extra) and weights of the level."""
+        """Return an estimator fitted to the rows, with further columns (n_rows, n_extra) and weights of the level."""
 
 
 class PreparedLearner(Learner):
-    """An estimator whose features are prepared once; it is fitted with at most n_stages rounds, where it has rounds."""
+    """An estimator whose features are prepared once; it is fitted with at most n_stages rounds, if it has rounds."""
 
     staged = True
 
@@ -85,12 +85,12 @@ class ListsLearner(Learner):
 
 
 def make_learner(estimator: Any, rows: Rows) -> Learner:
-    """The learner that fits the estimator."""
+    """Return the learner that fits the estimator."""
     return (PreparedLearner if hasattr(estimator, "fit_prepared") else ListsLearner)(estimator, rows)
 
 
 def staged_scores(fitted: Any, X: np.ndarray) -> np.ndarray:
-    """Scores after each stage of a fitted estimator, (n_stages, n_rows); one stage where it has none."""
+    """Return scores after each stage of a fitted estimator, (n_stages, n_rows); one stage if it has none."""
     if hasattr(fitted, "staged_scores"):
         return fitted.staged_scores(X)
     return np.asarray(fitted.predict(X), np.float64)[None]

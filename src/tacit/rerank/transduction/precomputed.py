@@ -1,14 +1,14 @@
-"""Rankers trained ahead and mixed for each list: transduction at the price of looking something up.
+"""Rankers trained in advance and mixed for each list: transduction at the cost of a lookup.
 
 The suggestion at the end of Duh and Kirchhoff (2011), in two forms:
 
-bases       Training lists are clustered by their leading directions; a cluster's documents have its basis found, and a
+bases       Training lists are clustered by their leading directions. A basis is found for a cluster's documents, and a
             ranker is trained on components along it. A list is matched by principal angles: with orthonormal bases A, B
             of the leading directions, the mean squared cosine is |A^T B|^2 / min(columns). The nearest few are mixed in
             proportion to exp(likeness / temperature).
 weightings  Rankers are trained with random weights of the training lists. A list is matched by the mean embedding of
             its pairs, which for random Fourier features of differences is |mean over rows of exp(i omega.x)|^2; the
-            mixture of weightings whose embedding is nearest (least squares on the simplex) is taken.
+            mixture of weightings with the nearest embedding (least squares on the simplex) is used.
 
 The score of a list is the mixture of the rankers' scores, each with mean 0 and deviation 1 over the list.
 """
@@ -33,7 +33,7 @@ N_MIXED = 3
 TEMPERATURE = 0.1
 N_FREQUENCIES = 200
 
-# A cluster's basis is found on at most so many of its documents: matching must stay cheap.
+# Maximum number of a cluster's documents for its basis, because matching must stay cheap.
 N_CLUSTER_ROWS = 150
 
 # Shape of the gamma distribution of random list weights: a fifth of the lists carry half of the weight.
@@ -41,7 +41,7 @@ WEIGHT_SHAPE = 0.5
 
 
 class Bank(Estimator, ABC):
-    """Fitted rankers, and the mixture of them for a list.
+    """Fitted rankers, and their mixture for a list.
 
     Parameters
     ----------
@@ -77,18 +77,18 @@ class Bank(Estimator, ABC):
 
     @abstractmethod
     def _train(self, learner: Learner, rows: Rows, rng: np.random.Generator) -> None:
-        """Set `rankers_` and what `mixture` reads."""
+        """Set `rankers_` and the attributes that `mixture` reads."""
 
     @abstractmethod
     def mixture(self, X: np.ndarray) -> np.ndarray:
-        """Shares of the rankers for a list, float64 (n_rankers,), sum 1."""
+        """Return shares of the rankers for a list, float64 (n_rankers,), sum 1."""
 
     @abstractmethod
     def _features(self, X: np.ndarray, number: int) -> np.ndarray:
-        """Features of a list for ranker `number`."""
+        """Return features of a list for ranker `number`."""
 
     def scores(self, X: np.ndarray) -> np.ndarray:
-        """Scores of a list after each stage, (n_stages, n_rows)."""
+        """Return scores of a list after each stage, (n_stages, n_rows)."""
         shares = self.mixture(X)
         used = np.flatnonzero(shares > 0).tolist()
         tables = [staged_scores(self.rankers_[n], self._features(X, n)) for n in used]
@@ -126,7 +126,7 @@ class BasisBank(Bank):
     discovered_ : list of estimators
         The transformer fitted to each cluster.
     bases_ : ndarray of shape (n_directions, n_features), float64
-        Leading directions of all clusters, one cluster after the other.
+        Leading directions of all clusters, consecutively.
     starts_ : ndarray of shape (n_clusters + 1,), int64
         Directions of cluster c are rows starts_[c] to starts_[c + 1] of `bases_`.
     """
@@ -149,7 +149,7 @@ class BasisBank(Bank):
         )
 
     def mixture(self, X: np.ndarray) -> np.ndarray:
-        """The nearest bases by principal angles."""
+        """Return shares of the nearest bases by principal angles."""
         basis = leading_directions(self._scaled(X))
         bases = np.split(self.bases_, self.starts_[1:-1])
         likeness = np.array([squared_cosine(basis, other.T) for other in bases])
@@ -162,7 +162,7 @@ class BasisBank(Bank):
         return np.hstack([X, self.discovered_[number].transform(X)])
 
     def _clusters(self, rows: Rows) -> list[np.ndarray]:
-        """Rows of each cluster of lists; lists of one document have no direction and are in no cluster."""
+        """Return rows of each cluster of lists; lists of one document have no direction and are in no cluster."""
         from sklearn.cluster import AgglomerativeClustering
 
         spans = [np.arange(*ends) for ends in zip(rows.starts[:-1], rows.starts[1:], strict=True)]
@@ -208,12 +208,12 @@ class WeightingBank(Bank):
         self.rankers_ = map_blocks(train, list(weightings), self.threads)
 
     def embed(self, X: np.ndarray) -> np.ndarray:
-        """Mean random Fourier features of the differences of all pairs of a list, both orders, float64."""
+        """Return mean random Fourier features of the differences of all pairs of a list, both orders, float64."""
         waves = np.exp(1j * (self._scaled(X) @ self.frequencies_))
         return np.abs(waves.mean(axis=0)) ** 2
 
     def mixture(self, X: np.ndarray) -> np.ndarray:
-        """The mixture of weightings whose mean embedding is nearest to the list's."""
+        """Return the mixture of weightings whose mean embedding is nearest to the list's."""
         own, n = self.embed(X), len(self.embeddings_)
         shares = np.full(n, 1 / n)
         gram = np.ascontiguousarray(self.embeddings_ @ self.embeddings_.T)
@@ -225,14 +225,14 @@ class WeightingBank(Bank):
 
 
 def leading_directions(X: np.ndarray) -> np.ndarray:
-    """Orthonormal directions of the largest variance, (n_features, at most N_DIRECTIONS)."""
+    """Return orthonormal directions of the largest variance, (n_features, at most N_DIRECTIONS)."""
     _, deviations, directions = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)
     n = int((deviations > 1e-9 * max(deviations[0], 1e-12)).sum())
     return directions[: min(n, N_DIRECTIONS)].T
 
 
 def squared_cosine(A: np.ndarray, B: np.ndarray) -> float:
-    """Mean squared cosine of the principal angles between two orthonormal bases, 0 to 1; 0 where one is empty.
+    """Return the mean squared cosine of the principal angles between two orthonormal bases; 0 if one is empty.
 
     >>> squared_cosine(np.eye(3)[:, :2], np.eye(3)[:, 1:])
     0.5

@@ -1,16 +1,16 @@
-"""Per-list transduction: for each list to rank, look at its documents, train a ranker for it, rank it, forget it.
+"""Per-list transduction: for each list to rank, use its documents to train a ranker for it, then rank it.
 
 The meta-algorithm of Duh and Kirchhoff (2011). For a list u (its features, never its labels):
 
-    discover  finds directions of u; all rows' components along them join their features     (feature generation, FG)
-    adapt     weighs training pairs, rows or lists by how much they look like u               (importance weighting, IW)
-    base      is trained on the training lists so changed, and scores u
+    discover  finds directions of u; components of all rows along them become features  (feature generation, FG)
+    adapt     weighs training pairs, rows or lists by their similarity to u             (importance weighting, IW)
+    base      is trained on the changed training lists, and scores u
 
-With both, the weights are computed on the discovered features. Unjudged training rows stand in no pair. Lists are
-independent: they run in parallel through joblib (whose backend can be chosen by `joblib.parallel_config`), and have
-the same bits for any number of workers. Where every stage of the base is a ranker (rounds of boosting, penalties from
+With both, the weights are computed on the discovered features. Unjudged training rows are in no pair. Lists are
+independent: they run in parallel through joblib (choose its backend with `joblib.parallel_config`), and are
+bit-identical for any number of workers. If every stage of the base is a ranker (rounds of boosting, penalties from
 strong to weak), a ranker is trained for each validation list too, and the number of stages that is best over all of
-them is kept.
+them is used.
 """
 
 from __future__ import annotations
@@ -47,64 +47,64 @@ from tacit.rerank.transduction.precomputed import Bank, BasisBank, WeightingBank
 
 MODES = ("train", "precomputed")
 
-# Rounds of the default base: for a single list more of them bring nothing, and someone waits.
+# Rounds of the default base: for a single list more rounds do not help, and users wait for the result.
 N_ROUNDS = 150
 
-MOST_ROUNDS = 10_000  # trained for each list while somebody waits
+MOST_ROUNDS = 10_000  # per list, because users wait for the result
 
-# Validation lists on which one of several transformers is chosen, at most.
+# Maximum number of validation lists for the choice between several transformers.
 N_CHOICE = 10
 
 
 class ListResult(NamedTuple):
-    """Scores of one list, by stage where asked for, and how many components it was too short for."""
+    """Scores of one list, by stage on request, and the number of components that the list was too short for."""
 
     scores: np.ndarray
     n_cut: int
 
 
 class TransductiveRanker(ListRanker):
-    """A ranker trained for every list.
+    """Trains a ranker for every list.
 
     Parameters
     ----------
     base : estimator, default=None
-        Estimator to train; None is RankBoost, or AdaCost where there are weights.
+        Estimator to train; None is RankBoost, or AdaCost if there are weights.
     discover : transformer, sequence of transformers, "kernel-pca" or "kernel-pca-printed", default=None
-        Finds features in the list, by `fit(X)` and `transform(X)`. Of several, the best on validation lists is used,
-        without them the first. "kernel-pca-printed" are kernels of raw features with several degrees, widths, times of
-        diffusion and numbers of components to choose from.
+        Finds features in the list, by `fit(X)` and `transform(X)`. Of several, the best on validation lists is used, or
+        without these the first. "kernel-pca-printed" are kernels of raw features with several degrees, widths,
+        diffusion times and numbers of components to choose from.
     adapt : KliepAdaptation, "kliep" or "kliep-printed", default=None
-        Weights training pairs by their similarity to the list; "kliep-printed" takes the most likely bandwidth.
+        Weights training pairs by their similarity to the list; "kliep-printed" uses the most likely bandwidth.
     mode : {"train", "precomputed"}, default="train"
-        Train for each list, or mix rankers that were trained in `fit`.
+        Train for each list, or mix rankers trained in `fit`.
     n_rounds : int, default=150
-        Largest number of rounds of the default base.
+        Maximum number of rounds of the default base.
     average : bool, default=False
-        Score by the mean over all numbers of rounds, and choose none.
+        Score by the mean over all numbers of rounds, without a choice.
     measure : str, default="AP"
-        Measure of validation lists by which the number of rounds is chosen.
+        Measure on validation lists for the choice of the number of rounds.
     n_validation : int, default=None
         Number of validation lists to use, evenly spread; None uses all.
     n_precomputed : int, default=16
-        Number of rankers in mode precomputed.
+        Number of rankers in mode "precomputed".
     seed : int, default=0
         Random seed.
     threads : int, default=None
-        Lists at a time; None uses all cores. The scores are the same for any number.
+        Number of lists ranked in parallel; None uses all cores. The scores are the same for any number.
     scale : {"zscore", "minmax"} or None, default=None
-        Scale features within each list first, training and test lists each by their own statistics.
+        Scale features within each list first, by the list's own statistics.
 
     Attributes
     ----------
     n_rounds_ : int or None
         Number of rounds; None is all.
     choice_ : int
-        Number from 0 of the transformer that is used, of several.
+        Number, from 0, of the transformer in use.
     bank_ : BasisBank or WeightingBank
-        The rankers of mode precomputed.
+        The rankers of mode "precomputed".
     train_X_, train_grades_, train_starts_, train_pairs_, train_pair_weights_ : ndarray
-        The training rows, in mode train.
+        The training rows, in mode "train".
 
     Examples
     --------
@@ -177,7 +177,7 @@ class TransductiveRanker(ListRanker):
         return grouped.in_input_order(np.concatenate([result.scores[0] for result in results]))
 
     def _best_transformer(self, validation: Rows) -> int:
-        """Number of the transformer whose best stage is best over some validation lists."""
+        """Return the number of the transformer whose best stage is best over some validation lists."""
         spans = spread_spans(validation, min(self.n_validation or N_CHOICE, N_CHOICE))
         lists, grades = [validation.X[span] for span in spans], [validation.y[span] for span in spans]
         values = []
@@ -188,7 +188,7 @@ class TransductiveRanker(ListRanker):
         return int(np.argmin(values) if is_loss(self.measure) else np.argmax(values))
 
     def _look_at(self, validation: Rows) -> None:
-        """Train for validation lists too: choose the number of rounds, and keep the scores."""
+        """Train for validation lists too: choose the number of rounds, and return the scores."""
         spans = spread_spans(validation, self.n_validation or validation.n_lists)
         staged = [result.scores for result in self._results([validation.X[span] for span in spans], all_stages=True)]
         if not self.average:
@@ -202,7 +202,7 @@ class TransductiveRanker(ListRanker):
         return staged.mean(axis=0) if self.average else staged[-1]
 
     def _results(self, lists: Sequence[np.ndarray], all_stages: bool) -> Iterator[ListResult]:
-        """Results of the lists in their order, computed in parallel."""
+        """Return results of the lists in their order, computed in parallel."""
         from joblib import Parallel, delayed
         from joblib.parallel import get_active_backend
 
@@ -212,11 +212,11 @@ class TransductiveRanker(ListRanker):
         tasks = (delayed(_rank_list)(self, X, n_stages, all_stages, os.getpid()) for X in lists)
         with one_blas_thread():
             if self.bank_ is None:
-                _ = self._learner  # prepared once, before threads ask for it
+                _ = self._learner  # prepared once, before threads use it
             yield from track(jobs(tasks), "lists", total=len(lists))
 
     def train_for(self, X: np.ndarray, n_rounds: int | None = None) -> tuple[Any, np.ndarray, Any]:
-        """The ranker of one list: the fitted base, the list's features as the base wants them, fitted `discover`."""
+        """Return the ranker of one list: the fitted base, the list's features, and the fitted `discover`."""
         learner, discover, adapt = self._learner, self._discover(), self._adapt()
         rows = learner.rows
         found, extra, target = None, None, X
@@ -232,7 +232,7 @@ class TransductiveRanker(ListRanker):
 
     @cached_property
     def _learner(self) -> Learner:
-        """The base with the training rows; made again for a ranker that was loaded."""
+        """Return the base with the training rows; made again for a loaded ranker."""
         with one_blas_thread():
             return make_learner(self._base(), self._kept_rows())
 
@@ -241,7 +241,7 @@ class TransductiveRanker(ListRanker):
         return WeightingBank(**params) if self.discover is None else BasisBank(self._discover(), **params)
 
     def _keep_rows(self, rows: Rows | None) -> None:
-        """Keep the training rows as plain arrays, which a model folder can hold: grade -1 is unjudged."""
+        """Store the training rows as plain arrays, which a model folder supports: grade -1 is unjudged."""
         self.train_X_ = self.train_grades_ = self.train_starts_ = self.train_pairs_ = self.train_pair_weights_ = None
         if rows is not None:
             self.train_X_, self.train_grades_ = rows.X, np.where(np.isnan(rows.y), -1.0, rows.y)
@@ -289,7 +289,7 @@ class TransductiveRanker(ListRanker):
 
     def _check_params(self) -> None:
         if self.discover is None and self.adapt is None:
-            raise UsageError("discover and adapt are both None, want at least one; without them the base needs no list")
+            raise UsageError("discover and adapt are both None, want at least one; without both, use the base itself")
         check_choice("mode", self.mode, MODES)
         check_list_scale(self.scale)
         if isinstance(self.base, RankBoostRanker) and self.base.scale is not None:
@@ -312,23 +312,23 @@ class TransductiveRanker(ListRanker):
 
 
 def warn_of_cut(n_cut: Sequence[int]) -> None:
-    """One warning for all lists that are too short for the components asked for."""
+    """Warn once about all lists that are too short for the requested components."""
     n_lists = sum(n > 0 for n in n_cut)
     if n_lists:
-        problem = f"too few documents for the components asked for in {n_lists} of {plural(len(n_cut), 'list')}"
+        problem = f"too few documents for the requested components in {n_lists} of {plural(len(n_cut), 'list')}"
         warnings.warn(f"{problem}; the others are 0", stacklevel=4)
 
 
 def _rank_list(
     ranker: TransductiveRanker, X: np.ndarray, n_rounds: int | None, all_stages: bool, parent: int
 ) -> ListResult:
-    """Train for one list and score it; a list of one document is in order as it is."""
+    """Train for one list and score it; a list of one document needs no training."""
     if len(X) < 2:
         return ListResult(np.zeros((1, len(X))), 0)
-    if os.getpid() != parent:  # a worker process has a BLAS of its own
+    if os.getpid() != parent:  # a worker process has its own BLAS
         with one_blas_thread():
             return _rank_list(ranker, X, n_rounds, all_stages, os.getpid())
-    # The same list in another order of rows must give the same bits, also where pairs are drawn.
+    # The same list in another order of rows must give the same bits, even if pairs are drawn.
     order = np.lexsort(X.T[::-1])
     if ranker.bank_ is not None:
         staged, n_cut = ranker.bank_.scores(X[order])[:n_rounds], 0
@@ -341,19 +341,19 @@ def _rank_list(
 
 
 def spread_spans(rows: Rows, n_lists: int) -> list[slice]:
-    """Rows of so many lists, evenly spread over all."""
+    """Return rows of this many lists, evenly spaced among all."""
     last = rows.n_lists - 1
     return [rows.spans[n] for n in np.unique(np.linspace(0, last, min(n_lists, last + 1)).round().astype(np.int64))]
 
 
 def best_stage(staged: Sequence[np.ndarray], grades: Sequence[np.ndarray], measure: str) -> int:
-    """The smallest number of stages with the best mean over lists."""
+    """Return the smallest number of stages with the best mean over lists."""
     means = stage_means(staged, grades, measure)
     return 1 + int(np.argmin(means) if is_loss(measure) else np.argmax(means))
 
 
 def stage_means(staged: Sequence[np.ndarray], grades: Sequence[np.ndarray], measure: str) -> np.ndarray:
-    """Mean of the measure over lists after each stage; a list that ended early stays as it was."""
+    """Return the mean of the measure over lists after each stage; a list that ended early keeps its last value."""
     n_stages = max(len(table) for table in staged)
     total = np.zeros(n_stages)
     for table, y in zip(staged, grades, strict=True):
@@ -363,7 +363,7 @@ def stage_means(staged: Sequence[np.ndarray], grades: Sequence[np.ndarray], meas
 
 
 def _stage_values(y: np.ndarray, staged: np.ndarray, measure: str) -> np.ndarray:
-    """The measure of one list after each stage."""
+    """Return the measure of one list after each stage."""
     n_stages, n_rows = staged.shape
     if np.isnan(y).all():
         return np.zeros(n_stages)

@@ -27,7 +27,7 @@ def check_adjacency(adjacency: Any, n_items: int) -> sp.csr_array:
     if graph.shape != (n_items, n_items):
         raise TacitError(f"adjacency has shape {graph.shape}, want {(n_items, n_items)}: points by points")
     if not np.isfinite(graph.data).all():
-        raise TacitError("adjacency holds NaN or infinity")
+        raise TacitError("adjacency contains NaN or infinity")
     rows = np.repeat(np.arange(n_items), np.diff(graph.indptr))
     keys = np.unique(rows[rows != graph.indices] * n_items + graph.indices[rows != graph.indices])
     if not len(keys):

@@ -1,1 +1,1 @@
-"""The HTTP interface as its clients see it: bodies of requests, responses and their examples, errors, the reference."""
+"""The HTTP interface for clients: request bodies, responses and their examples, errors, and the reference."""

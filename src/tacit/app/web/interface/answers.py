@@ -1,6 +1,6 @@
-"""What routes return, for the description of the interface: names, types, meanings and examples.
+"""Responses of the routes, for the API description: names, types, descriptions and examples.
 
-Routes return plain dicts, which FastAPI would copy and check again; tests check that they are as described here.
+Routes return plain dicts, because FastAPI would copy and check models again; tests check them against these models.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ Span = tuple[int, int]
 
 
 class Answer(BaseModel):
-    """A JSON object with these names only."""
+    """A JSON object with exactly these names."""
 
     model_config = ConfigDict(extra="forbid")
 
 
 def returns(model: Any, status: int = 200, description: str = "") -> dict[int | str, dict[str, Any]]:
-    """The entry of a route about what it returns."""
+    """Return the `responses` entry of a route."""
     told = {"model": model, "description": description or (model.__doc__ or "").split("\n")[0]}
-    example = EXAMPLES[(get_args(model) or (model,))[0].__name__]  # of several models, the first one's
+    example = EXAMPLES[(get_args(model) or (model,))[0].__name__]  # of several models, the first one's example
     return {status: told | {"content": {"application/json": {"example": example}}}}
 
 
 class Problem(Answer):
-    """A mistake in one line: where it is, what was found, what is wanted."""
+    """A one-line error: the place, the value found, and the value expected."""
 
     error: str = Field(examples=['k is "0", want a number greater than or equal to 1'])
 
@@ -48,37 +48,37 @@ class Hit(Answer):
 
 
 class FacetCount(Answer):
-    """How many matches have a value."""
+    """Number of matches with a value."""
 
     value: Any = Field(description="value of the field")
-    count: int = Field(description="number of matches that have it")
+    count: int = Field(description="number of matches with this value")
 
 
 class AddedWord(Answer):
-    """A word that was searched for beside one of the query."""
+    """A word that was searched in addition to a word of the query."""
 
     typed: str = Field(description="word of the query")
-    used: str = Field(description="word that was searched for")
+    used: str = Field(description="word that was searched")
     kind: str = Field(description="why, such as synonym or spelling")
-    weight: float = Field(description="its weight; 1 is that of a typed word")
+    weight: float = Field(description="its weight; typed words have weight 1")
 
 
 class SearchAnswer(Answer):
     """The best documents for a query."""
 
-    model: str = Field(description="the version that ranked", examples=["1"])
+    model: str = Field(description="version used for ranking", examples=["1"])
     query: str = Field(description="the query")
     hits: list[Hit] = Field(description="results, best first")
-    total: int | None = Field(None, description="number of all matches, where it is known")
+    total: int | None = Field(None, description="total number of matches, if known")
     facets: dict[str, list[FacetCount]] = Field({}, description="counts of values by field")
     did_you_mean: str | None = Field(None, description="another spelling of the query that has matches")
-    added: list[AddedWord] = Field([], description="words that were searched for beside those of the query")
+    added: list[AddedWord] = Field([], description="words searched in addition to those of the query")
 
 
 class SuggestAnswer(Answer):
-    """Completions of what is being typed."""
+    """Completions of a partial query."""
 
-    query: str = Field(description="what was typed")
+    query: str = Field(description="the partial query")
     suggestions: list[str] = Field(description="completions, best first")
 
 
@@ -86,19 +86,19 @@ class Term(Answer):
     """One term of a score."""
 
     kind: str = Field(description="word, pair, item, vector, clicks, stage or feedback")
-    query_word: str = Field(description="word of the query, as typed; empty where none is meant")
-    document_word: str = Field(description="word of the document; empty where all of it is meant")
-    value: float = Field(description="what the term adds to the score")
-    member: str = Field(description="ranker inside a blend that the term comes from")
+    query_word: str = Field(description="word of the query, as typed; empty if none")
+    document_word: str = Field(description="word of the document; empty if the term is about the whole document")
+    value: float = Field(description="contribution to the score")
+    member: str = Field(description="the blend's member ranker with this term")
 
 
 class Explanation(Answer):
-    """Terms that add up to a score, or to the difference of two."""
+    """Terms that sum to a score, or to the difference of two scores."""
 
-    model: str = Field(description="the version that scored")
+    model: str = Field(description="version used for scoring")
     query: str = Field(description="the query")
     id: str = Field(description="the document")
-    other: str | None = Field(description="the document that it is compared with")
+    other: str | None = Field(description="the document to compare with")
     total: float = Field(description="the score, or the difference of two: the sum of all terms")
     terms: list[Term] = Field(description="the terms, largest first; at most 200")
 
@@ -113,24 +113,24 @@ class DocumentAnswer(Answer):
 
 
 class DocumentsChanged(Answer):
-    """What a change of documents did."""
+    """Result of a change of documents."""
 
     added: int = Field(description="number of new documents")
     replaced: int = Field(description="number of documents that were replaced")
-    documents: int = Field(description="number of documents then")
+    documents: int = Field(description="number of documents after the change")
 
 
 class DocumentPut(DocumentsChanged):
-    """What adding or replacing one document did."""
+    """Result of adding or replacing one document."""
 
     id: str = Field(description="id of the document")
 
 
 class DocumentRemoved(Answer):
-    """The id that was removed, and the number of documents then."""
+    """The id of the removed document, and the number of documents after the change."""
 
     removed: str = Field(description="id of the document")
-    documents: int = Field(description="number of documents then")
+    documents: int = Field(description="number of documents after the change")
 
 
 class Ranked(Answer):
@@ -152,37 +152,37 @@ class JudgmentRecorded(Answer):
 
     query: str = Field(description="id of the query")
     document: str = Field(description="id of the document")
-    grade: float | None = Field(description="the grade; null: the document cannot be judged")
-    time: str = Field(description="when it was stored, in UTC")
+    grade: float | None = Field(description="the grade; null: cannot be judged")
+    time: str = Field(description="time when it was stored, in UTC")
 
 
 class JudgmentsRecorded(Answer):
-    """How many judgments of a list are on disk: all of them."""
+    """Number of judgments stored on disk: all of a list."""
 
     recorded: int = Field(description="number of judgments")
 
 
 class JudgmentWithdrawn(Answer):
-    """A judgment that was taken back."""
+    """A withdrawn judgment."""
 
     query: str = Field(description="id of the query")
     document: str = Field(description="id of the document")
-    time: str = Field(description="when it was taken back, in UTC")
+    time: str = Field(description="time of the withdrawal, in UTC")
 
 
 class JudgmentRow(Answer):
     """One current judgment."""
 
     query: str = Field(description="id of the query")
-    text: str | None = Field(description="text of the query, where it is known")
+    text: str | None = Field(description="text of the query, if known")
     document: str = Field(description="id of the document")
-    grade: float | None = Field(description="null: the judge could not judge")
+    grade: float | None = Field(description="the grade; null: cannot be judged")
     judge: str = Field(description="name of the judge")
     kind: Literal["person", "program"] = Field(description="a person, or a program such as a language model")
-    time: str = Field(description="when it was stored, in UTC")
-    rank: int | None = Field(description="rank at which the document was found, where it is known")
-    model: str | None = Field(description="version that found it, where it is known")
-    probability: float | None = Field(description="how likely the pair was to be shown")
+    time: str = Field(description="time when it was stored, in UTC")
+    rank: int | None = Field(description="rank of the document in the results, if known")
+    model: str | None = Field(description="version that found it, if known")
+    probability: float | None = Field(description="probability that the pair was shown")
 
 
 class JudgeRow(Answer):
@@ -194,9 +194,9 @@ class JudgeRow(Answer):
 
 
 class JudgmentsAnswer(Answer):
-    """Current judgments, and who judged."""
+    """Current judgments and their judges."""
 
-    judgments: list[JudgmentRow] = Field(description="judgments of this page")
+    judgments: list[JudgmentRow] = Field(description="judgments on this page")
     judges: list[JudgeRow] = Field(description="all judges")
     total: int = Field(description="number of judgments on all pages")
     queries: int = Field(description="number of their queries")
@@ -207,11 +207,11 @@ class Score(Answer):
     """nDCG@10 of one version."""
 
     version: str = Field(description="the version")
-    value: float = Field(description="nDCG@10 as it was last measured")
+    value: float = Field(description="nDCG@10, as last measured")
 
 
 class QueryRow(Answer):
-    """One query to be judged."""
+    """One query to judge."""
 
     id: str = Field(description="id of the query")
     text: str = Field(description="its text")
@@ -221,18 +221,18 @@ class QueryRow(Answer):
 
 
 class QueriesAnswer(Answer):
-    """Queries to be judged."""
+    """Queries to judge."""
 
-    queries: list[QueryRow] = Field(description="queries of this page")
+    queries: list[QueryRow] = Field(description="queries on this page")
     total: int = Field(description="number of queries on all pages")
     next: int | None = Field(description="cursor of the next page")
 
 
 class QueriesAdded(Answer):
-    """How many queries are new, how many were known, and their ids."""
+    """Numbers of new and known queries, and their ids."""
 
     added: int = Field(description="number of new queries")
-    known: int = Field(description="number of queries that were there already")
+    known: int = Field(description="number of queries that already existed")
     ids: list[str] = Field(description="ids of all of them, in the order of the request")
 
 
@@ -251,24 +251,24 @@ class QueryDeleted(Answer):
 class ImportCounts(Answer):
     """Queries of an import."""
 
-    new: int = Field(description="queries that are not stored yet")
-    known: int = Field(description="queries that are stored already")
+    new: int = Field(description="queries not stored yet")
+    known: int = Field(description="queries already stored")
     repeated: int = Field(description="lines that repeat a query")
 
 
 class ImportedJudgments(Answer):
     """Judgments of an import."""
 
-    new: int = Field(description="judgments that are not stored yet")
-    known: int = Field(description="judgments that are stored already")
-    unknown_documents: int = Field(description="judgments left out, because the model has no such document")
+    new: int = Field(description="judgments not stored yet")
+    known: int = Field(description="judgments already stored")
+    unknown_documents: int = Field(description="judgments skipped, because the model has no such document")
 
 
 class ImportRow(Answer):
     """One line of an import."""
 
     number: int = Field(description="number of the line")
-    id: str = Field(description="id of the query; empty: made from its text")
+    id: str = Field(description="id of the query; empty: derived from its text")
     text: str = Field(description="text of the query")
     topic: str | None = Field(description="its group")
     document: str = Field(description="id of the document; empty for a query alone")
@@ -277,13 +277,13 @@ class ImportRow(Answer):
 
 
 class ImportAnswer(Answer):
-    """What a text holds, and whether it was stored."""
+    """Contents of a text, and whether they were stored."""
 
-    form: str = Field(examples=["CSV with a header"], description="the form that was recognized")
+    form: str = Field(examples=["CSV with a header"], description="the detected format")
     queries: ImportCounts = Field(description="counts of queries")
     judgments: ImportedJudgments = Field(description="counts of judgments")
-    rows: list[ImportRow] = Field(description="the first lines as they were read")
-    problems: list[str] = Field(description="lines that were left out, and why")
+    rows: list[ImportRow] = Field(description="the first lines as parsed")
+    problems: list[str] = Field(description="skipped lines, with reasons")
     stored: bool = Field(description="false for a preview")
 
 
@@ -292,7 +292,7 @@ class AgreementPair(Answer):
 
     first: str = Field(description="one judge")
     second: str = Field(description="another judge")
-    both: int = Field(description="documents that both judged")
+    both: int = Field(description="documents judged by both")
     same: float = Field(description="share of equal grades")
     kappa: float | None = Field(description="Cohen's kappa with linear weights")
 
@@ -309,7 +309,7 @@ class DisagreementRow(Answer):
     """A document that judges graded differently."""
 
     query: str = Field(description="id of the query")
-    text: str | None = Field(description="its text, where it is known")
+    text: str | None = Field(description="its text, if known")
     document: str = Field(description="id of the document")
     title: str = Field(description="title of the document")
     snippet: str = Field(description="a passage with words of the query; empty if the model has no such document")
@@ -319,18 +319,18 @@ class DisagreementRow(Answer):
 
 
 class PeopleAgreement(Answer):
-    """Agreement with the people other than this judge, on the documents that both graded."""
+    """Agreement with all other people, on the documents that both graded."""
 
-    both: int = Field(description="documents that both graded")
+    both: int = Field(description="documents graded by both")
     same: float = Field(description="share of equal grades")
-    kappa: float | None = Field(description="Cohen's kappa with linear weights; null where it is not defined")
+    kappa: float | None = Field(description="Cohen's kappa with linear weights; null if undefined")
 
 
 class JudgeAgreement(JudgeRow):
-    """One judge, and how far it agrees with people."""
+    """One judge, and its agreement with people."""
 
     people: PeopleAgreement | None = Field(
-        description="agreement with the other people; null where no document is shared"
+        description="agreement with the other people; null without a shared document"
     )
 
 
@@ -338,8 +338,8 @@ class AgreementAnswer(Answer):
     """Agreement between judges."""
 
     judges: list[JudgeAgreement] = Field(description="all judges")
-    pairs: list[AgreementPair] = Field(description="agreement of every two judges who share a document")
-    disagreements: list[DisagreementRow] = Field(description="those that no person has decided, the widest first")
+    pairs: list[AgreementPair] = Field(description="agreement of every two judges with a document in common")
+    disagreements: list[DisagreementRow] = Field(description="undecided disagreements, the largest first")
     unsettled: int = Field(description="number of disagreements that no person has decided")
     settled: int = Field(description="number of disagreements that a person has decided")
 
@@ -347,7 +347,7 @@ class AgreementAnswer(Answer):
 class Guidelines(Answer):
     """Guidelines for all judges."""
 
-    text: str = Field(description="what counts as relevant")
+    text: str = Field(description="the guidelines")
 
 
 class NextQuery(Answer):
@@ -362,25 +362,25 @@ class NextDocument(Answer):
 
     id: str = Field(description="id of the document")
     title: str = Field(description="its title")
-    text: str = Field(description="its whole text")
+    text: str = Field(description="its full text")
     snippet: str = Field(description="a passage with words of the query")
     matches: list[Span] = Field(description="start and end of the matching words in the snippet")
 
 
 class NextProgress(Answer):
-    """How far a judge has got."""
+    """Progress of a judge."""
 
-    judged: int = Field(description="pairs that this judge has judged")
-    left: int = Field(description="pairs that are planned")
+    judged: int = Field(description="pairs judged by this judge")
+    left: int = Field(description="planned pairs left")
 
 
 class NextAnswer(Answer):
-    """A pair to judge with its ticket, or why there is none."""
+    """A pair to judge with its ticket, or the reason why there is none."""
 
-    finished: bool = Field(description="whether there is nothing to judge")
-    progress: NextProgress = Field(description="how far this judge has got")
+    finished: bool = Field(description="true if there is nothing to judge")
+    progress: NextProgress = Field(description="progress of this judge")
     reason: str | None = Field(None, description="why there is nothing to judge")
-    ticket: str | None = Field(None, description="to be sent with the judgment: it records how the pair was shown")
+    ticket: str | None = Field(None, description="send it with the judgment; it records how the pair was shown")
     query: NextQuery | None = Field(None, description="the query")
     document: NextDocument | None = Field(None, description="the document")
     rank: int | None = Field(None, description="rank of the document; null if it was drawn at random")
@@ -388,26 +388,26 @@ class NextAnswer(Answer):
 
 
 class Used(Answer):
-    """Which judgments a training uses."""
+    """The judgments used by a training."""
 
     judgments: int = Field(description="number of judgments")
     judged: int = Field(description="number of judged queries")
-    queries: int = Field(description="number of queries that are used")
-    left_out: dict[str, int] = Field(description="number of the other queries by reason")
-    program: str | None = Field(None, description="the program whose grades are used in place of people's")
+    queries: int = Field(description="number of queries used")
+    left_out: dict[str, int] = Field(description="number of unused queries by reason")
+    program: str | None = Field(None, description="the program whose grades are used instead of people's")
 
 
 class Assist(Answer):
-    """What the grades of a program judge add to people's, measured by people's grades."""
+    """Gain of a program judge's grades over people's grades alone, measured by people's grades."""
 
-    used: bool = Field(description="whether the version learned from them")
-    text: str = Field(description="the finding in words")
+    used: bool = Field(description="whether they were used to train the version")
+    text: str = Field(description="the result as text")
     queries: int = Field(description="number of queries it was measured on")
     help: bool = Field(description="whether they measurably help")
     gain: float = Field(description="difference in nDCG@10")
     interval: tuple[float, float] = Field(description="95 % interval of the difference")
     p: float = Field(description="p of the paired test")
-    reason: str = Field("", description="why no gain is claimed")
+    reason: str = Field("", description="reason why no gain is claimed")
 
 
 class Mean(Answer):
@@ -418,43 +418,43 @@ class Mean(Answer):
 
 
 class CurvePoint(Mean):
-    """The mean by the number of judged queries to learn from."""
+    """The mean at a number of judged training queries."""
 
-    queries: int = Field(description="number of judged queries that were learned from")
+    queries: int = Field(description="number of judged training queries")
 
 
 class Compared(Answer):
-    """How one version compares with another."""
+    """Comparison of one version with another."""
 
     version: str = Field(description="the version")
-    against: str = Field(description="the version that it is compared with")
+    against: str = Field(description="the version to compare with")
     measure: str = Field(examples=["nDCG@10"], description="the measure")
     status: Literal["better", "worse", "no difference shown", "identical", "unproven"] = Field(
-        description="the verdict in a word"
+        description="the verdict as one label"
     )
     gain: float = Field(description="mean difference in the measure")
     interval: tuple[float, float] = Field(description="95 % interval of the difference")
     p: float = Field(description="p of the paired test")
-    reason: str = Field(description="why no gain is claimed")
+    reason: str = Field(description="reason why no gain is claimed")
     wins: int = Field(description="queries with a higher value")
     losses: int = Field(description="queries with a lower value")
     ties: int = Field(description="queries with the same value")
-    more_queries: int = Field(description="judged queries that would be needed beyond these to show a gain of 0.02")
+    more_queries: int = Field(description="further judged queries needed to show a gain of 0.02")
     queries: int = Field(description="number of judged queries")
-    text: str = Field(description="the verdict in words")
+    text: str = Field(description="the verdict as text")
 
 
 class Verdict(Compared):
-    """The comparison after a training."""
+    """The verdict after a training."""
 
     measured: dict[str, dict[str, Mean]] = Field(description="means by version and measure")
-    has_zeros: bool = Field(description="whether documents were judged not relevant")
-    fingerprint: str = Field(description="the same for the same judgments")
-    curve: list[CurvePoint] = Field(description="learning curve; empty until it is measured")
-    used: Used = Field(description="judgments that were used")
+    has_zeros: bool = Field(description="whether any document was judged not relevant")
+    fingerprint: str = Field(description="equal for equal judgments")
+    curve: list[CurvePoint] = Field(description="learning curve; empty until measured")
+    used: Used = Field(description="judgments used")
     method: str = Field(description="method of the version")
-    time: str | None = Field(None, description="when it was found, in UTC")
-    assist: Assist | None = Field(None, description="of the program that was named as `assist`")
+    time: str | None = Field(None, description="time of the verdict, in UTC")
+    assist: Assist | None = Field(None, description="result for the program named as `assist`")
 
 
 class QueryDifference(Answer):
@@ -467,16 +467,16 @@ class QueryDifference(Answer):
 
 
 class ComparisonByQuery(Compared):
-    """How one version compares with another, query by query."""
+    """Comparison of one version with another, query by query."""
 
     by_query: list[QueryDifference] = Field(description="values of every query, the largest loss first")
 
 
 class VersionComparison(Answer):
-    """One version against another; null where they were never measured on the same judgments."""
+    """Comparison of two versions; null if they were never measured on the same judgments."""
 
     version: str = Field(description="the version")
-    against: str = Field(description="the version that it is compared with")
+    against: str = Field(description="the version to compare with")
     comparison: ComparisonByQuery | None = Field(description="the comparison")
 
 
@@ -484,14 +484,14 @@ class VersionRow(Answer):
     """One version on the scoreboard."""
 
     version: str = Field(description="name of the version")
-    label: str = Field(description="what it is, in words")
+    label: str = Field(description="description of the version")
     status: Literal["live", "better", "worse", "no difference shown", "identical", "unproven"] = Field(
-        description="live, or how it compares with the live version"
+        description="live, or the result of the comparison with the live version"
     )
     measures: dict[str, Mean] = Field(description="nDCG@10, AP and Judged@10, as last measured")
     queries: int = Field(description="number of judged queries it was measured on")
-    comparison: Compared | None = Field(description="with the live version")
-    verdict: Verdict | None = Field(description="of the training")
+    comparison: Compared | None = Field(description="comparison with the live version")
+    verdict: Verdict | None = Field(description="verdict of its training")
 
 
 class VersionsAnswer(Answer):
@@ -502,32 +502,30 @@ class VersionsAnswer(Answer):
 
 
 class Switched(Answer):
-    """The version that is live now."""
+    """The live version."""
 
     active: str = Field(description="the live version")
 
 
 class TrainingState(Answer):
-    """What the training is doing, or how the last one ended."""
+    """State of the current training, or of the last one."""
 
     state: Literal["idle", "running", "cancelling", "done", "failed", "cancelled"] = Field(
-        description="the state in a word"
+        description="the state as one word"
     )
-    message: str = Field(description="the present stage, or how it ended")
-    version: str | None = Field(description="the version that is trained")
+    message: str = Field(description="the current stage, or the outcome")
+    version: str | None = Field(description="the version being trained")
     verdict: Verdict | None = Field(description="the verdict, once both versions are measured")
-    used: Used | None = Field(description="judgments that are used")
-    stages: list[str] = Field(description="all stages in order; `message` is the present one while it runs")
-    done: int = Field(description="fits that are done, up to the verdict; then those of the learning curve")
-    total: int = Field(description="all these fits; 0 until they are known")
+    used: Used | None = Field(description="judgments used")
+    stages: list[str] = Field(description="all stages in order; `message` is the current one during training")
+    done: int = Field(description="finished fits, up to the verdict; then fits of the learning curve")
+    total: int = Field(description="total number of these fits; 0 until known")
     elapsed: float = Field(description="seconds since the start")
-    seconds_left: float | None = Field(
-        description="estimate of the seconds left for `total` fits; null until one is done"
-    )
+    seconds_left: float | None = Field(description="estimated seconds until all fits are done; null before the first")
 
 
 class Health(Answer):
-    """Whether the service works, and what it serves."""
+    """Status of the service, and what it serves."""
 
     status: Literal["ok"] = Field(description="always ok")
     tacit: str = Field(description="version of tacit")
@@ -535,4 +533,4 @@ class Health(Answer):
     method: str = Field(description="its method")
     documents: int = Field(description="number of documents")
     fields: dict[str, str] = Field(description="fields for filters: keyword, keywords, number, boolean, date or text")
-    read_only: str | None = Field(description="why changes are refused")
+    read_only: str | None = Field(description="reason why changes are refused")

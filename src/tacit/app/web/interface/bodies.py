@@ -1,4 +1,4 @@
-"""Bodies of requests, checked before a route sees them."""
+"""Request bodies, validated before they reach a route."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Fiel
 from pydantic_core import PydanticCustomError
 
 MAX_DOCUMENTS = 100_000  # of one request
-MAX_CHARACTERS = 1_000_000  # of one document: a book, and less than a second of work
+MAX_CHARACTERS = 1_000_000  # of one document: about a book, in less than a second
 MAX_FIELDS = 200  # of one document
 MAX_OFFSET = 100_000
-TAGS = ("<one>", "<many>")  # of a body that may be a list; they are no part of a place
+TAGS = ("<one>", "<many>")  # pydantic's tags for bodies that may be a list; not part of a place
 
 Text = Annotated[str, Field(min_length=1, max_length=20_000)]
 Id = Annotated[str, Field(min_length=1, max_length=1_000)]
@@ -20,14 +20,14 @@ VectorEntry = Annotated[float, Field(ge=-1e30, le=1e30)]  # float32 with room fo
 
 
 class Body(BaseModel):
-    """A JSON object; a key that is not known is a mistake."""
+    """A JSON object; unknown keys are errors."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
     @model_validator(mode="before")
     @classmethod
     def _refuse_many_names(cls, value: Any) -> Any:
-        """One error instead of one for each of many unknown names."""
+        """Raise one error instead of one for each of many unknown names."""
         most = 2 * len(cls.model_fields)
         if isinstance(value, dict) and len(value) > most:
             raise PydanticCustomError("too_many_names", f"{len(value)} names, want at most {len(cls.model_fields)}")
@@ -40,17 +40,17 @@ class SearchBody(Body):
     query: Text = Field(description="the query")
     k: int = Field(default=10, ge=1, le=1_000, description="number of results")
     model: Annotated[str, Field(max_length=20)] | None = Field(
-        default=None, description="version that ranks; null: the live one"
+        default=None, description="version to rank with; null: the live one"
     )
     filter: Annotated[str, Field(max_length=20_000)] | None = Field(
-        default=None, description="only documents that pass, such as `price < 50 and kind = shoes`"
+        default=None, description="filter of documents, such as `price < 50 and kind = shoes`"
     )
     facets: list[Id] = Field(
         default_factory=list, max_length=100, fail_fast=True, description="fields whose values are counted"
     )
-    sort: Id | None = Field(default=None, description="field to sort by; `-price` sorts downwards")
-    group: Id | None = Field(default=None, description="field of which each value is shown once")
-    offset: int = Field(default=0, ge=0, le=MAX_OFFSET, description="number of results to pass over")
+    sort: Id | None = Field(default=None, description="field to sort by; `-price` sorts descending")
+    group: Id | None = Field(default=None, description="field whose values are each shown once")
+    offset: int = Field(default=0, ge=0, le=MAX_OFFSET, description="number of results to skip")
     snippets: bool = Field(default=True, description="whether results have snippets")
     vector: Annotated[list[VectorEntry], Field(max_length=100_000, fail_fast=True)] | None = Field(
         default=None, description="vector of the query, for models with vectors"
@@ -58,19 +58,19 @@ class SearchBody(Body):
 
 
 class FeedbackBody(Body):
-    """Documents that are good or bad answers to a query."""
+    """Documents marked as good or bad results of a query."""
 
     query: Text = Field(description="the query")
     liked: list[Id] = Field(default_factory=list, max_length=1_000, fail_fast=True, description="ids of good results")
     disliked: list[Id] = Field(default_factory=list, max_length=1_000, fail_fast=True, description="ids of bad results")
     k: int = Field(default=10, ge=1, le=1_000, description="number of results")
     model: Annotated[str, Field(max_length=20)] | None = Field(
-        default=None, description="version that ranks; null: the live one"
+        default=None, description="version to rank with; null: the live one"
     )
 
 
 class JudgmentBody(Body):
-    """One judgment; grade None means that the document cannot be judged."""
+    """One judgment; a grade of null means that the document cannot be judged."""
 
     query: Text = Field(description="id of a query, or the text of a new one")
     document: Id = Field(description="id of the document")
@@ -79,7 +79,7 @@ class JudgmentBody(Body):
     )
     judge: Annotated[str, Field(min_length=1, max_length=100)] = Field(description="name of the judge")
     kind: Kind = Field(default="person", description="a person, or a program such as a language model")
-    decision: bool = Field(default=False, description="a person decided between judges whose grades differ")
+    decision: bool = Field(default=False, description="true: a person decides between judges with different grades")
     ticket: Annotated[str, Field(max_length=20_000)] | None = Field(
         default=None, description="ticket of `GET /next`, if the pair was offered"
     )
@@ -92,7 +92,7 @@ class JudgmentBody(Body):
 
 
 class WithdrawalBody(Body):
-    """A judgment that its judge takes back."""
+    """A judgment to withdraw."""
 
     query: Text = Field(description="id of the query, or its text")
     document: Id = Field(description="id of the document")
@@ -104,7 +104,7 @@ Value = Annotated[str, Field(max_length=MAX_CHARACTERS)] | bool | int | float | 
 
 
 class ContentBody(Body):
-    """What a document holds; its id is in the path."""
+    """The contents of a document; its id is in the path."""
 
     title: Annotated[str, Field(max_length=20_000)] = Field(default="", description="title")
     text: Annotated[str, Field(max_length=MAX_CHARACTERS)] = Field(description="text")
@@ -120,47 +120,47 @@ class DocumentBody(ContentBody):
 
 
 class QueryBody(Body):
-    """One query to be judged."""
+    """One query to judge."""
 
     text: Text = Field(description="text of the query")
-    id: Id | None = Field(default=None, description="its id; null: made from its text")
+    id: Id | None = Field(default=None, description="its id; null: derived from its text")
     topic: Annotated[str, Field(max_length=200)] | None = Field(default=None, description="its group")
 
 
 class QueryChangeBody(Body):
-    """What is changed of a query; None: it stays as it is. An empty topic takes the query out of its group."""
+    """The changes of a query; null: no change. An empty topic removes the query from its group."""
 
-    text: Text | None = Field(default=None, description="another text, as long as nothing is judged")
-    topic: Annotated[str, Field(max_length=200)] | None = Field(default=None, description="another group")
+    text: Text | None = Field(default=None, description="new text, if the query has no judgments")
+    topic: Annotated[str, Field(max_length=200)] | None = Field(default=None, description="new group")
 
 
 class GuidelinesBody(Body):
-    """What counts as relevant."""
+    """Guidelines for judges."""
 
-    text: Annotated[str, Field(max_length=20_000)] = Field(description="what counts as relevant")
+    text: Annotated[str, Field(max_length=20_000)] = Field(description="the guidelines")
 
 
 class ImportBody(Body):
-    """A text with queries or judgments; `judge` and `topic` are for lines that name none, `kind` is for all judges."""
+    """A text with queries or judgments; `judge` and `topic` apply to lines without one, `kind` to all judges."""
 
     text: Annotated[str, Field(min_length=1, max_length=32 << 20)] = Field(
         description="lines of queries; CSV, TSV or jsonl with queries or judgments; TREC qrels"
     )
     judge: Annotated[str, Field(min_length=1, max_length=100)] = Field(
-        default="import", description="judge of lines that name none"
+        default="import", description="judge for lines without one"
     )
     kind: Kind = Field(default="person", description="a person or a program, for all judges")
     topic: Annotated[str, Field(min_length=1, max_length=200)] | None = Field(
-        default=None, description="group of queries that name none"
+        default=None, description="group for queries without one"
     )
-    preview: bool = Field(default=False, description="true: only say what would be stored")
+    preview: bool = Field(default=False, description="true: only report what would be stored")
 
 
 FeatureRow = Annotated[list[Annotated[float, Field(allow_inf_nan=False)] | None], Field(fail_fast=True)]
 
 
 class RankBody(Body):
-    """Rows of features of one list."""
+    """Feature rows of one list."""
 
     features: list[FeatureRow] = Field(
         min_length=1, max_length=100_000, fail_fast=True, description="one row of features for each document"
@@ -171,16 +171,16 @@ class RankBody(Body):
 
 
 class TrainBody(Body):
-    """How to train."""
+    """Training options."""
 
     method: Annotated[str, Field(max_length=100)] | None = Field(
-        default=None, description="method of the new version; null: the live one's if it learns, else blend"
+        default=None, description="method of the new version; null: the live version's if it learns, else blend"
     )
     judge: Annotated[str, Field(max_length=100)] | None = Field(
         default=None, description="judge to learn from; null: all people"
     )
     assist: Annotated[str, Field(max_length=100)] | None = Field(
-        default=None, description="program judge whose grades are added where they help"
+        default=None, description="program judge whose grades are added if they help"
     )
     params: dict[str, Any] = Field(default_factory=dict, description="parameters of the method")
 
@@ -189,7 +189,7 @@ class SwitchBody(Body):
     """The version to make live; one without a verdict needs `confirm`."""
 
     version: Annotated[str, Field(max_length=20)] = Field(description="name of the version")
-    confirm: bool = Field(default=False, description="make it live though it has no verdict")
+    confirm: bool = Field(default=False, description="make it live without a verdict")
 
 
 Documents = Annotated[

@@ -1,4 +1,4 @@
-"""An example of what each route returns, by the name of its model in `answers`; tests check them against the models."""
+"""Example responses of the routes, by the name of their model in `answers`; tests check them against the models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is wrong with a parameter or body, in one line: its place, what was found, what is wanted."""
+"""One-line errors for parameters and bodies: place, value found, value expected."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 
 from tacit.app.web.interface.bodies import TAGS
 
-SHOWN = 60  # characters of what was found
+SHOWN = 60  # characters of the value found
 
 
 def describe_mistake(error: Mapping[str, Any]) -> str:
-    """One error of pydantic's validation as a line.
+    """Return one validation error of pydantic as a line.
 
     >>> describe_mistake({"type": "missing", "loc": ("query", "q"), "msg": "Field required", "input": None})
     'q is missing, want a value'
@@ -34,12 +34,12 @@ def describe_mistake(error: Mapping[str, Any]) -> str:
     if error["type"] == "too_many_names":
         return f"{place} has {error['msg']}"
     if error["type"] == "extra_forbidden":
-        return f"{place} is not known, want one of the names that /docs lists"
+        return f"{place} is unknown, want one of the names in /docs"
     return f"{place} is {_found(error['input'])}, want {_wanted(error['msg'])}"
 
 
 def _wanted(message: str) -> str:
-    """What pydantic wants, without its words around it."""
+    """Return the value that pydantic expects, without its standard phrases."""
     for start in ("Input should be ", "String should have ", "List should have "):
         message = message.removeprefix(start)
     message = message.split(", unable")[0].split(" after validation")[0]
@@ -53,7 +53,7 @@ def _found(value: Any) -> str:
         return "not sent as application/json"
     sizes: dict[type, str] = {str: "a text of {} characters", list: "a list of {}", dict: "an object with {} names"}
     size = sizes[type(value)].format(len(value)) if type(value) in sizes else ""
-    if size and len(value) > SHOWN:  # as JSON it would be long, and take long
+    if size and len(value) > SHOWN:  # as JSON it would be long and slow
         return size
     text = json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= SHOWN else size or text[:SHOWN] + "…"

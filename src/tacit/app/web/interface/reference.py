@@ -1,4 +1,4 @@
-"""The reference of the HTTP interface as one HTML page, made from the OpenAPI description; it needs no network."""
+"""The API reference as one HTML page, made from the OpenAPI description; it needs no network access."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def reference_page(description: dict[str, Any]) -> str:
-    """HTML of all routes with their parameters and bodies."""
+    """Return HTML of all routes with their parameters and bodies."""
     routes = [
         _route(method, path, what) for path, methods in description["paths"].items() for method, what in methods.items()
     ]
@@ -38,7 +38,7 @@ def _route(method: str, path: str, what: dict[str, Any]) -> str:
 
 
 def _returned(what: dict[str, Any]) -> str:
-    """The model of what a route returns, with its example."""
+    """Return the model of a route's response, with its example."""
     good = next(found for status, found in what["responses"].items() if status.startswith("2"))
     kind, content = next(iter(good["content"].items()))
     if "example" not in content:
@@ -59,7 +59,7 @@ def _schema(name: str, schema: dict[str, Any]) -> str:
 
 
 def _kind(schema: dict[str, Any]) -> str:
-    """A type in a few words."""
+    """Return a type as a short text."""
     if "$ref" in schema:
         return str(schema["$ref"]).rsplit("/", 1)[-1]
     if "anyOf" in schema or "oneOf" in schema:

@@ -1,4 +1,4 @@
-// What all views share: requests, nodes, texts, the address. Texts of documents are only ever set as text.
+// Shared by all views: requests, nodes, texts, the address. Document text is always inserted as text, never as HTML.
 
 export const $ = (id) => document.getElementById(id);
 export const kept = (name, otherwise) => localStorage.getItem("tacit." + name) ?? otherwise;
@@ -8,7 +8,7 @@ export async function ask(path, body, method) {
   const options = { method: method ?? (body === undefined ? "GET" : "POST"), headers: {} };
   if (body !== undefined) { options.body = JSON.stringify(body); options.headers["content-type"] = "application/json"; }
   let answer;
-  try { answer = await fetch("/v1" + path, options); } catch { throw new Error("The service does not answer. Is it running?"); }
+  try { answer = await fetch("/v1" + path, options); } catch { throw new Error("The service does not respond. Is it running?"); }
   const found = await answer.json().catch(() => ({}));
   if (!answer.ok) throw new Error(found.error ?? `status ${answer.status}`);
   return found;
@@ -84,14 +84,14 @@ export function chip(status) {
 // A judge by name; a program is marked as one.
 export const judgeName = (judge) => make("span", { class: "judge" }, judge.name ?? judge.judge, judge.kind === "program" ? [" ", chip("program")] : null);
 
-// How far a judge agrees with people: {both, same, kappa}, or null where they share no document.
+// Agreement of a judge with people: {both, same, kappa}, or null without a shared document.
 export function agreementInWords(people) {
   if (!people) return "no shared document yet";
-  const kappa = people.kappa === null ? "kappa not defined" : `kappa ${people.kappa.toFixed(2)}`;
+  const kappa = people.kappa === null ? "kappa undefined" : `kappa ${people.kappa.toFixed(2)}`;
   return `${kappa} with people, same grade for ${Math.round(100 * people.same)} % of ${count(people.both, "shared document")}`;
 }
 
-// Rows of cells under heads; on a narrow screen each row becomes a block, whose cells carry their heads.
+// Rows of cells under heads; on a narrow screen each row becomes a block, whose cells have their heads.
 export function table(heads, rows, attributes = {}) {
   const cell = (content, column) => {
     const nodes = [content].flat().map((part) => (part instanceof Node ? part : String(part ?? "")));
@@ -104,7 +104,7 @@ export function table(heads, rows, attributes = {}) {
 
 export const empty = (...children) => make("p", { class: "empty" }, ...children);
 
-// A question that must be answered before something happens; resolves to whether it was confirmed.
+// A confirmation dialog; resolves to whether it was confirmed.
 export function confirmed(title, text, action) {
   const dialog = $("confirm");
   $("h-confirm").textContent = title;

@@ -1,4 +1,4 @@
-// Why a document has its score: terms grouped by what they come from, as bars from a middle axis.
+// Why a document has its score: terms grouped by source, as bars from a middle axis.
 
 import { ask, make, say, signed, withParams } from "./common.js";
 import { differenceBar } from "./charts.js";

@@ -1,11 +1,11 @@
-// Judge: one document at a time by keys, all documents of one query together, or what judges disagree on; one's judgments,
+// Judge: one document at a time by keys, all documents of one query together, or disagreements of judges; own judgments,
 // guidelines, agreement.
 
 import { $, addressOf, agreementInWords, ask, button, count, empty, go, judgeName, keep, kept, make, marked, place, say, table, withParams } from "./common.js";
 
 const GRADES = ["Not relevant", "On the topic", "Answers in part", "Answers fully"];
 const DEPTH = 10; // documents of one query
-const judging = { judge: "", current: null, ahead: null, done: [], count: 0, whole: false }; // whole: documents are shown whole, until one is closed
+const judging = { judge: "", current: null, ahead: null, done: [], count: 0, whole: false }; // whole: show full documents, until one is closed
 
 export function setUpJudge() {
   const name = (text, key, on) => button([make("kbd", {}, key), " " + text], on);
@@ -13,7 +13,7 @@ export function setUpJudge() {
   $("judge-form").addEventListener("submit", startJudging);
   $("undo").addEventListener("click", undo);
   $("card-whole").addEventListener("toggle", () => { judging.whole = $("card-whole").open; });
-  $("judge-name").addEventListener("input", () => { if (judging.judge && $("judge-name").value !== judging.judge) say("judge-state", `Still judging as ${judging.judge}. Press Start to judge as somebody else.`); });
+  $("judge-name").addEventListener("input", () => { if (judging.judge && $("judge-name").value !== judging.judge) say("judge-state", `Still judging as ${judging.judge}. Press Start to judge as someone else.`); });
   $("judge-query").addEventListener("change", () => go("judge", { query: $("judge-query").value }));
   $("mine").addEventListener("toggle", () => { if ($("mine").open) showMine(); });
   $("goal").value = kept("goal", "100");
@@ -50,7 +50,7 @@ const nextPath = (more) => withParams("/next", { judge: judging.judge, purpose: 
 async function startJudging(event) {
   event.preventDefault();
   const name = $("judge-name").value.trim();
-  if (judging.judge !== name) judging.done = []; // another judge takes back only what is his
+  if (judging.judge !== name) judging.done = []; // another judge can undo only their own judgments
   judging.judge = name; // judgments are credited to this name until Start is pressed again
   keep("judge", name);
   judging.ahead = null;
@@ -76,13 +76,13 @@ async function nextDocument() {
   const ahead = judging.ahead;
   judging.ahead = null;
   try {
-    let found = await ahead?.catch(() => null); // the service may have been away when it was asked for
+    let found = await ahead?.catch(() => null); // the service may have been unavailable when it was prefetched
     if (!found) {
       found = await ask(nextPath());
-      judging.count = found.progress.judged; // that of one asked for ahead would be one behind
+      judging.count = found.progress.judged; // a prefetched count would be one behind
     }
     showDocument(found);
-    // The next document is asked for while this one is read, so that it is there at once.
+    // The next document is fetched while this one is read, so that it appears immediately.
     if (!found.finished) {
       judging.ahead = ask(nextPath({ after: found.ticket }));
       judging.ahead.catch(() => {});
@@ -137,7 +137,7 @@ async function skip() {
   await nextDocument();
 }
 
-// After a reload the last judgment is looked up, so that it can be taken back too.
+// After a reload the last judgment is looked up, so that it can be undone too.
 async function undo() {
   const last = judging.done.pop();
   try {
@@ -165,7 +165,7 @@ async function showQuery(id) {
     $("judge-query").value = query.id;
     const [{ hits }, { judgments }] = await Promise.all([ask(withParams("/search", { q: query.text, k: DEPTH })), ask(withParams("/judgments", { judge: judging.judge, query: query.id }))]);
     const graded = new Map(judgments.map((j) => [j.document, j.grade]));
-    const order = $("hide-rank").checked ? hits.toSorted((a, b) => (a.id < b.id ? -1 : 1)) : hits; // ranks do not show in the order
+    const order = $("hide-rank").checked ? hits.toSorted((a, b) => (a.id < b.id ? -1 : 1)) : hits; // the order does not reveal ranks
     const tell = () => {
       const done = hits.filter((hit) => graded.has(hit.id)).length;
       $("judge-progress").max = hits.length || 1; $("judge-progress").value = done; $("judge-progress").hidden = false;
@@ -176,13 +176,13 @@ async function showQuery(id) {
   } catch (error) { say("judge-state", error.message, true); }
 }
 
-// Buttons of the grades of one pair; the chosen one takes the grade back. `graded` has the grades by document.
+// Buttons of the grades of one pair; the chosen one withdraws the grade. `graded` has the grades by document.
 function gradesOf(pair, title, graded, after, more = {}) {
   const grades = make("div", { class: "grades", role: "group", "aria-label": `Grade of ${title}` });
   const chosen = (grade) => ({ class: graded.get(pair.document) === grade ? "chosen" : null, "aria-pressed": String(graded.get(pair.document) === grade) });
   const show = () => grades.replaceChildren(...GRADES.map((text, grade) => gradeButton(text, grade, () => set(grade), chosen(grade))), button("Cannot judge", () => set(null), chosen(null)));
   const set = async (grade) => {
-    if (!judging.judge) { say("judge-state", "Enter your name and press Start first: a judgment has a judge.", true); $("judge-name").focus(); return; }
+    if (!judging.judge) { say("judge-state", "Enter your name and press Start first: every judgment has a judge.", true); $("judge-name").focus(); return; }
     try {
       const body = { ...pair, judge: judging.judge };
       if (graded.has(pair.document) && graded.get(pair.document) === grade) { await ask("/judgments/withdraw", body); graded.delete(pair.document); }
@@ -206,7 +206,7 @@ async function showUnsettled() {
     const decided = new Set();
     const tell = (key, is) => {
       if (is) decided.add(key); else decided.delete(key);
-      say("judge-state", found.unsettled ? `${found.unsettled - decided.size} of ${count(found.unsettled, "disagreement")} to settle` : "Judges agree on everything that a person judged too.");
+      say("judge-state", found.unsettled ? `${found.unsettled - decided.size} of ${count(found.unsettled, "disagreement")} to settle` : "Judges agree on all documents that a person judged too.");
     };
     $("settle-cards").replaceChildren(...found.disagreements.map((entry) => unsettledCard(entry, kinds, tell)),
       ...(found.disagreements.length ? [] : [empty("There is nothing to settle.")]));
@@ -223,7 +223,7 @@ function unsettledCard(entry, kinds, tell) {
     make("span", { class: "quiet" }, ` ${GRADES[grade] ?? ""}${kinds.get(judge).kind === "program" ? `; ${agreementInWords(kinds.get(judge).people)}` : ""}`)));
   const after = () => {
     const is = graded.has(entry.document);
-    state.textContent = is ? `Decided by ${judging.judge}. The chosen grade pressed again takes the decision back.` : "";
+    state.textContent = is ? `Decided by ${judging.judge}. Press the chosen grade again to withdraw the decision.` : "";
     tell(key, is);
   };
   return make("article", { class: "card", "data-document": entry.document }, make("p", { class: "quiet" }, "Query"), make("h3", {}, entry.text || entry.query), make("h4", {}, title),
@@ -242,7 +242,7 @@ async function showMine() {
         showMine();
       } catch (error) { say("judge-state", error.message, true); }
     } }, GRADES.map((text, grade) => make("option", { value: grade, selected: record.grade === grade }, `${grade} ${text}`)), make("option", { value: "", selected: record.grade === null }, "Cannot judge"), make("option", { value: "withdraw" }, "Withdraw"));
-    $("mine-list").replaceChildren(judgments.length ? table(["Query", "Document", "Grade"], judgments.map((record) => [make("a", { href: addressOf("search", { q: record.text }) }, record.text || record.query), record.document, change(record)])) : empty("You have judged nothing yet."));
+    $("mine-list").replaceChildren(judgments.length ? table(["Query", "Document", "Grade"], judgments.map((record) => [make("a", { href: addressOf("search", { q: record.text }) }, record.text || record.query), record.document, change(record)])) : empty("You have not judged anything yet."));
   } catch (error) { say("judge-state", error.message, true); }
 }
 
@@ -251,7 +251,7 @@ async function showAgreement() {
     const found = await ask("/agreement?limit=0"), kinds = new Map(found.judges.map((judge) => [judge.name, judge]));
     const kappa = (value) => (value === null ? "not defined" : value.toFixed(2));
     $("judges").replaceChildren(found.judges.length ? make("ul", { class: "judges" }, found.judges.map((judge) => make("li", {}, judgeName(judge),
-      make("span", { class: "quiet block" }, `${count(judge.n_judgments, "judgment")}${found.judges.length > 1 ? `; ${agreementInWords(judge.people)}` : ""}`)))) : empty("Nobody has judged yet."),
+      make("span", { class: "quiet block" }, `${count(judge.n_judgments, "judgment")}${found.judges.length > 1 ? `; ${agreementInWords(judge.people)}` : ""}`)))) : empty("No one has judged yet."),
       ...(found.unsettled ? [make("p", {}, make("a", { href: addressOf("judge", { settle: 1 }) }, `Settle ${count(found.unsettled, "disagreement")}`))] : []));
     $("agreement-list").replaceChildren(found.pairs.length ? table(["Judges", "Both", "Same", "Kappa"],
       found.pairs.map((p) => [[judgeName(kinds.get(p.first)), ", ", judgeName(kinds.get(p.second))], p.both, `${Math.round(100 * p.same)} %`, kappa(p.kappa)])) : empty("No two judges have judged the same document yet."));

@@ -4,7 +4,7 @@ import { $, addressOf, agreementInWords, ask, button, chip, confirmed, count, de
 import { differenceBar, forest, intervals, tally } from "./charts.js";
 
 const MEASURES = ["nDCG@10", "AP", "Judged@10"];
-const N_BARS = 24; // queries whose differences are shown at once: half of them gains, half of them losses
+const N_BARS = 24; // maximum number of differences shown together: half of them gains, half losses
 let tellServed = () => {}, clock = null;
 
 export function setUpLearn(tell) {
@@ -22,7 +22,7 @@ async function showJudged() {
   $("train").hidden = !total;
   $("train-hint").hidden = Boolean(total);
   if (!total) {
-    $("judged").replaceChildren(empty("Nothing is judged yet. ", make("a", { href: "#judge" }, "Judge some documents"), " first."));
+    $("judged").replaceChildren(empty("There are no judgments yet. ", make("a", { href: "#judge" }, "Judge some documents"), " first."));
     return;
   }
   $("judged").replaceChildren(
@@ -32,7 +32,7 @@ async function showJudged() {
   showChoice(judges.filter((j) => j.n_judgments));
 }
 
-// Whose grades to learn from: people's, or one judge's by name. A program can help people, or stand alone if it is named.
+// Grades to train on: people's, or one judge's by name. A program's grades can be added to people's, or used alone by name.
 function showChoice(judges) {
   const people = judges.filter((j) => j.kind === "person"), programs = judges.filter((j) => j.kind === "program");
   const option = (value, text) => make("option", { value }, text);
@@ -45,7 +45,7 @@ function showChoice(judges) {
     const alone = programs.find((j) => j.name === $("train-judge").value);
     $("train-assist").hidden = document.querySelector("label[for=train-assist]").hidden = Boolean(alone) || !programs.length;
     $("train-program").hidden = !alone;
-    if (alone) $("train-program").textContent = `${people.length ? "" : "No person has judged yet. "}This learns from the program ${alone.name}, and measures by its grades. No person has checked them, so they prove nothing about what people want.`;
+    if (alone) $("train-program").textContent = `${people.length ? "" : "No person has judged yet. "}Training and measuring use only grades of the program ${alone.name}. No person has checked them, so they prove nothing about what people want.`;
   };
   $("train-judge").onchange = tell;
   tell();
@@ -96,7 +96,7 @@ function actionOf(v, active, shown) {
   return make("span", { class: "actions" }, switchButton(v, active), v.comparison && v !== shown ? link("By query", addressOf("learn", { version: v.version })) : null, report);
 }
 
-// A version that is not shown to be better goes live only after a question that says so.
+// A version without proof of a gain goes live only after a confirmation that says so.
 async function switchTo(v, active) {
   const why = { worse: `Version ${v.version} is worse than version ${active}: ${v.comparison?.text ?? ""}`, unproven: v.comparison?.text ?? `Version ${v.version} has not been compared with version ${active} on the same judgments.`,
     "no difference shown": v.comparison?.text, identical: v.comparison?.text }[v.status];
@@ -124,7 +124,7 @@ function showCurve(verdict) {
   const points = curve.map((p) => ({ at: p.queries, name: p.queries, mean: p.mean, interval: p.interval })), [before, last] = points.slice(-2);
   const needed = verdict.more_queries ? ` About ${count(verdict.more_queries, "more judged query", "more judged queries")} would show a difference of 0.02 as significant.` : "";
   $("curve").replaceChildren(make("h3", {}, "Would more judgments help?"), intervals([points], { title: "Learning curve", scaled: true }),
-    make("figcaption", { class: "quiet" }, `${verdict.measure} of version ${verdict.version} by the number of judged queries it learns from, with 95 % intervals`),
+    make("figcaption", { class: "quiet" }, `${verdict.measure} of version ${verdict.version} by number of judged training queries, with 95 % intervals`),
     make("p", {}, `From ${before.at} to ${last.at} judged queries: ${signed(last.mean - before.mean)}.${needed}`));
 }
 

@@ -3,9 +3,9 @@
 import { $, addressOf, ask, button, count, empty, make, say, table } from "./common.js";
 import { sparkline } from "./charts.js";
 
-const AT_ONCE = 100; // rows that are shown before one asks for more
-const shown = { queries: [], rows: [], sort: "text", down: false, most: AT_ONCE }; // rows: those that pass the filter
-let waiting = "", opened = false; // the text that is previewed; whether the view was shown before
+const AT_ONCE = 100; // rows shown at first
+const shown = { queries: [], rows: [], sort: "text", down: false, most: AT_ONCE }; // rows: filtered rows
+let waiting = "", opened = false; // the previewed text; whether the view was shown before
 
 export function setUpQueries() {
   $("queries-form").addEventListener("submit", (event) => { event.preventDefault(); preview($("new-queries").value); });
@@ -43,7 +43,7 @@ function head(name) {
 }
 
 function show() {
-  if (!shown.queries.length) { $("query-tools").hidden = true; $("query-list").replaceChildren(empty("There are no queries yet. Add some above: they are what the Judge view asks about.")); return; }
+  if (!shown.queries.length) { $("query-tools").hidden = true; $("query-list").replaceChildren(empty("There are no queries yet. Add some above: the Judge view uses them.")); return; }
   $("query-tools").hidden = false;
   const wanted = $("query-filter").value.toLowerCase(), group = $("query-group").value, key = COLUMNS[shown.sort][1];
   const rows = shown.queries.filter((q) => (!wanted || `${q.text} ${q.id} ${q.topic ?? ""}`.toLowerCase().includes(wanted)) && (!group || q.topic === group));
@@ -78,7 +78,7 @@ function groupShown() {
     const topic = $("grouping-name").value.trim();
     try {
       for (const q of rows) await ask("/queries/" + encodeURIComponent(q.id), { topic }, "PATCH");
-      say("queries-state", topic ? `${count(rows.length, "query", "queries")} put into ${topic}.` : `${count(rows.length, "query", "queries")} taken out of their groups.`);
+      say("queries-state", topic ? `${count(rows.length, "query", "queries")} put into ${topic}.` : `${count(rows.length, "query", "queries")} removed from their groups.`);
     } catch (error) { say("queries-state", error.message, true); }
     await openQueries();
   }, { once: true });
@@ -113,16 +113,16 @@ const importBody = (text, preview) => ({ text, preview, topic: $("new-group").va
 function inWords(found) {
   const q = found.queries, j = found.judgments, parts = [];
   parts.push(`${count(q.new, "query", "queries")} ${found.stored ? "added" : "to add"}`);
-  if (q.known) parts.push(`${q.known} known already`);
+  if (q.known) parts.push(`${q.known} already known`);
   if (q.repeated) parts.push(`${q.repeated} repeated`);
   if (j.new || j.known) parts.push(`${count(j.new, "judgment")} ${found.stored ? "added" : "to add"}`);
-  if (j.known) parts.push(`${count(j.known, "judgment")} known already`);
+  if (j.known) parts.push(`${count(j.known, "judgment")} already known`);
   if (j.unknown_documents) parts.push(`${count(j.unknown_documents, "judgment")} left out, because the model has no such document`);
   return parts.join(", ");
 }
 
 async function preview(text) {
-  if (!text.trim()) { say("queries-state", "There is no query to add: write one on each line.", true); return; }
+  if (!text.trim()) { say("queries-state", "There is no query to add: write one query per line.", true); return; }
   try {
     const found = await ask("/import", importBody(text, true));
     waiting = text;

@@ -5,13 +5,13 @@ import { $, ask, button, count, go, make, marked, ordinal, place, say, withParam
 import { explainInto } from "./explain.js";
 
 const marks = { query: "", liked: new Set(), disliked: new Set() };
-const opened = { why: new Map(), whole: new Set() }; // by version and document: panels stay open when the list is ranked again
+const opened = { why: new Map(), whole: new Set() }; // by version and document: panels stay open when the list is reranked
 const KEYS = { l: "like", d: "dislike", w: "why", n: "above", o: "open" };
 const PAGE = 10;
 const COUNTED = ["keyword", "keywords", "boolean"]; // kinds of fields whose values are counted
 const known = { versions: [], active: "", fields: null }; // fields: kinds by name
 const SETTINGS = { plain: "without the filter", unmarked: "without likes and dislikes" }; // of the list that is compared
-const SECONDS_QUIET = 0.3; // before it is said that a search runs
+const SECONDS_QUIET = 0.3; // before the message that a search is running
 let turn = 0;
 
 export function setUpSearch() {
@@ -29,7 +29,7 @@ export function setVersions(versions, active) {
   showChoices(place().params);
 }
 
-// What can be chosen: the version that ranks, and what its list is compared with.
+// Choices: the version used for ranking, and the list to compare with.
 function showChoices(params) {
   const model = params.get("model") ?? "", vs = params.get("vs") ?? "", option = (value, text) => make("option", { value }, text);
   const others = known.versions.filter((name) => name !== (model || known.active));
@@ -42,7 +42,7 @@ function showChoices(params) {
   $("compare").value = vs;
 }
 
-// The lists that are shown: version, filter, and whether likes and dislikes count.
+// The displayed lists: version, filter, and whether likes and dislikes count.
 function sidesOf(params) {
   const side = { model: params.get("model") ?? "", filter: params.get("filter") ?? "", marked: true, note: "" }, vs = params.get("vs");
   const other = vs === "plain" ? { ...side, filter: "" } : vs === "unmarked" ? { ...side, marked: false } : { ...side, model: vs };
@@ -60,7 +60,7 @@ export function openSearch(params) {
 }
 
 async function clear() {
-  turn += 1; // a search that is under way shows nothing
+  turn += 1; // a search in progress shows nothing
   $("results").removeAttribute("aria-busy");
   $("search-intro").hidden = false;
   $("more").hidden = $("facets").hidden = $("did-you-mean").hidden = $("filters").hidden = true;
@@ -104,7 +104,7 @@ async function show(params) {
 
 const hasMarks = () => marks.liked.size || marks.disliked.size;
 
-// Likes rank a whole list again, so they do not count in a filtered one.
+// Likes rerank a full list, so they do not count in a filtered one.
 const countsMarks = (side) => side.marked && !side.filter && hasMarks();
 
 function listOf(query, k, side) {
@@ -136,7 +136,7 @@ async function showFacets(query, filter) {
   $("found").classList.toggle("faceted", !$("facets").hidden);
 }
 
-// The parts of the filter that "and" joins, each with a link that takes it out.
+// The parts of the filter that "and" joins, each with a link that removes it.
 function showFilters(filter) {
   const parts = /\(|"[^"]* and |\bor\b|\bnot\b/i.test(filter) ? [filter] : filter.split(/ and /i);
   const without = (at) => parts.filter((_, place) => place !== at).join(" and ");
@@ -146,7 +146,7 @@ function showFilters(filter) {
 
 const hits = () => [...document.querySelectorAll("#results > :first-child .hit")];
 
-// j and k go through the results; the other keys press a button of the one that has the focus.
+// j and k move through the results; the other keys press a button of the focused result.
 export function searchKey(event) {
   const current = document.activeElement?.closest?.(".hit");
   if (event.key === "j" || event.key === "k") {
@@ -161,7 +161,7 @@ export function searchKey(event) {
 
 const nameOf = (found, side) => `version ${found.model}${side.note ? " " + side.note : ""}`;
 
-// Grades that people gave the documents of one judged query, by document; a program's only where no person judged.
+// Grades that people gave the documents of one judged query, by document; a program's only if no person judged.
 async function gradesOf(id) {
   const { judgments } = id ? await ask(withParams("/judgments", { query: id })) : { judgments: [] };
   const graded = judgments.filter((j) => j.grade !== null).sort((a, b) => (b.kind === "program") - (a.kind === "program"));

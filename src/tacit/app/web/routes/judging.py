@@ -1,4 +1,4 @@
-"""Judgments, queries to be judged, and what to judge next."""
+"""Judgments, queries to judge, and what to judge next."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ T = TypeVar("T")
 CSV: dict[int | str, dict[str, Any]] = {
     200: {"content": {"text/csv": {"schema": {"type": "string"}}}, "description": "Records as CSV."}
 }
-Limit = Annotated[int | None, Query(ge=1, le=100_000, description="rows of one page; all if none is named")]
-Cursor = Annotated[int, Query(ge=0, le=1 << 53, description="start of the page: `next` of the page before")]
+Limit = Annotated[int | None, Query(ge=1, le=100_000, description="rows of one page; default: all")]
+Cursor = Annotated[int, Query(ge=0, le=1 << 53, description="start of the page: `next` of the previous page")]
 QueryId = Annotated[str, Path(min_length=1, max_length=1_000, description="id of the query")]
 
 router = APIRouter(route_class=JsonRoute, tags=["judging"])
@@ -63,18 +63,18 @@ router = APIRouter(route_class=JsonRoute, tags=["judging"])
 
 @router.post(
     "/judgments",
-    summary="Record a judgment or a list of them; answered after they are on disk",
-    responses=returns(JudgmentRecorded | JudgmentsRecorded, description="What is on disk."),
+    summary="Record one or more judgments; the response is sent after they are on disk",
+    responses=returns(JudgmentRecorded | JudgmentsRecorded, description="The stored judgments."),
 )
 def add_judgments(service: Service, body: Judgments) -> Any:
-    """A ticket of `/next` says where the document was shown. Of a list, all judgments are recorded or none."""
+    """A ticket of `/next` records where the document was shown. Of a list, all judgments are recorded or none."""
     service.workspace.check_writable()
     given = body if isinstance(body, list) else [body]
     known = service.workspace.active.searcher.documents_.row_of
     shown = [_shown(service, judgment) for judgment in given]
     for judgment in given:
         if judgment.document not in known:
-            raise UnknownDocumentError(f"no document has the id {judgment.document!r}, want one that the model has")
+            raise UnknownDocumentError(f"no document has the id {judgment.document!r}, want a document of the model")
     records = service.store.record_many(
         {"query": j.query, "document": j.document, "grade": j.grade, "judge": j.judge, "kind": j.kind} | where
         for j, where in zip(given, shown, strict=True)
@@ -87,7 +87,7 @@ def add_judgments(service: Service, body: Judgments) -> Any:
     return {"query": record.query, "document": record.document, "grade": record.grade, "time": record.time}
 
 
-@router.post("/judgments/withdraw", summary="Take a judgment back", responses=returns(JudgmentWithdrawn))
+@router.post("/judgments/withdraw", summary="Withdraw a judgment", responses=returns(JudgmentWithdrawn))
 def withdraw_judgment(service: Service, body: WithdrawalBody) -> Any:
     """Both records are kept."""
     service.workspace.check_writable()
@@ -95,7 +95,7 @@ def withdraw_judgment(service: Service, body: WithdrawalBody) -> Any:
     _check_kind(service, body.judge, body.kind)
     if (store.query_id(body.query), body.document) not in store.judged(body.judge):
         found = f"judge {body.judge!r} has not judged document {body.document!r} for this query"
-        raise TacitError(f"{found}, want a judgment to take back")
+        raise TacitError(f"{found}, want a judgment to withdraw")
     record = store.withdraw(body.query, body.document, body.judge)
     service.offers.note(body.judge, record.query, record.document, withdrawn=True)
     return {"query": record.query, "document": record.document, "time": record.time}
@@ -106,11 +106,11 @@ def list_judgments(
     service: Service,
     judge: Annotated[str | None, Query(max_length=100, description="judgments of this judge")] = None,
     query: Annotated[str | None, Query(max_length=20_000, description="judgments of the query with this id")] = None,
-    newest: Annotated[bool, Query(description="the newest first")] = False,
+    newest: Annotated[bool, Query(description="newest first")] = False,
     limit: Limit = None,
     cursor: Cursor = 0,
 ) -> Any:
-    """The last judgment of each judge and pair; of one judge or of one query, if these are named."""
+    """The last judgment of each judge and pair, optionally of one judge or of one query."""
     store = service.store
     found = [record for record in store.current(judge) if query is None or record.query == query]
     if newest:
@@ -131,15 +131,13 @@ def next_pair(
     judge: Annotated[str, Query(min_length=1, max_length=100, description="name of the judge")],
     purpose: Annotated[
         Literal["training", "measuring"],
-        Query(description="pairs that a training learns most from, or a random sample that measures the model"),
+        Query(description="pairs that help training most, or a random sample for measuring the model"),
     ] = "training",
-    after: Annotated[
-        str | None, Query(max_length=20_000, description="ticket of the pair that is being judged")
-    ] = None,
-    skipped: Annotated[bool, Query(description="that pair comes again at the end")] = False,
+    after: Annotated[str | None, Query(max_length=20_000, description="ticket of the pair being judged")] = None,
+    skipped: Annotated[bool, Query(description="show that pair again at the end")] = False,
 ) -> Any:
     """A pair of query and document with its ticket."""
-    service.workspace.check_writable()  # what is offered for measuring is recorded
+    service.workspace.check_writable()  # offers for measuring are recorded
     _check_kind(service, judge, "person")
     offers = service.offers
     if skipped and after is not None:
@@ -149,14 +147,14 @@ def next_pair(
     progress = {"judged": offers.n_judged(judge), "left": 0 if offer is None else offer.n_left + 1}
     if offer is None:
         known = len(service.store.queries())
-        reason = "Everything that is planned is judged." if known else "There are no queries yet: add some first."
+        reason = "All planned pairs are judged." if known else "There are no queries yet: add some first."
         return {"finished": True, "reason": reason, "progress": progress}
     return _shown_pair(offer, service.workspace, service.tickets) | {"progress": progress}
 
 
 @router.get("/export", summary="All records as CSV", response_class=Response, responses=CSV)
 def export_judgments(service: Service, limit: Limit = None, cursor: Cursor = 0) -> Response:
-    """The whole history, or a part of it; the header `x-next-cursor` has the cursor of the next part."""
+    """The full history, or a part of it; the header `x-next-cursor` has the cursor of the next part."""
     shown, following = page_of(service.store.history(), limit, cursor)
     headers = {"content-disposition": 'attachment; filename="judgments.csv"'}
     if following is not None:
@@ -164,9 +162,9 @@ def export_judgments(service: Service, limit: Limit = None, cursor: Cursor = 0) 
     return Response("".join(csv_lines(shown)), media_type="text/csv; charset=utf-8", headers=headers)
 
 
-@router.get("/queries", summary="Queries to be judged", responses=returns(QueriesAnswer))
+@router.get("/queries", summary="Queries to judge", responses=returns(QueriesAnswer))
 def list_queries(service: Service, limit: Limit = None, cursor: Cursor = 0) -> Any:
-    """With the number of judgments of each, and its nDCG@10 by version where that was measured."""
+    """With the number of judgments of each query, and its nDCG@10 by version if measured."""
     known = service.store.queries()
     counts = Counter(record.query for record in service.store.current())
     scores = scores_of(service.workspace.verdicts())
@@ -185,9 +183,9 @@ def list_queries(service: Service, limit: Limit = None, cursor: Cursor = 0) -> A
     return {"queries": shown, "total": len(known), "next": following}
 
 
-@router.post("/queries", summary="Add queries to be judged", responses=returns(QueriesAdded))
+@router.post("/queries", summary="Add queries to judge", responses=returns(QueriesAdded))
 def add_queries(service: Service, body: Queries) -> Any:
-    """A query without an id gets one that is made from its text; one that is known already is left as it is."""
+    """A query without an id gets one derived from its text; a known query is not changed."""
     service.workspace.check_writable()
     store = service.store
     held = set(store.queries().ids)
@@ -202,7 +200,7 @@ def add_queries(service: Service, body: Queries) -> Any:
     "/queries/{query:path}", summary="Change the text or the topic of a query", responses=returns(QueryChanged)
 )
 def change_query(service: Service, query: QueryId, body: QueryChangeBody) -> Any:
-    """The text of a query with judgments cannot be changed, since they are about it."""
+    """The text of a query with judgments cannot be changed, because the judgments refer to it."""
     _check_query(service, query)
     service.store.change_query(query, body.text, body.topic)
     return {"id": query}
@@ -210,7 +208,7 @@ def change_query(service: Service, query: QueryId, body: QueryChangeBody) -> Any
 
 @router.delete("/queries/{query:path}", summary="Delete a query without judgments", responses=returns(QueryDeleted))
 def delete_query(service: Service, query: QueryId) -> Any:
-    """Judgments are never deleted, so a query that has records is kept."""
+    """Judgments are never deleted, so a query with records is kept."""
     _check_query(service, query)
     service.store.delete_query(query)
     return {"deleted": query}
@@ -218,11 +216,11 @@ def delete_query(service: Service, query: QueryId) -> Any:
 
 @router.post(
     "/import",
-    summary="Read queries and judgments from a text, and store them unless it is a preview",
+    summary="Import queries and judgments from a text, or preview the import",
     responses=returns(ImportAnswer),
 )
 def import_queries(service: Service, body: ImportBody) -> Any:
-    """The text is jsonl, a table with a header, TREC qrels, `id<TAB>text`, or one query on each line."""
+    """The text is jsonl, a table with a header, TREC qrels, `id<TAB>text`, or one query per line."""
     if not body.preview:
         service.workspace.check_writable()
     documents = service.workspace.active.searcher.documents_
@@ -235,13 +233,13 @@ def import_queries(service: Service, body: ImportBody) -> Any:
 
 @router.get("/guidelines", summary="Guidelines for all judges", responses=returns(Guidelines))
 def get_guidelines(service: Service) -> Any:
-    """What counts as relevant, in the words of those who judge."""
+    """The text written by the team of judges."""
     return {"text": service.workspace.guidelines}
 
 
 @router.put("/guidelines", summary="Change the guidelines for all judges", responses=returns(Guidelines))
 def put_guidelines(service: Service, body: GuidelinesBody) -> Any:
-    """They are kept beside the versions of the model."""
+    """They are stored next to the versions of the model."""
     service.workspace.change_guidelines(body.text)
     return {"text": service.workspace.guidelines}
 
@@ -254,7 +252,7 @@ def put_guidelines(service: Service, body: GuidelinesBody) -> Any:
 def agreement(
     service: Service, limit: Annotated[int, Query(ge=0, le=1_000, description="disagreements to return")] = 20
 ) -> Any:
-    """Kappa has linear weights. Disagreements are those with a person and not yet decided, the largest first."""
+    """Kappa has linear weights. Disagreements include a person and are undecided; the largest come first."""
     store = service.store
     kinds = {judge.name: judge.kind for judge in store.judges()}
     columns, blind = read_columns(store), read_columns(store, decisions=False)
@@ -280,7 +278,7 @@ def agreement(
 
 
 def _shown_disagreements(service: Service, found: Sequence[Disagreement], kinds: Mapping[str, str]) -> list[Any]:
-    """With the text of the query, and title and excerpt of the document where the model has it."""
+    """Return disagreements with query text, and title and excerpt of the document if the model has it."""
     searcher, queries = service.workspace.active.searcher, service.store.queries()
     shown = []
     for entry in found:
@@ -293,7 +291,7 @@ def _shown_disagreements(service: Service, found: Sequence[Disagreement], kinds:
 
 
 def _check_kind(service: Service, judge: str, kind: str) -> None:
-    """Raise where the judge is known and of the other kind: nobody judges in the name of a program."""
+    """Raise if the judge is known with the other kind, so that no one judges in the name of a program."""
     known = next((found.kind for found in service.store.judges() if found.name == judge), kind)
     if known != kind:
         raise TacitError(f"judge {judge!r} is a {known} in this store, want another name for a {kind}")
@@ -302,11 +300,11 @@ def _check_kind(service: Service, judge: str, kind: str) -> None:
 def _check_query(service: Service, query: str) -> None:
     service.workspace.check_writable()
     if query not in service.store.queries().row_of:
-        raise UnknownQueryError(f"there is no query {query!r}, want the id of one that /queries lists")
+        raise UnknownQueryError(f"there is no query {query!r}, want an id listed by /queries")
 
 
 def page_of(rows: Sequence[T], limit: int | None, cursor: int) -> tuple[Sequence[T], int | None]:
-    """A page of rows, and the cursor of the next one.
+    """Return a page of rows, and the cursor of the next page.
 
     >>> page_of("abcde", 2, 2), page_of("abcde", 2, 4), page_of("abcde", None, 0)
     (('cd', 4), ('e', None), ('abcde', None))
@@ -316,7 +314,7 @@ def page_of(rows: Sequence[T], limit: int | None, cursor: int) -> tuple[Sequence
 
 
 def _shown_pair(offer: Offer, workspace: Workspace, tickets: Tickets) -> dict[str, Any]:
-    """A pair as the page shows it: excerpt first, and the whole document."""
+    """Return a pair as shown on the page: excerpt first, then the full document."""
     searcher, ticket = workspace.active.searcher, offer.ticket
     row = searcher.documents_.row_of[ticket.document]
     document = searcher.documents_[row]
@@ -335,24 +333,24 @@ def _shown_pair(offer: Offer, workspace: Workspace, tickets: Tickets) -> dict[st
 
 
 def _excerpt(searcher: Searcher, query: str, row: int) -> dict[str, Any]:
-    """Title of a document, and a passage with words of the query."""
+    """Return the title of a document, and a passage with words of the query."""
     snippet = make_hits(searcher, query, searcher.features([query]), np.array([row]), np.zeros(1))[0].snippet
     matches = [list(span) for span in snippet.matches]
     return {"title": searcher.documents_.titles[row], "snippet": snippet.text, "matches": matches}
 
 
 def _shown(service: Service, body: JudgmentBody) -> dict[str, Any]:
-    """Where the document was shown, if the judgment carries a ticket; the ticket must be for this pair."""
+    """Return where the document was shown, from the judgment's ticket; the ticket must be for this pair."""
     if body.decision:
         return {"display": DECISION}
     if body.ticket is None:
         return {}
     ticket = service.tickets.read(body.ticket)
     if ticket.query != service.store.query_id(body.query):
-        raise TacitError(f"the ticket is for query {ticket.query!r}, the judgment for another; want one and the same")
+        raise TacitError(f"the ticket is for query {ticket.query!r}, the judgment for another; want the same query")
     if ticket.document != body.document:
         raise TacitError(
-            f"the ticket is for document {ticket.document!r}, the judgment for {body.document!r}; want one and the same"
+            f"the ticket is for document {ticket.document!r}, the judgment for {body.document!r}; want the same"
         )
     return {name: getattr(ticket, name) for name in ("rank", "model", "probability", "display")}
 

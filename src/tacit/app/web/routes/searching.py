@@ -46,21 +46,19 @@ Text = Annotated[
 Id = Annotated[str, Query(min_length=1, max_length=1_000, description="id of a document")]
 Filter = Annotated[
     str | None,
-    Query(max_length=20_000, description="only documents that pass", examples=["price < 50 and kind = shoes"]),
+    Query(max_length=20_000, description="filter of documents", examples=["price < 50 and kind = shoes"]),
 ]
 Sort = Annotated[
-    str | None, Query(min_length=1, max_length=1_000, description="field to sort by; `-price` sorts downwards")
+    str | None, Query(min_length=1, max_length=1_000, description="field to sort by; `-price` sorts descending")
 ]
 Group = Annotated[
-    str | None, Query(min_length=1, max_length=1_000, description="field of which each value is shown once")
+    str | None, Query(min_length=1, max_length=1_000, description="field whose values are each shown once")
 ]
 Fields = Annotated[list[str], Query(max_length=100, description="field whose values are counted; repeatable")]
-Offset = Annotated[int, Query(ge=0, le=MAX_OFFSET, description="number of results to pass over")]
+Offset = Annotated[int, Query(ge=0, le=MAX_OFFSET, description="number of results to skip")]
 DocumentId = Annotated[str, Path(min_length=1, max_length=1_000, description="id of the document")]
 Marked = Annotated[Sequence[Id], Query(max_length=1_000, description="ids of documents; repeatable")]
-VersionName = Annotated[
-    str | None, Query(max_length=20, description="version that ranks; the live one if none is named")
-]
+VersionName = Annotated[str | None, Query(max_length=20, description="version to rank with; default: the live one")]
 
 router = APIRouter(route_class=JsonRoute, tags=["search"])
 
@@ -78,7 +76,7 @@ async def search(
     offset: Offset = 0,
     snippets: Annotated[bool, Query(description="whether results have snippets")] = True,
 ) -> Response:
-    """Queries that come together are searched together."""
+    """Concurrent queries are searched together."""
     workspace = service.workspace
     version = workspace.active if model is None else await run_in_threadpool(workspace.find, model)
     version.searcher.check_query(q, k)
@@ -87,7 +85,7 @@ async def search(
 
 
 @router.post(
-    "/search", summary="The same with a body, which may have a vector of the query", responses=returns(SearchAnswer)
+    "/search", summary="Search with a JSON body, optionally with a query vector", responses=returns(SearchAnswer)
 )
 def search_with_body(service: Service, body: SearchBody) -> Response:
     """For long filters, and for models with vectors."""
@@ -97,15 +95,15 @@ def search_with_body(service: Service, body: SearchBody) -> Response:
     return _answers(version.name, body.query, version.searcher.search(body.query, body.k, vector=vector, **chosen))
 
 
-@router.get("/suggest", summary="Completions of what is being typed", responses=returns(SuggestAnswer))
+@router.get("/suggest", summary="Completions of a partial query", responses=returns(SuggestAnswer))
 def suggest(
     service: Service, q: Text, k: Annotated[int, Query(ge=1, le=100, description="number of completions")] = 10
 ) -> Any:
-    """Queries that were judged or are to be judged, then titles of documents."""
+    """Judged queries and queries to judge come first, then titles of documents."""
     return {"query": q, "suggestions": service.workspace.suggest(q, k)}
 
 
-@router.get("/explain", summary="Why a document has its score, or stands above another", responses=returns(Explanation))
+@router.get("/explain", summary="Why a document has its score, or ranks above another", responses=returns(Explanation))
 def explain(
     service: Service,
     q: Text,
@@ -117,7 +115,7 @@ def explain(
     liked: Marked = (),
     disliked: Marked = (),
 ) -> Any:
-    """Terms that add up to the score; with liked or disliked documents, to the score by feedback."""
+    """Terms that sum to the score; with liked or disliked documents, to the score after feedback."""
     version = service.workspace.find(model)
     _check_known(version, [id, *([] if other is None else [other]), *liked, *disliked])
     reasons = version.searcher.explain(q, id, other, liked=liked, disliked=disliked)
@@ -131,9 +129,7 @@ def explain(
     }
 
 
-@router.post(
-    "/feedback", summary="Rank the answers of a query again by liked and disliked ones", responses=returns(SearchAnswer)
-)
+@router.post("/feedback", summary="Rerank results by liked and disliked documents", responses=returns(SearchAnswer))
 def feedback(service: Service, body: FeedbackBody) -> Response:
     """Nothing is stored."""
     version = service.workspace.find(body.model)
@@ -144,7 +140,7 @@ def feedback(service: Service, body: FeedbackBody) -> Response:
 
 @router.get("/documents/{document:path}", summary="One document", responses=returns(DocumentAnswer))
 def get_document(service: Service, document: DocumentId) -> Any:
-    """As it was added."""
+    """The document as it was added."""
     version = service.workspace.active
     _check_known(version, [document])
     documents = version.searcher.documents_
@@ -153,34 +149,34 @@ def get_document(service: Service, document: DocumentId) -> Any:
     return {"id": found.id, "title": found.title, "text": found.text} | ({"fields": fields} if fields else {})
 
 
-@router.post("/documents", summary="Add documents; they can be found at once", responses=returns(DocumentsChanged))
+@router.post("/documents", summary="Add documents, searchable immediately", responses=returns(DocumentsChanged))
 def add_documents(
     service: Service,
     body: Documents,
-    upsert: Annotated[bool, Query(description="replace documents whose id is known")] = False,
+    upsert: Annotated[bool, Query(description="replace documents with known ids")] = False,
 ) -> Any:
-    """Without training; with `upsert`, documents whose id is known are replaced."""
+    """No training is needed; with `upsert`, documents with known ids are replaced."""
     return service.workspace.add(_collection(body), upsert=upsert)._asdict()
 
 
 @router.put("/documents/{document:path}", summary="Add or replace one document", responses=returns(DocumentPut))
 def put_document(service: Service, document: DocumentId, body: ContentBody) -> Any:
-    """Without training."""
+    """No training is needed."""
     changed = service.workspace.add(_collection([DocumentBody(id=document, **dict(body))]), upsert=True)
     return {"id": document} | changed._asdict()
 
 
 @router.delete("/documents/{document:path}", summary="Remove a document", responses=returns(DocumentRemoved))
 def delete_document(service: Service, document: DocumentId) -> Any:
-    """Searches no longer find it."""
+    """Searches no longer return it."""
     return {"removed": document, "documents": service.workspace.remove(document)}
 
 
-@router.post("/rank", summary="Scores of rows of features, which are one list", responses=returns(RankAnswer))
+@router.post("/rank", summary="Score feature rows, which form one list", responses=returns(RankAnswer))
 def rank(service: Service, body: RankBody) -> Any:
-    """By the ranker of `tacit serve --ranker`."""
+    """Uses the ranker of `tacit serve --ranker`."""
     if service.ranker is None:
-        raise TacitError("the service has no ranker of lists, want one: tacit serve --ranker MODEL")
+        raise TacitError("the service has no ranker of lists; start it with: tacit serve --ranker MODEL")
     if body.documents is not None and len(body.documents) != len(body.features):
         raise TacitError(f"ids in documents: {len(body.documents)}, rows: {len(body.features)}; want one for each")
     widths = {len(row) for row in body.features}
@@ -194,21 +190,21 @@ def rank(service: Service, body: RankBody) -> Any:
 
 
 def search_together(group: tuple[Version, int, Selection], queries: list[str]) -> list[Response]:
-    """Results of queries that came together."""
+    """Return results of concurrent queries."""
     version, k, selection = group
     found = zip(queries, version.searcher.search_many(queries, k, **vars(selection)), strict=True)
     return [_answers(version.name, query, hits) for query, hits in found]
 
 
 def _check_known(version: Version, ids: Sequence[str]) -> None:
-    """Raise for an id that no document has."""
+    """Raise for an unknown document id."""
     unknown = next((name for name in ids if name not in version.searcher.documents_.row_of), None)
     if unknown is not None:
-        raise UnknownDocumentError(f"no document has the id {unknown!r}, want one that the model has")
+        raise UnknownDocumentError(f"no document has the id {unknown!r}, want a document of the model")
 
 
 def _answers(version: str, query: str, hits: Hits) -> Response:
-    """The response as it is sent: FastAPI would copy and check every number and text again."""
+    """Return the response as it is sent, because FastAPI would copy and check every value again."""
     return JSONResponse({"model": version, "query": query} | hits.to_json())
 
 

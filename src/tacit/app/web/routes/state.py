@@ -1,4 +1,4 @@
-"""Health, counters, the page with its parts, and the reference of the interface."""
+"""Health, counters, the page with its parts, and the API reference."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ PARTS = sorted(path.name for path in PAGE.iterdir() if path.suffix in KINDS)
 METRICS: dict[int | str, dict[str, Any]] = {200: {"description": "Counters as text."}}
 
 router = APIRouter(route_class=JsonRoute, tags=["state"])
-pages = APIRouter(include_in_schema=False)  # not part of the interface: they may have parameters of their own
+pages = APIRouter(include_in_schema=False)  # not part of the API, so they may have other parameters
 
 
-@router.get("/health", summary="Whether the service answers", responses=returns(Health))
+@router.get("/health", summary="Health of the service", responses=returns(Health))
 def health(service: Service) -> Any:
-    """The live version, how many documents it has, and their fields."""
+    """The live version, its number of documents, and their fields."""
     version = service.workspace.active
     searcher = version.searcher
     return {
@@ -53,13 +53,13 @@ def metrics(service: Service) -> Response:
 
 @pages.get("/")
 def page() -> Response:
-    """The page."""
+    """Return the page."""
     return FileResponse(PAGE / "index.html", media_type="text/html; charset=utf-8")
 
 
 @pages.get("/page/{name}")
 def part(name: str) -> Response:
-    """A part of the page."""
+    """Return a part of the page."""
     if name not in PARTS:
         return JSONResponse({"error": f"there is no part {name!r}, want one of {', '.join(PARTS)}"}, 404)
     return FileResponse(PAGE / name, media_type=f"{KINDS[Path(name).suffix]}; charset=utf-8")
@@ -67,7 +67,7 @@ def part(name: str) -> Response:
 
 @pages.get("/docs")
 def docs(request: Request) -> Response:
-    """The reference as a page."""
+    """Return the API reference as a page."""
     from tacit.app.web.interface.reference import reference_page
 
     return HTMLResponse(reference_page(request.app.openapi()))

@@ -17,7 +17,7 @@ from tacit.app.web.training.trainer import Trainer
 from tacit.app.web.training.verdicts import against_live, board_report, report, scoreboard
 from tacit.app.web.workspace import FIRST, UnknownVersionError
 
-SECONDS_BETWEEN = 15.0  # a message at least so often, so that a lost connection is noticed
+SECONDS_BETWEEN = 15.0  # maximum time between messages, so that a lost connection is noticed
 
 EVENTS: dict[int | str, dict[str, Any]] = {
     200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}, "description": "States as events."}
@@ -25,9 +25,7 @@ EVENTS: dict[int | str, dict[str, Any]] = {
 PAGE: dict[int | str, dict[str, Any]] = {200: {"description": "An HTML page."}}
 DEFAULTS = TrainBody()
 VersionName = Annotated[str, Path(max_length=20, description="name of the version", examples=["2"])]
-Against = Annotated[
-    str | None, Query(max_length=20, description="the version to compare with; the live one if none is named")
-]
+Against = Annotated[str | None, Query(max_length=20, description="the version to compare with; default: the live one")]
 
 router = APIRouter(route_class=JsonRoute, tags=["training"])
 
@@ -39,11 +37,11 @@ router = APIRouter(route_class=JsonRoute, tags=["training"])
     responses=returns(TrainingState, 202),
 )
 def start_training(service: Service, body: TrainBody = DEFAULTS) -> Any:
-    """One training runs at a time."""
+    """Only one training runs at a time."""
     return service.trainer.start(body.method, body.judge, body.params, body.assist)
 
 
-@router.get("/train", summary="What the training is doing, or how the last one ended", responses=returns(TrainingState))
+@router.get("/train", summary="State of the current training, or of the last one", responses=returns(TrainingState))
 def training_state(service: Service) -> Any:
     """The state, a message, the version and its verdict."""
     return service.trainer.state
@@ -51,16 +49,16 @@ def training_state(service: Service) -> Any:
 
 @router.get(
     "/train/events",
-    summary="The same, as server-sent events until the training ends",
+    summary="State of the training as server-sent events until it ends",
     response_class=StreamingResponse,
     responses=EVENTS,
 )
 async def training_events(service: Service) -> Any:
-    """A stream holds no thread while it waits."""
+    """A stream uses no thread while it waits."""
     return StreamingResponse(_events(service.trainer), media_type="text/event-stream")
 
 
-@router.delete("/train", summary="Cancel the training that runs", responses=returns(TrainingState))
+@router.delete("/train", summary="Cancel the current training", responses=returns(TrainingState))
 def cancel_training(service: Service) -> Any:
     """Nothing of it is kept."""
     return service.trainer.cancel()
@@ -68,7 +66,7 @@ def cancel_training(service: Service) -> Any:
 
 @router.get(
     "/versions",
-    summary="Versions of the model, and how each compares with the live one",
+    summary="Versions of the model, compared with the live one",
     responses=returns(VersionsAnswer),
 )
 def list_versions(service: Service) -> Any:
@@ -86,11 +84,9 @@ def list_versions(service: Service) -> Any:
     return {"active": live, "versions": found}
 
 
-@router.get(
-    "/versions/{version}", summary="One version against another, query by query", responses=returns(VersionComparison)
-)
+@router.get("/versions/{version}", summary="Compare two versions query by query", responses=returns(VersionComparison))
 def compare_versions(service: Service, version: VersionName, against: Against = None) -> Any:
-    """On the last judgments that both were measured on; `against` is the live version unless another is named."""
+    """Uses the last judgments that both were measured on; `against` is the live version by default."""
     workspace = service.workspace
     other = against or workspace.active.name
     for name in (version, other):
@@ -102,36 +98,36 @@ def compare_versions(service: Service, version: VersionName, against: Against = 
 
 @router.get(
     "/versions/{version}/report",
-    summary="The verdict on a version as an HTML page",
+    summary="Verdict on a version as an HTML page",
     response_class=HTMLResponse,
     responses=PAGE,
 )
 def version_report(service: Service, version: VersionName) -> Response:
-    """The report of `tacit advise`, for the comparison after the training."""
+    """The same report as `tacit advise`, for the comparison after the training."""
     verdict = service.workspace.verdict(version) if version in service.workspace.versions else None
     if verdict is None:
-        raise UnknownVersionError(f"version {version!r} has no verdict, want one that was trained and compared here")
+        raise UnknownVersionError(f"version {version!r} has no verdict, want a version trained here")
     return _html(report(verdict))
 
 
 @router.get(
     "/report",
-    summary="All versions against the live one as an HTML page",
+    summary="All versions compared with the live one, as an HTML page",
     response_class=HTMLResponse,
     responses=PAGE,
 )
 def scoreboard_report(service: Service) -> Response:
-    """The report of `tacit advise`, for the scoreboard."""
+    """The same report as `tacit advise`, for the scoreboard."""
     workspace = service.workspace
     found = board_report(workspace.versions, workspace.active.name, workspace.verdicts())
     if found is None:
-        raise UnknownVersionError("no version was compared with the live one, want one that was trained here")
+        raise UnknownVersionError("no version was compared with the live one; train one first")
     return _html(found)
 
 
-@router.post("/versions", summary="Make another version live", responses=returns(Switched))
+@router.post("/versions", summary="Make a version live", responses=returns(Switched))
 def make_live(service: Service, body: SwitchBody) -> Any:
-    """From the next request on; a version without a verdict needs `confirm`."""
+    """It is used from the next request on; a version without a verdict needs `confirm`."""
     service.workspace.switch(body.version, confirmed=body.confirm)
     return {"active": service.workspace.active.name}
 

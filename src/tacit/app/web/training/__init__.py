@@ -1,1 +1,1 @@
-"""Trainings: the process that trains and compares a version, who runs it, and verdicts on versions."""
+"""Trainings: the process that trains and compares a version, its supervisor, and verdicts on versions."""

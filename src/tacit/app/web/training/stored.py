@@ -1,4 +1,4 @@
-"""Verdicts as they are kept beside a version: read only if every part that is used later is there."""
+"""Verdicts stored next to a version; they are read only if complete."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class StoredVerdict(Verdict):
 
 
 def read_verdict(data: bytes) -> dict[str, Any] | None:
-    """The verdict that a file holds; None if it is damaged."""
+    """Return the verdict in a file; None if it is damaged."""
     try:
         found: dict[str, Any] = parse_json(data)
         StoredVerdict.model_validate_json(data, strict=True)

@@ -1,10 +1,10 @@
 """One training: fit a new version on the judgments, and compare it with the live one.
 
-Run as a process by `trainer`. It reads its job as one line of JSON from standard input, and writes messages to standard
-output, one JSON object a line. It ends when standard input does, since nobody reads its result then. Both versions are
-measured by cross-validation over the judged queries: a version that has learned from judgments is fitted again without
-those it is measured on. The verdict is told as soon as both are measured; the learning curve, which takes most of the
-fits, follows.
+It runs as a process started by `trainer`. It reads its job as one line of JSON from standard input, and writes messages
+to standard output, one JSON object per line. It ends when standard input is closed, because its result is then not
+needed. Both versions are measured by cross-validation over the judged queries: a version that learned from judgments is
+fitted again without its test queries. The verdict is reported when both are measured; the learning curve, which takes
+most of the fits, follows.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from tacit.search import Searcher
 
 N_FOLDS = 5
 READING = "Reading the model and the judgments"
-SAME_DEPTH = 100  # results that are compared to find whether training changed anything
+SAME_DEPTH = 100  # results to compare to find out whether training changed anything
 NICENESS = 10
 OWN_PARAMS = ("method", "words", "language", "stem", "query_language", "seed", "threads")
 
 
 def main() -> int:
-    """Do the job that standard input describes."""
+    """Run the job read from standard input."""
     os.nice(NICENESS)
     job = json.loads(sys.stdin.readline())
     threading.Thread(target=_end_with_the_service, daemon=True).start()
@@ -52,12 +52,12 @@ def main() -> int:
 
 
 def _end_with_the_service() -> None:
-    os.read(sys.stdin.fileno(), 1)  # nothing comes, until the other end is closed
+    os.read(sys.stdin.fileno(), 1)  # returns when the other end is closed
     os._exit(1)
 
 
 def say(**what: Any) -> None:
-    """One message."""
+    """Write one message."""
     sys.stdout.write(json.dumps(what) + "\n")
     sys.stdout.flush()
 
@@ -101,7 +101,7 @@ def train(job: dict[str, Any]) -> None:
 
 
 def used_queries(judgments: Judgments, known: Collection, used: Collection) -> dict[str, Any]:
-    """How many judgments there are, how many of their queries are used, and why the others are not."""
+    """Return the number of judgments, the number of their queries used, and why the others are not used."""
     judged = list(judgments.to_dict())
     without_text = [query for query in judged if query not in known.row_of]
     unhelpful = [query for query in judged if query in known.row_of and query not in used.row_of]
@@ -111,7 +111,7 @@ def used_queries(judgments: Judgments, known: Collection, used: Collection) -> d
 
 
 class Progress:
-    """Stages of a training, and counts of fits: those up to the verdict, then those of the learning curve."""
+    """Stages of a training, and counts of fits: first up to the verdict, then of the learning curve."""
 
     def __init__(self, task: CollectionTask, running: Searcher, version: str, against: str) -> None:
         n = len(task.queries)
@@ -129,24 +129,24 @@ class Progress:
         say(stages=self.stages)
 
     def begin(self, place: int) -> None:
-        """Enter a stage; the last one has counts of its own."""
+        """Enter a stage; the last one has its own counts."""
         self.stage = self.stages[place]
         if place == len(self.stages) - 1:
             self.done, self.total = 0, self.folds * len(self.points)
         self.tell()
 
     def one_done(self) -> None:
-        """Note that one more fit has been made."""
+        """Note that one more fit is finished."""
         self.done = min(self.done + 1, self.total)
         self.tell()
 
     def tell(self) -> None:
-        """One message: the stage, the fits that are done, and all."""
+        """Write one message: the stage, the finished fits, and all fits."""
         say(stage=self.stage, done=self.done, total=self.total)
 
 
 def encoded_by(running: Searcher) -> dict[str, Any]:
-    """The encoder and the vectors that versions are compared with, where the running version has both."""
+    """Return the encoder and the vectors for the comparison, if the live version has both."""
     ranker = running.first_stage
     if not isinstance(ranker, BlendRanker) or not ranker.vectors_dim or running.model_of_texts is None:
         return {}
@@ -154,7 +154,7 @@ def encoded_by(running: Searcher) -> dict[str, Any]:
 
 
 def with_vectors_of(running: Searcher, searcher: Searcher) -> Searcher:
-    """The new version reads vectors as the running one does: by its encoder, or else with the weight that they have."""
+    """Make the new version use vectors like the live one: by its encoder, or else with the same weight."""
     ranker = running.first_stage
     if isinstance(ranker, BlendRanker) and ranker.vectors_dim and "vectors" in searcher.unfitted().reads:
         if running.model_of_texts is not None:
@@ -165,7 +165,7 @@ def with_vectors_of(running: Searcher, searcher: Searcher) -> Searcher:
 
 
 def kept_vectors(running: Searcher, searcher: Searcher) -> dict[str, Any]:
-    """Vectors of the documents, where the version that answers has some and the new one reads them."""
+    """Return vectors of the documents, if the live version has vectors and the new one uses them."""
     ranker = running.first_stage
     if not isinstance(ranker, BlendRanker) or "vectors" not in searcher.unfitted().reads:
         return {}
@@ -181,9 +181,9 @@ def compare(
     progress: Progress,
     assisted: tuple[Collection, Judgments] | None = None,
 ) -> tuple[dict[str, Any], Callable[[], list[dict[str, Any]]]]:
-    """The verdict on a new version, and a function that measures its learning curve.
+    """Return the verdict on a new version, and a function that measures its learning curve.
 
-    Where the version learned from a program's grades, `assisted` has all queries and these grades.
+    If the version learned from a program's grades, `assisted` has all queries and these grades.
     """
     before = _candidate(f"version {against}", task, running, learns=bool(running.n_pairs_))
     after = _candidate(f"version {version}", task, trained, learns=True)
@@ -211,7 +211,7 @@ def compare(
 
 
 def has_same_results(running: Searcher, trained: Searcher, queries: Collection) -> bool:
-    """Whether two versions of one method return the same results for all queries."""
+    """Return whether two versions of one method return the same results for all queries."""
     if running.method != trained.method:
         return False
     first, second = (searcher.rank(queries, SAME_DEPTH, threads=1).items for searcher in (running, trained))
@@ -221,7 +221,7 @@ def has_same_results(running: Searcher, trained: Searcher, queries: Collection) 
 def learning_curve(
     validation: CrossValidation, learned: CollectionCandidate, values: dict[str, np.ndarray], points: list[int]
 ) -> list[dict[str, Any]]:
-    """Mean and interval by the number of judged queries in the training part; 0 is the method without judgments."""
+    """Return mean and interval by number of judged training queries; 0 is the method without judgments."""
     found = [(n, validation.values_of_fewer(learned, n)[MEASURE]) for n in points]
     if learned.like is not None:
         found.insert(0, (0, learned.like.values(np.empty(0, np.int64), np.arange(validation.n_queries))[MEASURE]))
@@ -230,7 +230,7 @@ def learning_curve(
 
 
 def _candidate(name: str, task: CollectionTask, searcher: Searcher, *, learns: bool) -> CollectionCandidate:
-    """A version as a system that can be fitted again; what it learns without judgments is fitted once."""
+    """Return a version as a candidate that can be fitted again; parts that need no judgments are fitted once."""
     params = {key: value for key, value in searcher.params.items() if key not in OWN_PARAMS}
     stem = searcher.vectorizer_.stem
     encoded = task.encoder is not None and searcher.ranker_.vectors_dim > 0

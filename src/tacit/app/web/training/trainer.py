@@ -1,8 +1,8 @@
-"""Training in a process of its own, with low priority and one thread, so that searches stay fast.
+"""Training in a separate process, with low priority and one thread, so that searches stay fast.
 
-The process (`train_job`) writes one JSON object a line: its stages, the fits that are done, its verdict, and last the
-learning curve. A version is kept once it has its verdict. One training runs at a time and can be cancelled; whoever
-follows is told of every change.
+The process (`train_job`) writes one JSON object per line: its stages, the finished fits, its verdict, and finally the
+learning curve. A version is kept once it has its verdict. Only one training runs at a time, and it can be cancelled;
+followers receive every change.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tacit.core import TacitError
 from tacit.search import Searcher
 from tacit.search.warming import warm_searcher
 
-LEARNS = "blend"  # what is trained where the live version cannot learn
+LEARNS = "blend"  # method to train if the live version cannot learn
 IDLE: dict[str, Any] = {
     "state": "idle", "message": "", "version": None, "verdict": None, "used": None, "stages": [], "done": 0,
     "total": 0
@@ -33,14 +33,14 @@ ONE_THREAD = dict.fromkeys(("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NU
 
 
 def _check_params(params: dict[str, Any]) -> None:
-    """Raise for parameters that a client may not give: they would make the service read files, or load programs."""
+    """Raise for parameters that clients may not set: they would make the service read files or load programs."""
     own = next((name for name in params if name in ("self", "method")), None)
     if own is not None:
         raise TacitError(f"params has {own!r}, want parameters of the method; `tacit methods NAME` lists them")
     if "encoder" in params:
         raise TacitError("params has 'encoder', want none: a new version keeps the encoder of the live one")
     if isinstance(params.get("synonyms"), str):
-        raise TacitError("params has the name of a file as synonyms, want a list of its lines")
+        raise TacitError("params has a file name as synonyms, want a list of lines")
 
 
 class Trainer:
@@ -52,12 +52,12 @@ class Trainer:
         self._state = dict(IDLE)
         self._process: Popen[str] | None = None
         self._started = self._ended = self._last_fit = 0.0
-        self._fits: list[tuple[str, float]] = []  # stages and seconds of the fits that are done
+        self._fits: list[tuple[str, float]] = []  # stages and seconds of the finished fits
         self._followers: set[Callable[[], None]] = set()
 
     @property
     def state(self) -> dict[str, Any]:
-        """What the training is doing, or how the last one ended, with the seconds since its start and to its end."""
+        """Return the state of the current or last training, with the seconds since its start and until its end."""
         with self._lock:
             state = dict(self._state)
             running = state["state"] in ("running", "cancelling")
@@ -71,9 +71,9 @@ class Trainer:
             return state
 
     def _seconds_of_a_fit(self, stage: str) -> float:
-        """Seconds of the last fit of this stage, or of the mean one: later fits may learn from more queries.
+        """Return seconds of the last fit of this stage, or the mean if that is longer: later fits may use more queries.
 
-        Before the first fit of a stage, the longest of the others.
+        Before the first fit of a stage, return the longest of the others.
         """
         of_stage = [seconds for of, seconds in self._fits if of == stage]
         if not of_stage:
@@ -83,18 +83,18 @@ class Trainer:
     def start(
         self, method: str | None, judge: str | None, params: dict[str, Any], assist: str | None = None
     ) -> dict[str, Any]:
-        """Begin a training on the current judgments; by default of the live method, if it learns."""
+        """Start a training on the current judgments; the default method is the live one's, if it learns."""
         running = self.workspace.active.searcher
         method = method or (running.method if running.ranker_.learns_from_pairs else LEARNS)
         _check_params(params)
-        searcher = Searcher(method, **params)  # a wrong name is reported here
+        searcher = Searcher(method, **params)  # reports a wrong name here
         if assist is not None:
             self._check_assist(searcher, assist)
         self._check_judge(judge, assist)
         self.workspace.check_writable()
         with self._lock:
             if self._state["state"] in ("running", "cancelling"):
-                raise TacitError("a training is running already, want one at a time; wait for its end")
+                raise TacitError("a training is already running; wait until it ends")
             name, folder = self.workspace.new_version()
             try:
                 model = self.workspace.prepare_training(name)
@@ -119,7 +119,7 @@ class Trainer:
         return self.state
 
     def cancel(self) -> dict[str, Any]:
-        """End the training that runs; nothing of it is kept, unless it has its verdict already."""
+        """Cancel the current training; nothing of it is kept, unless it already has its verdict."""
         with self._lock:
             if self._state["state"] != "running":
                 raise TacitError("no training is running, so there is nothing to cancel")
@@ -129,20 +129,18 @@ class Trainer:
         return self.state
 
     def _check_judge(self, judge: str | None, assist: str | None) -> None:
-        """Raise for an unknown judge, or where only programs have judged and none of them is named."""
+        """Raise for an unknown judge, or if only programs have judged and none of them is named."""
         judges = [found for found in self.workspace.store.judges() if found.n_judgments]
         listed = ", ".join(f"{found.name!r} ({found.kind})" for found in judges)
         if judge is not None and judge not in [found.name for found in judges]:
-            raise TacitError(f"judge is {judge!r}, want one who has judged: {listed or 'there is none'}")
+            raise TacitError(f"judge is {judge!r}, want a judge with judgments: {listed or 'there is none'}")
         if judge is not None and judge == assist:
-            raise TacitError(
-                f"judge and assist are both {judge!r}, want a judge whose grades the program's are held to"
-            )
+            raise TacitError(f"judge and assist are both {judge!r}, want another judge to compare the program with")
         if judge is None and judges and all(found.kind == "program" for found in judges):
             raise TacitError(f"no person has judged; to learn from a program alone, name it as judge: {listed}")
 
     def _check_assist(self, searcher: Searcher, assist: str) -> None:
-        """Raise unless a program of that name has judged, and the method learns from its grades."""
+        """Raise unless a program with that name has judged, and the method learns from its grades."""
         programs = [judge.name for judge in self.workspace.store.judges() if judge.kind == "program"]
         if assist not in programs:
             raise TacitError(f"assist is {assist!r}, want a program judge: {', '.join(programs) or 'there is none'}")
@@ -150,11 +148,11 @@ class Trainer:
             raise TacitError(f"{searcher.method} does not learn from a program's grades, assist is for blend")
 
     async def follow(self, seconds: float) -> AsyncIterator[dict[str, Any]]:
-        """The state at every change, and at least every so many seconds, until the training has ended."""
+        """Yield the state at every change, and periodically, until the training ends."""
         loop, changed = asyncio.get_running_loop(), asyncio.Event()
 
         def wake() -> None:
-            with suppress(RuntimeError):  # the loop has ended, and whoever followed with it
+            with suppress(RuntimeError):  # the event loop has ended, together with the follower
                 loop.call_soon_threadsafe(changed.set)
 
         self._followers.add(wake)
@@ -178,10 +176,10 @@ class Trainer:
             wake()
 
     def _follow(self, job: dict[str, Any], name: str) -> None:
-        """Run the process to its end, and tell how it ended, whatever happens."""
+        """Run the process to its end, and always report how it ended."""
         try:
             problem = self._run(job)
-        except Exception as error:  # a full disk, no further process: whoever waits is told
+        except Exception as error:  # a full disk, or no process can be started: followers must be informed
             problem = f"the training failed: {error}"
         with self._lock:
             self._ended, self._process = time.monotonic(), None
@@ -197,7 +195,7 @@ class Trainer:
             self._set(state="failed", message=problem)
 
     def _note(self, said: dict[str, Any], kept: dict[str, Any]) -> None:
-        """Pass on what the process says of its progress; `kept` is the verdict so far, which is stored."""
+        """Update the state from a message of the process; `kept` is the verdict so far, which is stored."""
         news: dict[str, Any] = {name: said[name] for name in ("used", "stages", "done", "total") if name in said}
         if "stage" in said:
             news["message"] = said["stage"]
@@ -213,22 +211,22 @@ class Trainer:
                 if self._state["state"] == "running":
                     self.workspace.keep_verdict(kept["version"], kept)
                     news["verdict"] = {key: value for key, value in kept.items() if key != "by_query"}
-            if "verdict" in said:  # the next thing that people do is to look at its results
+            if "verdict" in said:  # users will search the new version next
                 threading.Thread(target=self._warm, args=(kept["version"],), daemon=True).start()
         if news:
             self._set(**news)
 
     def _warm(self, name: str) -> None:
-        """Load a version and search it once, so that nobody waits for compilation; a mistake shows when it is used."""
+        """Load a version and search it once, so that users do not wait for compilation; errors appear on use."""
         with suppress(TacitError, OSError):
             warm_searcher(self.workspace.find(name).searcher)
 
     def _run(self, job: dict[str, Any]) -> str:
-        """What went wrong, or nothing; what the process says is passed on."""
+        """Return the error, or an empty string; process all messages of the process."""
         command = [sys.executable, "-m", "tacit.app.web.training.train_job"]
         verdict: dict[str, Any] = {}
         problem = ""
-        # Errors go to a file: nobody reads them while the process runs, and a full pipe would stop it.
+        # Errors go to a file, because no one reads them while the process runs, and a full pipe would stop it.
         with (
             TemporaryFile("w+", encoding="utf-8", errors="replace") as told,
             Popen(command, text=True, env=os.environ | ONE_THREAD, stdin=PIPE, stdout=PIPE, stderr=told) as process,
@@ -251,4 +249,4 @@ class Trainer:
             errors = told.read().strip().splitlines()
         if code == 0 and verdict:
             return ""
-        return problem or (errors[-1][:500] if code and errors else "the training ended without a word")
+        return problem or (errors[-1][:500] if code and errors else "the training ended without a message")

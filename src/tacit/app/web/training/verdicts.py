@@ -1,7 +1,7 @@
-"""Verdicts: how a new version compares with another one, in numbers and in words that name both versions.
+"""Verdicts: the comparison of a new version with another one, as numbers and as text that names both versions.
 
-Both are measured by cross-validation on the same judged queries. A verdict keeps the values of every query, so that
-versions can be compared later with whichever version is live then (`scoreboard`).
+Both are measured by cross-validation on the same judged queries. A verdict stores the values of every query, so that
+versions can later be compared with the version that is live then (`scoreboard`).
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from tacit.metrics.significance import holm
 MEASURE = "nDCG@10"
 MEASURES = (MEASURE, "AP", judged_only(MEASURE), JUDGED)
 SHOWN = (MEASURE, "AP", JUDGED)
-SMALL_GAIN = 0.02  # what more judgments should be able to show
+SMALL_GAIN = 0.02  # gain that further judgments should be able to show
 TIE = 1e-9
-DIGITS = 6  # of stored values
+DIGITS = 6  # decimals of stored values
 
 BETTER, WORSE, SAME = "better", "worse", "identical"
 NOT_SHOWN, UNPROVEN = "no difference shown", "unproven"
@@ -51,12 +51,12 @@ def make_verdict(
     has_zeros: bool,
     identical: bool,
 ) -> dict[str, Any]:
-    """The verdict on a new version.
+    """Return the verdict on a new version.
 
     Parameters
     ----------
     version, against : str
-        The new version, and the one that it is compared with.
+        The new version, and the one to compare with.
     queries : mapping of str to str
         Texts of the judged queries by id, in the order of the values.
     before, after : mapping of str to ndarray
@@ -85,7 +85,7 @@ def make_verdict(
 
 
 def compare_values(before: Values, after: Values, *, has_zeros: bool, identical: bool = False) -> dict[str, Any]:
-    """Status, gain with interval and p, and the numbers of queries won, lost and tied.
+    """Return status, gain with interval and p, and the numbers of queries won, lost and tied.
 
     >>> values = {measure: np.full(12, 0.5) for measure in MEASURES}
     >>> found = compare_values(values, values, has_zeros=False)
@@ -122,7 +122,7 @@ def _status(gain: Gain, n_queries: int) -> str:
 
 
 def in_words(version: str, against: str, found: Mapping[str, Any], n_queries: int) -> str:
-    """The verdict as sentences; the last one says what to do."""
+    """Return the verdict as sentences; the last one says what to do."""
     low, high = found["interval"]
     gain = f"{MEASURE} {found['gain']:+.3f} (95 % interval {low:+.3f} to {high:+.3f}, {n_queries} judged queries)"
     keep = f"Keep version {against}."
@@ -142,7 +142,7 @@ def in_words(version: str, against: str, found: Mapping[str, Any], n_queries: in
 
 
 def graded_by(used: Mapping[str, Any]) -> str:
-    """A sentence that says so where a program's grades, not people's, were learned from and measured by.
+    """Return a sentence if a program's grades, not people's, were used for training and measuring.
 
     >>> graded_by({"program": "sample"}), graded_by({})
     (" All grades are by the program 'sample'; no person has checked them.", '')
@@ -152,7 +152,7 @@ def graded_by(used: Mapping[str, Any]) -> str:
 
 
 def means_of(values: Values) -> dict[str, dict[str, Any]]:
-    """Means of the shown measures, with 95 % intervals."""
+    """Return means of the displayed measures, with 95 % intervals."""
     found = {}
     for measure in SHOWN:
         low, high = cautious_interval(values[measure])
@@ -161,7 +161,7 @@ def means_of(values: Values) -> dict[str, dict[str, Any]]:
 
 
 def fingerprint_of(judgments: Mapping[str, Mapping[str, float]]) -> str:
-    """A text that is the same for the same judgments, whatever their order.
+    """Return a text that is equal for equal judgments, in any order.
 
     >>> fingerprint_of({"q": {"a": 1, "b": 0}}) == fingerprint_of({"q": {"b": 0.0, "a": 1.0}})
     True
@@ -171,10 +171,10 @@ def fingerprint_of(judgments: Mapping[str, Mapping[str, float]]) -> str:
 
 
 def scoreboard(versions: Sequence[str], live: str, verdicts: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """One row for each version: its measures, and how it compares with the live one.
+    """Return one row for each version: its measures, and its comparison with the live one.
 
-    Two versions are compared on the last judgments that both were measured on. Versions that were never measured on the
-    same judgments are unproven.
+    Two versions are compared on the last judgments that both were measured on. Versions never measured on the same
+    judgments are unproven.
     """
     rows = []
     for name in versions:
@@ -192,7 +192,7 @@ def scoreboard(versions: Sequence[str], live: str, verdicts: Mapping[str, Mappin
 
 
 def against_live(name: str, live: str, verdicts: Mapping[str, Mapping[str, Any]]) -> dict[str, Any] | None:
-    """How a version compares with the live one on the last judgments that both were measured on; None without any."""
+    """Compare a version with the live one on the last judgments that both were measured on; None without any."""
     found: dict[str, dict[str, Mapping[str, Any]]] = {}
     for verdict in sorted(verdicts.values(), key=lambda verdict: int(verdict["version"])):
         for version in (verdict["against"], verdict["version"]):
@@ -222,7 +222,7 @@ def against_live(name: str, live: str, verdicts: Mapping[str, Mapping[str, Any]]
 
 
 def scores_of(verdicts: Mapping[str, Mapping[str, Any]]) -> dict[str, list[dict[str, Any]]]:
-    """Values of the measure by query and version, oldest version first, each as it was last measured."""
+    """Return values of the measure by query and version, oldest version first, each as last measured."""
     found: dict[str, dict[str, float]] = {}
     for verdict in sorted(verdicts.values(), key=lambda verdict: int(verdict["version"])):
         by_query = verdict["by_query"]
@@ -236,7 +236,7 @@ def scores_of(verdicts: Mapping[str, Mapping[str, Any]]) -> dict[str, list[dict[
 
 
 def report(verdict: Mapping[str, Any]) -> str:
-    """The verdict as the HTML report of `tacit advise`."""
+    """Return the verdict as the HTML report of `tacit advise`."""
     version, against = verdict["version"], verdict["against"]
     names = {against: f"version {against}", version: f"version {version}"}
     values = {n: {m: np.array(v) for m, v in verdict["by_query"]["values"][n].items()} for n in names}
@@ -253,7 +253,7 @@ def report(verdict: Mapping[str, Any]) -> str:
 
 
 def board_report(versions: Sequence[str], live: str, verdicts: Mapping[str, Mapping[str, Any]]) -> str | None:
-    """All measured versions against the live one, as the HTML report of `tacit advise`; None if none was compared."""
+    """Return all measured versions against the live one, as the HTML report; None if none was compared."""
     board = [row for row in scoreboard(versions, live, verdicts) if row["measures"]]
     compared = [row for row in board if row["comparison"]]
     if not compared:
@@ -273,13 +273,13 @@ def board_report(versions: Sequence[str], live: str, verdicts: Mapping[str, Mapp
         rows=[_report_row(row, live, p_of.get(row["version"])) for row in board],
         curve=curve,
         text=" ".join(row["comparison"]["text"] for row in compared),
-        note="Versions have the values of their last measurement; two are compared on the same judgments.",
+        note="Each version has the values of its last measurement; two versions are compared on the same judgments.",
     )
     return to_html(advice, f"All versions against version {live}")
 
 
 def _report_row(row: Mapping[str, Any], live: str, p: float | None) -> dict[str, Any]:
-    """A row of the scoreboard as a row of an advice; p is corrected over the versions, None for the live one."""
+    """Return a row of the scoreboard as a row of an advice; p is corrected over the versions, None for the live one."""
     name = f"version {row['version']}" + (" (live)" if row["version"] == live else "")
     found = {"system": name, "metrics": {measure: value["mean"] for measure, value in row["measures"].items()}}
     if p is None:
@@ -288,7 +288,7 @@ def _report_row(row: Mapping[str, Any], live: str, p: float | None) -> dict[str,
 
 
 def _latest(name: str, verdicts: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any] | None:
-    """The last verdict that measured a version."""
+    """Return the last verdict that measured a version."""
     found = [verdict for verdict in verdicts.values() if name in verdict["measured"]]
     return max(found, key=lambda verdict: int(verdict["version"])) if found else None
 

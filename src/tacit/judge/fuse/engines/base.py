@@ -1,8 +1,8 @@
-"""What an engine says about itself.
+"""The interface of a search engine.
 
-Each engine has two independent descriptions of its formula: `make_space` in terms of our normalisations, which is what
-is searched, and `evaluate`, which reads the exported body and computes scores from raw results by the formula that the
-engine documents, document by document. An export is checked with the second on the user's own results.
+Each engine has two independent descriptions of its formula. `make_space` uses our normalisations and is used for the
+search. `evaluate` reads the exported body and computes scores from raw results, document by document, with the formula
+in the engine's documentation. Exports are checked with `evaluate` on the user's own results.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ class Engine:
     name : str
         Name for `--to`.
     make_space : callable
-        Legs to the space of fusions that the engine can express.
+        Returns the space of fusions that the engine can express, given legs.
     export : callable
-        A fusion, and the number of results that each run must have, to the body (JSON) or snippet (text) to paste.
+        Returns the body (JSON) or snippet (text) to paste, given a fusion and the number of results per run.
     evaluate : callable
-        The exported body, and the results of one query, to the score of each document by the documented formula.
+        Returns the score of each document by the documented formula, given the exported body and one query's results.
     note : str
-        What to edit or to know, for people.
+        What users must edit or know.
     """
 
     name: str
@@ -53,7 +53,7 @@ def space_of(
     weights: Sequence[float] | None = None,
     total: float = 1.0,
 ) -> Space:
-    """A space whose default has the first option's family, and equal weights unless others are given."""
+    """Return a space whose default has the first option's family, and equal weights unless others are given."""
     n = len(legs.names)
     shares = [total / n] * n if weights is None else list(weights)
     default = Fusion(legs.names, tuple(round(share, 6) for share in shares), options[0].family, engine)
@@ -67,22 +67,22 @@ def check_two_legs(legs: Legs, engine: str, what: str) -> None:
 
 
 def cannot_express(fusion: Fusion, engine: str) -> UsageError:
-    """The error for a fusion that an engine has no formula for."""
+    """Return the error for a fusion that an engine has no formula for."""
     return UsageError(f"{engine} cannot express {fusion.title}")
 
 
 def has_negative(legs: Legs) -> bool:
-    """Whether a leg has scores below 0, so that a missing result with no contribution would beat a returned one."""
+    """Return whether a leg has negative scores, so a missing result without contribution would beat a returned one."""
     return bool((legs.scores < 0).any())
 
 
 def rrf(rank_constant: float, points: int) -> Option:
-    """Reciprocal rank fusion with a constant, and so many points of weights."""
+    """Return the option of reciprocal rank fusion with a constant, and a number of lattice points."""
     return Option(Family("rrf", rank_constant), points)
 
 
 def reciprocal_ranks(results: Results, weights: Sequence[float], constant: float) -> dict[str, float]:
-    """sum over lists of w / (k + rank), rank from 1; the formula that most engines document."""
+    """Return the sum over lists of w / (k + rank), rank from 1; the formula that most engines document."""
     found = dict[str, float]()
     for weight, hits in zip(weights, results, strict=True):
         for rank, (document, _) in enumerate(hits, 1):
@@ -91,7 +91,7 @@ def reciprocal_ranks(results: Results, weights: Sequence[float], constant: float
 
 
 def weighted_sum(results: Results, weights: Sequence[float]) -> dict[str, float]:
-    """sum over lists of w times the raw score; a list without the document adds nothing."""
+    """Return the sum over lists of w times the raw score; a list without the document adds nothing."""
     found = dict[str, float]()
     for weight, hits in zip(weights, results, strict=True):
         for document, score in hits:
@@ -100,12 +100,12 @@ def weighted_sum(results: Results, weights: Sequence[float]) -> dict[str, float]
 
 
 def min_max(hits: Sequence[tuple[str, float]]) -> dict[str, float]:
-    """Scores of one list between 0 and 1; all 1 where they are equal."""
+    """Scale the scores of one list to 0 to 1; all 1 if they are equal."""
     values = [score for _, score in hits]
     low, high = min(values, default=0.0), max(values, default=0.0)
     return {document: (score - low) / (high - low) if high > low else 1.0 for document, score in hits}
 
 
 def rounded(weights: Sequence[float], digits: int = 6) -> list[float]:
-    """Weights as they are written."""
+    """Round weights as they are written."""
     return [round(float(weight), digits) for weight in weights]

@@ -4,7 +4,7 @@
              l2_norm: s / sqrt(sum of s^2); a retriever that did not return the document adds nothing
     rrf      sum of weight / (rank_constant + rank)
 
-The body holds a placeholder query for each run. rank_window_size is the depth of the runs, because the engine's default
+The body has a placeholder query for each run. rank_window_size is the depth of the runs, because the engine's default
 of 10 would fuse fewer results than were measured.
 """
 
@@ -35,13 +35,13 @@ NORMALIZERS = {"minmax": "minmax", "l2": "l2_norm"}
 
 
 def make_space(legs: Legs) -> Space:
-    """rrf with a constant of 60 and equal weights is the default."""
+    """Return the space; the default is rrf with a constant of 60 and equal weights."""
     options = [rrf(60, LATTICE), rrf(10, COARSE), Option(Family("minmax"))]
     return space_of(legs, NAME, options if has_negative(legs) else [*options, Option(Family("l2"))])
 
 
 def export(fusion: Fusion, depth: int) -> dict[str, Any]:
-    """The retriever of a search request."""
+    """Return the retriever of a search request."""
     kind = fusion.family.normalization
     if kind != "rrf" and kind not in NORMALIZERS:
         raise cannot_express(fusion, NAME)
@@ -56,7 +56,7 @@ def export(fusion: Fusion, depth: int) -> dict[str, Any]:
 
 
 def evaluate(body: Mapping[str, Any], results: Results) -> dict[str, float]:
-    """Scores by the documented formulas."""
+    """Compute scores by the documented formulas."""
     ((name, retriever),) = body["retriever"].items()
     weights = [part["weight"] for part in retriever["retrievers"]]
     if name == "rrf":

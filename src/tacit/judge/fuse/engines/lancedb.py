@@ -1,11 +1,11 @@
 """LanceDB: rerankers of hybrid search, of one full-text and one vector search.
 
     RRFReranker(K)                        sum of 1 / (K + rank); it has no weights
-    LinearCombinationReranker(weight)     weight (1 - distance) + (1 - weight) text score. Hybrid search first brings
+    LinearCombinationReranker(weight)     weight (1 - distance) + (1 - weight) text score. Hybrid search first scales
                                           distances and text scores to (s - min) / (max - min), 0 where all are equal;
                                           a search that did not return the row adds nothing (fill = 1)
 
-The first run is the full-text search, the second the vector search, with scores that fall as the distance rises.
+The first run is the full-text search. The second is the vector search, with scores that fall as the distance rises.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ from tacit.judge.fuse.legs import Legs
 from tacit.judge.fuse.normalizations import Family
 
 NAME = "lancedb"
-EQUAL = (0.0, 1.0)  # of text scores and of 1 - distance, where all are equal
+EQUAL = (0.0, 1.0)  # values of text scores and of 1 - distance if all are equal
 
 
 def make_space(legs: Legs) -> Space:
-    """RRFReranker(60) is the default."""
+    """Return the space; the default is RRFReranker(60)."""
     check_two_legs(legs, NAME, "the full-text run, then the vector run")
     options = [rrf(60, EQUAL_ONLY), rrf(10, EQUAL_ONLY), rrf(100, EQUAL_ONLY)]
     return space_of(legs, NAME, [*options, Option(Family("minmax", equal=EQUAL), LATTICE)])
 
 
 def export(fusion: Fusion, depth: int) -> dict[str, Any]:
-    """The reranker, its arguments, and the same as Python."""
+    """Return the reranker, its arguments, and the same as Python code."""
     if fusion.family.normalization == "rrf" and len(set(fusion.weights)) == 1:
         constant = int(fusion.family.rank_constant)
         return {"reranker": "RRFReranker", "arguments": {"K": constant}, "python": f"RRFReranker(K={constant})"}
@@ -55,7 +55,7 @@ def export(fusion: Fusion, depth: int) -> dict[str, Any]:
 
 
 def evaluate(body: Mapping[str, Any], results: Results) -> dict[str, float]:
-    """Scores by the documented formulas."""
+    """Compute scores by the documented formulas."""
     if body["reranker"] == "RRFReranker":
         return reciprocal_ranks(results, [1.0, 1.0], body["arguments"]["K"])
     weight, (text, vector) = body["arguments"]["weight"], results
@@ -64,7 +64,7 @@ def evaluate(body: Mapping[str, Any], results: Results) -> dict[str, float]:
 
 
 def _scaled(hits: Sequence[tuple[str, float]]) -> list[tuple[str, float]]:
-    """Scores or distances of one list from 0 to 1, and 0 where they are equal."""
+    """Scale scores or distances of one list to 0 to 1; all 0 if they are equal."""
     values = [value for _, value in hits]
     low, high = min(values, default=0.0), max(values, default=0.0)
     return [(document, (value - low) / (high - low) if high > low else 0.0) for document, value in hits]

@@ -32,14 +32,14 @@ NAME = "milvus"
 
 
 def make_space(legs: Legs) -> Space:
-    """RRFRanker(60) is the default."""
+    """Return the space; the default is RRFRanker(60)."""
     options = [rrf(60, EQUAL_ONLY), rrf(10, EQUAL_ONLY), rrf(100, EQUAL_ONLY)]
     weighted = [] if has_negative(legs) else [Option(Family("scaled", scales=leg_scales(legs)), LATTICE)]
     return space_of(legs, NAME, [*options, *weighted])
 
 
 def export(fusion: Fusion, depth: int) -> dict[str, Any]:
-    """The rerank function of hybrid search: {"strategy", "params"}, and the same as Python."""
+    """Return the rerank function of hybrid search: {"strategy", "params"}, and the same as Python code."""
     if fusion.family.normalization == "rrf" and len(set(fusion.weights)) == 1:
         constant = int(fusion.family.rank_constant)
         return {"strategy": "rrf", "params": {"k": constant}, "python": f"RRFRanker({constant})"}
@@ -53,7 +53,7 @@ def export(fusion: Fusion, depth: int) -> dict[str, Any]:
 
 
 def evaluate(body: Mapping[str, Any], results: Results) -> dict[str, float]:
-    """Scores by the documented formulas."""
+    """Compute scores by the documented formulas."""
     if body["strategy"] == "rrf":
         return reciprocal_ranks(results, [1.0] * len(results), body["params"]["k"])
     return weighted_sum(results, body["params"]["weights"])
@@ -64,6 +64,6 @@ ENGINE = Engine(
     make_space,
     export,
     evaluate,
-    "Pass it as `ranker` of hybrid_search, with one AnnSearchRequest for each run, in their order; metrics where "
-    "higher is better (IP, COSINE, BM25).",
+    "Pass it as `ranker` of hybrid_search, with one AnnSearchRequest for each run, in the same order. "
+    "Use metrics where higher is better (IP, COSINE, BM25).",
 )

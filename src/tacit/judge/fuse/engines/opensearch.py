@@ -5,9 +5,9 @@
                               not return the document counts as 0
     score-ranker-processor    rrf: sum of w / (rank_constant + rank)
 
-z_score is left out: the engine replaces values at or below the mean by 0.001 and a score that equals the mean by the
-largest raw score, so that its order cannot be known from the formula alone. The queries of the hybrid clause must stand
-in the order of the runs.
+z_score is left out: the engine replaces values at or below the mean by 0.001, and a score equal to the mean by the
+largest raw score, so its order cannot be computed from the formula alone. The queries of the hybrid clause must be in
+the order of the runs.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ NAME, LOWEST = "opensearch", 0.001
 
 
 def make_space(legs: Legs) -> Space:
-    """min_max with equal weights is the default."""
+    """Return the space; the default is min_max with equal weights."""
     options = [Option(Family("minmax", floor=LOWEST), LATTICE), rrf(60, COARSE)]
     return space_of(legs, NAME, options if has_negative(legs) else [*options, Option(Family("l2"))])
 
 
 def export(fusion: Fusion, depth: int) -> dict[str, Any]:
-    """The search pipeline: body of PUT /_search/pipeline/NAME."""
+    """Return the search pipeline: the body of PUT /_search/pipeline/NAME."""
     kind, weights = fusion.family.normalization, rounded(fusion.weights)
     if kind == "rrf":
         combination = {"technique": "rrf", "rank_constant": int(fusion.family.rank_constant)}
@@ -62,7 +62,7 @@ def export(fusion: Fusion, depth: int) -> dict[str, Any]:
 
 
 def evaluate(body: Mapping[str, Any], results: Results) -> dict[str, float]:
-    """Scores by the documented formulas."""
+    """Compute scores by the documented formulas."""
     ((name, processor),) = body["phase_results_processors"][0].items()
     weights = processor["combination"]["parameters"]["weights"]
     if name == "score-ranker-processor":
@@ -84,6 +84,6 @@ ENGINE = Engine(
     make_space,
     export,
     evaluate,
-    "PUT it to /_search/pipeline/NAME and search with ?search_pipeline=NAME; the queries of the hybrid clause stand in "
+    "PUT it to /_search/pipeline/NAME and search with ?search_pipeline=NAME. Put the queries of the hybrid clause in "
     "the order of the runs. Weights of rrf need OpenSearch 3.",
 )

@@ -1,7 +1,7 @@
 """Qdrant: weighted reciprocal rank fusion and formula queries.
 
 rrf      sum over prefetches of 1 / (k + (position + 1) / weight - 1), position from 0. With a weight of 1 this is
-         1 / (k + position): k is counted from 0. Weights are absolute: twice the weights are another order
+         1 / (k + position): k is counted from 0. Weights are absolute: doubling all weights changes the order
 formula  sum of weight times $score[i]; `defaults` gives the score of a prefetch that did not return the point
 """
 
@@ -29,14 +29,14 @@ DEFAULT_K = 2
 
 
 def make_space(legs: Legs) -> Space:
-    """rrf with k = 2 and weights of 1 is the default; 61 is the usual constant of 60."""
+    """Return the space; the default is rrf with k = 2 and weights of 1, and k = 61 is the usual constant of 60."""
     options = [Option(Family("rrf-rank", DEFAULT_K), LATTICE), *(Option(Family("rrf-rank", k)) for k in (10, 61))]
     scaled = [] if has_negative(legs) else [Option(Family("scaled", scales=leg_scales(legs)), COARSE)]
     return space_of(legs, NAME, [*options, *scaled], total=float(len(legs.names)))
 
 
 def export(fusion: Fusion, depth: int) -> dict[str, Any]:
-    """The body of POST /collections/NAME/points/query, with a placeholder prefetch for each run."""
+    """Return the body of POST /collections/NAME/points/query, with a placeholder prefetch for each run."""
     prefetch = [{"query": "QUERY", "using": name, "limit": depth} for name in fusion.names]
     if fusion.family.normalization == "rrf-rank":
         rrf = {"k": int(fusion.family.rank_constant), "weights": rounded(fusion.weights)}
@@ -50,7 +50,7 @@ def export(fusion: Fusion, depth: int) -> dict[str, Any]:
 
 
 def evaluate(body: Mapping[str, Any], results: Results) -> dict[str, float]:
-    """Scores by the documented formulas."""
+    """Compute scores by the documented formulas."""
     query = body["query"]
     if "formula" in query:
         return weighted_sum(results, [term["mult"][0] for term in query["formula"]["sum"]])

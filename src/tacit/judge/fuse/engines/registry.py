@@ -1,4 +1,4 @@
-"""The engines by name, and the export of a fusion with its check on the user's own results."""
+"""Engines by name, and the export of a fusion, checked on the user's own results."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ ENGINES: dict[str, Engine] = {
     module.ENGINE.name: module.ENGINE
     for module in (opensearch, elasticsearch, qdrant, weaviate, vespa, milvus, lancedb)
 }
-SAME = 1e-7  # relative difference of two scores that count as equal: written weights are rounded
+SAME = 1e-7  # relative difference of two scores that count as equal, because written weights are rounded
 
 
 def engine_of(name: str) -> Engine:
-    """The engine of that name, or an error that lists the names."""
+    """Return the engine with that name; raise an error that lists the names."""
     return ENGINES[check_choice("engine", name, ENGINES)]
 
 
 def export(fusion: Fusion, legs: Legs, engine: str) -> dict[str, Any]:
-    """The body or snippet for an engine, once its documented formula has given our order for every query.
+    """Return the body or snippet for an engine, checked: its documented formula gives our order for every query.
 
     Returns
     -------
@@ -47,7 +47,7 @@ def export(fusion: Fusion, legs: Legs, engine: str) -> dict[str, Any]:
 
 
 def raw_results(legs: Legs, query: int) -> Results:
-    """What each leg returned for a query: (document, score), best first."""
+    """Return the results of each leg for a query: (document, score), best first."""
     start, stop = legs.starts[query], legs.starts[query + 1]
     names = [legs.doc_ids[row] for row in legs.doc[start:stop].tolist()]
     found = []

@@ -5,8 +5,8 @@
     rrf      sum of weight times reciprocal_rank(feature, k)     1 / (k + rank); 0 for a hit that the leg did not match
 
 A feature is 0 for a hit that its operator did not match (bm25 without a matching word, rawScore of a nearest neighbour
-operator that did not return the hit), and normalize_linear sees these zeros. So scores must not be below 0. The snippet
-has one function for each run, to be filled with its feature.
+operator that did not return the hit), and normalize_linear includes these zeros. So scores must not be negative. The
+snippet has one function for each run; replace its expression by the run's feature.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ TERM = re.compile(r"(?P<weight>[0-9.e-]+) \* (?P<term>.+)")
 
 
 def make_space(legs: Legs) -> Space:
-    """rrf with a constant of 60 and equal weights is the default."""
+    """Return the space; the default is rrf with a constant of 60 and equal weights."""
     options = [rrf(60, LATTICE), rrf(10, COARSE)]
     if has_negative(legs):
-        raise UsageError(f"{NAME} takes a result that an operator did not match as 0, and a run has scores below 0")
+        raise UsageError(f"{NAME} scores results without a match as 0, but a run has scores below 0")
     scaled = Family("scaled", scales=leg_scales(legs))
     return space_of(legs, NAME, [*options, Option(Family("minmax-zero")), Option(scaled)])
 
 
 def export(fusion: Fusion, depth: int) -> str:
-    """The rank profile."""
+    """Return the rank profile."""
     kind = fusion.family.normalization
     features = [f"leg_{number}" for number in range(1, len(fusion.names) + 1)]
     constant = f"{fusion.family.rank_constant:g}"
@@ -63,7 +63,7 @@ def export(fusion: Fusion, depth: int) -> str:
 
 
 def evaluate(body: str, results: Results) -> dict[str, float]:
-    """Scores by the documented functions, read from the expression of the snippet."""
+    """Compute scores by the documented functions, read from the expression of the snippet."""
     expression = body.split("expression {", 1)[1].split("}", 1)[0]
     documents = list(dict.fromkeys(document for hits in results for document, _ in hits))
     found = dict.fromkeys(documents, 0.0)
@@ -77,7 +77,7 @@ def evaluate(body: str, results: Results) -> dict[str, float]:
 
 
 def _term(term: str, features: dict[str, float], order: list[str]) -> dict[str, float]:
-    """Values of one function over all hits; `order` has the hits that match, best first."""
+    """Return values of one function over all hits; `order` has the matching hits, best first."""
     if "reciprocal_rank" in term:
         match = CONSTANT.search(term)
         assert match is not None
@@ -94,6 +94,6 @@ ENGINE = Engine(
     make_space,
     export,
     evaluate,
-    "Put the rank feature of each run in its function: bm25(FIELD) of a text search, itemRawScore(LABEL) of a nearest "
+    "Use the rank feature of each run in its function: bm25(FIELD) of a text search, itemRawScore(LABEL) of a nearest "
     "neighbour search. A feature must be 0 for hits that the search did not match.",
 )

@@ -21,13 +21,13 @@ NAME, DEFAULT_ALPHA = "weaviate", 0.75
 
 
 def make_space(legs: Legs) -> Space:
-    """alpha = .75 is the default."""
+    """Return the space; the default is alpha = .75."""
     check_two_legs(legs, NAME, "the keyword run, then the vector run")
     return space_of(legs, NAME, [Option(Family("minmax"), LATTICE)], [1 - DEFAULT_ALPHA, DEFAULT_ALPHA])
 
 
 def export(fusion: Fusion, depth: int) -> dict[str, Any]:
-    """Arguments of the hybrid query."""
+    """Return the arguments of the hybrid query."""
     if fusion.family.normalization != "minmax" or len(fusion.names) != 2:
         raise cannot_express(fusion, NAME)
     alpha = round(fusion.weights[1] / sum(fusion.weights), 6)
@@ -35,7 +35,7 @@ def export(fusion: Fusion, depth: int) -> dict[str, Any]:
 
 
 def evaluate(body: Mapping[str, Any], results: Results) -> dict[str, float]:
-    """Scores by the documented formula."""
+    """Compute scores by the documented formula."""
     alpha = body["hybrid"]["alpha"]
     found = dict[str, float]()
     for weight, hits in zip((1 - alpha, alpha), results, strict=True):
