@@ -39,7 +39,10 @@ def randomized_svd(
         directions = _normal(product(items, directions, turned=wide), n_iter)
         directions = _normal(product(items, directions, turned=not wide), n_iter)
     basis, _ = scipy.linalg.qr(product(items, directions, turned=wide), mode="economic", check_finite=False)
-    small = product(items, basis, turned=not wide).T
+    if sp.issparse(items):
+        small = product(items, basis, turned=not wide).T
+    else:
+        small = basis.T @ (items.T if wide else items)
     left, values, right = scipy.linalg.svd(small, full_matrices=False, lapack_driver="gesdd")
     turned = (basis @ left).T
     ours, theirs = (turned, right) if wide else (right, turned)
