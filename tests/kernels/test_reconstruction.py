@@ -11,6 +11,7 @@ from tacit.kernels.reconstruction import (
     hardest,
     hinge_step,
     reconstruct_step,
+    room,
     train_documents,
     train_triplets,
 )
@@ -40,7 +41,9 @@ def test_factored_steps_are_the_dense_steps(seed):
     for k in rng.integers(0, len(vectors), 12):
         v, y, c = vectors[k], dense[k], 0.1
         error = V @ v - y
-        loss = reconstruct_step(rows.indptr, rows.indices, rows.data, k, v, c, B, M, N, G, gradient, work)
+        loss = reconstruct_step(
+            rows.indptr, rows.indices, rows.data, k, v, c, B, M, N, G, gradient, work, room(rows.indptr, rows.data)
+        )
         assert loss == pytest.approx(error @ error, rel=1e-9, abs=1e-9)
         np.testing.assert_allclose(gradient, 2 * V.T @ error, atol=1e-9)
         V -= 2 * min(c, 0.25 / (v @ v)) * np.outer(error, v)
@@ -51,9 +54,9 @@ def test_factored_steps_are_the_dense_steps(seed):
 
 def test_a_step_touches_only_the_words_of_its_document():
     _, rows, vectors, _, B = world(3)
-    before, (M, N, G) = B.copy(), factors(B)
+    before, (M, N, G), kept = B.copy(), factors(B), room(rows.indptr, rows.data)
     reconstruct_step(
-        rows.indptr, rows.indices, rows.data, 2, vectors[2], 0.1, B, M, N, G, np.empty(3), np.empty((3, 3))
+        rows.indptr, rows.indices, rows.data, 2, vectors[2], 0.1, B, M, N, G, np.empty(3), np.empty((3, 3)), kept
     )
     assert np.array_equal(np.flatnonzero((before != B).any(axis=1)), rows[[2]].indices)
 
@@ -91,8 +94,9 @@ def test_margin_steps_follow_the_numerical_gradient(seed, margin):
     by_W, by_vectors = downhill(loss, W), downhill(loss, vectors)
     moved_W, moved, gradient, work = W.copy(), vectors.copy(), np.zeros(3), np.empty((3, 3))
     work[0] = x[k] @ W
+    kept = room(rows.indptr, rows.data)
     found = hinge_step(
-        rows.indptr, rows.indices, rows.data, k, other, rival, True, 1.0, margin, moved, moved_W, gradient, work
+        rows.indptr, rows.indices, rows.data, k, other, rival, True, 1.0, margin, moved, moved_W, gradient, work, kept
     )
     moved[k] -= gradient
     assert found == pytest.approx(loss())
@@ -188,7 +192,8 @@ def test_one_way_leaves_the_rival_alone():
     _, rows, vectors, W, _ = world(2)
     before, gradient, work = vectors.copy(), np.zeros(3), np.empty((3, 3))
     work[0] = rows.toarray()[1] @ W
-    loss = hinge_step(rows.indptr, rows.indices, rows.data, 1, 3, 4, False, 0.1, 9.0, vectors, W, gradient, work)
+    kept = room(rows.indptr, rows.data)
+    loss = hinge_step(rows.indptr, rows.indices, rows.data, 1, 3, 4, False, 0.1, 9.0, vectors, W, gradient, work, kept)
     assert np.array_equal(vectors, before)
     assert loss > 0
 

@@ -20,28 +20,59 @@ FAST = {"contract", "reassoc", "arcp", "nsz"}  # sums may be reordered; NaN is p
 CHECK_EVERY = 32  # steps between checks of the condition of M
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def project_row(indptr, indices, data, row, table, out):
-    """out = y_row @ table, in float64; return |y_row|^2."""
-    out[:] = 0
-    square = 0.0
+@njit(cache=True, nogil=True)
+def room(indptr, data):
+    """Arrays for the words and values of the longest row."""
+    longest = 0
+    for row in range(len(indptr) - 1):
+        longest = max(longest, indptr[row + 1] - indptr[row])
+    return np.empty(longest, np.int64), np.empty(longest, data.dtype)
+
+
+@njit(cache=True, nogil=True)
+def project_row(indptr, indices, data, row, table, out, kept):
+    """out = y_row @ table, in float64; return |y_row|^2.
+
+    Four rows of the table are read at a time, to hide memory latency; sums keep the order of the words. `kept` has room
+    for the entries of a row that are not 0: an array of words and one of values.
+    """
+    words, values = kept
+    square, n_kept = 0.0, 0
     for t in range(indptr[row], indptr[row + 1]):
-        value, entry = data[t], table[indices[t]]
-        if value != 0:
-            square += value * value
-            for j in range(len(out)):
-                out[j] += value * entry[j]
+        if data[t] != 0:
+            square += data[t] * data[t]
+            words[n_kept], values[n_kept] = indices[t], data[t]
+            n_kept += 1
+    out[:] = 0
+    whole = n_kept - n_kept % 4
+    for t in range(0, whole, 4):
+        a, b, c, d = values[t], values[t + 1], values[t + 2], values[t + 3]
+        ya, yb, yc, yd = table[words[t]], table[words[t + 1]], table[words[t + 2]], table[words[t + 3]]
+        for j in range(len(out)):
+            out[j] = (((out[j] + a * ya[j]) + b * yb[j]) + c * yc[j]) + d * yd[j]
+    for t in range(whole, n_kept):
+        value, entry = values[t], table[words[t]]
+        for j in range(len(out)):
+            out[j] += value * entry[j]
     return square
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath={"contract"})
 def add_row(indptr, indices, data, row, direction, table):
-    """table += outer(y_row, direction), touching only the row's words."""
-    for t in range(indptr[row], indptr[row + 1]):
-        value, entry = data[t], table[indices[t]]
-        if value != 0:
+    """table += outer(y_row, direction), touching only the row's words, two at a time."""
+    first, last = indptr[row], indptr[row + 1]
+    whole = last - (last - first) % 2
+    for t in range(first, whole, 2):
+        a, b = data[t], data[t + 1]
+        if a != 0 or b != 0:
+            ya, yb = table[indices[t]], table[indices[t + 1]]
             for j in range(len(direction)):
-                entry[j] += value * direction[j]
+                ya[j] += a * direction[j]
+                yb[j] += b * direction[j]
+    for t in range(whole, last):
+        value, entry = data[t], table[indices[t]]
+        for j in range(len(direction)):
+            entry[j] += value * direction[j]
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
@@ -73,7 +104,7 @@ def add_outer_product(scale, left, right, matrix):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def reconstruct_step(indptr, indices, data, row, v, c, B, M, N, G, gradient, work):
+def reconstruct_step(indptr, indices, data, row, v, c, B, M, N, G, gradient, work, kept):
     """One descent step of V on |V v - y|^2 at rate c; return the loss before it.
 
     gradient becomes 2 (G v - V'y), the gradient by v at the V before the step; the caller updates v. c is limited so
@@ -81,7 +112,7 @@ def reconstruct_step(indptr, indices, data, row, v, c, B, M, N, G, gradient, wor
     """
     dim = len(v)
     mapped, target, product = work[0], work[1], work[2]
-    square = project_row(indptr, indices, data, row, B, mapped)
+    square = project_row(indptr, indices, data, row, B, mapped, kept)
     transposed_times(M, mapped, target)  # V'y
     times(G, v, gradient)  # V'V v
     length = loss = 0.0
@@ -129,7 +160,7 @@ def dot(a, b):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def hinge_step(indptr, indices, queries, k, other, rival, both_ways, rate, margin, vectors, W, gradient, work):
+def hinge_step(indptr, indices, queries, k, other, rival, both_ways, rate, margin, vectors, W, gradient, work, kept):
     """One descent step of W and v_rival on the margin losses; return their sum before the step.
 
     The second loss is used only with `both_ways`. `other` is the document whose query should score less for v_k,
@@ -137,7 +168,7 @@ def hinge_step(indptr, indices, queries, k, other, rival, both_ways, rate, margi
     to `gradient`; the caller updates v_k.
     """
     v, mine, theirs, step = vectors[k], work[0], work[1], work[2]
-    project_row(indptr, indices, queries, other, W, theirs)
+    project_row(indptr, indices, queries, other, W, theirs, kept)
     own = dot(v, mine)
     first = margin - own + dot(v, theirs)
     second = margin - own + dot(vectors[rival], mine) if both_ways else 0.0
@@ -182,20 +213,20 @@ def train_documents(
     early when |M| |N| (Frobenius) exceeds `limit`, so that the caller folds M into B.
     """
     dim = vectors.shape[1]
-    gradient, work = np.empty(dim), np.empty((3, dim))
+    gradient, work, kept = np.empty(dim), np.empty((3, dim)), room(indptr, data)
     for t in range(start, len(order)):
         k, rate = order[t], rates[t]
         v = vectors[k]
         if gamma > 0:
-            losses[0] += reconstruct_step(indptr, indices, data, k, v, rate * gamma, B, M, N, G, gradient, work)
+            losses[0] += reconstruct_step(indptr, indices, data, k, v, rate * gamma, B, M, N, G, gradient, work, kept)
             for j in range(dim):
                 gradient[j] *= gamma
         else:
             gradient[:] = 0
-        project_row(indptr, indices, queries, k, W, work[0])
+        project_row(indptr, indices, queries, k, W, work[0], kept)
         other, rival = candidates[t, 0], hardest(candidates[t], vectors, work[0])
         given = k, other, rival, both_ways, rate, margin
-        losses[1] += hinge_step(indptr, indices, queries, *given, vectors, W, gradient, work)
+        losses[1] += hinge_step(indptr, indices, queries, *given, vectors, W, gradient, work, kept)
         for j in range(dim):
             v[j] -= rate * gradient[j]
         if t % CHECK_EVERY == CHECK_EVERY - 1 and frobenius(M) * frobenius(N) > limit:
@@ -212,19 +243,19 @@ def train_triplets(
     v_i and V learn to reconstruct i; v_k and W learn that v_k fits the words of k better than the words of l.
     """
     dim = vectors.shape[1]
-    gradient, work = np.empty(dim), np.empty((3, dim))
+    gradient, work, kept = np.empty(dim), np.empty((3, dim)), room(indptr, data)
     for t in range(start, len(triplets)):
         i, k, other = triplets[t]
         if gamma > 0:
             losses[0] += reconstruct_step(
-                indptr, indices, data, i, vectors[i], rate * gamma, B, M, N, G, gradient, work
+                indptr, indices, data, i, vectors[i], rate * gamma, B, M, N, G, gradient, work, kept
             )
             for j in range(dim):
                 vectors[i, j] -= rate * gamma * gradient[j]
         gradient[:] = 0
-        project_row(indptr, indices, data, k, W, work[0])
+        project_row(indptr, indices, data, k, W, work[0], kept)
         given = k, other, other, False, rate, margin
-        losses[1] += hinge_step(indptr, indices, data, *given, vectors, W, gradient, work)
+        losses[1] += hinge_step(indptr, indices, data, *given, vectors, W, gradient, work, kept)
         for j in range(dim):
             vectors[k, j] -= rate * gradient[j]
         if t % CHECK_EVERY == CHECK_EVERY - 1 and frobenius(M) * frobenius(N) > limit:

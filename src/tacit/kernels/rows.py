@@ -47,6 +47,34 @@ def add_projection(indices, data, first, last, table, vector):
 
 
 @njit(cache=True, nogil=True)
+def add_dense_products(indptr, indices, data, table, out):
+    """out[row] += x_row @ table, four rows of the table at a time; sums keep the order of the words."""
+    for row in range(len(indptr) - 1):
+        first, last = indptr[row], indptr[row + 1]
+        whole, vector = last - (last - first) % 4, out[row]
+        for t in range(first, whole, 4):
+            a, b, c, d = data[t], data[t + 1], data[t + 2], data[t + 3]
+            va, vb, vc, vd = table[indices[t]], table[indices[t + 1]], table[indices[t + 2]], table[indices[t + 3]]
+            for k in range(len(vector)):
+                vector[k] = (((vector[k] + a * va[k]) + b * vb[k]) + c * vc[k]) + d * vd[k]
+        for t in range(whole, last):
+            value, entry = data[t], table[indices[t]]
+            for k in range(len(vector)):
+                vector[k] += value * entry[k]
+
+
+@njit(cache=True, nogil=True)
+def add_transposed_products(indptr, indices, data, table, out):
+    """out[word] += sum over rows of x_row[word] * table[row], in the order of the rows."""
+    for row in range(len(indptr) - 1):
+        vector = table[row]
+        for t in range(indptr[row], indptr[row + 1]):
+            value, entry = data[t], out[indices[t]]
+            for k in range(len(vector)):
+                entry[k] += value * vector[k]
+
+
+@njit(cache=True, nogil=True)
 def split_rows(indptr, indices, borders, starts):
     """starts[o, row] = position of the row's first word >= borders[o], for o from 0 to the number of owners."""
     for row in range(len(indptr) - 1):

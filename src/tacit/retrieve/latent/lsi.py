@@ -173,11 +173,11 @@ class LsiTfidfRanker(LsiRanker):
 
 def find_concepts(items: Features, dim: int, n_iter: int, seed: int) -> np.ndarray:
     """Return the leading right singular vectors of the items, float32 (n_words, at most dim)."""
-    from sklearn.utils.extmath import randomized_svd
+    from tacit.retrieve.latent.svd import randomized_svd  # imports scipy.linalg
 
     n_concepts = min(dim, min(items.shape))
     with one_blas_thread():
-        _, strengths, rows = randomized_svd(items, n_concepts, n_iter=n_iter, random_state=_random_state(seed))
+        strengths, rows = randomized_svd(items, n_concepts, n_iter, _random_state(seed))
     real = strengths > 1e-6 * max(strengths[0], 1e-30)  # directions of rounding noise carry no information
     return np.ascontiguousarray(rows[real].T, dtype=np.float32)
 
@@ -188,6 +188,6 @@ def unit_rows(vectors: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(vectors / np.maximum(norms, 1e-30), dtype=np.float32)
 
 
-def _random_state(seed: int) -> int | np.random.RandomState:
-    """Return a seed for scikit-learn: numpy's old generator accepts at most 32 bits."""
-    return seed if seed < 2**32 else np.random.RandomState(np.random.MT19937(seed))
+def _random_state(seed: int) -> np.random.RandomState:
+    """Return numpy's old generator, which accepts a seed of at most 32 bits."""
+    return np.random.RandomState(seed if seed < 2**32 else np.random.MT19937(seed))
