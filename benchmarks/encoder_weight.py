@@ -5,10 +5,11 @@
     python benchmarks/encoder_weight.py --encoder FOLDER --keep DIR        # then: python benchmarks/encoder_rule.py DIR
 
 For each collection: BM25 on stems, the encoder alone, reciprocal rank fusion (k = 60) of the two, `blend`, `blend` with
-the encoder at its measured weight, the weight, and p of the last two (paired t-test). ± is the half-width of the 95 % t
-interval over queries. `--also` adds vectors that must not harm: random ones, LSI of the same words or of half of them,
-averages of random word vectors, the encoder with its query vectors rotated. With `--without-queries` the weight is
-measured on vectors of the documents alone, as for vectors given as arrays. With `--stored`, vectors of documents and
+the encoder at its measured weight, the weight, and the difference of the last system from each other one, with p of a
+paired t-test. ± is the half-width of the 95 % t interval over queries. `--also` adds vectors that must not harm: random
+ones, LSI of the same words or of half of them, averages of random word vectors, the encoder with its query vectors
+rotated. With `--without-queries` the weight is measured on vectors of the documents alone, as for vectors given as
+arrays. With `--stored`, vectors of documents and
 queries by all-MiniLM-L6-v2 are read from TACIT_DATA/vectors, so that only the probes are encoded. `--keep` writes the
 inputs of the weight rule, and AP at several weights, to a file for each row of the table.
 """
@@ -37,6 +38,7 @@ from tacit.search.vector_cache import VectorCache
 from tacit.search.vectors import WordVectors, encode_documents, make_probes
 
 CORPORA = ("cacm", "cisi", "cranfield", "cystic_fibrosis", "scifact", "cosqa_code", "stackfaq", "traceability")
+SYSTEMS = ("bm25", "encoder", "rrf", "blend", "blend+encoder")
 RRF_K = 60
 WEIGHTS = (0.0, 0.25, 0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 11.0)  # at which `--keep` measures AP
 WORD = re.compile(r"\w+")
@@ -203,7 +205,8 @@ def main(argv: list[str] | None = None) -> int:
         parser.error("want --encoder, or --stored and --without-queries")
     data = Path(os.environ["TACIT_DATA"])
     encoder = as_encoder(args.encoder) if args.encoder else None
-    print("| collection | vectors | bm25 | encoder | rrf | blend | blend+encoder | weight | p |\n|" + " --- |" * 9)
+    header = ["collection", "vectors", *SYSTEMS, "weight", *(f"less {name}" for name in SYSTEMS[:-1])]
+    print(f"| {' | '.join(header)} |\n|" + " --- |" * len(header))
     for corpus in args.corpora.split(","):
         task = read_questions(data, corpus)
         texts = list(task.documents.full_texts())
@@ -223,9 +226,10 @@ def main(argv: list[str] | None = None) -> int:
             keep = args.keep / f"{corpus},{label},{kind}.npz" if args.keep else None
             values, weight = measure(task, model, stored, given, keep)
             cells = " | ".join(f"{found.mean():.3f} ± {half_width(found):.3f}" for found in values.values())
-            p = compare(values["blend"], values["blend+encoder"]).t if weight else 1.0
+            tests = [compare(values[other], values[SYSTEMS[-1]]) for other in SYSTEMS[:-1]]
+            gains = " | ".join(f"{test.difference:+.3f}, p {test.t:.2g}" for test in tests)
             sys.stderr.write(f"{corpus} {name}: {time.perf_counter() - start:.0f} s\n")
-            print(f"| {corpus} | {name or 'encoder'} | {cells} | {weight:.2f} | {p:.3f} |")
+            print(f"| {corpus} | {name or 'encoder'} | {cells} | {weight:.2f} | {gains} |")
             sys.stdout.flush()
     return 0
 
