@@ -217,7 +217,7 @@ def test_content_and_similarities_say_who_is_near():
     table = (content == content.T).astype(float)
     by_table = BradleyTerryRanker(n_hidden=2, beta=50.0, n_neighbours=1).fit(X, y, similarities=table)
     assert np.array_equal(by_content.predict(X), by_table.predict(X))
-    with pytest.raises(TacitError, match="one of them"):
+    with pytest.raises(TacitError, match="want one: both define neighbours"):
         BradleyTerryRanker().fit(X, y, content=content, similarities=table)
 
 
