@@ -109,7 +109,7 @@ def test_a_checkpoint_of_a_cluster_goes_on_on_one_machine(world, on_cluster, mon
 
 def test_a_lost_owner_without_a_checkpoint_is_one_line(world, on_cluster, monkeypatch):
     at_block(monkeypatch, 3, lambda trainer: trainer._owners.owners[1].end())
-    line = "the machine with items 150 to 299 was lost in training; with a checkpoint .* would have gone on"
+    line = "the machine with items 150 to 299 was lost in training; with a checkpoint .* would have resumed"
     with on_cluster(), pytest.raises(TacitError, match=line):
         fitted(world, "htr", "links", partitions=2)
 

@@ -186,7 +186,7 @@ def test_words_and_2_grams_stand_side_by_side_each_at_unit_length():
         ({"n_frequent": 2, "k": 0}, "k is 0"),
         ({"n_frequent": 2, "first": -1}, "first is -1"),
         ({"n_frequent": 2, "terms": np.ones((2, 3))}, "terms has 2 rows and counts 15"),
-        ({"n_frequent": 2, "terms": -np.ones((15, 3))}, "terms holds -1"),
+        ({"n_frequent": 2, "terms": -np.ones((15, 3))}, "terms contains -1"),
     ],
 )
 def test_refuses_what_cannot_be_counted(how, message):

@@ -228,7 +228,7 @@ class Tools:
         judges = [judge for judge in self.store.judges() if judge.n_judgments]
         people = [judge.name for judge in judges if judge.kind == "person"]
         if not people:
-            found = ", ".join(judge.name for judge in judges) or "nobody"
+            found = ", ".join(judge.name for judge in judges) or "no one"
             raise TacitError(f"{self.store.path}: judged by {found}, want a person's judgments to measure by")
         return people, merged_judgments(self.store, people, "last")
 

@@ -88,7 +88,7 @@ def _fit(name: str, corpus: LinkedCorpus, task: LinkTask, dim: int | None, seed:
 
 
 def compare_on_summaries(documents: Collection, links: Links, n_most: int, seed: int) -> Report:
-    """How well the summary of an object finds it when it is cut from the document; one system learns from links."""
+    """How well the summary of an object finds it when it is removed from the document; one system learns from links."""
     names = documents.ids
     summaries = [title.removeprefix(f"{name}: ") for name, title in zip(names, documents.titles, strict=True)]
     times = Counter(summaries)

@@ -248,7 +248,7 @@ class KernelPca(Estimator, TransformerMixin, BaseEstimator):
     def _check_loaded(self) -> None:
         given, fitted = ([(k.kind, k.n_components) for k in kernels] for kernels in (self.kernels, self.kernels_))
         if given != fitted:
-            raise StoreError("the kernels of a kernel PCA differ from those of its fit")
+            raise StoreError("the kernels of a kernel PCA differ from the kernels of its fit")
         n_values = [k.weights_.shape[0] - (self.n_features_in_ if k.kind == "linear" else len(self.points_))
                     for k in self.kernels_]  # fmt: skip
         bounds = (2, len(self.families_)) if self.range_ is None else self.range_.shape

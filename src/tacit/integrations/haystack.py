@@ -49,7 +49,7 @@ class TacitRetriever:
 
     @component.output_types(documents=list[Document])
     def run(self, query: str, top_k: int | None = None, filter: str | None = None) -> dict[str, list[Document]]:
-        """Search; `top_k` and `filter` override those of the component."""
+        """Search; `top_k` and `filter` override the component's."""
         self.warm_up()
         assert self._searcher is not None
         found = retrieve(self._searcher, query, self.top_k if top_k is None else top_k, filter or self.filter)

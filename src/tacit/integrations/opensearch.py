@@ -27,7 +27,7 @@ from tacit.integrations.exportable import Linear, has_trees, to_linear, why_not
 from tacit.integrations.xgboost import dump_json, make_trees
 from tacit.rerank import ListRanker
 
-FIELDS = {"body": "text", "title": "title", "both": "all"}  # our fields, and those of the index
+FIELDS = {"body": "text", "title": "title", "both": "all"}  # our fields, and the fields of the index
 MEASURES = ("bm25", "log_bm25", "tf", "normalized_tf")
 
 

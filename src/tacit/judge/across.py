@@ -4,7 +4,7 @@ For choosing, a pair matters as much as the runs disagree about it: the range of
 0 below rank 10. That range is the most that its grade can change a difference of DCG@10. Pairs that all runs have at
 the same rank, or below rank 10, are skipped. Four strata by this range get shares of the sample in proportion to its
 sum, so the most disputed pairs are judged first. For measuring, the pool is every document in the first `depth` results
-of any run. The strata are those of `sampling`, by the best rank of the pair in any run.
+of any run. The strata are defined as in `sampling`, by the best rank of the pair in any run.
 
 Within a stratum pairs are drawn at random, with the permanent random numbers of `sampling`: each pair has a known
 probability, and a larger sample contains the smaller one.

@@ -57,7 +57,7 @@ def draw_sample(
     Returns
     -------
     list of Suggestion
-        The whole sample, judged pairs included, by query and rank. The probabilities are those of the whole sample.
+        The whole sample, judged pairs included, by query and rank. The probabilities are for the whole sample.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The formulas of the measures, each over all queries at once.
+"""The formulas of the measures, each computed for all queries together.
 
 r_j is the grade at position j = 1, 2, ... of a query's ranking, and R its number of relevant documents. Only the first
 k positions count if a measure has a cutoff k:

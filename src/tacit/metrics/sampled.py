@@ -92,7 +92,7 @@ def estimate(
     judgments : Judgments
         Judgments with probabilities.
     run : Run
-        The run; its scores predict grades, and the mean is over its queries and those of the judgments.
+        The run; its scores predict grades, and the mean is over the queries of the run and of the judgments.
     measures : str, Measure, or several
         Any of P@k, DCG@k, AP, nDCG and their options.
     level : float, default=0.95

@@ -34,7 +34,7 @@ from tacit.rerank.input_checks import (
 from tacit.rerank.list_columns import fill_missing, known_means
 from tacit.rerank.rows import Rows, group_rows
 
-# Stored attributes of every ranker, in addition to those of its class.
+# Stored attributes of every ranker, in addition to the attributes of its class.
 COMMON_ATTRIBUTES = {"several_lists_": "?", "feature_names_in_": "?strings", "feature_means_": "?features"}
 
 

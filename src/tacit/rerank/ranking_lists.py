@@ -49,7 +49,7 @@ class RankingTask:
 
 
 def fit_lists(task: RankingTask, train: Lists, validation: Lists | None = None, *, warn: bool = True) -> ListRanker:
-    """Fit a ranker on the lists of `train`, with choices made on those of `validation`.
+    """Fit a ranker on the lists of `train`, with choices made on the lists of `validation`.
 
     If all or nearly all judged rows are relevant, unjudged rows count as probably worse; with `warn`, a message says
     so.

@@ -223,9 +223,9 @@ def _check_pairs(pairs: np.ndarray, weights: np.ndarray | None, number: np.ndarr
     try:
         table = np.asarray(pairs)
     except ValueError:
-        raise TacitError("pairs contains rows of different lengths, want integers (n, 2): better, worse row") from None
+        raise TacitError("pairs has rows of different lengths, want whole numbers (n, 2): better, worse row") from None
     if table.ndim != 2 or table.shape[1] != 2 or not np.issubdtype(table.dtype, np.integer):
-        raise TacitError(f"pairs is {table.dtype} of shape {table.shape}, want integers (n, 2): better, worse row")
+        raise TacitError(f"pairs is {table.dtype} of shape {table.shape}, want whole numbers (n, 2): better, worse row")
     counted = np.ones(len(table)) if weights is None else np.asarray(weights, np.float64)
     if counted.shape != (len(table),) or not (np.isfinite(counted) & (counted > 0)).all():
         raise TacitError(f"pair_weights wants {len(table)} finite numbers above 0, one for each pair")

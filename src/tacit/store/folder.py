@@ -257,7 +257,7 @@ def open_model(folder: Path, kinds: Collection[str] | None = None) -> tuple[Head
 
 
 def _open_matching(folder: Path, header: Header) -> ArraysFile:
-    """Return the arrays in their place, or from a killed save that could not move them there."""
+    """Return the arrays, or the arrays of a killed save that could not move them into place."""
     try:
         return open_arrays(folder / ARRAYS_FILE, header)
     except StoreError:
@@ -265,7 +265,7 @@ def _open_matching(folder: Path, header: Header) -> ArraysFile:
             return open_arrays(folder / STAGE / ARRAYS_FILE, header)
         except StoreError:
             pass
-        raise  # report the problem of the file in its place
+        raise  # report the problem of the regular file
 
 
 def _check_kind(folder: Path, kind: str, kinds: Collection[str] | None) -> None:

@@ -176,7 +176,7 @@ def test_views_without_anything_say_what_to_do(page):
     assert "Every result can show why" in page.inner_text("#view-search")
     assert page.locator("#compare").is_hidden()
     page.click("nav a[data-view=judge]")
-    assert "One document at a time" in page.inner_text("#view-judge")
+    assert "one document at a time" in page.inner_text("#view-judge")
     page.click("nav a[data-view=learn]")
     page.wait_for_selector("#judged:has-text('There are no judgments yet')")
     assert page.locator("#train").is_hidden()

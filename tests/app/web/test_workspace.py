@@ -338,7 +338,7 @@ def test_a_damaged_active_file_is_told_and_the_first_version_answers(workspace, 
     (workspace.folder / "active").write_bytes(content)
     workspace.close()
     assert Workspace(model, Searcher.load(model), store).active.name == "1"
-    assert ("names no version" in capsys.readouterr().err) == bool(content.decode("latin-1").isascii() and content)
+    assert ("not name a version" in capsys.readouterr().err) == bool(content.decode("latin-1").isascii() and content)
 
 
 @pytest.mark.parametrize("content", [b"\xff", b"-5", b"99999999999", b"9" * 5000, b"x", b"1", b"50", "\u0663".encode()])

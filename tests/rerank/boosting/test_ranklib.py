@@ -52,8 +52,8 @@ def test_width_is_given_or_the_largest_feature(tmp_path):
     [
         ("", "begins with ''"),
         ("## LambdaMART\n1:1:1\n", "begins with '## LambdaMART'"),
-        ("## RankBoost\n", "holds 0 lines of stumps"),
-        ("## RankBoost\n1:1:1\n2:2:2\n", "holds 2 lines of stumps"),
+        ("## RankBoost\n", "has 0 lines of stumps"),
+        ("## RankBoost\n1:1:1\n2:2:2\n", "has 2 lines of stumps"),
         ("## RankBoost\n# nothing\n", "model.txt:2: has no stump"),
         ("## RankBoost\n1:1\n", "model.txt:2: token '1:1'"),
         ("## RankBoost\n0:1:1\n", "model.txt:2: token '0:1:1'"),

@@ -47,14 +47,14 @@ def text_of(ranker):
         ("split_feature=[0-9]", "split_feature=-1", "a split has feature"),
         ("threshold=[^ ]*", "threshold=nan", "is not finite"),
         ("leaf_value=[^ ]*", "leaf_value=inf", "is not finite"),
-        ("leaf_value=[^ ]* ", "leaf_value=", "leaf_value holds [0-9]+ numbers, want"),
+        ("leaf_value=[^ ]* ", "leaf_value=", "leaf_value has [0-9]+ numbers, want"),
         ("decision_type=[0-9]+", "decision_type=1", "a decision_type"),
-        ("decision_type=[0-9]+", "decision_type=x", "decision_type holds something that is no number"),
+        ("decision_type=[0-9]+", "decision_type=x", "decision_type contains a value that is not a number"),
         ("left_child=[^ ]*", "left_child=0", "its nodes do not form a tree"),
         ("left_child=[^ ]*", "left_child=-1", "its nodes do not form a tree"),
-        ("left_child=[^ ]*", "left_child=99999999999999999999999", "no number"),
+        ("left_child=[^ ]*", "left_child=99999999999999999999999", "not a number"),
         ("Tree=", "Bush=", "has no tree"),
-        ("tree", "\u00e9", "is no text"),
+        ("tree", "\u00e9", "is not text"),
     ],
 )
 def test_a_text_that_cannot_be_scored_is_refused_by_its_line(old, new, message):

@@ -87,5 +87,5 @@ def test_a_tree_of_one_leaf_compares_all_pairs(monkeypatch):
 def test_mistakes_are_named():
     with pytest.raises(TacitError, match="n_neighbours is 0"):
         find_neighbours(np.array([0, 2]), 0, vectors=np.eye(2))
-    with pytest.raises(TacitError, match="not both"):
+    with pytest.raises(TacitError, match="either vectors or similarities"):
         find_neighbours(np.array([0, 2]), 1)

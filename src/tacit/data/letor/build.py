@@ -1,8 +1,8 @@
 """From texts with LETOR lines to `Lists`.
 
 The compiled scanner reads each text (complete lines, about a megabyte) into its own table. The tables are joined at the
-end, so the memory needed is that of the result plus one text. If the scanner rejects a line, `letor_problem` reads it
-again and returns the reason.
+end, so memory is needed for the result and one text. If the scanner rejects a line, `letor_problem` reads it again and
+returns the reason.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Ranks of single links, by how many training links point to the same item."""
+"""Ranks of single links, grouped by the number of training links to the same item."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ WIDTH, HEIGHT, LEFT, BOTTOM = 560, 260, 60, 30
 
 
 def to_html(advice: Advice, title: str = "tacit advise") -> str:
-    """Return the whole page."""
+    """Return the page as HTML."""
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{escape(title)}</title><style>{STYLE}</style></head><body>

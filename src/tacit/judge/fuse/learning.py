@@ -186,7 +186,7 @@ def worth_of(gains: np.ndarray, scale: np.ndarray) -> np.ndarray:
     gains : ndarray of shape (n_candidates, n_queries)
         Gains over the default.
     scale : ndarray of shape (n_candidates,)
-        Prior deviation of each candidate, in units of that of the default's normalisation.
+        Prior deviation of each candidate, relative to the default's normalisation.
     """
     from scipy.special import ndtr
 

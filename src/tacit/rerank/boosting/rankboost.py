@@ -181,7 +181,7 @@ class RankBoostRanker(ListRanker):
         return np.cumsum(added, axis=0) if len(added) else np.zeros((1, len(X)))
 
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
-        """Return scores of the rows of one list after each round; the last equal those of `predict`."""
+        """Return scores of the rows of one list after each round; the last are equal to `predict`."""
         table = self._one_list(X)
         scores = np.zeros(len(table))
         for added in self.stumps_.outputs(table):

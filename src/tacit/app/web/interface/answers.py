@@ -72,7 +72,7 @@ class SearchAnswer(Answer):
     total: int | None = Field(None, description="total number of matches, if known")
     facets: dict[str, list[FacetCount]] = Field({}, description="counts of values by field")
     did_you_mean: str | None = Field(None, description="another spelling of the query that has matches")
-    added: list[AddedWord] = Field([], description="words searched in addition to those of the query")
+    added: list[AddedWord] = Field([], description="words searched in addition to the query's words")
 
 
 class SuggestAnswer(Answer):
