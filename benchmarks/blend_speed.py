@@ -1,6 +1,7 @@
 """Ranking time of `blend` and `bm25`: one thread, 100,000 documents, short queries.
 
-    NUMBA_NUM_THREADS=1 OMP_NUM_THREADS=1 python benchmarks/blend_speed.py [--documents N] [--rounds N] [--model M]
+    export NUMBA_NUM_THREADS=1 OMP_NUM_THREADS=1
+    python benchmarks/blend_speed.py [--documents N] [--rounds N] [--unnamed] [--model M]
 
 Documents are generated: 30,000 words by Zipf's law, 200 topics with 300 preferred words each, 90 words per document. A
 query has four to twelve words of a document that occur in at most a tenth of all documents. Words have two to five
@@ -65,7 +66,7 @@ def draw_words(rng: np.random.Generator) -> Terms:
     return Terms(list(words), np.arange(100))
 
 
-def draw_world(n_documents: int) -> tuple[BlendRanker, sp.csr_array]:
+def draw_world(n_documents: int, named: bool) -> tuple[BlendRanker, sp.csr_array]:
     """Return a blend of generated documents, and queries."""
     rng = np.random.default_rng(0)
     counts = draw_documents(n_documents, rng)
@@ -75,8 +76,8 @@ def draw_world(n_documents: int) -> tuple[BlendRanker, sp.csr_array]:
     idf = np.log(counts.shape[0] / np.maximum(np.bincount(counts.indices, minlength=N_WORDS), 1)).astype(np.float32)
     latent = LatentMember(blend.half_length)
     latent.ranker_ = LearnedConcepts(blend.dim, n_epochs=1).fit(None, weigh(counts, idf, "log"))
-    members = SimpleNamespace(member={"latent": latent}.get)
-    return blend.fit(None, counts, terms=draw_words(rng), members=members), queries
+    members = SimpleNamespace(of_kind={LatentMember: latent}.get)
+    return blend.fit(None, counts, terms=draw_words(rng) if named else None, members=members), queries
 
 
 def read_world(model: str) -> tuple[BlendRanker, sp.csr_array]:
@@ -112,9 +113,10 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--documents", type=int, default=100_000)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--unnamed", action="store_true", help="words without names: no members content and spelling")
     parser.add_argument("--model", help="folder of a saved searcher with blend")
     args = parser.parse_args()
-    blend, queries = draw_world(args.documents) if args.model is None else read_world(args.model)
+    blend, queries = draw_world(args.documents, not args.unnamed) if args.model is None else read_world(args.model)
     base = seconds(lambda row: blend.bm25.rank(row, K, threads=1), queries, args.rounds)
     print("| system | ms a query | times bm25 | of the 10 best, lost |\n| --- | --- | --- | --- |")
     print(f"| bm25 | {1000 * base:.2f} | 1.0 | |", flush=True)

@@ -1,7 +1,7 @@
 """The formats of tables: each has suffixes, a test of the first bytes, and a reader.
 
-To add one, write a module with `is_…(start)` and `read_…(source)` and add its line to FORMATS. The first bytes decide
-if they are unambiguous, then the suffix, then the first line.
+To add one, write a file with `read_…(source)`, and `is_…(start)` if first bytes are certain; add its line to FORMATS.
+First bytes decide where they are certain; then the suffix; then the first line.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ FORMATS = (
     Format("TSV", (".tsv", ".tab"), None, read_tsv),
 )
 SUFFIXES = tuple(suffix for form in FORMATS for suffix in form.suffixes)
-_BINARY = ("parquet", "Arrow", "SQLite")
+_LINES = ("JSON", "TSV")  # files with these suffixes may also be lines of another form, such as judgments
 
 
 def read_table(path: FilePath, options: ReadOptions | None = None) -> Table:
@@ -65,7 +65,8 @@ def is_table(source: Source, names: Mapping[str, Sequence[str]], optional: Colle
         return True
     if foreign := describe_foreign(source.start):
         raise source.problem(f"this is {foreign}")
-    if source.suffix in (".csv", ".parquet", ".pq", ".arrow", ".feather", ".ipc", ".db", ".sqlite", ".sqlite3"):
+    named = _named(source)
+    if named is not None and named.name not in _LINES:
         return True
     first = next((line for line in source.start.decode("utf-8", "replace").splitlines() if line.strip()), "")
     try:
@@ -82,10 +83,15 @@ def find_format(source: Source) -> Format:
             return form
     if foreign := describe_foreign(source.start):
         raise source.problem(f"this is {foreign}")
-    named = next((form for form in FORMATS if source.suffix in form.suffixes), None)
-    if named is not None and named.name in _BINARY:
+    named = _named(source)
+    if named is not None and named.is_certain is not None:
         raise source.problem(f"the suffix is {source.suffix}, but the content is not {named.name}")
     return named or _by_first_line(source)
+
+
+def _named(source: Source) -> Format | None:
+    """The format that the suffix names."""
+    return next((form for form in FORMATS if source.suffix in form.suffixes), None)
 
 
 def _by_first_line(source: Source) -> Format:

@@ -99,15 +99,13 @@ class ResidualMember(RankerMember):
     gate_: np.ndarray | None = None
 
     @classmethod
-    def fitted(cls, blend: BlendRanker, items: ItemRows, data: TrainingData) -> Self | None:
-        """Return None: `trained` trains it, several times, while the weights are learned."""
-        return None
-
-    @classmethod
     def trained(
         cls, blend: BlendRanker, items: ItemRows, data: TrainingData, pairs: Links, validation: Links | None, part: str
     ) -> Self:
-        """Return the member, trained on some pairs; `part` names its part of the checkpoint."""
+        """Return the member, trained on some pairs; `part` names its part of the checkpoint.
+
+        `learning` calls it several times.
+        """
         words, _ = split_vectors(sp.csr_array(data.queries), blend.n_features_)
         asking, rows = ItemRows(words, None, None, items.idf).weighed("raw"), items.weighed("raw")
         made = cls()

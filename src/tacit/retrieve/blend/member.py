@@ -139,9 +139,12 @@ class Member(HoldsItems):
     n_first: int = 0  # number of first items by BM25 that it needs
 
     @classmethod
-    @abstractmethod
     def fitted(cls, blend: BlendRanker, items: ItemRows, data: TrainingData) -> Self | None:
-        """Create the member from the parameters of a blend and from items; None if it has no data to score with."""
+        """Create the member from the parameters of a blend and from items.
+
+        None if it has no data to score with, or if it is created while the weights are learned.
+        """
+        return None
 
     def prior(self, blend: BlendRanker, data: TrainingData) -> float:
         """Return the weight without labels; all other members are already fitted."""

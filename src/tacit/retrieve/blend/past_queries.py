@@ -157,11 +157,6 @@ class ClicksMember(FewItemsMember):
     gains_: sp.csr_array
 
     @classmethod
-    def fitted(cls, blend: BlendRanker, items: ItemRows, data: TrainingData) -> Self | None:
-        """Return None: `learned` creates this member once the weights of all other members are known."""
-        return None
-
-    @classmethod
     def learned(cls, blend: BlendRanker, data: TrainingData) -> Self | None:
         """Return the score changes for a blend of all other members; None if clicks change nothing."""
         if not isinstance(data.pairs, ClickedLinks):

@@ -109,7 +109,7 @@ class BlendRanker(CollectionRanker):
         Weight of a title equal to the query; 0 disables it. The unit is the best BM25 score of the query
         (`blend.titles`).
     vectors : float or None, default=None
-        Weight of given vectors without labels; None means measured (`blend.vectors`), at most 8.
+        Weight of given vectors without labels; None means measured (`blend.vector_weight`), at most 8.
     n_candidates : int or None, default=None
         Number of first items by BM25 that `rank` chooses from; None means all items. With 100, ranking takes about half
         the time and misses about 2 of 100 results in the top 10. The minimum is 100 and twice the number of results.
