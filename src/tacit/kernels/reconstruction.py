@@ -30,21 +30,29 @@ def room(indptr, data):
 
 
 @njit(cache=True, nogil=True)
+def keep_entries(indptr, indices, data, row, kept):
+    """Fill `kept` with the words and values of a row that are not 0; return how many there are."""
+    words, values = kept
+    n_kept = 0
+    for t in range(indptr[row], indptr[row + 1]):
+        if data[t] != 0:
+            words[n_kept], values[n_kept] = indices[t], data[t]
+            n_kept += 1
+    return n_kept
+
+
+@njit(cache=True, nogil=True)
 def project_row(indptr, indices, data, row, table, out, kept):
     """out = y_row @ table, in float64; return |y_row|^2.
 
-    Four rows of the table are read at a time, to hide memory latency; sums keep the order of the words. `kept` has room
-    for the entries of a row that are not 0: an array of words and one of values.
+    Four rows of the table are read at a time, to hide memory latency; sums keep the order of the words.
     """
+    n_kept = keep_entries(indptr, indices, data, row, kept)
     words, values = kept
-    square, n_kept = 0.0, 0
-    for t in range(indptr[row], indptr[row + 1]):
-        if data[t] != 0:
-            square += data[t] * data[t]
-            words[n_kept], values[n_kept] = indices[t], data[t]
-            n_kept += 1
+    square, whole = 0.0, n_kept - n_kept % 4
+    for t in range(n_kept):
+        square += values[t] * values[t]
     out[:] = 0
-    whole = n_kept - n_kept % 4
     for t in range(0, whole, 4):
         a, b, c, d = values[t], values[t + 1], values[t + 2], values[t + 3]
         ya, yb, yc, yd = table[words[t]], table[words[t + 1]], table[words[t + 2]], table[words[t + 3]]
@@ -58,19 +66,18 @@ def project_row(indptr, indices, data, row, table, out, kept):
 
 
 @njit(cache=True, nogil=True, fastmath={"contract"})
-def add_row(indptr, indices, data, row, direction, table):
+def add_row(indptr, indices, data, row, direction, table, kept):
     """table += outer(y_row, direction), touching only the row's words, two at a time."""
-    first, last = indptr[row], indptr[row + 1]
-    whole = last - (last - first) % 2
-    for t in range(first, whole, 2):
-        a, b = data[t], data[t + 1]
-        if a != 0 or b != 0:
-            ya, yb = table[indices[t]], table[indices[t + 1]]
-            for j in range(len(direction)):
-                ya[j] += a * direction[j]
-                yb[j] += b * direction[j]
-    for t in range(whole, last):
-        value, entry = data[t], table[indices[t]]
+    n_kept = keep_entries(indptr, indices, data, row, kept)
+    words, values = kept
+    whole = n_kept - n_kept % 2
+    for t in range(0, whole, 2):
+        a, b, ya, yb = values[t], values[t + 1], table[words[t]], table[words[t + 1]]
+        for j in range(len(direction)):
+            ya[j] += a * direction[j]
+            yb[j] += b * direction[j]
+    for t in range(whole, n_kept):
+        value, entry = values[t], table[words[t]]
         for j in range(len(direction)):
             entry[j] += value * direction[j]
 
@@ -130,7 +137,7 @@ def reconstruct_step(indptr, indices, data, row, v, c, B, M, N, G, gradient, wor
     add_outer_product(2 * c / left, v, product, N)
     for j in range(dim):
         product[j] *= 2 * c / left
-    add_row(indptr, indices, data, row, product, B)
+    add_row(indptr, indices, data, row, product, B, kept)
     for j in range(dim):
         gradient[j] = 2 * (gradient[j] - target[j])
     return loss
@@ -178,14 +185,14 @@ def hinge_step(indptr, indices, queries, k, other, rival, both_ways, rate, margi
             gradient[j] -= mine[j] - theirs[j]
             step[j] = rate * v[j]
             theirs[j] = -step[j]
-        add_row(indptr, indices, queries, other, theirs, W)
+        add_row(indptr, indices, queries, other, theirs, W, kept)
     if second > 0:
         for j in range(len(v)):
             gradient[j] -= mine[j]
             step[j] += rate * (v[j] - vectors[rival, j])
             vectors[rival, j] -= rate * mine[j]
     if first > 0 or second > 0:
-        add_row(indptr, indices, queries, k, step, W)
+        add_row(indptr, indices, queries, k, step, W, kept)
     return max(first, 0.0) + max(second, 0.0)
 
 

@@ -54,6 +54,7 @@ class ReconstructionTrainer:
         self.rows, self.settings = rows, settings
         self.query_table = concepts.copy()
         self.basis, self.vectors = start or (concepts.copy(), np.ascontiguousarray(project(rows, concepts), np.float32))
+        self._folded = np.empty_like(self.basis)
         self.losses = dict[str, float]()
         tables = {"query_table": self.query_table, "vectors": self.vectors, "basis": self.basis}
         self.state = Snapshots(tables, largest=LARGEST)
@@ -68,7 +69,7 @@ class ReconstructionTrainer:
     def fold(self) -> None:
         """basis <- basis @ M, so that V stays and M is easy to invert again."""
         with one_blas_thread():
-            self.basis[:] = self.basis @ self._mixing.astype(np.float32)
+            self.basis[:] = np.matmul(self.basis, self._mixing.astype(np.float32), out=self._folded)
         self._unfold()
 
     def epoch(self, rng: np.random.Generator, rates: tuple[float, float]) -> float:
