@@ -108,7 +108,7 @@ def test_grades_are_those_of_a_program(tools, store, searcher):
 
 
 def test_evaluate_measures_by_peoples_grades_alone(tools, store, searcher):
-    with pytest.raises(TacitError, match="judged by nobody, want a person's judgments"):
+    with pytest.raises(TacitError, match="judged by no one, want a person's judgments"):
         tools.evaluate()
     tools.judge("dogs", "e", 3)
     with pytest.raises(TacitError, match="judged by helper, want a person's judgments"):

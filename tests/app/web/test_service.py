@@ -74,7 +74,7 @@ def test_feedback_ranks_again(client):
          "the ticket was not issued here"),
         (("POST", "/judgments", {"query": "q", "document": "d", "grade": "two", "judge": "ann"}), 422,
          'body.grade is "two", want a valid number'),
-        (("POST", "/documents", {"id": "cats-0", "text": "again"}), 400, "'cats-0' already"),
+        (("POST", "/documents", {"id": "cats-0", "text": "again"}), 400, "already has a document with the id 'cats-0'"),
         (("POST", "/versions", {"version": "9"}), 400, "there is no version '9'"),
         (("POST", "/train", {}), 202, None),
         (("POST", "/train", None), 202, None),
