@@ -11,7 +11,7 @@ from array import array
 
 import numpy as np
 
-from tacit.core import Collection, DataError, Links, TacitError, check_kind
+from tacit.core import Collection, DataError, Links, TacitError, check_kind, checked
 from tacit.data.columns import (
     UnknownIds,
     check_ids,
@@ -83,6 +83,7 @@ def read_pairs(path: FilePath, queries: Collection, docs: Collection, *, skip_un
     return _read(path, queries, docs, ("query", "document"), skip_unknown)
 
 
+@checked
 def write_links(links: Links, path: FilePath, sources: Collection, targets: Collection | None = None) -> None:
     """Write links under the ids of the collections; weights are left out where all are 1.
 

@@ -23,6 +23,7 @@ from tacit.core import (
     check_choice,
     check_features,
     check_number,
+    checked,
     count_threads,
     cut,
     map_blocks,
@@ -40,6 +41,7 @@ BLOCK_BYTES = 32 << 20
 ROUNDING = 1e-13  # squares of distances below this share of the squared lengths are rounding, and mean 0
 
 
+@checked
 def knn_graph(
     X: Any,
     k: int,
@@ -124,6 +126,7 @@ def nearest_of(
     return found
 
 
+@checked
 def component_sizes(graph: sp.csr_array) -> np.ndarray:
     """How many points each connected part of a graph has, largest first; edges count whatever their value.
 

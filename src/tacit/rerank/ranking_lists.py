@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.core import Lists, Run, TacitError, UsageError, track
+from tacit.core import Lists, Run, TacitError, UsageError, checked, track
 from tacit.data import ClickEstimates, Preferences
 from tacit.data.letor.folds import Fold
 from tacit.metrics import parse_measure
@@ -48,6 +48,7 @@ class RankingTask:
         return ranker
 
 
+@checked
 def fit_lists(task: RankingTask, train: Lists, validation: Lists | None = None, *, warn: bool = True) -> ListRanker:
     """A ranker fitted on the lists of `train`, with choices made on those of `validation`.
 
@@ -83,6 +84,7 @@ def fit_lists(task: RankingTask, train: Lists, validation: Lists | None = None, 
     return ranker.fit(train, pairs=pairs, pair_weights=weights, validation=validation)
 
 
+@checked
 def rank_folds(task: RankingTask, lists: Lists, folds: Mapping[str, Fold]) -> Run:
     """Every fold's test lists, ranked by what was learned on its training lists; a query may be in one test only."""
     seen: dict[str, str] = {}

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from tacit.core import Judgments, Run, UsageError
+from tacit.core import Judgments, Run, UsageError, checked
 from tacit.metrics.rankings import Rankings, join_run
 
 LEAST_NAME = 4  # characters of a name that is looked for inside other names
@@ -21,6 +21,7 @@ TOP = 10  # documents of a query that a program ranks again at least
 LEAST_PAIRS = 20  # neighbours of different grades from which an order is no coincidence
 
 
+@checked
 def check_independent(judge: str, program: Judgments, runs: Mapping[str, Run]) -> None:
     """Raise a UsageError that names the run that the judge made or takes part in."""
     for name, run in runs.items():

@@ -48,6 +48,7 @@ from tacit.core import (
     ProgramLinks,
     TacitError,
     check_features,
+    check_kind,
     check_numbers,
     join_links,
 )
@@ -290,6 +291,7 @@ class BlendRanker(CollectionRanker):
 
     def _taken_over(self, kind: type[Member], data: TrainingData) -> Member | None:
         """Return the member of another blend, if it is slow to fit and does not learn from pairs."""
+        check_kind("members", data.members, BlendRanker | None, "a fitted BlendRanker or None")
         known = data.members.of_kind(kind) if data.members is not None and kind.is_reused else None
         return None if known is None else copy_estimator(known)
 

@@ -485,6 +485,7 @@ class VersionRow(Answer):
 
     version: str = Field(description="name of the version")
     label: str = Field(description="what it is, in words")
+    saved: str | None = Field(description="when it was saved, in UTC")
     status: Literal["live", "better", "worse", "no difference shown", "identical", "unproven"] = Field(
         description="live, or how it compares with the live version"
     )
