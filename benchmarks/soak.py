@@ -3,11 +3,11 @@
     python benchmarks/soak.py [--seconds 600] [--kills 1000] [--clients 4] [--seed 0]
 
 Clients search, explain, judge, withdraw, import judgments, add, replace and remove documents, add, change and delete
-queries, change the guidelines, train, switch versions, read event streams and send bad requests, each as fast as it
-gets responses. First the service is killed (SIGKILL) at random moments and started again, `--kills` times. After each
-start, everything that a client changed since the last one is read back; periodically, and at the end, all documents of
-every version and all judgments. An operation in progress at a kill may have happened or not; an acknowledged one must
-have.
+queries, change the guidelines, train, cancel, switch versions, read event streams and send bad requests, each as fast
+as it is answered. First the service is killed (SIGKILL) at random moments and started again, `--kills` times or until
+Ctrl-C. After each start, everything that a client touched since the last one is read back; now and then, and in the
+end, all documents of every version and all judgments. An operation that was under way at a kill may have happened or
+not; one that was acknowledged must have.
 
 Then the load runs for `--seconds` on one process, whose memory, file descriptors, threads and temporary files are
 measured after a quarter of the time and at the end. The service is forked from a process that has imported it, so that
@@ -67,7 +67,9 @@ class Service:
         environment = os.environ | {"TMPDIR": str(self.temporary), "OPENBLAS_NUM_THREADS": "1"}
         command = [sys.executable, __file__, "--fork", str(self.model), str(self.log)]
         pipe = subprocess.PIPE
-        self.forks = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, env=environment)
+        self.forks = subprocess.Popen(
+            command, stdin=pipe, stdout=pipe, text=True, env=environment, start_new_session=True
+        )
         self.pid, self.port = 0, 0
 
     def start(self) -> None:
@@ -316,6 +318,10 @@ def train(client: Client) -> None:
             client.changes["training"] += status == 202
 
 
+def cancel(client: Client) -> None:
+    client.changes["cancel"] += client.ask("DELETE", "/train")[0] == 200
+
+
 def switch(client: Client) -> None:
     known = client.ask("GET", "/versions")[1]["versions"]
     name = client.random.choice(known)["version"]
@@ -326,7 +332,7 @@ OPERATIONS: dict[Callable[[Client], None], int] = {
     search: 6, explain: 2, health: 3, judge: 8, withdraw: 2, put_document: 4,
     import_judgment: 2, add_documents: 2, remove_document: 3, change_query: 3, events: 1, bad_request: 3,
 }  # fmt: skip
-OPERATOR: dict[Callable[[Client], None], int] = {train: 2, switch: 3, change_guidelines: 2}
+OPERATOR: dict[Callable[[Client], None], int] = {train: 3, cancel: 1, switch: 3, change_guidelines: 2}
 
 
 class Check:
@@ -400,16 +406,23 @@ def stop_load(clients: list[Client]) -> None:
         client.stopped.wait()
 
 
-def kill_often(service: Service, clients: list[Client], check: Check, kills: int, chance: random.Random) -> None:
-    for number in range(kills):
+def kill_often(service: Service, clients: list[Client], check: Check, kills: int, chance: random.Random) -> int:
+    """Kill and check; return how often. Ctrl-C ends it after the kill that is being checked."""
+    ended = threading.Event()
+    before = signal.signal(signal.SIGINT, lambda *_: ended.set())
+    made = 0
+    while made < kills and not ended.is_set():
+        made += 1
         run_load(clients, chance.uniform(0, LONGEST))
         service.kill()
         stop_load(clients)
         service.start()
-        if number % ALL_EVERY == ALL_EVERY - 1:
+        if made % ALL_EVERY == 0:
             check.everything()
         else:
             check.touched()
+    signal.signal(signal.SIGINT, before)
+    return made
 
 
 def run_long(service: Service, clients: list[Client], check: Check, seconds: float) -> list[dict[str, float]]:
@@ -440,7 +453,7 @@ def soak(args: argparse.Namespace, folder: Path) -> dict[str, Any]:
         client.start()
     service.start()
     begun = time.monotonic()
-    kill_often(service, clients, check, args.kills, random.Random(args.seed))
+    kills = kill_often(service, clients, check, args.kills, random.Random(args.seed))
     killed = time.monotonic() - begun
     early, late = run_long(service, clients, check, args.seconds)
     service.close()
@@ -449,7 +462,7 @@ def soak(args: argparse.Namespace, folder: Path) -> dict[str, Any]:
     statuses = sum((client.statuses for client in clients), Counter[int]())
     times = sorted(seconds for client in clients for seconds in client.health)
     return {
-        "kills": args.kills,
+        "kills": kills,
         "seconds_of_kills": round(killed),
         "seconds_of_load": args.seconds,
         "clients": args.clients,

@@ -1,4 +1,7 @@
+from tacit.core.arguments import check_params as check_params
+from tacit.core.arguments import checked as checked
 from tacit.core.checks import Features as Features
+from tacit.core.checks import check_array as check_array
 from tacit.core.checks import check_choice as check_choice
 from tacit.core.checks import check_features as check_features
 from tacit.core.checks import check_fitted as check_fitted

@@ -15,7 +15,7 @@ from tacit.core.errors import NotFittedError, TacitError, UsageError, plural
 
 MOST_SHOWN = 200  # characters of a wrong value shown in an error
 
-Features: TypeAlias = "sp.csr_array | np.ndarray"
+Features: TypeAlias = sp.csr_array | np.ndarray
 
 
 def check_number(
@@ -104,6 +104,21 @@ def check_list(name: str, values: Any, wanted: str) -> list[Any]:
     raise UsageError(f"{name} is {shown(values)}, want {wanted}")
 
 
+def check_array(name: str, values: Any, wanted: str = "numbers") -> np.ndarray:
+    """Return the values as an array of float64. Raise UsageError if they are not numbers in rows of equal length.
+
+    >>> check_array("p_values", ["small"])
+    Traceback (most recent call last):
+    tacit.core.errors.UsageError: p_values is ['small'], want numbers
+    """
+    try:
+        if not sp.issparse(values):
+            return np.asarray(values, np.float64)
+    except (OverflowError, TypeError, ValueError):
+        pass
+    raise UsageError(f"{name} is {shown(values)}, want {wanted}")
+
+
 def check_path(value: Any, name: str = "path") -> str:
     """Return the path as text. Raise UsageError if it cannot be a file name."""
     if isinstance(value, str | os.PathLike) and isinstance(text := os.fspath(value), str):
@@ -131,10 +146,15 @@ def check_sizes(owner: object) -> None:
     owner : object
         Estimator with the parameters as attributes. Values that are not integers are left to its own checks.
     """
-    for name, (low, high) in _SIZES.items():
-        value = getattr(owner, name, None)
-        if isinstance(value, int) and not low <= value <= high:
-            raise UsageError(f"{name} is {shown(value)}, want a whole number from {low} to {high}")
+    for name in _SIZES:
+        check_size(name, getattr(owner, name, None))
+
+
+def check_size(name: str, value: Any) -> None:
+    """Raise UsageError if a parameter has the name of a size and is out of its bounds; see `check_sizes`."""
+    low, high = _SIZES.get(name, (0, 0))
+    if name in _SIZES and isinstance(value, int) and not low <= value <= high:
+        raise UsageError(f"{name} is {shown(value)}, want a whole number from {low} to {high}")
 
 
 def check_numbers(owner: object, *names: str, optional: bool = False, **limits: Any) -> None:
@@ -188,7 +208,10 @@ def check_features(name: str, features: Any, *, n_columns: int | None = None) ->
             matrix.sum_duplicates()
         values = matrix.data
     else:
-        matrix = values = np.ascontiguousarray(features, dtype=np.float32)
+        try:
+            matrix = values = np.ascontiguousarray(features, dtype=np.float32)
+        except (OverflowError, TypeError, ValueError):
+            raise UsageError(f"{name} is {shown(features)}, want rows of numbers") from None
     if matrix.ndim != 2:
         raise TacitError(f"{name} has {matrix.ndim} dimensions, want 2 (rows by features)")
     if n_columns is not None and matrix.shape[1] != n_columns:

@@ -92,7 +92,10 @@ class Estimator:
             else:
                 setattr(self, outer, value)
         for name, values in nested.items():
-            getattr(self, name).set_params(**values)
+            inner = getattr(self, name)
+            if not hasattr(inner, "set_params"):
+                raise UsageError(f"{name} is {inner!r}, which has no parameters; want {name}=…, not {name}__…")
+            inner.set_params(**values)
         return self
 
     def clone(self) -> Self:

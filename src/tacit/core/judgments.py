@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.core.checks import check_kind
+from tacit.core.checks import check_array, check_kind
 from tacit.core.collection import N_SHOWN, html_table
 from tacit.core.errors import TacitError, plural
 
@@ -160,11 +160,12 @@ def _columns(
     doc_row: dict[str, int] = {}
     query, doc, value = [], [], []
     for q, per_doc in enumerate(nested.values()):
+        check_kind("the documents of a query", per_doc, Mapping, "a mapping of ids to numbers")
         for doc_id, number in per_doc.items():
             query.append(q)
             doc.append(doc_row.setdefault(doc_id, len(doc_row)))
             value.append(number)
-    columns = np.array(query, np.int64), np.array(doc, np.int64), np.array(value, np.float64)
+    columns = np.array(query, np.int64), np.array(doc, np.int64), check_array("the numbers of documents", value)
     return list(nested), list(doc_row), *columns
 
 

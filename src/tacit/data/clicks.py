@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tacit.core import ClickedLinks, Collection, DataError, Shown, plural
+from tacit.core import ClickedLinks, Collection, DataError, Shown, checked, plural
 from tacit.data.click_model import ClickEstimates, estimate_clicks, estimate_counts
 from tacit.data.columns import TOO_LARGE, TOO_SMALL, UnknownIds, is_header, parse_weight, report_header, split_tabs
 from tacit.data.files import FilePath, read_lines
@@ -174,6 +174,7 @@ def _shown(found: ClickEstimates, row_of: dict[str, int], docs: Collection, orde
     )
 
 
+@checked
 def read_click_log(path: FilePath, options: ReadOptions | None = None) -> ClickLog:
     """Read a click log: sessions, or counts without positions.
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 
-from tacit.core import Collection, DataError, Links, UsageError, check_kind, check_list, shown
+from tacit.core import Collection, DataError, Links, UsageError, check_kind, check_list, checked, shown
 from tacit.data.columns import check_ids
 from tacit.data.files import FilePath, open_output, split_suffix
 from tacit.data.formats.folders import find_file as find_file
@@ -78,6 +78,7 @@ def read_collection(
     return _read(path, options, _wanted(extras), name)[0]
 
 
+@checked
 def read_linked_collection(path: FilePath, options: ReadOptions | None = None) -> tuple[Collection, Links | None]:
     """Read documents, and the links between them that the file contains.
 
@@ -154,6 +155,7 @@ def read_options(
     return ReadOptions(id or "", title or "", tuple(texts), encoding or "", table or "")
 
 
+@checked
 def write_collection(collection: Collection, path: FilePath) -> None:
     """Write JSON lines with `id`, `title`, `text` and the extra fields.
 

@@ -11,7 +11,7 @@ import re
 import unicodedata
 from pathlib import Path
 
-from tacit.core import DataError
+from tacit.core import DataError, checked
 
 FOLDER = Path("/usr/share/edict")
 FILES = ("edict", "compdic")
@@ -19,11 +19,13 @@ _LINE = re.compile(r"(?P<word>\S+) (?:\[(?P<reading>[^\]]+)\] )?/(?P<glosses>.*)
 _NOTE = re.compile(r"\([^)]*\)|\{[^}]*\}")
 
 
+@checked
 def has_edict(folder: Path = FOLDER) -> bool:
     """Return whether the dictionary is installed."""
     return (folder / FILES[0]).is_file()
 
 
+@checked
 def read_edict(folder: Path = FOLDER) -> dict[str, list[str]]:
     """Return English glosses by Japanese word, without notes, each gloss once.
 

@@ -25,7 +25,7 @@ from tacit.core import DataError, UsageError, check_path, progress_bar
 from tacit.data.compression import COMPRESSIONS, N_FIRST_BYTES, DamagedError, compressor, decompress, find_compression
 from tacit.data.staging import staged
 
-FilePath: TypeAlias = "str | os.PathLike[str]"
+FilePath: TypeAlias = str | os.PathLike[str]
 
 CHUNK_BYTES = 1 << 17
 NEAR_BYTES = 20  # of text in another encoding to show in a message, on each side of invalid UTF-8

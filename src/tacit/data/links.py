@@ -10,7 +10,7 @@ from array import array
 
 import numpy as np
 
-from tacit.core import Collection, DataError, Links, TacitError, check_kind
+from tacit.core import Collection, DataError, Links, TacitError, check_kind, checked
 from tacit.data.columns import (
     UnknownIds,
     check_ids,
@@ -82,6 +82,7 @@ def read_pairs(path: FilePath, queries: Collection, docs: Collection, *, skip_un
     return _read(path, queries, docs, ("query", "document"), skip_unknown)
 
 
+@checked
 def write_links(links: Links, path: FilePath, sources: Collection, targets: Collection | None = None) -> None:
     """Write links with the ids of the collections; weights are left out if all are 1.
 

@@ -13,11 +13,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tacit.core import Collection, DataError, Lists, TacitError
+from tacit.core import Collection, DataError, Lists, TacitError, checked
 from tacit.data.columns import UnknownIds, is_header, logger, parse_weight, report_header, split_tabs
 from tacit.data.files import FilePath, display_name, read_lines
 
 
+@checked
 def read_triples(path: FilePath, queries: Collection, docs: Collection, *, skip_unknown: bool = False) -> np.ndarray:
     """Read rows of (query, better document, worse document), int64 (n, 3); unknown ids as in `read_links`."""
     place, unknown = display_name(path), UnknownIds(display_name(path))
@@ -98,6 +99,7 @@ class Preferences:
         logger.warning("left out: %s", found)
 
 
+@checked
 def read_preferences(path: FilePath) -> Preferences:
     """Read preferences between documents: `qid<TAB>better_docid<TAB>worse_docid[<TAB>weight]`.
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from tacit.core import ClickedLinks, Collection, DataError, Judgments, Links, UsageError
+from tacit.core import ClickedLinks, Collection, DataError, Judgments, Links, UsageError, checked
 from tacit.data.clicks import read_click_log
 from tacit.data.files import FilePath
 from tacit.data.formats.source import ReadOptions
 from tacit.data.trec import check_known
 
 
+@checked
 def judged_pairs(
     judgments: Judgments,
     queries: Collection,

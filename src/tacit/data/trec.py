@@ -21,7 +21,7 @@ from itertools import chain
 
 import numpy as np
 
-from tacit.core import Collection, DataError, Judgments, Run, TacitError, check_choice, check_kind, plural
+from tacit.core import Collection, DataError, Judgments, Run, TacitError, check_choice, check_kind, checked, plural
 from tacit.data.columns import (
     check_ids,
     first_repeat,
@@ -119,6 +119,7 @@ def write_qrels(judgments: Judgments, path: FilePath, *, form: str = "qrels") ->
             out.write(line.format(judgments.query_ids[q], judgments.doc_ids[d], written) + ending + "\n")
 
 
+@checked
 def check_known(
     judgments: Judgments,
     queries: Collection,

@@ -22,7 +22,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from tacit.core import Collection, DataError, MissingExtraError
+from tacit.core import Collection, DataError, MissingExtraError, checked
 from tacit.data.columns import logger
 from tacit.data.files import FilePath, split_suffix
 
@@ -38,6 +38,7 @@ class VectorFile(NamedTuple):
     ids: list[str] | None
 
 
+@checked
 def read_vectors(
     path: FilePath, texts: Collection | None = None, *, skip_unknown: bool = False, partial: bool = False
 ) -> np.ndarray:

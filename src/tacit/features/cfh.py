@@ -23,7 +23,17 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.core import Features, TacitError, check_choice, check_features, check_fitted, check_number, cut, map_blocks
+from tacit.core import (
+    Features,
+    TacitError,
+    check_choice,
+    check_features,
+    check_fitted,
+    check_number,
+    checked,
+    cut,
+    map_blocks,
+)
 
 OCCUR = ("documents", "occurrences")
 TERMS_IN_BLOCK = 64  # the first terms are by far the most frequent, so large blocks would leave threads idle
@@ -36,6 +46,7 @@ class Correlated(NamedTuple):
     dice: np.ndarray
 
 
+@checked
 def correlated_words(
     counts: Features,
     n_frequent: int,
@@ -151,6 +162,8 @@ class CorrelatedHashing:
         """Find the best words of each term, from texts without labels (see `correlated_words`); return self."""
         check_number("skip_first", self.skip_first, low=0, whole=True)
         check_choice("occur", self.occur, OCCUR)
+        counts = check_features("counts", counts)
+        terms = None if terms is None else check_features("terms", terms)
         sums = [np.asarray(sp.csr_array(rows).sum(axis=0)) for rows in (counts, counts if terms is None else terms)]
         self.correlated_ = correlated_words(
             counts,
@@ -211,6 +224,7 @@ def dice_table(
     return [DiceRow(terms[term], [vocabulary[word] for word in best if word >= 0]) for term, best in picked]
 
 
+@checked
 def informative_terms(tfidf: Features, n: int, *, first: int = 0) -> np.ndarray:
     """Return the n columns from `first` on with the largest sums of weights, best first: informative examples.
 

@@ -19,7 +19,17 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 
-from tacit.core import Estimator, StoreError, TacitError, check_choice, check_number, check_numbers
+from tacit.core import (
+    Estimator,
+    StoreError,
+    TacitError,
+    check_array,
+    check_choice,
+    check_kind,
+    check_list,
+    check_number,
+    check_numbers,
+)
 from tacit.features.diffusion import DiffusionKernel, first_steps, squared_distances
 from tacit.features.scaling import deviations, standardize
 
@@ -210,6 +220,11 @@ class KernelPca(Estimator, TransformerMixin, BaseEstimator):
 
     def fit(self, X: np.ndarray, y: Any = None) -> Self:
         """Find the directions of the rows of a list, (m, n_features) with m >= 2."""
+        X = check_array("X", X)
+        if X.ndim != 2 or not np.isfinite(X).all():
+            raise TacitError(f"X has shape {X.shape}, want 2 dimensions and finite numbers")
+        for kernel in check_list("kernels", self.kernels, "kernels"):
+            check_kind("kernels", kernel, Kernel, "kernels")
         if len(X) < 2:
             raise TacitError(f"a list of {len(X)} document varies in no direction, want at least 2 documents")
         self.n_features_in_ = X.shape[1]

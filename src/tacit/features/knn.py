@@ -23,6 +23,7 @@ from tacit.core import (
     check_choice,
     check_features,
     check_number,
+    checked,
     count_threads,
     cut,
     map_blocks,
@@ -40,6 +41,7 @@ BLOCK_BYTES = 32 << 20
 ROUNDING = 1e-13  # smaller squared distances, relative to the squared lengths, are rounding errors and mean 0
 
 
+@checked
 def knn_graph(
     X: Any,
     k: int,
@@ -125,6 +127,7 @@ def nearest_of(
     return found
 
 
+@checked
 def component_sizes(graph: sp.csr_array) -> np.ndarray:
     """Return the number of points of each connected component, largest first; edges of any value count.
 

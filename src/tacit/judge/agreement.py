@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tacit.core import check_choice
+from tacit.core import check_choice, checked
 from tacit.judge.columns import Graded, JudgmentColumns
 from tacit.judge.records import Judgment
 
@@ -58,6 +58,7 @@ class Disagreement(NamedTuple):
     spread: float
 
 
+@checked
 def kappas(records: Sequence[Judgment | Graded]) -> list[KappaPair]:
     """Return kappa of every two judges: plain, with linear and with quadratic weights.
 
@@ -79,6 +80,7 @@ def kappas(records: Sequence[Judgment | Graded]) -> list[KappaPair]:
     return found
 
 
+@checked
 def agreement_with_people(found: JudgmentColumns, people: Collection[str]) -> dict[str, PeopleAgreement]:
     """Return the agreement of each judge with people, on the pairs that both graded.
 
@@ -108,6 +110,7 @@ def agreement_with_people(found: JudgmentColumns, people: Collection[str]) -> di
     return agreements
 
 
+@checked
 def krippendorff_alpha(records: Sequence[Judgment | Graded], level: str = "ordinal") -> float | None:
     """Return Krippendorff's alpha of all judges; None if no pair has two grades, or all grades are equal.
 
@@ -133,6 +136,7 @@ def krippendorff_alpha(records: Sequence[Judgment | Graded], level: str = "ordin
     return 1 - (totals.sum() - 1) * float((coincidences * distance).sum()) / expected
 
 
+@checked
 def disagreements(records: Sequence[Judgment | Graded]) -> list[Disagreement]:
     """Return pairs that judges graded differently, the largest differences first."""
     found = [

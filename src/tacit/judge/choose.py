@@ -31,7 +31,7 @@ from collections.abc import Collection as Container
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.core import TacitError, check_choice, check_number
+from tacit.core import TacitError, check_choice, check_number, checked
 from tacit.judge.pool import Pool, Suggestion
 
 STRATEGIES = ("gain", "strata", "random")
@@ -43,6 +43,7 @@ LONG = 50  # number of documents from which a list is long
 NOISE, LIST_VARIANCE, SCORE_SPREAD = 5.0, 2.25, 0.35
 
 
+@checked
 def choose_pairs(
     pool: Pool,
     n: int,

@@ -87,7 +87,9 @@ def one_line(path: Path) -> Iterator[None]:
         if reason.startswith("Could not decode"):
             reason = DAMAGED
         raise StoreError(f"{path}: {reason}") from error
-    except UnicodeDecodeError as error:  # SQLite's message quotes what it cannot read
+    except (OverflowError, UnicodeEncodeError) as error:  # a value of the caller
+        raise StoreError(f"{path}: cannot be looked up in the store: {error}") from error
+    except UnicodeDecodeError as error:  # SQLite's message cites what it cannot read
         raise StoreError(f"{path}: {DAMAGED}") from error
     except OSError as error:
         raise StoreError(f"{path}: {error.strerror or error}") from error

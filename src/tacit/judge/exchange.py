@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.core import DataError, TacitError, plural
+from tacit.core import DataError, TacitError, checked, plural
 from tacit.data import open_output, read_qrels
 from tacit.data.columns import parse_number
 from tacit.data.files import FilePath, display_name, read_blocks, split_suffix
@@ -39,6 +39,7 @@ class Imported:
     n_new: int
 
 
+@checked
 def import_judgments(
     store: JudgmentStore,
     path: FilePath,
@@ -107,6 +108,7 @@ def _by_text(store: JudgmentStore, records: list[Judgment]) -> list[Judgment]:
     ]
 
 
+@checked
 def write_csv(records: Sequence[Judgment], path: FilePath) -> None:
     """Write records so that `read_csv` returns the same records."""
     with open_output(path) as out:
@@ -120,6 +122,7 @@ def csv_lines(records: Sequence[Judgment]) -> Iterator[str]:
         yield ",".join(_cell(getattr(record, name)) for name in FIELDS) + "\n"
 
 
+@checked
 def read_csv(
     path: FilePath, judge: str = DEFAULT_JUDGE, kind: str = "person", encoding: str | None = None
 ) -> list[Judgment]:

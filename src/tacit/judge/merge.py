@@ -9,7 +9,7 @@ from statistics import fmean, median, multimode
 
 import numpy as np
 
-from tacit.core import Collection, DataError, Judgments, Lists, TacitError, UsageError, check_choice
+from tacit.core import Collection, DataError, Judgments, Lists, TacitError, UsageError, check_choice, checked
 from tacit.data import read_qrels
 from tacit.data.inputs import queries_by_text
 from tacit.judge.columns import read_columns
@@ -25,6 +25,7 @@ MERGES: dict[str, Callable[[list[float]], float]] = {
 }
 
 
+@checked
 def choose_judges(store: JudgmentStore, judges: Sequence[str] = (), merge: str | None = None) -> list[str]:
     """Return the names of the judges to use.
 
@@ -55,6 +56,7 @@ def choose_judges(store: JudgmentStore, judges: Sequence[str] = (), merge: str |
     return chosen
 
 
+@checked
 def merged_judgments(store: JudgmentStore, judges: Sequence[str] = (), merge: str | None = None) -> Judgments:
     """Return the current judgments of one judge, or of several merged, with their probabilities.
 
@@ -98,6 +100,7 @@ def _merged(grade: np.ndarray, member: np.ndarray, n_pairs: int, join: Callable[
     return np.array([join(part.tolist()) for part in parts], np.float64)
 
 
+@checked
 def read_judgments(
     path: str | Path, judges: Sequence[str] = (), merge: str | None = None, *, encoding: str | None = None
 ) -> Judgments:
@@ -110,6 +113,7 @@ def read_judgments(
     return read_qrels(find_qrels(path), encoding=encoding)
 
 
+@checked
 def read_query_texts(path: str | Path, judgments: Judgments) -> Collection | None:
     """Return queries with texts, from a store or a file that names queries by text; None if there are no texts.
 
@@ -138,6 +142,7 @@ def find_qrels(path: str | Path) -> str | Path:
     raise DataError(f"the folder has {found}, want qrels/test.tsv, one file in qrels/, or one qrels.txt", path=folder)
 
 
+@checked
 def graded_lists(lists: Lists, judgments: Judgments) -> Lists:
     """Return the lists with the grades of the judgments; all other rows are unjudged.
 
@@ -153,6 +158,7 @@ def graded_lists(lists: Lists, judgments: Judgments) -> Lists:
     return replace(lists, y=y)
 
 
+@checked
 def is_store(path: str | Path) -> bool:
     """Return whether the file is an SQLite file, by its first bytes."""
     try:

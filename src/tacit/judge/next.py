@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tacit.core import Collection, Lists, Run, TacitError, check_choice
+from tacit.core import Collection, Lists, Run, TacitError, check_choice, check_kind
 from tacit.judge.choose import RANDOM_SHARE, choose_pairs
 from tacit.judge.pool import Pool, Suggestion
 from tacit.judge.records import Judgment, utc_now
@@ -74,6 +74,7 @@ def what_to_judge(
     [('q1', 'a'), ('q1', 'c')]
     """
     check_choice("purpose", purpose, PURPOSES)
+    check_kind("store", store, JudgmentStore | None, "a JudgmentStore or None")
     judged = set() if store is None else store.judged(judge)
     if purpose == "training":
         if isinstance(queries, Lists):
@@ -107,6 +108,7 @@ def make_pool(
 
     A program that calls this often should make the pool once. See `what_to_judge` for the parameters.
     """
+    check_kind("queries", queries, Collection | Lists, "a Collection or Lists")
     if isinstance(queries, Lists):
         return Pool.from_lists(queries, None if model is None else _scores(model, queries))
     run = _run(model, queries, depth, threads)

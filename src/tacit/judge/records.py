@@ -14,7 +14,7 @@ from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from tacit.core import TacitError, check_choice, check_number, shown
+from tacit.core import TacitError, check_choice, check_number, checked, shown
 from tacit.data.columns import id_problem
 
 ACTIONS = ("judged", "withdrawn", "drawn")
@@ -71,10 +71,10 @@ class Judgment:
     action: str = "judged"
 
     def __post_init__(self) -> None:
+        check_choice("action", self.action, ACTIONS)
         for name, value in (("query id", self.query), ("document id", self.document), ("judge", self.judge)):
             if name != "judge" or self.action != "drawn":
                 check_name(name, value)
-        check_choice("action", self.action, ACTIONS)
         check_choice("kind of judge", self.kind, KINDS)
         if self.grade is not None:
             check_number("grade", self.grade, low=0)
@@ -136,6 +136,7 @@ def typed_text(text: str) -> str:
     return " ".join(unicodedata.normalize("NFC", check_text(text)).split())
 
 
+@checked
 def typed_query_id(text: str, n_digits: int = ID_DIGITS) -> str:
     """Return the id of a typed query: its first words, and a digest of the whole text, without spaces.
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tacit.core import Collection, StoreError, TacitError
+from tacit.core import Collection, StoreError, TacitError, check_path, checked
 from tacit.judge.database import one_line
 from tacit.judge.records import KINDS, Judgment, as_utc, check_name, check_text
 from tacit.judge.store import JudgmentStore
@@ -49,6 +49,7 @@ class Repaired(NamedTuple):
     judges: list[str]
 
 
+@checked
 def repair_store(damaged: str | Path, new: str | Path) -> Repaired:
     """Write every readable record of a damaged store into a new store.
 
@@ -59,7 +60,7 @@ def repair_store(damaged: str | Path, new: str | Path) -> Repaired:
     new : str or Path
         File of the new store; it must not exist.
     """
-    new = Path(new)
+    new = Path(check_path(new, "new"))
     if new.exists():
         raise StoreError(f"{new}: exists already, want the name of a new file")
     tables = read_tables(Path(damaged))

@@ -19,12 +19,13 @@ from collections.abc import Collection as Container
 
 import numpy as np
 
-from tacit.core import Run, check_number
+from tacit.core import Run, check_number, checked
 from tacit.judge.pool import Pool, Suggestion
 
 DEPTH, CUTOFF, TOP_SHARE = 50, 10, 0.75
 
 
+@checked
 def draw_sample(
     run: Run,
     n: int,

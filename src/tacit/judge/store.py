@@ -11,7 +11,7 @@ from threading import RLock
 from types import NoneType, TracebackType
 from typing import Any, NamedTuple, Self
 
-from tacit.core import Collection, StoreError, TacitError, check_choice, check_number, check_path
+from tacit.core import Collection, StoreError, TacitError, check_choice, check_number, check_path, checked
 from tacit.judge.database import DAMAGED, connect, damage_in_one_line, one_line, transaction
 from tacit.judge.records import (
     DECISION,
@@ -182,6 +182,7 @@ class JudgmentStore:
         with self._writing():
             return self._append(query, document, grade, judge, kind, action="judged", **shown)
 
+    @checked
     def record_many(self, judgments: Iterable[Mapping[str, Any]]) -> list[Judgment]:
         """Record judgments, each with the arguments of `record` by name, in one transaction: all of them or none."""
         with self._writing():
@@ -192,6 +193,7 @@ class JudgmentStore:
         with self._writing():
             return self._append(query, document, None, judge, None, action="withdrawn")
 
+    @checked
     def import_records(self, records: Iterable[Judgment]) -> int:
         """Append records unchanged, in one transaction; records already in the store are skipped.
 
@@ -211,12 +213,14 @@ class JudgmentStore:
                     n_new += 1
         return n_new
 
+    @checked
     def add_queries(self, queries: Collection, topics: Sequence[str | None] | None = None) -> None:
         """Add queries under their ids; a known query must have the same text."""
         with self._writing():
             for row, (query_id, _, text) in enumerate(queries):
                 self._query_number(query_id, text, None if topics is None else topics[row])
 
+    @checked
     def change_query(self, query_id: str, text: str | None = None, topic: str | None = None) -> None:
         """Change the text or topic of a query; the text of a query with records is fixed, because they refer to it."""
         with self._writing():
@@ -228,6 +232,7 @@ class JudgmentStore:
             values = (known if text is None else check_text(text), new_topic)
             self._database.execute("UPDATE query SET text = ?, topic = ? WHERE number = ?", (*values, number))
 
+    @checked
     def delete_query(self, query_id: str) -> None:
         """Delete a query that has no records; records are never deleted."""
         with self._writing():
@@ -236,6 +241,7 @@ class JudgmentStore:
                 raise TacitError(f"query {query_id!r} has {n_records} records, which are never deleted")
             self._database.execute("DELETE FROM query WHERE number = ?", (number,))
 
+    @checked
     def n_records(self, query_id: str) -> int:
         """Return number of records of a query."""
         counted = "SELECT count(*) FROM judgment JOIN query ON query.number = judgment.query WHERE query.id = ?"
@@ -258,6 +264,7 @@ class JudgmentStore:
         """Return number of queries."""
         return int(self._ask("SELECT count(*) FROM query")[0][0])
 
+    @checked
     def query_id(self, query: str) -> str:
         """Return the id of a query given by id or text: the first known query, else the id of a new text."""
         rows = self._ask("SELECT id FROM query WHERE id = ?", check_text(query))
@@ -275,6 +282,7 @@ class JudgmentStore:
         """Return every record, in the order in which they were appended."""
         return self._records(f"{SELECT} ORDER BY judgment.number")
 
+    @checked
     def current(self, judge: str | None = None) -> list[Judgment]:
         """Return the last judgment of each judge and pair, by time; "cannot judge" included, withdrawn ones excluded.
 
@@ -282,6 +290,7 @@ class JudgmentStore:
         """
         return self._records(CURRENT, judge)
 
+    @checked
     def judged(self, judge: str | None = None) -> set[tuple[str, str]]:
         """Return pairs (query, document) currently judged by a judge, or by any person; "cannot judge" counts."""
         return set(self._ask(JUDGED, judge))

@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tacit.core import Judgments, Run, TacitError, UsageError, check_number, plural
+from tacit.core import Judgments, Run, TacitError, UsageError, check_number, checked, plural
 from tacit.metrics.evaluation import evaluate, read_measures
 from tacit.metrics.measures import KINDS, Measure
 
@@ -183,6 +183,7 @@ def _leave_one_out(centred: np.ndarray, seen: np.ndarray, program: np.ndarray) -
     return weight, (centred - weight * x) / (1 - leverage)
 
 
+@checked
 def assisted(
     judgments: Judgments,
     program: Judgments,
@@ -231,6 +232,7 @@ def assisted(
     return _by_query(judgments, program, runs, wanted, level)
 
 
+@checked
 def whole_queries(judgments: Judgments, runs: Mapping[str, Run]) -> np.ndarray:
     """Return which queries are fully judged by people, or are in no run.
 
@@ -244,6 +246,8 @@ def whole_queries(judgments: Judgments, runs: Mapping[str, Run]) -> np.ndarray:
     ndarray of shape (n_queries,), bool
         One entry for each query of the judgments.
     """
+    if not runs:
+        raise UsageError("runs is empty, want at least one run")
     if lists_relevant_only(judgments):
         return np.ones(len(judgments.query_ids), bool)
     shares = [evaluate(judgments, run, "Judged@10").values["Judged@10"] for run in runs.values()]

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tacit.core import Judgments, Run, UsageError
+from tacit.core import Judgments, Run, UsageError, checked
 from tacit.metrics.measures import Measure, parse_measure
 from tacit.metrics.rankings import order_run
 
@@ -47,6 +47,7 @@ class Bounds:
     n_queries: int
 
 
+@checked
 def difference_bounds(judgments: Judgments, baseline: Run, other: Run, measure: str | Measure = "nDCG@10") -> Bounds:
     """Return bounds of the mean of `other` minus the mean of `baseline`, for any grades of unjudged documents.
 

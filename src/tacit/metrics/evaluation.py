@@ -8,15 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from tacit.core import Judgments, Lists, Run, TacitError, UsageError, check_list, check_number
+from tacit.core import Judgments, Lists, Run, TacitError, UsageError, check_array, check_list, check_number, shown
 from tacit.core.collection import html_table
 from tacit.data import as_judgments, as_run
 from tacit.metrics.formulas import compute_values
 from tacit.metrics.measures import Measure, parse_measure
 from tacit.metrics.rankings import Rankings, join_rows, join_run
 
-DEFAULT_MEASURES = ("nDCG@10", "AP", "P@10", "RR", "Judged@10")  # also the default of `tacit evaluate`
-# Maximum number of cells of the table of resampled queries in memory: 16 MB.
+DEFAULT_MEASURES = ("nDCG@10", "AP", "P@10", "RR", "Judged@10")  # those of `tacit evaluate` too
+MOST_RESAMPLES = 100_000_000
+# Cells of the table of resampled queries that are held at once: 16 MB.
 CELLS_AT_ONCE = 2_000_000
 
 
@@ -93,7 +94,8 @@ class Evaluation:
             Random seed.
         """
         check_number("level", level, low=0, high=1, open_low=True)
-        check_number("n_resamples", n_resamples, low=1, whole=True)
+        check_number("n_resamples", n_resamples, low=1, high=MOST_RESAMPLES, whole=True)
+        check_number("seed", seed, low=0, whole=True)
         means = resampled_means(np.array(list(self.values.values())), n_resamples, seed)
         ends = np.quantile(means, [(1 - level) / 2, (1 + level) / 2], axis=1)
         return {measure: (float(low), float(high)) for measure, low, high in zip(self.values, *ends, strict=True)}
@@ -168,8 +170,11 @@ def evaluate_rows(
     [1.0, 0.5]
     """
     wanted = read_measures(measures)
-    grade, score = np.asarray(grades, np.float64), np.asarray(scores, np.float64)
-    group = np.zeros(len(grade), np.int64) if qid is None else np.asarray(qid)
+    grade, score = check_array("grades", grades), check_array("scores", scores)
+    try:
+        group = np.zeros(grade.shape, np.int64) if qid is None else np.asarray(qid)
+    except ValueError:  # lists of different lengths
+        raise UsageError(f"qid is {shown(qid)}, want the list of each row") from None
     if grade.ndim != 1 or not grade.shape == score.shape == group.shape:
         raise TacitError(
             f"grades, scores and qid have shapes {grade.shape}, {score.shape}, {group.shape}; want the same, flat"
@@ -186,8 +191,9 @@ def evaluate_rows(
 
 
 def standard_error(values: np.ndarray) -> float:
-    """Return the standard error of the mean, with n - 1; NaN for a single value."""
-    return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")
+    """Standard error of the mean, with n - 1; NaN for a single value."""
+    numbers = check_array("values", values).ravel()
+    return float(numbers.std(ddof=1) / np.sqrt(len(numbers))) if len(numbers) > 1 else float("nan")
 
 
 def _evaluate_rankings(

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.core import TacitError
+from tacit.core import TacitError, check_array, shown
 
 # From about this many relevant items on, one stable sort of 60,000 scores is cheaper than counting for each item.
 SORT_FROM = 200
@@ -149,17 +149,19 @@ def entries(mask: sp.csr_array | None, row: int) -> np.ndarray:
 
 
 def _check_scores(scores: Any) -> np.ndarray:
-    table = np.asarray(scores)
+    is_ready = isinstance(scores, np.ndarray) and np.issubdtype(scores.dtype, np.floating)
+    table: np.ndarray = scores if is_ready else check_array("scores", scores)
     if table.ndim != 2:
         raise TacitError(f"scores has {table.ndim} dimensions, want 2 (queries by items)")
-    return table if np.issubdtype(table.dtype, np.floating) else table.astype(np.float64)
+    return table
 
 
 def check_mask(name: str, mask: Any, shape: tuple[int, ...]) -> sp.csr_array:
-    """Return the mask with one sorted entry for each non-zero."""
-    if mask is None:
-        raise TacitError(f"{name} is None, want a CSR matrix of shape {shape}")
-    table = sp.csr_array(mask, dtype=bool, copy=True)
+    """The mask with one sorted entry for each yes."""
+    try:
+        table = sp.csr_array(mask, dtype=bool, copy=True)
+    except (TypeError, ValueError):
+        raise TacitError(f"{name} is {shown(mask)}, want a CSR matrix of shape {shape}") from None
     if table.shape != shape:
         raise TacitError(f"{name} has shape {table.shape}, scores {shape}; want the same")
     table.sum_duplicates()

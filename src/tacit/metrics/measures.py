@@ -13,7 +13,7 @@ import re
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from tacit.core import UsageError, check_number, shown
+from tacit.core import UsageError, check_kind, check_number, checked, shown
 
 
 class Kind(NamedTuple):
@@ -73,8 +73,10 @@ class Measure:
     judged_only: bool = False
 
     def __post_init__(self) -> None:
-        if self.name not in KINDS:
+        if check_kind("measure", self.name, str, "the name of a measure") not in KINDS:
             raise UsageError(f"measure is {self.name!r}, want one of {', '.join(KINDS)}{_hint(self.name)}")
+        check_number(f"rel of {self.name}", self.rel, low=0, open_low=True)
+        check_kind(f"judged_only of {self.name}", self.judged_only, bool, "True or False")
         kind = KINDS[self.name]
         if self.cutoff is None and kind.cutoff == "needed":
             raise UsageError(f"measure {self.name} has no cutoff, want one as in {self.name}@10")
@@ -86,7 +88,6 @@ class Measure:
             raise UsageError(f"measure {self.name}-judged is unknown: {self.name} uses judged documents only")
         if self.cutoff is not None:
             check_number(f"cutoff of {self.name}", self.cutoff, low=1, whole=True)
-        check_number(f"rel of {self.name}", self.rel, low=0, open_low=True)
 
     def __str__(self) -> str:
         judged = "-judged" if self.judged_only else ""
@@ -118,6 +119,7 @@ def parse_measure(text: str | Measure) -> Measure:
     )
 
 
+@checked
 def is_loss(metric: str) -> bool:
     """Return whether less is better, by the measure's name.
 

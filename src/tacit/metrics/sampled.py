@@ -36,7 +36,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tacit.core import Judgments, Run, TacitError, UsageError, check_number
+from tacit.core import Judgments, Run, TacitError, UsageError, check_number, checked
 from tacit.metrics.evaluation import read_measures
 from tacit.metrics.measures import Measure
 from tacit.metrics.rankings import join_run
@@ -72,11 +72,13 @@ class Pool:
     below: tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
+@checked
 def is_sampled(judgments: Judgments) -> bool:
     """Return whether some pairs were judged with a known probability below 1."""
     return judgments.probability is not None and bool((judgments.probability < 1).any())
 
 
+@checked
 def estimate(
     judgments: Judgments,
     run: Run,
@@ -116,6 +118,7 @@ def estimate(
     }
 
 
+@checked
 def covered(judgments: Judgments, run: Run, k: int) -> tuple[float, float]:
     """Return the estimated share of the run's first k documents in the sampled pool, and its standard error."""
     pool = _make_pool(judgments, run)

@@ -13,13 +13,13 @@ If all differences are 0, or there is only one query, p is 1.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 
-from tacit.core import TacitError, check_choice, check_kind, check_number
+from tacit.core import TacitError, check_array, check_choice, check_kind, check_number
 from tacit.metrics.measures import is_loss
 
 # Maximum number of cells of the table of signs in memory: 16 MB as float64.
@@ -185,9 +185,9 @@ def holm(p_values: Iterable[float]) -> np.ndarray:
     >>> holm([0.01, 0.04, 0.03]).round(4).tolist()
     [0.03, 0.06, 0.06]
     """
-    raw = np.array(list(p_values), np.float64)
-    if not ((raw >= 0) & (raw <= 1)).all():
-        raise TacitError("p_values contains a value outside 0 to 1")
+    raw = check_array("p_values", list(p_values) if isinstance(p_values, Iterator) else p_values)
+    if raw.ndim != 1 or not ((raw >= 0) & (raw <= 1)).all():
+        raise TacitError("p_values holds a value outside 0 to 1, or is not a list")
     order = np.argsort(raw, kind="stable")
     steps = raw[order] * np.arange(len(raw), 0, -1)
     corrected = np.empty_like(raw)
@@ -212,9 +212,11 @@ def t_interval(values: np.ndarray, level: float = 0.95) -> tuple[float, float]:
     >>> [round(end, 3) for end in t_interval(np.array([0.1, 0.2, 0.3]))], t_interval(np.array([0.5]))
     ([-0.048, 0.448], (-inf, inf))
     """
-    if len(values) < 2:
+    check_number("level", level, low=0, high=1, open_low=True)
+    numbers = check_array("values", values).ravel()
+    if len(numbers) < 2:
         return -math.inf, math.inf
-    return student_interval(float(values.mean()), float(values.var(ddof=1)), len(values), level)
+    return student_interval(float(numbers.mean()), float(numbers.var(ddof=1)), len(numbers), level)
 
 
 def student_interval(mean: float, variance: float, n: int, level: float) -> tuple[float, float]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tacit.core import TacitError, check_choice, check_number, plural
+from tacit.core import TacitError, check_choice, check_number, checked, plural
 from tacit.metrics.evaluation import Evaluation, standard_error
 from tacit.metrics.measures import is_loss
 from tacit.metrics.significance import Comparison, compare_systems
@@ -68,6 +68,7 @@ class ComparisonTable:
         return f"{body}\n\n{self.note}\n"
 
 
+@checked
 def comparison_table(
     systems: Mapping[str, Evaluation | Mapping[str, np.ndarray]],
     measures: Sequence[str] | None = None,

@@ -21,7 +21,19 @@ from sklearn.exceptions import NotFittedError as SklearnNotFittedError
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_array, validate_data
 
-from tacit.core import DivergedError, Estimator, Lists, NotFittedError, Run, StoreError, TacitError, check_sizes, plural
+from tacit.core import (
+    DivergedError,
+    Estimator,
+    Lists,
+    NotFittedError,
+    Run,
+    StoreError,
+    TacitError,
+    UsageError,
+    check_params,
+    plural,
+    shown,
+)
 from tacit.metrics import evaluate_rows
 from tacit.rerank.input_checks import (
     check_grades,
@@ -112,8 +124,8 @@ class ListRanker(Estimator, BaseEstimator, ABC):
     def _fit_on(
         self, X: Any, y: Any, qid: Any, pairs: Any, pair_weights: Any, validation: Lists | None, **near: Any
     ) -> Self:
-        """Check and group the rows, and fit; `near` contains other fields of `Rows`."""
-        check_sizes(self)
+        """Check and group the rows, and fit; `near` are other fields of `Rows`."""
+        check_params(self)
         X, y, qid = _unpack(X, y, qid)
         rows = replace(self._checked_rows(X, y, qid, pairs, pair_weights), **near)
         if rows.n_contradictory:
@@ -179,6 +191,10 @@ class ListRanker(Estimator, BaseEstimator, ABC):
             Name of the run; default: the method's or the class's name.
         """
         self._check_fitted()
+        if not isinstance(lists, Lists):
+            raise UsageError(f"lists is {shown(lists)}, want Lists")
+        if not isinstance(name, str | None):
+            raise UsageError(f"name is {shown(name)}, want a text or None")
         check_width("the lists to rank have", lists, self.n_features_in_)
         return lists.to_run(self.predict(lists), name or getattr(self, "method_", "") or type(self).__name__)
 

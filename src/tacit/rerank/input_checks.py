@@ -12,18 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from tacit.core import DivergedError, TacitError
+from tacit.core import DivergedError, TacitError, check_array
 
 # Squares of larger values, and products of their sums, would overflow.
 LARGEST_VALUE = 1e50
 
 
 def check_grades(y: Any, n_rows: int) -> np.ndarray:
-    """Return grades as float64, one for each row; raise for infinity."""
-    try:
-        array = np.asarray(y, np.float64)
-    except (OverflowError, TypeError, ValueError):
-        raise TacitError("y contains a value that is not a number, want a grade, -1 or NaN for each row") from None
+    """Grades as float64, one for each row; infinity is refused."""
+    array = check_array("y", y, "a grade, -1 or NaN for each row")
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.shape != (n_rows,):
@@ -64,7 +61,7 @@ def list_weights(sample_weight: Any, qid: np.ndarray) -> np.ndarray:
     >>> list_weights([1, 3, 5], np.array([7, 7, 2])).tolist()
     [5.0, 2.0]
     """
-    weights = np.asarray(sample_weight, np.float64)
+    weights = check_array("sample_weight", sample_weight)
     if weights.shape != qid.shape or not (np.isfinite(weights) & (weights >= 0)).all() or not weights.any():
         raise TacitError(f"sample_weight wants {len(qid)} finite numbers >= 0, one for each row, and one above 0")
     _, code, counts = np.unique(qid, return_inverse=True, return_counts=True)

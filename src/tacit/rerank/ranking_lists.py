@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.core import Lists, Run, TacitError, UsageError, track
+from tacit.core import Lists, Run, TacitError, UsageError, checked, track
 from tacit.data import ClickEstimates, Preferences
 from tacit.data.letor.folds import Fold
 from tacit.metrics import parse_measure
@@ -48,6 +48,7 @@ class RankingTask:
         return ranker
 
 
+@checked
 def fit_lists(task: RankingTask, train: Lists, validation: Lists | None = None, *, warn: bool = True) -> ListRanker:
     """Fit a ranker on the lists of `train`, with choices made on the lists of `validation`.
 
@@ -83,6 +84,7 @@ def fit_lists(task: RankingTask, train: Lists, validation: Lists | None = None, 
     return ranker.fit(train, pairs=pairs, pair_weights=weights, validation=validation)
 
 
+@checked
 def rank_folds(task: RankingTask, lists: Lists, folds: Mapping[str, Fold]) -> Run:
     """Rank every fold's test lists after training on its training lists; each query may be in only one test part."""
     seen: dict[str, str] = {}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tacit.core import Method, MethodTable, check_choice
+from tacit.core import Method, MethodTable, check_choice, checked
 
 # L2 penalties of the linear baseline are chosen on validation lists; without these the first is used.
 LINEAR = {"n_hidden": 0, "l2": (1.0, 0.1, 0.01)}
@@ -119,6 +119,7 @@ METHODS = MethodTable(
 )
 
 
+@checked
 def get_method(name: str) -> Method:
     """Return the method with that name; raise an error that lists all names."""
     return METHODS[check_choice("method", name, METHODS)]

@@ -26,7 +26,7 @@ from tacit.core import (
     check_features,
     check_kind,
     check_number,
-    check_sizes,
+    check_params,
     cut,
     map_blocks,
 )
@@ -176,7 +176,7 @@ class CollectionRanker(ChangingItems, ABC):
         monitor : callable or None
             Returns further measures of the ranker after each epoch, for `epochs_`; they decide nothing.
         """
-        check_sizes(self)
+        check_params(self)
         if checkpoint is not None and not self.trains_in_epochs:
             raise UsageError(f"{type(self).__name__} is not trained in epochs, so a checkpoint has no effect")
         checked = check_features("items", items)

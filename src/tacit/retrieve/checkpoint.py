@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.core import Links, StoreError, cut
+from tacit.core import Links, StoreError, check_number, check_path, cut
 from tacit.core.folders import sync
 from tacit.retrieve.snapshots import Arrays, Snapshots, row_blocks
 from tacit.store.files import locked, os_errors, refusal, write_synced
@@ -52,7 +52,8 @@ class Checkpoint:
     """
 
     def __init__(self, folder: str | Path, *, every: float = SECONDS) -> None:
-        self.folder, self.every, self._n_stages = Path(folder), every, 0
+        self.folder, self.every, self._n_stages = Path(check_path(folder, "checkpoint")), every, 0
+        check_number("every", every, low=0)
 
     def part(self, name: str) -> Checkpoint:
         """Return the checkpoint of an inner model."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tacit.core import Method, MethodTable, check_choice
+from tacit.core import Method, MethodTable, check_choice, checked
 
 BLEND, WORDS, LATENT, SSI = "blend", "words", "latent factors", "supervised semantic indexing"
 WORD_PAIRS, HTR, CROSS = "word pairs", "half-transductive", "cross-language"
@@ -129,6 +129,7 @@ METHODS = MethodTable(
 )
 
 
+@checked
 def get_method(name: str) -> Method:
     """The method of that name, or an error that lists the names."""
     return METHODS[check_choice("method", name, METHODS)]

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypedDict
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.core import Features, Links, ProgramLinks, TacitError, check_choice, check_features
+from tacit.core import Features, Links, ProgramLinks, TacitError, check_array, check_choice, check_features
 from tacit.retrieve.checkpoint import Checkpoint, Stage
 
 Monitor = Callable[[Any], Mapping[str, float]]  # a ranker in training to further measures of it
@@ -174,8 +174,10 @@ def check_inputs(items: Features, given: Mapping[str, Any], known: Iterable[str]
     check_title_keys(given.get("title_keys"), n_items)
     if terms is not None and len(terms.words) != n_words:
         raise TacitError(f"terms hold {len(terms.words)} words, want one for each of {n_words} columns")
-    if passages is not None and (len(passages) != n_items + 1 or passages[0] != 0 or (np.diff(passages) < 1).any()):
-        raise TacitError(f"passages hold {len(passages)} borders, want {n_items + 1}, rising from 0")
+    if passages is not None:
+        borders = check_array("passages", passages)
+        if borders.shape != (n_items + 1,) or borders[0] != 0 or not (np.diff(borders) >= 1).all():
+            raise TacitError(f"passages have shape {borders.shape}, want {n_items + 1} borders, rising from 0")
     return {**given, "titles": titles if titles is not None and titles.nnz else None}
 
 

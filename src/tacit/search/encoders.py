@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.core import MissingExtraError, TacitError, UsageError
+from tacit.core import MissingExtraError, TacitError, UsageError, check_path
 
 SENTENCE_TRANSFORMERS, MODEL2VEC, OBJECT = "sentence-transformers", "model2vec", "object"
 EXTRAS = {SENTENCE_TRANSFORMERS: "encoder", MODEL2VEC: "static"}
@@ -208,7 +208,7 @@ def load_encoder(name: str) -> Encoder:
     name : str
         Folder of a sentence-transformers or model2vec model, or its name on the hub, as these libraries know it.
     """
-    folder = Path(name)
+    folder = Path(check_path(name, "encoder"))
     if folder.exists():
         kind = _kind_of_folder(folder)
         return _load(name, kind, hash_folder(folder))

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.core import Collection, Judgments, Links, ProgramLinks, TacitError, UsageError, plural
+from tacit.core import Collection, Judgments, Links, ProgramLinks, TacitError, UsageError, plural, shown
 from tacit.retrieve import CollectionRanker
 from tacit.search.two_stage import TwoStageRanker
 
@@ -98,6 +98,8 @@ def check_program(method: str, ranker: CollectionRanker, program: ProgramLinks, 
 
 
 def _check_sizes(name: str, given: Links | None, n_sources: int, n_targets: int) -> None:
+    if given is not None and not isinstance(given, Links):
+        raise UsageError(f"{name} are {shown(given)}, want Links")
     if given is not None and (given.n_sources, given.n_targets) != (n_sources, n_targets):
         raise UsageError(
             f"{name} are for {plural(given.n_sources, 'query')} and {plural(given.n_targets, 'document')}, "

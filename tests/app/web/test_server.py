@@ -47,6 +47,18 @@ def port(request):
     thread.join(10)
 
 
+def test_responses_on_a_kept_connection_do_not_wait_for_the_client(port):
+    """With Nagle's algorithm, the body is held back until the client acknowledges the header, which takes 40 ms."""
+    client, seconds = HTTPConnection("127.0.0.1", port), []
+    for _ in range(30):
+        begun = time.perf_counter()
+        client.request("GET", "/")
+        assert client.getresponse().read() == b"ok"
+        seconds.append(time.perf_counter() - begun)
+    client.close()
+    assert sorted(seconds)[3] < 0.03
+
+
 def test_threads_take_turns_often_while_serving(tmp_path, monkeypatch):
     seen, before = [], sys.getswitchinterval()
 

@@ -22,6 +22,7 @@ import time
 from collections.abc import Sequence
 from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -170,6 +171,15 @@ class Workspace:
         """Names of all complete versions, oldest first."""
         found = [name for name in self._numbers() if (self.path(name) / MODEL_FILE).exists()]
         return sorted({FIRST, *found}, key=int)
+
+    def saved(self, name: str) -> str | None:
+        """When a version was saved, in UTC; None for a model that has no folder."""
+        if self.model is None:
+            return None
+        with suppress(OSError):
+            seconds = (self.path(name) / MODEL_FILE).stat().st_mtime
+            return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
+        return None
 
     def _numbers(self, ending: str = "") -> list[str]:
         """Return the numbers that are names of files in the folder of the versions."""

@@ -9,7 +9,7 @@ import json
 from itertools import combinations
 from typing import Any, NamedTuple
 
-from tacit.core import DataError
+from tacit.core import DataError, checked
 from tacit.data.files import FilePath, display_name, read_lines
 
 
@@ -21,6 +21,7 @@ class Fold(NamedTuple):
     test: list[str]
 
 
+@checked
 def read_folds(path: FilePath) -> dict[str, Fold]:
     """Read the folds by name; raise if a query is in two parts of one fold.
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.core import Collection
+from tacit.core import Collection, checked
 from tacit.features.text.tokenizers import SEGMENTERS
 
 logger = logging.getLogger("tacit")
@@ -27,6 +27,7 @@ N_CHARACTERS = 1000
 _VARIANTS = {"arz": "ar", "ary": "ar", "nb": "no", "nn": "no", "wuu": "zh", "yue": "zh", "pcm": "en"}
 
 
+@checked
 def find_language(texts: Collection, language: str = "auto") -> str:
     """Return the language of most texts of a collection.
 

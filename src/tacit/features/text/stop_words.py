@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TypeAlias
 
-from tacit.core import DataError, TacitError, UsageError
+from tacit.core import DataError, TacitError, UsageError, check_list, shown
 
-StopWords: TypeAlias = "str | os.PathLike[str] | Iterable[str] | None"
+StopWords: TypeAlias = str | os.PathLike[str] | Iterable[str] | None
 
 _ENGLISH = ("en", "english")
 
@@ -32,10 +32,10 @@ def load_stop_words(given: StopWords) -> list[str]:
         return sorted(ENGLISH_STOP_WORDS)
     if isinstance(given, str | os.PathLike):
         return _read_words(Path(given))
-    words = list(given) if isinstance(given, Iterable) else [given]
+    words = check_list("stop_words", given, "words, a file of words or 'en'")
     for word in words:
         if not isinstance(word, str):
-            raise TacitError(f"stop_words contains {word!r}, want words, a file of words or 'en'")
+            raise TacitError(f"stop_words holds {shown(word)}, want words, a file of words or 'en'")
     return words
 
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
-from tacit.core import UsageError, check_choice
+from tacit.core import UsageError, check_choice, checked
 from tacit.features.text.characters import CharacterPairs
 from tacit.features.text.japanese import JapaneseWords
 from tacit.features.text.stop_words import StopWords, load_stop_words
@@ -107,6 +107,7 @@ class Tokenizer:
         return tokenizer_from_spec, (self.spec(),)  # a Snowball stemmer cannot be pickled for a worker
 
 
+@checked
 def tokenizer_for(language: str = "en", *, stem: bool = False, stop_words: StopWords = None) -> Tokenizer:
     """Return the tokenizer of a language.
 
@@ -138,6 +139,7 @@ def tokenizer_for(language: str = "en", *, stem: bool = False, stop_words: StopW
     return Tokenizer(code, segmenter, stops, _snowball(code) if stem else None)
 
 
+@checked
 def tokenizer_from_spec(spec: Mapping[str, Any]) -> Tokenizer:
     """Return the tokenizer described by `Tokenizer.spec`.
 
@@ -150,6 +152,7 @@ def tokenizer_from_spec(spec: Mapping[str, Any]) -> Tokenizer:
     return tokenizer_for(spec["language"], stem=bool(spec.get("stem")), stop_words=spec.get("stop_words"))
 
 
+@checked
 def language_code(language: str) -> str:
     """Return the code of a language that has a segmenter, given a code, a code with a region, or a name.
 
@@ -163,6 +166,7 @@ def language_code(language: str) -> str:
     return code
 
 
+@checked
 def has_stemmer(language: str) -> bool:
     """Return whether Snowball has a stemmer for a language.
 

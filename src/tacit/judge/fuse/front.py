@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.core import Judgments, Run, TacitError
+from tacit.core import Judgments, Run, TacitError, checked
 from tacit.data.columns import logger
 from tacit.judge.fuse.engines import engine_of, export
 from tacit.judge.fuse.engines.base import has_negative, rrf, space_of
@@ -25,6 +25,7 @@ from tacit.judge.merge import read_judgments
 NO_JUDGMENTS = Judgments([], [], *(np.empty(0, np.int64),) * 2, np.empty(0))
 
 
+@checked
 def fuse(
     judgments: Judgments | Mapping[str, Mapping[str, float]] | str | Path | None,
     runs: Any,
@@ -74,6 +75,7 @@ def fuse(
     return report if to is None else replace(report, export=export(report.fusion, legs, to))
 
 
+@checked
 def apply(fusion: Fusion | str | Path, runs: Any) -> Run:
     """Fuse runs with a fusion, or with a file written by `tacit fuse -o`.
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from tacit.core import Judgments, Run, UsageError
+from tacit.core import Judgments, Run, UsageError, checked
 from tacit.metrics.rankings import Rankings, join_run
 
 LEAST_NAME = 4  # characters of a name to be searched for inside other names
@@ -20,6 +20,7 @@ TOP = 10  # documents per query that a reranking program orders at least
 LEAST_PAIRS = 20  # neighbouring pairs with different grades from which an order is no coincidence
 
 
+@checked
 def check_independent(judge: str, program: Judgments, runs: Mapping[str, Run]) -> None:
     """Raise a UsageError that names the run that the judge made or contributed to."""
     for name, run in runs.items():

@@ -16,7 +16,7 @@ import math
 
 import numpy as np
 
-from tacit.core import DataError, TacitError, UsageError, check_number
+from tacit.core import DataError, TacitError, UsageError, check_number, checked
 from tacit.data import open_output, read_lines
 from tacit.rerank.base import ListRanker
 from tacit.rerank.boosting.rankboost import RankBoostRanker
@@ -46,6 +46,7 @@ def format_ranklib(ranker: ListRanker) -> str:
     return "\n".join([*head, " ".join(tokens)]) + "\n"
 
 
+@checked
 def write_ranklib(ranker: ListRanker, path: str) -> None:
     """Write a fitted RankBoost ranker; `-` is standard output."""
     text = format_ranklib(ranker)
@@ -53,6 +54,7 @@ def write_ranklib(ranker: ListRanker, path: str) -> None:
         out.write(text)
 
 
+@checked
 def read_ranklib(path: str, n_features: int | None = None) -> RankBoostRanker:
     """Read a fitted ranker from a RankLib file; n_features is the width of rows, default: largest feature."""
     lines = [(number, text.strip()) for number, text in read_lines(path) if text.strip()]

@@ -314,7 +314,8 @@ def values_of(name: str, value: Choice, **limits: Any) -> list[float]:
     >>> values_of("beta", 0.5, low=0), values_of("beta", (0, 1.5), low=0)
     ([0.5], [0.0, 1.5])
     """
-    values = list(value) if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str) else [value]
+    value = value.tolist() if isinstance(value, np.ndarray) else value
+    values = list(value) if isinstance(value, Sequence) and not isinstance(value, str) else [value]
     if not values:
         raise TacitError(f"{name} is empty, want a number or several to choose from")
     return [float(check_number(name, one, **limits)) for one in values]

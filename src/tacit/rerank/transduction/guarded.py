@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import clone
 
-from tacit.core import check_number
+from tacit.core import check_kind, check_number
 from tacit.features.kernel_pca import KernelPca
 from tacit.metrics import evaluate_rows, is_loss, parse_measure, standard_error
 from tacit.rerank.base import ListRanker, check_nested
@@ -232,6 +232,8 @@ class GuardedRanker(ListRanker):
         return learn_guard(supervised, transductive, validation, self.measure, self.caution)
 
     def _train(self, rows: Rows, validation: Rows | None) -> None:
+        for name in ("supervised", "transductive"):
+            check_kind(name, getattr(self, name), ListRanker | None, "a ranker of lists")
         supervised = clone(self.supervised) if self.supervised is not None else CommitteeRanker()
         transductive = clone(self.transductive) if self.transductive is not None else default_transductive(self.threads)
         self.rankers_ = [ranker._fit_rows(rows, validation) for ranker in (supervised, transductive)]

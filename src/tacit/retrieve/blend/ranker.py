@@ -36,7 +36,7 @@ from typing import Any, ClassVar, Self, TypeVar, Unpack
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.core import ClickedLinks, Features, TacitError, check_features, check_numbers, join_links
+from tacit.core import ClickedLinks, Features, TacitError, check_features, check_kind, check_numbers, join_links
 from tacit.core.estimator import copy_estimator
 from tacit.retrieve.base import CollectionRanker
 from tacit.retrieve.blend.embeddings import LatentMember, ResidualMember
@@ -247,6 +247,7 @@ class BlendRanker(CollectionRanker):
 
     def _taken_over(self, kind: type[Member], data: TrainingData) -> Member | None:
         """Return the member of another blend, if it is slow to fit and does not learn from pairs."""
+        check_kind("members", data.members, BlendRanker | None, "a fitted BlendRanker or None")
         known = data.members.of_kind(kind) if data.members is not None and kind.is_reused else None
         return None if known is None else copy_estimator(known)
 

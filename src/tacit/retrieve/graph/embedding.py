@@ -25,7 +25,7 @@ from tacit.core import (
     check_features,
     check_number,
     check_numbers,
-    check_sizes,
+    check_params,
     cut,
     map_blocks,
     track,
@@ -180,7 +180,7 @@ class GraphEmbedding(Estimator):
         return found
 
     def _check_parameters(self) -> None:
-        check_sizes(self)
+        check_params(self)
         check_numbers(self, "dim", "k", "n_epochs", low=1, whole=True)
         check_numbers(self, "margin", "rate", low=0, open_low=True)
         check_number("gamma", self.gamma, low=0)

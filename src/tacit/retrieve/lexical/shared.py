@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.core import Features, UsageError
+from tacit.core import Features, UsageError, checked
 from tacit.retrieve.explanation import Term, difference, sparse_row
 from tacit.retrieve.lexical.cosine import CosineRanker
 from tacit.retrieve.training_data import TrainingData
@@ -64,6 +64,7 @@ class SharedWordsRanker(CosineRanker):
         ]
 
 
+@checked
 def find_same_words(query_words: Sequence[str], item_words: Sequence[str]) -> sp.csr_array:
     """Return 1 where a word of the first list is a word of the second, float32 (n_query_words, n_item_words)."""
     column_of = {word: column for column, word in enumerate(item_words)}

@@ -484,7 +484,8 @@ class VersionRow(Answer):
     """One version on the scoreboard."""
 
     version: str = Field(description="name of the version")
-    label: str = Field(description="description of the version")
+    label: str = Field(description="what it is, in words")
+    saved: str | None = Field(description="when it was saved, in UTC")
     status: Literal["live", "better", "worse", "no difference shown", "identical", "unproven"] = Field(
         description="live, or the result of the comparison with the live version"
     )

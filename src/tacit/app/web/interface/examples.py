@@ -188,6 +188,7 @@ EXAMPLES: dict[str, Any] = {
             {
                 "version": "2",
                 "label": "blend, trained on 80 judged queries",
+                "saved": _TIME,
                 "status": "better",
                 "measures": _MEANS[1],
                 "queries": 80,

@@ -9,12 +9,16 @@ export function svg(tag, attributes, ...children) {
 
 const label = (text, attributes) => svg("text", { "font-size": 12, fill: "currentColor", ...attributes }, String(text));
 
-// Series of points {at, name, mean, interval} with intervals as whiskers. `scaled`: distances on the axis are those of `at`.
-export function intervals(series, { title, scaled = false, height = 240 }) {
-  const width = 480, left = 46, right = 16, top = 12, bottom = 28, all = series.flat(), [first] = series;
+// Series of points {at, name, mean, interval} with intervals as whiskers, placed by `at` on an axis that begins at `from`.
+// Points keep `gap` between them; a second line of labels has `note`.
+export function intervals(series, { title, from = 0, gap = 0, height = 240 }) {
+  const width = 480, left = 46, right = 16, top = 12, bottom = series[0][0].note ? 44 : 28, all = series.flat(), [first] = series;
   const low = Math.max(0, Math.min(...all.map((p) => p.interval[0]))), high = Math.min(1, Math.max(...all.map((p) => p.interval[1])));
-  const span = high - low || 1, most = Math.max(...all.map((p) => p.at), 1);
-  const x = (point, place) => left + 24 + (width - left - right - 48) * (scaled ? point.at / most : first.length > 1 ? place / (first.length - 1) : 0.5);
+  const span = high - low || 1, most = Math.max(...all.map((p) => p.at)), margin = gap ? 36 : 24;
+  const places = first.map((p) => left + margin + (width - left - right - 2 * margin) * (p.at - from) / (most - from || 1));
+  const apart = Math.min(gap, (width - left - right - 2 * margin) / Math.max(first.length - 1, 1));
+  for (let i = 1; i < places.length; i++) places[i] = Math.max(places[i], places[i - 1] + apart);
+  for (let i = places.length - 1, end = width - right - margin; i >= 0; i--, end -= apart) places[i] = Math.min(places[i], end);
   const y = (value) => top + (height - top - bottom) * (high - Math.min(Math.max(value, low), high)) / span;
   const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${title}: ${all.map((p) => `${p.name} ${p.mean.toFixed(3)}`).join(", ")}` });
   for (const value of [low, (low + high) / 2, high]) {
@@ -22,13 +26,15 @@ export function intervals(series, { title, scaled = false, height = 240 }) {
   }
   series.forEach((points, n) => {
     const kind = n ? "second " : "", shift = series.length > 1 ? (n ? 5 : -5) : 0; // so that whiskers do not cover each other
-    picture.append(svg("path", { d: points.map((p, i) => `${i ? "L" : "M"}${x(p, i) + shift} ${y(p.mean)}`).join(""), class: kind + "curve" }));
+    picture.append(svg("path", { d: points.map((p, i) => `${i ? "L" : "M"}${places[i] + shift} ${y(p.mean)}`).join(""), class: kind + "curve" }));
     points.forEach((point, i) => {
-      const at = x(point, i) + shift, [from, to] = point.interval.map(y);
+      const at = places[i] + shift, [from, to] = point.interval.map(y);
       picture.append(svg("path", { d: `M${at - 4} ${from}H${at + 4}M${at} ${from}V${to}M${at - 4} ${to}H${at + 4}`, class: kind + "interval" }),
         svg("circle", { cx: at, cy: y(point.mean), r: point.strong ? 6 : 4, class: kind + "point" }));
-      const crowded = points[i + 1] && x(points[i + 1], i + 1) - x(point, i) < 5 * String(point.name).length + 10;
-      if (!n && !crowded) picture.append(label(point.name, { x: x(point, i), y: height - 8, "text-anchor": "middle" }));
+      const crowded = points[i + 1] && places[i + 1] - places[i] < 5 * Math.max(String(point.name).length, (point.note ?? "").length) + 10;
+      if (n || crowded) return;
+      picture.append(label(point.name, { x: places[i], y: height - bottom + 20, "text-anchor": "middle" }));
+      if (point.note) picture.append(label(point.note, { x: places[i], y: height - 8, "text-anchor": "middle", class: "note" }));
     });
   });
   return picture;

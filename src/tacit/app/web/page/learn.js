@@ -123,17 +123,19 @@ function showCurve(verdict) {
   if (curve.length < 2) return;
   const points = curve.map((p) => ({ at: p.queries, name: p.queries, mean: p.mean, interval: p.interval })), [before, last] = points.slice(-2);
   const needed = verdict.more_queries ? ` About ${count(verdict.more_queries, "more judged query", "more judged queries")} would show a difference of 0.02 as significant.` : "";
-  $("curve").replaceChildren(make("h3", {}, "Would more judgments help?"), intervals([points], { title: "Learning curve", scaled: true }),
-    make("figcaption", { class: "quiet" }, `${verdict.measure} of version ${verdict.version} by number of judged training queries, with 95 % intervals`),
+  $("curve").replaceChildren(make("h3", {}, "Would more judgments help?"), intervals([points], { title: "Learning curve" }),
+    make("figcaption", { class: "quiet" }, `${verdict.measure} of version ${verdict.version} by the number of judged queries it learns from, with 95 % intervals`),
     make("p", {}, `From ${before.at} to ${last.at} judged queries: ${signed(last.mean - before.mean)}.${needed}`));
 }
 
 function showHistory(versions, active) {
   const measured = versions.filter((v) => v.measures["nDCG@10"]);
-  const points = (measure) => measured.map((v) => ({ at: Number(v.version), name: `version ${v.version}`, strong: v.version === active, ...v.measures[measure] }));
+  const times = measured.map((v) => new Date(v.saved)), oneDay = new Set(times.map((time) => time.toDateString())).size < 2;
+  const when = (time) => (oneDay ? time.toLocaleTimeString("en", { hour: "2-digit", minute: "2-digit", hour12: false }) : time.toLocaleDateString("en", { day: "numeric", month: "short" }));
+  const points = (measure) => measured.map((v, i) => ({ at: times[i].getTime(), name: `version ${v.version}`, note: when(times[i]), strong: v.version === active, ...v.measures[measure] }));
   $("history").hidden = measured.length < 2;
-  if (measured.length >= 2) $("history").replaceChildren(make("h3", {}, "Measures over versions"), intervals([points("nDCG@10"), points("AP")], { title: "nDCG@10, then AP, by version" }),
-    make("p", { class: "quiet legend" }, make("span", {}, "nDCG@10"), make("span", {}, "AP")), make("figcaption", { class: "quiet" }, "Each version as it was last measured, with 95 % intervals; the large points are live"));
+  if (measured.length >= 2) $("history").replaceChildren(make("h3", {}, "Measures over time"), intervals([points("nDCG@10"), points("AP")], { title: "nDCG@10, then AP, by version", from: Math.min(...times), gap: 64 }),
+    make("p", { class: "quiet legend" }, make("span", {}, "nDCG@10"), make("span", {}, "AP")), make("figcaption", { class: "quiet" }, "Versions by the time when they were trained, each as it was last measured, with 95 % intervals; the large points are live"));
 }
 
 async function showDifferences(shown, active) {

@@ -78,6 +78,7 @@ def list_versions(service: Service) -> Any:
     for row in found:
         verdict = verdicts.get(row["version"])
         row["verdict"] = verdict and {key: value for key, value in verdict.items() if key != "by_query"}
+        row["saved"] = workspace.saved(row["version"])
         row["label"] = _label(row["version"], verdict, training)
         if row["comparison"]:
             del row["comparison"]["by_query"]
