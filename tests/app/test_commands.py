@@ -159,9 +159,31 @@ def test_a_reader_that_leaves_early_is_no_error(folder, tacit):
     assert done.stderr == ""
 
 
-def test_help_starts_fast():
+def loaded_by(folder, *words):
+    """Names of the packages and modules that a command imports."""
+    code = (
+        "import sys; from tacit.app.main import main; code = main(sys.argv[1:]); print(*sys.modules, file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=True, cwd=folder)
+    return set(done.stderr.splitlines()[-1].split())
+
+
+HEAVY = {"sklearn", "pandas", "rich", "fastapi", "ray"}
+
+
+def test_commands_import_only_what_they_need(folder, tacit):
     """No timing here (benchmarks/startup.py has it): only that nothing heavy is imported."""
-    code = "import sys, tacit.app.main as m; m.build_parser().format_help(); print('numpy' in sys.modules)"
+    tacit("fit", "docs.jsonl", "-o", "model")
+    assert not loaded_by(folder, "--help") & (HEAVY | {"numpy", "numba"})
+    searched = loaded_by(folder, "search", "model", "matrix")
+    unused = {"sqlite3", "scipy.stats", "scipy.fft", "scipy.optimize", "tacit.data.collections", "tacit.app.serve"}
+    assert not searched & (HEAVY | unused)
+    tacit("search", "model", "--queries", "queries.tsv", "--run", "a.run")
+    assert not loaded_by(folder, "evaluate", "qrels.txt", "a.run") & (HEAVY | {"numba"})
+
+
+def test_loops_are_imported_without_numba():
+    code = "import sys, tacit.search, tacit.kernels.reconstruction; print('numba' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
 

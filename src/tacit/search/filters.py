@@ -263,7 +263,7 @@ def _comparable(column: Any) -> str:
 def _between(values: np.ndarray, sign: str, start: float, end: float) -> np.ndarray:
     """Compare values with the range from start to end, both included; NaN passes no comparison."""
     masks = {
-        "=": lambda: (values >= start) & (values <= end),
+        "=": lambda: values == start if start == end else (values >= start) & (values <= end),
         "<": lambda: values < start,
         "<=": lambda: values <= end,
         ">": lambda: values > end,

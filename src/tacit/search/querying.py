@@ -206,7 +206,9 @@ class SearchAnswers(Estimator):
         none = float(self.ranker_.unmatched_scores(row)[0, 0])
 
         def matches(depth: int, mask: np.ndarray | None) -> tuple[np.ndarray, np.ndarray, bool]:
-            if self.ranker_.ranks_by_scores or (mask is not None and mask.mean() <= SCORED_SHARE):
+            if self.ranker_.ranks_by_scores or (
+                mask is not None and np.count_nonzero(mask) <= SCORED_SHARE * len(mask)
+            ):
                 items = np.arange(len(self.documents_)) if mask is None else np.flatnonzero(mask)
                 found = self.ranker_.ranked_scores_at(row, items)
                 if found is not None:

@@ -157,7 +157,7 @@ class Prepared:
         return replace(self, mask=mask if self.mask is None else self.mask & mask)
 
     def _first_depth(self, k: int) -> int:
-        share = 1.0 if self.mask is None else max(float(self.mask.mean()), 1e-9)
+        share = 1.0 if self.mask is None else max(np.count_nonzero(self.mask) / len(self.mask), 1e-9)
         more = 1 if self.group is None else 4
         return int(min(self.n_documents, (self.asked.offset + k) * more / share * 1.3 + (32 if share < 1 else 0)))
 
