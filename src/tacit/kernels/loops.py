@@ -18,7 +18,7 @@ _lock = RLock()
 class Loop:
     """A function that is compiled when it is first called."""
 
-    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
+    def __init__(self, function: Any, options: dict[str, Any]) -> None:
         self._function, self._options = function, options
         self._dispatcher: Any = None
         self._ready: Any = None
@@ -31,6 +31,10 @@ class Loop:
     def __getattr__(self, name: str) -> Any:
         """Return an attribute of numba's function, such as `signatures`."""
         return getattr(self.compiled, name)
+
+    def __reduce__(self) -> str:
+        """Pickle and copy by name, as functions are."""
+        return str(self.__qualname__)
 
     @property
     def compiled(self) -> Any:
@@ -57,6 +61,6 @@ class Loop:
         return self._dispatcher
 
 
-def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
+def njit(**options: Any) -> Callable[[Any], Any]:
     """Return the decorator that `numba.njit` returns for these options, without importing numba."""
     return lambda function: Loop(function, options)

@@ -190,4 +190,4 @@ def unit_rows(vectors: np.ndarray) -> np.ndarray:
 
 def _random_state(seed: int) -> np.random.RandomState:
     """Return numpy's old generator, which accepts a seed of at most 32 bits."""
-    return np.random.RandomState(seed if seed < 2**32 else np.random.MT19937(seed))
+    return np.random.RandomState(seed) if seed < 2**32 else np.random.RandomState(np.random.MT19937(seed))
