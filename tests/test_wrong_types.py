@@ -6,6 +6,7 @@ than TacitError is a failure, except Python's own for a wrong number of argument
 
 import inspect
 import io
+import os
 import traceback
 import warnings
 from contextlib import redirect_stderr
@@ -15,6 +16,7 @@ import pytest
 import scipy.sparse as sp
 
 import tacit
+from tacit import judge, metrics
 from tacit.core import Collection, TacitError
 from tacit.judge import JudgmentStore
 from tacit.rerank import METHODS as LIST_METHODS
@@ -92,7 +94,11 @@ def problem(call, *args, **kwargs):
         return "several lines" if "\n" in str(error) else ""
     except Exception as error:
         place = traceback.extract_tb(error.__traceback__)
-        own = [frame for frame in place if "tacit" in frame.filename and "test_wrong" not in frame.filename]
+        own = [
+            frame
+            for frame in place
+            if "tacit" in frame.filename and not frame.filename.endswith(("test_wrong_types.py", "core/arguments.py"))
+        ]
         if own or not isinstance(error, TypeError):
             return f"{type(error).__name__}: {error} ({place[-1].filename}:{place[-1].lineno})"
     return ""
@@ -207,3 +213,46 @@ def test_sizes_that_no_method_can_use_are_refused_at_the_door(parameter, value):
     if parameter != "seed" or value != 10**12:
         with pytest.raises(TacitError, match=f"^{parameter} is .*, want a whole number"):
             ranker.fit(np.eye(4), np.eye(4), tacit.Links([0, 1], [1, 2], 4, 4))
+
+
+VALUES_OF_QUERIES = np.linspace(0.1, 0.9, 8)
+JUDGED = tacit.Judgments(["q"], ["d", "e"], np.array([0, 0]), np.array([0, 1]), np.array([1.0, 0.0]))
+RUN = tacit.Run(["q"], ["d", "e"], np.array([0, 0]), np.array([0, 1]), np.array([2.0, 1.0]))
+METRICS = {
+    "assisted": {"judgments": JUDGED, "program": JUDGED, "runs": {"a": RUN}, "measures": "nDCG@10"},
+    "compare_systems": {"values": {"a": VALUES_OF_QUERIES, "b": VALUES_OF_QUERIES + 0.1}, "metric": "AP"},
+    "comparison_table": {"systems": {"a": {"AP": VALUES_OF_QUERIES}, "b": {"AP": VALUES_OF_QUERIES + 0.1}}},
+    "covered": {"judgments": JUDGED, "run": RUN, "k": 3},
+    "difference_bounds": {"judgments": JUDGED, "baseline": RUN, "other": RUN},
+    "estimate": {"judgments": JUDGED, "run": RUN, "measures": "P@3"},
+    "evaluate_rows": {"grades": [0, 1, 2], "scores": [0.1, 0.2, 0.3]},
+    "holm": {"p_values": [0.1, 0.2]},
+    "is_loss": {"metric": "AP"},
+    "is_sampled": {"judgments": JUDGED},
+    "standard_error": {"values": VALUES_OF_QUERIES},
+    "t_interval": {"values": VALUES_OF_QUERIES},
+    "whole_queries": {"judgments": JUDGED, "runs": {"a": RUN}},
+}
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_functions_of_metrics(name):
+    function = getattr(metrics, name)
+
+    def call(parameter, value):
+        function(**{**METRICS[name], parameter: value})
+
+    assert problems((f"{p}={v!r}", call, p, v) for p in names(function) for v in VALUES) == []
+
+
+def test_a_number_is_no_path_of_a_store():
+    """As a file descriptor it would be read, and closed."""
+    read, write = os.pipe()
+    try:
+        for look in (judge.is_store, judge.read_judgments):
+            with pytest.raises(TacitError, match="want a text, or a path"):
+                look(read)
+        os.fstat(read)
+    finally:
+        os.close(read)
+        os.close(write)

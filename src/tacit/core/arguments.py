@@ -64,7 +64,11 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         if not hints:  # at the first call, when all modules are imported
             hints.update(get_type_hints(function))
-        for name, value in signature.bind(*args, **kwargs).arguments.items():
+        try:
+            given = signature.bind(*args, **kwargs).arguments
+        except TypeError:
+            return function(*args, **kwargs)  # Python names the missing or unknown argument
+        for name, value in given.items():
             hint = hints.get(name, Any)
             if not _fits(value, hint):
                 raise UsageError(f"{name} is {shown(value)}, want {_described(hint)}")

@@ -56,6 +56,14 @@ REASONS = {
 }
 
 
+class DiskError(StoreError):
+    """The disk refused a record."""
+
+
+class DiskFullError(DiskError):
+    """The disk has no space for a record."""
+
+
 def connect(path: Path, *, read_only: bool = False, create: bool = True) -> sqlite3.Connection:
     """Open the file, creating it and its tables if needed; a file that is not a judgment store is left untouched."""
     if path.is_dir():
@@ -86,7 +94,9 @@ def one_line(path: Path) -> Iterator[None]:
         reason = next((text for code, text in REASONS.items() if name.startswith(code)), str(error))
         if reason.startswith("Could not decode"):
             reason = DAMAGED
-        raise StoreError(f"{path}: {reason}") from error
+        refused = DiskError if reason.endswith("not recorded") else StoreError
+        kind = DiskFullError if name.startswith("SQLITE_FULL") else refused
+        raise kind(f"{path}: {reason}") from error
     except (OverflowError, UnicodeEncodeError) as error:  # a value of the caller
         raise StoreError(f"{path}: cannot be looked up in the store: {error}") from error
     except UnicodeDecodeError as error:  # SQLite's message cites what it cannot read

@@ -1,5 +1,7 @@
 """The HTTP interface in process: answers, mistakes in one line, judgments with and without tickets."""
 
+import json
+
 import numpy as np
 import pytest
 from fastapi.testclient import TestClient
@@ -301,3 +303,15 @@ def test_a_model_of_texts_gives_queries_and_new_documents_their_vectors(document
     with TestClient(create_app(silent)) as client:
         assert [hit["id"] for hit in client.get("/search", params={"q": "felines"}).json()["hits"]] == ["new"]
         assert client.get("/search", params={"q": "purr"}).json()["hits"]
+
+
+def test_a_full_disk_is_no_mistake_of_the_client(client, workspace):
+    store = workspace.store
+    (pages,) = store._ask("PRAGMA page_count")[0]
+    store._ask(f"PRAGMA max_page_count={pages}")
+    lines = "\n".join(
+        json.dumps({"query": f"{n} {'x' * 1000}", "document": "cats-0", "grade": 1, "judge": "ann"}) for n in range(300)
+    )
+    refused = client.post("/v1/import", json={"text": lines})
+    assert refused.status_code == 507, refused.text
+    assert "the disk is full; this was not recorded" in refused.json()["error"]

@@ -29,6 +29,7 @@ from tacit.app.web.workspace import (
     Workspace,
 )
 from tacit.core import TacitError
+from tacit.judge.database import DiskError, DiskFullError
 
 TAGS = {
     "search": "Search, explanations, feedback and documents.",
@@ -49,6 +50,8 @@ TOKEN = HTTPBearer(auto_error=False, description="Required if the service was st
 
 # Status codes of errors; all others get 400.
 STATUS: dict[type[TacitError], int] = {
+    DiskFullError: 507,
+    DiskError: 503,
     ReadOnlyError: 403,
     UnknownDocumentError: 404,
     UnknownQueryError: 404,

@@ -16,7 +16,7 @@ export function intervals(series, { title, from = 0, gap = 0, height = 240 }) {
   const low = Math.max(0, Math.min(...all.map((p) => p.interval[0]))), high = Math.min(1, Math.max(...all.map((p) => p.interval[1])));
   const span = high - low || 1, most = Math.max(...all.map((p) => p.at)), margin = gap ? 36 : 24;
   const places = first.map((p) => left + margin + (width - left - right - 2 * margin) * (p.at - from) / (most - from || 1));
-  const apart = Math.min(gap, (width - left - right - 2 * margin) / Math.max(first.length - 1, 1));
+  const apart = Math.min(most > from ? gap : Infinity, (width - left - right - 2 * margin) / Math.max(first.length - 1, 1));
   for (let i = 1; i < places.length; i++) places[i] = Math.max(places[i], places[i - 1] + apart);
   for (let i = places.length - 1, end = width - right - margin; i >= 0; i--, end -= apart) places[i] = Math.min(places[i], end);
   const y = (value) => top + (height - top - bottom) * (high - Math.min(Math.max(value, low), high)) / span;

@@ -70,7 +70,7 @@ async function clear() {
     ask("/judgments?limit=1").catch(() => ({})), ask("/versions").catch(() => ({ versions: [] }))]);
   $("home-queries").textContent = total ? count(total, "query", "queries") : "";
   $("home-judgments").textContent = judged.total ? count(judged.total, "judgment") : "";
-  $("home-versions").textContent = versions.length ? `${count(versions.length, "version")}, ${active} live` : "";
+  $("home-versions").textContent = versions.length ? `${versions.length > 1 ? `${count(versions.length, "version")}, version` : "Version"} ${active} live` : "";
   const asked = queries.filter((q) => q.text);
   $("try").hidden = !asked.length;
   $("try").replaceChildren("Try: ", ...asked.map((q) => make("a", { class: "button small", href: withParams("#search", { q: q.text }), title: q.text }, q.text)));
