@@ -64,7 +64,8 @@ def product(items: Features, directions: np.ndarray, *, turned: bool) -> np.ndar
     if not sp.issparse(items):
         found: np.ndarray = (items.T if turned else items) @ directions
         return found
-    out = np.zeros((items.shape[1 if turned else 0], directions.shape[1]), np.result_type(items, directions))
+    rows: sp.csr_array = items
+    out = np.zeros((rows.shape[1 if turned else 0], directions.shape[1]), np.result_type(rows, directions))
     add = add_transposed_products if turned else add_dense_products
-    add(items.indptr, items.indices, items.data, np.ascontiguousarray(directions), out)
+    add(rows.indptr, rows.indices, rows.data, np.ascontiguousarray(directions), out)
     return out
