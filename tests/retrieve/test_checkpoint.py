@@ -224,7 +224,7 @@ def test_a_folder_in_use_or_with_other_things_or_no_folder_is_refused(tmp_path):
     (tmp_path / "file").write_text("x")
     with pytest.raises(StoreError, match="file: cannot be used for a checkpoint"):
         fit(RANKERS["mapped"], tmp_path / "file")
-    with pytest.raises(StoreError, match="holds 'file' and no checkpoint, want a new or empty folder"):
+    with pytest.raises(StoreError, match="contains 'file' and no checkpoint, want a new or empty folder"):
         fit(RANKERS["mapped"], tmp_path)
     assert (tmp_path / "file").exists()
     place = Checkpoint(tmp_path / "c")

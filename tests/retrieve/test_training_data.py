@@ -16,7 +16,7 @@ WRONG = {  # inputs that do not match ITEMS, and what the error says
     "title_keys": (np.zeros(2, np.int64), r"keys of titles have shape \(2,\)"),
     "terms": (Terms(["a", "b"], NO_WORDS), "terms hold 2 words, want one for each of 3 columns"),
     "vectors": (np.ones((2, 4)), "vectors have 2 rows, want 3"),
-    "passages": (np.array([0, 1, 1, 2]), "passages hold 4 borders, want 4, rising from 0"),
+    "passages": (np.array([0, 1, 1, 2]), "passages have 4 borders, want 4, rising from 0"),
 }
 
 

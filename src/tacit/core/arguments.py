@@ -35,6 +35,7 @@ _NAMES = {
     Path: "a path",
     sp.csr_array: "a sparse matrix",
 }
+_PLURALS = {str: "texts", int: "whole numbers", float: "numbers", Path: "paths", sp.csr_array: "sparse matrices"}
 _KINDS: dict[Any, Any] = {
     int: (int, np.integer),
     float: (int, float, np.integer, np.floating),
@@ -55,7 +56,7 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
     tacit.core.errors.UsageError: n is 'one', want a whole number
     >>> first("cat")
     Traceback (most recent call last):
-    tacit.core.errors.UsageError: words is 'cat', want a list of a text
+    tacit.core.errors.UsageError: words is 'cat', want a list of texts
     """
     signature = inspect.signature(function)
     hints: dict[str, Any] = {}
@@ -137,6 +138,16 @@ def _described(hint: Any) -> str:
     if inner and isinstance(kind, type) and issubclass(kind, Mapping):
         return f"a mapping of {_described(inner[0])} to {_described(inner[1])}"
     if inner and isinstance(kind, type) and issubclass(kind, Iterable):
-        return f"a list of {_described(inner[0])}"
+        return f"a list of {_several(inner[0])}"
     name = getattr(kind, "__name__", str(kind))
     return _NAMES.get(kind) or f"{'an' if name[0] in 'AEIOU' else 'a'} {name}"
+
+
+def _several(hint: Any) -> str:
+    """Return the items of a list in words.
+
+    >>> _several(str | None)
+    'texts or None'
+    """
+    choices = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else [hint]
+    return " or ".join(_PLURALS.get(choice) or _described(choice) for choice in choices)

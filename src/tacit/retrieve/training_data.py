@@ -177,7 +177,8 @@ def check_inputs(items: Features, given: Mapping[str, Any], known: Iterable[str]
     if passages is not None:
         borders = check_array("passages", passages)
         if borders.shape != (n_items + 1,) or borders[0] != 0 or not (np.diff(borders) >= 1).all():
-            raise TacitError(f"passages have shape {borders.shape}, want {n_items + 1} borders, rising from 0")
+            found = f"{len(borders)} borders" if borders.ndim == 1 else f"shape {borders.shape}"
+            raise TacitError(f"passages have {found}, want {n_items + 1}, rising from 0")
     return {**given, "titles": titles if titles is not None and titles.nnz else None}
 
 

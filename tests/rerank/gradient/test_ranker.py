@@ -219,7 +219,7 @@ def test_content_and_similarities_say_who_is_near(Ranker):
     table = (content == content.T).astype(float)
     assert np.array_equal(by_content, ranker.clone().fit(X, y, similarities=table).predict(X))
     assert not np.allclose(by_content, ranker.clone().fit(X, y).predict(X))  # by features others are near
-    with pytest.raises(TacitError, match="one of them"):
+    with pytest.raises(TacitError, match="content and similarities are both given"):
         BradleyTerryRanker().fit(X, y, content=content, similarities=table)
 
 

@@ -1,7 +1,5 @@
 """Ranking by bounds gives the items and the bits of ranking all scores."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -54,7 +52,8 @@ def blend(world):
     latent, title, residual = LatentMember(12.0), TitleMember(), ResidualMember()
     latent.ranker_ = LearnedConcepts(6, n_epochs=1).fit(None, weigh(world["items"], idf, "log"))
     made = BlendRanker(6, n_expansion=9, n_feedback=5, vectors=1.0)
-    others = SimpleNamespace(of_kind={LatentMember: latent}.get)
+    others = BlendRanker()
+    others.members_ = [latent]
     made.fit(None, world["items"], vectors=world["vectors"], members=others)
     title.ranker_ = Bm25Ranker(b=0.5).fit(None, world["titles"])
     asking, rows = weigh(world["queries"], made.idf_), weigh(world["items"], made.idf_)

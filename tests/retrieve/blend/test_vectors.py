@@ -351,7 +351,7 @@ def test_an_item_scores_by_its_best_passage(world, tmp_path):
     kept = np.setdiff1d(np.arange(N_DOCS), [0, 5])
     again = ranker.member("vectors").scores(ranker.query_block(world["joined"], None))
     assert np.array_equal(again[:, : len(kept)], found[:, kept])
-    with pytest.raises(TacitError, match="passages hold 3 borders, want 241, rising from 0"):
+    with pytest.raises(TacitError, match="passages have 3 borders, want 241, rising from 0"):
         BlendRanker(dim=8).fit(None, world["items"], vectors=vectors, passages=np.array([0, 1, 2]))
 
 

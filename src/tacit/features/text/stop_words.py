@@ -35,7 +35,7 @@ def load_stop_words(given: StopWords) -> list[str]:
     words = check_list("stop_words", given, "words, a file of words or 'en'")
     for word in words:
         if not isinstance(word, str):
-            raise TacitError(f"stop_words holds {shown(word)}, want words, a file of words or 'en'")
+            raise TacitError(f"stop_words contains {shown(word)}, want words, a file of words or 'en'")
     return words
 
 

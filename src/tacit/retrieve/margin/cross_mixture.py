@@ -66,6 +66,7 @@ class CrossMixtureRanker(CollectionRanker):
 
     Examples
     --------
+    >>> from tacit.core import Links
     >>> rows = np.eye(20, dtype=np.float32)
     >>> mates = Links(np.arange(20), np.arange(20), 20, 20)
     >>> CrossMixtureRanker(dim=5, n_concepts=20).fit(rows, rows.copy(), mates).rank(rows, k=1).items.ravel()[:4]
