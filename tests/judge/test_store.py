@@ -336,7 +336,7 @@ def test_a_full_disk_is_one_line_and_loses_nothing(path):
         (pages,) = store._ask("PRAGMA page_count")[0]
         store._ask(f"PRAGMA max_page_count={pages}")
         many = [Judgment("q", f"{number} {'x' * 1000}", 1.0, "ann", "2026-01-01T00:00:00Z") for number in range(1000)]
-        with pytest.raises(StoreError, match="the disk is full; this judgment was not recorded") as caught:
+        with pytest.raises(StoreError, match="the disk is full; this change was not recorded") as caught:
             store.import_records(many)
         assert "\n" not in str(caught.value)
     with JudgmentStore(path) as store:
@@ -356,7 +356,7 @@ def test_a_file_that_may_not_grow_is_one_line(path):
     done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
     told, message = done.stdout.split(" ", 1)
     assert message.count("\n") == 1
-    assert "this judgment was not recorded" in message
+    assert "this change was not recorded" in message
     with JudgmentStore(path) as store:
         assert len(store) == int(told) > 0
 

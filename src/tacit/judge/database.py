@@ -46,13 +46,13 @@ TABLES = (
 
 DAMAGED = "is damaged; `tacit judgments repair STORE -o NEW` saves every record that can be read"
 REASONS = {
-    "SQLITE_FULL": "the disk is full; this judgment was not recorded",
-    "SQLITE_READONLY": "is read-only; this judgment was not recorded",
+    "SQLITE_FULL": "the disk is full; this change was not recorded",
+    "SQLITE_READONLY": "is read-only; this change was not recorded",
     "SQLITE_NOTADB": "is not a judgment store",
     "SQLITE_CORRUPT": DAMAGED,
     "SQLITE_BUSY": f"is locked by another process for more than {SECONDS_TO_WAIT:g} seconds",
     "SQLITE_CANTOPEN": "cannot be opened or created; want a file in an existing, writable folder",
-    "SQLITE_IOERR": "the disk reports an error; this judgment was not recorded",
+    "SQLITE_IOERR": "the disk reports an error; this change was not recorded",
 }
 
 

@@ -314,4 +314,4 @@ def test_a_full_disk_is_no_mistake_of_the_client(client, workspace):
     )
     refused = client.post("/v1/import", json={"text": lines})
     assert refused.status_code == 507, refused.text
-    assert "the disk is full; this was not recorded" in refused.json()["error"]
+    assert "the disk is full; this change was not recorded" in refused.json()["error"]
