@@ -15,7 +15,6 @@ missed.
 import argparse
 import time
 from collections.abc import Callable
-from types import SimpleNamespace
 
 import numpy as np
 import scipy.sparse as sp
@@ -76,7 +75,8 @@ def draw_world(n_documents: int, named: bool) -> tuple[BlendRanker, sp.csr_array
     idf = np.log(counts.shape[0] / np.maximum(np.bincount(counts.indices, minlength=N_WORDS), 1)).astype(np.float32)
     latent = LatentMember(blend.half_length)
     latent.ranker_ = LearnedConcepts(blend.dim, n_epochs=1).fit(None, weigh(counts, idf, "log"))
-    members = SimpleNamespace(of_kind={LatentMember: latent}.get)
+    members = BlendRanker()
+    members.members_ = [latent]
     return blend.fit(None, counts, terms=draw_words(rng) if named else None, members=members), queries
 
 
