@@ -233,3 +233,10 @@ def test_one_marked_document_needs_no_list(library):
     searcher = Searcher("bm25").fit(library)
     assert searcher.feedback("inverse", "kfold") == searcher.feedback("inverse", ["kfold"])
     assert searcher.feedback("inverse", "kfold")[0].id == "kfold"
+
+
+@pytest.mark.parametrize("name", ["seed", "threads"])
+@pytest.mark.parametrize("method", ["bm25", "blend"])
+def test_shared_parameters_are_checked_for_every_method(method, name):
+    with pytest.raises(UsageError, match=f"{name} is 'two', want"):
+        Searcher(method, **{name: "two"}).fit(["cats purr", "dogs bark"])

@@ -19,6 +19,7 @@ from tacit.core import (
     check_features,
     check_kind,
     check_list,
+    check_number,
     check_path,
 )
 from tacit.core.estimator import copy_estimator
@@ -472,6 +473,9 @@ class Searcher(SearchAnswers):
 def _make(method: str, params: dict[str, Any]) -> CollectionRanker:
     """Create a ranker; methods without `seed` or `threads` ignore them."""
     known = get_method(method)
+    for name in SHARED_PARAMS:
+        if params.get(name) is not None:
+            check_number(name, params[name], whole=True)
     unused = set(SHARED_PARAMS) - set(known.defaults())
     made: CollectionRanker = known.make(**{name: value for name, value in params.items() if name not in unused})
     return made
