@@ -21,9 +21,9 @@ import scipy.sparse as sp
 from tacit.core import cut
 from tacit.experiments.questions.task import CORPORA, QuestionTask, read_questions
 from tacit.retrieve import Bm25Ranker
-from tacit.retrieve.blend.expansion import FeedbackMember
 from tacit.retrieve.blend.member import deviations, scores_near
 from tacit.retrieve.blend.ranker import BlendRanker
+from tacit.retrieve.blend.words import FeedbackMember
 from tacit.retrieve.factors import best_items
 
 LATENT = FEEDBACK = (0.0, 1.0, 2.0, 3.0, 4.0)

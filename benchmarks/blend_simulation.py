@@ -19,10 +19,11 @@ from numba import njit
 from tacit.experiments.questions.task import QuestionTask
 from tacit.features.text.weighting import weigh
 from tacit.retrieve import BlendRanker, Bm25Ranker
+from tacit.retrieve.blend.embeddings import MIN_PAIRS
 from tacit.retrieve.blend.embeddings import TRIED as RESIDUAL_WEIGHTS
-from tacit.retrieve.blend.learning import MIN_PAIRS, N_FIRST_OF_EACH
+from tacit.retrieve.blend.learning import N_FIRST_OF_EACH
 from tacit.retrieve.blend.member import deviations, length_trust, scores_near
-from tacit.retrieve.blend.words import TITLE_B, TitleMember
+from tacit.retrieve.blend.titles import TITLE_B, TitleMember
 from tacit.retrieve.factors import best_items
 from tacit.retrieve.weights import (
     N_FOLDS,

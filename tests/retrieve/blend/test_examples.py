@@ -79,7 +79,7 @@ def trained(monkeypatch):
     """Part and pairs of every training of `residual`; only the first is done, its member stands for all."""
     done, train = [], Learner.train
 
-    def record(learner, pairs, validation, part="residual"):
+    def record(learner, pairs, validation, part="final"):
         if not done:
             train(learner, pairs, validation, part)
         done.append((part, pairs))

@@ -96,6 +96,48 @@ class MemoryMember(Member):
         raise AssertionError("no test adds items to this member")  # every member must define it
 
 
+class TrainedMember(MemoryMember):
+    """The same, trained again for each fold of the queries."""
+
+    @classmethod
+    def fitted(cls, blend, items, data):
+        return None
+
+    @classmethod
+    def is_trained(cls, blend, data):
+        return True
+
+    @classmethod
+    def trained(cls, blend, items, data, pairs, validation, part):
+        made = super().fitted(blend, items, data)
+        made.part, made.known = part, np.unique(pairs.sources)
+        return made.on(data.pairs, pairs)
+
+    def leads(self, at_candidates, candidates):
+        return at_candidates.max(axis=1).astype(np.float64)
+
+    def calibrate(self, known, unseen):
+        self.calls = len(known), len(unseen), float(unseen.max(initial=0))
+
+
+class LastMember(EarlyMember):
+    """Prefers the first result of the blend of all others to any query."""
+
+    name: ClassVar[str] = "last"
+
+    @classmethod
+    def fitted(cls, blend, items, data):
+        return None
+
+    @classmethod
+    def fitted_last(cls, blend, data):
+        made = cls()
+        made.weights = dict(blend.weights_)
+        made.earliness_ = np.zeros((blend.n_items_, 1), np.float32)
+        made.earliness_[blend.rank(data.items[[7]], 1).items[0]] = 1
+        return made
+
+
 class OverfittedMember(MemoryMember):
     """The same, if it were measured on the queries that it was trained on."""
 
@@ -221,6 +263,45 @@ def test_a_member_that_learns_from_labels_is_measured_on_other_queries(kind, pla
     learned = BlendRanker(dim=8, n_expansion=6, residual=False)
     learned.fit(world["queries"], world["items"], noise, members=plain)
     assert (learned.weights_.get("memory", 0.0) > 0) == (kind is OverfittedMember)
+
+
+def test_pairs_train_a_member_without_the_queries_that_measure_it(plain, world, monkeypatch):
+    register(monkeypatch, TrainedMember)
+    trained, train = [], TrainedMember.trained.__func__
+
+    def record(cls, *given):
+        trained.append(train(cls, *given))
+        return trained[-1]
+
+    monkeypatch.setattr(TrainedMember, "trained", classmethod(record))
+    learned = BlendRanker(dim=8, n_expansion=6, residual=False, strength=0.1)
+    learned.fit(world["queries"], world["items"], world["pairs"], members=plain)
+    folds = [f"memory-unseen-{fold}" for fold in range(3)] + [f"memory-fold-{fold}" for fold in range(5)]
+    assert [member.part for member in trained] == [*folds, "memory-final"]
+    known = [set(member.known.tolist()) for member in trained[3:]]
+    assert [set.union(*known[:5]), set.intersection(*known[:5])] == [set(range(N_QUERIES)), set()]
+    assert known[5] == set(range(N_QUERIES))
+    assert trained[-1].calls == (N_QUERIES, N_QUERIES, 0.0), "it has no score for queries left out of its training"
+    assert "memory" not in learned.weights_, "a memory is of no use for other queries"
+
+
+@pytest.mark.parametrize("share", [1.0, 0.0])
+def test_its_share_lowers_the_scores_that_its_weight_is_learned_from(share, plain, world, monkeypatch):
+    register(monkeypatch, TrainedMember)
+    monkeypatch.setattr(TrainedMember, "on", lambda self, pairs, known: self)  # knows the queries left out, too
+    monkeypatch.setattr(TrainedMember, "share", lambda self, leads: np.where(leads > 0, share, 1.0))
+    learned = BlendRanker(dim=8, n_expansion=6, residual=False, strength=0.1)
+    learned.fit(world["queries"], world["items"], world["pairs"], members=plain)
+    assert (learned.weights_.get("memory", 0.0) > 0) == (share == 1)
+
+
+def test_a_member_made_from_the_finished_blend_has_weight_1(plain, world, monkeypatch):
+    register(monkeypatch, LastMember)
+    found = BlendRanker(dim=8, n_expansion=6).fit(None, world["items"], members=plain)
+    last = found.member("last")
+    assert last.weights == plain.weights_
+    assert found.weights_ == plain.weights_ | {"last": 1.0}
+    assert last.earliness_[plain.rank(world["items"][[7]], 1).items[0]] == 1
 
 
 def test_new_and_removed_items(changeable, plain, world, tmp_path):

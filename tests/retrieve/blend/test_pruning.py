@@ -12,7 +12,7 @@ from tacit.retrieve.blend import member, pruning
 from tacit.retrieve.blend import ranker as blend_ranker
 from tacit.retrieve.blend.embeddings import LatentMember, ResidualMember
 from tacit.retrieve.blend.member import names_of
-from tacit.retrieve.blend.words import TitleMember
+from tacit.retrieve.blend.titles import TitleMember
 from tacit.retrieve.neighbor_graph import NeighborGraph
 from tacit.retrieve.vectors import join_vectors
 

@@ -7,7 +7,6 @@ from sklearn.linear_model import LogisticRegression
 
 from tacit.core import Links
 from tacit.retrieve import BlendRanker
-from tacit.retrieve.blend import learning
 from tacit.retrieve.blend.embeddings import RIDGE, fit_gate, leads, probability
 from tacit.retrieve.blend.member import scores_near
 
@@ -129,14 +128,11 @@ def test_weights_are_learned_from_gated_scores(world, monkeypatch):
         given.extend([*queries, *unseen])
         return prior, np.inf
 
-    lower = learning.gated
+    def gate(named, unseen):
+        found.extend([*named, *unseen])
+        return np.array([0.0, -50.0], np.float32)
 
-    def gated(part, gate, place):
-        found.extend(example.lead for example in part)
-        return lower(part, gate, place)
-
-    monkeypatch.setattr("tacit.retrieve.blend.learning.fit_gate", lambda *_: np.array([0.0, -50.0], np.float32))
-    monkeypatch.setattr("tacit.retrieve.blend.learning.gated", gated)
+    monkeypatch.setattr("tacit.retrieve.blend.embeddings.fit_gate", gate)
     monkeypatch.setattr("tacit.retrieve.blend.learning.learn_weights", learn)
     pairs = Links(np.arange(60), topic[:60], len(topic), N_TOPICS)
     BlendRanker(dim=4, residual=True).fit(queries, items, pairs)

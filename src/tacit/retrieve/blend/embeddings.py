@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 import scipy
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 
 from tacit.core import Links, TacitError
 from tacit.features.text.weighting import weigh
@@ -36,6 +37,7 @@ from tacit.retrieve.vectors import split_vectors
 if TYPE_CHECKING:
     from tacit.retrieve.blend.ranker import BlendRanker
 
+MIN_PAIRS = 200  # minimum number of pairs to train `residual`
 TRIED, LARGEST_OF_LINKS = (2.0, 4.0, 8.0, 16.0), 32.0  # weights
 RIDGE = 0.01  # regularizes the slope, for leads of standard deviation 1, if the two kinds do not overlap
 STEEPEST = 10.0  # maximum log odds of a lead of 0
@@ -99,13 +101,17 @@ class ResidualMember(RankerMember):
     gate_: np.ndarray | None = None
 
     @classmethod
+    def is_trained(cls, blend: BlendRanker, data: TrainingData) -> bool:
+        """Return the parameter `residual`; None means for links between items, and for enough pairs."""
+        if blend.residual is not None:
+            return blend.residual
+        return data.queries_are_items or len(data.pairs) >= MIN_PAIRS
+
+    @classmethod
     def trained(
         cls, blend: BlendRanker, items: ItemRows, data: TrainingData, pairs: Links, validation: Links | None, part: str
     ) -> Self:
-        """Return the member, trained on some pairs; `part` names its part of the checkpoint.
-
-        `learning` calls it several times.
-        """
+        """Train `htr-residual` on some pairs."""
         words, _ = split_vectors(sp.csr_array(data.queries), blend.n_features_)
         asking, rows = ItemRows(words, None, None, items.idf).weighed("raw"), items.weighed("raw")
         made = cls()
@@ -129,14 +135,23 @@ class ResidualMember(RankerMember):
     def trust(self, block: QueryBlock, at_candidates: np.ndarray) -> Any:
         """Return the share by the length of the query, multiplied by P(named | lead)."""
         shares = length_trust(block.n_words, self.median_length_)
-        if self.gate_ is None:
-            return shares
-        return shares * probability(self.leads(at_candidates, block.candidates), self.gate_)
+        return shares if self.gate_ is None else shares * self.share(self.leads(at_candidates, block.candidates))
 
     def leads(self, at_candidates: np.ndarray, candidates: np.ndarray) -> np.ndarray:
         """Return the score of the best named candidate minus that of the best other one, for each query."""
         assert self.named_ is not None
         return leads(at_candidates, self.named_[candidates] > 0, candidates >= 0)
+
+    def calibrate(self, known: np.ndarray, unseen: np.ndarray) -> None:
+        """Fit the gate; without queries about other items there is none."""
+        if len(unseen):
+            self.gate_ = fit_gate(known, unseen)
+        else:
+            self.named_ = None
+
+    def share(self, leads: np.ndarray) -> Any:
+        """Return P(named | lead)."""
+        return super().share(leads) if self.gate_ is None else probability(leads, self.gate_)
 
     def add(self, items: ItemRows) -> None:
         """Append new items, which occur in no pair."""
@@ -179,7 +194,7 @@ def leads(scores: np.ndarray, named: np.ndarray, known: np.ndarray) -> np.ndarra
     return np.where((known & ~named).any(axis=1), best[0] - best[1], math.inf)
 
 
-def fit_gate(named: Sequence[float], unseen: Sequence[float]) -> np.ndarray:
+def fit_gate(named: ArrayLike, unseen: ArrayLike) -> np.ndarray:
     """Fit slope and log odds at 0 of P(named | lead), float32, to the leads of queries of the two kinds.
 
     >>> gate = fit_gate([0.9, 0.8, 0.7, 0.2], [0.1, -0.1, 0.0, 0.3])

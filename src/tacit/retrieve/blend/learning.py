@@ -1,14 +1,14 @@
 """Learns the weights of a blend from pairs: scores the candidates of judged queries, then calls `retrieve.weights`.
 
 The candidates of a query are the first items by the blend without labels and by every member. Members trained on pairs
-(`residual`, `similar`) fit their training queries too well. They are therefore cross-fitted: a member trained without
-the query scores its candidates. There are three ways, depending on the number of queries:
+fit their training queries too well. They are therefore cross-fitted: a member trained without the query scores its
+candidates. There are three ways, depending on the number of queries:
 
     cross_fitted   five folds of queries, for up to 500 queries
     held_out       one tenth of the queries, for more of them and for links
     unseen         folds by item: neither the query nor its relevant items were in training
 
-Items graded by a program are among the training pairs of `residual`, weighted by the trust in the program. In the
+Items graded by a program are among the pairs that train members, weighted by the trust in the program. In the
 examples these grades are assumed, not judged, so they never decide the choice of weights.
 
 For clicks with a logged order, the other shown items are the negatives. Candidates that were not shown are left out,
@@ -31,7 +31,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from tacit.core import ClickedLinks, Links, ProgramLinks
-from tacit.retrieve.blend.embeddings import ResidualMember, fit_gate, probability
 from tacit.retrieve.blend.member import ItemRows, Member, names_of, scores_near
 from tacit.retrieve.factors import best_items
 from tacit.retrieve.training_data import TrainingData
@@ -43,13 +42,12 @@ if TYPE_CHECKING:
     from tacit.retrieve.blend.ranker import BlendRanker
 
 N_FIRST_OF_EACH = 50  # candidates taken from the blend and from each member
-MIN_PAIRS = 200  # minimum number of pairs to train `residual`
 MAX_CROSS_FITTED = 500  # up to this number of queries, weights are learned from all of them
 N_UNSEEN_FOLDS = 3  # folds by item, each held out in turn; only the first with more than MANY_QUERIES
 MANY_QUERIES = 5_000
 SHORT_SHARE = 0.05  # quantile of linked items' lengths from which learned weights count in full
-RESERVE = 1e-3  # minimum weight of BM25 relative to `vectors` if the other members have none
-HELD_SHARE = 0.1  # share of queries (many, or links) used to learn weights and withheld from `residual`
+RESERVE = 1e-3  # weight of BM25 relative to the members that need vectors, if no other member has a weight
+HELD_SHARE = 0.1  # share of queries (many, or links) used to learn weights and withheld from training
 
 
 class Example(NamedTuple):
@@ -61,14 +59,13 @@ class Example(NamedTuple):
         Their scores and relevance.
     items : ndarray of shape (n_candidates,), int64
         The candidates.
-    lead : float
-        Score difference of `residual` between the best item with training pairs and the best other; infinity without
-        it.
+    leads : ndarray of shape (n_members,), float64
+        What each member's share of its weight depends on (`Member.leads`).
     """
 
     query: TrainingQuery
     items: np.ndarray
-    lead: float = math.inf
+    leads: np.ndarray
 
     def of_clicks(self, excess: np.ndarray) -> Example:
         """Return the example without candidates that were not shown; `excess` covers all items."""
@@ -91,7 +88,7 @@ class Example(NamedTuple):
 
 @dataclass
 class Learner:
-    """Learns the weights of a blend from the pairs of one `fit`; also trains `residual` and puts it into the blend.
+    """Learns the weights of a blend from the pairs of one `fit`; members trained on pairs are put into the blend.
 
     Parameters
     ----------
@@ -108,21 +105,16 @@ class Learner:
     data: TrainingData
 
     def learn(self) -> None:
-        """Train the member `residual` if there are enough pairs, then learn the weights."""
+        """Train the members that pairs train, then learn the weights."""
         blend, data = self.blend, self.data
         examples, unseen = self.make()
         judged = judged_members(blend, data)
         names = names_of(judged)
         prior = np.array([blend.weights_.get(name, 0.0) for name in names])
-        residual = blend.of_kind(ResidualMember)
-        if residual is not None and unseen:
-            residual.gate_ = fit_gate(*([example.lead for example in part] for part in (examples, unseen)))
-            place = names.index(residual.name)
-            examples, unseen = (gated(part, residual.gate_, place) for part in (examples, unseen))
-        elif residual is not None:
-            residual.named_ = None
+        for place, member in enumerate(judged):
+            member.calibrate(*(np.array([example.leads[place] for example in part]) for part in (examples, unseen)))
         tried = {member.name: some for member in reversed(judged) if (some := member.tried_weights(data))}
-        queries, guard = ([example.query for example in part] for part in (examples, unseen))
+        queries, guard = scaled(examples, judged), scaled(unseen, judged)
         learned, strength = learn_weights(queries, prior, blend.strength, further_priors(names, prior, tried), guard)
         blend.strength_ = None if math.isinf(strength) else strength
         before = {member.name: blend.weights_.get(member.name, 0.0) for member in blend.members_}
@@ -134,7 +126,8 @@ class Learner:
                 weights[member.name] = before[member.name] * learned.sum() / prior.sum()
         blend.weights_ = weights = {name: single(weight) for name, weight in weights.items()}
         if not any(weights[member.name] for member in blend.members_ if member.for_any_query):
-            weights["bm25"] = single(np.float32(RESERVE) * np.float32(weights.get("vectors", 0.0)))
+            others = sum(weights[member.name] for member in blend.members_ if member.needs_vectors)
+            weights[names[0]] = single(np.float32(RESERVE) * np.float32(others))
 
     def _keep_for_short_queries(self, weights: dict[str, float]) -> None:
         """Keep the weights without labels, because weights learned on whole items may not suit short queries."""
@@ -147,8 +140,7 @@ class Learner:
         """Return the examples of judged queries, and the examples of queries about unseen items."""
         pairs, validation = self.data.pairs, self.data.validation
         n_queries = len(np.unique(pairs.sources))
-        known_to_none = not self.trains_residual and not self._trained()
-        if known_to_none or (validation is None and n_queries < 2):
+        if not (self.trainees or self._trained()) or (validation is None and n_queries < 2):
             return self.examples(pairs, None), []
         if validation is None and n_queries >= N_FOLDS and not self.data.queries_are_items:
             unseen = self.unseen(N_UNSEEN_FOLDS if n_queries <= MANY_QUERIES else 1)
@@ -156,11 +148,9 @@ class Learner:
         return self.held_out(), []
 
     @cached_property
-    def trains_residual(self) -> bool:
-        """Whether pairs train the member `residual`."""
-        if self.blend.residual is not None:
-            return self.blend.residual
-        return self.data.queries_are_items or len(self.data.pairs) >= MIN_PAIRS
+    def trainees(self) -> list[type[Member]]:
+        """Classes of the members that pairs train."""
+        return [kind for kind in self.blend.member_kinds() if kind.is_trained(self.blend, self.data)]
 
     def cross_fitted(self) -> list[Example]:
         """Return examples of all queries, each scored by a member trained without it; then train on all pairs."""
@@ -170,7 +160,7 @@ class Learner:
         fold_of = folds[np.searchsorted(sources, pairs.sources)]
         for fold in range(N_FOLDS):
             known = pairs.take(fold_of != fold)
-            self.train(known, None, f"residual-{fold}")
+            self.train(known, None, f"fold-{fold}")
             examples += self.examples(pairs.take(fold_of == fold), known)
         self.train(pairs, None)
         return examples
@@ -194,10 +184,11 @@ class Learner:
         self.train(known, chosen)
         return self.examples(chosen, known)
 
-    def train(self, pairs: Links, validation: Links | None, part: str = "residual") -> None:
-        """Train `residual` on some pairs, if enabled, and replace the one in the blend."""
-        if self.trains_residual:
-            self.blend.put(ResidualMember.trained(self.blend, self.items, self.data, pairs, validation, part))
+    def train(self, pairs: Links, validation: Links | None, part: str = "final") -> None:
+        """Train members on some pairs, and replace those in the blend."""
+        for kind in self.trainees:
+            of_checkpoint = f"{kind.name}-{part}"
+            self.blend.put(kind.trained(self.blend, self.items, self.data, pairs, validation, of_checkpoint))
 
     def examples(self, pairs: Links, known: Links | None) -> list[Example]:
         """Score the candidates of the queries of some pairs; members trained on pairs use `known` alone."""
@@ -236,26 +227,25 @@ class Learner:
     def _of_block(self, held: HeldOut) -> Iterator[Example]:
         blend, members = self.blend, judged_members(self.blend, self.data)
         block = blend.query_block(sp.csr_array(held.queries), held.excluded)
-        leads, scores = np.full(len(block.items), math.inf), list[np.ndarray]()
+        leads, scores = list[np.ndarray](), list[np.ndarray]()
         for member in members:
             own = member.scores(block)
             near = scores_near(own, block.candidates)
-            if isinstance(member, ResidualMember):
-                leads = member.leads(near, block.candidates)
+            leads.append(member.leads(near, block.candidates))
             scores.append(member.factors(block, near)[:, None] * own)
         prior = [np.float32(blend.weights_.get(member.name, 0.0)) for member in members]
         total = sum((weight * part for weight, part in zip(prior, scores, strict=True)), np.zeros_like(scores[0]))
         firsts = [best_items(part, held.excluded, N_FIRST_OF_EACH)[0] for part in (total, *scores)]
         for row in range(len(total)):
             items = np.unique(np.concatenate([first[row] for first in firsts]))
-            yield _example(items[items >= 0], scores, held, row, float(leads[row]))
+            yield _example(items[items >= 0], scores, held, row, np.array([part[row] for part in leads]))
 
 
-def _example(items: np.ndarray, scores: Sequence[np.ndarray], held: HeldOut, row: int, lead: float) -> Example:
+def _example(items: np.ndarray, scores: Sequence[np.ndarray], held: HeldOut, row: int, leads: np.ndarray) -> Example:
     relevant, zeros = (part[[row]].toarray().ravel() for part in (held.relevant, held.zeros))
     candidates = np.stack([part[row, items].astype(np.float64) for part in scores], axis=1)
     relevance = np.where((relevant > 0) | zeros, relevant, np.nan)[items]
-    return Example(TrainingQuery(candidates, relevance, int(np.count_nonzero(relevant))), items, lead)
+    return Example(TrainingQuery(candidates, relevance, int(np.count_nonzero(relevant))), items, leads)
 
 
 def judged_members(blend: BlendRanker, data: TrainingData) -> list[Member]:
@@ -265,14 +255,12 @@ def judged_members(blend: BlendRanker, data: TrainingData) -> list[Member]:
     return [member for member in learned if joined or not member.needs_vectors]
 
 
-def gated(examples: Sequence[Example], gate: np.ndarray, member: int) -> list[Example]:
-    """Return the same examples, with the scores of one member multiplied by P(named | lead)."""
-    found, shares = list[Example](), probability(np.array([example.lead for example in examples]), gate)
-    for example, share in zip(examples, shares, strict=True):
-        scores = example.query.scores.copy()
-        scores[:, member] *= share
-        found.append(example._replace(query=example.query._replace(scores=scores)))
-    return found
+def scaled(examples: Sequence[Example], members: Sequence[Member]) -> list[TrainingQuery]:
+    """Return the queries of some examples, with the scores of each member multiplied by its share."""
+    leads = np.array([example.leads for example in examples]).reshape(-1, len(members))
+    shares = np.stack([member.share(part) for member, part in zip(members, leads.T, strict=True)], axis=1)
+    queries = [example.query for example in examples]
+    return [query._replace(scores=query.scores * row) for query, row in zip(queries, shares, strict=True)]
 
 
 def folds_by_item(pairs: Links, n_folds: int, seed: int) -> np.ndarray:

@@ -9,6 +9,7 @@ query, which are its first items by BM25. Scores of members can then be added, a
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -125,8 +126,9 @@ class QueryBlock:
 class Member(HoldsItems):
     """Base of the members of a blend.
 
-    Subclasses implement `fitted`, `pairs`, `scores`, `terms` and `add`; the other methods have defaults. The attributes
-    named in `_fitted` are stored with the model.
+    Subclasses implement `pairs`, `scores`, `terms`, `add`, and one way to be made: `fitted` from items, `trained` on
+    pairs, or `fitted_last` from the finished blend. The other methods have defaults. The attributes named in `_fitted`
+    are stored with the model.
     """
 
     name: ClassVar[str]
@@ -140,15 +142,32 @@ class Member(HoldsItems):
 
     @classmethod
     def fitted(cls, blend: BlendRanker, items: ItemRows, data: TrainingData) -> Self | None:
-        """Create the member from the parameters of a blend and from items.
-
-        None if it has no data to score with, or if it is created while the weights are learned.
-        """
+        """Create the member from the parameters of a blend and from items; None if it has no data to score with."""
         return None
 
     def prior(self, blend: BlendRanker, data: TrainingData) -> float:
         """Return the weight without labels; all other members are already fitted."""
         return 0.0
+
+    @classmethod
+    def is_trained(cls, blend: BlendRanker, data: TrainingData) -> bool:
+        """Return whether pairs train the member (`trained`); if not, it is made by `fitted` or `fitted_last`."""
+        return False
+
+    @classmethod
+    def trained(
+        cls, blend: BlendRanker, items: ItemRows, data: TrainingData, pairs: Links, validation: Links | None, part: str
+    ) -> Self:
+        """Return the member, trained on some pairs; `part` names its part of the checkpoint.
+
+        `learning` calls it once for each fold of the pairs, and once for the member that stays.
+        """
+        raise NotImplementedError
+
+    @classmethod
+    def fitted_last(cls, blend: BlendRanker, data: TrainingData) -> Self | None:
+        """Create the member from a blend of all others, whose weights are final; its own weight is 1."""
+        return None
 
     def tried_weights(self, data: TrainingData) -> Sequence[float]:
         """Return weights to try beside the prior when weights are learned; none by default."""
@@ -161,6 +180,17 @@ class Member(HoldsItems):
     def answers(self, block: QueryBlock) -> bool:
         """Return whether it can score these queries."""
         return block.vectors is not None or not self.needs_vectors
+
+    def leads(self, at_candidates: np.ndarray, candidates: np.ndarray) -> np.ndarray:
+        """Return the number that `share` depends on, for each query, from its scores of the candidates."""
+        return np.full(len(candidates), math.inf)
+
+    def calibrate(self, known: np.ndarray, unseen: np.ndarray) -> None:
+        """Fit `share` to the leads of queries about items of training pairs (`known`) and of queries about others."""
+
+    def share(self, leads: np.ndarray) -> Any:
+        """Return the share of its weight that applies to queries with these leads; 1 by default."""
+        return np.ones(len(leads))
 
     @abstractmethod
     def scores(self, block: QueryBlock) -> np.ndarray:

@@ -152,13 +152,12 @@ class ClicksMember(FewItemsMember):
     _fitted: ClassVar = {"clicked_queries_": "clicked_queries words", "gains_": "items clicked_queries"}
     name: ClassVar[str] = "clicks"
     kind: ClassVar = "clicks"
-    trains_on_pairs: ClassVar[bool] = True
     clicked_queries_: sp.csr_array
     gains_: sp.csr_array
 
     @classmethod
-    def learned(cls, blend: BlendRanker, data: TrainingData) -> Self | None:
-        """Return the score changes for a blend of all other members; None if clicks change nothing."""
+    def fitted_last(cls, blend: BlendRanker, data: TrainingData) -> Self | None:
+        """Compute the score changes of the results of all other members; None if clicks change nothing."""
         if not isinstance(data.pairs, ClickedLinks):
             return None
         made = cls()

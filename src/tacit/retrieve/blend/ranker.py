@@ -9,10 +9,10 @@ query, because one or two words are too little evidence to infer related words.
 
     bm25       BM25                                                        words.py
     content    BM25 of the content words of the query                      words.py
-    spelling   BM25 of words with a similar spelling                       expansion.py
+    spelling   BM25 of words with a similar spelling                       words.py
     latent     learned concepts on logarithmic tf-idf                      embeddings.py
-    feedback   BM25 of words from the first results                        expansion.py
-    title      BM25 of titles alone; with labels only                      words.py
+    feedback   BM25 of words from the first results                        words.py
+    title      BM25 of titles alone; with labels only                      titles.py
     residual   `htr-residual`, trained on pairs; with labels only          embeddings.py
     similar    documents judged relevant for similar queries               past_queries.py
     vectors    cosine of vectors of another model, where they are given    vectors.py
@@ -40,7 +40,6 @@ from tacit.core import ClickedLinks, Features, TacitError, check_features, check
 from tacit.core.estimator import copy_estimator
 from tacit.retrieve.base import CollectionRanker
 from tacit.retrieve.blend.embeddings import LatentMember, ResidualMember
-from tacit.retrieve.blend.expansion import FeedbackMember, SpellingMember
 from tacit.retrieve.blend.learning import Learner, single, some_queries
 from tacit.retrieve.blend.member import (
     N_CANDIDATES,
@@ -53,9 +52,16 @@ from tacit.retrieve.blend.member import (
 )
 from tacit.retrieve.blend.past_queries import ClicksMember, SimilarMember
 from tacit.retrieve.blend.pruning import PRUNED_FROM, rank_row, scores_among
-from tacit.retrieve.blend.titles import KEY_COLUMNS, ExactTitleMember, join_keys, split_keys
+from tacit.retrieve.blend.titles import KEY_COLUMNS, ExactTitleMember, TitleMember, join_keys, split_keys
 from tacit.retrieve.blend.vectors import VectorsMember
-from tacit.retrieve.blend.words import Bm25Member, ContentMember, TitleMember, content_words, count_less
+from tacit.retrieve.blend.words import (
+    Bm25Member,
+    ContentMember,
+    FeedbackMember,
+    SpellingMember,
+    content_words,
+    count_less,
+)
 from tacit.retrieve.explanation import Term
 from tacit.retrieve.factors import ItemFactors, best_items, widened
 from tacit.retrieve.lexical.bm25 import Bm25Ranker
@@ -207,6 +213,7 @@ class BlendRanker(CollectionRanker):
 
     def _prepared(self, data: TrainingData) -> TrainingData:
         self._check_params()
+        check_kind("members", data.members, BlendRanker | None, "a fitted BlendRanker or None")
         pairs, program, zeros = data.pairs, data.program, data.zeros
         if isinstance(pairs, ClickedLinks):
             zeros = pairs.others_shown()
@@ -240,14 +247,14 @@ class BlendRanker(CollectionRanker):
             Learner(self, items, data).learn()
         self.members_ = [member for member in self.members_ if member.is_kept or self._has_weight(member.name)]
         self.weights_ = {name: self.weights_[name] for name in names_of(self.members_)}
-        clicks = ClicksMember.learned(self, data)
-        if clicks is not None:
-            self.put(clicks)
-            self.weights_[clicks.name] = 1.0
+        for kind in MEMBERS:
+            member = kind.fitted_last(self, data)
+            if member is not None:
+                self.put(member)
+                self.weights_[member.name] = 1.0
 
     def _taken_over(self, kind: type[Member], data: TrainingData) -> Member | None:
         """Return the member of another blend, if it is slow to fit and does not learn from pairs."""
-        check_kind("members", data.members, BlendRanker | None, "a fitted BlendRanker or None")
         known = data.members.of_kind(kind) if data.members is not None and kind.is_reused else None
         return None if known is None else copy_estimator(known)
 
@@ -332,7 +339,7 @@ class BlendRanker(CollectionRanker):
     @property
     def has_learned(self) -> bool:
         """Whether pairs changed the weights."""
-        return self.strength_ is not None or any(map(self.of_kind, (ResidualMember, SimilarMember)))
+        return self.strength_ is not None or any(member.trains_on_pairs for member in self.members_)
 
     @property
     def n_clicked_queries(self) -> int:
@@ -359,9 +366,9 @@ class BlendRanker(CollectionRanker):
 
     def mark_titles(self, rows: sp.csr_array, texts: Sequence[str]) -> sp.csr_array:
         """Return query rows followed by the keys of typed titles (`blend.titles`); as they are if no text is one."""
-        member = self.member("exact")
-        keys = member.known_keys(texts) if isinstance(member, ExactTitleMember) else np.zeros(len(texts), np.int64)
-        if not keys.any():
+        titles = self.of_kind(ExactTitleMember)
+        keys = None if titles is None else titles.known_keys(texts)
+        if keys is None or not keys.any():
             return rows
         return join_keys(widened(rows, self.n_features_ + self.vectors_dim), keys)
 

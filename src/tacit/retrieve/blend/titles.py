@@ -1,4 +1,6 @@
-"""Member `exact`: raises the score of items whose title equals or nearly equals the query.
+"""Members by titles: `title`, BM25 of titles alone, and `exact`, for items whose title is the query.
+
+`exact` raises the score of items whose title equals or nearly equals the query.
 
 A user who types the title of a page wants that page first, however often long pages repeat its words. Titles and
 queries are rows of weights of length 1. The weight of word w is
@@ -38,20 +40,48 @@ from tacit.core import TacitError
 from tacit.features.text.weighting import weigh
 from tacit.features.text.words import title_keys
 from tacit.kernels.scoring import add_sparse_scores_at
-from tacit.retrieve.blend.member import FewItemsMember, ItemRows, QueryBlock, deviations
+from tacit.retrieve.blend.member import FewItemsMember, ItemRows, QueryBlock, RankerMember, deviations
 from tacit.retrieve.explanation import Term, difference, word_terms
 from tacit.retrieve.factors import FewFactors, SparseFactors, append_rows, make_factors, whole, widened
+from tacit.retrieve.lexical.bm25 import Bm25Ranker
 from tacit.retrieve.training_data import Terms, TrainingData, check_title_keys
 
 if TYPE_CHECKING:
     from tacit.retrieve.blend.ranker import BlendRanker
 
+TITLE_B = 0.5  # b of BM25: titles differ little in length
 LEAST_UNIT = 5.0  # in standard deviations of a member
 LEAST = 0.8  # minimum of c^2: no gain if a fifth of the title or query differs
 EMPTY = 0.2  # v of a function word: enough to distinguish titles of such words
 SAME_TEXT = 0.5  # further gain of a title that is the typed text
 KEY_COLUMNS = 2  # of a query row: a key has 48 bits, and a float32 holds 24 of them
 HALF_KEY = 1 << 24
+
+
+class TitleMember(RankerMember):
+    """BM25 of titles alone; its weight is learned from labels."""
+
+    name: ClassVar[str] = "title"
+    ranker_class: ClassVar = Bm25Ranker
+    ranker_: Bm25Ranker
+
+    @classmethod
+    def fitted(cls, blend: BlendRanker, items: ItemRows, data: TrainingData) -> Self | None:
+        """Fit BM25 of titles if there are titles and labels."""
+        if items.titles is None or not data.has_pairs:
+            return None
+        made = cls()
+        made.ranker_ = Bm25Ranker(b=TITLE_B).fit(None, items.titles)
+        return made
+
+    def rows(self, block: QueryBlock) -> sp.csr_array:
+        """Return counts."""
+        return block.words
+
+    def add(self, items: ItemRows) -> None:
+        """Append new items."""
+        none = sp.csr_array(items.counts.shape, dtype=np.float32)
+        self.ranker_.add_items(none if items.titles is None else items.titles)
 
 
 class ExactTitleMember(FewItemsMember):
