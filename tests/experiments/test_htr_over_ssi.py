@@ -159,7 +159,13 @@ def test_a_run_reports_the_square_and_continues_from_its_cells(tmp_path, monkeyp
     gain = core["htr-identity"].metrics["MAP"] - core["ssi-uv"].metrics["MAP"]
     assert square[1][5] == f"{gain:+.3f}"
     assert len(core["htr"].values["MAP"]) <= len(whole["htr"].values["MAP"])
-    assert report.sections[1].rows[0][0] == "test links"
+    by_core = report.sections[1]
+    assert by_core.header[2:4] == ["all items", "2"]
+    line = next(line for line in by_core.rows if line[1] == experiment.SQUARE[1][0])
+    assert line[by_core.header.index(str(experiment.CORE))] == f"{gain:+.3f} ({square[1][6]})"
+    whole_gain = whole["htr-identity"].metrics["MAP"] - whole["ssi-uv"].metrics["MAP"]
+    assert line[2].startswith(f"{whole_gain:+.3f} (")
+    assert report.sections[2].rows[0][0] == "test links"
     monkeypatch.setattr(LinkTask, "fit_ranker", None)  # nothing is fitted again
     again = experiment.run(request)
     assert json.dumps(again.to_json()) == json.dumps(report.to_json())

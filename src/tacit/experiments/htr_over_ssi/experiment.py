@@ -152,7 +152,8 @@ def _on_corpus(request: Request, systems: Sequence[str], name: str) -> Report:
         f"htr-over-ssi-{name}-in-links": in_links_figure({key: found.means() for key, found in ranks.items()}),
         f"htr-over-ssi-{name}-known": corpus_figure(rows),
     }
-    sections = [_square(rows + core), _by_in_links(ranks)]
+    groups = _by_seed(rows + core)
+    sections = [_square(groups), _by_core(groups), _by_in_links(ranks)]
     return Report("htr-over-ssi", name, request.seed, rows + core, notes, sections, figures)
 
 
@@ -179,29 +180,56 @@ def _ranks(ranker: CollectionRanker, task: LinkTask) -> LinkRanks:
     return link_ranks(ranker.scores, queries, task.split.relevant(task.rows), task.split.excluded(task.rows), in_links)
 
 
-def _square(rows: Sequence[Row]) -> Section:
-    """Return differences between the four systems, by seed, among all items and among items of the core."""
-    groups: dict[tuple[str, str], dict[str, Row]] = {}
+def _by_seed(rows: Sequence[Row]) -> dict[tuple[str, int], dict[str, Row]]:
+    """Return the rows with all training links by seed, least number of links (0: all items) and name.
+
+    Of several seeds, "all" has the queries of all together.
+    """
+    groups: dict[tuple[str, int], dict[str, Row]] = {}
     for row in rows:
-        if row.setting["share"] == 1 and row.setting.get("least_links", CORE) == CORE:
-            groups.setdefault((str(row.setting["seed"]), row.setting["items"]), {}).setdefault(row.name, row)
+        if row.setting["share"] == 1:
+            key = str(row.setting["seed"]), row.setting.get("least_links", 0)
+            groups.setdefault(key, {}).setdefault(row.name, row)
     if len({seed for seed, _ in groups}) > 1:
-        for items in ("all", "core"):
-            of_seeds = [found for (_, where), found in groups.items() if where == items]
-            groups["all", items] = {
-                name: _joined([found[name] for found in of_seeds])
-                for name in (of_seeds[0] if of_seeds else ())
-                if all(name in found for found in of_seeds)
-            }
+        for least in sorted({least for _, least in groups}):
+            of_seeds = [found for (_, other), found in groups.items() if other == least]
+            shared = [name for name in of_seeds[0] if all(name in found for found in of_seeds)]
+            groups["all", least] = {name: _joined([found[name] for found in of_seeds]) for name in shared}
+    return groups
+
+
+def _square(groups: dict[tuple[str, int], dict[str, Row]]) -> Section:
+    """Return differences between the four systems, by seed, among all items and among items of the core."""
     lines = [
-        [seed, items, what, one, other, *_differences(found[one], found[other])]
-        for (seed, items), found in groups.items()
+        [seed, "core" if least else "all", what, one, other, *_differences(found[one], found[other])]
+        for (seed, least), found in groups.items()
         for what, one, other in (*SQUARE, *PRINTED_PAIRS)
-        if one in found and other in found
+        if least in (0, CORE) and one in found and other in found
     ]
     header = ["seed", "items", "what changes", "system", "instead of", "MAP", "p", "rank loss %", "p"]
     title = "Words or free vectors, with and without the identity"
     return Section(f"{title} (core: at least {CORE} links; paired t-test, p uncorrected)", header, lines)
+
+
+def _by_core(groups: dict[tuple[str, int], dict[str, Row]]) -> Section:
+    """Return differences in MAP between the four systems, by seed, for every core."""
+    cores = sorted({least for _, least in groups})
+    lines = []
+    for seed in dict.fromkeys(seed for seed, _ in groups):
+        for what, one, other in (*SQUARE, *PRINTED_PAIRS):
+            gains = [_gain(groups.get((seed, least), {}), one, other) for least in cores]
+            if any(gains):
+                lines.append([seed, what, *gains])
+    header = ["seed", "what changes", *(str(least) if least else "all items" for least in cores)]
+    title = "Difference in MAP (and its p) among items with at least so many training links"
+    return Section(f"{title} (paired t-test, p uncorrected)", header, lines)
+
+
+def _gain(found: dict[str, Row], one: str, other: str) -> str:
+    if one not in found or other not in found:
+        return ""
+    gain, p, *_ = _differences(found[one], found[other])
+    return f"{gain} ({p})"
 
 
 def _joined(rows: Sequence[Row]) -> Row:
