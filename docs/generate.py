@@ -1,8 +1,8 @@
 """Write the parts of the docs that the program prints: `make docs`.
 
-docs/command-line.md has the help texts; the README has the output of three commands on a collection of TACIT_DATA
-(unchanged where that is not set) and the start of the output of `tacit demo`. `--print` prints the page of the command
-line and writes nothing.
+docs/command-line.md has the help texts. The README and docs/index.md have the output of three commands on a collection
+of TACIT_DATA (unchanged where that is not set); the README also has the start of the output of `tacit demo`. `--print`
+prints the page of the command line and writes nothing.
 """
 
 import os
@@ -50,11 +50,16 @@ def with_commands(parser: ArgumentParser) -> Iterator[ArgumentParser]:
             yield from with_commands(command)
 
 
-def with_transcripts(readme: str) -> str:
-    """The README with new transcripts of the demo and of three commands between their marks."""
+def write_transcripts(*pages: Path) -> None:
+    """Write new transcripts of the demo and of three commands between their marks on these pages."""
+    texts = {"demo": f"$ tacit demo\n{shorten(_output('demo'))}"}
     if DATA:
-        readme = _between(readme, "commands", transcript(Path(DATA) / "text" / COLLECTION))
-    return _between(readme, "demo", f"$ tacit demo\n{shorten(_output('demo'))}")
+        texts["commands"] = transcript(Path(DATA) / "text" / COLLECTION)
+    for page in pages:
+        written = page.read_text("utf-8")
+        for name, text in texts.items():
+            written = _between(written, name, text)
+        page.write_text(written, "utf-8")
 
 
 def transcript(collection: Path) -> str:
@@ -89,7 +94,7 @@ def _between(page: str, name: str, text: str) -> str:
 
 
 def shorten(transcript: str) -> str:
-    """The table, and the answers to the first question."""
+    """The tables, and the results of the first query."""
     first, *others = re.split(r"\n\n(?=  \S)", transcript)
     return f"{first}\n\n{others[0]}\n  ..."
 
@@ -99,5 +104,4 @@ if __name__ == "__main__":
         sys.stdout.write(command_line_page())
     else:
         (ROOT / "docs" / "command-line.md").write_text(command_line_page(), "utf-8")
-        readme = ROOT / "README.md"
-        readme.write_text(with_transcripts(readme.read_text("utf-8")), "utf-8")
+        write_transcripts(ROOT / "README.md", ROOT / "docs" / "index.md")

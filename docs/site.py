@@ -1,25 +1,62 @@
 """Hook of MkDocs.
 
 - A line `:::: tacit.rerank` in a page becomes the reference of every name that the package exports.
+- On the page of `tacit` itself, each name links to its reference.
 - Search ranks guides above the reference, and both above tables of results.
+- Pictures with a light and a dark version follow the theme of the site, not only the setting of the system.
+- The icon of the web app is the icon of the site.
 """
 
 import importlib
 import inspect
 import re
+from pathlib import Path
 from typing import Any
+
+from mkdocs.structure.files import File
 
 import tacit
 
+ICON = Path(tacit.__file__).parent / "app" / "web" / "page" / "icon.svg"
 # Factors of the score of a page in the search of the site, by the beginning of its address; others have 1.
-BOOSTS = {"index.": 4, "tutorial.": 4, "guides/": 8, "results/": 0.1, "api/": 0.3, "command-line.": 0.3, "papers.": 0.3}
+BOOSTS = {
+    "guides/": 8,
+    "index.": 4,
+    "tutorial.": 4,
+    **dict.fromkeys(("api/", "command-line.", "papers."), 0.3),
+    "results/": 0.01,
+}
 
 
 def on_page_markdown(markdown: str, page: Any, **others: Any) -> str:
     """The page with its factor in searches, and with references instead of the names of packages."""
     boost = next((factor for start, factor in BOOSTS.items() if page.file.src_uri.startswith(start)), 1)
     page.meta.setdefault("search", {})["boost"] = boost
+    if page.file.src_uri == "api/tacit.md":
+        markdown = re.sub(r"`(\w+)`", lambda name: _link(name[1]) if name[1] in tacit.__all__ else name[0], markdown)
     return re.sub(r"^:::: (\S+)$", lambda found: _names(found[1]), markdown, flags=re.MULTILINE)
+
+
+def on_page_content(html: str, **others: Any) -> str:
+    """The page with a light and a dark image in place of each `<picture>`; the theme shows one of them."""
+
+    def images(found: re.Match[str]) -> str:
+        dark, image, light, rest = found.groups()
+        return f'{image}"{light}#only-light"{rest}\n{image}"{dark}#only-dark"{rest}'
+
+    picture = r'<picture>\s*<source [^>]*srcset="([^"]+)">\s*(<img src=)"([^"]+)"([^>]*>)\s*</picture>'
+    return re.sub(picture, images, html)
+
+
+def on_files(files: Any, config: Any) -> None:
+    """Add the icon, which `theme` in mkdocs.yml names."""
+    files.append(File.generated(config, "pictures/icon.svg", abs_src_path=str(ICON)))
+
+
+def _link(name: str) -> str:
+    """The public name as a link to its section on the page of its package."""
+    package = getattr(tacit, name).__module__.split(".")[1]
+    return f"[`{name}`]({package}.md#tacit{name.lower()})"
 
 
 def _names(package: str) -> str:
