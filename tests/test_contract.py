@@ -57,7 +57,7 @@ def rows(world, method):
 
 
 def make(method):
-    return method.offer(dim=8, grams_from=N_WORDS if method.make().features == "words+grams" else None)
+    return method.offer(dim=8, first_gram=N_WORDS if method.make().features == "words+grams" else None)
 
 
 @pytest.fixture(scope="module")

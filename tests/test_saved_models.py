@@ -65,7 +65,7 @@ def save_collections(folder):
         ranker = method.make(**{key: value for key, value in small.items() if key in known and name != "ssi-d"})
         items = sp.csr_array(counts if ranker.features == "counts" else rows)
         if ranker.features == "words+grams":
-            ranker.set_params(grams_from=9)
+            ranker.set_params(first_gram=9)
         also = {"links": links} if ranker.needs_links else {}
         queries = sp.csr_array(items[:, ::-1]) if ranker.two_dictionaries else items
         ranker.fit(queries, items, links, queries_are_items=True, **also).remove_items([2])

@@ -23,7 +23,7 @@ from tacit.distributed.validation import PartedValidation, Question
 from tacit.kernels import blocks, rows
 from tacit.retrieve import EmbeddingRanker
 from tacit.retrieve.margin.embedding_sgd import (
-    LARGEST,
+    LARGEST_ENTRY,
     EmbeddingSettings,
     EmbeddingTrainer,
     Shares,
@@ -67,7 +67,7 @@ class PartedTrainer(EmbeddingTrainer):
         self._owners = Owners(self._backend, data.item_words, tables.items, self._n_parts)
         self._vectors: Any = OwnedVectors(self._owners) if len(tables.items) else tables.items
         tables.items = cast(Any, self._vectors)
-        self.state = Snapshots(tables.arrays(), largest=LARGEST)
+        self.state = Snapshots(tables.arrays(), largest=LARGEST_ENTRY)
         self._borders = word_borders(data.query_words, data.item_words, self._n_owners)
         self._low_borders = word_borders(data.query_rows, data.item_rows, self._n_owners)
         for array in (data.item_words.indices, data.item_words.data):

@@ -19,7 +19,7 @@ from tacit.core import TacitError
 from tacit.rerank import LightGbmRanker, ListRanker, RankBoostRanker
 from tacit.rerank.boosting.trees import Trees
 
-LARGEST = np.finfo(np.float32).max
+LARGEST_FLOAT32 = np.finfo(np.float32).max
 
 
 class Node(NamedTuple):
@@ -122,8 +122,8 @@ def _leaf(value: float, parent: int) -> Node:
 
 def _above(threshold: float) -> np.float32:
     """Return the smallest 32-bit number above a 64-bit one, or the largest finite one."""
-    if threshold >= LARGEST:
-        return LARGEST
+    if threshold >= LARGEST_FLOAT32:
+        return LARGEST_FLOAT32
     near = np.float32(threshold)
     return near if float(near) > threshold else np.nextafter(near, np.float32(np.inf))
 

@@ -20,7 +20,7 @@ from tacit.judge.store import JudgmentStore
 HEADER, WAL_HEADER, FRAME_HEADER = 100, 32, 24  # bytes
 LEAF = 0x0D  # first byte of a page with records of a table
 PAGE_SIZE = 4096  # SQLite's default, used if the header of the file is damaged
-LONGEST = 4_100_000  # bytes of a record: a query has at most a million characters
+LONGEST_RECORD = 4_100_000  # bytes of a record: a query has at most a million characters
 TABLES = {4: "query", 2: "judge", 11: "judgment"}  # tables by their number of columns
 WIDTHS = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8}  # bytes of integers by their type
 
@@ -177,7 +177,7 @@ def _cells(page: bytes, start: int, pages: Mapping[int, bytes], size: int) -> It
         at = int.from_bytes(page[place : place + 2], "big")
         length, at = _varint(page, at)
         number, at = _varint(page, at)
-        if length <= LONGEST:
+        if length <= LONGEST_RECORD:
             yield number, _payload(page, at, length, pages, size)
 
 

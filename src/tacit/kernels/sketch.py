@@ -16,7 +16,7 @@ import numpy as np
 from tacit.kernels.loops import njit
 
 BLOCK = 64
-SHORTEST = np.float32(1e-30)  # a vector with a smaller scale counts as 0, because its quotients would be inexact
+SMALLEST_SCALE = np.float32(1e-30)  # a vector with a smaller scale counts as 0, because its quotients would be inexact
 FAST = {"contract", "reassoc", "arcp", "nsz"}  # sums may be reordered; NaN is preserved
 
 
@@ -29,7 +29,7 @@ def make_sketch(vectors, codes, scales):
         for k in range(vectors.shape[1]):
             most = max(most, abs(vectors[i, k]))
         scale = most / np.float32(127)
-        if scale < SHORTEST:
+        if scale < SMALLEST_SCALE:
             scales[i] = 0
             continue
         scales[i] = scale

@@ -25,7 +25,7 @@ SEMI_SUPERVISED = {
     "decorrelate": 0.5,
 }
 # PREF as printed: sums, no penalty, three hidden units, beta and epoch by nDCG; without validation lists beta is 1.
-PRINTED = {"beta": (1.0, 0.1, 0.3, 2.0, 5.0), "l2": 0.0, "sums": True, "select": "nDCG-exp-judged@10"}
+PRINTED = {"beta": (1.0, 0.1, 0.3, 2.0, 5.0), "l2": 0.0, "sum_pairs": True, "select": "nDCG-exp-judged@10"}
 PRINTED_LAMBDA = PRINTED | {"positions": "list"}
 # Parameters of per-list training: discovered features, importance weights, a bank of rankers trained in advance.
 FG, IW, BANK = {"discover": "kernel-pca"}, {"adapt": "kliep"}, {"mode": "precomputed"}

@@ -34,9 +34,9 @@ def _hashed(millions: int) -> list[Method]:
     ]
 
 
-def _sparse(per_row: int) -> Method:
-    summary = f"SSI, sparse W: {per_row} item words for each query word"
-    return _pairs(f"ssi-sparse-{per_row}", "SparsePairRanker", summary, per_row=per_row)
+def _sparse(n_per_row: int) -> Method:
+    summary = f"SSI, sparse W: {n_per_row} item words for each query word"
+    return _pairs(f"ssi-sparse-{n_per_row}", "SparsePairRanker", summary, n_per_row=n_per_row)
 
 
 def _cfh(name: str, summary: str, **params: Any) -> Method:

@@ -259,7 +259,7 @@ class Searcher(SearchAnswers):
         check_vector_sources(self.method, ranker, **named)
         read = (rows or TextRows(documents, self.words, self.language)).read(ranker, self.stem)
         if isinstance(read.vectorizer, WordGramVectorizer):
-            ranker.set_params(grams_from=read.vectorizer.grams_from_)
+            ranker.set_params(first_gram=read.vectorizer.grams_from_)
         further = read.further() | self._item_vectors(read, documents, vectors, passages, members)
         query_vectorizer, asking = None, read.items
         if sources.queries is not None and ranker.two_dictionaries:

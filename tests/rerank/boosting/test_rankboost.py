@@ -90,7 +90,7 @@ def test_given_pairs_with_weights_and_costs(seed):
     wanted = oracle(X, pairs, 20, importance=scaled)
     np.testing.assert_allclose(differences(found, pairs), differences(wanted, pairs), atol=1e-9)
     # Footnote 7: c = 0.5 w~ + 0.5 for a pair in the right order, and -0.5 w~ + 0.5 for one in the wrong order.
-    found = AdaCostRanker(n_rounds=20, n_bins=None, footnote=True).fit(X, unjudged, qid, **parts).predict(X)
+    found = AdaCostRanker(n_rounds=20, n_bins=None, swap_costs=True).fit(X, unjudged, qid, **parts).predict(X)
     wanted = oracle(X, pairs, 20, importance=-scaled)
     np.testing.assert_allclose(differences(found, pairs), differences(wanted, pairs), atol=1e-9)
 

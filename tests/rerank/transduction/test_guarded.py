@@ -32,7 +32,7 @@ def test_learns_to_trust_what_is_right_and_not_what_is_wrong():
     rows = Rows.of(VALI)
     noise = np.random.default_rng(0).normal(size=len(VALI.y))
     assert learn_guard(noise, VALI.y, rows).share > 0.5
-    assert learn_guard(VALI.y, -VALI.y, rows, caution=0.5) == Guard()
+    assert learn_guard(VALI.y, -VALI.y, rows, n_standard_errors=0.5) == Guard()
     assert learn_guard(VALI.y, noise, rows) == Guard()
     unknown = np.full(len(VALI.y), np.nan)
     assert learn_guard(noise, unknown, rows) == Guard()

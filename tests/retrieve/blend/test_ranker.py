@@ -8,7 +8,7 @@ from tacit.core import Links, StoreError, TacitError
 from tacit.features.text.weighting import weigh
 from tacit.retrieve import BlendRanker, Bm25Ranker
 from tacit.retrieve.blend.member import names_of, scores_near
-from tacit.retrieve.blend.titles import LEAST, LEAST_UNIT
+from tacit.retrieve.blend.titles import LEAST_COVERED, LEAST_UNIT
 from tacit.search.models import load, save
 from tacit.store import Stored, load_model, save_model
 
@@ -102,7 +102,7 @@ def slow_gains(ranker, query):
     asked = np.where(counts > 0, 1 + np.log(np.maximum(counts, 1)), 0) * values
     for title in member.titles_.toarray().astype(np.float64):
         share = (title @ asked / np.linalg.norm(asked)) ** 2
-        found.append(max(0.0, (share - LEAST) / (1 - LEAST)) ** 2)
+        found.append(max(0.0, (share - LEAST_COVERED) / (1 - LEAST_COVERED)) ** 2)
     return np.array(found)
 
 

@@ -7,7 +7,8 @@ import scipy.sparse as sp
 from tacit.core import Collection, StoreError
 from tacit.retrieve import BlendRanker
 from tacit.retrieve.blend import ranker as blend_ranker
-from tacit.retrieve.blend.titles import LEAST, rare_words, title_gains, word_values
+from tacit.retrieve.blend.titles import LEAST_COVERED as LEAST
+from tacit.retrieve.blend.titles import rare_words, title_gains, word_values
 from tacit.retrieve.blend.words import HALF, count_less
 from tacit.retrieve.training_data import Terms
 from tacit.search import Searcher

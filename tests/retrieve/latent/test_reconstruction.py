@@ -166,7 +166,15 @@ def test_halves_share_no_word_and_perfect_images_are_found(rows):
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("rate", 0), ("margin", -1), ("keep", 0), ("keep", 1.5), ("gamma", -1), ("n_drawn", 0), ("n_epochs", 0)],
+    [
+        ("rate", 0),
+        ("margin", -1),
+        ("query_share", 0),
+        ("query_share", 1.5),
+        ("gamma", -1),
+        ("n_drawn", 0),
+        ("n_epochs", 0),
+    ],
 )
 def test_refuses_wrong_parameters(rows, name, value):
     with pytest.raises(TacitError, match=f"{name} is"):
@@ -192,7 +200,7 @@ def test_the_printed_recipe_learns_and_is_stored(start):
 
 def test_the_printed_recipe_refuses_what_contradicts_it():
     rows = sp.csr_array(np.eye(50, dtype=np.float32))
-    for given in ({"margin": 0.3}, {"keep": 0.7}, {"n_drawn": 3}):
+    for given in ({"margin": 0.3}, {"query_share": 0.7}, {"n_drawn": 3}):
         with pytest.raises(UsageError, match=f"{next(iter(given))} is .* with recipe='printed'"):
             ReconstructionRanker(4, recipe="printed", **given).fit(None, rows)
     two_terms = ReconstructionRanker(4, both_ways=False, n_epochs=1).fit(None, rows)

@@ -65,7 +65,7 @@ def hashed(rows, ranker):
 
 def dense_scores(ranker, queries, items):
     vectors, n = ranker.vectors_, len(ranker.vectors_.query_table_)
-    single = queries.shape[1] if ranker.grams_from is None else ranker.grams_from
+    single = queries.shape[1] if ranker.first_gram is None else ranker.first_gram
     x, y = queries.toarray().astype(np.float64), items.toarray().astype(np.float64)
     scores = x[:, :single] @ y[:, :single].T + (x[:, :n] @ vectors.query_table_) @ (y[:, :n] @ vectors.item_table_).T
     tables = ranker.hashed_.query_table_, ranker.hashed_.item_table_
@@ -199,7 +199,7 @@ def test_2_grams_are_hashed_from_texts_to_scores(name):
     vectorizer = WordGramVectorizer(grams=30)
     rows = vectorizer.fit_transform(texts)
     start = vectorizer.grams_from_
-    ranker = get_method(name).make(dim=6, grams_from=start)
+    ranker = get_method(name).make(dim=6, first_gram=start)
     ranker.n_words, ranker.k, ranker.n_epochs = 4, 2, 6
     ranker.fit(rows, rows, links)
     table = ranker.map_.toarray()
@@ -231,8 +231,8 @@ def test_registered_systems():
     ("how", "message"),
     [
         ({"hashed": "letters"}, "hashed is 'letters'"),
-        ({"hashed": "grams"}, "hashed is 'grams' without grams_from"),
-        ({"hashed": "grams", "grams_from": 9999}, "grams_from is 9999"),
+        ({"hashed": "grams"}, "hashed is 'grams' without first_gram"),
+        ({"hashed": "grams", "first_gram": 9999}, "first_gram is 9999"),
         ({"n_words": 0}, "n_words is 0"),
         ({"n_frequent": 0}, "n_frequent is 0"),
         ({"k": 0}, "k is 0"),

@@ -269,7 +269,7 @@ def test_a_rate_that_cannot_work_is_named(synonyms):
     [
         (FullPairRanker(identity="learned"), "identity is 'learned', want one of start, none, barred"),
         (HashedPairRanker(0), "n_buckets is 0, want a whole number from 1"),
-        (SparsePairRanker(0), "per_row is 0"),
+        (SparsePairRanker(0), "n_per_row is 0"),
         (SparsePairRanker(2, identity="barred"), "identity is 'barred'"),
         (FullPairRanker(rate=0), "rate is 0"),
         (HashedPairRanker(margin=-1.0), "margin is -1"),

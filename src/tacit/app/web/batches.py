@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
-LARGEST = 16  # maximum number of requests in one batch
+LARGEST_BATCH = 16  # maximum number of requests in one batch
 
 
 class _Request(NamedTuple):
@@ -46,7 +46,7 @@ class Batches:
     async def _run(self) -> None:
         while self._waiting:
             group = self._waiting[0].group
-            batch = [request for request in self._waiting if request.group == group][:LARGEST]
+            batch = [request for request in self._waiting if request.group == group][:LARGEST_BATCH]
             self._waiting = [request for request in self._waiting if request not in batch]
             try:
                 items = [request.item for request in batch]

@@ -26,7 +26,7 @@ NAMES = {  # of columns, by content
     "grade": ("grade", "score", "relevance", "rel", "rating", "label"),
     "judge": ("judge", "annotator", "rater"),
 }
-LONGEST = {"id": 1_000, "text": 20_000, "topic": 200, "document": 1_000, "judge": 100}  # as in other requests
+LONGEST_TEXT = {"id": 1_000, "text": 20_000, "topic": 200, "document": 1_000, "judge": 100}  # as in other requests
 MAX_LINES = 100_000
 N_PROBLEMS, N_SHOWN = 5, 10
 MAX_CELL = 131_072  # characters; the default limit of the csv module, which other readers raise
@@ -80,7 +80,7 @@ def read_text(text: str) -> Found:
 
 def _problem(row: Row) -> str:
     """Return why a row cannot be stored; empty if it can."""
-    for name, most in LONGEST.items():
+    for name, most in LONGEST_TEXT.items():
         if len(getattr(row, name) or "") > most:
             return f"line {row.number}: {name} of {len(getattr(row, name))} characters, want at most {most}"
     if row.grade is not None and not 0 <= row.grade <= 1000:

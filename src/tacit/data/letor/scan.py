@@ -34,7 +34,7 @@ N_STATE = 10
 
 EXACT, HARD, BAD = 0, 1, 2
 POWERS_OF_TEN = np.array([float(10**k) for k in range(23)])  # all exact in float64
-LONGEST = 10**17  # a mantissa below this can take one more digit without overflowing int64
+LARGEST_MANTISSA = 10**17  # a mantissa below this can take one more digit without overflowing int64
 LARGEST_EXACT = 2**53
 SPLITTER = float(2**27 + 1)  # Dekker: splits a double into two halves of 26 bits
 NEWLINE, HASH, PLUS, MINUS, POINT, COLON, EQUALS, ZERO, NINE = (ord(c) for c in "\n#+-.:=09")
@@ -150,7 +150,7 @@ def read_number(text: Any, at: Any) -> Any:
     while True:
         c = np.int64(text[at])
         if is_digit(c):
-            if mantissa < LONGEST:
+            if mantissa < LARGEST_MANTISSA:
                 mantissa = mantissa * 10 + (c - ZERO)
             else:
                 n_cut += 1
@@ -211,14 +211,14 @@ def read_features(text: Any, at: Any, most: Any, row: Any, features: Any, hard: 
             return at, np.int64(-1), n_hard
         start, last = at + 1, index
         at, mantissa, n_after_point = start, np.int64(0), np.int64(0)
-        while is_digit(text[at]) and mantissa < LONGEST:
+        while is_digit(text[at]) and mantissa < LARGEST_MANTISSA:
             mantissa = mantissa * 10 + (np.int64(text[at]) - ZERO)
             at += 1
         n_digits = at - start
         if text[at] == POINT:
             at += 1
             point = at
-            while is_digit(text[at]) and mantissa < LONGEST:
+            while is_digit(text[at]) and mantissa < LARGEST_MANTISSA:
                 mantissa = mantissa * 10 + (np.int64(text[at]) - ZERO)
                 at += 1
             n_after_point = at - point

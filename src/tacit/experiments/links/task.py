@@ -155,7 +155,7 @@ class LinkTask:
     def fit_ranker(self, ranker: CollectionRanker) -> CollectionRanker:
         """Fit a ranker of the candidates; one that is trained on pairs does not get test documents as items."""
         if ranker.features == "words+grams":
-            ranker.set_params(grams_from=self.items["tfidf"].shape[1])
+            ranker.set_params(first_gram=self.items["tfidf"].shape[1])
         split, items, queries = self.split, self.items[_kind(ranker)], self.queries[_kind(ranker)]
         if split.candidates is None or not ranker.needs_pairs:
             further = self._occurrences(ranker, slice(None))

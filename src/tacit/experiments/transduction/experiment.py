@@ -147,7 +147,7 @@ def _make(system: str, request: Request, scale: str | None = None) -> ListRanker
     if system.endswith(CLIPPED):
         changed["adapt"] = KliepAdaptation(cautious=False, clip=CLIP, seed=request.seed)
     if system.endswith(FOOTNOTE):
-        changed["base"] = AdaCostRanker(n_rounds, footnote=True)
+        changed["base"] = AdaCostRanker(n_rounds, swap_costs=True)
     if system == "fg+uniform":
         changed["base"] = AdaCostRanker(n_rounds)
     if scale is not None:

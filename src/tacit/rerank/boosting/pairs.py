@@ -95,8 +95,8 @@ class PairwiseDistribution:
 class CostlyDistribution(PairwiseDistribution):
     """AdaCost: equal initial weights; the weight of a pair scales its updates (see `adacost`)."""
 
-    def __init__(self, pairs: Pairs, used: np.ndarray, footnote: bool = False) -> None:
-        self._importance = scale_weights(pairs.weight) * (-1 if footnote else 1)  # the two cases of c swapped
+    def __init__(self, pairs: Pairs, used: np.ndarray, swap_costs: bool = False) -> None:
+        self._importance = scale_weights(pairs.weight) * (-1 if swap_costs else 1)  # the two cases of c swapped
         super().__init__(Pairs(pairs.better, pairs.worse, np.ones(len(pairs))), used)
 
     def _take_step(self, fires: np.ndarray, weight: float) -> float:

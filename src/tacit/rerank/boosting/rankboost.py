@@ -13,7 +13,7 @@ stump are chosen as in RankBoost, but D *= exp(-c theta (h(better) - h(worse))) 
     c = 0.5 + 0.5 w~ where this stump orders the pair wrongly, 0.5 - 0.5 w~ where it does not,
 
 w~ = (w - min w) / (max w - min w), and 0 if all are equal (Duh and Kirchhoff 2011 after Fan and others 1999; the
-footnote there swaps the two cases, unlike the text and AdaCost; `footnote=True` is this variant).
+footnote there swaps the two cases, unlike the text and AdaCost; `swap_costs=True` is this variant).
 """
 
 from __future__ import annotations
@@ -284,7 +284,7 @@ class AdaCostRanker(RankBoostRanker):
     ----------
     n_rounds : int, default=300
         Maximum number of stumps.
-    footnote : bool, default=False
+    swap_costs : bool, default=False
         Use costs as in footnote 7 of Duh and Kirchhoff: important pairs gain weight slowly and lose it fast.
     **params
         Further parameters of `RankBoostRanker`.
@@ -297,9 +297,9 @@ class AdaCostRanker(RankBoostRanker):
     [-0.347, -0.087]
     """
 
-    def __init__(self, n_rounds: int = 300, *, footnote: bool = False, **params: Any) -> None:
+    def __init__(self, n_rounds: int = 300, *, swap_costs: bool = False, **params: Any) -> None:
         super().__init__(n_rounds, **params)
-        self.footnote = footnote
+        self.swap_costs = swap_costs
 
     def _distribution(self, prepared: Prepared, weights: np.ndarray | None) -> PairDistribution:
-        return CostlyDistribution(weighted_pairs(prepared.rows, weights), prepared.used, self.footnote)
+        return CostlyDistribution(weighted_pairs(prepared.rows, weights), prepared.used, self.swap_costs)

@@ -29,7 +29,7 @@ from scipy.special import gammaln
 
 from tacit.rerank.rows import MOST_PAIRS, Pairs, Rows, draw_pairs, no_pairs
 
-LEAST, MOST = 0.1, 1e4  # range of k: below it each list has its own shares, above it all lists are alike
+LEAST_K, MOST_K = 0.1, 1e4  # range of k: below it each list has its own shares, above it all lists are alike
 
 
 def grade_shares(rows: Rows) -> tuple[np.ndarray, np.ndarray]:
@@ -55,7 +55,7 @@ def likeness(counts: np.ndarray, overall: np.ndarray) -> float:
     """Return k with the highest likelihood for counts (n_lists, n_grades), given the overall shares (n_grades,)."""
     found = minimize_scalar(
         lambda log_k: -log_likelihood(counts, overall, np.exp(log_k)),
-        bounds=(np.log(LEAST), np.log(MOST)),
+        bounds=(np.log(LEAST_K), np.log(MOST_K)),
         method="bounded",
     )
     return float(np.exp(found.x))

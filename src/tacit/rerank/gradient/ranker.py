@@ -4,7 +4,7 @@ The objective is (1 - expected) loss + expected (expected pairs) + beta (neighbo
 parts from `losses`, `expected_pairs` and `regularizer`, and the scorer with parameters theta from `scorers`. A setting
 with several values is chosen on validation lists (every combination is trained once); without these the first is used.
 
-The recipe printed in PREF is `sums=True` (so that beta has the same meaning), no L2 penalty, K = 5, three hidden
+The recipe printed in PREF is `sum_pairs=True` (so that beta has the same meaning), no L2 penalty, K = 5, three hidden
 units, and beta and the epoch chosen by nDCG on validation lists: `select="nDCG-exp-judged@10"`.
 """
 
@@ -90,7 +90,7 @@ class GradientRanker(ListRanker):
         Scaling of features: over all rows, within each list, or both features and their quantiles in the list.
     decorrelate : float, default=0.0
         Power of the covariance in the L2 penalty, from 0 to 1 (see `list_columns`).
-    sums : bool, default=False
+    sum_pairs : bool, default=False
         Sum the loss and the regularizer over pairs, as printed in PREF, instead of taking means.
     select : str, default="pairs"
         Criterion for settings and epochs on validation lists: "pairs" is the share of pairs in the right order, with a
@@ -128,14 +128,14 @@ class GradientRanker(ListRanker):
         penalty: str = "preference",
         scale: str = "global",
         decorrelate: float = 0.0,
-        sums: bool = False,
+        sum_pairs: bool = False,
         select: str = "pairs",
         seed: int = 0,
     ) -> None:
         self.n_hidden, self.beta, self.expected, self.l2 = n_hidden, beta, expected, l2
         self.rate, self.n_epochs, self.stop_early, self.n_neighbours = rate, n_epochs, stop_early, n_neighbours
         self.weighting, self.sigma, self.penalty, self.scale = weighting, sigma, penalty, scale
-        self.decorrelate, self.sums, self.select, self.seed = decorrelate, sums, select, seed
+        self.decorrelate, self.sum_pairs, self.select, self.seed = decorrelate, sum_pairs, select, seed
 
     def fit(
         self,
@@ -212,9 +212,9 @@ class GradientRanker(ListRanker):
             terms.append(Scaled(self._loss(rows), 1 - share))
         if share:
             assert likely is not None
-            terms.append(Scaled(PairLoss(likely, mean=not self.sums), share))
+            terms.append(Scaled(PairLoss(likely, mean=not self.sum_pairs), share))
         if near is not None and setting.beta:
-            options: dict[str, Any] = {"discounts": self._discounts(rows), "mean": not self.sums}
+            options: dict[str, Any] = {"discounts": self._discounts(rows), "mean": not self.sum_pairs}
             terms.append(NeighbourRegularizer(near, rows.starts, setting.beta, penalty=self.penalty, **options))
         return terms
 
@@ -222,7 +222,7 @@ class GradientRanker(ListRanker):
         return is_ahead(parts, other) if self.select == "pairs" else bool(parts.sum() > other.sum())
 
     def _loss(self, rows: Rows) -> GradientTerm:
-        return PairLoss(rows.pairs, mean=not self.sums)
+        return PairLoss(rows.pairs, mean=not self.sum_pairs)
 
     def _discounts(self, rows: Rows) -> np.ndarray | None:
         """Return R by position for the rank-sensitive form; None: all neighbours count equally."""
@@ -369,7 +369,7 @@ class LambdaRankRanker(GradientRanker):
         super()._fit(rows.canonical(), validation)  # ties are ordered by row
 
     def _loss(self, rows: Rows) -> GradientTerm:
-        return SwapLoss(rows, self.measure, mean=not self.sums, positions=self.positions)
+        return SwapLoss(rows, self.measure, mean=not self.sum_pairs, positions=self.positions)
 
     def _discounts(self, rows: Rows) -> np.ndarray:
         return discount_table(parse_swap_measure(self.measure), int(np.diff(rows.starts).max()))

@@ -5,9 +5,9 @@ For a list of n documents, with both scores scaled to mean 0 and deviation 1 ove
     score = (1 - s) supervised + s transductive,      s = share * n / (n + size),
 
 where share in 0 to 1 and size >= 0 are chosen on validation lists: a large size keeps short lists near the supervised
-score. The criterion is the mean gain over the supervised score minus `caution` standard errors of that gain; the share
-is 0 if the criterion is not positive. The score of a ranker with stages (rounds of boosting, penalties) is the mean
-over all stages, instead of one stage chosen on few lists.
+score. The criterion is the mean gain over the supervised score minus `n_standard_errors` standard errors of that gain;
+the share is 0 if the criterion is not positive. The score of a ranker with stages (rounds of boosting, penalties) is
+the mean over all stages, instead of one stage chosen on few lists.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def standardise(scores: np.ndarray, starts: np.ndarray) -> np.ndarray:
 
 
 def learn_guard(
-    supervised: np.ndarray, transductive: np.ndarray, rows: Rows, measure: str = "AP", caution: float = 0.0
+    supervised: np.ndarray, transductive: np.ndarray, rows: Rows, measure: str = "AP", n_standard_errors: float = 0.0
 ) -> Guard:
     """Return the guard with the best cautious gain on graded lists; lists with a score NaN are left out."""
     known = np.flatnonzero(~np.isnan(np.add.reduceat(transductive, rows.starts[:-1])))
@@ -85,7 +85,7 @@ def learn_guard(
     for share, size in product(SHARES[1:], SIZES):
         gains = values(Guard(share, size)) - base
         error = standard_error(gains) if len(gains) > 1 else np.inf
-        gain = float(gains.mean() - caution * error)
+        gain = float(gains.mean() - n_standard_errors * error)
         if gain > best_gain:
             best, best_gain = Guard(share, size), gain
     return best
@@ -182,7 +182,7 @@ class GuardedRanker(ListRanker):
         None is a linear ranker on features that kernel PCA finds in each list, averaged over penalties.
     measure : str, default="AP"
         Measure on validation lists for the choice of the weight.
-    caution : float, default=0.0
+    n_standard_errors : float, default=0.0
         Number of standard errors by which a gain must exceed 0.
     threads : int, default=None
         Number of lists ranked in parallel; None uses all cores.
@@ -203,15 +203,15 @@ class GuardedRanker(ListRanker):
         supervised: Any = None,
         transductive: Any = None,
         measure: str = "AP",
-        caution: float = 0.0,
+        n_standard_errors: float = 0.0,
         threads: int | None = None,
     ) -> None:
         self.supervised, self.transductive, self.measure = supervised, transductive, measure
-        self.caution, self.threads = caution, threads
+        self.n_standard_errors, self.threads = n_standard_errors, threads
 
     def _fit(self, rows: Rows, validation: Rows | None) -> None:
         parse_measure(self.measure)
-        check_number("caution", self.caution, low=0)
+        check_number("n_standard_errors", self.n_standard_errors, low=0)
         rows.check_has_graded_pairs(type(self).__name__)
         guard = Guard()
         if validation is not None:
@@ -229,7 +229,7 @@ class GuardedRanker(ListRanker):
         """Choose the guard on validation rows, for rankers trained on other rows."""
         self._train(rows, validation)
         supervised, transductive = (self._validation_scores(ranker, validation) for ranker in self.rankers_)
-        return learn_guard(supervised, transductive, validation, self.measure, self.caution)
+        return learn_guard(supervised, transductive, validation, self.measure, self.n_standard_errors)
 
     def _train(self, rows: Rows, validation: Rows | None) -> None:
         for name in ("supervised", "transductive"):

@@ -52,9 +52,9 @@ if TYPE_CHECKING:
 TRIED_WEIGHTS = (1.0, 2.0, 4.0, 8.0)  # of `similar`
 MIN_QUERIES = 10  # minimum number of judged queries; fewer cannot show a gain
 DEPTH = 100  # ranks of the blend that clicks distinguish; items below them can only rise
-STEEP = 10  # ranks used to extrapolate scores above the first
+N_EXTRAPOLATED = 10  # ranks used to extrapolate scores above the first
 FLATTEST = 1e-3  # minimum fall of scores over these ranks, as a fraction of the best score
-LEAST = 1e-6  # smaller score changes, as a fraction of the best score, are ignored
+LEAST_CHANGE = 1e-6  # smaller score changes, as a fraction of the best score, are ignored
 BLOCK = 256  # queries ranked at a time
 
 
@@ -277,14 +277,14 @@ def _gains(
     after[matches] = np.maximum(after[matches], min((score for score in scores.tolist() if score > 0), default=0.0))
     gains = after - before
     gains[below & (rise <= 0)] = 0
-    changed = np.abs(gains) > LEAST * abs(float(scores[0]))
+    changed = np.abs(gains) > LEAST_CHANGE * abs(float(scores[0]))
     return evidence.items[changed], gains[changed].astype(np.float32)
 
 
 def _scores_at_ranks(scores: np.ndarray, log_ranks: np.ndarray) -> np.ndarray:
     """Interpolate the scores of ranks 1, 2, … at other ranks, linear in log rank; extrapolate above rank 1."""
     known = np.log(np.arange(1, len(scores) + 1))
-    last = min(STEEP, len(scores)) - 1
+    last = min(N_EXTRAPOLATED, len(scores)) - 1
     fall = (scores[0] - scores[last]) / max(known[last], 1.0)
     above = np.minimum(log_ranks, 0) * max(fall, FLATTEST * abs(scores[0]))
     found: np.ndarray = np.interp(log_ranks, known, scores) - above

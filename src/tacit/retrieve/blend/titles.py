@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 TITLE_B = 0.5  # b of BM25: titles differ little in length
 LEAST_UNIT = 5.0  # in standard deviations of a member
-LEAST = 0.8  # minimum of c^2: no gain if a fifth of the title or query differs
+LEAST_COVERED = 0.8  # minimum of c^2: no gain if a fifth of the title or query differs
 EMPTY = 0.2  # v of a function word: enough to distinguish titles of such words
 SAME_TEXT = 0.5  # further gain of a title that is the typed text
 KEY_COLUMNS = 2  # of a query row: a key has 48 bits, and a float32 holds 24 of them
@@ -259,7 +259,7 @@ def rare_words(words: np.ndarray, weights: np.ndarray, frequencies: np.ndarray) 
     [1]
     """
     order = np.argsort(-frequencies[words], kind="stable")
-    left_out = np.cumsum(weights[order].astype(np.float64) ** 2) < LEAST * (1 - 1e-5)  # cosines are rounded
+    left_out = np.cumsum(weights[order].astype(np.float64) ** 2) < LEAST_COVERED * (1 - 1e-5)  # cosines are rounded
     return words[order[~left_out]]
 
 
@@ -269,5 +269,5 @@ def title_gains(cosines: np.ndarray) -> np.ndarray:
     >>> title_gains(np.sqrt([1.0, 0.9, 0.7])).round(3)
     array([1.  , 0.25, 0.  ], dtype=float32)
     """
-    share = (np.minimum(cosines.astype(np.float64), 1.0) ** 2 - LEAST) / (1 - LEAST)
+    share = (np.minimum(cosines.astype(np.float64), 1.0) ** 2 - LEAST_COVERED) / (1 - LEAST_COVERED)
     return (np.maximum(share, 0) ** 2).astype(np.float32)

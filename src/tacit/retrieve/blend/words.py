@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
 HALF = float(np.log(2))  # idf of a word that half of the items contain
 LONG_SHARE = 0.2  # minimum share of words with more than four characters: in Chinese a run is a whole word
-MOST = 1 - 1e-6  # maximum assumed share of items that contain a word
+MOST_SHARE = 1 - 1e-6  # maximum assumed share of items that contain a word
 
 
 class Bm25Member(RankerMember):
@@ -292,7 +292,7 @@ class SpellingMember(ExpansionMember):
         """Return the runs, computed once for the current items."""
         if self._runs is None or self._runs.of is not idf:
             words = sp.csr_array(self.spelled_.T)
-            shares = np.where(idf > 0, np.minimum(np.exp(-idf.astype(np.float64)), MOST), 0.0)
+            shares = np.where(idf > 0, np.minimum(np.exp(-idf.astype(np.float64)), MOST_SHARE), 0.0)
             absent = np.log1p(-shares)[words.indices]
             rows = np.repeat(np.arange(words.shape[0]), np.diff(words.indptr))
             none = np.bincount(rows, absent, words.shape[0])

@@ -39,7 +39,7 @@ from tacit.store.stored import DTYPES
 
 LOSSES = ("l1", "l2")
 WIDTH = 0.5  # sigma, where none is given, in median lengths of an edge
-LARGEST = 1e6  # vectors longer than this many margins have diverged
+LONGEST_IN_MARGINS = 1e6  # vectors longer than this many margins have diverged
 ROWS_AT_ONCE = 64
 
 
@@ -277,7 +277,7 @@ class GraphEmbedding(Estimator):
 
 
 def _is_sound(array: np.ndarray, margin: float) -> bool:
-    return bool(np.abs(array).max() < LARGEST * margin)  # false for NaN
+    return bool(np.abs(array).max() < LONGEST_IN_MARGINS * margin)  # false for NaN
 
 
 def _check_labels(name: str, labels: Any, n_rows: int) -> np.ndarray:

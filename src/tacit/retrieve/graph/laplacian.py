@@ -19,7 +19,7 @@ from tacit.core import Estimator, TacitError, check_features, check_numbers, one
 from tacit.features.knn import knn_graph
 from tacit.retrieve.graph.pairs import check_adjacency
 
-SMALLEST = 1e-6  # smaller eigenvalues cannot be used as divisors
+SMALLEST_EIGENVALUE = 1e-6  # smaller eigenvalues cannot be used as divisors
 
 
 class LaplacianEigenmaps(Estimator):
@@ -79,7 +79,7 @@ class LaplacianEigenmaps(Estimator):
         degrees = np.diff(adjacency.indptr)
         if (degrees == 0).any():
             raise TacitError(f"point {int(np.argmin(degrees))} has no neighbour among the items, want at least one")
-        if np.abs(self.eigenvalues_).min() < SMALLEST:
+        if np.abs(self.eigenvalues_).min() < SMALLEST_EIGENVALUE:
             raise TacitError(
                 f"an eigenvalue is {np.abs(self.eigenvalues_).min():.1g}, too near to 0; take a smaller dim"
             )

@@ -7,7 +7,7 @@ to the same space; both are learned from the items alone, by SGD (`reconstructio
 
 The first two terms are the paper's; the third ranks items for a query: the words of k should find k before l.
 Two more things are not in the paper. Training starts at LSI's concepts. And x_k is y_k without a part of its
-words, so W learns to predict words that a query does not have; with keep=1 it is y_k.
+words, so W learns to predict words that a query does not have; with query_share=1 it is y_k.
 
 An item is ranked by the mean of its two unit vectors, v_i / |v_i| and its own image W y_i / |W y_i|: a free
 vector alone is noisy, because it has only one step per epoch. As in LSI the score is a cosine; the
@@ -51,7 +51,7 @@ class LearnedConcepts(WithRecipe, LsiRanker):
         First learning rate; it falls linearly to 0.
     margin : float, default=0.1
         Margin of the ranking loss.
-    keep : float, default=0.5
+    query_share : float, default=0.5
         Fraction of a document's words that are used as the query for it.
     n_drawn : int, default=1
         Documents drawn for a step; the best-scored of them is the negative.
@@ -62,9 +62,9 @@ class LearnedConcepts(WithRecipe, LsiRanker):
     start : {"lsi", "normal", "scaled"}, default="lsi"
         First V, W and v: from LSI, normal with standard deviation 1, or normal with variance 1 / dim.
     recipe : {"mined", "printed"}, default="mined"
-        "printed" trains as in the paper: start="normal" (or "scaled" if given), both_ways=False, keep 1, n_drawn 1,
-        margin 1, a constant rate, steps on three independent documents, and the score v_i . W x. Rate and gamma are
-        0.01 and 0.001 unless given.
+        "printed" trains as in the paper: start="normal" (or "scaled" if given), both_ways=False, query_share 1,
+        n_drawn 1, margin 1, a constant rate, steps on three independent documents, and the score v_i . W x. Rate and
+        gamma are 0.01 and 0.001 unless given.
     **lsi
         Parameters of `LsiRanker`: n_iter, seed.
 
@@ -84,7 +84,7 @@ class LearnedConcepts(WithRecipe, LsiRanker):
     _printed: ClassVar = {
         "start": ("normal", "scaled"),
         "both_ways": (False,),
-        "keep": (1.0,),
+        "query_share": (1.0,),
         "n_drawn": (1,),
         "margin": (1.0,),
         "rate": (0.01, ...),
@@ -98,7 +98,7 @@ class LearnedConcepts(WithRecipe, LsiRanker):
         gamma: float = 1.0,
         rate: float = 0.1,
         margin: float = 0.1,
-        keep: float = 0.5,
+        query_share: float = 0.5,
         n_drawn: int = 1,
         n_epochs: int | None = None,
         both_ways: bool = True,
@@ -107,7 +107,7 @@ class LearnedConcepts(WithRecipe, LsiRanker):
         **lsi: Any,
     ) -> None:
         super().__init__(dim, **lsi)
-        self.gamma, self.rate, self.margin, self.keep = gamma, rate, margin, keep
+        self.gamma, self.rate, self.margin, self.query_share = gamma, rate, margin, query_share
         self.n_drawn, self.n_epochs, self.both_ways = n_drawn, n_epochs, both_ways
         self.start, self.recipe = start, recipe
 
@@ -134,7 +134,7 @@ class LearnedConcepts(WithRecipe, LsiRanker):
 
     def _trainer(self, rows: sp.csr_array, rng: np.random.Generator) -> ReconstructionTrainer:
         """A trainer at the start: LSI's concepts, or random tables."""
-        names = ("gamma", "margin", "n_drawn", "keep", "both_ways")
+        names = ("gamma", "margin", "n_drawn", "query_share", "both_ways")
         settings = ReconstructionSettings(
             **{name: self._used(name) for name in names}, triplets=self.recipe == "printed"
         )
@@ -152,7 +152,7 @@ class LearnedConcepts(WithRecipe, LsiRanker):
         self._check_recipe()
         check_number("seed", self.seed, low=0, whole=True)
         check_number("gamma", self.gamma, low=0)
-        check_number("keep", self.keep, low=0, high=1, open_low=True)
+        check_number("query_share", self.query_share, low=0, high=1, open_low=True)
         check_number("n_drawn", self.n_drawn, low=1, whole=True)
         check_numbers(self, "rate", "margin", low=0, open_low=True)
         check_numbers(self, "n_epochs", optional=True, low=1, whole=True)

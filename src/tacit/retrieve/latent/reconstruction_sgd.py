@@ -18,20 +18,21 @@ from tacit.retrieve.factors import project
 from tacit.retrieve.snapshots import Snapshots
 
 FOLD_FROM = 1e4  # |M| |M^-1|: float32 rows of B carry three good digits in the weakest direction
-LARGEST = 1e4  # larger numbers have diverged: rows have unit length
+LARGEST_ENTRY = 1e4  # larger numbers have diverged: rows have unit length
 
 
 @dataclass(frozen=True)
 class ReconstructionSettings:
-    """gamma: weight of reconstruction; margin; n_drawn: rivals drawn for a step; keep: fraction of words in the query.
+    """gamma: weight of reconstruction; margin; n_drawn: rivals drawn for a step.
 
-    both_ways: whether the third term counts; triplets: one step for three independent documents, as printed.
+    query_share: fraction of words in the query; both_ways: whether the third term counts; triplets: one step for three
+    independent documents, as printed.
     """
 
     gamma: float = 1.0
     margin: float = 0.1
     n_drawn: int = 1
-    keep: float = 0.5
+    query_share: float = 0.5
     both_ways: bool = True
     triplets: bool = False
 
@@ -57,7 +58,7 @@ class ReconstructionTrainer:
         self._folded = np.empty_like(self.basis)
         self.losses = dict[str, float]()
         tables = {"query_table": self.query_table, "vectors": self.vectors, "basis": self.basis}
-        self.state = Snapshots(tables, largest=LARGEST)
+        self.state = Snapshots(tables, largest=LARGEST_ENTRY)
 
     def _unfold(self) -> None:
         """M = N = I and the Gram matrix of the basis as it is now."""
@@ -83,7 +84,7 @@ class ReconstructionTrainer:
         order = rng.permutation(n_docs)
         drawn = rng.integers(0, n_docs - 1, (n_docs, settings.n_drawn))
         drawn += drawn >= order[:, None]  # never the document itself
-        asked = leave_out_words(rows, settings.keep, rng).data
+        asked = leave_out_words(rows, settings.query_share, rng).data
         falling = np.linspace(*rates, n_docs, endpoint=False)
         losses, at = np.zeros(2), 0
         self._unfold()
@@ -117,7 +118,7 @@ class ReconstructionTrainer:
         return float(self.settings.gamma * reconstruction + margin)
 
 
-def leave_out_words(rows: sp.csr_array, keep: float, rng: np.random.Generator) -> sp.csr_array:
+def leave_out_words(rows: sp.csr_array, share: float, rng: np.random.Generator) -> sp.csr_array:
     """Each word of each row kept with this probability, the rest set to 0, rows as long as they were.
 
     Entries stay stored, so the result has the pattern of `rows`. A row that would lose all words keeps all.
@@ -126,7 +127,7 @@ def leave_out_words(rows: sp.csr_array, keep: float, rng: np.random.Generator) -
     >>> leave_out_words(rows, 0.5, np.random.default_rng(0)).toarray()
     array([[0., 5., 0.]], dtype=float32)
     """
-    kept = rng.random(rows.nnz) < keep if keep < 1 else np.ones(rows.nnz, bool)
+    kept = rng.random(rows.nnz) < share if share < 1 else np.ones(rows.nnz, bool)
     return scaled_part(rows, kept)
 
 

@@ -51,7 +51,7 @@ class CfhRanker(MarginRanker):
         Frequent words that terms are hashed to (F); None means `n_words`.
     k : int, default=5
         Frequent words that a term is hashed to.
-    grams_from : int or None, default=None
+    first_gram : int or None, default=None
         First column of 2-grams (`features.WordGramVectorizer`); None means that all columns are words.
     mu : float or None, default=None
         Weight of the second model; None means chosen on validation.
@@ -92,14 +92,14 @@ class CfhRanker(MarginRanker):
         hashed: str = "words",
         n_frequent: int | None = None,
         k: int = 5,
-        grams_from: int | None = None,
+        first_gram: int | None = None,
         mu: float | None = None,
         occur: str = "documents",
         **training: Any,
     ) -> None:
         super().__init__(**training)
         self.dim, self.n_words, self.hashed, self.n_frequent, self.k = dim, n_words, hashed, n_frequent, k
-        self.grams_from, self.mu, self.occur = grams_from, mu, occur
+        self.first_gram, self.mu, self.occur = first_gram, mu, occur
 
     @property
     def features(self) -> FeatureKind:
@@ -125,7 +125,7 @@ class CfhRanker(MarginRanker):
             self.hashed_ = EmbeddingRanker(identity="none", **how).fit(
                 *map(self._hashed_rows, (queries, items)), **data.for_part("hashed")
             )
-        self.grams_ = None if self.grams_from is None else sp.csr_array(items[:, self.grams_from :])
+        self.grams_ = None if self.first_gram is None else sp.csr_array(items[:, self.first_gram :])
         self.mu_ = self._choose_mu(task) if self.mu is None else float(self.mu)
 
     @property
@@ -151,16 +151,16 @@ class CfhRanker(MarginRanker):
             raise TacitError(
                 f"queries have {queries.shape[1]} features and items {items.shape[1]}: want one dictionary for both"
             )
-        if self.grams_from is not None:
-            check_number("grams_from", self.grams_from, low=1, high=items.shape[1], whole=True)
+        if self.first_gram is not None:
+            check_number("first_gram", self.first_gram, low=1, high=items.shape[1], whole=True)
         elif self.hashed != "words":
-            raise UsageError(f"hashed is {self.hashed!r} without grams_from, want the column where 2-grams begin")
+            raise UsageError(f"hashed is {self.hashed!r} without first_gram, want the column where 2-grams begin")
 
     def _words(self, rows: Features) -> sp.csr_array:
         """The columns that are words."""
-        if self.grams_from is None:
+        if self.first_gram is None:
             return sp.csr_array(rows)
-        return sp.csr_array(rows[:, : self.grams_from])
+        return sp.csr_array(rows[:, : self.first_gram])
 
     def _make_map(self, items: sp.csr_array, occurrences: np.ndarray | None) -> sp.csr_array:
         """M (n_features, F); terms that are not hashed have empty rows."""
@@ -227,7 +227,7 @@ class CfhRanker(MarginRanker):
         """Accept all items, because the score uses only their words."""
 
     def _grow(self, width: int) -> None:
-        if self.grams_from is not None:
+        if self.first_gram is not None:
             raise TacitError(f"new items have {width} features, want {self.n_features_}: 2-grams are the last columns")
         super()._grow(width)
 
@@ -236,7 +236,7 @@ class CfhRanker(MarginRanker):
         if self.hashed_ is not None:
             self.hashed_.add_items(self._hashed_rows(items))
         if self.grams_ is not None:
-            self.grams_ = append_rows(self.grams_, items[:, self.grams_from :])
+            self.grams_ = append_rows(self.grams_, items[:, self.first_gram :])
 
     def _terms(self, query: Features, a: int, b: int | None) -> list[Term]:
         terms = self.vectors_._terms(self._words(query), a, b)

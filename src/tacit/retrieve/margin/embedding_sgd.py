@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tacit.retrieve.margin.tasks import TrainingTask
 
 OWNERS_PER_THREAD = 4  # rare words cost more than frequent ones, so shares are small and a free thread takes the next
-LARGEST = 1e6  # normal tables stay below 10
+LARGEST_ENTRY = 1e6  # normal tables stay below 10
 
 
 @dataclass
@@ -128,7 +128,7 @@ class EmbeddingTrainer(BlockTrainer):
 
     def _open(self, data: TrainingRows) -> None:
         """Make `state`, and the rows of queries and items ready for `_take`."""
-        self.state = Snapshots(self.tables.arrays(), largest=LARGEST)
+        self.state = Snapshots(self.tables.arrays(), largest=LARGEST_ENTRY)
         query_words = query_rows = self._with_dropout(data.query_words)
         if data.query_rows is not data.query_words:
             query_rows = self._with_dropout(data.query_rows)

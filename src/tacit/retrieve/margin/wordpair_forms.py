@@ -183,12 +183,12 @@ class HashedPairRanker(WordPairRanker):
 class SparsePairRanker(FullPairRanker):
     """W with a few entries in each row, chosen by recursive feature elimination.
 
-    A full matrix is trained; then, in stages of 1000, 100 and 10 entries until `per_row` remain, the smallest of
+    A full matrix is trained; then, in stages of 1000, 100 and 10 entries until `n_per_row` remain, the smallest of
     each row are dropped for good and the rest is trained on, for at most a quarter of the epochs each time.
 
     Parameters
     ----------
-    per_row : int, default=100
+    n_per_row : int, default=100
         Entries that each row keeps.
     identity : {"start", "none"}, default="start"
         Start at W = I or at W = 0.
@@ -198,13 +198,13 @@ class SparsePairRanker(FullPairRanker):
 
     identities = ("start", "none")
 
-    def __init__(self, per_row: int = 100, **training: Any) -> None:
+    def __init__(self, n_per_row: int = 100, **training: Any) -> None:
         super().__init__(**training)
-        self.per_row = per_row
+        self.n_per_row = n_per_row
 
     def _check_params(self, data: TrainingData) -> None:
         super()._check_params(data)
-        check_number("per_row", self.per_row, low=1, whole=True)
+        check_number("n_per_row", self.n_per_row, low=1, whole=True)
 
     def _train(self, data: TrainingData, rows: sp.csr_array, task: TrainingTask, schedule: Schedule) -> None:
         super()._train(data, rows, task, schedule)
@@ -216,13 +216,13 @@ class SparsePairRanker(FullPairRanker):
         )
         rng, stages = np.random.default_rng([self.seed, 1]), self._stages()
         pattern = Pattern.largest_of(self.weights_, stages[0], self.threads)
-        for per_row in stages:
-            pattern = pattern.thinned(per_row, self.threads)
+        for n_per_row in stages:
+            pattern = pattern.thinned(n_per_row, self.threads)
             trained, _ = self._run(pattern.copy, data, rows, task, rng, shorter)
             pattern = Pattern(pattern.columns, trained.numbers)
 
     def _stages(self) -> list[int]:
-        return [per_row for per_row in LADDER if per_row > self.per_row] + [self.per_row]
+        return [n_per_row for n_per_row in LADDER if n_per_row > self.n_per_row] + [self.n_per_row]
 
     def _keep(self, weights: PairWeights, alpha: float) -> None:
         if isinstance(weights, Pattern):
