@@ -413,7 +413,7 @@ def test_a_rate_that_fails_is_saved_by_its_half(monkeypatch):
 
     fails, holds = (np.abs(fit(rate, 1).diagonal_).max() for rate in (64.0, 16.0))
     assert holds < fails
-    monkeypatch.setattr(embedding_sgd, "LARGEST", (holds + fails) / 2)
+    monkeypatch.setattr(embedding_sgd, "LARGEST_ENTRY", (holds + fails) / 2)
     saved = fit(64.0, 2)  # its second epoch has half of half the rate
     assert saved.rate_ == 32.0
     assert [found["epoch"] for found in saved.epochs_] == [2]
