@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from tacit.app.web.batches import LARGEST, Batches
+from tacit.app.web.batches import LARGEST_BATCH, Batches
 
 
 def run(work, requests):
@@ -25,10 +25,10 @@ def test_each_gets_its_own_result_and_groups_stay_apart():
         seen.append((group, len(items)))
         return [(group, item, threading.current_thread() is threading.main_thread()) for item in items]
 
-    requests = [("ab"[n % 2], n) for n in range(2 * LARGEST + 10)]
+    requests = [("ab"[n % 2], n) for n in range(2 * LARGEST_BATCH + 10)]
     assert run(work, requests) == [(group, item, False) for group, item in requests]
     assert {group for group, _ in seen} == {"a", "b"}
-    assert max(size for _, size in seen) == LARGEST
+    assert max(size for _, size in seen) == LARGEST_BATCH
     assert sum(size for _, size in seen) == len(requests)
 
 
