@@ -1,12 +1,16 @@
 """`python -m tacit` and the installed command `tacit`: open streams, one line for an interrupt, an exit code."""
 
+import gc
 import os
 import sys
 from typing import NoReturn
 
+OBJECTS = 50_000  # new objects before garbage is collected; imports make so many that Python's 700 costs .1 s
+
 
 def console() -> NoReturn:
     """Run the command line; nothing is imported before interrupts are handled."""
+    gc.set_threshold(OBJECTS)
     try:
         _fill_closed_streams()
         from tacit.app.main import main
@@ -15,6 +19,7 @@ def console() -> NoReturn:
     except KeyboardInterrupt:
         sys.stderr.write("tacit: interrupted\n")
         code = 130
+    gc.freeze()  # at exit, Python looks for garbage in all that is left: a quarter of the time of `tacit search`
     sys.exit(code)
 
 

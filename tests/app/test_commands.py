@@ -159,6 +159,18 @@ def test_a_reader_that_leaves_early_is_no_error(folder, tacit):
     assert done.stderr == ""
 
 
+def test_a_search_without_results_names_what_was_asked(folder, tacit):
+    (folder / "priced.jsonl").write_text('{"id": "a", "text": "red shoe", "price": 5}\n')
+    tacit("fit", "priced.jsonl", "--method", "bm25", "-o", "priced")
+    for options, found in (
+        ((), ""),
+        (("--filter", "price > 9"), " and the filter"),
+        (("--offset", 3), " after the first 3 results"),
+    ):
+        query = "shoe" if options else "hat"
+        assert tacit("search", "priced", query, *options) == (0, "", f"no document matches the query{found}\n")
+
+
 def loaded_by(folder, *words):
     """Names of the packages and modules that a command imports."""
     code = (
@@ -186,6 +198,16 @@ def test_loops_are_imported_without_numba():
     code = "import sys, tacit.search, tacit.kernels.reconstruction; print('numba' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+def test_commands_spend_little_time_on_garbage():
+    code = (
+        "import atexit, gc, sys; sys.argv = ['tacit', '--version']\n"
+        "atexit.register(lambda: print(gc.get_freeze_count() > 0, gc.get_threshold()[0] >= 10_000))\n"
+        "from tacit.__main__ import console; console()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "True True"
 
 
 def test_one_document_is_counted_in_the_singular(tmp_path, tacit):

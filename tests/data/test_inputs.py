@@ -86,6 +86,7 @@ def test_missing_cells_of_a_frame():
         (b"x", "documents are of type bytes"),
         ([1, 2], "documents: row 0 is of type int, want a dict or a text"),
         ([{"text": "x"}, "y"], "documents: row 1 is of type str, want a dict"),
+        (["x", None], "documents: row 1 is of type NoneType, want a text, as in row 0"),
         ([], "there are no documents"),
         ({}, "there are no documents"),
         (pd.DataFrame(), "there are no documents"),

@@ -97,6 +97,7 @@ def test_standard_error_and_means():
     assert result.means() == {"AP": 0.5}
     assert result.standard_errors() == {"AP": pytest.approx(0.5 / math.sqrt(3))}  # variance (.25 + 0 + .25) / 2
     assert math.isnan(standard_error(np.array([0.3])))
+    assert "<td>AP</td><td>0.3</td><td>-</td>" in Evaluation(["1"], {"AP": np.array([0.3])})._repr_html_()
 
 
 def test_bootstrap_interval_repeats_and_lies_around_the_mean():

@@ -232,6 +232,7 @@ def test_mistakes_of_searches(searcher):
         ({"sort": "tags"}, "tags is a list of keywords"),
         ({"group": "tags"}, "tags is a list of keywords"),
         ({"sort": "text"}, "sort is 'text', want one of"),
+        ({"sort": "price:desc"}, "sort is 'price:desc', want 'price' for ascending and '-price' for descending"),
         ({"offset": -1}, "offset is -1, want a whole number >= 0"),
         ({"fliter": "x"}, "parameter of search is 'fliter', .*did you mean 'filter'"),
     ):
@@ -276,6 +277,8 @@ def test_hits_in_a_notebook(searcher):
     assert "price" in frame.columns
     assert len(repr(hits).splitlines()) == 4
     assert "<table>" in hits._repr_html_()
+    shop = Searcher("bm25", language="en").fit([{"id": "a", "text": "cat", "price": 12_345.5, "tags": ["x", "y"]}])
+    assert "<td>12345.5</td><td>x, y</td>" in shop.search("cat")._repr_html_()
     many = searcher.search(["cat", "dog"], 2, snippets=False)
     assert [[hit.id for hit in found] for found in many] == [
         [hit.id for hit in searcher.search(query, 2)] for query in ("cat", "dog")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -143,7 +144,10 @@ def html_table(labels: Sequence[str], rows: Sequence[Sequence[Any]], caption: st
 
 
 def _short(value: Any) -> str:
-    text = "" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        text = "-" if math.isnan(value) else f"{value:.4g}" if abs(value) < 1 else f"{round(value, 4):.12g}"
+    else:
+        text = "" if value is None else ", ".join(map(str, value)) if isinstance(value, list) else str(value)
     return text if len(text) <= SHOWN_CHARACTERS else text[: SHOWN_CHARACTERS - 1] + "…"
 
 

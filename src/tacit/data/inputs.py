@@ -146,6 +146,9 @@ def _records(data: Any, what: str) -> tuple[list[Record], bool]:
     if all(isinstance(row, str) for row in rows):
         names = range(len(rows)) if callable(ids) or ids is None else [*ids]
         return _numbered({"id": str(name), "text": row} for name, row in zip(names, rows, strict=True)), True
+    if rows and isinstance(rows[0], str):
+        number, other = next((number, row) for number, row in enumerate(rows) if not isinstance(row, str))
+        raise UsageError(f"{what}: row {number} is of type {type(other).__name__}, want a text, as in row 0")
     return _numbered(_as_dict(row, number, what) for number, row in enumerate(rows)), False
 
 

@@ -73,7 +73,7 @@ class Selection:
         fields = fields_of(documents) if self.facets or self.sort or self.group else {}
         facets = {name: _column("facet", name, fields) for name in self.facets}
         group = None if self.group is None else _column("group", self.group, fields)
-        sort = None if self.sort is None else _column("sort", self.sort.removeprefix("-"), fields)
+        sort = None if self.sort is None else _sorted_by(self.sort, fields)
         if isinstance(group, KeywordsColumn) or isinstance(sort, KeywordsColumn):
             raise UsageError(f"{self.group or self.sort} is a list of keywords, want a field with one value")
         return Prepared(self, len(documents), mask, facets, sort, group)
@@ -178,6 +178,13 @@ def _column(what: str, name: str, fields: dict[str, Column]) -> Column:
         raise UsageError(f"{what} is {name!r}, and the documents have no such field, nor any other")
     check_choice(what, name, known)
     return known[name]
+
+
+def _sorted_by(sort: str, fields: dict[str, Column]) -> Column:
+    name, _, order = sort.replace(":", " ").rpartition(" ")
+    if name in fields and order.lower() in ("asc", "desc"):
+        raise UsageError(f"sort is {sort!r}, want {name!r} for ascending and '-{name}' for descending order")
+    return _column("sort", sort.removeprefix("-"), fields)
 
 
 def _first_of_each(column: Column, items: np.ndarray) -> np.ndarray:

@@ -63,7 +63,7 @@ def test_feedback_ranks_again(client):
         (("POST", "/judgments", {"query": "q" * 20_001, "document": "d", "grade": 1, "judge": "ann"}), 422,
          "body.query is a text of 20001 characters, want at most 20000 characters"),
         (("POST", "/judgments", {"query": "q", "document": "d", "grade": 1, "judge": "ann", "rank": 1}), 422,
-         "body.rank is unknown, want one of the names in /docs"),
+         "body has the unknown name 'rank', want one of query, document, grade, judge, kind, decision, ticket"),
         (("POST", "/judgments/withdraw", {"query": "q", "document": "cats-0", "judge": "ann"}), 400,
          "judge 'ann' has not judged document 'cats-0'"),
         (("POST", "/documents", {"id": "new"}), 422, "body[0].text is missing"),

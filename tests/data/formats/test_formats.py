@@ -126,8 +126,8 @@ def test_columns_that_are_named(tmp_path, caplog):
 
 def test_a_table_whose_text_has_no_known_name(tmp_path):
     path = tmp_path / "odd.csv"
-    path.write_text("alpha,beta\na,b\n")
-    with pytest.raises(DataError, match=r"like title or text \(columns: alpha, beta\); use --text alpha"):
+    path.write_text("alpha,beta\na,b b\nlonger title,b\nb,the longest of all the texts\n")
+    with pytest.raises(DataError, match=r"like title or text \(columns: alpha, beta\); use --text beta"):
         read_collection(path)
     path.write_text("sku,beta\na,b\n")
     assert [*read_collection(path)[0]] == ["a", "", "b"]
@@ -170,6 +170,12 @@ def test_json_arrays(tmp_path):
     check(read_collection(tmp_path / "docs.json"))
     pd.DataFrame(PRODUCTS).to_json(tmp_path / "pandas.json", orient="records")
     check(read_collection(tmp_path / "pandas.json"))
+    pd.DataFrame(PRODUCTS)[::-1].to_json(tmp_path / "pandas.json")
+    assert read_collection(tmp_path / "pandas.json").ids == ["007", "a-2", "a-1"]
+    by_id = {product["sku"]: {name: value for name, value in product.items() if name != "sku"} for product in PRODUCTS}
+    for indent in (None, 2):
+        (tmp_path / "docs.json").write_text(json.dumps(by_id, indent=indent))
+        check(read_collection(tmp_path / "docs.json"))
 
 
 def test_a_long_array_is_read_element_by_element(tmp_path):

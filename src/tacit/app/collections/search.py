@@ -121,6 +121,8 @@ def _answer(args: argparse.Namespace, searcher: Searcher, out: TextIO) -> int:
     else:
         _show_added(hits, out)
         _show(hits, reasons, out)
+        if not hits:
+            sys.stderr.write(_why_none(args) + "\n")
         _show_facets(hits, out)
     return 0
 
@@ -171,8 +173,6 @@ def _show_facets(hits: Hits, out: TextIO) -> None:
 
 
 def _show(hits: list[Hit], reasons: list[list[Reason]], out: TextIO) -> None:
-    if not hits:
-        sys.stderr.write("no document matches the query\n")
     marks = ("\033[1m", "\033[0m") if out.isatty() else ("*", "*")
     for hit, why in zip(hits, reasons, strict=True):
         name = hit.title if hit.title == hit.id else f"{hit.title}  ({hit.id})" if hit.title else hit.id
@@ -183,6 +183,12 @@ def _show(hits: list[Hit], reasons: list[list[Reason]], out: TextIO) -> None:
             out.write(f"              {', '.join(f'{name}: {_short(value)}' for name, value in hit.fields.items())}\n")
         if why:
             out.write(f"              because: {', '.join(map(_in_words, why))}\n")
+
+
+def _why_none(args: argparse.Namespace) -> str:
+    """Return what a search without results has looked for."""
+    after = f" after the first {args.offset:,} results" if args.offset else ""
+    return f"no document matches the query{' and the filter' if args.filter else ''}{after}"
 
 
 def _short(value: object) -> str:

@@ -6,7 +6,9 @@
     answer   {"hits": {"hits": [ … ]}}                                 one search response
     array    [{"id": "a", "text": "…"}, … ]                            read element by element
 
-An object with one list of objects under one key, such as `{"data": [ … ]}`, is read like that list.
+An object with one list of objects under one key, such as `{"data": [ … ]}`, is read like that list. An object of
+objects has one document under each id, `{"a": {"text": "…"}, "b": { … }}`, or is a table by columns as pandas writes
+it, `{"id": {"0": "a", "1": "b"}, "text": { … }}`.
 """
 
 from __future__ import annotations
@@ -70,14 +72,27 @@ def _one_object(lines: Iterable[tuple[int, str]], source: Source) -> Iterator[Re
     inner = inner.get("hits") if isinstance(inner, dict) else None
     lists = [inner] if isinstance(inner, list) else [v for v in value.values() if _holds_objects(v)]
     if len(lists) != 1:
-        yield _unwrapped(Record(first, value, True))
+        documents = _objects_by_id(value) if len(value) > 1 and all(map(_is_object, value.values())) else [value]
+        yield from (_unwrapped(Record(first, document, True)) for document in documents)
         return
     for number, item in enumerate(lists[0], start=1):
         yield _unwrapped(Record(number, _object(item, source, number), True))
 
 
+def _objects_by_id(value: Mapping[str, Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the documents of an object of objects; as `to_json` of pandas writes them, these are columns by row."""
+    rows = list(dict.fromkeys(key for item in value.values() for key in item))
+    if rows and all(key.isdecimal() for key in rows):
+        return [{name: column.get(row) for name, column in value.items()} for row in rows]
+    return [item if {"id", "_id"} & set(item) else {"_id": name, **item} for name, item in value.items()]
+
+
+def _is_object(value: Any) -> bool:
+    return isinstance(value, dict)
+
+
 def _holds_objects(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(item, dict) for item in value)
+    return isinstance(value, list) and bool(value) and all(map(_is_object, value))
 
 
 def _object(value: Any, source: Source, number: int) -> Mapping[str, Any]:

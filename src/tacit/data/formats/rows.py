@@ -53,10 +53,17 @@ def collect_table(table: Table, wanted: Wanted, options: ReadOptions, name: str 
     else:
         columns = list(table.columns) or list(dict.fromkeys(key for record in first for key in record.fields))
         columns = list(dict.fromkeys([*columns, *(key for record in first for key in record.fields)]))
-        texts = [key for key in columns if any(isinstance(record.fields.get(key), str) for record in first)]
+        texts = _text_columns(columns, first)
         roles = find_roles(columns, texts, options, table.place, queries=wanted.is_query)
     rows = _rows(records, roles, wanted, table)
     return collect_rows(rows, wanted, table.place, name, used=roles.used, written=table.written)
+
+
+def _text_columns(columns: Sequence[str], records: Sequence[Record]) -> list[str]:
+    """Return the columns with texts, those with the longest texts first."""
+    cells = {name: [record.fields.get(name) for record in records] for name in columns}
+    sizes = {name: sum(len(cell) for cell in found if isinstance(cell, str)) for name, found in cells.items()}
+    return sorted((name for name, size in sizes.items() if size), key=lambda name: -sizes[name])
 
 
 def collect_rows(

@@ -7,6 +7,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
+from tacit.core import shown
+
 MAX_DOCUMENTS = 100_000  # of one request
 MAX_CHARACTERS = 1_000_000  # of one document: about a book, in less than a second
 MAX_FIELDS = 200  # of one document
@@ -26,11 +28,13 @@ class Body(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _refuse_many_names(cls, value: Any) -> Any:
-        """Raise one error instead of one for each of many unknown names."""
-        most = 2 * len(cls.model_fields)
-        if isinstance(value, dict) and len(value) > most:
-            raise PydanticCustomError("too_many_names", f"{len(value)} names, want at most {len(cls.model_fields)}")
+    def _refuse_unknown_names(cls, value: Any) -> Any:
+        """Raise one error, with the names that are known, instead of one for each unknown name."""
+        unknown = (
+            next((name for name in value if name not in cls.model_fields), None) if isinstance(value, dict) else None
+        )
+        if unknown is not None:
+            raise PydanticCustomError("unknown_name", f"{shown(unknown)}, want one of {', '.join(cls.model_fields)}")
         return value
 
 

@@ -31,10 +31,8 @@ def describe_mistake(error: Mapping[str, Any]) -> str:
         return f"unknown parameter {_found(place)}, {wanted}"
     if error["type"] == "missing":
         return f"{place} is missing, want a value"
-    if error["type"] == "too_many_names":
-        return f"{place} has {error['msg']}"
-    if error["type"] == "extra_forbidden":
-        return f"{place} is unknown, want one of the names in /docs"
+    if error["type"] == "unknown_name":
+        return f"{place} has the unknown name {error['msg']}"
     return f"{place} is {_found(error['input'])}, want {_wanted(error['msg'])}"
 
 
