@@ -3,7 +3,8 @@
     python benchmarks/startup.py [--data FOLDER]
 
 `tacit search` asks one query of a `blend` model of Cranfield, with snippets; `tacit evaluate` and `tacit fuse --apply`
-read a run of its 225 queries. The loops are compiled before (`tacit warm`), and so are the modules, as `pip install` does.
+read a run of its 225 queries. The loops are compiled before (`tacit warm`), and so are the modules, as by
+`pip install`.
 """
 
 import argparse
