@@ -9,7 +9,7 @@ import pytest
 from tacit.core import Collection, TacitError, UsageError
 from tacit.search import Searcher, encoders
 from tacit.search.encoders import MODEL2VEC, Encoder, EncoderInfo, as_encoder, hash_folder, load_encoder
-from tacit.search.vector_cache import VectorCache
+from tacit.search.vector_cache import BATCH, VectorCache
 from tacit.search.vectors import cut_texts, encode_documents, make_probes, uncut_texts
 
 DIM = 24
@@ -97,6 +97,21 @@ def test_a_cut_cache_goes_on_from_its_last_whole_vector(tmp_path, cut):
     assert np.array_equal(VectorCache(encoder, tmp_path).look_up(texts, "document"), wanted)
     assert 1 <= len(model.asked) <= 2, "those that were cut off"
     assert np.array_equal(VectorCache(encoder, tmp_path).look_up(texts, "document"), wanted)
+
+
+def test_an_interrupted_run_keeps_what_it_has_encoded(tmp_path):
+    class Interrupted(Model):
+        def encode(self, texts):
+            if len(self.asked) > BATCH:
+                raise KeyboardInterrupt
+            return super().encode(texts)
+
+    texts = [f"text {n}" for n in range(2 * BATCH)]
+    with pytest.raises(KeyboardInterrupt):
+        VectorCache(Encoder(Interrupted(), "m", MODEL2VEC, "hash"), tmp_path).look_up(texts, "document")
+    model = Model()
+    VectorCache(Encoder(model, "m", MODEL2VEC, "hash"), tmp_path).look_up(texts, "document")
+    assert len(model.asked) == BATCH + 1, "one text tells the dimension"
 
 
 def test_a_cache_that_cannot_be_written_is_not_used(tmp_path, caplog):

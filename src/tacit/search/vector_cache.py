@@ -16,14 +16,14 @@ from pathlib import Path
 
 import numpy as np
 
-from tacit.core import cache_folder, cut, track
+from tacit.core import cache_folder, cut, progress_bar
 from tacit.retrieve.vectors import check_vectors
 from tacit.search.encoders import Encoder
 from tacit.store.files import locked
 
 logger = logging.getLogger("tacit")
 KEY_BYTES = 16
-BATCH = 256  # texts that are encoded and cached at a time
+BATCH = 64  # texts that are encoded and cached at a time; a killed fit loses at most so many
 
 
 class VectorCache:
@@ -65,11 +65,14 @@ class VectorCache:
         keys = [_key(kind, text) for text in texts]
         missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in self._place}
         order = sorted(missing, key=lambda key: -len(missing[key]))  # texts of one length are encoded together
-        blocks, made = cut(len(order), BATCH), list[np.ndarray]()
-        for block in track(blocks, f"encoding {kind} texts", len(blocks)):
-            vectors = self.encoder.encode([missing[key] for key in order[block]], kind)
-            made.append(check_vectors("vectors", vectors, len(vectors), self.dim).astype(np.float16))
-            self._keep(order[block], made[-1])
+        made = list[np.ndarray]()
+        with progress_bar(f"encoding {kind} texts", sum(map(len, missing.values()))) as advance:  # characters
+            for block in cut(len(order), BATCH):
+                given = [missing[key] for key in order[block]]
+                vectors = self.encoder.encode(given, kind)
+                made.append(check_vectors("vectors", vectors, len(vectors), self.dim).astype(np.float16))
+                self._keep(order[block], made[-1])
+                advance(sum(map(len, given)))
         self._place |= {key: len(self._vectors) + row for row, key in enumerate(order)}
         self._vectors = np.concatenate([self._vectors, *made])
         return self._vectors[[self._place[key] for key in keys]]
