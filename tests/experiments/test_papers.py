@@ -55,6 +55,26 @@ def test_a_value_agrees_if_it_rounds_to_the_printed_one(found, agrees, monkeypat
         experiment.value_of(missing, fake(np.array([found])).run(Request()).rows)
 
 
+def test_a_claim_of_several_rows_is_their_mean():
+    claim = Claim("papers.md", Command("fake", "toy"), "x", "MAP", 80.0, 1, 100)
+    assert experiment.value_of(claim, fake(np.array([0.7])).run(Request()).rows) == pytest.approx(80)
+
+
+def test_parameters_are_set_and_shown(monkeypatch):
+    seen = []
+
+    class Fake:
+        def run(self, request):
+            seen.append(dict(request.params))
+            return fake(np.array([0.4])).run(request)
+
+    monkeypatch.setattr(experiment, "get_experiment", lambda name: Fake())
+    claim = Claim("papers.md", Command("fake", "toy", params=(("dim", 5),)), "x", "MAP", 0.4, setting={"share": 1.0})
+    assert claim.command == "tacit reproduce fake --corpus toy --systems x --set dim=5"
+    assert [checked.agrees for checked in experiment.check([claim], Request(check=False))] == [True]
+    assert seen == [{"dim": 5}]
+
+
 def test_without_check_nothing_is_computed(monkeypatch):
     monkeypatch.setattr(experiment, "get_experiment", None)
     report = experiment.run(Request())

@@ -1,8 +1,8 @@
 """Experiment `papers`: do the commands still give the numbers of `docs/papers.md` and its result pages?
 
 Without `--check` the claims are listed with the command of each. With it, they are computed again and compared with the
-printed numbers; a value agrees if it rounds to the printed one. The sample has rows of every paper that take seconds,
-so a check takes some minutes; rows with long training are checked by their own commands.
+printed numbers; a value agrees if it rounds to the printed one. The sample has rows of every paper that take at most a
+minute, so a check takes about ten minutes; rows with longer training are checked by their own commands.
 """
 
 from __future__ import annotations
@@ -54,7 +54,8 @@ def check(claims: Sequence[Claim], request: Request) -> Iterable[Checked]:
     groups = [(command, list(group)) for command, group in groupby(claims, key=lambda claim: claim.run)]
     for wanted, group in track(groups, "papers", len(groups)):
         systems = tuple(dict.fromkeys(claim.system for claim in group))
-        changed = {"corpus": wanted.corpus, "systems": systems, "words": wanted.words, "seed": wanted.seed}
+        changed: dict[str, Any] = {"corpus": wanted.corpus, "systems": systems, "words": wanted.words}
+        changed |= {"seed": wanted.seed, "params": dict(wanted.params)}
         start = time.perf_counter()
         report = get_experiment(wanted.experiment).run(replace(request, check=False, cells=None, **changed))
         seconds = time.perf_counter() - start
@@ -63,12 +64,16 @@ def check(claims: Sequence[Claim], request: Request) -> Iterable[Checked]:
 
 
 def value_of(claim: Claim, rows: Iterable[Row]) -> float:
-    """Return the mean of the claim's metric in the first row that matches."""
-    for row in rows:
-        same = all(str(row.setting.get(name)) == str(value) for name, value in claim.setting.items())
-        if row.system == claim.system and same and claim.metric in row.values:
-            return claim.unit * row.metrics[claim.metric]
-    raise TacitError(f"{claim.command} has no row of {claim.system} with {dict(claim.setting)} and {claim.metric}")
+    """Return the mean of the claim's metric in the rows that match."""
+    found = [row.metrics[claim.metric] for row in rows if _matches(claim, row)]
+    if not found:
+        raise TacitError(f"{claim.command} has no row of {claim.system} with {dict(claim.setting)} and {claim.metric}")
+    return claim.unit * float(np.mean(found))
+
+
+def _matches(claim: Claim, row: Row) -> bool:
+    same = all(str(row.setting.get(name)) == str(value) for name, value in claim.setting.items())
+    return row.system == claim.system and same and claim.metric in row.values
 
 
 def _row(number: int, one: Checked, is_checked: bool) -> Row:
