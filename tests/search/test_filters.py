@@ -8,6 +8,8 @@ import pytest
 
 from tacit.core import Collection, UsageError
 from tacit.data import as_collection
+from tacit.retrieve import BlendRanker
+from tacit.retrieve.blend.member import Limits
 from tacit.search import Searcher
 from tacit.search.filters import filter_mask
 
@@ -115,7 +117,7 @@ def test_the_ranking_with_a_filter_is_the_ranking_without_it_less_what_is_exclud
 
 @pytest.mark.parametrize("pruned", [False, True])
 def test_few_documents_that_pass_have_the_bits_of_the_ranking(searcher, pruned, monkeypatch):
-    monkeypatch.setattr("tacit.retrieve.blend.ranker.PRUNED_FROM", 1 if pruned else 300)
+    monkeypatch.setattr(BlendRanker, "limits", Limits(per_result=1 if pruned else 300))
     rng = random.Random(3)
     for n_kept in (0, 1, 7, 20, 21, 60):
         ids = {f"d{row}" for row in rng.sample(range(N_DOCUMENTS), n_kept)}

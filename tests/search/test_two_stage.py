@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from tacit.app.main import main
 from tacit.core import Collection, Links, TacitError, UsageError
 from tacit.retrieve import BlendRanker, Bm25Ranker
-from tacit.retrieve.blend import ranker as blend_ranker
+from tacit.retrieve.blend.member import Limits
 from tacit.search import Searcher, TwoStageRanker
 from tacit.search.text_lists import make_text_lists
 from tacit.search.two_stage import N_FOLDS
@@ -130,7 +130,7 @@ def test_the_best_items_of_a_blend_are_found_without_scoring_all(world, monkeypa
     ranker = TwoStageRanker(BlendRanker(dim=8, residual=False), depth=30)
     ranker.fit(world["queries"], world["items"], world["pairs"], titles=world["titles"])
     scores = ranker.scores(world["queries"])
-    monkeypatch.setattr(blend_ranker, "PRUNED_FROM", 0)
+    ranker.first_.limits = Limits(per_result=0)
     monkeypatch.setattr(BlendRanker, "_scores", None)
     found = ranker.rank(world["queries"], 10)
     assert np.array_equal(found.items, np.argsort(-scores, axis=1, kind="stable")[:, :10])

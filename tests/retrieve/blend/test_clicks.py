@@ -6,6 +6,7 @@ import scipy.sparse as sp
 
 from tacit.core import ClickedLinks, Links, Shown, StoreError
 from tacit.retrieve import BlendRanker
+from tacit.retrieve.blend.member import Limits
 from tacit.retrieve.blend.past_queries import keys_of
 from tacit.search.models import load, save
 from tacit.store import Stored, load_model, pack_csr, save_model
@@ -146,9 +147,8 @@ def test_queries_of_the_same_words_are_one(plain, texts):
 @pytest.mark.parametrize("n_candidates", [None, 100])
 def test_the_best_items_without_scoring_all(plain, clicked, texts, monkeypatch, n_candidates):
     wanted = clicked.rank(texts[1], 7)
-    monkeypatch.setattr("tacit.retrieve.blend.ranker.PRUNED_FROM", 1)
     pruned = clicked.clone().set_params(n_candidates=n_candidates)
-    vars(pruned).update({**vars(clicked), "n_candidates": n_candidates})
+    vars(pruned).update({**vars(clicked), "n_candidates": n_candidates, "limits": Limits(per_result=1)})
     skip = sp.csr_array((np.ones(6, bool), (np.arange(6), clicks_on(plain, texts).targets)), shape=(12, N_DOCS))
     found = pruned.rank(texts[1], 7)
     if n_candidates is None:
@@ -165,7 +165,7 @@ def test_an_item_beyond_the_first_by_bm25_is_found_among_candidates(plain, texts
     shown = Shown(*np.array([[0], [last]]), *np.array([[90.0], [9.0], [0.0]]), SLOPE, STRENGTH)
     links = ClickedLinks(np.zeros(1, int), np.array([last]), 12, N_DOCS, shown=shown)
     ranker = BlendRanker(dim=6, n_candidates=100).fit(texts[1], texts[0], links)
-    monkeypatch.setattr("tacit.retrieve.blend.ranker.PRUNED_FROM", 1)
+    ranker.limits = Limits(per_result=1)
     assert ranker.rank(texts[1][:1], 3).items[0, 0] == last
 
 

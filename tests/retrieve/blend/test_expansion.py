@@ -9,9 +9,7 @@ import scipy.sparse as sp
 from tacit.core import Collection, TacitError
 from tacit.features.text.spelling import spelling_rows
 from tacit.retrieve import BlendRanker
-from tacit.retrieve.blend import member, pruning
-from tacit.retrieve.blend import ranker as blend_ranker
-from tacit.retrieve.blend.member import names_of
+from tacit.retrieve.blend.member import Limits, names_of
 from tacit.retrieve.training_data import Terms
 from tacit.search import Searcher
 
@@ -87,9 +85,7 @@ def test_half_of_the_weight_of_bm25_is_on_content(blend, world):
 
 
 def test_ranking_by_bounds_has_the_bits_of_all_scores(blend, world, monkeypatch):
-    monkeypatch.setattr(blend_ranker, "PRUNED_FROM", 0)
-    for module in (member, blend_ranker, pruning):
-        monkeypatch.setattr(module, "N_CANDIDATES", 20)
+    monkeypatch.setattr(blend, "limits", Limits(candidates=20, per_result=0))
     ranking, scores = blend.rank(world["queries"], k=5), blend.scores(world["queries"])
     for row in range(1, N_QUERIES):
         known = ranking.items[row] >= 0

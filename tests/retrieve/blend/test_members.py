@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from tacit.core import Collection, Links, StoreError, TacitError
 from tacit.retrieve import BlendRanker
 from tacit.retrieve.blend import ranker as blend_ranker
-from tacit.retrieve.blend.member import Member, names_of
+from tacit.retrieve.blend.member import Limits, Member, names_of
 from tacit.retrieve.explanation import Term, difference
 from tacit.retrieve.factors import append_rows, factor_scores, make_factors
 from tacit.search import Searcher, models
@@ -218,7 +218,7 @@ def test_ranks_by_bounds_and_in_blocks_have_the_same_bits(blend, world, weight, 
     scores = blend.scores(world["queries"], exclude=skip)
     order = np.argsort(np.where(skip.toarray(), np.inf, -scores), axis=1, kind="stable")[:, :12]
     for n_items, n_bytes in ((0, 1 << 25), (300, 1 << 25), (300, 4 * N_DOCS * 3)):
-        monkeypatch.setattr(blend_ranker, "PRUNED_FROM", n_items)
+        monkeypatch.setattr(blend, "limits", Limits(per_result=n_items))
         monkeypatch.setattr("tacit.retrieve.base.BLOCK_BYTES", n_bytes)
         for threads in (1, 3):
             found = blend.rank(world["queries"], 12, exclude=skip, threads=threads)

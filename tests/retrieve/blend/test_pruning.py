@@ -8,15 +8,15 @@ from tacit.core import Links
 from tacit.features.text.weighting import weigh
 from tacit.kernels.topk import top_k_rows
 from tacit.retrieve import BlendRanker, Bm25Ranker, EmbeddingRanker, LearnedConcepts
-from tacit.retrieve.blend import member, pruning
-from tacit.retrieve.blend import ranker as blend_ranker
+from tacit.retrieve.blend import pruning
 from tacit.retrieve.blend.embeddings import LatentMember, ResidualMember
-from tacit.retrieve.blend.member import names_of
+from tacit.retrieve.blend.member import Limits, names_of
 from tacit.retrieve.blend.titles import TitleMember
 from tacit.retrieve.neighbor_graph import NeighborGraph
 from tacit.retrieve.vectors import join_vectors
 
 N_DOCS, N_WORDS, N_QUERIES, DIM = 400, 80, 12, 7
+PRUNED = Limits(candidates=20, per_result=0)
 
 
 @pytest.fixture(scope="module")
@@ -66,11 +66,9 @@ def blend(world):
 
 
 @pytest.fixture
-def pruned(monkeypatch):
+def pruned(blend, monkeypatch):
     """Any number of items is enough to rank by bounds; units come from 20 candidates."""
-    monkeypatch.setattr(blend_ranker, "PRUNED_FROM", 0)
-    for module in (member, blend_ranker, pruning):
-        monkeypatch.setattr(module, "N_CANDIDATES", 20)
+    monkeypatch.setattr(blend, "limits", PRUNED)
 
 
 def weighted(blend, weights):
@@ -106,7 +104,7 @@ WEIGHTS = [
 @pytest.mark.parametrize("weights", WEIGHTS)
 @pytest.mark.usefixtures("pruned")
 def test_answers_have_the_bits_of_all_scores(blend, world, weights, many, monkeypatch):
-    monkeypatch.setattr(pruning, "MANY_ITEMS", many)
+    monkeypatch.setattr(blend, "limits", PRUNED._replace(many=many))
     monkeypatch.setattr(blend, "weights_", weighted(blend, weights))
     check(blend, world["queries"])
     check(blend, join_vectors(world["queries"], world["vectors"][:N_QUERIES]))
@@ -175,8 +173,7 @@ def test_a_graph_finds_most_of_the_best_with_the_same_bits(blend, world, monkeyp
     monkeypatch.setattr(NeighborGraph, "search", lambda *given: searched.append(given) or search(*given))
     check(blend, rows, ks=(5,))
     assert not searched
-    monkeypatch.setattr(pruning, "MANY_ITEMS", 0)
-    monkeypatch.setattr(pruning, "VERY_MANY_ITEMS", 0)
+    blend.limits = PRUNED._replace(many=0, very_many=0)
     found = blend.rank(rows, 5)
     assert len(searched) == 2 * len(found.items)
     assert np.mean([len(np.intersect1d(a, b)) / 5 for a, b in zip(found.items, exact, strict=True)]) > 0.8
@@ -188,7 +185,7 @@ def test_a_graph_finds_most_of_the_best_with_the_same_bits(blend, world, monkeyp
 
 @pytest.mark.usefixtures("pruned")
 def test_bounds_follow_the_items(blend, world, monkeypatch):
-    monkeypatch.setattr(pruning, "MANY_ITEMS", 0)
+    monkeypatch.setattr(blend, "limits", PRUNED._replace(many=0))
     changed = blend.with_items(np.arange(5, N_DOCS, 2))
     check(changed, world["queries"], ks=(10,))
     changed.add_items(world["items"][:40], titles=world["titles"][:40], vectors=5 * world["vectors"][:40])

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from tacit.core import Links, StoreError
 from tacit.retrieve import BlendRanker
 from tacit.retrieve.blend.learning import Learner
+from tacit.retrieve.blend.member import Limits
 from tacit.search.models import load, save
 from tacit.store import Stored, load_model, pack_csr, save_model
 
@@ -112,7 +113,7 @@ def test_ranking_by_bounds_and_by_blocks_has_the_bits_of_all_scores(world, ranke
     scores = ranker.scores(queries)
     alone = np.concatenate([ranker.scores(queries[[row]]) for row in range(N_QUERIES)])
     assert np.array_equal(scores, alone)
-    monkeypatch.setattr("tacit.retrieve.blend.ranker.PRUNED_FROM", 1)
+    monkeypatch.setattr(ranker, "limits", Limits(per_result=1))
     found = ranker.rank(queries, 7)
     for row in range(N_QUERIES):
         order = np.lexsort((np.arange(N_DOCS), -scores[row]))[:7]

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 from tacit.core import Collection, StoreError
 from tacit.retrieve import BlendRanker
-from tacit.retrieve.blend import ranker as blend_ranker
+from tacit.retrieve.blend.member import Limits
 from tacit.retrieve.blend.titles import LEAST_COVERED as LEAST
 from tacit.retrieve.blend.titles import rare_words, title_gains, word_values
 from tacit.retrieve.blend.words import HALF, count_less
@@ -63,7 +63,7 @@ def test_without_the_member_the_page_is_not_found(encyclopedia):
 def test_a_title_is_reached_by_every_way_of_ranking(searcher, n_candidates, monkeypatch):
     rows = searcher.features(["zebra", "the who", "stripes zebra", "map"])
     scores = searcher.ranker_.scores(rows)
-    monkeypatch.setattr(blend_ranker, "PRUNED_FROM", 0)
+    monkeypatch.setattr(searcher.ranker_, "limits", Limits(per_result=0))
     monkeypatch.setattr(searcher.ranker_, "n_candidates", n_candidates)
     found = searcher.ranker_.rank(rows, 10)
     assert found.items[:2, 0].tolist() == [PAGE, PAGE + 1]

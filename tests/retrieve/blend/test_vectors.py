@@ -8,6 +8,7 @@ import scipy.sparse as sp
 
 from tacit.core import Links, StoreError, TacitError
 from tacit.retrieve import BlendRanker
+from tacit.retrieve.blend.member import Limits
 from tacit.retrieve.blend.vector_weight import TRIED, harmless_weight
 from tacit.retrieve.blend.vectors import measure_items
 from tacit.retrieve.training_data import Probes
@@ -360,7 +361,7 @@ def test_pruning_with_passages_keeps_the_bits(world, monkeypatch):
     vectors = np.repeat(world["vectors"], 2, axis=0) + np.random.default_rng(4).normal(0, 0.2, (2 * N_DOCS, DIM))
     ranker = BlendRanker(dim=8, vectors=2.0).fit(None, world["items"], vectors=vectors, passages=starts)
     wanted = ranker.rank(world["joined"], k=7)
-    monkeypatch.setattr("tacit.retrieve.blend.ranker.PRUNED_FROM", 0)
+    ranker.limits = Limits(per_result=0)
     found = ranker.rank(world["joined"], k=7)
     assert np.array_equal(found.items, wanted.items)
     assert np.array_equal(found.scores, wanted.scores)

@@ -14,7 +14,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -32,9 +32,30 @@ from tacit.retrieve.training_data import Terms, TrainingData
 if TYPE_CHECKING:
     from tacit.retrieve.blend.ranker import BlendRanker
 
-N_CANDIDATES = 100  # number of first items by BM25 used to scale each member
 LARGEST_FACTOR = 1e30  # relative to the scores of a query, within float32
 TIED = 1e-5  # a standard deviation below this fraction of the largest score is rounding error
+
+
+class Limits(NamedTuple):
+    """Numbers of items that `rank` and the scale of members depend on.
+
+    Attributes
+    ----------
+    candidates : int, default=100
+        First items by BM25 used to scale each member; the only limit that changes scores.
+    per_result : int, default=300
+        Minimum number of items per result, for at least ten results; below it, scoring all items is as fast as pruning.
+    many : int, default=2000
+        Up to this number of items that may be among the best, vectors are compared directly; above it, sketches exclude
+        items first.
+    very_many : int, default=200000
+        Above this number of such items, a graph is faster than a sketch.
+    """
+
+    candidates: int = 100
+    per_result: int = 300
+    many: int = 2_000
+    very_many: int = 200_000
 
 
 @dataclass(frozen=True)
@@ -94,6 +115,8 @@ class QueryBlock:
         Their BM25 scores.
     typed : csr_array of shape (n_queries, n_features)
         Counts of all words, not reduced.
+    n_candidates : int
+        Number of first items used to scale each member.
     keys : ndarray of shape (n_queries,), int64, or None, default=None
         Hash of the typed text if it is the title of an item, else 0 (`blend.titles`).
     """
@@ -106,6 +129,7 @@ class QueryBlock:
     items: np.ndarray
     scores: np.ndarray
     typed: sp.csr_array
+    n_candidates: int
     keys: np.ndarray | None = None
 
     @cached_property
@@ -116,7 +140,7 @@ class QueryBlock:
     @property
     def candidates(self) -> np.ndarray:
         """Return the items used to scale each member, (n_queries, n_candidates); -1 for padding."""
-        return self.items[:, :N_CANDIDATES]
+        return self.items[:, : self.n_candidates]
 
     def weighed(self, tf: str) -> sp.csr_array:
         """Return tf-idf rows of the queries; `tf` is "log" or "raw"."""

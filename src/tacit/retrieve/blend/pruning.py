@@ -11,9 +11,9 @@ the most that they can add together. For items whose bound reaches theta, the pr
 then whole scores. The loops are the same as for scoring all items, so the results are bit-identical. The bounds allow
 for rounding.
 
-If more than `MANY_ITEMS` items reach theta, a one-byte sketch of each vector component tightens the upper bounds of the
-products (`kernels.sketch`). With graphs of neighbours (`--ann`) and more than `VERY_MANY_ITEMS` such items, the only
-candidates are the best items by words and the items found by a graph.
+If more than `Limits.many` items reach theta, a one-byte sketch of each vector component tightens the upper bounds of
+the products (`kernels.sketch`). With graphs of neighbours (`--ann`) and more than `Limits.very_many` such items, the
+only candidates are the best items by words and the items found by a graph.
 """
 
 from __future__ import annotations
@@ -27,18 +27,15 @@ import scipy.sparse as sp
 
 from tacit.kernels.topk import top_k_rows
 from tacit.retrieve.approximate import best_by_words
-from tacit.retrieve.blend.member import N_CANDIDATES, QueryBlock, ScoredMember
+from tacit.retrieve.blend.member import QueryBlock, ScoredMember
 from tacit.retrieve.factors import DenseFactors, length_of, scores_at
 
 if TYPE_CHECKING:
     from tacit.retrieve.blend.ranker import BlendRanker
 
-PRUNED_FROM = 300  # minimum items per result (at least ten results); below it, scoring all items is as fast
 FIRST_PER_RESULT = 2  # first items by BM25 per result
 LEFT_OUT = 0.1  # limit of what skipped words may add, as a fraction of the member's best score
 ROUNDING = 1e-4  # relative error of a bound: sums of a thousand float32 numbers
-MANY_ITEMS = 2_000  # items whose vectors are compared directly; above it, sketch bounds come first
-VERY_MANY_ITEMS = 200_000  # number of items from which a graph is faster than a sketch
 NO_SKIPS = np.zeros(2, np.int32)
 
 
@@ -119,14 +116,14 @@ def _candidates(
         for factors, vector in scored.pairs
         if isinstance(factors, DenseFactors)
     ]
-    if len(found) <= MANY_ITEMS:
+    if len(found) <= blend.limits.many:
         near = bounds[found]
         for scored, vectors, vector in products:
             exact, most = scores_at([(vectors, vector)], found), np.float32(length_of(vector)) * vectors.lengths[found]
             near += scored.factor * (exact - most)
         return found[near >= wanted]
-    if blend.graphs and len(found) > VERY_MANY_ITEMS:
-        n_best = max(N_CANDIDATES, k)
+    if blend.graphs and len(found) > blend.limits.very_many:
+        n_best = max(blend.limits.candidates, k)
         parts = [query.items[query.items >= 0], best_by_words(bounds[None], n_best), _wherever(members, query)]
         for scored, vectors, vector in products:
             ranker = scored.member.vector_ranker

@@ -42,8 +42,8 @@ from tacit.retrieve.base import CollectionRanker
 from tacit.retrieve.blend.embeddings import LatentMember, ResidualMember
 from tacit.retrieve.blend.learning import Learner, single, some_queries
 from tacit.retrieve.blend.member import (
-    N_CANDIDATES,
     ItemRows,
+    Limits,
     Member,
     QueryBlock,
     ScoredMember,
@@ -51,7 +51,7 @@ from tacit.retrieve.blend.member import (
     scores_near,
 )
 from tacit.retrieve.blend.past_queries import ClicksMember, SimilarMember
-from tacit.retrieve.blend.pruning import PRUNED_FROM, rank_row, scores_among
+from tacit.retrieve.blend.pruning import rank_row, scores_among
 from tacit.retrieve.blend.titles import KEY_COLUMNS, ExactTitleMember, TitleMember, join_keys, split_keys
 from tacit.retrieve.blend.vectors import VectorsMember
 from tacit.retrieve.blend.words import (
@@ -182,6 +182,7 @@ class BlendRanker(CollectionRanker):
     )
     trains_in_epochs: ClassVar[bool] = True
     trains_on_cluster: ClassVar[bool] = True
+    limits: Limits = Limits()
 
     def __init__(
         self,
@@ -380,9 +381,10 @@ class BlendRanker(CollectionRanker):
         typed, vectors = split_vectors(rows, self.n_features_)
         words = count_less(typed, self.content_, self.bm25.idf_)
         all_scores = self.bm25._scores(words)
-        n_best = max(N_CANDIDATES, n_first, *(member.n_first for member in self.members_))
+        n_best = max(self.limits.candidates, n_first, *(member.n_first for member in self.members_))
         items, scores = best_items(all_scores, skip, n_best)
-        return QueryBlock(words, vectors, self.idf_, self.bm25, all_scores, items, scores, typed, keys)
+        n_candidates = self.limits.candidates
+        return QueryBlock(words, vectors, self.idf_, self.bm25, all_scores, items, scores, typed, n_candidates, keys)
 
     def _used(self, block: QueryBlock) -> list[Member]:
         """Return the members that have a weight and can score the queries."""
@@ -414,7 +416,7 @@ class BlendRanker(CollectionRanker):
 
     def _rank_rows(self, rows: Features, skip: sp.csr_array, items: np.ndarray, scores: np.ndarray) -> None:
         """Fill items and scores (n_rows, k) with the best items of each query."""
-        few = self.n_items_ < PRUNED_FROM * max(10, items.shape[1])
+        few = self.n_items_ < self.limits.per_result * max(10, items.shape[1])
         if few and self.n_candidates is None and not self.graphs:
             super()._rank_rows(rows, skip, items, scores)
             return
