@@ -111,7 +111,7 @@ def test_searching_explaining_and_marking(page):
     page.locator(".hit").first.get_by_text("Why", exact=True).click()
     page.wait_for_selector(".why table")
     assert "inverse" in page.locator(".why").first.inner_text()
-    page.locator(".hit").first.get_by_text("Why above the next").click()
+    page.locator(".hit").first.get_by_text("Why above next").click()
     page.wait_for_selector(".why:has-text('Above')")
     page.locator(".hit").nth(4).get_by_text("Like", exact=True).click()
     liked = titles[4].lstrip("0123456789 \n")
@@ -247,7 +247,7 @@ def test_judging_one_query_with_guidelines_and_a_list_of_my_judgments(page, mode
     page.wait_for_selector("#judge-state:has-text('2 of')")
     page.click("#mine summary")
     page.locator("#mine-list select").first.select_option("withdraw")
-    page.wait_for_function("() => document.querySelectorAll('#mine-list tbody tr').length === 1")
+    page.wait_for_function("() => document.querySelectorAll('#mine-list li').length === 1")
     with JudgmentStore(model.with_name("my.model.judgments"), read_only=True) as store:
         assert [(record.judge, record.grade) for record in store.current()] == [("ann", 2)]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 from typing import Any
 
@@ -20,21 +21,24 @@ svg { max-width: 100%; height: auto; }
 WIDTH, HEIGHT, LEFT, BOTTOM = 560, 260, 60, 30
 
 
-def to_html(advice: Advice, title: str = "tacit advise") -> str:
-    """Return the page as HTML."""
+def to_html(
+    advice: Advice, title: str = "tacit advise", tables: Sequence[tuple[str, list[str], list[list[str]]]] = ()
+) -> str:
+    """Return the page as HTML; `tables` are further tables, each with heading, header and rows."""
+    further = "".join(f"<h2>{escape(name)}</h2>\n{_table(header, rows)}\n" for name, header, rows in tables)
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{escape(title)}</title><style>{STYLE}</style></head><body>
 <h1>{escape(title)}</h1>
 <p class="verdict">{escape(advice.text)}</p>
 <h2>Systems</h2>
-{_table(advice)}
+{_table(*table_rows(advice))}
 <p>{advice.queries} queries, each ranked by systems that were not trained on its judgments or clicks. Gains are
 over {escape(advice.baseline)}, with 95 % intervals; p is two-sided and corrected over the systems (Holm).
 {escape(advice.note)}</p>
 <h2>How many queries to learn from?</h2>
 {plot_curve(advice.curve, advice.measure)}
-</body></html>
+{further}</body></html>
 """
 
 
@@ -54,8 +58,7 @@ def table_rows(advice: Advice) -> tuple[list[str], list[list[str]]]:
     return header, rows
 
 
-def _table(advice: Advice) -> str:
-    header, rows = table_rows(advice)
+def _table(header: list[str], rows: list[list[str]]) -> str:
     head = "".join(f"<th>{escape(name)}</th>" for name in header)
     body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

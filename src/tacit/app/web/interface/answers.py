@@ -31,7 +31,7 @@ def returns(model: Any, status: int = 200, description: str = "") -> dict[int | 
 class Problem(Answer):
     """A one-line error: the place, the value found, and the value expected."""
 
-    error: str = Field(examples=['k is "0", want a number greater than or equal to 1'])
+    error: str = Field(examples=['k is "0", want a number greater than or equal to 1'], description="the error")
 
 
 class Hit(Answer):
@@ -441,7 +441,9 @@ class Compared(Answer):
     ties: int = Field(description="queries with the same value")
     more_queries: int = Field(description="further judged queries needed to show a gain of 0.02")
     queries: int = Field(description="number of judged queries")
-    text: str = Field(description="the verdict as text")
+    headline: str = Field("", description="the verdict as one sentence, without numbers")
+    advice: str = Field("", description="what to do")
+    text: str = Field(description="the headline, the numbers and the advice")
 
 
 class Verdict(Compared):

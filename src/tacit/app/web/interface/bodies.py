@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
+from tacit.app.web.interface.examples import REQUESTS
 from tacit.core import shown
 
 MAX_DOCUMENTS = 100_000  # of one request
@@ -21,10 +22,15 @@ Kind = Literal["person", "program"]  # of a judge
 VectorEntry = Annotated[float, Field(ge=-1e30, le=1e30)]  # float32 with room for products
 
 
+def _add_example(schema: dict[str, Any], model: type[BaseModel]) -> None:
+    if model.__name__ in REQUESTS:
+        schema["examples"] = [REQUESTS[model.__name__]]
+
+
 class Body(BaseModel):
     """A JSON object; unknown keys are errors."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(extra="forbid", strict=True, json_schema_extra=_add_example)
 
     @model_validator(mode="before")
     @classmethod

@@ -1,4 +1,4 @@
-"""Example responses of the routes, by the name of their model in `answers`; tests check them against the models."""
+"""Examples by the name of their model: requests (`bodies`) and responses (`answers`); tests check them."""
 
 from __future__ import annotations
 
@@ -31,6 +31,8 @@ _COMPARED = {
     "ties": 18,
     "more_queries": 0,
     "queries": 80,
+    "headline": "Version 2 is better than version 1",
+    "advice": "Make version 2 live.",
     "text": "Version 2 is better than version 1: nDCG@10 +0.075 (95 % interval +0.043 to +0.106, 80 judged queries). "
     "Make version 2 live.",
 }
@@ -48,6 +50,22 @@ _VERDICT = _COMPARED | {
     "time": _TIME,
 }
 _QUERY = {"id": "q1", "text": "fill in missing values"}
+
+REQUESTS: dict[str, Any] = {
+    "SearchBody": {"query": "fill in missing values", "k": 5, "filter": 'library = "sklearn"', "facets": ["library"]},
+    "FeedbackBody": {"query": "fill in missing values", "liked": [_DOCUMENT]},
+    "JudgmentBody": {"query": "fill in missing values", "document": _DOCUMENT, "grade": 3, "judge": "ann"},
+    "WithdrawalBody": {"query": "fill in missing values", "document": _DOCUMENT, "judge": "ann"},
+    "ContentBody": {"title": _TITLE, "text": _SNIPPET, "fields": {"library": "sklearn"}},
+    "DocumentBody": {"id": _DOCUMENT, "title": _TITLE, "text": _SNIPPET, "fields": {"library": "sklearn"}},
+    "QueryBody": {"text": "fill in missing values", "topic": "cleaning"},
+    "QueryChangeBody": {"topic": "cleaning"},
+    "GuidelinesBody": {"text": "3: answers the query alone. 0: anything else."},
+    "ImportBody": {"text": f"query,document,grade\nfill in missing values,{_DOCUMENT},3", "preview": True},
+    "RankBody": {"features": [[0.3, 1.5], [0.7, None]], "documents": ["a", "b"]},
+    "TrainBody": {"judge": "ann"},
+    "SwitchBody": {"version": "2"},
+}
 
 EXAMPLES: dict[str, Any] = {
     "SearchAnswer": {

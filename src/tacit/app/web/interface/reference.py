@@ -43,9 +43,7 @@ def _returned(what: dict[str, Any]) -> str:
     kind, content = next(iter(good["content"].items()))
     if "example" not in content:
         return f"<p>Returns <code>{escape(kind)}</code>.</p>"
-    example = json.dumps(content["example"], indent=2, ensure_ascii=False)
-    name = escape(_kind(content["schema"]))
-    return f"<details><summary>Returns <code>{name}</code></summary><pre>{escape(example)}</pre></details>"
+    return _example(f"Returns <code>{escape(_kind(content['schema']))}</code>", content["example"])
 
 
 def _schema(name: str, schema: dict[str, Any]) -> str:
@@ -55,7 +53,13 @@ def _schema(name: str, schema: dict[str, Any]) -> str:
         for field, kind in schema["properties"].items()
     ]
     about = f"<h3>{escape(name)}</h3><p>{escape(schema.get('description', ''))}</p>"
-    return f'<section class="panel">{about}{_table(rows)}</section>'
+    examples = "".join(_example("Example", example) for example in schema.get("examples", []))
+    return f'<section class="panel">{about}{_table(rows)}{examples}</section>'
+
+
+def _example(summary: str, example: Any) -> str:
+    text = json.dumps(example, indent=2, ensure_ascii=False)
+    return f"<details><summary>{summary}</summary><pre>{escape(text)}</pre></details>"
 
 
 def _kind(schema: dict[str, Any]) -> str:

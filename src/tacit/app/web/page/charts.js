@@ -10,9 +10,9 @@ export function svg(tag, attributes, ...children) {
 const label = (text, attributes) => svg("text", { "font-size": 12, fill: "currentColor", ...attributes }, String(text));
 
 // Series of points {at, name, mean, interval} with intervals as whiskers, placed by `at` on an axis that begins at `from`.
-// Points keep `gap` between them; a second line of labels has `note`.
-export function intervals(series, { title, from = 0, gap = 0, height = 240 }) {
-  const width = 480, left = 46, right = 16, top = 12, bottom = series[0][0].note ? 44 : 28, all = series.flat(), [first] = series;
+// `width` is in pixels, so that labels have their size. Points keep `gap` between them; a second line of labels has `note`.
+export function intervals(series, { title, width, from = 0, gap = 0, height = 240 }) {
+  const left = 46, right = 16, top = 12, bottom = series[0][0].note ? 44 : 28, all = series.flat(), [first] = series;
   const low = Math.max(0, Math.min(...all.map((p) => p.interval[0]))), high = Math.min(1, Math.max(...all.map((p) => p.interval[1])));
   const span = high - low || 1, most = Math.max(...all.map((p) => p.at)), margin = gap ? 36 : 24;
   const places = first.map((p) => left + margin + (width - left - right - 2 * margin) * (p.at - from) / (most - from || 1));

@@ -5,6 +5,7 @@ import { $, addressOf, agreementInWords, ask, button, count, empty, go, judgeNam
 
 const GRADES = ["Not relevant", "On the topic", "Answers in part", "Answers fully"];
 const DEPTH = 10; // documents of one query
+const MINE = 50; // own judgments shown at once
 const judging = { judge: "", current: null, ahead: null, done: [], count: 0, whole: false }; // whole: show full documents, until one is closed
 
 export function setUpJudge() {
@@ -139,7 +140,7 @@ async function skip() {
 
 // After a reload the last judgment is looked up, so that it can be undone too.
 async function undo() {
-  const last = judging.done.pop();
+  const last = isMixed() ? judging.done.pop() : undefined;
   try {
     if (last) {
       await ask("/judgments/withdraw", { query: last.query.id, document: last.document.id, judge: judging.judge });
@@ -152,12 +153,16 @@ async function undo() {
     if (!newest) return;
     await ask("/judgments/withdraw", { query: newest.query, document: newest.document, judge: judging.judge });
     judging.ahead = null;
-    await nextDocument();
+    judging.done = judging.done.filter((pair) => pair.query.id !== newest.query || pair.document.id !== newest.document);
+    if (isMixed()) await nextDocument(); else await openJudge(place().params);
   } catch (error) { if (last) judging.done.push(last); say("judge-state", error.message, true); }
 }
 
+const isMixed = () => $("by-query").hidden && $("settling").hidden; // one document at a time
+
 async function showQuery(id) {
   try {
+    $("undo").disabled = false;
     const { queries } = await ask("/queries");
     $("judge-query").replaceChildren(...queries.filter((q) => q.text).map((q) => make("option", { value: q.id }, `${q.text} (${q.judged})`)));
     const query = queries.find((q) => q.id === id) ?? queries.find((q) => q.text);
@@ -176,11 +181,17 @@ async function showQuery(id) {
   } catch (error) { say("judge-state", error.message, true); }
 }
 
+function wholeOf(id) {
+  const text = make("p", { class: "whole" });
+  const open = async (event) => { if (event.target.open && !text.textContent) text.textContent = (await ask("/documents/" + encodeURIComponent(id)).catch((error) => ({ text: error.message }))).text || "This document has no text."; };
+  return make("details", { ontoggle: open }, make("summary", {}, "Whole document"), text);
+}
+
 // Buttons of the grades of one pair; the chosen one withdraws the grade. `graded` has the grades by document.
 function gradesOf(pair, title, graded, after, more = {}) {
   const grades = make("div", { class: "grades", role: "group", "aria-label": `Grade of ${title}` });
   const chosen = (grade) => ({ class: graded.get(pair.document) === grade ? "chosen" : null, "aria-pressed": String(graded.get(pair.document) === grade) });
-  const show = () => grades.replaceChildren(...GRADES.map((text, grade) => gradeButton(text, grade, () => set(grade), chosen(grade))), button("Cannot judge", () => set(null), chosen(null)));
+  const show = () => grades.replaceChildren(...GRADES.map((text, grade) => gradeButton(text, grade, () => set(grade), chosen(grade))), button([make("kbd", {}, "c"), " Cannot judge"], () => set(null), { "data-grade": "c", ...chosen(null) }));
   const set = async (grade) => {
     if (!judging.judge) { say("judge-state", "Enter your name and press Start first: every judgment has a judge.", true); $("judge-name").focus(); return; }
     try {
@@ -188,6 +199,7 @@ function gradesOf(pair, title, graded, after, more = {}) {
       if (graded.has(pair.document) && graded.get(pair.document) === grade) { await ask("/judgments/withdraw", body); graded.delete(pair.document); }
       else { await ask("/judgments", { ...body, ...more, grade }); graded.set(pair.document, grade); }
       show(); after();
+      grades.closest("article").focus(); // the pressed button was replaced
     } catch (error) { say("judge-state", error.message, true); }
   };
   show();
@@ -195,7 +207,7 @@ function gradesOf(pair, title, graded, after, more = {}) {
 }
 
 function queryCard(query, hit, graded, tell) {
-  return make("article", { class: "card" }, make("h4", {}, hit.title || hit.id), make("p", { class: "excerpt" }, marked(hit.snippet, hit.matches)),
+  return make("article", { class: "card", tabindex: -1 }, make("h4", {}, hit.title || hit.id), make("p", { class: "excerpt" }, marked(hit.snippet, hit.matches)), wholeOf(hit.id),
     gradesOf({ query: query.id, document: hit.id }, hit.title || hit.id, graded, tell));
 }
 
@@ -217,8 +229,6 @@ async function showUnsettled() {
 function unsettledCard(entry, kinds, tell) {
   const key = JSON.stringify([entry.query, entry.document]), graded = new Map(), title = entry.title || entry.document;
   const state = make("p", { class: "quiet", role: "status" });
-  const whole = make("p", { class: "whole" });
-  const open = async (event) => { if (event.target.open && !whole.textContent) whole.textContent = (await ask("/documents/" + encodeURIComponent(entry.document)).catch((error) => ({ text: error.message }))).text; };
   const grades = entry.grades.map(({ judge, grade }) => make("li", {}, make("strong", {}, String(grade)), " ", judgeName(kinds.get(judge)),
     make("span", { class: "quiet" }, ` ${GRADES[grade] ?? ""}${kinds.get(judge).kind === "program" ? `; ${agreementInWords(kinds.get(judge).people)}` : ""}`)));
   const after = () => {
@@ -226,23 +236,24 @@ function unsettledCard(entry, kinds, tell) {
     state.textContent = is ? `Decided by ${judging.judge}. Press the chosen grade again to withdraw the decision.` : "";
     tell(key, is);
   };
-  return make("article", { class: "card", "data-document": entry.document }, make("p", { class: "quiet" }, "Query"), make("h3", {}, entry.text || entry.query), make("h4", {}, title),
-    make("p", { class: "excerpt" }, marked(entry.snippet, entry.matches)), make("details", { ontoggle: open }, make("summary", {}, "Whole document"), whole), make("ul", { class: "judges" }, grades),
+  return make("article", { class: "card", tabindex: -1, "data-document": entry.document }, make("p", { class: "quiet" }, "Query"), make("h3", {}, entry.text || entry.query), make("h4", {}, title),
+    make("p", { class: "excerpt" }, marked(entry.snippet, entry.matches)), wholeOf(entry.document), make("ul", { class: "judges" }, grades),
     gradesOf({ query: entry.query, document: entry.document }, title, graded, after, { decision: true }), state);
 }
 
-async function showMine() {
+async function showMine(limit = MINE) {
   try {
-    const { judgments } = await ask(withParams("/judgments", { judge: judging.judge || $("judge-name").value, newest: true, limit: 200 }));
+    const { judgments, total } = await ask(withParams("/judgments", { judge: judging.judge || $("judge-name").value, newest: true, limit }));
     const change = (record) => make("select", { "aria-label": `Grade of ${record.document} for ${record.text}`, onchange: async (event) => {
       const value = event.target.value;
       try {
         const pair = { query: record.query, document: record.document, judge: record.judge };
         if (value === "withdraw") await ask("/judgments/withdraw", pair); else await ask("/judgments", { ...pair, grade: value === "" ? null : Number(value) });
-        showMine();
+        showMine(limit);
       } catch (error) { say("judge-state", error.message, true); }
     } }, GRADES.map((text, grade) => make("option", { value: grade, selected: record.grade === grade }, `${grade} ${text}`)), make("option", { value: "", selected: record.grade === null }, "Cannot judge"), make("option", { value: "withdraw" }, "Withdraw"));
-    $("mine-list").replaceChildren(judgments.length ? table(["Query", "Document", "Grade"], judgments.map((record) => [make("a", { href: addressOf("search", { q: record.text }) }, record.text || record.query), record.document, change(record)])) : empty("You have not judged anything yet."));
+    $("mine-list").replaceChildren(judgments.length ? make("ul", { class: "mine" }, judgments.map((record) => make("li", {}, make("a", { class: "plain-link", href: addressOf("search", { q: record.text }) }, record.text || record.query), make("span", { class: "quiet block" }, record.document), change(record)))) : empty("You have not judged anything yet."),
+      ...(judgments.length < total ? [button(`Show ${Math.min(MINE, total - judgments.length)} older`, () => showMine(limit + MINE), { class: "small" })] : []));
   } catch (error) { say("judge-state", error.message, true); }
 }
 
@@ -258,7 +269,20 @@ async function showAgreement() {
   } catch (error) { say("judge-state", error.message, true); }
 }
 
+// Where cards are shown together, j and k move through them, and the other keys press a button of the focused card.
+function cardKey(key) {
+  const cards = [...document.querySelectorAll(".judging article.card")].filter((card) => card.checkVisibility()), current = document.activeElement?.closest?.("article.card");
+  if (key === "j" || key === "k") {
+    cards[Math.min(Math.max(cards.indexOf(current) + (key === "j" ? 1 : -1), 0), cards.length - 1)]?.focus();
+    return true;
+  }
+  const pressed = key === "u" ? $("undo") : key === "o" ? current?.querySelector("summary") : current?.querySelector(`[data-grade="${CSS.escape(key)}"]`);
+  pressed?.click();
+  return Boolean(pressed);
+}
+
 export function judgeKey(event) {
+  if (!isMixed()) return cardKey(event.key);
   const actions = { c: () => judge(null), s: skip, u: undo, o: () => { $("card-whole").open = !$("card-whole").open; } };
   const action = event.key.trim() && GRADES[event.key] ? () => judge(Number(event.key)) : actions[event.key];
   action?.();

@@ -5,7 +5,8 @@ import { differenceBar, forest, intervals, tally } from "./charts.js";
 
 const MEASURES = ["nDCG@10", "AP", "Judged@10"];
 const N_BARS = 24; // maximum number of differences shown together: half of them gains, half losses
-let tellServed = () => {}, clock = null;
+const SECONDS_AGAIN = 3; // before a lost connection is tried again
+let tellServed = () => {}, clock = null, events = null;
 
 export function setUpLearn(tell) {
   tellServed = tell;
@@ -114,7 +115,13 @@ function showVerdict(shown, active) {
   $("verdict").replaceChildren(
     make("div", {}, make("span", { class: "quiet" }, `${c.measure}, version ${c.version} against ${active}`), make("div", { class: `amount ${towards(c.gain)}` }, signed(c.gain)),
       forest({ mean: c.gain, interval: c.interval }, -far, far, { zero: true, name: "forest" }), make("span", { class: "quiet block" }, `95 % interval ${signed(low)} to ${signed(high)}`), tallied(c)),
-    make("div", {}, chip(c.status), make("p", {}, c.text), make("div", { class: "bar" }, c.status === "better" ? switchButton(shown, active) : null)));
+    make("div", {}, chip(c.status), make("h3", {}, c.headline), make("p", { class: "quiet" }, [count(c.queries, "judged query", "judged queries"), c.reason].filter(Boolean).join("; ")),
+      make("p", {}, c.advice), make("div", { class: "bar" }, c.status === "better" ? switchButton(shown, active) : null)));
+}
+
+function contentWidth(id) {
+  const { paddingLeft, paddingRight } = getComputedStyle($(id));
+  return Math.max(240, $(id).clientWidth - parseFloat(paddingLeft) - parseFloat(paddingRight));
 }
 
 function showCurve(verdict) {
@@ -123,7 +130,7 @@ function showCurve(verdict) {
   if (curve.length < 2) return;
   const points = curve.map((p) => ({ at: p.queries, name: p.queries, mean: p.mean, interval: p.interval })), [before, last] = points.slice(-2);
   const needed = verdict.more_queries ? ` About ${count(verdict.more_queries, "more judged query", "more judged queries")} would show a difference of 0.02 as significant.` : "";
-  $("curve").replaceChildren(make("h3", {}, "Would more judgments help?"), intervals([points], { title: "Learning curve" }),
+  $("curve").replaceChildren(make("h3", {}, "Would more judgments help?"), intervals([points], { title: "Learning curve", width: contentWidth("curve") }),
     make("figcaption", { class: "quiet" }, `${verdict.measure} of version ${verdict.version} by the number of judged queries it learns from, with 95 % intervals`),
     make("p", {}, `From ${before.at} to ${last.at} judged queries: ${signed(last.mean - before.mean)}.${needed}`));
 }
@@ -134,7 +141,7 @@ function showHistory(versions, active) {
   const when = (time) => (oneDay ? time.toLocaleTimeString("en", { hour: "2-digit", minute: "2-digit", hour12: false }) : time.toLocaleDateString("en", { day: "numeric", month: "short" }));
   const points = (measure) => measured.map((v, i) => ({ at: times[i].getTime(), name: `version ${v.version}`, note: when(times[i]), strong: v.version === active, ...v.measures[measure] }));
   $("history").hidden = measured.length < 2;
-  if (measured.length >= 2) $("history").replaceChildren(make("h3", {}, "Measures over time"), intervals([points("nDCG@10"), points("AP")], { title: "nDCG@10, then AP, by version", from: Math.min(...times), gap: 64 }),
+  if (measured.length >= 2) $("history").replaceChildren(make("h3", {}, "Measures over time"), intervals([points("nDCG@10"), points("AP")], { title: "nDCG@10, then AP, by version", width: contentWidth("history"), from: Math.min(...times), gap: 64 }),
     make("p", { class: "quiet legend" }, make("span", {}, "nDCG@10"), make("span", {}, "AP")), make("figcaption", { class: "quiet" }, "Versions by the time when they were trained, each as it was last measured, with 95 % intervals; the large points are live"));
 }
 
@@ -144,7 +151,7 @@ async function showDifferences(shown, active) {
   const { comparison } = await ask(withParams(`/versions/${shown.version}`, { against: active }));
   const rows = comparison.by_query.map((q) => ({ ...q, gain: q.after - q.before })).sort((a, b) => b.gain - a.gain);
   const largest = Math.max(...rows.map((q) => Math.abs(q.gain)), 1e-9);
-  const row = (q) => make("a", { class: "bar-row", href: addressOf("search", { q: q.text, model: active, vs: shown.version, judged: q.id }) }, make("span", { class: "name" }, q.text || q.id), differenceBar(q.gain, largest),
+  const row = (q) => make("a", { class: "bar-row", href: addressOf("search", { q: q.text, model: active, vs: shown.version, judged: q.id }) }, make("span", { class: "name", title: q.text }, q.text || q.id), differenceBar(q.gain, largest),
     make("span", { class: "number quiet" }, `${decimal(q.before)} → ${decimal(q.after)}`), make("span", { class: `number ${towards(q.gain)}` }, signed(q.gain)));
   const bars = make("div", { class: "bars" }), all = button(`Show all ${rows.length} queries`, () => show(rows));
   const show = (some) => { bars.replaceChildren(...some.map(row)); all.hidden = some.length === rows.length; };
@@ -164,17 +171,24 @@ const isRunning = (state) => state.state === "running" || state.state === "cance
 async function followTraining() {
   const state = await ask("/train");
   showTraining(state);
+  events?.close(); // one stream for all visits of this view: browsers open few connections to one host
   if (!isRunning(state)) return;
-  const events = new EventSource("/v1/train/events");
+  const stream = events = new EventSource("/v1/train/events");
   let judged = Boolean(state.verdict);
-  events.onmessage = (event) => {
+  stream.onmessage = (event) => {
     const found = JSON.parse(event.data), ended = !isRunning(found);
     showTraining(found);
-    if (ended) events.close();
+    if (ended) stream.close();
     if (ended || Boolean(found.verdict) !== judged) { showVersions(); tellServed(); } // the verdict comes before the learning curve
     judged = Boolean(found.verdict);
   };
-  events.onerror = () => { events.close(); };
+  stream.onerror = () => { // the service may have been restarted: the state is asked for until it responds
+    stream.close();
+    clearInterval(clock);
+    if (stream !== events) return;
+    $("train-time").textContent = "Connection lost; trying again";
+    setTimeout(() => { if (stream === events) followTraining().then(showVersions).catch(() => stream.onerror()); }, 1000 * SECONDS_AGAIN);
+  };
 }
 
 function showTraining(state) {

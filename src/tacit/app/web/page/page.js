@@ -12,6 +12,7 @@ const current = () => (place().view in OPEN ? place().view : "search");
 
 function show() {
   const view = current(), { params } = place();
+  for (const dialog of document.querySelectorAll("dialog[open]")) dialog.close();
   for (const name of Object.keys(OPEN)) $("view-" + name).hidden = name !== view;
   for (const link of document.querySelectorAll("nav a")) {
     if (link.dataset.view === view) link.setAttribute("aria-current", "page"); else link.removeAttribute("aria-current");
@@ -42,6 +43,12 @@ function pressKey(event) {
 
 window.addEventListener("hashchange", show);
 window.addEventListener("keydown", pressKey);
+// Another tab or judge may have changed something meanwhile.
+document.addEventListener("visibilitychange", () => {
+  if (document.hidden) return;
+  tellServed();
+  if (["learn", "queries"].includes(current())) OPEN[current()](place().params);
+});
 $("keys").addEventListener("click", () => $("help").showModal());
 setUpSearch();
 setUpJudge();

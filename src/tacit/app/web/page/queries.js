@@ -1,10 +1,11 @@
 // Queries: a table with judgments and scores by version; import with a preview; edit, delete, group.
 
-import { $, addressOf, ask, button, count, empty, make, say, table } from "./common.js";
+import { $, addressOf, ask, button, count, decimal, empty, go, judgeName, make, place, say, table, withParams } from "./common.js";
 import { sparkline } from "./charts.js";
 
 const AT_ONCE = 100; // rows shown at first
-const shown = { queries: [], rows: [], sort: "text", down: false, most: AT_ONCE }; // rows: filtered rows
+const COLUMNS_OF_VERSIONS = 3; // the newest ones; the sparkline has all
+const shown = { queries: [], rows: [], versions: [], sort: "text", down: false, most: AT_ONCE }; // rows: filtered rows
 let waiting = "", opened = false; // the previewed text; whether the view was shown before
 
 export function setUpQueries() {
@@ -19,9 +20,10 @@ export function setUpQueries() {
   $("query-filter").addEventListener("input", show);
   $("query-group").addEventListener("change", show);
   $("group-shown").addEventListener("click", groupShown);
+  $("judgments-of").addEventListener("close", () => { if (place().view === "queries") go("queries", {}, true); });
 }
 
-export async function openQueries() {
+export async function openQueries(params) {
   try {
     shown.queries = (await ask("/queries")).queries;
     if (!opened) $("adding").open = !shown.queries.length;
@@ -31,41 +33,64 @@ export async function openQueries() {
     $("query-group").replaceChildren(make("option", { value: "" }, "all groups"), ...groups.map((name) => make("option", { value: name }, name)));
     $("query-group").value = groups.includes(chosen) ? chosen : "";
     $("query-group").hidden = !groups.length;
+    shown.versions = [...new Set(shown.queries.flatMap((q) => q.scores.map((s) => s.version)))].sort((a, b) => a - b).slice(-COLUMNS_OF_VERSIONS);
     show();
+    await showJudgments(shown.queries.find((q) => q.id === params?.get("judgments")));
   } catch (error) { say("queries-state", error.message, true); }
 }
 
-const COLUMNS = { text: ["Query", (q) => q.text.toLowerCase()], topic: ["Group", (q) => q.topic ?? ""], judged: ["Judgments", (q) => q.judged], score: ["nDCG@10", (q) => q.scores?.at(-1)?.value ?? -1] };
+const valueOf = (q, version) => q.scores.find((s) => s.version === version)?.value;
+const changeOf = (q) => (q.scores.length > 1 ? q.scores.at(-1).value - q.scores.at(-2).value : 0);
+
+// Columns by name: the head, what rows are sorted by, and the meaning of the head.
+function columns() {
+  const versions = shown.versions.map((version) => [`v${version}`, [`v${version}`, (q) => valueOf(q, version) ?? -1, `nDCG@10 of version ${version}`]]);
+  return { text: ["Query", (q) => q.text.toLowerCase()], topic: ["Group", (q) => q.topic ?? ""], judged: ["Judgments", (q) => q.judged],
+    ...Object.fromEntries(versions), change: ["Change", changeOf, "change in nDCG@10"] };
+}
 
 function head(name) {
-  const [text] = COLUMNS[name], sign = shown.sort === name ? (shown.down ? " ▼" : " ▲") : "";
-  return button(text + sign, () => { shown.down = shown.sort === name ? !shown.down : name !== "text"; shown.sort = name; show(); }, { class: "sort", "aria-label": `Sort by ${text}` });
+  const [text, , meaning = text] = columns()[name], sign = shown.sort === name ? (shown.down ? " ▼" : " ▲") : "";
+  const sort = () => { shown.down = shown.sort === name ? !shown.down : name !== "text"; shown.sort = name; show(); };
+  return button(text + sign, sort, { class: "sort", title: meaning, "aria-label": `Sort by ${meaning}` });
 }
 
 function show() {
   if (!shown.queries.length) { $("query-tools").hidden = true; $("query-list").replaceChildren(empty("There are no queries yet. Add some above: the Judge view uses them.")); return; }
   $("query-tools").hidden = false;
-  const wanted = $("query-filter").value.toLowerCase(), group = $("query-group").value, key = COLUMNS[shown.sort][1];
+  const wanted = $("query-filter").value.toLowerCase(), group = $("query-group").value, key = (columns()[shown.sort] ?? columns().text)[1];
   const rows = shown.queries.filter((q) => (!wanted || `${q.text} ${q.id} ${q.topic ?? ""}`.toLowerCase().includes(wanted)) && (!group || q.topic === group));
   shown.rows = rows;
   rows.sort((a, b) => (key(a) < key(b) ? -1 : key(a) > key(b) ? 1 : 0) * (shown.down ? -1 : 1));
   $("query-count").textContent = rows.length === shown.queries.length ? count(rows.length, "query", "queries") : `${rows.length} of ${count(shown.queries.length, "query", "queries")}`;
-  const grouped = shown.queries.some((q) => q.topic), scored = shown.queries.some((q) => q.scores?.length);
-  const heads = [head("text"), ...(grouped ? [head("topic")] : []), head("judged"), ...(scored ? [head("score")] : []), "Actions"];
+  const grouped = shown.queries.some((q) => q.topic), { versions } = shown, changed = versions.length > 1;
+  const heads = [head("text"), ...(grouped ? [head("topic")] : []), head("judged"), ...versions.map((v) => head(`v${v}`)), ...(changed ? [head("change")] : []), "Actions"];
   const some = rows.slice(0, shown.most);
-  $("query-list").replaceChildren(table(heads, some.map((q) => [nameOf(q), ...(grouped ? [q.topic ?? ""] : []), judgedOf(q), ...(scored ? [scoreOf(q)] : []), actionsOf(q)])),
+  const cells = (q) => [nameOf(q), ...(grouped ? [q.topic ?? ""] : []), judgedOf(q), ...versions.map((v) => { const value = valueOf(q, v); return value === undefined ? "" : make("span", { class: "score" }, decimal(value)); }), ...(changed ? [changedBy(q)] : []), actionsOf(q)];
+  $("query-list").replaceChildren(table(heads, some.map(cells)),
     ...(some.length < rows.length ? [button(`Show ${Math.min(AT_ONCE, rows.length - some.length)} more`, () => { shown.most += AT_ONCE; show(); })] : []));
 }
 
-const nameOf = (q) => (q.text ? make("a", { href: addressOf("search", { q: q.text }), title: q.id }, q.text) : `(text unknown) ${q.id}`);
+const nameOf = (q) => (q.text ? make("a", { class: "plain-link", href: addressOf("search", { q: q.text, judged: q.judged ? q.id : "" }), title: q.id }, q.text) : `(text unknown) ${q.id}`);
 
-const judgedOf = (q) => make("a", { href: addressOf("judge", { query: q.id }), "aria-label": `${count(q.judged, "judgment")} of ${q.text || q.id}` }, String(q.judged));
+const judgedOf = (q) => (q.judged ? make("a", { href: addressOf("queries", { judgments: q.id }), "aria-label": `${count(q.judged, "judgment")} of ${q.text || q.id}` }, String(q.judged)) : "0");
 
-function scoreOf(q) {
-  const scores = q.scores ?? [], [before, last] = scores.slice(-2), change = scores.length > 1 ? last.value - before.value : 0;
-  return scores.length ? make("span", { class: "score" }, sparkline(scores.map((s) => s.value)), ` ${scores.at(-1).value.toFixed(2)} `,
-    scores.length > 1 ? make("span", { class: Math.abs(change) < 0.005 ? "quiet" : change > 0 ? "up" : "down" }, Math.abs(change) < 0.005 ? "=" : `${change > 0 ? "▲" : "▼"} ${Math.abs(change).toFixed(2)}`) : null,
-    scores.length > 1 ? make("span", { class: "quiet block" }, scores.slice(-4).map((s) => `v${s.version} ${s.value.toFixed(2)}`).join(", ")) : null) : "";
+function changedBy(q) {
+  if (q.scores.length < 2) return "";
+  const change = changeOf(q), same = Math.abs(change) < 0.005;
+  return make("span", { class: "score" }, sparkline(q.scores.map((s) => s.value)), make("span", { class: same ? "quiet" : change > 0 ? "up" : "down" }, same ? " =" : ` ${change > 0 ? "▲" : "▼"} ${decimal(Math.abs(change))}`));
+}
+
+// All judgments of one query, in a dialog that has an address.
+async function showJudgments(query) {
+  const dialog = $("judgments-of");
+  if (!query) { dialog.close(); return; }
+  const { judgments } = await ask(withParams("/judgments", { query: query.id }));
+  $("h-judgments-of").textContent = query.text || query.id;
+  $("judgments-list").replaceChildren(table(["Document", "Grade", "Judge", "Day"], judgments.toSorted((a, b) => (b.grade ?? -1) - (a.grade ?? -1)).map((j) =>
+    [j.document, j.grade ?? "cannot judge", judgeName({ name: j.judge, kind: j.kind }), new Date(j.time).toLocaleDateString("en", { day: "numeric", month: "short" })])));
+  $("judge-this").href = addressOf("judge", { query: query.id });
+  if (!dialog.open) dialog.showModal();
 }
 
 function groupShown() {

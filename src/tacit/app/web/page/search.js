@@ -1,16 +1,18 @@
 // Search: results, filters, why they have their scores, like and dislike, two versions or settings side by side. Its state
 // is in the address.
 
-import { $, ask, button, count, go, make, marked, ordinal, place, say, withParams } from "./common.js";
+import { $, addressOf, ask, button, count, go, make, marked, ordinal, place, say, withParams } from "./common.js";
 import { explainInto } from "./explain.js";
 
-const marks = { query: "", liked: new Set(), disliked: new Set() };
-const opened = { why: new Map(), whole: new Set() }; // by version and document: panels stay open when the list is reranked
+const marks = { liked: new Set(), disliked: new Set() }; // as in the address
+const opened = { query: "", why: new Map(), whole: new Set() }; // by version and document: panels stay open when the list is reranked
 const KEYS = { l: "like", d: "dislike", w: "why", n: "above", o: "open" };
 const PAGE = 10;
 const COUNTED = ["keyword", "keywords", "boolean"]; // kinds of fields whose values are counted
+const SORTED = ["number", "date", "keyword"]; // kinds of fields that results can be sorted by
 const known = { versions: [], active: "", fields: null }; // fields: kinds by name
 const SETTINGS = { plain: "without the filter", unmarked: "without likes and dislikes" }; // of the list that is compared
+const N_VALUES = 8, LEAST_COVERED = 0.03; // values of a field whose counts are shown, and the share of results that they cover
 const SECONDS_QUIET = 0.3; // before the message that a search is running
 let turn = 0;
 
@@ -18,8 +20,11 @@ export function setUpSearch() {
   $("search-form").addEventListener("submit", (event) => {
     event.preventDefault();
     const q = $("q").value.trim();
-    if (q && !go("search", { ...wanted(), q, k: "", why: "", judged: "", filter: $("filter").value.trim() })) show(place().params);
+    const marked = q === place().params.get("q") ? {} : { like: [], dislike: [] };
+    if (q && !go("search", { ...wanted(), q, ...marked, k: "", why: "", judged: "", filter: $("filter").value.trim() })) show(place().params);
   });
+  $("sort").addEventListener("change", () => go("search", { ...wanted(), sort: $("sort").value }));
+  $("options-toggle").addEventListener("click", () => $("options-toggle").setAttribute("aria-expanded", String($("options").classList.toggle("open"))));
   $("compare").addEventListener("change", () => go("search", { ...wanted(), vs: $("compare").value }));
   $("version").addEventListener("change", () => go("search", { ...wanted(), model: $("version").value, vs: "" }));
 }
@@ -44,17 +49,21 @@ function showChoices(params) {
 
 // The displayed lists: version, filter, and whether likes and dislikes count.
 function sidesOf(params) {
-  const side = { model: params.get("model") ?? "", filter: params.get("filter") ?? "", marked: true, note: "" }, vs = params.get("vs");
+  const side = { model: params.get("model") ?? "", filter: params.get("filter") ?? "", sort: params.get("sort") ?? "", marked: true, note: "" }, vs = params.get("vs");
   const other = vs === "plain" ? { ...side, filter: "" } : vs === "unmarked" ? { ...side, marked: false } : { ...side, model: vs };
-  return vs ? [side, { ...other, note: SETTINGS[vs] ?? "" }] : [side];
+  return vs ? [side, { ...other, second: true, note: SETTINGS[vs] ?? "" }] : [side];
 }
 
-const wanted = () => Object.fromEntries(place().params);
+function wanted() {
+  const { params } = place();
+  return { ...Object.fromEntries(params), like: params.getAll("like"), dislike: params.getAll("dislike") };
+}
 
 export function openSearch(params) {
   $("q").value = params.get("q") ?? "";
   $("filter").value = params.get("filter") ?? "";
   $("filter-label").hidden = !params.get("filter") && !Object.keys(known.fields ?? {}).length;
+  Object.assign(marks, { liked: new Set(params.getAll("like")), disliked: new Set(params.getAll("dislike")) });
   showChoices(params);
   if (params.get("q")) show(params); else { clear(); $("q").focus(); }
 }
@@ -63,7 +72,7 @@ async function clear() {
   turn += 1; // a search in progress shows nothing
   $("results").removeAttribute("aria-busy");
   $("search-intro").hidden = false;
-  $("more").hidden = $("facets").hidden = $("did-you-mean").hidden = $("filters").hidden = true;
+  $("more").hidden = $("facets").hidden = $("did-you-mean").hidden = $("filters").hidden = $("moves").hidden = true;
   $("results").replaceChildren();
   say("search-state", "");
   const [{ queries, total }, judged, { versions, active }] = await Promise.all([ask("/queries?limit=4").catch(() => ({ queries: [] })),
@@ -78,7 +87,7 @@ async function clear() {
 
 async function show(params) {
   const query = params.get("q"), k = Math.min(Number(params.get("k")) || PAGE, 1000), filter = params.get("filter") ?? "";
-  if (query !== marks.query) { marks.query = query; marks.liked.clear(); marks.disliked.clear(); opened.why.clear(); opened.whole.clear(); }
+  if (query !== opened.query) { opened.query = query; opened.why.clear(); opened.whole.clear(); }
   if (params.get("why")) opened.why.set(params.get("why"), "");
   const mine = turn += 1, started = performance.now();
   $("results").setAttribute("aria-busy", "true");
@@ -89,13 +98,15 @@ async function show(params) {
     const sides = sidesOf(params), [grades, ...lists] = await Promise.all([gradesOf(params.get("judged")), ...sides.map((side) => listOf(query, k, side))]), [found] = lists;
     if (mine !== turn) return; // another search has begun
     const took = Math.round(performance.now() - started), focused = document.activeElement?.closest?.(".hit")?.dataset.id;
-    const total = found.total > found.hits.length ? ` of ${found.total.toLocaleString("en")}` : "";
-    say("search-state", found.hits.length ? `${found.hits.length}${total} ${found.hits.length === 1 ? "result" : "results"} in ${took} ms${movedInWords(lists)}` : "No document matches the query.");
+    const tell = (total) => say("search-state", found.hits.length ? `${found.hits.length}${total > found.hits.length ? ` of ${total.toLocaleString("en")}` : ""} ${found.hits.length === 1 ? "result" : "results"} in ${took} ms${movedInWords(lists)}` : "No document matches the query.");
+    tell(found.total);
+    $("results").classList.toggle("two", lists.length > 1);
+    showMoves(lists, sides, grades);
     $("results").replaceChildren(...lists.map((list, at) => resultList(list, sides[at], lists[1 - at], sides[1 - at], grades)));
     $("more").hidden = found.hits.length < k || k >= 1000;
     $("more").onclick = () => go("search", { ...wanted(), k: k + PAGE });
     suggest(found);
-    showFacets(query, filter);
+    showFacets(query, filter).then((total) => { if (mine === turn && !found.total) tell(total); });
     if (focused !== undefined) hits().find((hit) => hit.dataset.id === focused)?.focus();
   } catch (error) { if (mine === turn) say("search-state", error.message, true); }
   clearTimeout(waiting);
@@ -104,36 +115,49 @@ async function show(params) {
 
 const hasMarks = () => marks.liked.size || marks.disliked.size;
 
-// Likes rerank a full list, so they do not count in a filtered one.
-const countsMarks = (side) => side.marked && !side.filter && hasMarks();
+// Likes rerank a full list, so they do not count in a filtered or sorted one.
+const countsMarks = (side) => side.marked && !side.filter && !side.sort && hasMarks();
 
 function listOf(query, k, side) {
   if (countsMarks(side)) return ask("/feedback", { query, liked: [...marks.liked], disliked: [...marks.disliked], k, model: side.model || null });
-  return ask(withParams("/search", { q: query, k, filter: side.filter, model: side.model }));
+  return ask(withParams("/search", { q: query, k, filter: side.filter, sort: side.sort, model: side.model }));
 }
 
 function suggest(found) {
   const better = found.did_you_mean;
   $("did-you-mean").hidden = !better;
-  if (better) $("did-you-mean").replaceChildren("Did you mean ", make("a", { href: withParams("#search", { ...wanted(), q: better }) }, better), "?");
+  if (better) $("did-you-mean").replaceChildren("Did you mean ", make("a", { href: withParams("#search", { ...wanted(), q: better, like: [], dislike: [] }) }, better), "?");
 }
 
-// Counts of the values of fields; a click narrows the filter.
+// Counts of the values of fields; a click narrows the filter. Returns the number of matching documents, if it is counted.
 async function showFacets(query, filter) {
   known.fields ??= (await ask("/health").catch(() => ({}))).fields ?? null;
   const all = Object.entries(known.fields ?? {}), names = all.filter(([, kind]) => COUNTED.includes(kind)).map(([name]) => name).slice(0, 6);
   $("filter-label").hidden = !filter && !all.length;
+  showOrders(all.filter(([, kind]) => SORTED.includes(kind)).map(([name]) => name));
   showFilters(filter);
-  if (!names.length) { $("facets").hidden = true; $("found").classList.remove("faceted"); return; }
+  if (!names.length) { $("facets").hidden = true; $("found").classList.remove("faceted"); return 0; }
+  let counted = 0;
   try {
-    const { facets } = await ask(withParams("/search", { q: query, k: 1, filter, facet: names, snippets: false }));
+    const { facets, total } = await ask(withParams("/search", { q: query, k: 1, filter, facet: names, snippets: false }));
     const link = (name, { value, count: n }) => make("li", {}, make("a", { href: withParams("#search", { ...wanted(), k: "", filter: [filter, `${name} = ${JSON.stringify(value)}`].filter(Boolean).join(" and ") }) }, make("span", {}, shortened(value)), make("span", { class: "quiet" }, n.toLocaleString("en"))));
-    const telling = Object.entries(facets ?? {}).map(([name, values]) => [name, values.filter(({ value }) => value !== "")]).filter(([, values]) => values.length > 1 && 2 * values.filter(({ count: n }) => n > 1).length > values.length); // a field whose values mostly occur once narrows nothing
-    $("facets").replaceChildren(...telling.map(([name, values]) => make("div", {}, make("h3", {}, name), make("ul", {}, values.slice(0, 8).map((one) => link(name, one))))));
+    counted = total;
+    const first = Object.entries(facets ?? {}).map(([name, values]) => [name, values.filter(({ value }) => value !== "").slice(0, N_VALUES)]);
+    // A field narrows something if its first values repeat, and cover some of the results.
+    const telling = first.filter(([, values]) => values.length > 1 && 2 * values.filter(({ count: n }) => n > 1).length > values.length && values.reduce((sum, { count: n }) => sum + n, 0) > LEAST_COVERED * total);
+    $("facets").replaceChildren(...telling.map(([name, values]) => make("div", {}, make("h3", {}, name), make("ul", {}, values.map((one) => link(name, one))))));
     $("facets").hidden = !telling.length || place().params.has("vs"); // two lists need the space
     $("filter").placeholder = telling.length ? `${telling[0][0]} = ${JSON.stringify(telling[0][1][0].value)}` : "field = value";
   } catch { $("facets").hidden = true; }
   $("found").classList.toggle("faceted", !$("facets").hidden);
+  return counted;
+}
+
+function showOrders(names) {
+  const sort = place().params.get("sort") ?? "", option = (value, text) => make("option", { value }, text);
+  $("sort-label").hidden = !names.length && !sort;
+  $("sort").replaceChildren(option("", "relevance"), ...names.flatMap((name) => [option(name, `${name}, ascending`), option(`-${name}`, `${name}, descending`)]));
+  $("sort").value = sort;
 }
 
 // The parts of the filter that "and" joins, each with a link that removes it.
@@ -176,17 +200,17 @@ function movedInWords([one, other]) {
 }
 
 function resultList(found, side, other, otherSide, grades) {
-  const rankOf = other && new Map(other.hits.map((hit) => [hit.id, hit.rank])), name = nameOf(found, side);
-  const items = found.hits.map((hit, at) => resultItem(hit, found, side, found.hits[at + 1], rankOf, other && nameOf(other, otherSide), grades.get(hit.id)));
+  const name = nameOf(found, side), isFirst = !side.second;
+  const items = found.hits.map((hit, at) => resultItem(hit, found, side, found.hits[at + 1], other && moved(hit, other, nameOf(other, otherSide), isFirst), grades.get(hit.id)));
   return make("div", {}, other ? make("h3", {}, name[0].toUpperCase() + name.slice(1)) : null, make("ol", { class: "hits" }, items));
 }
 
-function resultItem(hit, found, side, next, rankOf, otherName, grade) {
+function resultItem(hit, found, side, next, move, grade) {
   const why = make("div", { class: "why", hidden: true }), whole = make("div", { class: "whole", hidden: true });
   const key = `${nameOf(found, side)} ${hit.id}`;
   const choose = (set, otherSet) => () => {
     if (set.has(hit.id)) set.delete(hit.id); else { set.add(hit.id); otherSet.delete(hit.id); }
-    show(place().params);
+    go("search", { ...wanted(), like: [...marks.liked], dislike: [...marks.disliked] });
   };
   const asked = { q: found.query, id: hit.id, model: found.model, ...(countsMarks(side) ? { liked: [...marks.liked], disliked: [...marks.disliked] } : {}) };
   const explain = (against) => {
@@ -200,16 +224,15 @@ function resultItem(hit, found, side, next, rankOf, otherName, grade) {
   if (opened.whole.has(key)) openDocument(whole, hit, key);
   const action = (name, text, on, pressed) => button(text, on, { "data-action": name, class: pressed ? "chosen" : null, "aria-pressed": pressed === undefined ? null : String(pressed) });
   return make("li", { class: "hit", tabindex: -1, "data-id": hit.id },
-    make("h3", {}, make("span", { class: "rank" }, String(hit.rank)), ...titled(hit), grade === undefined ? null : make("span", { class: "chip grade", "data-grade": Math.round(grade) }, `grade ${grade}`), moved(hit, rankOf, otherName)),
-    hit.title && hit.title !== hit.id ? make("p", { class: "quiet" }, hit.id) : null,
+    make("h3", {}, make("span", { class: "rank" }, String(hit.rank)), ...titled(hit), grade === undefined ? null : gradeChip(grade), move),
     make("p", { class: "snippet" }, marked(hit.snippet, hit.matches)),
     fieldsOf(hit),
     make("div", { class: "actions" },
-      ...(side.filter ? [] : [action("like", "Like", choose(marks.liked, marks.disliked), marks.liked.has(hit.id)),
+      ...(side.filter || side.sort ? [] : [action("like", "Like", choose(marks.liked, marks.disliked), marks.liked.has(hit.id)),
         action("dislike", "Dislike", choose(marks.disliked, marks.liked), marks.disliked.has(hit.id))]),
       action("why", "Why", () => explain()),
-      next ? action("above", "Why above the next", () => explain(next)) : null,
-      action("open", "Whole document", () => (whole.hidden ? openDocument(whole, hit, key) : (whole.hidden = true, opened.whole.delete(key))))),
+      next ? action("above", "Why above next", () => explain(next)) : null,
+      action("open", "Full text", () => (whole.hidden ? openDocument(whole, hit, key) : (whole.hidden = true, opened.whole.delete(key))))),
     why, whole);
 }
 
@@ -218,16 +241,37 @@ const titled = (hit) => marked(hit.title || hit.id, hit.title ? hit.title_matche
 const shortened = (value) => String(value).replace(/^(\d{4}-\d\d-\d\d)T00:00:00(\.0+)?Z?$/, "$1"); // midnight is a day
 
 function fieldsOf(hit) {
-  const fields = Object.entries(hit.fields ?? {}).filter(([, value]) => value !== null && String(value) !== "");
-  return fields.length ? make("dl", { class: "fields" }, fields.slice(0, 8).map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, shortened(value).slice(0, 80))))) : null;
+  const fields = Object.entries(hit.fields ?? {}).filter(([, value]) => value !== null && !(hit.title ?? "").includes(String(value))).slice(0, 8); // the title is shown already
+  if (hit.title && hit.title !== hit.id) fields.unshift(["id", hit.id]);
+  return fields.length ? make("dl", { class: "fields" }, fields.map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, shortened(value).slice(0, 80))))) : null;
 }
 
-function moved(hit, rankOf, otherName) {
-  if (!rankOf) return null;
-  const rank = rankOf.get(hit.id);
-  if (rank === undefined) return make("span", { class: "moved new" }, `✚ not in ${otherName}`);
+// How a result moved from the first list to the second: "to" its rank there, or "from" its rank here.
+function moved(hit, other, otherName, isFirst) {
+  const rank = other.hits.find((one) => one.id === hit.id)?.rank, title = rank ? `${ordinal(rank)} in ${otherName}` : `not in the first ${other.hits.length} of ${otherName}`;
+  const says = (name, text) => make("span", { class: `moved ${name}`, title }, text);
+  if (rank === undefined) return isFirst ? says("down", "✕ dropped") : says("new", "✚ new");
   if (rank === hit.rank) return null;
-  return make("span", { class: "moved " + (rank > hit.rank ? "up" : "down") }, `${rank > hit.rank ? "▲" : "▼"} ${ordinal(rank)} in ${otherName}`);
+  const up = isFirst === (rank < hit.rank);
+  return says(up ? "up" : "down", `${up ? "▲" : "▼"} ${isFirst ? "to" : "from"} ${rank}`);
+}
+
+const gradeChip = (grade) => make("span", { class: "chip grade", "data-grade": Math.round(grade) }, `grade ${grade}`);
+
+// Judged documents whose rank differs between the two lists: they are why the measure differs.
+function showMoves(lists, sides, grades) {
+  const [before, after] = lists.map((list) => new Map(list.hits.map((hit) => [hit.id, hit])));
+  const found = after ? [...grades].filter(([id]) => before.get(id)?.rank !== after.get(id)?.rank) : [];
+  $("moves").hidden = !found.length;
+  if (!found.length) return;
+  const rank = (list, id) => list.get(id)?.rank ?? Infinity, best = ([id]) => Math.min(rank(before, id), rank(after, id));
+  const shown = (value, list) => (value === Infinity ? `>${list.size}` : value);
+  const row = ([id, grade]) => {
+    const from = rank(before, id), to = rank(after, id), hit = before.get(id) ?? after.get(id);
+    return make("li", {}, gradeChip(grade), make("a", { href: addressOf("search", { ...wanted(), why: id }) }, hit.title || id),
+      make("span", { class: `number ${to < from ? "up" : "down"}` }, `${to < from ? "▲" : "▼"} ${shown(from, before)} → ${shown(to, after)}`));
+  };
+  $("moves").replaceChildren(make("h3", {}, `Judged documents that moved from ${nameOf(lists[0], sides[0])} to ${nameOf(lists[1], sides[1])}`), make("ul", {}, found.sort((a, b) => best(a) - best(b)).map(row)));
 }
 
 async function openDocument(box, hit, key) {

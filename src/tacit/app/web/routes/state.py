@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from fastapi import APIRouter, Request
-from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, PlainTextResponse, Response
+from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 
 from tacit import __version__
 from tacit.app.web.interface.answers import Health, returns
@@ -15,7 +15,7 @@ from tacit.app.web.reading import JsonRoute
 from tacit.search.filters import fields_of
 
 PAGE = Path(__file__).parent.parent / "page"
-KINDS = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 PARTS = sorted(path.name for path in PAGE.iterdir() if path.suffix in KINDS)
 
 METRICS: dict[int | str, dict[str, Any]] = {200: {"description": "Counters as text."}}
@@ -54,7 +54,7 @@ def metrics(service: Service) -> Response:
 @pages.get("/")
 def page() -> Response:
     """Return the page."""
-    return FileResponse(PAGE / "index.html", media_type="text/html; charset=utf-8")
+    return _file("index.html")
 
 
 @pages.get("/page/{name}")
@@ -62,7 +62,13 @@ def part(name: str) -> Response:
     """Return a part of the page."""
     if name not in PARTS:
         return JSONResponse({"error": f"there is no part {name!r}, want one of {', '.join(PARTS)}"}, 404)
-    return FileResponse(PAGE / name, media_type=f"{KINDS[Path(name).suffix]}; charset=utf-8")
+    return _file(name)
+
+
+def _file(name: str) -> Response:
+    """Return a file of the page, which browsers ask for again, so that they never mix parts of two releases."""
+    kind = f"{KINDS[Path(name).suffix]}; charset=utf-8"
+    return Response((PAGE / name).read_bytes(), media_type=kind, headers={"cache-control": "no-cache"})
 
 
 @pages.get("/docs")

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.app.web.training.verdicts import MEASURE, MEASURES, SAME, fingerprint_of, graded_by, make_verdict
+from tacit.app.web.training.verdicts import MEASURE, MEASURES, SAME, fingerprint_of, make_verdict
 from tacit.core import Collection, Judgments, TacitError, plural
 from tacit.judge import JudgmentStore, merged_judgments
 from tacit.judge.advise.advice import CURVE
@@ -89,9 +89,9 @@ def train(job: dict[str, Any]) -> None:
     searcher.save(job["out"])
     progress.one_done()
     assisted = (known, program) if program is not None and of_program is not None and of_program.used else None
-    verdict, measure_curve = compare(task, running, searcher, job["version"], job["against"], progress, assisted)
+    names = {"version": job["version"], "against": job["against"], "program": used["program"]}
+    verdict, measure_curve = compare(task, running, searcher, names, progress, assisted)
     verdict |= {} if of_program is None else {"assist": of_program.to_json()}
-    verdict["text"] += graded_by(used)
     say(
         verdict=verdict
         | {"used": used, "method": job["method"], "time": datetime.now(UTC).isoformat(timespec="seconds")}
@@ -176,17 +176,17 @@ def compare(
     task: CollectionTask,
     running: Searcher,
     trained: Searcher,
-    version: str,
-    against: str,
+    names: dict[str, Any],
     progress: Progress,
     assisted: tuple[Collection, Judgments] | None = None,
 ) -> tuple[dict[str, Any], Callable[[], list[dict[str, Any]]]]:
     """Return the verdict on a new version, and a function that measures its learning curve.
 
-    If the version learned from a program's grades, `assisted` has all queries and these grades.
+    `names` are the version, the one to compare it with, and the program whose grades alone are used, if any. If the
+    version learned from a program's grades as well, `assisted` has all queries and these grades.
     """
-    before = _candidate(f"version {against}", task, running, learns=bool(running.n_pairs_))
-    after = _candidate(f"version {version}", task, trained, learns=True)
+    before = _candidate(f"version {names['against']}", task, running, learns=bool(running.n_pairs_))
+    after = _candidate(f"version {names['version']}", task, trained, learns=True)
     if assisted is not None:
         after = assisted_candidate(after.name, after, *assisted)
     systems = [before, after]
@@ -201,7 +201,7 @@ def compare(
     texts = dict(zip(task.queries.ids, task.queries.full_texts(), strict=True))
     fingerprint = fingerprint_of(task.judgments.to_dict())
     shared: dict[str, Any] = {"has_zeros": task.has_zeros, "identical": identical, "fingerprint": fingerprint}
-    verdict = make_verdict(version, against, texts, values, new_values, **shared)
+    verdict = make_verdict(queries=texts, before=values, after=new_values, **names, **shared)
 
     def measure_curve() -> list[dict[str, Any]]:
         progress.begin(4)

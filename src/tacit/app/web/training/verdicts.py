@@ -50,6 +50,7 @@ def make_verdict(
     fingerprint: str,
     has_zeros: bool,
     identical: bool,
+    program: str | None = None,
 ) -> dict[str, Any]:
     """Return the verdict on a new version.
 
@@ -67,6 +68,8 @@ def make_verdict(
         Whether documents were judged not relevant.
     identical : bool
         Whether both versions return the same results.
+    program : str, optional
+        Name of the program whose grades were used, if no person's were.
     """
     found = compare_values(before, after, has_zeros=has_zeros, identical=identical)
     measured = {against: _rounded(before), version: _rounded(after)}
@@ -76,7 +79,7 @@ def make_verdict(
         "measure": MEASURE,
         **found,
         "queries": len(queries),
-        "text": in_words(version, against, found, len(queries)),
+        **in_words(version, against, found, len(queries), program or ""),
         "measured": {name: means_of(values) for name, values in ((against, before), (version, after))},
         "has_zeros": has_zeros,
         "fingerprint": fingerprint,
@@ -121,34 +124,29 @@ def _status(gain: Gain, n_queries: int) -> str:
     return WORSE if gain.interval[1] < 0 and gain.p < P_CLAIM else NOT_SHOWN
 
 
-def in_words(version: str, against: str, found: Mapping[str, Any], n_queries: int) -> str:
-    """Return the verdict as sentences; the last one says what to do."""
+def in_words(version: str, against: str, found: Mapping[str, Any], n_queries: int, program: str = "") -> dict[str, str]:
+    """Return the verdict as `headline`, what to do as `advice`, and both with the numbers as `text`."""
     low, high = found["interval"]
     gain = f"{MEASURE} {found['gain']:+.3f} (95 % interval {low:+.3f} to {high:+.3f}, {n_queries} judged queries)"
-    keep = f"Keep version {against}."
+    advice = f"Keep version {against}."
     if found["status"] == SAME:
-        same = f"version {version} returns the same results as version {against} for all queries"
-        return f"Training changed nothing: {same}. {keep}"
-    if found["status"] == BETTER:
-        return f"Version {version} is better than version {against}: {gain}. Make version {version} live."
-    if found["status"] == WORSE:
-        return f"Version {version} is worse than version {against}: {gain}. {keep}"
-    if found["status"] == UNPROVEN:
+        headline = "Training changed nothing"
+        gain = f"version {version} returns the same results as version {against} for all queries"
+    elif found["status"] == BETTER:
+        headline, advice = f"Version {version} is better than version {against}", f"Make version {version} live."
+    elif found["status"] == WORSE:
+        headline = f"Version {version} is worse than version {against}"
+    elif found["status"] == UNPROVEN:
         few = f"Too few judged queries ({n_queries}; at least {FEWEST_QUERIES} needed)"
-        return f"{few} to compare version {version} with version {against}: {gain}. {keep} Judge more queries."
-    more = f" About {found['more_queries']} more judged queries would show a gain of {SMALL_GAIN:g}."
-    shown = f"No difference shown between version {version} and version {against}: {gain}; {found['reason']}. {keep}"
-    return shown + (more if found["more_queries"] else "")
-
-
-def graded_by(used: Mapping[str, Any]) -> str:
-    """Return a sentence if a program's grades, not people's, were used for training and measuring.
-
-    >>> graded_by({"program": "sample"}), graded_by({})
-    (" All grades are by the program 'sample'; no person has checked them.", '')
-    """
-    program = used.get("program")
-    return f" All grades are by the program {program!r}; no person has checked them." if program else ""
+        headline, advice = f"{few} to compare version {version} with version {against}", f"{advice} Judge more queries."
+    else:
+        headline = f"No difference shown between version {version} and version {against}"
+        gain += f"; {found['reason']}"
+        if found["more_queries"]:
+            advice += f" About {found['more_queries']} more judged queries would show a gain of {SMALL_GAIN:g}."
+    if program:
+        advice += f" All grades are by the program {program!r}; no person has checked them."
+    return {"headline": headline, "advice": advice, "text": f"{headline}: {gain}. {advice}"}
 
 
 def means_of(values: Values) -> dict[str, dict[str, Any]]:
@@ -213,7 +211,7 @@ def against_live(name: str, live: str, verdicts: Mapping[str, Mapping[str, Any]]
         "measure": MEASURE,
         **compared,
         "queries": len(ids),
-        "text": in_words(name, live, compared, len(ids)) + graded_by(mine.get("used", {})),
+        **in_words(name, live, compared, len(ids), mine.get("used", {}).get("program") or ""),
         "by_query": [
             {"id": ids[i], "text": texts[i], "before": float(before[MEASURE][i]), "after": float(after[MEASURE][i])}
             for i in order
@@ -249,7 +247,8 @@ def report(verdict: Mapping[str, Any]) -> str:
     advice = Advice(
         names[version], MEASURE, names[against], gain, gain, verdict["queries"], rows, verdict["curve"], verdict["text"]
     )
-    return to_html(advice, f"Version {version} against version {against}")
+    found = against_live(version, against, {version: verdict})
+    return to_html(advice, f"Version {version} against version {against}", [] if found is None else [_by_query(found)])
 
 
 def board_report(versions: Sequence[str], live: str, verdicts: Mapping[str, Mapping[str, Any]]) -> str | None:
@@ -275,7 +274,23 @@ def board_report(versions: Sequence[str], live: str, verdicts: Mapping[str, Mapp
         text=" ".join(row["comparison"]["text"] for row in compared),
         note="Each version has the values of its last measurement; two versions are compared on the same judgments.",
     )
-    return to_html(advice, f"All versions against version {live}")
+    tables = [_by_query(row["comparison"]) for row in reversed(compared)]
+    return to_html(advice, f"All versions against version {live}", tables)
+
+
+def _by_query(comparison: Mapping[str, Any]) -> tuple[str, list[str], list[list[str]]]:
+    """Return the values of every query as a table, the largest gain first."""
+    names = [f"version {comparison[which]}" for which in ("against", "version")]
+    rows = [
+        [
+            one["text"] or one["id"],
+            f"{one['before']:.3f}",
+            f"{one['after']:.3f}",
+            f"{one['after'] - one['before']:+.3f}",
+        ]
+        for one in reversed(comparison["by_query"])
+    ]
+    return f"{comparison['measure']} by query: {names[1]} against {names[0]}", ["query", *names, "difference"], rows
 
 
 def _report_row(row: Mapping[str, Any], live: str, p: float | None) -> dict[str, Any]:
