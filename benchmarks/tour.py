@@ -4,7 +4,7 @@
 
 Starts the tour in an empty cache folder (`--again`: in one with an existing tour) and drives the system's Chromium by
 Playwright: search, explain, judge five documents by key, train, open one query in both versions, make the new version
-live. The grades of the tour are by the program `sample`, which the training names.
+live. The grades of the tour are by the program `see-also`, which the training names.
 """
 
 from __future__ import annotations
@@ -98,10 +98,10 @@ def act(page: Page, steps: Steps) -> None:
             page.wait_for_selector(f"#judge-state:has-text('{number + 1} judged by you')")
     with steps.step("train a version on the sample, and compare"):
         page.click("nav a[data-view=learn]")
-        page.select_option("#train-judge", "sample")
+        page.select_option("#train-judge", "see-also")
         page.click("#train")
         page.wait_for_selector("#verdict:not([hidden])")
-    print(page.inner_text("#verdict p"))
+    print(page.inner_text("#verdict"))
     with steps.step("open a query side by side"):
         page.locator(".bar-row").first.click()
         page.wait_for_function("() => document.querySelectorAll('#results > div').length === 2")

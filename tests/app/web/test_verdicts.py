@@ -106,6 +106,8 @@ def test_the_report_of_all_versions_has_a_row_for_each_and_corrected_p_values():
     assert [name in page for name in ("version 1 (live)", "version 2", "version 3")] == [True] * 3
     smallest = min(against_live(name, "1", verdicts)["p"] for name in ("2", "3"))
     assert f"<td>{2 * smallest:.2g}</td>" in page
+    assert "nDCG@10 by query: version 3 against version 1" in page
+    assert page.count("<td>+0.200</td>") >= 12  # one for each query
     assert board_report(["1"], "1", {}) is None
 
 

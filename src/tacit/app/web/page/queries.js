@@ -90,7 +90,7 @@ async function showJudgments(query) {
   $("judgments-list").replaceChildren(table(["Document", "Grade", "Judge", "Day"], judgments.toSorted((a, b) => (b.grade ?? -1) - (a.grade ?? -1)).map((j) =>
     [j.document, j.grade ?? "cannot judge", judgeName({ name: j.judge, kind: j.kind }), new Date(j.time).toLocaleDateString("en", { day: "numeric", month: "short" })])));
   $("judge-this").href = addressOf("judge", { query: query.id });
-  if (!dialog.open) dialog.showModal();
+  if (!dialog.open && place().params.get("judgments") === query.id) dialog.showModal(); // unless it was left meanwhile
 }
 
 function groupShown() {
