@@ -86,8 +86,12 @@ def test_without_check_nothing_is_computed(monkeypatch):
 def test_check_belongs_to_papers_alone():
     with pytest.raises(UsageError, match="give it to papers, not to spiral"):
         get_experiment("spiral").run(Request(check=True))
-    with pytest.raises(UsageError, match="neither --corpus"):
-        get_experiment("papers").run(Request(corpus="mdn_ja_en"))
+
+
+@pytest.mark.parametrize("given", [{"corpus": "mdn_ja_en"}, {"systems": ("htr",)}, {"quick": True}, {"words": None}])
+def test_options_of_the_claims_are_refused_rather_than_ignored(given):
+    with pytest.raises(UsageError, match=f"give it no --{next(iter(given))}$"):
+        get_experiment("papers").run(Request(check=True, **given))
 
 
 def test_a_report_without_tests_prints_no_empty_table_of_them(capsys):

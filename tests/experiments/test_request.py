@@ -1,5 +1,6 @@
 """Options with their defaults, and parameters that a user sets for all systems of a run."""
 
+import re
 from importlib import import_module
 from pathlib import Path
 
@@ -57,6 +58,20 @@ def test_an_experiment_without_printed_rows_refuses_to_add_them():
         get_experiment("crosslang").run(Request(as_printed=True))
 
 
+def test_printed_forms_are_added_to_the_systems_that_have_one():
+    printed = ("fg-printed", "iw-printed", "iw-printed-footnote")
+    assert Request().systems_of(("fg", "bm25"), printed=printed) == ("fg", "bm25")
+    assert Request(as_printed=True).systems_of(("fg",), printed=printed) == ("fg", *printed)
+    assert Request(as_printed=True, systems=("iw", "bm25")).systems_of((), printed=printed) == (
+        "iw",
+        "bm25",
+        *printed[1:],
+    )
+    assert Request(as_printed=True, systems=("fg-printed",)).systems_of((), printed=printed) == ("fg-printed",)
+    with pytest.raises(UsageError, match="no printed form of bm25; want one of fg-printed, iw-printed"):
+        Request(as_printed=True, systems=("bm25",)).systems_of((), printed=printed)
+
+
 def test_seeds_follow_the_first_one():
     assert Request(seed=4).seeds == (4,)
     assert Request(seed=4, full=True).seeds == (4, 5, 6)
@@ -84,5 +99,5 @@ def test_an_experiment_that_reads_the_printed_option_does_not_refuse_it():
     for name, experiment in EXPERIMENTS.items():
         module = import_module(f"tacit.experiments.{name.replace('-', '_')}.experiment")
         text = Path(module.__file__).read_text("utf-8")
-        if "as_printed" in text or "with_printed" in text:
+        if "as_printed" in text or "with_printed" in text or re.search(r"systems_of\(.*PRINTED", text):
             assert experiment.has_printed, name

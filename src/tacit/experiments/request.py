@@ -102,9 +102,21 @@ class Request:
         name = self.corpus_of(known, own=True)
         return self.data_folder / kind / name if name in known else Path(name)
 
-    def systems_of(self, default: Sequence[str], known: Iterable[str] | None = None) -> tuple[str, ...]:
-        """Return the systems to measure; with `known`, raise for other names."""
+    def systems_of(
+        self, default: Sequence[str], known: Iterable[str] | None = None, printed: Sequence[str] = ()
+    ) -> tuple[str, ...]:
+        """Return the systems to measure; with `known`, raise for other names.
+
+        With `as_printed`, also the `printed` forms of these systems, which have "-printed" in their names.
+        """
         names = self.systems or tuple(default)
+        if self.as_printed and printed:
+            forms = [name for name in printed if not self.systems or name.partition("-printed")[0] in names]
+            names = tuple(dict.fromkeys([*names, *forms]))
+            if not set(names) & set(printed):
+                raise UsageError(
+                    f"no printed form of {', '.join(names)}; want one of {', '.join(printed)} in --systems"
+                )
         return names if known is None else tuple(check_choice("system", name, list(known)) for name in names)
 
     def check_params(self, estimators: Mapping[str, Estimator | None]) -> None:

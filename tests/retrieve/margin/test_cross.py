@@ -10,7 +10,8 @@ import scipy.sparse as sp
 
 from tacit.core import Links, TacitError, UsageError
 from tacit.retrieve import METHODS, ClLsiRanker, CrossRanker, get_method
-from tacit.retrieve.margin.cross_tasks import AlternatingTasks, only_rows
+from tacit.retrieve.margin.cross_tasks import AlternatingTasks, SecondTask, only_rows
+from tacit.retrieve.margin.embedding_sgd import EmbeddingSettings, EmbeddingTrainer, Tables, TrainingRows
 from tacit.retrieve.margin.tasks import PairTask
 from tacit.search.models import find_class
 from tacit.store import pack_estimator, unpack_estimator
@@ -236,3 +237,48 @@ def test_tasks_alternate_in_rounds(n_queries, n_rounds):
     edges = np.linspace(0.4, 0.2, n_rounds + 1)
     expected = np.repeat(np.transpose([edges[:-1], edges[1:]]), 2, axis=0)
     np.testing.assert_allclose([rates for *_, rates in visits], expected)
+
+
+@pytest.mark.parametrize(("share", "of_queries"), [("both", False), ("target", False), ("both", True)])
+def test_a_step_of_a_further_task_goes_down_the_loss_of_its_links(share, of_queries):
+    """Central differences of the margin loss, for each table that the task learns, against what it changed."""
+    rng, rate, margin = np.random.default_rng(3), 0.01, 0.5
+    settings = EmbeddingSettings(block=64, margin=margin, use_diagonal=False)
+    names = ["queries"] if of_queries else ["mapped"] if share == "both" else ["second", "mapped"]
+
+    def sparse(n_rows, n_words):
+        return sp.csr_array(rng.normal(size=(n_rows, n_words)).astype(np.float32))
+
+    queries, items = sparse(5, 8), sparse(9, 6)
+    tables = Tables(
+        *(rng.normal(0, 0.5, (n_words, 4)).astype(np.float32) for n_words in (8, 6)),
+        np.empty((0, 4), np.float32),
+        np.ones(6, np.float32),
+    )
+    first = EmbeddingTrainer(tables, TrainingRows(queries, items, queries, items, queries_are_items=False), settings, 1)
+    rows = queries if of_queries else items
+    n_rows = rows.shape[0]
+    task = SecondTask(share, rows, sp.csr_array(np.eye(n_rows)), first, rng, scale=0.5, of_queries=of_queries)
+    before = {name: first.state.live[name].astype(np.float64) for name in names}
+    n_triples = task.trainer.settings.block  # one step
+    triples = np.array([rng.permutation(n_rows)[:3] for _ in range(n_triples)])
+    weights = rng.random(n_triples).astype(np.float32) + 0.5
+
+    def loss(found):
+        asked, given = (rows.toarray().astype(np.float64) @ found[name] for name in (names[0], names[-1]))
+        scores = asked @ given.T
+        gaps = scores[triples[:, 0], triples[:, 1]] - scores[triples[:, 0], triples[:, 2]]
+        return float(weights @ np.maximum(0, margin - gaps))
+
+    with first.running(), task.trainer.running():
+        task.trainer.epoch_on_triples(triples, weights, rng, (rate, 0.0))
+    for name in names:
+        step = (first.state.live[name] - before[name]) / rate
+        assert step.any()
+        for entry in np.ndindex(step.shape):
+            slopes = []
+            for h in (1e-6, -1e-6):
+                moved = {key: table.copy() for key, table in before.items()}
+                moved[name][entry] += h
+                slopes.append(loss(moved))
+            assert step[entry] == pytest.approx((slopes[1] - slopes[0]) / 2e-6, abs=1e-3), (name, entry)

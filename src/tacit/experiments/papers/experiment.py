@@ -21,6 +21,9 @@ from tacit.experiments.registry import get_experiment
 from tacit.experiments.report import Report, Row, Section
 from tacit.experiments.request import Request
 
+# Options that each claim's command sets itself.
+OF_THE_CLAIMS = ("corpus", "split", "words", "labels", "systems", "seed", "quick", "full", "encoder")
+
 
 @dataclass(frozen=True)
 class Checked:
@@ -39,8 +42,10 @@ class Checked:
 def run(request: Request) -> Report:
     """List the claims; with `check`, compute them and compare."""
     request.check_params({claim.system: None for claim in CLAIMS})
-    if request.corpus or request.systems:
-        raise UsageError("papers checks rows of several experiments: give neither --corpus nor --systems")
+    usual = Request()
+    for name in OF_THE_CLAIMS:
+        if getattr(request, name) != getattr(usual, name):
+            raise UsageError(f"papers checks numbers by the commands that made them: give it no --{name}")
     checked = list(check(CLAIMS, request)) if request.check else [Checked(claim, np.nan, 0.0) for claim in CLAIMS]
     rows = [_row(number, one, request.check) for number, one in enumerate(checked, 1)]
     wrong = [one for one in checked if request.check and not one.agrees]

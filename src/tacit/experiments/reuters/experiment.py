@@ -30,7 +30,7 @@ Curves = Mapping[str, np.ndarray]
 
 def run(request: Request) -> Report:
     """Fit and measure; `quick` has fewer queries and smaller models, `full` three seeds and dimensions."""
-    names = request.systems_of((*SYSTEMS, PRINTED) if request.as_printed else SYSTEMS)
+    names = request.systems_of(SYSTEMS, printed=(PRINTED,))
     request.check_params({name: make_ranker(name, None, 0) for name in names})
     task = read_reuters(request.data_folder, request.words, request.threads)
     if request.quick:

@@ -70,8 +70,7 @@ Cell = dict[str, Any]
 
 def run(request: Request) -> Report:
     """Measure the systems on all folds; `quick` takes a few lists of the first."""
-    printed = PRINTED if request.as_printed else ()
-    systems = request.systems_of(tuple(dict.fromkeys([*SYSTEMS, *SCALED, *printed])))
+    systems = request.systems_of(tuple(dict.fromkeys([*SYSTEMS, *SCALED])), printed=PRINTED)
     request.check_params({system: _make(system, request) for system in systems})
     corpus = read_letor_corpus(request.data_folder, request.corpus_of(LETOR_SETS))
     folds = _quick_folds(corpus) if request.quick else list(corpus)

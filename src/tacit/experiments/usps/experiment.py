@@ -51,7 +51,7 @@ def run(request: Request) -> Report:
         "htr-linear": GraphEmbedding(), "htr-rbf": GraphEmbedding(),
     }  # fmt: skip
     models |= {name: GraphEmbedding() for name in PRINTED}
-    systems = request.systems_of(SYSTEMS + (PRINTED if request.as_printed else ()), (*SYSTEMS, *PRINTED))
+    systems = request.systems_of(SYSTEMS, (*SYSTEMS, *PRINTED), PRINTED)
     request.check_params({system: models.get(system) for system in systems})
     folder = request.data_folder
 
