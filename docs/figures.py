@@ -296,12 +296,41 @@ def draw_judges(numbers: Numbers) -> Any:
     return figure
 
 
+def read_preference(page: str) -> Numbers:
+    """Share of fewer different grades in percent, gain and p of PREF's regularizer, by corpus and number of labels."""
+    numbers: Numbers = {}
+    for row in table(page, "corpus, labels", "fewer different grades", "gain", "p"):
+        name = row["corpus, labels"].split(",")[0]
+        fewer = number(row["fewer different grades"].removeprefix("by "))
+        gains, chances = ([float(cell) for cell in row[column].split(", ")] for column in ("gain", "p"))
+        numbers[name] = [[fewer, *found] for found in zip(gains, chances, strict=True)]
+    for row in table(page, "K", "fewer different grades", "gain", "p"):
+        found = [number(row["fewer different grades"].removeprefix("by ")), float(row["gain"]), float(row["p"])]
+        numbers.setdefault("CACM by features, other K", []).append(found)
+    return numbers
+
+
+def draw_preference(numbers: Numbers) -> Any:
+    """A point for each gain, filled if it is significant."""
+    figure, axes = new_figure(7, 3.4)
+    for marker, (name, points) in zip("osD^v", numbers.items(), strict=False):
+        for place, (fewer, gain, p) in enumerate(points):
+            face = COLOURS[3] if p < 0.05 else "white"
+            label = name if place == 0 else None
+            axes.plot(fewer, gain, marker, color=COLOURS[3], markerfacecolor=face, label=label)
+    axes.axhline(0, color="black", lw=0.8)
+    axes.set(xlabel="fewer different grades among neighbours than among any rows, %", ylabel="gain in nDCG@10")
+    axes.legend(fontsize=8, title="filled: p < .05", title_fontsize=8)
+    return figure
+
+
 FIGURES = [
     Picture("pictures/systems.png", "guides/encoder.md", read_systems, draw_systems, ("../README.md", "index.md")),
     Picture("results/questions-gain.png", "results/questions.md", read_questions, draw_questions),
     Picture("results/label-curves.png", "results/label.md", read_label, draw_label),
     Picture("results/scale-cost.png", "results/scale.md", read_scale, draw_scale),
     Picture("results/benchmarks-speed.png", "results/benchmarks.md", read_benchmarks, draw_benchmarks),
+    Picture("results/preference-agreement.png", "results/preference.md", read_preference, draw_preference),
     Picture("results/fuse-harm.png", "results/fuse.md", read_fuse, draw_fuse),
     Picture("results/advise-claims.png", "results/advise.md", read_advise, draw_advise),
     Picture(
