@@ -16,8 +16,8 @@ from pathlib import Path
 
 def ensure_cache(source: str) -> None:
     """Make sure that numba can cache the functions of a source file. Call this before they are decorated."""
-    beside = Path(source).parent / "__pycache__"
-    if os.environ.get("NUMBA_CACHE_DIR") or can_write(beside):
+    local = Path(source).parent / "__pycache__"
+    if os.environ.get("NUMBA_CACHE_DIR") or can_write(local):
         return
     import numba
     from numba.misc.appdirs import AppDirs
@@ -28,7 +28,7 @@ def ensure_cache(source: str) -> None:
     folder = private_folder()
     os.environ["NUMBA_CACHE_DIR"] = numba.config.CACHE_DIR = folder  # the variable is for child processes
     logging.getLogger("tacit").warning(
-        "compiled code is cached in %s, because neither %s nor %s is writable", folder, beside, of_user
+        "compiled code is cached in %s, because neither %s nor %s is writable", folder, local, of_user
     )
 
 

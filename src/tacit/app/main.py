@@ -45,6 +45,17 @@ COMMANDS = {  # modules
 }
 
 
+SUMMARY = "Better search ranking from few judgments, or none."
+EXAMPLES = """examples:
+  tacit demo
+  tacit fit docs.jsonl -o my.model
+  tacit search my.model "how to store a password"
+  tacit advise docs.jsonl --queries queries.jsonl --qrels qrels.txt
+  tacit fit --help
+
+exit codes: 0 done, 1 unusable data or unwritable output, 2 wrong call, 130 interrupted"""
+
+
 class OneLineParser(argparse.ArgumentParser):
     """A parser with one-line errors."""
 
@@ -65,8 +76,7 @@ class HelpFormatter(argparse.RawDescriptionHelpFormatter):
 
 def build_parser(names: Iterable[str] = COMMANDS) -> argparse.ArgumentParser:
     """Return the parser of the command line, with all commands or some of them."""
-    codes = "exit codes: 0 done, 1 unusable data or unwritable output, 2 wrong call, 130 interrupted"
-    parser = OneLineParser(prog="tacit", description="Learning to rank with few labels.", epilog=codes)
+    parser = OneLineParser(prog="tacit", description=SUMMARY, epilog=EXAMPLES, formatter_class=HelpFormatter)
     parser.add_argument("--version", action="version", version=f"tacit {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name in names:

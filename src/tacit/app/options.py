@@ -20,8 +20,12 @@ def add_json(parser: argparse.ArgumentParser) -> None:
 def add_judges(parser: argparse.ArgumentParser) -> None:
     """--judge and --merge, for judgment stores"""
     merges = ("last", "mean", "median", "majority", "lowest", "highest")
-    parser.add_argument("--judge", action="append", default=[], metavar="NAME", help="this judge's; repeatable")
-    parser.add_argument("--merge", choices=merges, help="one grade from several judges: all people, or those named")
+    parser.add_argument(
+        "--judge", action="append", default=[], metavar="NAME", help="use only the grades of this judge; repeatable"
+    )
+    parser.add_argument(
+        "--merge", choices=merges, help="how to combine several judges: all people, or those of --judge"
+    )
 
 
 def add_assist(parser: argparse.ArgumentParser) -> None:
@@ -49,7 +53,7 @@ def add_encoding(parser: Any) -> None:
     parser.add_argument(
         "--encoding",
         metavar="NAME",
-        help="encoding of all input files, such as latin-1 (default UTF-8, or by their BOM)",
+        help="encoding of all input files, such as latin-1 (default UTF-8, or by byte order mark)",
     )
     parser.add_argument("--table", metavar="NAME", help="table of an SQLite database")
 
@@ -106,7 +110,7 @@ def add_encoder(parser: argparse.ArgumentParser, purpose: str) -> None:
     parser.add_argument(
         "--encoder",
         metavar="NAME_OR_FOLDER",
-        help=f"{purpose}: a sentence-transformers model (tacit[encoder]) or a model2vec model (tacit[static])",
+        help=f"{purpose}: a sentence-transformers model (extra encoder) or a model2vec model (extra static)",
     )
 
 

@@ -39,7 +39,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--token", help=f"token that requests must send (default ${TOKEN_VARIABLE})")
     parser.add_argument("--read-only", action="store_true", help="refuse judgments, training and other changes")
     parser.add_argument(
-        "--allowed-host", action="append", default=[], metavar="H", help="another name that requests may use"
+        "--allowed-host",
+        action="append",
+        default=[],
+        metavar="H",
+        help="further host name that requests may use; repeatable",
     )
 
 

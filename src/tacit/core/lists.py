@@ -93,7 +93,7 @@ class Lists:
         return self.take([number_of[query_id] for query_id in query_ids])
 
     def document_names(self) -> list[str]:
-        """Return the document id of every row, or `<query id>-<n>` with n from 1 if the source has none.
+        """Return the document id of every row, or `<query id>-<n>` with n from 1 if the source has no ids.
 
         >>> Lists(np.zeros((3, 1)), np.zeros(3), np.array([0, 2, 3]), ["q", "r"], ["a", "", ""]).document_names()
         ['a', 'q-2', 'r-1']

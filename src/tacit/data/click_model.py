@@ -81,7 +81,7 @@ class ClickEstimates:
 
     @property
     def relevance(self) -> np.ndarray:
-        """Return the posterior mean of the relevance, (n,), by which documents of a query are ordered."""
+        """Return the posterior mean of the relevance, (n,); the documents of a query are ordered by it."""
         values: np.ndarray = np.exp(self.log_prior) * (self.clicks + self.strength) / (self.expected + self.strength)
         return values
 

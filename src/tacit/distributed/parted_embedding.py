@@ -2,7 +2,7 @@
 
 A block needs only the words and vectors of its pool. These are fetched from the owners, the block is computed here as
 on one machine, and changed vectors are sent back. All random draws are made here in the same order, so the bits do not
-depend on the number of owners. Words never change, so those of the next block are requested before the current one is
+depend on the number of owners. Words never change, so the next block's words are requested before the current block is
 computed.
 """
 

@@ -169,7 +169,7 @@ EXPERIMENTS = {
 
 
 def all_experiments() -> dict[str, Experiment]:
-    """Return the experiments by name, followed by those of installed packages."""
+    """Return the experiments by name, followed by the experiments of installed packages."""
     plugins = {plugin.name: plugin for plugin in load_plugins() if isinstance(plugin, Experiment)}
     return EXPERIMENTS | {name: plugin for name, plugin in plugins.items() if name not in EXPERIMENTS}
 

@@ -133,7 +133,7 @@ class Request:
 
 
 def with_params(estimator: E, params: Mapping[str, Any]) -> E:
-    """Set those of the parameters that the estimator has.
+    """Set the parameters that the estimator has, and ignore the others.
 
     >>> from tacit.retrieve import LsiRanker
     >>> with_params(LsiRanker(), {"dim": 50, "gamma": 0.1})

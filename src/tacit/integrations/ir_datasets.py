@@ -108,7 +108,7 @@ class _Store:
         return self.by_id[doc_id] if field is None else getattr(self.by_id[doc_id], field)
 
     def get_many(self, doc_ids: Iterable[str], field: str | None = None) -> dict[str, Any]:
-        """Return those of the documents that exist."""
+        """Return the documents that exist, and leave out the others."""
         return {doc_id: self.get(doc_id, field) for doc_id in doc_ids if doc_id in self.by_id}
 
 

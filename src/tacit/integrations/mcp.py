@@ -73,7 +73,7 @@ class OneLineServer(MCPServer):
         )
         unknown = [argument for argument in arguments if known is not None and argument not in known]
         if unknown:
-            wanted = f"want one of {', '.join(known)}" if known else "it has none"
+            wanted = f"want one of {', '.join(known)}" if known else "it has no parameters"
             raise ToolError(f"{name} has no argument {unknown[0]!r}; {wanted}")
 
 

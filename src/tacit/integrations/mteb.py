@@ -46,7 +46,7 @@ class MtebSearch:
     def search(
         self, queries: Any, *, top_k: int, top_ranked: Mapping[str, Sequence[str]] | None = None, **options: Any
     ) -> dict[str, dict[str, float]]:
-        """Return scores of the best documents of each query, or of those of `top_ranked` (reranking tasks)."""
+        """Return scores of the best documents of each query, or of the documents in `top_ranked` (reranking tasks)."""
         if not hasattr(self.searcher, "documents_"):
             raise NotFittedError("MtebSearch is not fitted yet: call index first")
         found = Collection([str(row["id"]) for row in queries], [""] * len(queries), [row["text"] for row in queries])

@@ -1,4 +1,4 @@
-"""Recover the records of a damaged judgment store: read its pages one by one, without SQLite.
+"""Recover the records of a damaged judgment store: read it page by page, without SQLite.
 
 SQLite refuses a file at the first damaged page, although all other pages are intact. Here every page is read
 separately: the leaves of tables contain the records, and the number of columns shows the table of a record. Pages in

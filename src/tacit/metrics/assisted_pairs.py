@@ -10,7 +10,7 @@ grade. The estimate is
     T = sum of w_i m_i + sum over the sample of w_i (y_i - m_i) / pi_i.
 
 The ideal DCG of nDCG is unknown. Grades of all pairs are drawn from the predictions `N_DRAWS` times, and the value and
-w are means over the draws; therefore nDCG has a small bias, but P and DCG have none. AP is not supported, because it
+w are means over the draws; therefore nDCG has a small bias, and P and DCG are unbiased. AP is not supported, because it
 depends on products of grades, which a sample hardly shows. The variance is the variance of stratified sampling with
 leave-one-out predictions. The estimate without the program's grade uses people's grades alone; it is reported if its
 interval is narrower.

@@ -15,9 +15,9 @@ from tacit.metrics.formulas import compute_values
 from tacit.metrics.measures import Measure, parse_measure
 from tacit.metrics.rankings import Rankings, join_rows, join_run
 
-DEFAULT_MEASURES = ("nDCG@10", "AP", "P@10", "RR", "Judged@10")  # those of `tacit evaluate` too
+DEFAULT_MEASURES = ("nDCG@10", "AP", "P@10", "RR", "Judged@10")  # also the defaults of `tacit evaluate`
 MOST_RESAMPLES = 100_000_000
-# Cells of the table of resampled queries that are held at once: 16 MB.
+# Cells of the table of resampled queries that are held at a time: 16 MB.
 CELLS_AT_ONCE = 2_000_000
 
 

@@ -71,7 +71,7 @@ class ListRanker(Estimator, BaseEstimator, ABC):
         Whether `fit` was given more than one list.
     feature_means_ : ndarray of shape (n_features,), float64
         Mean of the known values of each feature. A missing value (NaN) is replaced by the mean of the known values in
-        its list, or by this mean if the list has none; RankBoost and LightGBM handle missing values themselves.
+        its list, or by this mean if there are none; RankBoost and LightGBM handle missing values themselves.
     """
 
     _n_features_attribute: ClassVar[str | None] = "n_features_in_"

@@ -49,7 +49,7 @@ def known_means(X: np.ndarray) -> np.ndarray:
 
 
 def fill_missing(X: np.ndarray, lists: np.ndarray, means: np.ndarray) -> np.ndarray:
-    """Return X with NaN replaced by the mean of the list's known values, or by `means` (n_features,) if it has none.
+    """Return X with NaN replaced by the mean of the list's known values, or else by `means` (n_features,).
 
     >>> X = np.array([[1.0, np.nan], [np.nan, np.nan], [3.0, 5.0]])
     >>> fill_missing(X, np.array([0, 0, 1]), np.array([2.0, 4.0])).tolist()

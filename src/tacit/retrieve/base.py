@@ -39,7 +39,7 @@ from tacit.retrieve.factors import DenseFactors, ItemFactors
 from tacit.retrieve.neighbor_graph import NeighborGraph, import_faiss
 from tacit.retrieve.training_data import FitInputs, TrainingData, check_inputs
 
-BLOCK_BYTES = 32 << 20  # scores of one block of queries; small enough for a few threads at once
+BLOCK_BYTES = 32 << 20  # scores of one block of queries; small enough for a few threads at a time
 
 FeatureKind = Literal["tfidf", "counts", "words+grams"]
 
@@ -71,7 +71,7 @@ class CollectionRanker(ChangingItems, ABC):
     learns_from_pairs: ClassVar[bool] = True  # learns from pairs, or at least chooses a weight by them
     needs_pairs: ClassVar[bool] = False
     prefers_stems: ClassVar[bool] = False  # words are stemmed unless the user decides otherwise
-    reads: Set[str] = frozenset()  # inputs of `fit` that it uses beside rows and pairs (`FitInputs`)
+    reads: Set[str] = frozenset()  # inputs of `fit` that it uses in addition to rows and pairs (`FitInputs`)
     by_words: ClassVar[bool] = False  # a score of 0 means that query and item share no word
     answers_above: ClassVar[float | None] = None  # a search shows only higher scores; None: all scores except 0
     trains_in_epochs: ClassVar[bool] = False  # `fit` can resume from a checkpoint
@@ -139,7 +139,7 @@ class CollectionRanker(ChangingItems, ABC):
             data to resume from there. The result is bit-identical to an uninterrupted run. The folder remains until it
             is removed (`Checkpoint.remove`).
         **further
-            Inputs that only some rankers use; the attribute `reads` names those of a ranker. Others raise UsageError.
+            Inputs that only some rankers use, named by the attribute `reads`. Others raise UsageError.
 
         Other Parameters
         ----------------

@@ -64,7 +64,7 @@ class Terms(NamedTuple):
 
 
 class ItemInputs(TypedDict, total=False):
-    """What `fit` and `add_items` of some rankers accept beside the rows of items; see `CollectionRanker.fit`."""
+    """What `fit` and `add_items` of some rankers accept in addition to rows of items; see `CollectionRanker.fit`."""
 
     titles: Features | None
     title_keys: np.ndarray | None
@@ -77,7 +77,7 @@ ITEM_INPUTS = frozenset(ItemInputs.__annotations__)
 
 
 class FitInputs(ItemInputs, total=False):
-    """What `fit` of some rankers accepts beside rows and pairs; see `CollectionRanker.fit`."""
+    """What `fit` of some rankers accepts in addition to rows and pairs; see `CollectionRanker.fit`."""
 
     zeros: Links | None
     program: ProgramLinks | None

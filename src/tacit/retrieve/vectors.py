@@ -15,7 +15,7 @@ LEAST_LENGTH = 1e-30  # a shorter vector counts as missing
 
 
 def check_vectors(name: str, vectors: np.ndarray, n_rows: int, dim: int | None = None) -> np.ndarray:
-    """Vectors of length 1 as float32; those of length 0 stay so.
+    """Vectors of length 1 as float32; vectors of length 0 are kept.
 
     >>> check_vectors("vectors", np.array([[3.0, 4.0], [0.0, 0.0]]), 2).round(1).tolist()
     [[0.6000000238418579, 0.800000011920929], [0.0, 0.0]]

@@ -229,7 +229,7 @@ def fit_weights(differences: np.ndarray, importance: np.ndarray, prior: np.ndarr
     differences : ndarray of shape (n_pairs, n_members), float64
         Scores of the better item minus scores of the worse item.
     importance : ndarray of shape (n_pairs,)
-        Weights of the pairs; those of a query sum to 1.
+        Weights of the pairs; they sum to 1 for each query.
     prior : ndarray of shape (n_members,)
         Weights without labels, not all of them 0.
     strength : float

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tacit.search.querying import SearchAnswers
 
 Matches = tuple[tuple[int, int], ...]  # start and end of each match within a text
-MAX_JOINED_WORDS = 64  # of a query; explaining every hit of a whole page would take longer than finding them
+MAX_JOINED_WORDS = 64  # of a query; explaining the hits of longer queries would take longer than finding them
 N_JOINED_WORDS = 8
 COMMON_IDF = 0.4  # ln(n / df): a word that two of three documents have does not explain why one was found
 
@@ -36,7 +36,7 @@ class Hit:
     score : float
         Score of the ranker; higher is better.
     title : str
-        Title of the document, "" if it has none.
+        Title of the document, "" if it has no title.
     snippet : Snippet
         Passage of the document with the query's words.
     fields : dict of str to object

@@ -102,7 +102,7 @@ class SearchAnswers(Estimator):
     def search_many(
         self, queries: Sequence[str], k: int = 10, *, vectors: np.ndarray | None = None, **selection: Any
     ) -> list[Hits]:
-        """Return the hits of `search` for each query, faster than one by one."""
+        """Return the hits of `search` for each query, faster than a loop over `search`."""
         queries = check_list("queries", queries, "a list of strings")
         for query in queries:
             self.check_query(query, k)

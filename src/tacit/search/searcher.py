@@ -158,7 +158,7 @@ class Searcher(SearchAnswers):
         return searcher
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters by name, including those of the method."""
+        """Return the parameters by name, including parameters of the method."""
         return super().get_params(deep) | get_method(self.method).defaults() | self.params
 
     def set_params(self, **params: Any) -> Self:
@@ -172,7 +172,7 @@ class Searcher(SearchAnswers):
         return super().set_params(**own)
 
     def _stored_params(self) -> dict[str, Any]:
-        """Return the parameters to store, without those of the method; synonyms as lines: their file may change."""
+        """Return the parameters to store, except those of the method; synonyms as lines: their file may change."""
         lines = [rule.to_line() for rule in self.synonym_rules] or None
         return super().get_params(deep=False) | {"synonyms": lines}
 

@@ -108,7 +108,7 @@ def _check_sizes(name: str, given: Links | None, n_sources: int, n_targets: int)
 
 
 def check_words(queries: Collection, counts: sp.csr_array, pairs: Links) -> None:
-    """Raise if no query of the pairs has a word of the documents; warn about queries that have none."""
+    """Raise if no query of the pairs has a word of the documents; warn about queries that have no such word."""
     asked = np.unique(pairs.sources)
     unknown = asked[np.diff(counts.indptr)[asked] == 0]
     if len(asked) and len(unknown) == len(asked):

@@ -275,7 +275,7 @@ def _check_kind(folder: Path, kind: str, kinds: Collection[str] | None) -> None:
 
 
 class CheckedFile(NamedTuple):
-    """A file of a model: its name, its size, and its problem, an empty string if it has none."""
+    """A file of a model: its name, its size, and its problem, an empty string if there is no problem."""
 
     name: str
     n_bytes: int

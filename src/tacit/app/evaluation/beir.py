@@ -37,7 +37,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--method", default="blend", metavar="M", help="ranker (default blend)")
     parser.add_argument("--split", default="test", metavar="S", help="judgments to measure on (default test)")
     parser.add_argument(
-        "--train", default="train", metavar="S", help="judgments to learn from (default train, if there are any); none"
+        "--train",
+        default="train",
+        metavar="S",
+        help="judgments to learn from (default train, if present); none for no labels",
     )
     parser.add_argument(
         "-m", "--measure", action="append", metavar="M", help=f"repeatable (default {' '.join(MEASURES)})"

@@ -1,7 +1,7 @@
 """`tacit gate`: check in continuous integration that a new run is not worse than the old one
 
-exit codes: 0 pass (a loss of more than the margin is ruled out), 3 worse (the 95 % interval is below minus the
-margin), 4 cannot tell, with the number of judged queries needed (0 unless --strict).
+Pass: the 95 % interval is above minus the margin. Worse: it is below. Otherwise the verdict is "cannot tell", with
+the number of judged queries needed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ EXAMPLES = """examples:
   tacit gate qrels.txt main.run branch.run
   tacit gate qrels.txt main.run branch.run --margin 0.02 --strict
   tacit gate qrels.txt main.run branch.run --junit gate.xml --markdown comment.md
-  tacit gate my.judgments main.run branch.run --sequential --json"""
+  tacit gate my.judgments main.run branch.run --sequential --json
+
+exit codes: 0 pass (a loss of more than the margin is ruled out), 3 worse (by more than the margin),
+4 cannot tell (0 unless --strict)"""
 
 MARKS = {"pass": "✅", "worse": "❌", "cannot tell": "⚠️"}
 

@@ -42,7 +42,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--with", dest="spec", required=True, metavar="SPEC", help="openai:MODEL or command:PROGRAM")
     parser.add_argument("--base-url", metavar="U", help="endpoint of openai:MODEL, up to /chat/completions")
     parser.add_argument("--prompt", metavar="F", help="your guidelines, added to the instructions")
-    parser.add_argument("-n", type=whole_number(1), metavar="N", help="most pairs to judge, best ranks first (all)")
+    parser.add_argument(
+        "-n", type=whole_number(1), metavar="N", help="maximum number of pairs, best ranks first (default all)"
+    )
     parser.add_argument(
         "--depth", type=whole_number(1), default=DEPTH, metavar="N", help=f"documents per query (default {DEPTH})"
     )
@@ -65,7 +67,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--retries", type=whole_number(0, 20), default=3, metavar="N", help="further attempts (default 3)"
     )
     parser.add_argument(
-        "--pause", type=float, default=1.0, metavar="S", help="before the first retry (default 1), doubling"
+        "--pause",
+        type=float,
+        default=1.0,
+        metavar="S",
+        help="seconds before the first retry (default 1), doubled each time",
     )
     add_threads(parser)
     add_json(parser)

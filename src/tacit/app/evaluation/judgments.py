@@ -37,7 +37,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     names = "import, export, show or repair"
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True, help=names)
     for name, (add, summary) in ACTIONS.items():
-        action = actions.add_parser(name, help=summary, description=summary, formatter_class=parser.formatter_class)
+        lines = [line for line in EXAMPLES.splitlines() if line.startswith(f"  tacit judgments {name}")]
+        action = actions.add_parser(
+            name,
+            help=summary,
+            description=summary,
+            epilog="\n".join(["examples:", *lines]),
+            formatter_class=parser.formatter_class,
+        )
         action.add_argument("store", metavar="STORE", help="judgment store: one SQLite file")
         add(action)
 

@@ -1,4 +1,4 @@
-"""`tacit learning-curve`: a measure against the number of labels
+"""`tacit learning-curve`: measure how quality depends on the number of labels
 
 Labels of the training lists are removed at random; the rows stay, unjudged. --against adds a second method. --column
 adds the order by one feature, such as BM25, which needs no labels.

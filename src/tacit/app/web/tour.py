@@ -3,7 +3,7 @@
 The tour is a folder in the user's cache, so that it can be changed, trained and opened again. Its judgments come from
 links that the authors of the libraries wrote. For a random sample of documented objects, the query is the summary of
 the object; relevant are the object itself and the objects in its "See Also" section, which is not part of the texts.
-Nobody graded them for these queries, so they are stored as grades of a program, `see-also`, which a training on the
+No person graded them for these queries, so they are stored as grades of a program, `see-also`, which a training on the
 page names. Further typed queries have no judgments: they are there to be judged.
 """
 

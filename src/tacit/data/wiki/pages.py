@@ -2,7 +2,8 @@
 
 The format is the export format of MediaWiki (Special:Export, Wikimedia dumps): `mediawiki` contains `siteinfo` and
 many `page`, each with `title`, `ns`, `id`, `redirect` and one or more `revision`, of which the last counts. expat reads
-UTF-8, UTF-16 and declared encodings. A document type is refused: dumps have none, and it could declare entities.
+UTF-8, UTF-16 and declared encodings. A document type is refused: dumps have no document type, and it could declare
+entities.
 """
 
 from __future__ import annotations

@@ -136,7 +136,7 @@ def _notes(n_queries: int, translation: sp.csr_array | None) -> list[str]:
         "task mates: find the mate itself among all documents; systems are trained on mates, and MAP equals MRR",
         "share: share of the Japanese-English training pairs; multi-tasking uses all English training links, and "
         "ssi-cross-multitask-ja the links between Japanese documents too",
-        "-mate: the query is the English mate itself, a translation of the whole document by people",
+        "-mate: the query is the English mate itself, a translation of the full document by people",
         "seconds: choosing and fitting, for a mixture with its parts, without reading and counting words",
     ]
     if translation is not None:

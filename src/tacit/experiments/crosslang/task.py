@@ -1,7 +1,7 @@
 """Documents in two languages: reading, features, splits by mates without leaks, and measuring.
 
-Rows are aligned: row i of the queries is the Japanese mate of English document i, and empty if it has none. So "the
-mate is not a candidate" means that a row is not a candidate for itself.
+Rows are aligned: row i of the queries is the Japanese mate of English document i, or empty. So "the mate is not a
+candidate" means that a row is not a candidate for itself.
 """
 
 from __future__ import annotations

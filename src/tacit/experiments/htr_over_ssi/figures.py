@@ -41,7 +41,7 @@ def _draw_core(rows: Sequence[Row], pairs: Sequence[tuple[str, str, str]], path:
 
 
 def _gains(rows: Sequence[Row], least: int, one: str, other: str) -> np.ndarray:
-    """Return values of one system minus those of the other for every query of every seed."""
+    """Return the difference in values of two systems for every query of every seed."""
     here = [row for row in rows if row.setting.get("least_links", 0) == least and row.setting["share"] == 1]
     first: dict[tuple[str, int], Row] = {}
     for row in here:

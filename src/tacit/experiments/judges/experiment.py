@@ -36,7 +36,7 @@ def run(request: Request) -> Report:
         f"{corpus}: {len(task.judges)} judges, {n_queries} queries, {n_runs} runs, {n_runs * (n_runs - 1) // 2} pairs "
         f"of runs; {n_samples} random subsets of queries for each number of human-judged queries",
         f"target: difference of two runs in mean {MAIN} over all {n_queries} queries by people's grades",
-        "width: half the width of the interval, divided by that of people alone; never above 1 by construction",
+        "width: half the width of the interval, divided by the half width for people alone; at most 1 by construction",
         "program alone: the t interval of the program's differences over all queries, its grades taken for the truth",
     ]
     return Report("judges", corpus, request.seed, rows, notes, sections)

@@ -78,7 +78,7 @@ def plan_links(request: Request, systems: Sequence[str]) -> list[Cell]:
 
 
 def with_printed(request: Request, cells: Sequence[Cell]) -> list[Cell]:
-    """Return the cells; `as_printed` marks those of the papers' systems as mined, and the printed forms follow them."""
+    """Return the cells; `as_printed` marks the papers' systems as mined, and adds their printed forms."""
     if not request.as_printed:
         return list(cells)
     found: list[Cell] = []

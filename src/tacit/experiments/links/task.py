@@ -137,7 +137,7 @@ class LinkTask:
     threads: int | None
 
     def fit(self, method: Method, dim: int | list[int] | None, seed: int, **params: Any) -> CollectionRanker:
-        """Return a fitted ranker of the candidates, with those of `params` that it has; the best dimension."""
+        """Return a fitted ranker of the candidates, with the parameters of `params` that it has; the best dimension."""
 
         def fitted(dim: int | None) -> CollectionRanker:
             return self.fit_ranker(with_params(method.offer(dim=dim, seed=seed, threads=self.threads), params))

@@ -93,7 +93,7 @@ class RankFusion:
     other: CollectionRanker
 
     def scores(self, rows: Any, exclude: Any = None) -> np.ndarray:
-        """Return fused scores of all items; those of `exclude` are ranked below the others."""
+        """Return fused scores of all items; items of `exclude` are ranked below the others."""
         n_words = self.words.n_features_
         found = [self.words.scores(rows[:, :n_words]), self.other.scores(rows)]
         return reciprocal_rank_fusion(found, None if exclude is None else ~exclude.toarray())

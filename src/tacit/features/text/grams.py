@@ -105,7 +105,7 @@ class GramTable:
         return count_matrix(np.concatenate(rows), np.concatenate(columns), (stream.n_rows, self.n_columns))
 
     def _find_grams(self, prefix: np.ndarray, stream: WordStream, size: int, keys: np.ndarray) -> np.ndarray:
-        """Return the number of the gram that begins at each position, -1 if the vocabulary has none."""
+        """Return the number of the gram that begins at each position, -1 if the vocabulary has no such gram."""
         places, wanted = extend_grams(prefix, stream, size, self.unknown + 1)
         number = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
         grams = np.full(len(prefix), -1, np.int32)

@@ -37,7 +37,7 @@ from tacit.features.text.vocabulary import Spellings, choose_vocabulary, count_a
 from tacit.features.text.weighting import IDF_NAMES, TF_NAMES, inverse_document_frequency, weigh
 
 LONGEST_NGRAM = 100  # words
-SHORT_TEXT = 200  # characters of one text, such as a query: words of shorter texts are looked up one by one
+SHORT_TEXT = 200  # characters of one text, such as a query: words of shorter texts are looked up singly
 
 
 class TextVectorizer(Estimator):
@@ -65,7 +65,7 @@ class TextVectorizer(Estimator):
     Attributes
     ----------
     vocabulary_ : list of str
-        Words of the columns: first those of `fit`, most frequent first, then those appended by `add_words`.
+        Words of the columns: first the words of `fit`, most frequent first, then the words appended by `add_words`.
     idf_ : ndarray of shape (n_words,), float32
         Inverse document frequency of each column.
     n_docs_ : int
@@ -341,7 +341,7 @@ class WordGramVectorizer(TextVectorizer):
     Attributes
     ----------
     vocabulary_ : list of str
-        Words, then 2-grams; most frequent first within each block. Other attributes are those of `TextVectorizer`.
+        Words, then 2-grams; most frequent first within each block. Other attributes are as in `TextVectorizer`.
     grams_from_ : int
         Column at which 2-grams begin.
 

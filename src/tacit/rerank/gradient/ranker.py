@@ -329,7 +329,7 @@ def center_and_spread(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 class BradleyTerryRanker(GradientRanker):
     """Maximum likelihood of the known pairs under the Bradley-Terry model.
 
-    The parameters are those of `GradientRanker`.
+    The parameters are as in `GradientRanker`.
 
     Examples
     --------

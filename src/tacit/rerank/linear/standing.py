@@ -51,7 +51,7 @@ class OrdinalView:
     start: np.ndarray
 
     def learn(self, score_spread: float) -> OrdinalModel:
-        """Fit the model for a prior in which scores have this spread around those of `start`."""
+        """Fit the model for a prior in which scores have this spread around the scores of `start`."""
         return OrdinalProblem(self.answers, self.size / score_spread**2, self.list_spread, self.start).solve()
 
 

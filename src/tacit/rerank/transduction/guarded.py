@@ -183,7 +183,7 @@ class GuardedRanker(ListRanker):
     measure : str, default="AP"
         Measure on validation lists for the choice of the weight.
     n_standard_errors : float, default=0.0
-        Number of standard errors by which a gain must exceed 0.
+        A gain must exceed 0 by this number of standard errors.
     threads : int, default=None
         Number of lists ranked in parallel; None uses all cores.
 

@@ -90,7 +90,7 @@ def make_learner(estimator: Any, rows: Rows) -> Learner:
 
 
 def staged_scores(fitted: Any, X: np.ndarray) -> np.ndarray:
-    """Return scores after each stage of a fitted estimator, (n_stages, n_rows); one stage if it has none."""
+    """Return scores after each stage of a fitted estimator, (n_stages, n_rows); other estimators have one stage."""
     if hasattr(fitted, "staged_scores"):
         return fitted.staged_scores(X)
     return np.asarray(fitted.predict(X), np.float64)[None]

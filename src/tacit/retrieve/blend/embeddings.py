@@ -12,7 +12,7 @@ P(named | lead) is the probability that the query is about named items. It is a 
 both kinds that were not in training; both kinds have equal total weight. If every candidate is named there is no lead,
 and P is 1. Such queries are left out of the fit, but reduce the weight of the others of their kind. The weight of the
 member is multiplied by P. It is also multiplied by a factor that grows with the length of the query relative to the
-median length of the training queries, so a member trained on whole pages has little weight for short queries.
+median length of the training queries, so a member trained on pages has little weight for short queries.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ class ResidualMember(RankerMember):
         return made
 
     def tried_weights(self, data: TrainingData) -> Sequence[float]:
-        """Return weights to try: it has none without labels, and links train it best."""
+        """Return weights to try: without labels its weight is 0, and links train it best."""
         return (*TRIED, LARGEST_OF_LINKS) if data.queries_are_items else TRIED
 
     def rows(self, block: QueryBlock) -> sp.csr_array:
@@ -138,7 +138,7 @@ class ResidualMember(RankerMember):
         return shares if self.gate_ is None else shares * self.share(self.leads(at_candidates, block.candidates))
 
     def leads(self, at_candidates: np.ndarray, candidates: np.ndarray) -> np.ndarray:
-        """Return the score of the best named candidate minus that of the best other one, for each query."""
+        """Return how far the best named candidate scores above the best other candidate, for each query."""
         assert self.named_ is not None
         return leads(at_candidates, self.named_[candidates] > 0, candidates >= 0)
 

@@ -69,7 +69,7 @@ class ItemRows:
     titles : csr_array of the same shape or None
         Counts of the words of the titles alone.
     vectors : ndarray of shape (n_items, dim_of_vectors), float32, or None
-        Vectors of length 1, or 0 where an item has none.
+        Vectors of length 1, or 0 where an item has no vector.
     idf : ndarray of shape (n_features,), float32
         Inverse document frequencies of tf-idf.
     passages : ndarray of shape (n_items + 1,), int64, or None, default=None
@@ -194,7 +194,7 @@ class Member(HoldsItems):
         return None
 
     def tried_weights(self, data: TrainingData) -> Sequence[float]:
-        """Return weights to try beside the prior when weights are learned; none by default."""
+        """Return weights to try in addition to the prior when weights are learned; an empty list by default."""
         return ()
 
     def on(self, pairs: Links, known: Links) -> Self:

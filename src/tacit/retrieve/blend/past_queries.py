@@ -91,7 +91,7 @@ class SimilarMember(FewItemsMember):
         return made
 
     def tried_weights(self, data: TrainingData) -> Sequence[float]:
-        """Return weights to try: it has none without labels."""
+        """Return weights to try: without labels its weight is 0."""
         return TRIED_WEIGHTS
 
     def on(self, pairs: Links, known: Links) -> Self:

@@ -144,7 +144,7 @@ class BlendRanker(CollectionRanker):
     full_length_ : float or None
         Query length, in words, from which `weights_` apply unmixed; None without `short_weights_`.
     strength_ : float or None
-        Strength of the prior used to learn the weights; None if the weights are those of a prior.
+        Strength of the prior used to learn the weights; None if the weights are the prior itself.
     idf_ : ndarray of shape (n_features,), float32
         Inverse document frequencies of tf-idf.
     content_ : ndarray of shape (n_features,), float32, or None

@@ -2,7 +2,7 @@
 
 `exact` raises the score of items whose title equals or nearly equals the query.
 
-A user who types the title of a page wants that page first, however often long pages repeat its words. Titles and
+A user who types the title of a page wants that page first, even if long pages repeat its words many times. Titles and
 queries are rows of weights of length 1. The weight of word w is
 
     v(w) = ln(1 + n / df(w));  0.2 for a function word

@@ -13,11 +13,12 @@ cosine of tf-idf, and two truncated singular value decompositions of the same wo
 3. *Sharpness.* z is how far the 10 nearest items by BM25 are above all other items by vectors, in standard deviations,
    divided by the same for `latent`.
 
-With an encoder, queries are also cut out of items (`Probes`): a title or a sentence, for which the item itself is the
-relevant result. rho is the mean reciprocal rank by vectors divided by that of BM25, each minus its expected value by
-chance; R2 is measured on these queries; m is the largest weight that keeps .97 of the mean reciprocal rank of BM25 and
-`latent` with titles as queries. If there are few titles, or titles are names that words do not find, m is the largest
-weight that keeps .9 of the mean reciprocal rank with sentences as queries, because words find sentences too easily.
+With an encoder, queries are also taken from items (`Probes`): a title or a sentence, for which the item itself is the
+relevant result. rho is the mean reciprocal rank by vectors divided by the mean reciprocal rank by BM25, each minus its
+value by chance; R2 is measured on these queries; m is the largest weight that keeps .97 of the mean reciprocal rank of
+BM25 and `latent` with titles as queries. If there are few titles, or titles are names that words do not find, m is the
+largest weight that keeps .9 of the mean reciprocal rank with sentences as queries, because words find sentences too
+easily.
 
     weight = min(m, 8 min(1, rho / .9)^6 clip((.75 - R2) / .15, 0, 1)) clip((r - .25) / .15, 0, 1)
 
@@ -96,7 +97,7 @@ class ProbeTrial(NamedTuple):
     Attributes
     ----------
     vectors, words, known
-        As those of `ItemTrial`.
+        As in `ItemTrial`.
     ranks : ndarray of shape (3 + len(TRIED), n_probes)
         Reciprocal ranks by vectors, by BM25, and by BM25, `latent` and the vectors at weight 0 and at the weights of
         `TRIED`.

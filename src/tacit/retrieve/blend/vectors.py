@@ -310,7 +310,7 @@ def measure_probes(blend: BlendRanker, member: VectorsMember, data: TrainingData
 
 
 def _of_items(member: Any, items: ItemRows) -> Any:
-    """Return a member with other items in place of its own."""
+    """Return a member with these items instead of its own."""
     made = copy_estimator(member).with_items(np.empty(0, np.int64))
     made.add(items)
     return made

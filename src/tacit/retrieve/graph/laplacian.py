@@ -49,7 +49,7 @@ class LaplacianEigenmaps(Estimator):
     --------
     >>> model = LaplacianEigenmaps(dim=1, k=2).fit(np.arange(8.0)[:, None])
     >>> line = model.item_vectors_[:, 0]
-    >>> bool((line[:4] * line[4:] < 0).all())  # the two halves of the line lie on two sides
+    >>> bool((line[:4] * line[4:] < 0).all())  # the two halves of the line are on two sides
     True
     """
 

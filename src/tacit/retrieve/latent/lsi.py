@@ -72,7 +72,7 @@ class LsiRanker(CollectionRanker):
     embed_items = embed_queries  # LSI treats queries and items alike
 
     def _project(self, rows: Features) -> np.ndarray:
-        """Return vectors in concept space; words added after fit have none."""
+        """Return vectors in concept space; words added after fit have no vector."""
         n_known = len(self._query_concepts)
         return project(rows if rows.shape[1] == n_known else rows[:, :n_known], self._query_concepts)
 

@@ -212,7 +212,7 @@ class HalvesTask:
 
     The other half gets the vector of a new item and is ranked among all trained ones. If no document is held out,
     the last epoch counts as the best. With `places`, the documents are trained ones: a half is to find the vector of
-    its whole document by the product v_i . W x.
+    its full document by the product v_i . W x.
     """
 
     def __init__(self, rows: sp.csr_array, rng: np.random.Generator, places: np.ndarray | None = None) -> None:
@@ -235,7 +235,7 @@ class HalvesTask:
 
 
 def _hold_out(n_docs: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Rows for training and rows for validation; a small collection has none of the latter."""
+    """Rows for training and rows for validation; a small collection has no rows for validation."""
     n_held = min(MOST_HELD, round(HELD_SHARE * n_docs)) if n_docs >= FEWEST_DOCS else 0
     shuffled = rng.permutation(n_docs)
     return np.sort(shuffled[n_held:]), np.sort(shuffled[:n_held])

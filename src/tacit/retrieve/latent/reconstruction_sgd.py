@@ -41,7 +41,7 @@ class ReconstructionTrainer:
     """Visits every document once in an epoch.
 
     rows: CSR (n_docs, n_words), float32; concepts: float32 (n_words, dim), the first W'; start: the first V and vectors
-    of the documents, None for those of the concepts.
+    of the documents, None for the vectors of the concepts.
     Changed: query_table (W', n_words by dim), vectors (n_docs, dim), basis and factors (V = basis @ M).
     """
 

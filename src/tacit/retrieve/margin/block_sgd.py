@@ -182,7 +182,7 @@ class BlockTrainer(ABC):
     def _visit(
         self, triples: np.ndarray, weights: np.ndarray, rng: np.random.Generator, rates: tuple[float, float]
     ) -> float:
-        """Visit triples in their order, block by block, or one by one with uniform negatives; return the mean loss."""
+        """Visit triples in their order, block by block, or singly with uniform negatives; return the mean loss."""
         size, total = self.settings.block, 0.0
         for start in range(0, len(triples), size):
             some = triples[start : start + size]

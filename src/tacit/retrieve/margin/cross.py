@@ -119,5 +119,5 @@ class CrossRanker(EmbeddingRanker):
 
 
 def _without_loops(links: Links) -> sp.csr_array:
-    """Weights of the links, without those of a row to itself."""
+    """Weights of the links, without links of a row to itself."""
     return links.take(links.sources != links.targets).to_csr()

@@ -68,7 +68,7 @@ class EmbeddingRanker(SgdRanker):
     item_rate : float, default=1.0
         Learning rate of free and residual vectors, as a multiple of `rate`.
     decay : float, default=0.03
-        Share by which word vectors shrink after an epoch at the first rate; less as the rate falls.
+        Fraction that word vectors lose after an epoch at the first rate; less as the rate falls.
     start : {"small", "normal", "scaled", "words"}, default="small"
         First vectors: standard deviation 0.01 for query words and free vectors and 0 for item words; or, of all
         vectors but residuals, standard deviation 1 as printed, or variance 1 / dim. "words" has variance 1 / dim for
@@ -295,7 +295,7 @@ class EmbeddingRanker(SgdRanker):
         return project(rows[:, : len(self.item_table_)], self.item_table_)
 
     def check_new_items(self) -> None:
-        """Raise if vectors are free: they are learned one by one, so a new item would have none."""
+        """Raise if vectors are free: each is learned for its item, so a new item would have no vector."""
         if self.items == "free":
             raise UsageError(
                 'free item vectors are learned for each item, so a new item has no vector: use items="residual"'

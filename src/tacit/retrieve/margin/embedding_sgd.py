@@ -209,7 +209,7 @@ class EmbeddingTrainer(BlockTrainer):
         return total / max(1, len(given))
 
     def _step_on_triples(self, given: np.ndarray, weights: np.ndarray, rate: float) -> None:
-        """A triple needs the scores of its own two items only: slots 2 b and 2 b + 1."""
+        """A triple needs only the scores of its two items: slots 2 b and 2 b + 1."""
         queries, items = self._take(np.ascontiguousarray(given[:, 0]), given[:, 1:].reshape(-1))
         self._over(len(queries), partial(self._find_triple_gradients, queries, items, weights))
         for view in self._views:

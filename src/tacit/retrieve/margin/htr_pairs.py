@@ -43,7 +43,7 @@ class HtrPairsRanker(MarginRanker):
     n_buckets : int, default=30_000_000
         Weights of pairs of words; with so many, few pairs share one. Small dictionaries get fewer.
     max_words : int or None, default=200
-        Words of a row that the pairs see, those of largest weight; None means all. Their cost grows with the square.
+        Number of words of a row in pairs, by largest weight; None means all. Their cost grows with the square.
     mu : float or None, default=None
         Weight of the pairs; None means chosen on validation.
     pair_rate : float, default=1.0

@@ -124,7 +124,7 @@ class WordPairRanker(SgdRanker):
     @property
     @abstractmethod
     def _n_known(self) -> tuple[int, int]:
-        """Query words and item words that W has rows and columns for; words added later have none."""
+        """Query words and item words that W has rows and columns for; words added later have no rows or columns."""
 
     @property
     def _identity_weight(self) -> float:

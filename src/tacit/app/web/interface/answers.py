@@ -87,7 +87,7 @@ class Term(Answer):
 
     kind: str = Field(description="word, pair, item, vector, clicks, stage or feedback")
     query_word: str = Field(description="word of the query, as typed; empty if none")
-    document_word: str = Field(description="word of the document; empty if the term is about the whole document")
+    document_word: str = Field(description="word of the document; empty if the term is about the full document")
     value: float = Field(description="contribution to the score")
     member: str = Field(description="the blend's member ranker with this term")
 

@@ -27,7 +27,7 @@ def describe_mistake(error: Mapping[str, Any]) -> str:
     place += "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in rest if part not in TAGS)
     place = place.removeprefix(".")
     if error["type"] == "unknown_parameter":
-        wanted = f"want one of {error['msg']}" if error["msg"] else "and this route has none"
+        wanted = f"want one of {error['msg']}" if error["msg"] else "this route has no parameters"
         return f"unknown parameter {_found(place)}, {wanted}"
     if error["type"] == "missing":
         return f"{place} is missing, want a value"
