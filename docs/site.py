@@ -60,9 +60,15 @@ def _link(name: str) -> str:
 
 
 def _names(package: str) -> str:
-    """A section for every class and function that the package exports, headed by its public name."""
+    """A section for every class and function that the package exports, headed by its public name.
+
+    Names of the package that `import tacit` offers come first.
+    """
     module = importlib.import_module(package)
-    items = {name: getattr(module, name) for name in module.__all__}
+    offered = [name for name in tacit.__all__ if getattr(tacit, name).__module__.startswith(f"{package}.")]
+    items = {name: getattr(tacit, name) for name in offered} | {
+        name: getattr(module, name) for name in module.__all__ if name not in offered
+    }
     exported = list(items.values())
     return "\n\n".join(
         _section(f"tacit.{name}" if name in tacit.__all__ else f"{package}.{name}", item, inherited)
