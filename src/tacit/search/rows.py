@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,7 +13,7 @@ from tacit.core import Collection, TacitError, plural, track
 from tacit.features import TextVectorizer, WordGramVectorizer, find_language, has_stemmer
 from tacit.features.text.words import title_keys
 from tacit.retrieve import CollectionRanker
-from tacit.retrieve.training_data import Terms
+from tacit.retrieve.training_data import ITEM_INPUTS, Terms
 from tacit.retrieve.vectors import spread_rows
 
 N_SAMPLED = 200  # queries on which approximate search is measured
@@ -75,9 +75,9 @@ class ReadTexts:
     texts: Collection
     vectorizer: TextVectorizer
     counts: sp.csr_array
-    _derived: dict[str, Any] = field(default_factory=dict)
+    _derived: dict[Hashable, Any] = field(default_factory=dict)
 
-    def derived(self, name: str, make: Callable[[], Any]) -> Any:
+    def derived(self, name: Hashable, make: Callable[[], Any]) -> Any:
         """Return the result of `make`, computed once."""
         if name not in self._derived:
             self._derived[name] = make()
@@ -113,14 +113,11 @@ class RankerRows:
 
     def further(self) -> dict[str, Any]:
         """Other arguments of the ranker's `fit` that come from the texts."""
-        found = self.read.derived("titles", self._titles) if "titles" in self.ranker.reads else {}
-        found = found | term_names(self.ranker, self.vectorizer)
-        if "occurrences" in self.ranker.reads:
-            found = found | {"occurrences": np.asarray(self.read.counts.sum(axis=0))}
-        return dict(found)
-
-    def _titles(self) -> dict[str, Any]:
-        return title_rows(self.ranker, self.vectorizer, self.read.texts)
+        reads = self.ranker.reads
+        made: dict[str, Any] = self.read.derived(
+            reads & ITEM_INPUTS, lambda: item_inputs(self.ranker, self.vectorizer, self.read.texts)
+        )
+        return made | ({"occurrences": np.asarray(self.read.counts.sum(axis=0))} if "occurrences" in reads else {})
 
 
 def read_rows(ranker: CollectionRanker, vectorizer: TextVectorizer, texts: Iterable[str]) -> sp.csr_array:
@@ -129,18 +126,14 @@ def read_rows(ranker: CollectionRanker, vectorizer: TextVectorizer, texts: Itera
     return counts if ranker.features == "counts" else vectorizer.tfidf(counts)
 
 
-def title_rows(ranker: CollectionRanker, vectorizer: TextVectorizer, documents: Collection) -> dict[str, Any]:
-    """Word counts and hashes of titles, for a ranker that reads them and documents that have some."""
-    if "titles" not in ranker.reads or not any(documents.titles):
-        return {}
-    return {"titles": vectorizer.counts(documents.titles), "title_keys": title_keys(documents.titles)}
-
-
-def term_names(ranker: CollectionRanker, vectorizer: TextVectorizer) -> dict[str, Terms]:
-    """The words of the columns, for a ranker that reads them."""
-    if "terms" not in ranker.reads:
-        return {}
-    return {"terms": Terms(vectorizer.vocabulary_, vectorizer.function_columns())}
+def item_inputs(ranker: CollectionRanker, vectorizer: TextVectorizer, documents: Collection) -> dict[str, Any]:
+    """Return what a ranker reads of documents beside their rows: counts and hashes of titles, words of the columns."""
+    made: dict[str, Any] = {}
+    if "titles" in ranker.reads and any(documents.titles):
+        made |= {"titles": vectorizer.counts(documents.titles), "title_keys": title_keys(documents.titles)}
+    if "terms" in ranker.reads:
+        made["terms"] = Terms(vectorizer.vocabulary_, vectorizer.function_columns())
+    return made
 
 
 def sample_queries(

@@ -31,8 +31,8 @@ from tacit.retrieve.vectors import check_vectors, join_vectors
 from tacit.search.encoders import EncoderInfo
 from tacit.search.query.synonyms import read_synonyms
 from tacit.search.querying import SearchAnswers
-from tacit.search.rows import RankerRows, TextRows, read_rows, sample_queries, term_names, title_rows
-from tacit.search.sources import Sources, check_program, check_words, choose_sources, trained_queries
+from tacit.search.rows import RankerRows, TextRows, item_inputs, read_rows, sample_queries
+from tacit.search.sources import Sources, check_words, choose_sources, trained_queries
 from tacit.search.two_stage import TwoStageRanker
 from tacit.search.vector_cache import VectorCache
 from tacit.search.vectors import WordVectors, check_vector_sources, encode_documents, make_probes
@@ -251,32 +251,22 @@ class Searcher(SearchAnswers):
             ranker.check_graph()
         sources = choose_sources(
             self.method, ranker, documents,
-            links=links, queries=queries, qrels=qrels, pairs=pairs, zeros=zeros, clicks=clicks,
+            links=links, queries=queries, qrels=qrels, pairs=pairs, zeros=zeros, program=program, clicks=clicks,
         )  # fmt: skip
         self.encode = self.encode if encode is None else encode
         self.encoder_ = None
         named = {"vectors": vectors, "query_vectors": query_vectors, "encode": self.encode, "encoder": self.encoder}
         check_vector_sources(self.method, ranker, **named)
+        if query_vectors is not None and sources.queries is None:
+            raise UsageError("query_vectors are given without training queries, want queries with qrels or pairs")
         read = (rows or TextRows(documents, self.words, self.language)).read(ranker, self.stem)
         if isinstance(read.vectorizer, WordGramVectorizer):
             ranker.set_params(first_gram=read.vectorizer.grams_from_)
         further = read.further() | self._item_vectors(read, documents, vectors, passages, members)
-        query_vectorizer, asking = None, read.items
-        if sources.queries is not None and ranker.two_dictionaries:
-            language = self.query_language or self.language
-            own = TextRows(sources.queries, self.words, language).read(ranker, self.stem)
-            query_vectorizer, asking = own.vectorizer, own.items
-            further |= {"links": sources.links} if ranker.needs_links else {}
-            if "same_words" in ranker.reads:
-                further["same_words"] = find_same_words(query_vectorizer.vocabulary_, read.vectorizer.vocabulary_)
-        elif sources.queries is not None:
-            asking = self._training_queries(read, sources, query_vectors, further, checks=rows is None)
-        elif query_vectors is not None:
-            raise UsageError("query_vectors are given without training queries, want queries with qrels or pairs")
-        further |= {} if sources.zeros is None else {"zeros": sources.zeros}
-        if program is not None:
-            check_program(self.method, ranker, program, sources)
-            further["program"] = program
+        asking, query_vectorizer = self._read_queries(read, sources, query_vectors, further, checks=rows is None)
+        if query_vectorizer is not None and "same_words" in ranker.reads:
+            further["same_words"] = find_same_words(query_vectorizer.vocabulary_, read.vectorizer.vocabulary_)
+        further |= sources.beside_pairs
         further |= {"members": members} if members is not None and "members" in ranker.reads else {}
         further |= {"queries_are_items": sources.queries is None, "checkpoint": checkpoint}
         ranker.fit(asking, read.items, sources.pairs, **further)
@@ -288,21 +278,29 @@ class Searcher(SearchAnswers):
             ranker.build_graph(sample_queries(self.query_rows, documents, asking, of_items))
         return self
 
-    def _training_queries(
+    def _read_queries(
         self, read: RankerRows, sources: Sources, vectors: np.ndarray | None, further: dict[str, Any], *, checks: bool
-    ) -> sp.csr_array:
-        """Return rows of training queries, with their vectors if there are any."""
+    ) -> tuple[sp.csr_array, TextVectorizer | None]:
+        """Return rows of training queries with their vectors, and their vectorizer if they have their own vocabulary.
+
+        Without training queries, the documents are the queries.
+        """
         queries = sources.queries
-        assert queries is not None
+        if queries is None:
+            return read.items, None
+        if read.ranker.two_dictionaries:
+            language = self.query_language or self.language
+            own = TextRows(queries, self.words, language).read(read.ranker, self.stem)
+            return own.items, own.vectorizer
         rows = read.queries(queries.full_texts())
         if "vectors" in further and vectors is None and self.model_of_texts is not None:
             vectors = VectorCache(self.model_of_texts).look_up(list(queries.full_texts()), "query").astype(np.float32)
         if "vectors" in further and vectors is not None:
             dim = further["vectors"].shape[1]
-            return join_vectors(rows, check_vectors("query_vectors", vectors, len(queries), dim))
+            return join_vectors(rows, check_vectors("query_vectors", vectors, len(queries), dim)), None
         if sources.pairs is not None and checks:
             check_words(queries, read.vectorizer.counts(queries.full_texts()), sources.pairs)
-        return rows
+        return rows, None
 
     def _item_vectors(
         self,
@@ -400,7 +398,7 @@ class Searcher(SearchAnswers):
         ranker.check_new_items()
         if vectorizer.can_add_words:
             vectorizer.add_words(documents.full_texts())
-        further: dict[str, Any] = title_rows(ranker, vectorizer, documents) | term_names(ranker, vectorizer)
+        further = item_inputs(ranker, vectorizer, documents)
         if vectors is not None:
             further["vectors"] = self._check_vectors("vectors", vectors, len(documents))
         elif ranker.vectors_dim and self.model_of_texts is not None:

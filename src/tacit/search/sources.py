@@ -24,15 +24,24 @@ class Sources(NamedTuple):
     queries : Collection or None
         Texts of the queries; None: the documents themselves are the queries.
     links : Links or None
-        Links between documents, in addition to `pairs`.
+        Links between documents, in addition to `pairs`, if the ranker can use them.
     zeros : Links or None
         Documents judged not relevant, if the ranker can use them.
+    program : ProgramLinks or None
+        Documents graded by a program.
     """
 
     pairs: Links | None = None
     queries: Collection | None = None
     links: Links | None = None
     zeros: Links | None = None
+    program: ProgramLinks | None = None
+
+    @property
+    def beside_pairs(self) -> dict[str, Links]:
+        """The sources in addition to pairs, as arguments of the ranker's `fit`."""
+        given = {"links": self.links, "zeros": self.zeros, "program": self.program}
+        return {name: source for name, source in given.items() if source is not None}
 
 
 def choose_sources(
@@ -46,11 +55,14 @@ def choose_sources(
     pairs: Links | None,
     clicks: tuple[Collection, Links] | None,
     zeros: Links | None = None,
+    program: ProgramLinks | None = None,
 ) -> Sources:
     """Check the given sources against the ranker's abilities, and convert them to pairs."""
     sources = {"links": links, "qrels": qrels, "pairs": pairs, "clicks": clicks}
     given = [name for name, source in sources.items() if source is not None]
     _check_sources(method, ranker, given, queries is not None)
+    if program is not None:
+        _check_program(method, ranker, given)
     if given and not ranker.learns_from_pairs:
         warnings.warn(f"{method} does not learn from {' or '.join(given)}: not used", stacklevel=3)
         return Sources()
@@ -65,12 +77,14 @@ def choose_sources(
         zeros = judged_pairs(qrels, queries, documents, relevant=False) if "zeros" in ranker.reads else None
     elif pairs is None:
         pairs, links = links, None
-    if links is not None and pairs is not None and not ranker.needs_links:
-        warnings.warn(f"{method} does not learn from links in addition to pairs: not used", stacklevel=3)
-    _check_sizes("pairs", pairs, len(documents if queries is None else queries), len(documents))
-    _check_sizes("zeros", zeros, len(documents if queries is None else queries), len(documents))
+    n_queries = len(documents if queries is None else queries)
+    for name, source in {"pairs": pairs, "zeros": zeros, "a program's grades": program}.items():
+        _check_sizes(name, source, n_queries, len(documents))
     _check_sizes("links", links, len(documents), len(documents))
-    return Sources(pairs, queries, links, zeros)
+    if links is not None and not ranker.needs_links:
+        warnings.warn(f"{method} does not learn from links in addition to pairs: not used", stacklevel=3)
+        links = None
+    return Sources(pairs, queries, links, zeros, program)
 
 
 def _check_sources(method: str, ranker: CollectionRanker, given: list[str], has_queries: bool) -> None:
@@ -88,13 +102,12 @@ def _check_sources(method: str, ranker: CollectionRanker, given: list[str], has_
         raise UsageError(f"{method} learns from links, from queries with qrels or pairs, or from clicks: give one")
 
 
-def check_program(method: str, ranker: CollectionRanker, program: ProgramLinks, sources: Sources) -> None:
+def _check_program(method: str, ranker: CollectionRanker, given: list[str]) -> None:
     """Raise unless the ranker supports a program's grades and there are human judgments to calibrate them."""
     if "program" not in ranker.reads:
         raise UsageError(f"{method} does not learn from a program's grades, want blend with one stage")
-    if sources.pairs is None or sources.queries is None:
+    if not {"qrels", "pairs", "clicks"} & set(given):
         raise UsageError("a program's grades need queries that people judged")
-    _check_sizes("a program's grades", program, len(sources.queries), sources.pairs.n_targets)
 
 
 def _check_sizes(name: str, given: Links | None, n_sources: int, n_targets: int) -> None:
