@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from tacit.core import TacitError, track
-from tacit.judge.advise.advice import make_advice
+from tacit.judge.advise.advice import Roles, make_advice
 from tacit.judge.advise.folds import make_folds
 from tacit.judge.advise.procedure import CrossValidation
 from tacit.judge.advise.report import table_rows
-from tacit.judge.advise.verdict import Gain, gain_of, widen_interval
+from tacit.judge.advise.verdict import ClaimRule, Gain, gain_of, widen_interval
 
 
 class Fixed:
@@ -74,10 +74,10 @@ def test_the_choice_is_made_without_the_test_fold():
         assert np.array_equal(values["AP"][test], best.table[test])
 
 
-def advice_of(base, free, learned, **more):
-    candidates = [Fixed("bm25", base), free, learned]
-    options = {"n_queries": len(base), "measure": "AP", "has_zeros": False} | more
-    return make_advice(candidates, label_free=free, learned=learned, **options)
+def advice_of(base, free, learned, *, simpler=None, sequential=False, **more):
+    candidates, roles = [Fixed("bm25", base), free, learned], Roles(free, learned, simpler=simpler)
+    rule = ClaimRule("AP", has_zeros=False, sequential=sequential)
+    return make_advice(candidates, roles, rule, n_queries=len(base), **more)
 
 
 def test_a_clear_gain_is_claimed_and_a_gain_of_labels_is_a_claim_of_its_own():
@@ -203,10 +203,11 @@ def test_a_gain_that_more_judged_answers_could_explain_is_not_claimed():
 
     free = Pooled("blend", base + 0.1)
     candidates = [Base("bm25", base), free]
-    options = {"label_free": free, "learned": free, "n_queries": 40, "measure": "AP"}
-    assert make_advice(candidates, has_zeros=False, **options).recommended.help
-    held_back = make_advice(candidates, has_zeros=True, **options).recommended
-    assert not held_back.help
+    shown, held_back = (
+        make_advice(candidates, Roles(free, free), ClaimRule("AP", has_zeros), n_queries=40).recommended
+        for has_zeros in (False, True)
+    )
+    assert (shown.help, held_back.help) == (True, False)
     assert "more of its first ten results are judged (+0.50)" in held_back.reason
 
 

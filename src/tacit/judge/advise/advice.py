@@ -13,13 +13,11 @@ import numpy as np
 from tacit.core.collection import html_table
 from tacit.judge.advise.procedure import Candidate, CrossValidation
 from tacit.judge.advise.verdict import (
+    JUDGED,
     NOT_MEASURED,
+    ClaimRule,
     Gain,
     cautious_interval,
-    gain_of,
-    guard_against_pool,
-    guard_against_position,
-    judged_only,
     sequential_interval,
     widen_interval,
 )
@@ -36,8 +34,9 @@ from tacit.judge.advise.words import (
 )
 from tacit.metrics import compare_systems
 
-JUDGED = "Judged@10"
 CURVE = (5, 10, 20, 40, 80, 160)
+
+Values = dict[str, np.ndarray]  # of one system: by measure, one for each query
 
 
 @dataclass(frozen=True, repr=False)
@@ -123,33 +122,12 @@ class Advice:
         }
 
 
-def make_advice(
-    candidates: Sequence[Candidate],
-    *,
-    label_free: Candidate,
-    learned: Candidate,
-    clicked: Candidate | None = None,
-    assisted: Candidate | None = None,
-    simpler: Candidate | None = None,
-    encoded: Sequence[Candidate] = (),
-    n_queries: int,
-    measure: str,
-    has_zeros: bool,
-    corrected: str | None = None,
-    withheld: str = "",
-    evidence: str = "judged queries",
-    note: str = "",
-    sequential: bool = False,
-    curve: Sequence[int] = CURVE,
-    seconds_left: Callable[[], float] = lambda: float("inf"),
-    **options: Any,
-) -> Advice:
-    """Cross-validate all candidates and the choice among them; the first candidate is the baseline.
+@dataclass(frozen=True)
+class Roles:
+    """The candidates that the advice compares with each other.
 
     Parameters
     ----------
-    candidates : sequence of Candidate
-        Systems to choose from.
     label_free, learned : Candidate
         The best system without judgments, and its form that learns from them. Their difference is the gain from the
         judgments.
@@ -161,81 +139,113 @@ def make_advice(
         Replacement for `learned` if there is not enough time for it.
     encoded : sequence of Candidate, default=()
         Systems to compare with `label_free`, which has an encoder: the blend without it, and rank fusion.
+    """
+
+    label_free: Candidate
+    learned: Candidate
+    clicked: Candidate | None = None
+    assisted: Candidate | None = None
+    simpler: Candidate | None = None
+    encoded: Sequence[Candidate] = ()
+
+
+def make_advice(
+    candidates: Sequence[Candidate],
+    roles: Roles,
+    rule: ClaimRule,
+    *,
+    n_queries: int,
+    evidence: str = "judged queries",
+    note: str = "",
+    curve: Sequence[int] = CURVE,
+    seconds_left: Callable[[], float] = lambda: float("inf"),
+    **options: Any,
+) -> Advice:
+    """Cross-validate all candidates and the choice among them; the first candidate is the baseline.
+
+    Parameters
+    ----------
+    candidates : sequence of Candidate
+        Systems to choose from.
+    roles : Roles
+        Which of them are compared.
+    rule : ClaimRule
+        When a gain may be claimed; systems are chosen by the same measure.
     n_queries : int
         Number of judged queries.
-    measure : str
-        Measure for claims and for the choice of a system.
-    has_zeros : bool
-        Whether judgments of grade 0 exist, so that judged-only measures can be computed.
-    corrected : str or None, default=None
-        Measure by corrected clicks, which must also show the gain.
-    withheld : str, default=""
-        Reason to make no claim, whatever the measure shows.
     evidence, note : str
         Noun for the queries in the text, and the bias of the measure.
-    sequential : bool, default=False
-        Whether the claim must stay valid under repeated looks at the data.
     curve : sequence of int
         Numbers of judged queries of the learning curve.
     seconds_left : callable
         Time left. If it is too short for all fits of a candidate or of a point of the learning curve, that one is
         left out; the baseline and `label_free` are always measured.
+    **options
+        Further parameters of `CrossValidation`.
     """
-    validation = CrossValidation(candidates, n_queries, measure, seconds_left=seconds_left, **options)
-    values, left_out = _values(
-        validation, {candidates[0].name, label_free.name, *(other.name for other in encoded)}, learned, simpler
-    )
-    if learned.name in left_out and simpler is not None:
-        learned = simpler
+    validation = CrossValidation(candidates, n_queries, rule.measure, seconds_left=seconds_left, **options)
+    values, left_out = _values(validation, roles)
+    if roles.learned.name in left_out and roles.simpler is not None:
+        roles = replace(roles, learned=roles.simpler)
+    label_free, learned = roles.label_free, roles.learned
 
-    def claim(before: dict[str, np.ndarray], after: dict[str, np.ndarray]) -> Gain:
-        found = claim_of(before, after, measure, has_zeros, corrected, sequential)
-        return replace(found, help=False, reason=withheld) if withheld and found.help else found
+    def added(after: Candidate, before: Candidate) -> Gain:
+        is_measured = before.name in values and after.name in values
+        return rule.gain(values[before.name], values[after.name]) if is_measured else NOT_MEASURED
 
-    program = None
-    if assisted is not None:
-        both = learned.name in values and assisted.name in values
-        program = claim(values[learned.name], values[assisted.name]) if both else NOT_MEASURED
-    if assisted is not None and not (program and program.help):  # not chosen by a mean that may be due to chance
-        validation.candidates = [candidate for candidate in validation.candidates if candidate is not assisted]
+    assist = None if roles.assisted is None else added(roles.assisted, learned)
+    if assist is not None and not assist.help:  # not chosen by a mean that may be due to chance
+        validation.candidates = [candidate for candidate in validation.candidates if candidate is not roles.assisted]
     procedure, names = validation.chosen()
     system, baseline = validation.best().name, candidates[0].name
-    recommended = widen_interval(claim(values[baseline], procedure), claim(values[baseline], values[system]))
+    recommended = widen_interval(rule.gain(values[baseline], procedure), rule.gain(values[baseline], values[system]))
     if system == baseline:
         recommended = replace(recommended, help=False, reason=f"{baseline} is the best system")
-    added = {
-        name: claim(values[label_free.name], values[name]) if name in values else NOT_MEASURED
-        for name in [learned.name, *([] if clicked is None else [clicked.name])]
-    }
-    labels, clicks = added[learned.name], None if clicked is None else added[clicked.name]
-    over = {
-        other.name: claim(values[other.name], values[label_free.name]) if other.name in values else NOT_MEASURED
-        for other in encoded
-    }
-    points = _curve(validation, learned, label_free, values, curve)
-    words = [recommended_in_words(system, baseline, measure, recommended)]
-    words += alone_in_words(system, names, recommended.gain, values[system][measure] - values[baseline][measure])
-    words += [added_in_words(f"{n_queries} {evidence}", measure, labels)]
-    if not (sequential or labels.help or labels.interval[1] < 0 or learned.name in left_out):
-        words += more_in_words(values[learned.name][measure] - values[label_free.name][measure])
-    words += [encoder_in_words(*over.values())] if over else []
-    words += [] if clicks is None else [added_in_words("clicks", measure, clicks)]
-    words += [] if program is None else [program_in_words(measure, program)]
-    rows = _rows(values, baseline, names, sequential)
-    words += [] if corrected is None else [corrected_in_words(rows, baseline, corrected)]
-    words += [LOOKS] if sequential else []
-    text = " ".join(words + left_out_in_words(left_out))
-    found = system, measure, baseline, recommended, labels, n_queries, rows, points, text, clicks, note
-    return Advice(*found, tuple(left_out), over or None, program)
+    found = Advice(
+        system=system,
+        measure=rule.measure,
+        baseline=baseline,
+        recommended=recommended,
+        labels=added(learned, label_free),
+        queries=n_queries,
+        rows=_rows(values, baseline, names, rule.sequential),
+        curve=_curve(validation, learned, label_free, values, curve),
+        text="",
+        clicks=None if roles.clicked is None else added(roles.clicked, label_free),
+        note=note,
+        left_out=tuple(left_out),
+        encoder={other.name: added(label_free, other) for other in roles.encoded} or None,
+        assist=assist,
+    )
+    return replace(found, text=" ".join(_sentences(found, values, roles, rule, names, evidence)))
 
 
-def _values(
-    validation: CrossValidation, needed: set[str], learned: Candidate, simpler: Candidate | None
-) -> tuple[dict[str, dict[str, np.ndarray]], list[str]]:
+def _sentences(
+    found: Advice, values: dict[str, Values], roles: Roles, rule: ClaimRule, names: Sequence[str], evidence: str
+) -> list[str]:
+    """Return the verdict in words; `names` are the systems chosen in the folds."""
+    measure, labels = found.measure, found.labels
+    words = [recommended_in_words(found.system, found.baseline, measure, found.recommended)]
+    of_system = values[found.system][measure] - values[found.baseline][measure]
+    words += alone_in_words(found.system, names, found.recommended.gain, of_system)
+    words += [added_in_words(f"{found.queries} {evidence}", measure, labels)]
+    if not (rule.sequential or labels.help or labels.interval[1] < 0 or roles.learned.name in found.left_out):
+        words += more_in_words(values[roles.learned.name][measure] - values[roles.label_free.name][measure])
+    words += [] if found.encoder is None else [encoder_in_words(*found.encoder.values())]
+    words += [] if found.clicks is None else [added_in_words("clicks", measure, found.clicks)]
+    words += [] if found.assist is None else [program_in_words(measure, found.assist)]
+    words += [] if rule.corrected is None else [corrected_in_words(found.rows, found.baseline, rule.corrected)]
+    words += [LOOKS] if rule.sequential else []
+    return words + left_out_in_words(found.left_out)
+
+
+def _values(validation: CrossValidation, roles: Roles) -> tuple[dict[str, Values], list[str]]:
     """Return the values of the candidates that finish in time, and the names of the others, which cannot be chosen."""
-    measured, values, left_out = list[Candidate](), dict[str, dict[str, np.ndarray]](), list[str]()
+    needed = {validation.candidates[0].name, roles.label_free.name, *(other.name for other in roles.encoded)}
+    measured, values, left_out = list[Candidate](), dict[str, Values](), list[str]()
     for candidate in validation.candidates:
-        for form in (candidate, simpler) if candidate is learned and simpler is not None else (candidate,):
+        simpler = roles.simpler if candidate is roles.learned else None
+        for form in [candidate] if simpler is None else [candidate, simpler]:
             work = partial(validation.all_values, form)
             found = work() if form.name in needed else validation.in_time(work, validation.n_fits(form))
             if found is not None:
@@ -247,28 +257,7 @@ def _values(
     return values, left_out
 
 
-def claim_of(
-    baseline: dict[str, np.ndarray],
-    other: dict[str, np.ndarray],
-    measure: str,
-    has_zeros: bool,
-    corrected: str | None = None,
-    sequential: bool = False,
-) -> Gain:
-    """Return the gain of one system over another, from values of all measures, with all reasons to withhold a claim."""
-    gain = gain_of(baseline[measure], other[measure], sequential=sequential)
-    if corrected is not None:
-        return guard_against_position(gain, gain_of(baseline[corrected], other[corrected], sequential=sequential))
-    if not has_zeros:
-        return gain
-    judged = judged_only(measure)
-    more_judged = float(other[JUDGED].mean() - baseline[JUDGED].mean())
-    return guard_against_pool(gain, gain_of(baseline[judged], other[judged], sequential=sequential), more_judged)
-
-
-def _rows(
-    values: dict[str, dict[str, np.ndarray]], baseline: str, names: Sequence[str], sequential: bool
-) -> list[dict[str, Any]]:
+def _rows(values: dict[str, Values], baseline: str, names: Sequence[str], sequential: bool) -> list[dict[str, Any]]:
     """Return one row per system: means, and per measure the gain over the baseline with its interval and p (Holm)."""
     interval_of = sequential_interval if sequential else cautious_interval
     measures = [name for name in values[baseline] if name != JUDGED]
@@ -304,7 +293,7 @@ def _curve(
     validation: CrossValidation,
     learned: Candidate,
     label_free: Candidate,
-    values: dict[str, dict[str, np.ndarray]],
+    values: dict[str, Values],
     curve: Sequence[int],
 ) -> list[dict[str, Any]]:
     """Return mean and interval by number of judged training queries; 0 is the label-free system."""

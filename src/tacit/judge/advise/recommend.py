@@ -14,7 +14,7 @@ import numpy as np
 from tacit.core import Collection, Judgments, Links, Lists, TacitError, UsageError, check_number
 from tacit.data import ClickLog, as_collection, as_judgments, read_click_log
 from tacit.features import find_language, has_stemmer
-from tacit.judge.advise.advice import JUDGED, Advice, make_advice
+from tacit.judge.advise.advice import Advice, Roles, make_advice
 from tacit.judge.advise.assisted import assisted_candidate
 from tacit.judge.advise.clicks import (
     CORRECTED,
@@ -30,7 +30,7 @@ from tacit.judge.advise.clicks import (
 from tacit.judge.advise.collections import CollectionCandidate, CollectionTask, EncoderCandidate
 from tacit.judge.advise.lists import ColumnCandidate, ListCandidate, ListTask
 from tacit.judge.advise.procedure import Candidate
-from tacit.judge.advise.verdict import judged_only
+from tacit.judge.advise.verdict import JUDGED, ClaimRule, judged_only
 from tacit.metrics import is_loss, parse_measure
 from tacit.rerank.ranking_lists import has_few_zeros
 from tacit.search import Searcher
@@ -116,19 +116,19 @@ def advise(
     Advice
     """
     check_number("minutes", minutes, low=0, open_low=True)
-    measure = _check_measure(measure)
-    clock = Clock(minutes, progress)
+    request = Request(_check_measure(measure), sequential, Clock(minutes, progress))
     options: dict[str, Any] = {"threads": threads, "seed": seed}
     if isinstance(data, Lists):
-        lists = ListTask.of(data, _measures(measure), **options)
+        lists = ListTask.of(data, request.measures, **options)
         if encoder is not None:
             raise UsageError("encoder is given with feature lists, want documents with texts")
-        return _advise_lists(lists, measure, column, sequential, clock)
+        return _advise_lists(lists, column, request)
     data, queries, qrels = _as_core(data, queries, qrels)
-    clicks = read_click_log(clicks) if isinstance(clicks, str | os.PathLike) else clicks
+    log = None
+    if clicks is not None:
+        log = with_texts(read_click_log(clicks) if isinstance(clicks, str | os.PathLike) else clicks, queries)
     options |= {"links": links, "language": find_language(data, language)}
     options |= {"encoder": None if encoder is None else as_encoder(encoder)}
-    log = None if clicks is None else with_texts(clicks, queries)
     if encoder is not None and program is not None:
         raise UsageError("a program's grades and an encoder are not compared together, want one of them")
     if qrels is None and program is not None:
@@ -136,13 +136,13 @@ def advise(
     if qrels is None and log is not None:
         if groups is not None:
             raise UsageError("groups apply to judged queries, and clicks have no groups")
-        return _advise_by_clicks(data, log, measure, sequential, clock, options)
+        return _advise_by_clicks(data, log, request, options)
     if queries is None or qrels is None:
         raise UsageError("a collection needs queries and qrels, texts of queries and judgments of documents, or clicks")
-    task = CollectionTask.of(data, queries, qrels, _measures(measure), **options)
+    task = CollectionTask.of(data, queries, qrels, request.measures, **options)
     kept = None if groups is None else [groups[queries.row_of[query]] for query in task.queries.ids]
     grades = None if program is None else as_judgments(program)
-    return _advise_collection(task, measure, kept, log, (queries, grades), sequential, clock)
+    return _advise_collection(task, request, kept, log, (queries, grades))
 
 
 def _as_core(data: Any, queries: Any, qrels: Any) -> tuple[Collection, Collection | None, Judgments | None]:
@@ -161,10 +161,6 @@ def _check_measure(measure: str) -> str:
     return str(found)
 
 
-def _measures(measure: str) -> list[str]:
-    return list(dict.fromkeys([measure, "nDCG@10", "AP", judged_only(measure), JUDGED]))
-
-
 class Clock:
     """Remaining time of the budget, reported with the progress."""
 
@@ -181,61 +177,78 @@ class Clock:
         self._progress(message)
 
 
+class Request(NamedTuple):
+    """What is asked for: the measure of all claims, whether they stay valid at every look, and the time budget."""
+
+    measure: str
+    sequential: bool
+    clock: Clock
+
+    @property
+    def measures(self) -> list[str]:
+        """All measures of a task."""
+        return list(dict.fromkeys([self.measure, "nDCG@10", "AP", judged_only(self.measure), JUDGED]))
+
+    def rule(self, has_zeros: bool, **more: Any) -> ClaimRule:
+        """Return when a gain may be claimed."""
+        return ClaimRule(self.measure, has_zeros, sequential=self.sequential, **more)
+
+    def options(self, n_queries: int, seed: int) -> dict[str, Any]:
+        """Return the arguments of `make_advice` that apply to all kinds of data."""
+        return {
+            "n_queries": n_queries,
+            "n_folds": min(N_FOLDS, n_queries),
+            "seed": seed,
+            "progress": self.clock.tell,
+            "seconds_left": lambda: self.clock.left,
+        }
+
+
 def _advise_collection(
     task: CollectionTask,
-    measure: str,
+    request: Request,
     groups: Sequence[object] | None,
     log: ClickLog | None,
     graded: tuple[Collection, Judgments | None],
-    sequential: bool,
-    clock: Clock,
 ) -> Advice:
     first = _without_labels(task)
-    label_free, encoded = first.blend, task.encoder is not None
-    how: dict[str, Any] = {"like": label_free, "encoded": encoded}
+    how: dict[str, Any] = {"like": first.blend, "encoded": task.encoder is not None}
     learned = CollectionCandidate(_named(LEARNED, task), task, BLEND, learns=True, **how)
     clicked = None if log is None else ClickCandidate(_named(CLICKED, task), task, BLEND, log=log, **how)
-    candidates = [*first.candidates, learned, *([] if clicked is None else [clicked])]
     queries, program = graded
     assisted = None if program is None else assisted_candidate(ASSISTED, learned, queries, program)
-    candidates += [] if assisted is None else [assisted]
+    simpler = replace(learned, name=_named(WEIGHTED, task), params={"residual": False})
+    candidates = [*first.candidates, *(found for found in (learned, clicked, assisted) if found is not None)]
     return make_advice(
         candidates + _further(task),
-        label_free=label_free,
-        learned=learned,
-        clicked=clicked,
-        assisted=assisted,
-        encoded=first.compared,
-        simpler=replace(learned, name=_named(WEIGHTED, task), params={"residual": False}),
-        has_zeros=task.has_zeros,
+        Roles(first.blend, learned, clicked, assisted, simpler, first.compared),
+        request.rule(task.has_zeros),
         groups=groups,
-        **_options(len(task.queries), task.seed, measure, sequential, clock),
+        **request.options(len(task.queries), task.seed),
     )
 
 
-def _advise_by_clicks(
-    documents: Collection, log: ClickLog, measure: str, sequential: bool, clock: Clock, options: dict[str, Any]
-) -> Advice:
+def _advise_by_clicks(documents: Collection, log: ClickLog, request: Request, options: dict[str, Any]) -> Advice:
+    measure = request.measure
     if parse_measure(measure).name != "nDCG":
         raise UsageError(f"measure is {measure}, want nDCG for clicks, whose numbers are grades")
     task = ClickTask.of_log(documents, log, [measure], **options)
     first = _without_labels(task)
-    label_free, encoded = first.blend, task.encoder is not None
-    learned = ClickCandidate(_named(CLICKED, task), task, BLEND, like=label_free, encoded=encoded, log=log)
+    how: dict[str, Any] = {"like": first.blend, "encoded": task.encoder is not None}
+    learned = ClickCandidate(_named(CLICKED, task), task, BLEND, log=log, **how)
     candidates = [*first.candidates, learned]
     if log.ordered:
         candidates.insert(0, ShownCandidate(task, log))
+        rule = request.rule(has_zeros=False, corrected=CORRECTED.format(measure))
+    else:
+        rule = request.rule(has_zeros=False, withheld=UNKNOWN_ORDER)
     return make_advice(
         candidates + _further(task),
-        label_free=label_free,
-        learned=learned,
-        encoded=first.compared,
-        has_zeros=False,
-        corrected=CORRECTED.format(measure) if log.ordered else None,
-        withheld="" if log.ordered else UNKNOWN_ORDER,
+        Roles(first.blend, learned, encoded=first.compared),
+        rule,
         evidence="queries with clicks",
         note=ORDERED_NOTE if log.ordered else COUNTED_NOTE,
-        **_options(len(task.queries), task.seed, measure, sequential, clock),
+        **request.options(len(task.queries), task.seed),
     )
 
 
@@ -269,32 +282,18 @@ def _further(task: CollectionTask) -> list[Candidate]:
     return [CollectionCandidate("htr-residual+links", task, "htr-residual", links=task.links)]
 
 
-def _advise_lists(task: ListTask, measure: str, column: int | None, sequential: bool, clock: Clock) -> Advice:
+def _advise_lists(task: ListTask, column: int | None, request: Request) -> Advice:
     if column is not None:
         check_number("column", column, low=0, high=task.lists.X.shape[1] - 1, whole=True)
-    baseline = ColumnCandidate(task, measure, column)
+    baseline = ColumnCandidate(task, request.measure, column)
     trees = [TREES] if find_spec("lightgbm") is not None and not has_few_zeros(task.lists) else []
     rankers = [ListCandidate(name, task) for name in (*LIST_METHODS, *trees)]
     return make_advice(
         [baseline, *rankers],
-        label_free=baseline,
-        learned=rankers[0],
-        has_zeros=True,
-        **_options(len(task.lists), task.seed, measure, sequential, clock),
+        Roles(baseline, rankers[0]),
+        request.rule(has_zeros=True),
+        **request.options(len(task.lists), task.seed),
     )
-
-
-def _options(n_queries: int, seed: int, measure: str, sequential: bool, clock: Clock) -> dict[str, Any]:
-    """Return the arguments of `make_advice` that apply to all kinds of data."""
-    return {
-        "n_queries": n_queries,
-        "n_folds": min(N_FOLDS, n_queries),
-        "seed": seed,
-        "measure": measure,
-        "sequential": sequential,
-        "progress": clock.tell,
-        "seconds_left": lambda: clock.left,
-    }
 
 
 def fit_recommended(
@@ -327,13 +326,13 @@ def fit_recommended(
         like = CollectionCandidate(LEARNED, task, method, learns=True)
         both = assisted_candidate(ASSISTED, like, queries, as_judgments(program))
         return searcher.fit(documents, **both.sources(np.arange(len(task.queries)), set()))
+    sources: dict[str, dict[str, Any]] = {"labels": {"queries": queries, "qrels": qrels}}
+    sources["weights"] = sources["labels"]
+    if clicks is not None:
+        sources["clicks"] = {"clicks": with_texts(clicks, queries).pairs(documents, skip_unknown=True)}
+    if links is not None:
+        sources["links"] = {"links": links}
     source = next((part for part in parts if part != ENCODER), None)
-    if source in ("labels", "weights"):
-        return searcher.fit(documents, queries=queries, qrels=qrels)
-    if source == "clicks" and clicks is not None:
-        return searcher.fit(documents, clicks=with_texts(clicks, queries).pairs(documents, skip_unknown=True))
-    if source == "links" and links is not None:
-        return searcher.fit(documents, links=links)
-    if source is not None:
+    if source is not None and source not in sources:
         raise TacitError(f"{advice.system} learns from {source}, and none are given")
-    return searcher.fit(documents)
+    return searcher.fit(documents, **sources.get(source or "", {}))

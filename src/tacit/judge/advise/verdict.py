@@ -11,6 +11,7 @@ if no query differs, the interval is about .3 / n on both sides (the rule of thr
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 
 import numpy as np
@@ -23,6 +24,7 @@ LEVEL = 0.95
 P_CLAIM = 0.05
 FEWEST_QUERIES = 10  # with fewer, a t interval of skewed differences is too short
 POWER = 0.8
+JUDGED = "Judged@10"
 NOISE = "the difference may be due to chance"
 N_SPARE, UNSEEN = 2, 0.1  # queries subtracted from the count, and differences added for queries not sampled
 
@@ -46,6 +48,44 @@ class Gain:
 
 
 NOT_MEASURED = Gain(False, 0.0, (-1.0, 1.0), 1.0, "there was not enough time to measure it")
+
+
+@dataclass(frozen=True)
+class ClaimRule:
+    """When the gain of one system over another may be claimed.
+
+    Parameters
+    ----------
+    measure : str
+        Measure of the gain.
+    has_zeros : bool
+        Whether judgments of grade 0 exist, so that judged-only measures can be computed.
+    corrected : str or None, default=None
+        Measure by corrected clicks, which must also show the gain.
+    withheld : str, default=""
+        Reason to make no claim, whatever the measure shows.
+    sequential : bool, default=False
+        Whether the claim must stay valid under repeated looks at the data.
+    """
+
+    measure: str
+    has_zeros: bool
+    corrected: str | None = None
+    withheld: str = ""
+    sequential: bool = False
+
+    def gain(self, before: Mapping[str, np.ndarray], after: Mapping[str, np.ndarray]) -> Gain:
+        """Return the gain of `after` over `before`, from their values by measure and query."""
+        gain = self._gain(self.measure, before, after)
+        if self.corrected is not None:
+            gain = guard_against_position(gain, self._gain(self.corrected, before, after))
+        elif self.has_zeros:
+            more_judged = float(after[JUDGED].mean() - before[JUDGED].mean())
+            gain = guard_against_pool(gain, self._gain(judged_only(self.measure), before, after), more_judged)
+        return replace(gain, help=False, reason=self.withheld) if self.withheld and gain.help else gain
+
+    def _gain(self, measure: str, before: Mapping[str, np.ndarray], after: Mapping[str, np.ndarray]) -> Gain:
+        return gain_of(before[measure], after[measure], sequential=self.sequential)
 
 
 def gain_of(baseline: np.ndarray, other: np.ndarray, *, sequential: bool = False, seed: int = 0) -> Gain:

@@ -15,11 +15,10 @@ import numpy as np
 
 from tacit.core import Collection, Judgments
 from tacit.features import find_language
-from tacit.judge.advise.advice import JUDGED, claim_of
 from tacit.judge.advise.assisted import AssistedCandidate, ProgramWorth, assisted_candidate, worth_of
 from tacit.judge.advise.collections import CollectionCandidate, CollectionTask
 from tacit.judge.advise.procedure import CrossValidation
-from tacit.judge.advise.verdict import FEWEST_QUERIES, Gain, judged_only
+from tacit.judge.advise.verdict import FEWEST_QUERIES, JUDGED, ClaimRule, Gain, judged_only
 from tacit.search import Searcher
 
 N_FOLDS = 5
@@ -62,7 +61,7 @@ def judge_program(
     if problem:
         return AssistVerdict(False, Gain(False, 0.0, (-1.0, 1.0), 1.0, problem), n, worth)
     validation = CrossValidation([without, assisted], n, MEASURE, min(N_FOLDS, n), seed=seed)
-    gain = claim_of(validation.values(without), validation.values(assisted), MEASURE, task.has_zeros)
+    gain = ClaimRule(MEASURE, task.has_zeros).gain(validation.values(without), validation.values(assisted))
     return AssistVerdict(gain.help, gain, n, worth)
 
 
