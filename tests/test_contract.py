@@ -84,7 +84,7 @@ def test_a_query_alone_gets_the_same_bits(fitted, rows):
 
 
 def test_the_number_of_threads_changes_no_bit(fitted, rows, monkeypatch):
-    monkeypatch.setattr("tacit.retrieve.base.BLOCK_BYTES", 4 * N_DOCS * 5)
+    monkeypatch.setattr(fitted, "block_bytes", 4 * N_DOCS * 5)
     one, four = (fitted.rank(rows, k=N_DOCS, threads=threads) for threads in (1, 4))
     assert np.array_equal(one.items, four.items)
     assert np.array_equal(one.scores, four.scores)

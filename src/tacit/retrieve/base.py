@@ -39,8 +39,6 @@ from tacit.retrieve.factors import DenseFactors, ItemFactors
 from tacit.retrieve.neighbor_graph import NeighborGraph, import_faiss
 from tacit.retrieve.training_data import FitInputs, TrainingData, check_inputs
 
-BLOCK_BYTES = 32 << 20  # scores of one block of queries; small enough for a few threads at a time
-
 FeatureKind = Literal["tfidf", "counts", "words+grams"]
 
 
@@ -65,6 +63,7 @@ class CollectionRanker(ChangingItems, ABC):
 
     # `rank` on a cluster (`tacit.distributed`)
     rank_in_parts: Callable[[Features, int, sp.csr_array], Ranking] | None = None
+    block_bytes: int = 32 << 20  # size of the scores of one block of queries; small enough for a few threads at a time
 
     _n_features_attribute: ClassVar[str | None] = "n_features_"
     # What a ranker requires. Where it depends on parameters, a subclass overrides it with a property.
@@ -181,19 +180,19 @@ class CollectionRanker(ChangingItems, ABC):
             raise UsageError(f"{type(self).__name__} is not trained in epochs, so a checkpoint has no effect")
         checked = check_features("items", items)
         shared = queries is items or queries is None
-        asking = checked if shared else check_features("queries", queries)
+        query_rows = checked if shared else check_features("queries", queries)
         same = shared if queries_are_items is None else queries_are_items
-        if same and asking.shape[0] != checked.shape[0]:
+        if same and query_rows.shape[0] != checked.shape[0]:
             raise TacitError(
-                f"queries have {asking.shape[0]} rows and items {checked.shape[0]}; "
+                f"queries have {query_rows.shape[0]} rows and items {checked.shape[0]}; "
                 "rows that are the same documents want the same number"
             )
-        self.n_features_ = int(asking.shape[1])
+        self.n_features_ = int(query_rows.shape[1])
         self.n_added_ = self.n_removed_ = 0
         self.graph_ = None
         self._forget_factors()
         inputs = check_inputs(checked, further, self.reads)
-        data = self._prepared(TrainingData(asking, checked, pairs, validation, same, **inputs))
+        data = self._prepared(TrainingData(query_rows, checked, pairs, validation, same, **inputs))
         if checkpoint is None:
             self._fit(data)
             return self
@@ -371,7 +370,7 @@ class CollectionRanker(ChangingItems, ABC):
         return out
 
     def _blocks(self, rows: Features) -> list[slice]:
-        return cut(rows.shape[0], max(1, min(256, BLOCK_BYTES // (4 * max(1, self.n_items_)))))
+        return cut(rows.shape[0], max(1, min(256, self.block_bytes // (4 * max(1, self.n_items_)))))
 
     def explain(self, query: Features, a: int, b: int | None = None) -> Explanation:
         """Return the terms that sum to the score of an item, or to the difference of two scores, within float error.

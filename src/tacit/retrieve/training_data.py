@@ -133,6 +133,17 @@ class TrainingData:
         """Whether there is anything relevant to learn from."""
         return self.pairs is not None and len(self.pairs) > 0
 
+    @property
+    def first_vectors(self) -> np.ndarray:
+        """Return one vector for each item: that of its first passage."""
+        assert self.vectors is not None
+        return self.vectors if self.passages is None else self.vectors[self.passages[:-1]]
+
+    @property
+    def item_inputs(self) -> dict[str, Any]:
+        """Return the inputs that new items can have too (`ItemInputs`)."""
+        return {name: getattr(self, name) for name in ITEM_INPUTS}
+
     def described(self) -> dict[str, Any]:
         """The data by name, for a checkpoint that must recognise its training."""
         shared = self.queries is self.items

@@ -179,9 +179,8 @@ def _pairs(queries: Sequence[TrainingQuery]) -> tuple[np.ndarray, np.ndarray]:
 
 def weight_of_unjudged(queries: Sequence[TrainingQuery]) -> float:
     """Return the weight of an unjudged candidate as the worse one: the share of judged negatives, or 1 if none."""
-    n_zeros, n_relevant = (sum(int(np.count_nonzero(test)) for test in tests) for tests in (
-        [query.relevance == 0 for query in queries], [query.relevance > 0 for query in queries],
-    ))  # fmt: skip
+    n_zeros = sum(int(np.count_nonzero(query.relevance == 0)) for query in queries)
+    n_relevant = sum(int(np.count_nonzero(query.relevance > 0)) for query in queries)
     return n_zeros / (n_zeros + n_relevant) if n_zeros else 1.0
 
 

@@ -263,19 +263,19 @@ class Searcher(SearchAnswers):
         if isinstance(read.vectorizer, WordGramVectorizer):
             ranker.set_params(first_gram=read.vectorizer.grams_from_)
         further = read.further() | self._item_vectors(read, documents, vectors, passages, members)
-        asking, query_vectorizer = self._read_queries(read, sources, query_vectors, further, checks=rows is None)
+        query_rows, query_vectorizer = self._read_queries(read, sources, query_vectors, further, checks=rows is None)
         if query_vectorizer is not None and "same_words" in ranker.reads:
             further["same_words"] = find_same_words(query_vectorizer.vocabulary_, read.vectorizer.vocabulary_)
         further |= sources.beside_pairs
         further |= {"members": members} if members is not None and "members" in ranker.reads else {}
         further |= {"queries_are_items": sources.queries is None, "checkpoint": checkpoint}
-        ranker.fit(asking, read.items, sources.pairs, **further)
+        ranker.fit(query_rows, read.items, sources.pairs, **further)
         self.n_pairs_ = 0 if sources.pairs is None else len(sources.pairs)
         self.trained_on_ = [] if sources.pairs is None else trained_queries(sources.queries, sources.pairs)
         self._keep(documents, read.vectorizer, query_vectorizer, ranker)
         if self.ann:
             of_items = further.get("vectors") if self.model_of_texts is None else None
-            ranker.build_graph(sample_queries(self.query_rows, documents, asking, of_items))
+            ranker.build_graph(sample_queries(self.query_rows, documents, query_rows, of_items))
         return self
 
     def _read_queries(

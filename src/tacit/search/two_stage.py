@@ -136,13 +136,13 @@ class TwoStageRanker(CollectionRanker):
         self.items_ = sp.csr_array(data.items).astype(np.float32)
         self.titles_ = data.titles if data.titles is not None else sp.csr_array(self.items_.shape, dtype=np.float32)
         self.__dict__.pop("_text", None)
-        asking, self.n_features_ = sp.csr_array(data.queries), int(data.items.shape[1])
+        queries, self.n_features_ = sp.csr_array(data.queries), int(data.items.shape[1])
         if data.queries_are_items and data.vectors is not None:
-            asking = join_vectors(asking, data.vectors[slice(None) if data.passages is None else data.passages[:-1]])
+            queries = join_vectors(queries, data.first_vectors)
         plain, members = self._unfitted(), data.members
         if members is None and isinstance(plain, BlendRanker):
             members = plain.fit(None, self.items_, titles=data.titles, terms=data.terms, **_given_vectors(data))
-        data = replace(data, queries=asking, items=self.items_, members=members)
+        data = replace(data, queries=queries, items=self.items_, members=members)
         known = np.unique(data.pairs.sources)
         self.first_ = self._fit_first(data, known)
         self.list_ranker_: ListRanker | None = None

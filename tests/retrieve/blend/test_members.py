@@ -219,7 +219,7 @@ def test_ranks_by_bounds_and_in_blocks_have_the_same_bits(blend, world, weight, 
     order = np.argsort(np.where(skip.toarray(), np.inf, -scores), axis=1, kind="stable")[:, :12]
     for n_items, n_bytes in ((0, 1 << 25), (300, 1 << 25), (300, 4 * N_DOCS * 3)):
         monkeypatch.setattr(blend, "limits", Limits(per_result=n_items))
-        monkeypatch.setattr("tacit.retrieve.base.BLOCK_BYTES", n_bytes)
+        monkeypatch.setattr(blend, "block_bytes", n_bytes)
         for threads in (1, 3):
             found = blend.rank(world["queries"], 12, exclude=skip, threads=threads)
             assert np.array_equal(found.items, order)

@@ -113,11 +113,10 @@ class ResidualMember(RankerMember):
     ) -> Self:
         """Train `htr-residual` on some pairs."""
         words, _ = split_vectors(sp.csr_array(data.queries), blend.n_features_)
-        asking, rows = ItemRows(words, None, None, items.idf).weighed("raw"), items.weighed("raw")
         made = cls()
         ranker = EmbeddingRanker(blend.dim, items="residual", gamma=1.0, seed=blend.seed, threads=blend.threads)
         how: dict[str, Any] = {"queries_are_items": data.queries_are_items, "checkpoint": data.part(part)}
-        made.ranker_ = ranker.fit(asking, rows, pairs, validation, **how)
+        made.ranker_ = ranker.fit(weigh(words, items.idf, "raw"), items.weighed("raw"), pairs, validation, **how)
         made.named_ = np.zeros(items.counts.shape[0], np.float32)
         made.named_[pairs.targets] = 1
         lengths = np.diff(words[np.unique(pairs.sources)].indptr)

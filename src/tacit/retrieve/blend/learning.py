@@ -105,29 +105,33 @@ class Learner:
     data: TrainingData
 
     def learn(self) -> None:
-        """Train the members that pairs train, then learn the weights."""
+        """Train and calibrate the members that pairs train, then learn the weights."""
         blend, data = self.blend, self.data
         examples, unseen = self.make()
-        judged = judged_members(blend, data)
-        names = names_of(judged)
-        prior = np.array([blend.weights_.get(name, 0.0) for name in names])
-        for place, member in enumerate(judged):
+        members = judged_members(blend, data)
+        for place, member in enumerate(members):
             member.calibrate(*(np.array([example.leads[place] for example in part]) for part in (examples, unseen)))
-        tried = {member.name: some for member in reversed(judged) if (some := member.tried_weights(data))}
-        queries, guard = scaled(examples, judged), scaled(unseen, judged)
-        learned, strength = learn_weights(queries, prior, blend.strength, further_priors(names, prior, tried), guard)
+        before, names = {name: blend.weights_.get(name, 0.0) for name in names_of(blend.members_)}, names_of(members)
+        prior = np.array([before[name] for name in names])
+        tried = {member.name: some for member in reversed(members) if (some := member.tried_weights(data))}
+        priors, guard = further_priors(names, prior, tried), scaled(unseen, members)
+        learned, strength = learn_weights(scaled(examples, members), prior, blend.strength, priors, guard)
         blend.strength_ = None if math.isinf(strength) else strength
-        before = {member.name: blend.weights_.get(member.name, 0.0) for member in blend.members_}
         if data.queries_are_items:
             self._keep_for_short_queries(before)
         weights = before | dict(zip(names, learned.tolist(), strict=True))
         for member in blend.members_:
             if not member.learns_weight:  # it keeps its share of the sum of the weights
                 weights[member.name] = before[member.name] * learned.sum() / prior.sum()
-        blend.weights_ = weights = {name: single(weight) for name, weight in weights.items()}
-        if not any(weights[member.name] for member in blend.members_ if member.for_any_query):
-            others = sum(weights[member.name] for member in blend.members_ if member.needs_vectors)
-            weights[names[0]] = single(np.float32(RESERVE) * np.float32(others))
+        blend.weights_ = {name: single(weight) for name, weight in weights.items()}
+        self._reserve_for_words()
+
+    def _reserve_for_words(self) -> None:
+        """Give BM25 a small weight if only members that need vectors have one."""
+        members, weights = self.blend.members_, self.blend.weights_
+        if not any(weights[member.name] for member in members if member.for_any_query):
+            others = sum(weights[member.name] for member in members if member.needs_vectors)
+            weights[members[0].name] = single(np.float32(RESERVE) * np.float32(others))
 
     def _keep_for_short_queries(self, weights: dict[str, float]) -> None:
         """Keep the weights without labels, because weights learned on whole items may not suit short queries."""

@@ -66,12 +66,12 @@ class ItemRows:
     ----------
     counts : csr_array of shape (n_items, n_features), float32
         Counts of words, with words of titles counted several times.
-    titles : csr_array of the same shape or None
-        Counts of the words of the titles alone.
-    vectors : ndarray of shape (n_items, dim_of_vectors), float32, or None
-        Vectors of length 1, or 0 where an item has no vector.
     idf : ndarray of shape (n_features,), float32
         Inverse document frequencies of tf-idf.
+    titles : csr_array of the same shape as `counts` or None, default=None
+        Counts of the words of the titles alone.
+    vectors : ndarray of shape (n_items, dim_of_vectors), float32, or None, default=None
+        Vectors of length 1, or 0 where an item has no vector.
     passages : ndarray of shape (n_items + 1,), int64, or None, default=None
         Offset of the first vector of each item; None means one vector for each item.
     terms : Terms or None, default=None
@@ -81,9 +81,9 @@ class ItemRows:
     """
 
     counts: sp.csr_array
-    titles: sp.csr_array | None
-    vectors: np.ndarray | None
     idf: np.ndarray
+    titles: sp.csr_array | None = None
+    vectors: np.ndarray | None = None
     passages: np.ndarray | None = None
     terms: Terms | None = None
     title_keys: np.ndarray | None = None
@@ -163,6 +163,7 @@ class Member(HoldsItems):
     learns_weight: ClassVar[bool] = True  # labels change its weight
     is_kept: ClassVar[bool] = False  # stays in the model when its weight is 0
     n_first: int = 0  # number of first items by BM25 that it needs
+    half_length: float = 0.0  # query length, in words, at which its weight is halved
 
     @classmethod
     def fitted(cls, blend: BlendRanker, items: ItemRows, data: TrainingData) -> Self | None:
@@ -241,9 +242,9 @@ class Member(HoldsItems):
     def trust(self, block: QueryBlock, at_candidates: np.ndarray) -> Any:
         """Return the share of its weight that applies to each query, from 0 to 1; its candidate scores are given.
 
-        The default is 1, or 0 for a query without any known word.
+        The default is n / (n + half_length) for a query of n known words.
         """
-        return length_trust(block.n_words, 0.0)
+        return length_trust(block.n_words, self.half_length)
 
     def factors(self, block: QueryBlock, at_candidates: np.ndarray) -> np.ndarray:
         """Return the factor that converts the scores of each query to the common unit, float32 (n_queries,)."""
@@ -302,10 +303,6 @@ class RankerMember(Member):
     def pairs(self, query: QueryBlock) -> list[FactorPair]:
         """Return the factors whose products are the scores of one query."""
         return list(zip(self.ranker_._item_factors, self.ranker_._query_factors(self.rows(query)), strict=True))
-
-    def trust(self, block: QueryBlock, at_candidates: np.ndarray) -> Any:
-        """Return n / (n + half_length) for a query of n words."""
-        return length_trust(block.n_words, self.half_length)
 
     def terms(self, query: QueryBlock, a: int, b: int | None) -> list[Term]:
         """Return the terms of the ranker."""
@@ -389,14 +386,22 @@ class ScoredMember:
         The factors of its scores.
     scores : ndarray of shape (n_some_items,), float32
         Its scores of some items, in its own unit: the first items by BM25, then others.
-    factor : float
+    factor : float32
         Factor that converts them to the common unit.
+    weight : float32
+        Weight of the member for this query.
     """
 
     member: Member
     pairs: list[FactorPair]
     scores: np.ndarray
     factor: np.float32
+    weight: np.float32
+
+    @property
+    def scale(self) -> np.float32:
+        """What its scores are multiplied by in the score of the blend."""
+        return self.weight * self.factor
 
 
 def length_trust(n_words: np.ndarray, half_length: float) -> Any:

@@ -19,7 +19,6 @@ only candidates are the best items by words and the items found by a graph.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -49,7 +48,7 @@ def rank_row(blend: BlendRanker, row: sp.csr_array, skip: sp.csr_array, items: n
     items[:], scores[:] = -1, 0
     if query.items[0, 0] < 0:
         return
-    members = _weighed(blend, query)
+    members = blend.score_query(query)
     known = query.items[0] >= 0
     totals = _totals(members, [scored.scores for scored in members])[known]
     if blend.n_candidates is None:
@@ -74,16 +73,8 @@ def scores_among(blend: BlendRanker, row: sp.csr_array, items: np.ndarray) -> np
     query = blend.query_block(row, None)
     if query.items[0, 0] < 0:
         return np.zeros(len(items), np.float32)
-    members = _weighed(blend, query)
+    members = blend.score_query(query)
     return _totals(members, [_scores(scored, query, items) for scored in members])
-
-
-def _weighed(blend: BlendRanker, query: QueryBlock) -> list[ScoredMember]:
-    """Return the members, with their weights for a query multiplied into their factors."""
-    return [
-        replace(scored, factor=blend._weight(scored.member.name, query.words.nnz) * scored.factor)
-        for scored in blend.score_query(query, blend._used(query))
-    ]
 
 
 def _wherever(members: Sequence[ScoredMember], query: QueryBlock) -> np.ndarray:
@@ -97,9 +88,9 @@ def _scores(scored: ScoredMember, query: QueryBlock, items: np.ndarray) -> np.nd
 
 def _totals(members: Sequence[ScoredMember], scores: Sequence[np.ndarray]) -> np.ndarray:
     """Sum the members' scores in the same order as for all items."""
-    total = members[0].factor * scores[0]
+    total = members[0].scale * scores[0]
     for scored, part in zip(members[1:], scores[1:], strict=True):
-        total += scored.factor * part
+        total += scored.scale * part
     return total
 
 
@@ -120,7 +111,7 @@ def _candidates(
         near = bounds[found]
         for scored, vectors, vector in products:
             exact, most = scores_at([(vectors, vector)], found), np.float32(length_of(vector)) * vectors.lengths[found]
-            near += scored.factor * (exact - most)
+            near += scored.scale * (exact - most)
         return found[near >= wanted]
     if blend.graphs and len(found) > blend.limits.very_many:
         n_best = max(blend.limits.candidates, k)
@@ -131,7 +122,7 @@ def _candidates(
             parts += [] if graph is None else [graph.search(vectors.items, vector[0], n_best)]
         return np.unique(np.concatenate(parts))
     for scored, vectors, vector in products:
-        vectors.lower_bounds(vector, float(scored.factor), float(wanted), bounds)
+        vectors.lower_bounds(vector, float(scored.scale), float(wanted), bounds)
     return np.flatnonzero(bounds >= wanted)
 
 
@@ -139,6 +130,6 @@ def _bounds(members: Sequence[ScoredMember], query: QueryBlock) -> tuple[np.ndar
     """Return upper bounds of the scores of all items, less a constant that is also returned."""
     bounds, left_out = np.zeros(query.all_scores.shape[1], np.float32), 0.0
     for scored in members:
-        budget, factor = LEFT_OUT * float(scored.factor * scored.scores.max()), float(scored.factor)
-        left_out += scored.member.add_bounds(query, scored.pairs, factor, budget, bounds)
+        budget = LEFT_OUT * float(scored.scale * scored.scores.max())
+        left_out += scored.member.add_bounds(query, scored.pairs, float(scored.scale), budget, bounds)
     return bounds, left_out

@@ -234,10 +234,10 @@ class BlendRanker(CollectionRanker):
 
     def _fit(self, data: TrainingData) -> None:
         self.n_features_ = int(data.items.shape[1])
-        data = replace(data, queries=self._asking(data))
-        counts, terms = self.with_titles(data.items, data.titles), data.terms
-        items = ItemRows(counts, data.titles, data.vectors, plain_idf(counts), data.passages, terms, data.title_keys)
-        self.idf_, self.content_ = items.idf, None if terms is None else content_words(terms)
+        data = replace(data, queries=self._query_rows(data))
+        counts = self.with_titles(data.items, data.titles)
+        items = ItemRows(counts, plain_idf(counts), **data.item_inputs)
+        self.idf_, self.content_ = items.idf, None if items.terms is None else content_words(items.terms)
         self.members_, self.strength_, self.short_weights_, self.full_length_ = [], None, None, None
         for kind in MEMBERS:
             member = self._taken_over(kind, data) or kind.fitted(self, items, data)
@@ -259,14 +259,13 @@ class BlendRanker(CollectionRanker):
         known = data.members.of_kind(kind) if data.members is not None and kind.is_reused else None
         return None if known is None else copy_estimator(known)
 
-    def _asking(self, data: TrainingData) -> sp.csr_array:
+    def _query_rows(self, data: TrainingData) -> sp.csr_array:
         """Return query rows, followed by vectors if there are any; items used as queries have their own vectors."""
         rows = sp.csr_array(data.queries)
         if data.vectors is None or rows.shape[1] != self.n_features_:
             width = self.n_features_ + (0 if data.vectors is None else data.vectors.shape[1])
             return sp.csr_array(check_features("queries", rows, n_columns=width))
-        first = slice(None) if data.passages is None else data.passages[:-1]
-        return join_vectors(rows, data.vectors[first]) if data.queries_are_items else rows
+        return join_vectors(rows, data.first_vectors) if data.queries_are_items else rows
 
     def with_titles(self, items: Features, titles: sp.csr_array | None) -> sp.csr_array:
         """Return counts in which title words count `title_weight` times."""
@@ -402,16 +401,20 @@ class BlendRanker(CollectionRanker):
         return total
 
     def score_query(
-        self, query: QueryBlock, members: Sequence[Member], items: np.ndarray | None = None
+        self, query: QueryBlock, items: np.ndarray | None = None, members: Sequence[Member] | None = None
     ) -> list[ScoredMember]:
-        """Score one query by its members: at the first items by BM25 (item 0 for -1) and at other items."""
+        """Score one query at the first items by BM25 (item 0 for -1) and at other items, by all members with a weight.
+
+        `members` are the members to score by instead.
+        """
         at = np.maximum(query.items[0], 0)
         at = at if items is None else np.concatenate([at, items])
         found, n_near = list[ScoredMember](), query.candidates.shape[1]
-        for member in members:
+        for member in self._used(query) if members is None else members:
             pairs = member.pairs(query)
             scores = member.scores_at(query, pairs, at)
-            found.append(ScoredMember(member, pairs, scores, member.factors(query, scores[None, :n_near])[0]))
+            factor, weight = member.factors(query, scores[None, :n_near])[0], self._weight(member.name, query.words.nnz)
+            found.append(ScoredMember(member, pairs, scores, factor, weight))
         return found
 
     def _rank_rows(self, rows: Features, skip: sp.csr_array, items: np.ndarray, scores: np.ndarray) -> None:
@@ -430,7 +433,7 @@ class BlendRanker(CollectionRanker):
         wanted = [member for member in self.members_ if member.name in names and member.answers(query)]
         return {
             scored.member.name: scored.factor * scored.scores[query.items.shape[1] :]
-            for scored in self.score_query(query, wanted, items)
+            for scored in self.score_query(query, items, wanted)
         }
 
     def ranked_scores_at(self, row: Features, items: np.ndarray) -> np.ndarray | None:
@@ -442,9 +445,8 @@ class BlendRanker(CollectionRanker):
     def scores_at(self, row: sp.csr_array, items: np.ndarray) -> np.ndarray:
         """Return the scores of some items for one query, float64."""
         query, total = self.query_block(row, None), np.zeros(len(items))
-        for scored in self.score_query(query, self._used(query), items):
-            scores = scored.factor * scored.scores[query.items.shape[1] :]
-            total += float(self._weight(scored.member.name, query.words.nnz)) * scores
+        for scored in self.score_query(query, items):
+            total += float(scored.weight) * (scored.factor * scored.scores[query.items.shape[1] :])
         return total
 
     def _rankers_by_vectors(self) -> list[CollectionRanker]:
@@ -460,11 +462,9 @@ class BlendRanker(CollectionRanker):
     def _terms(self, query: Features, a: int, b: int | None) -> list[Term]:
         """Return the terms of each member, with its name; the terms of `feedback` are words of the first results."""
         block, terms = self.query_block(sp.csr_array(query), None), list[Term]()
-        for scored in self.score_query(block, self._used(block)):
-            name = scored.member.name
-            factor = float(self._weight(name, block.words.nnz)) * float(scored.factor)
-            found = scored.member.terms(block, a, b)
-            terms += [term._replace(value=factor * term.value, member=name) for term in found]
+        for scored in self.score_query(block):
+            scale, found = float(scored.weight) * float(scored.factor), scored.member.terms(block, a, b)
+            terms += [term._replace(value=scale * term.value, member=scored.member.name) for term in found]
         return terms
 
     def check_new_items(self) -> None:
@@ -477,19 +477,18 @@ class BlendRanker(CollectionRanker):
         the score of an average item by `vectors`.
         """
         new = check_inputs(items, given, ITEM_INPUTS)
-        vectors, passages, terms = new.get("vectors"), new.get("passages"), new.get("terms")
-        if vectors is not None and not self.vectors_dim:
+        if new.get("vectors") is not None and not self.vectors_dim:
             raise TacitError("the ranker has no vectors, want it fitted with vectors of all items")
-        unit = _unit_vectors(vectors, passages, items.shape[0], self.vectors_dim)
+        new["vectors"] = _unit_vectors(new.get("vectors"), new.get("passages"), items.shape[0], self.vectors_dim)
         rows = self._checked_new(items)
-        if self.content_ is not None and terms is not None:
-            self.content_ = content_words(terms)
+        if self.content_ is not None and new.get("terms") is not None:
+            self.content_ = content_words(new["terms"])
         counts = self.with_titles(rows, new["titles"])
         seen = widened(self.bm25.idf_, len(self.idf_)) > 0
         n_items = self.n_items_ + self.n_removed_ + counts.shape[0]
         self.idf_ = np.where(seen, self.idf_, plain_idf(counts, n_items))
         for member in self.members_:
-            member.add(ItemRows(counts, new["titles"], unit, self.idf_, passages, terms, new.get("title_keys")))
+            member.add(ItemRows(counts, self.idf_, **new))
         return self._added(rows.shape[0])
 
     def _grow(self, width: int) -> None:

@@ -111,7 +111,7 @@ class VectorsMember(Member):
         return made
 
     def prior(self, blend: BlendRanker, data: TrainingData) -> float:
-        """Return the weight given as a parameter, or the measured weight."""
+        """Return the weight given as a parameter, or else measure it once all other members are fitted."""
         if blend.vectors is not None:
             return blend.vectors
         if self.earned_ is None:
@@ -129,19 +129,19 @@ class VectorsMember(Member):
 
     def scores(self, block: QueryBlock) -> np.ndarray:
         """Return the scores of all items, float32 (n_queries, n_items)."""
-        return factor_scores(self.item_factors, _asked(block))
+        return factor_scores(self.item_factors, _vectors_of(block))
 
     def pairs(self, query: QueryBlock) -> list[FactorPair]:
         """Return the vectors of the items and of the query."""
-        return [(self.item_factors, _asked(query))]
+        return [(self.item_factors, _vectors_of(query))]
 
     def trust(self, block: QueryBlock, at_candidates: np.ndarray) -> Any:
         """Return 1, or by the agreement of query vectors and words; the length of the query does not matter."""
         if self.agreeing_ is None or self.is_judged_:
             return np.ones(len(block.items))
-        asked, vectors = _asked(block).astype(np.float64) - self.centre_, self.item_factors.items
+        queries, vectors = _vectors_of(block).astype(np.float64) - self.centre_, self.item_factors.items
         first = (vectors[self._passages_of(items[items >= 0])] for items in _nearest(block))
-        return np.array([agreement(query, found, self.agreeing_) for query, found in zip(asked, first, strict=True)])
+        return np.array([agreement(query, found, self.agreeing_) for query, found in zip(queries, first, strict=True)])
 
     def _passages_of(self, items: np.ndarray) -> np.ndarray:
         """Return the rows of the vectors of some items."""
@@ -227,7 +227,7 @@ class VectorsMember(Member):
             raise TacitError("member vectors has an item without a passage, want at least one for each")
 
 
-def _asked(block: QueryBlock) -> np.ndarray:
+def _vectors_of(block: QueryBlock) -> np.ndarray:
     assert block.vectors is not None
     return block.vectors
 
@@ -253,53 +253,53 @@ def measure_items(blend: BlendRanker, member: VectorsMember, data: TrainingData)
     if n_items <= N_NEAREST + 1:
         return ByItems()
     own = spread_rows(n_items, N_PROBES)
-    first = own if data.passages is None else data.passages[own]
-    rows = join_vectors(items[own], data.vectors[first])
+    rows = join_vectors(items[own], data.vectors[own if data.passages is None else data.passages[own]])
     skip = sp.csr_array((np.ones(len(own), bool), (np.arange(len(own)), own)), shape=(len(own), n_items))
     latent, trials = blend.of_kind(LatentMember), list[ItemTrial]()
-    for block in blend._blocks(rows):
-        asked = blend.query_block(rows[block], skip[block])
-        found = [part.scores(asked) for part in (member, latent) if part is not None]
-        near, *words = (scores_near(scores, asked.candidates) for scores in (*found, asked.all_scores))
-        known = (asked.candidates >= 0) & (words[-1] > 0)
-        words.append(_cosines(asked, items, asked.candidates))
-        words += [_products(reference[own[block]], reference, asked.candidates) for reference in data.references]
+    for at_rows in blend._blocks(rows):
+        block = blend.query_block(rows[at_rows], skip[at_rows])
+        found = [part.scores(block) for part in (member, latent) if part is not None]
+        near, *words = (scores_near(scores, block.candidates) for scores in (*found, block.all_scores))
+        known = (block.candidates >= 0) & (words[-1] > 0)
+        words.append(_cosines(block, items, block.candidates))
+        words += [_products(reference[own[at_rows]], reference, block.candidates) for reference in data.references]
         halves = [
             scores_by_halves(query, member.centre_, member.best_vectors(query, np.maximum(candidates, 0)))
-            for query, candidates in zip(_asked(asked), asked.candidates, strict=True)
+            for query, candidates in zip(_vectors_of(block), block.candidates, strict=True)
         ]
-        above = heights(_nearest(asked), found, own[block])
+        above = heights(_nearest(block), found, own[at_rows])
         trials.append(ItemTrial(near, words, known, np.stack(halves, axis=1), above))
     return ByItems.of(trials)
 
 
 def measure_probes(blend: BlendRanker, member: VectorsMember, data: TrainingData, probes: Probes) -> ByProbes:
     """Measure vectors on queries cut out of items, each scored without its query."""
-    cut_items = ItemRows(blend.with_titles(probes.counts, probes.titles), probes.titles, probes.vectors, blend.idf_)
+    cut_counts = blend.with_titles(probes.counts, probes.titles)
+    cut_items = ItemRows(cut_counts, blend.idf_, titles=probes.titles, vectors=probes.vectors)
     members = [part for part in (blend.of_kind(Bm25Member), blend.of_kind(LatentMember), member) if part is not None]
     weights = [np.float32(part.prior(blend, data)) for part in members[:-1]]
     bm25, *others = (_of_items(part, cut_items) for part in members)
     items, counts, trials = sp.csr_array(data.items), sp.csr_array(probes.counts), list[ProbeTrial]()
-    for block in blend._blocks(probes.queries):
-        asked = blend.query_block(probes.queries[block], None)
-        rows, own, at = np.arange(len(asked.items)), probes.rows[block], np.arange(block.start, block.stop)
-        found = [part.scores(asked) for part in members]
-        by_cut = replace(asked, bm25=bm25.ranker_, all_scores=bm25.ranker_._scores(asked.words))
+    for at_rows in blend._blocks(probes.queries):
+        block = blend.query_block(probes.queries[at_rows], None)
+        rows, own, at = np.arange(len(block.items)), probes.rows[at_rows], np.arange(at_rows.start, at_rows.stop)
+        found = [part.scores(block) for part in members]
+        by_cut = replace(block, bm25=bm25.ranker_, all_scores=bm25.ranker_._scores(block.words))
         as_given = found[-1][rows, own].copy()
         for scores, part in zip(found, (bm25, *others), strict=True):
             scores[rows, own] = part.scores(by_cut)[rows, at]
         found[-1][rows, own] = np.minimum(found[-1][rows, own], as_given)
 
-        candidates = best_items(found[0], None, asked.candidates.shape[1])[0]
+        candidates = best_items(found[0], None, block.candidates.shape[1])[0]
         *words, near = (scores_near(scores, candidates) for scores in found)
-        of_cut = _cosines(asked, counts[at], rows[:, None])[:, 0]
-        words.append(_with_own(_cosines(asked, items, candidates), candidates, own, of_cut))
+        of_cut = _cosines(block, counts[at], rows[:, None])[:, 0]
+        words.append(_with_own(_cosines(block, items, candidates), candidates, own, of_cut))
         for (queries, of_items), reference in zip(probes.references, data.references, strict=True):
             of_cut = np.einsum("qd,qd->q", queries[at], of_items[at])
             words.append(_with_own(_products(queries[at], reference, candidates), candidates, own, of_cut))
 
         *parts, vectors = (
-            scores * part.factors(asked, scores_near(scores, asked.candidates))[:, None]
+            scores * part.factors(block, scores_near(scores, block.candidates))[:, None]
             for scores, part in zip(found, members, strict=True)
         )
         total = sum((weight * scores for weight, scores in zip(weights, parts, strict=True)), np.float32(0))
@@ -316,11 +316,11 @@ def _of_items(member: Any, items: ItemRows) -> Any:
     return made
 
 
-def _cosines(asked: QueryBlock, items: sp.csr_array, candidates: np.ndarray) -> np.ndarray:
+def _cosines(block: QueryBlock, items: sp.csr_array, candidates: np.ndarray) -> np.ndarray:
     """Return the tf-idf cosines of queries and their candidates."""
-    rows, found = asked.weighed("log"), np.zeros(candidates.shape, np.float32)
+    rows, found = block.weighed("log"), np.zeros(candidates.shape, np.float32)
     for row, places in enumerate(np.maximum(candidates, 0)):
-        found[row] = (weigh(items[places], asked.idf, "log") @ rows[[row]].T).toarray().ravel()
+        found[row] = (weigh(items[places], block.idf, "log") @ rows[[row]].T).toarray().ravel()
     return found
 
 

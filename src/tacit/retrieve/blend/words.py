@@ -34,7 +34,7 @@ p(w) = exp(-idf(w)) is the share of items that contain word w.
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -43,7 +43,7 @@ from tacit.core import check_numbers
 from tacit.features.text.spelling import N_CHARACTERS, spelling_rows
 from tacit.kernels.expansion import keep_largest, square_rows, sum_rows
 from tacit.kernels.scoring import add_multiple
-from tacit.retrieve.blend.member import ItemRows, Member, QueryBlock, RankerMember, length_trust
+from tacit.retrieve.blend.member import ItemRows, Member, QueryBlock, RankerMember
 from tacit.retrieve.explanation import Term, difference, word_terms
 from tacit.retrieve.factors import FactorPair, Words, append_rows, factor_scores, whole, widened, word_rows
 from tacit.retrieve.lexical.bm25 import Bm25Ranker
@@ -204,10 +204,6 @@ class FeedbackMember(ExpansionMember):
     def prior(self, blend: BlendRanker, data: TrainingData) -> float:
         """Return the weight given as a parameter."""
         return blend.feedback
-
-    def trust(self, block: QueryBlock, at_candidates: np.ndarray) -> Any:
-        """Return n / (n + half_length) for a query of n words."""
-        return length_trust(block.n_words, self.half_length)
 
     def words(self, block: QueryBlock, row: int) -> Words:
         """Return the words of the first results."""
