@@ -70,18 +70,12 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
     from tacit.metrics import evaluate, is_sampled
 
     paths = [*args.runs, *args.compare]
-    if len(set(paths)) != len(paths):
-        raise UsageError("a run is given twice, want different files")
+    _check(args, paths)
     if args.assist is not None:
-        for name in ("all_pairs", "bounds"):
-            if getattr(args, name):
-                raise UsageError(f"--{name.replace('_', '-')} and --assist exclude each other; give one of them")
         return show_assisted(args, paths, out)
     judgments = read_judgments(args.qrels, args.judge, args.merge)
     if is_store(args.qrels):
         say_who_is_left_out(args.qrels, args.judge)
-    if args.bounds and len(paths) < 2:
-        raise UsageError("--bounds needs two or more runs, whose differences it bounds")
     if is_sampled(judgments):
         if args.bounds:
             raise UsageError("--bounds is for plain judgments; sampled ones give estimates with intervals")
@@ -100,12 +94,27 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
         show_systems(found, args, out)
     _show_counts(found, out)
     if pairs:
-        out.write("\nAll pairs of runs:\n\n")
-        tests = [[c.metric, c.better, c.worse, f"{c.difference:z.4f}", f"{c.p:.3g}"] for c in pairs]
-        print_table(["measure", "better", "worse", "difference", "p"], tests, out)
+        _show_pairs(pairs, out)
     if bounds:
         show_bounds(bounds, paths[0], out)
     return 0
+
+
+def _check(args: argparse.Namespace, paths: list[str]) -> None:
+    if len(set(paths)) != len(paths):
+        raise UsageError("a run is given twice, want different files")
+    if args.assist is not None:
+        for name in ("all_pairs", "bounds"):
+            if getattr(args, name):
+                raise UsageError(f"--{name.replace('_', '-')} and --assist exclude each other; give one of them")
+    if args.bounds and len(paths) < 2:
+        raise UsageError("--bounds needs two or more runs, whose differences it bounds")
+
+
+def _show_pairs(pairs: list[Comparison], out: TextIO) -> None:
+    out.write("\nAll pairs of runs:\n\n")
+    tests = [[c.metric, c.better, c.worse, f"{c.difference:z.4f}", f"{c.p:.3g}"] for c in pairs]
+    print_table(["measure", "better", "worse", "difference", "p"], tests, out)
 
 
 def _compare(found: dict[str, Evaluation], args: argparse.Namespace) -> list[Comparison]:

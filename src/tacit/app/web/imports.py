@@ -178,44 +178,71 @@ def import_text(
 ) -> dict[str, Any]:
     """Return what a text would add to a store, or with `keep` has added: counts, the first rows, and problems."""
     found = read_text(text)
-    known = store.queries()
-    texts = dict(zip(known.ids, known.texts, strict=True))
-    judged = {(record.query, record.document, record.judge): record.grade for record in store.current()}
-    queries: dict[str, tuple[str, str | None]] = {}
-    records: dict[tuple[str, str, str], Judgment] = {}
-    problems, counts = list(found.problems), {"new": 0, "known": 0, "repeated": 0}
-    graded = {"new": 0, "known": 0, "unknown_documents": 0}
-    now, kinds = utc_now(), {known.name: known.kind for known in store.judges()}
+    additions = _Additions(store, documents, judge, kind, topic)
     for row in found.rows:
-        name = row.id or store.query_id(row.text)
-        if row.text and texts.get(name) and texts[name] != row.text and row.id:
-            problems.append(f"line {row.number}: query {name!r} already has another text")
-            continue
-        if row.text or name in texts or row.document:
-            if name in queries:
-                counts["repeated"] += not row.document
-            else:
-                counts["known" if name in texts else "new"] += 1
-                queries[name] = row.text, row.topic or topic
-        if row.document and row.document not in documents.row_of:
-            graded["unknown_documents"] += 1
-        elif row.document:
-            key = name, row.document, row.judge or judge
-            if kinds.get(key[2], kind) != kind:
-                problems.append(f"line {row.number}: judge {key[2]!r} is a {kinds[key[2]]}, want the name of a {kind}")
-                continue
-            same = key in records or (key in judged and judged[key] == row.grade)
-            graded["known" if same else "new"] += 1
-            if not same:
-                records[key] = Judgment(name, row.document, row.grade, key[2], now, kind=kind)
+        additions.add(row)
     if keep:
-        ids = list(queries)
-        store.add_queries(
-            Collection(ids, [""] * len(ids), [queries[i][0] or texts.get(i, "") for i in ids]),
-            [queries[i][1] for i in ids],
-        )
-        store.import_records(records.values())
+        additions.keep()
+    problems = found.problems + additions.problems
     left = len(problems) - N_PROBLEMS
-    shown = problems[:N_PROBLEMS] + ([f"and {left} more"] if left > 0 else [])
-    rows = [row._asdict() for row in found.rows[:N_SHOWN]]
-    return {"form": found.form, "queries": counts, "judgments": graded, "rows": rows, "problems": shown, "stored": keep}
+    return {
+        "form": found.form,
+        "queries": additions.counts,
+        "judgments": additions.graded,
+        "rows": [row._asdict() for row in found.rows[:N_SHOWN]],
+        "problems": problems[:N_PROBLEMS] + ([f"and {left} more"] if left > 0 else []),
+        "stored": keep,
+    }
+
+
+class _Additions:
+    """Queries and judgments that rows would add to a store, the numbers of both, and the rows that are refused."""
+
+    def __init__(self, store: JudgmentStore, documents: Collection, judge: str, kind: str, topic: str | None) -> None:
+        self.store, self.documents, self.judge, self.kind, self.topic = store, documents, judge, kind, topic
+        known = store.queries()
+        self.texts = dict(zip(known.ids, known.texts, strict=True))
+        self.judged = {(record.query, record.document, record.judge): record.grade for record in store.current()}
+        self.now, self.kinds = utc_now(), {known.name: known.kind for known in store.judges()}
+        self.queries: dict[str, tuple[str, str | None]] = {}
+        self.records: dict[tuple[str, str, str], Judgment] = {}
+        self.counts = {"new": 0, "known": 0, "repeated": 0}
+        self.graded = {"new": 0, "known": 0, "unknown_documents": 0}
+        self.problems = list[str]()
+
+    def add(self, row: Row) -> None:
+        """Count a row, and keep what is new in it."""
+        name = row.id or self.store.query_id(row.text)
+        if row.id and row.text and self.texts.get(name) and self.texts[name] != row.text:
+            self.problems.append(f"line {row.number}: query {name!r} already has another text")
+            return
+        if not (row.text or row.document or name in self.texts):
+            return
+        if name in self.queries:
+            self.counts["repeated"] += not row.document
+        else:
+            self.counts["known" if name in self.texts else "new"] += 1
+            self.queries[name] = row.text, row.topic or self.topic
+        if row.document:
+            self._add_grade(name, row)
+
+    def _add_grade(self, name: str, row: Row) -> None:
+        if row.document not in self.documents.row_of:
+            self.graded["unknown_documents"] += 1
+            return
+        key = name, row.document, row.judge or self.judge
+        kind = self.kinds.get(key[2], self.kind)
+        if kind != self.kind:
+            self.problems.append(f"line {row.number}: judge {key[2]!r} is a {kind}, want the name of a {self.kind}")
+        elif key in self.records or (key in self.judged and self.judged[key] == row.grade):
+            self.graded["known"] += 1
+        else:
+            self.graded["new"] += 1
+            self.records[key] = Judgment(name, row.document, row.grade, key[2], self.now, kind=self.kind)
+
+    def keep(self) -> None:
+        """Write all of it into the store."""
+        ids = list(self.queries)
+        texts = [self.queries[name][0] or self.texts.get(name, "") for name in ids]
+        self.store.add_queries(Collection(ids, [""] * len(ids), texts), [self.queries[name][1] for name in ids])
+        self.store.import_records(self.records.values())

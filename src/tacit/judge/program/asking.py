@@ -108,74 +108,82 @@ def ask_all(
         With a message that says how much is done; finished pairs are in the store.
     """
     how = how or Asking()
-    worker = _Worker(prompt, connect, how)
-    table = AnswerTable(store.path)
-    done, given = Asked(), _Given(store, judge, how, model)
+    worker, table = _Worker(prompt, connect, how), AnswerTable(store.path)
+    results = _Results(store, table, judge, prompt, how, model)
     try:
-        known = table.known(judge)
-        todo = []
-        for question in questions:
-            key = prompt.key(judge, question)
-            for repetition in range(how.repeat):
-                before = known.get((key, repetition))
-                if before is None or (before.failure and how.resume):
-                    todo.append((question, repetition))
-                else:
-                    done.n_cached += 1
-                    given.add(question, before, done)
+        todo = results.use_cached(questions)
         if announce:
             sizes = [len(prompt.text) + len(prompt.data(question)) for question, _ in todo]
             announce(len(todo), sum(sizes))
-        in_a_row = 0
         with progress_bar("judging", len(todo)) as advance:
             for outcome in worker.outcomes(todo):
-                key = prompt.key(judge, outcome.question)
-                pair = outcome.question.query_id, outcome.question.document_id
-                table.add(key, outcome.repetition, judge, pair, outcome.answer, outcome.failure)
-                grade = outcome.answer.grade if outcome.answer else None
-                given.add(outcome.question, Known(grade, outcome.failure), done)
-                done.n_calls += outcome.n_attempts
-                done.n_retries += outcome.n_attempts - 1
-                in_a_row = in_a_row + 1 if outcome.failure else 0
-                if in_a_row >= FAILED_IN_A_ROW:
-                    raise TacitError(
-                        f"{in_a_row} pairs in a row failed (last: {outcome.failure}); finished pairs are kept, "
-                        "--resume requests the rest"
-                    )
+                results.keep(outcome)
                 advance(1)
         worker.close(join=True)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(
-            f"interrupted: {plural(done.n_graded, 'pair')} of {len(questions):,} judged and kept; "
+            f"interrupted: {plural(results.done.n_graded, 'pair')} of {len(questions):,} judged and kept; "
             "run the same command again for the rest"
         ) from None
     finally:
         worker.close(join=False)
         table.close()
-    return done
+    return results.done
 
 
-class _Given:
-    """Grades of pairs as responses arrive; a pair is recorded after its last repetition."""
+class _Results:
+    """Responses and failures as they arrive; a pair is recorded after its last repetition."""
 
-    def __init__(self, store: JudgmentStore, judge: str, how: Asking, model: str | None) -> None:
-        self.store, self.judge, self.repeat, self.model = store, judge, how.repeat, model
+    def __init__(
+        self, store: JudgmentStore, table: AnswerTable, judge: str, prompt: Prompt, how: Asking, model: str | None
+    ) -> None:
+        self.store, self.table, self.judge, self.prompt, self.how, self.model = store, table, judge, prompt, how, model
         found = read_columns(store, [judge])
         self.known = {(j.query, j.document): j.grade for j in found.take(np.arange(len(found)))}
         self.answers: dict[tuple[str, str], list[Known]] = {}
+        self.done, self.n_failed_in_a_row = Asked(), 0
 
-    def add(self, question: Question, answer: Known, done: Asked) -> None:
+    def use_cached(self, questions: Sequence[Question]) -> list[tuple[Question, int]]:
+        """Count cached responses; return the questions without one, each with the number of its repetition."""
+        known, todo = self.table.known(self.judge), list[tuple[Question, int]]()
+        for question in questions:
+            key = self.prompt.key(self.judge, question)
+            for repetition in range(self.how.repeat):
+                before = known.get((key, repetition))
+                if before is None or (before.failure and self.how.resume):
+                    todo.append((question, repetition))
+                else:
+                    self.done.n_cached += 1
+                    self._add(question, before)
+        return todo
+
+    def keep(self, outcome: Outcome) -> None:
+        """Record a response or a failure; raise if so many pairs in a row fail that no other can be expected."""
+        question, answer = outcome.question, outcome.answer
+        key, pair = self.prompt.key(self.judge, question), (question.query_id, question.document_id)
+        self.table.add(key, outcome.repetition, self.judge, pair, answer, outcome.failure)
+        self._add(question, Known(answer.grade if answer else None, outcome.failure))
+        self.done.n_calls += outcome.n_attempts
+        self.done.n_retries += outcome.n_attempts - 1
+        self.n_failed_in_a_row = self.n_failed_in_a_row + 1 if outcome.failure else 0
+        if self.n_failed_in_a_row >= FAILED_IN_A_ROW:
+            raise TacitError(
+                f"{self.n_failed_in_a_row} pairs in a row failed (last: {outcome.failure}); finished pairs are kept, "
+                "--resume requests the rest"
+            )
+
+    def _add(self, question: Question, answer: Known) -> None:
         pair = question.query_id, question.document_id
         answers = self.answers.setdefault(pair, [])
         answers.append(answer)
-        if len(answers) < self.repeat:
+        if len(answers) < self.how.repeat:
             return
         grades = [known.grade for known in answers if known.grade is not None]
         grade = median_low(grades) if grades else None
         if grade is None:
-            done.failures[(answers[-1].failure or "failed").split(":")[0]] += 1
+            self.done.failures[(answers[-1].failure or "failed").split(":")[0]] += 1
         else:
-            done.n_graded += 1
+            self.done.n_graded += 1
         if pair not in self.known or self.known[pair] != grade:
             self.store.record(
                 *(*pair, grade, self.judge), kind="program", rank=question.rank, model=self.model, display="program"
