@@ -17,7 +17,7 @@ from tacit.data.columns import check_ids
 from tacit.data.files import FilePath, open_output, split_suffix
 from tacit.data.formats.folders import find_file as find_file
 from tacit.data.formats.folders import find_tables, only_tables
-from tacit.data.formats.registry import table_of
+from tacit.data.formats.registry import SUFFIXES, table_of
 from tacit.data.formats.rows import Row, Wanted, collect_rows, collect_table
 from tacit.data.formats.source import ReadOptions, Record, Source, Table, is_xml, open_source
 from tacit.data.formats.text_files import find_texts, read_texts
@@ -166,7 +166,7 @@ def write_collection(collection: Collection, path: FilePath) -> None:
     path : path
         File to write; `-` is standard output.
     """
-    if split_suffix(path)[0] in (".csv", ".tsv", ".tab", ".parquet", ".arrow", ".json", ".db"):
+    if split_suffix(path)[0] in set(SUFFIXES) - {".jsonl", ".ndjson"}:
         raise UsageError(f"{path}: collections are written as JSON lines, want a name in .jsonl")
     check_ids("id", collection.ids)
     names = [name for name in collection.extras if name not in ("id", "title", "text")]

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import zlib
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from tokenize import TokenError
@@ -90,8 +91,7 @@ def _check(found: VectorFile, path: FilePath) -> np.ndarray:
     if len(found.ids) != len(vectors):
         raise DataError(f"vectors: {len(vectors)}, ids: {len(found.ids)}; want the same number", path=path)
     if len(set(found.ids)) < len(found.ids):
-        seen = set[str]()
-        twice = next(name for name in found.ids if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+        twice = next(name for name, n_times in Counter(found.ids).items() if n_times > 1)
         raise DataError(f"id {twice!r} occurs more than once, want unique ids", path=path)
     return vectors
 

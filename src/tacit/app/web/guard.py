@@ -25,8 +25,9 @@ from tacit.core import UsageError
 Scope = dict[str, Any]
 
 COOKIE = "tacit_token"
-STREAMS = ("/train/events",)
+STREAMS = ("/train/events",)  # paths whose responses do not end, so they take no turn
 CHANGING = ("/next",)  # paths that are read, but record something
+UPLOADS = ("/documents", "/queries", "/judgments", "/import", "/rank")  # paths that may have large bodies
 TOKEN = re.compile(r"[A-Za-z0-9!#$&'*+./:<=>?@^_`{|}~-]+")  # valid in a header and a cookie without quoting
 HEADERS = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
@@ -146,8 +147,7 @@ class Guard:
         await send_answer(send, 303, b"", {"location": "/", "set-cookie": cookie})
 
     def _largest(self, scope: Scope) -> int:
-        brings_documents = _path(scope) in ("/documents", "/queries", "/judgments", "/import", "/rank")
-        return self.limits.upload_bytes if brings_documents else self.limits.body_bytes
+        return self.limits.upload_bytes if _path(scope) in UPLOADS else self.limits.body_bytes
 
     async def _take_turn(self, scope: Scope, receive: Any, send: Any) -> None:
         send, body = _with_headers(send), bytearray()

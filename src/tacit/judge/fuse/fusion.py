@@ -10,7 +10,8 @@ import numpy as np
 
 from tacit.core import DataError, Run, UsageError, check_number
 from tacit.judge.fuse.legs import Legs, check_names
-from tacit.judge.fuse.normalizations import MISSING, RANK_CONSTANT, Family, weighted_sum
+from tacit.judge.fuse.normalizations import MISSING, Family, weighted_sum
+from tacit.retrieve.rank_fusion import RANK_CONSTANT
 
 NAME = "fused"
 

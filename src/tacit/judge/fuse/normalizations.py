@@ -30,8 +30,8 @@ import numpy as np
 
 from tacit.core import check_choice
 from tacit.judge.fuse.legs import Legs
+from tacit.retrieve.rank_fusion import RANK_CONSTANT
 
-RANK_CONSTANT = 60
 LOWEST_P = 0.01  # of log-odds, at both ends
 FEWEST_SHARED = 3  # shared documents; with fewer, the deviation is over all documents of the leg
 
