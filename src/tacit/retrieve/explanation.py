@@ -98,7 +98,8 @@ def mix_terms(*parts: tuple[float, list[Term]]) -> list[Term]:
     [('word', 0.75), ('pair', 1.0)]
     """
     found: dict[tuple[str, int, int], Term] = {}
-    for weight, term in ((weight, term) for weight, terms in parts for term in terms):
-        before, value = found.get(term[:3]), weight * term.value
-        found[term[:3]] = term._replace(value=value if before is None else before.value + value)
+    for weight, terms in parts:
+        for term in terms:
+            before, value = found.get(term[:3]), weight * term.value
+            found[term[:3]] = term._replace(value=value if before is None else before.value + value)
     return list(found.values())

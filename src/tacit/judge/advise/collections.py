@@ -221,7 +221,9 @@ class EncoderCandidate:
                 words = self.words.fitted_once()
                 scores.append(words.ranker_.scores(task.query_rows(words, test[block])))
             pieces.append(best_of(scores[0] if len(scores) == 1 else reciprocal_rank_fusion(scores)))
-        return Ranking(*(np.concatenate(parts) for parts in zip(*((p.items, p.scores) for p in pieces), strict=True)))
+        return Ranking(
+            np.concatenate([piece.items for piece in pieces]), np.concatenate([piece.scores for piece in pieces])
+        )
 
     def _texts(self, rows: np.ndarray) -> list[str]:
         return list(self.blend.task.queries.take(rows.tolist()).full_texts())
