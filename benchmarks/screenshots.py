@@ -1,5 +1,7 @@
 """Pictures of the web app for the README and the documentation: search, judge, learn and queries, light and dark.
 
+`cycle-light.png` and `cycle-dark.png` show the three steps in one picture: judge, train, decide.
+
     python benchmarks/screenshots.py [--out docs/pictures] [--model cran.model] [--data DATA]
 
 Fits BM25 on the 1,400 abstracts of Cranfield (`text/cranfield` of DATA, default $TACIT_DATA), stores the judgments of
@@ -11,6 +13,7 @@ to 256 colours. `tacit fit` and the training use seed 0.
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import os
 import shutil
@@ -19,7 +22,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from PIL import Image
+from matplotlib import font_manager
+from PIL import Image, ImageDraw, ImageFont
 from playwright.sync_api import Page, sync_playwright
 
 from tacit.data import read_collection
@@ -31,6 +35,9 @@ N_QUERIES = 80
 QUERY = "heat transfer in a laminar boundary layer"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
 WIDTH, HEIGHT = 1280, 900
+GAP = 24
+TITLE = 44  # height of the line above a step
+COLOURS = {"light": ("#f3f5f8", "#16181d"), "dark": ("#0f1215", "#eceef2")}  # background and text of `cycle`
 
 
 def main() -> None:
@@ -81,6 +88,7 @@ def take_pictures(page: Page, out: Path, scheme: str) -> list[Path]:
         page.wait_for_selector("#train-state:has-text('is trained')", timeout=7_200_000)
     page.wait_for_selector("#curve svg")
     page.wait_for_selector(".bar-row")
+    steps = {"2  Train": element(page, "#train-panel"), "3  Decide": element(page, "#verdict")}
     page.screenshot(
         path=out / f"learn-{scheme}.png", clip={"x": 0, "y": 0, "width": WIDTH, "height": 1120}, full_page=True
     )
@@ -92,6 +100,7 @@ def take_pictures(page: Page, out: Path, scheme: str) -> list[Path]:
     page.fill("#judge-name", "ann")
     page.press("#judge-name", "Enter")
     page.wait_for_selector("#card:not([hidden])")
+    compose({"1  Judge": element(page, "#card"), **steps}, scheme).save(out / f"cycle-{scheme}.png")
     page.screenshot(path=out / f"judge-{scheme}.png", clip={"x": 0, "y": 0, "width": WIDTH, "height": 700})
     page.goto(page.url.split("#")[0] + gained)
     page.wait_for_function("() => document.querySelectorAll('#results > div').length === 2")
@@ -101,7 +110,29 @@ def take_pictures(page: Page, out: Path, scheme: str) -> list[Path]:
     page.locator(".hit").first.locator("[data-action=why]").click()
     page.wait_for_selector(".why table")
     page.screenshot(path=out / f"search-{scheme}.png")
-    return [out / f"{view}-{scheme}.png" for view in ("search", "judge", "learn", "queries", "compare")]
+    return [out / f"{view}-{scheme}.png" for view in ("search", "judge", "learn", "queries", "compare", "cycle")]
+
+
+def element(page: Page, selector: str) -> Image.Image:
+    return Image.open(io.BytesIO(page.locator(selector).screenshot()))
+
+
+def compose(steps: dict[str, Image.Image], scheme: str) -> Image.Image:
+    """Two steps next to each other, and the last one below, each under its name."""
+    background, text = COLOURS[scheme]
+    *upper, last = steps.values()
+    scale = (WIDTH - 3 * GAP) / sum(step.width for step in upper)
+    upper = [step.resize((round(step.width * scale), round(step.height * scale)), Image.LANCZOS) for step in upper]
+    last = last.resize((WIDTH - 2 * GAP, round(last.height * (WIDTH - 2 * GAP) / last.width)), Image.LANCZOS)
+    below = TITLE + max(step.height for step in upper)
+    lefts = [GAP, 2 * GAP + upper[0].width, GAP]
+    picture = Image.new("RGB", (WIDTH, below + TITLE + last.height + GAP), background)
+    draw = ImageDraw.Draw(picture)
+    font = ImageFont.truetype(font_manager.findfont("DejaVu Sans:bold"), 18)
+    for name, step, left, top in zip(steps, [*upper, last], lefts, (0, 0, below), strict=True):
+        draw.text((left, top + 14), name, text, font)
+        picture.paste(step, (left, top + TITLE))
+    return picture
 
 
 def reduce_colours(path: Path) -> None:

@@ -123,11 +123,17 @@ def read_scale(page: str) -> Numbers:
 def draw_scale(numbers: Numbers) -> Any:
     """Seconds, milliseconds and memory, on logarithmic axes."""
     figure, grid = new_figure(10, 3.2, n_columns=3)
-    panels = [("seconds", ["read, s", "epoch, s"]), ("ms", ["search, ms"]), ("GiB", ["fit, GiB", "search, GiB"])]
-    for axes, (unit, names) in zip(grid, panels, strict=True):
+    panels = [
+        ("seconds of processor time", ["read, s", "epoch, s"], [1, 10, 100]),
+        ("ms", ["search, ms"], [0.5, 1, 2, 5, 10, 20]),
+        ("GiB", ["fit, GiB", "search, GiB"], [0.25, 0.5, 1, 2, 4]),
+    ]
+    for axes, (unit, names, ticks) in zip(grid, panels, strict=True):
         for colour, marker, name in zip(COLOURS[1:], "os", names, strict=False):
             axes.loglog(numbers["documents"], numbers[name], marker=marker, color=colour, label=name.split(",")[0])
-        axes.set(xlabel="documents", ylabel=unit)
+        axes.set(xlabel="documents", ylabel=unit, yticks=ticks, yticklabels=[f"{tick:g}" for tick in ticks])
+        axes.set(xticks=[1e4, 1e5, 1e6], xticklabels=["10,000", "100,000", "1,000,000"])
+        axes.minorticks_off()
         axes.legend()
     return figure
 
@@ -148,6 +154,7 @@ def draw_benchmarks(numbers: Numbers) -> Any:
     titles = ["10 hits with snippets, 10,000 documents", "ranking alone, 100,000 documents"]
     for axes, title, bars in zip(grid, titles, numbers.values(), strict=True):
         names = [name.replace("`", "") for name in bars][::-1]
+        axes.grid(visible=False, axis="y")
         drawn = axes.barh(names, list(bars.values())[::-1], color=COLOURS[2])
         axes.bar_label(drawn, fmt="%.2f", padding=3)
         axes.margins(x=0.12)
@@ -175,6 +182,7 @@ def draw_advise(numbers: Numbers) -> Any:
     limits = numbers["upper limit"]
     left.barh(list(limits)[::-1], list(limits.values())[::-1], color=COLOURS[2])
     left.axvline(0.07, color="black", ls="--", lw=1)
+    left.grid(visible=False, axis="y")
     left.set(title="False claims of a better system (aim: below .07)", xlabel="upper limit of the rate")
     for marker, (name, values) in zip("osv^Dx", numbers["coverage"].items(), strict=True):
         right.plot([int(n.split()[0]) for n in SAMPLES], values, marker=marker, label=name)
@@ -194,15 +202,21 @@ def read_systems(page: str) -> Numbers:
 
 
 def draw_systems(numbers: Numbers) -> Any:
-    """Four bars for each collection, with their intervals."""
-    figure, axes = new_figure(10, 3.4)
-    legend = ["BM25 (stems)", "RRF of BM25 and encoder", "blend", "blend with encoder"]
+    """Four bars for each collection with their intervals, and the means over collections with their values."""
+    figure, axes = new_figure(10, 3.6)
+    legend = ["BM25", "RRF of BM25 and encoder", "blend", "blend with encoder"]
+    places = [*range(len(numbers)), len(numbers) + 0.5]
     for place, (colour, name) in enumerate(zip(COLOURS, legend, strict=True)):
-        at = [collection + 0.2 * (place - 1.5) for collection in range(len(numbers))]
-        means, widths = zip(*(values[place] for values in numbers.values()), strict=True)
-        axes.bar(at, means, 0.19, yerr=widths, error_kw={"lw": 0.8, "ecolor": "black"}, color=colour, label=name)
-    axes.set(ylabel="average precision", xticks=range(len(numbers)), xticklabels=numbers, ylim=(0, 1))
-    axes.legend(ncols=2, loc="upper left")
+        values, widths = zip(*(systems[place] for systems in numbers.values()), strict=True)
+        mean = sum(values) / len(values)
+        at = [collection + 0.21 * (place - 1.5) for collection in places]
+        axes.bar(at, [*values, mean], 0.19, color=colour, label=name)
+        axes.errorbar(at[:-1], values, widths, fmt="none", ecolor="black", elinewidth=0.8)
+        axes.text(at[-1], mean + 0.015, f"{mean:.2f}"[1:], ha="center", fontsize=8)
+    axes.axvline(len(numbers) - 0.25, color="#8a8a8a", lw=0.8)
+    axes.grid(visible=False, axis="x")
+    axes.set(ylabel="average precision", xticks=places, xticklabels=[*numbers, "mean"], ylim=(0, 1))
+    figure.legend(ncols=4, loc="outside upper center", frameon=False)
     return figure
 
 
@@ -286,6 +300,7 @@ def draw_judges(numbers: Numbers) -> Any:
     left.set(yticks=range(len(names)), yticklabels=names, xlim=(0, 103), title="Coverage of 95 % intervals", xlabel="%")
     left.legend(loc="upper left", fontsize=8)
     right.barh(range(len(names)), saved, color=COLOURS[3])
+    right.grid(visible=False, axis="y")
     right.set(
         yticks=range(len(names)),
         yticklabels=[],

@@ -22,13 +22,15 @@ DATA = os.environ.pop("TACIT_DATA", None)  # its value would appear in the help 
 os.environ["COLUMNS"] = "100"
 
 from tacit.app.main import build_parser
+from tacit.core import Collection
+from tacit.data import read_collection, write_collection
 
 ROOT = Path(__file__).parent.parent
 COLLECTION = "cystic_fibrosis"
 THREE_COMMANDS = (
-    "fit docs.jsonl.gz -o my.model",
+    "fit docs.jsonl -o my.model",
     'search my.model "is the salt in sweat a reliable test?" -k 2',
-    "advise docs.jsonl.gz --queries queries.jsonl --qrels qrels.txt",
+    "advise docs.jsonl --queries queries.jsonl --qrels qrels.txt",
 )
 WIDTH = 120
 
@@ -63,10 +65,13 @@ def write_transcripts(*pages: Path) -> None:
 
 
 def transcript(collection: Path) -> str:
-    """The three commands and what they print, messages included, in a folder with the files of the collection."""
+    """The three commands and what they print, in a folder with the texts, queries and judgments of the collection."""
     parts = []
     with TemporaryDirectory() as folder:
-        for name in ("docs.jsonl.gz", "queries.jsonl", "qrels.txt"):
+        documents = read_collection(collection / "docs.jsonl.gz")
+        texts = Collection(documents.ids, documents.titles, documents.texts)  # other fields only make the lines longer
+        write_collection(texts, Path(folder, "docs.jsonl"))
+        for name in ("queries.jsonl", "qrels.txt"):
             copyfile(collection / name, Path(folder, name))
         for command in THREE_COMMANDS:
             lines = _output(*shlex.split(command), folder=folder).splitlines()

@@ -25,7 +25,12 @@ def new_figure(width: float, height: float, n_columns: int = 1, n_rows: int = 1)
         raise MissingExtraError("drawing figures", "matplotlib", "plot") from None
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)  # unlike pyplot
-    return figure, figure.subplots(n_rows, n_columns)
+    grid = figure.subplots(n_rows, n_columns)
+    for axes in figure.axes:
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.grid(color="#e4e4e4", linewidth=0.7)
+        axes.set_axisbelow(True)
+    return figure, grid
 
 
 def save(figure: Any, path: Path) -> None:

@@ -185,7 +185,7 @@ def _show(advice: Advice, out: TextIO) -> None:
     from tacit.judge.advise.report import table_rows
 
     print_table(*table_rows(advice), out)
-    out.write(f"\n{advice.measure} by the number of queries that were learned from:\n\n")
+    out.write(f"\n{advice.measure} by the number of judged queries in training:\n\n")
     points = [
         [str(point["queries"]), f"{point['mean']:.3f}", "{:.3f} to {:.3f}".format(*point["interval"])]
         for point in advice.curve
