@@ -70,11 +70,12 @@ bench: setup
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[bench]'
 	@for script in $(filter-out benchmarks/screenshots.py,$(wildcard benchmarks/*.py)); do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
-# Rewrites what the docs quote from the program itself (help texts, the demo's transcript), and the pictures of result pages
-# whose tables have changed.
+# Rewrites what the docs quote from the program itself (help texts, transcripts), the plots whose tables have changed and,
+# where TACIT_DATA names the folder of the collections and Chromium is installed, the pictures of the web app.
 docs: setup
 	$(BIN)/python docs/generate.py
 	$(BIN)/python docs/figures.py
+	@if test -n "$$TACIT_DATA" && command -v chromium; then $(BIN)/python benchmarks/screenshots.py; fi
 
 clean:
 	rm -rf $(VENV) .venv-* .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist site

@@ -59,8 +59,8 @@ def _as_json(method: Method) -> dict[str, Any]:
 
 def _show_all(groups: Mapping[str, Mapping[str, Method]], out: TextIO) -> None:
     titles = {
-        "collections": "Methods for collections (tacit fit --method NAME):",
-        "lists": "Methods for feature lists (tacit rank --method NAME):",
+        "collections": "Methods for collections (tacit fit --method NAME, default blend):",
+        "lists": "Methods for feature lists (tacit rank --method NAME, default standing):",
     }
     width = max(len(name) for table in groups.values() for name in table)
     for kind, table in groups.items():

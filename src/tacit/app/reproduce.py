@@ -66,7 +66,10 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
         if args.json:
             out.write(json.dumps([{"name": n, "summary": s, "needs": w} for n, s, w in rows]) + "\n")
         else:
-            out.writelines(f"{name}: {summary}; needs {needs}\n" for name, summary, needs in rows)
+            width = max(len(name) for name, _, _ in rows)
+            for name, summary, needs in rows:
+                out.write(f"{name:<{width}}  {summary}\n{'':{width}}  needs {needs}\n")
+            out.write("\ntacit reproduce NAME runs an experiment.\n")
         return 0
     experiment = get_experiment(args.name)
     request = Request(

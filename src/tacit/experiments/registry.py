@@ -14,7 +14,7 @@ from tacit.core import UsageError, check_choice, load_plugins
 from tacit.experiments.report import Report
 from tacit.experiments.request import Request
 
-TWO_LANGUAGES = "TACIT_DATA with linked/ (mdn_ja_en, debian_ja_en), and tacit-rank[ja]"
+TWO_LANGUAGES = "TACIT_DATA with linked/ (mdn_ja_en, debian_ja_en), and the extra ja"
 LINKED = "TACIT_DATA with linked/ (mdn_ja_en, wikispeedia, debian_ja_en, foldoc)"
 
 LETOR_NEEDS = "TACIT_DATA with letor/ (OHSUMED-letor2, OHSUMED-letor3-QueryLevelNorm, MQ2008)"
@@ -33,7 +33,7 @@ class Experiment:
     needs : str
         Required data and extras.
     home : str, default=""
-        Module with `run`; "" for the one of that name in this package.
+        Module with `run`; "" for the module of that name in this package.
     has_printed : bool, default=False
         Whether it has rows trained by a paper's own recipe, with `as_printed` or always.
     has_seeds : bool, default=False
@@ -68,7 +68,7 @@ EXPERIMENTS = {
         Experiment(
             "papers",
             "numbers of the papers page with their commands; --check computes them again and compares",
-            "with --check, TACIT_DATA with linked/ (mdn_ja_en, foldoc), text/ (reuters21578, usps) and letor/",
+            "nothing; with --check, TACIT_DATA with linked/ (mdn_ja_en, foldoc), text/ (reuters21578, usps) and letor/",
         ),
         Experiment(
             "links",

@@ -141,7 +141,7 @@ class NeighborGraph(Estimator):
         self.recall_, self.n_measured_ = float(np.mean(shares)), len(shares)
 
     def check_rows(self, n_items: int) -> None:
-        """Raise unless the graph fits so many items."""
+        """Raise unless the graph has this number of items."""
         known = self.row_of_node_[self.row_of_node_ >= 0]
         if len(known) > n_items or not np.array_equal(np.sort(known), np.arange(len(known))):
             raise TacitError(f"the index of approximate search does not fit the {n_items} items")

@@ -127,7 +127,7 @@ def read_rows(ranker: CollectionRanker, vectorizer: TextVectorizer, texts: Itera
 
 
 def item_inputs(ranker: CollectionRanker, vectorizer: TextVectorizer, documents: Collection) -> dict[str, Any]:
-    """Return what a ranker reads of documents beside their rows: counts and hashes of titles, words of the columns."""
+    """Return what a ranker reads besides rows: counts and hashes of titles, words of the columns."""
     made: dict[str, Any] = {}
     if "titles" in ranker.reads and any(documents.titles):
         made |= {"titles": vectorizer.counts(documents.titles), "title_keys": title_keys(documents.titles)}

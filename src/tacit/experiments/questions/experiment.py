@@ -129,7 +129,7 @@ def run(request: Request) -> Report:
 
 
 def _cells(request: Request, task: QuestionTask, names: Sequence[str]) -> Iterator[Cell]:
-    """Return one cell for each seed, number of judged queries and system that can learn from so many."""
+    """Return one cell for each seed, number of judged queries and system that can learn from that many."""
     for seed in request.seeds:
         sizes = [len(fold.train) for fold in task.folds(seed)]
         for n in QUICK_NUMBERS if request.quick else NUMBERS:

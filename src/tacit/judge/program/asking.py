@@ -158,7 +158,7 @@ class _Results:
         return todo
 
     def keep(self, outcome: Outcome) -> None:
-        """Record a response or a failure; raise if so many pairs in a row fail that no other can be expected."""
+        """Record a response or a failure; raise if so many pairs in a row fail that the rest would fail too."""
         question, answer = outcome.question, outcome.answer
         key, pair = self.prompt.key(self.judge, question), (question.query_id, question.document_id)
         self.table.add(key, outcome.repetition, self.judge, pair, answer, outcome.failure)

@@ -236,7 +236,7 @@ class Member(HoldsItems):
     def add_bounds(
         self, query: QueryBlock, pairs: list[FactorPair], factor: float, budget: float, out: np.ndarray
     ) -> float:
-        """Add an upper bound of factor * score to out (n_items,), less a constant that is returned."""
+        """Add an upper bound of factor * score to out (n_items,), minus a constant that is returned."""
         return sum(factors.add_bounds(of_query, factor, budget, out) for factors, of_query in pairs)
 
     def trust(self, block: QueryBlock, at_candidates: np.ndarray) -> Any:

@@ -127,7 +127,7 @@ def _candidates(
 
 
 def _bounds(members: Sequence[ScoredMember], query: QueryBlock) -> tuple[np.ndarray, float]:
-    """Return upper bounds of the scores of all items, less a constant that is also returned."""
+    """Return upper bounds of the scores of all items, minus a constant that is also returned."""
     bounds, left_out = np.zeros(query.all_scores.shape[1], np.float32), 0.0
     for scored in members:
         budget = LEFT_OUT * float(scored.scale * scored.scores.max())

@@ -235,9 +235,9 @@ def agreement(query: np.ndarray, first: np.ndarray, full: float) -> float:
     Parameters
     ----------
     query : ndarray of shape (dim,), float64
-        Vector of the query less the mean vector.
+        Vector of the query minus the mean vector.
     first : ndarray of shape (n_first, dim)
-        Vectors of its first items by BM25, less the mean vector.
+        Vectors of its first items by BM25, minus the mean vector.
     full : float
         Cosine from which the vector counts in full (`full_agreement`).
     """

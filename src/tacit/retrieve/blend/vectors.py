@@ -151,7 +151,7 @@ class VectorsMember(Member):
         return np.repeat(self.passages_[items] - (np.cumsum(sizes) - sizes), sizes) + np.arange(sizes.sum())
 
     def best_vectors(self, asked: np.ndarray, items: np.ndarray) -> np.ndarray:
-        """Return the best vector of each item for one query vector, less the mean."""
+        """Return the best vector of each item for one query vector, minus the mean."""
         vectors = self.item_factors.items
         if self.passages_ is None:
             return vectors[items]
