@@ -89,3 +89,21 @@ def test_a_saved_model_finds_its_static_model_and_refuses_another(static_model, 
     table.write_bytes(bytes(content))
     with pytest.raises(ValueError, match="want the same encoder, or fit again"):
         Searcher.load("my.model").search("vessel")
+
+
+def test_loading_a_transformer_prints_no_progress(need, tmp_path, capfd):
+    """Every search loads it, so a bar would be noise; elsewhere the bars of the library stay on."""
+    library = need("sentence_transformers")
+    from transformers import BertConfig, BertModel, BertTokenizerFast
+    from transformers.utils import logging
+
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "cats", "dogs"]
+    (tmp_path / "vocab.txt").write_text("\n".join(words))
+    size = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8}
+    BertModel(BertConfig(vocab_size=len(words), **size)).save_pretrained(tmp_path / "bert")
+    BertTokenizerFast(str(tmp_path / "vocab.txt")).save_pretrained(tmp_path / "bert")
+    library.SentenceTransformer(str(tmp_path / "bert"), device="cpu").save(str(tmp_path / "model"))
+    capfd.readouterr()
+    assert load_encoder(str(tmp_path / "model")).encode(["cats", "dogs"], "query").shape == (2, 8)
+    assert capfd.readouterr().err == ""
+    assert logging.is_progress_bar_enabled()

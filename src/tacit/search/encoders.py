@@ -244,9 +244,16 @@ def _load(name: str, kind: str, found_hash: str) -> Encoder:
 def _sentence_transformer(name: str) -> tuple[Any, int]:
     try:
         from sentence_transformers import SentenceTransformer
+        from transformers.utils import logging
     except ImportError as error:
         raise MissingExtraError(f"encoder {name!r}", SENTENCE_TRANSFORMERS, EXTRAS[SENTENCE_TRANSFORMERS]) from error
-    model = SentenceTransformer(name, device="cpu")
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()  # of loading weights, which each search does
+    try:
+        model = SentenceTransformer(name, device="cpu")
+    finally:
+        if shown:
+            logging.enable_progress_bar()
     n_tokens = float(getattr(model, "max_seq_length", None) or 256)
     return model, int(max(8, min(n_tokens, LONGEST_WINDOW) - 2))  # less the special tokens
 
