@@ -110,6 +110,7 @@ def quick_sync():
     """Do not wait for the disk: only a power cut could tell, and many saves would take minutes on a busy machine."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda descriptor: None)
+        patch.setattr("tacit.judge.database.SYNCHRONOUS", "OFF")
         yield
 
 
