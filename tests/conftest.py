@@ -114,6 +114,15 @@ def quick_sync():
         yield
 
 
+@pytest.fixture(autouse=True, scope="session")
+def one_core():
+    """One thread where a test asks for no number of them: the machine is shared by two processes of tests, and handing
+    a step on few rows to a second thread costs more than the step."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "sched_getaffinity", lambda process: {0})
+        yield
+
+
 @pytest.fixture(scope="session")
 def data_folder():
     """The folder of real collections, or a skip with the reason."""
