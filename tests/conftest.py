@@ -1,5 +1,6 @@
 """What tests of several packages share: where the real collections are, which files begin, and which are slow."""
 
+import gc
 import os
 from contextlib import suppress
 from pathlib import Path
@@ -95,6 +96,12 @@ def pytest_collection_modifyitems(config, items):
         config.hook.pytest_deselected(items=slow)
         items[:] = [item for item in items if not item.get_closest_marker("slow")]
     items.sort(key=lambda item: item.path.name not in LONG_FILES)
+
+
+def pytest_collection_finish():
+    """Thousands of tests and their modules stay to the end: the garbage collector need not look at them again."""
+    gc.collect()
+    gc.freeze()
 
 
 with suppress(ImportError):  # not every environment of CI has it
