@@ -14,7 +14,9 @@ LONG_FILES = {
     "test_ranker.py",
     "test_contract.py",
     "test_changes.py",
+    "test_docs.py",
     "test_examples.py",
+    "test_real_collections.py",
 }
 # Files and folders that `--quick` leaves out: they start a browser or other processes, compile from scratch, train for
 # long, attack, or run every method or page. Tests on real collections are skipped by `--quick`, too.
