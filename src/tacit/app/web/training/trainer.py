@@ -94,7 +94,7 @@ class Trainer:
         self.workspace.check_writable()
         with self._lock:
             if self._state["state"] in ("running", "cancelling"):
-                raise TacitError("a training is already running; wait until it ends")
+                raise TacitError("another training run is in progress; wait until it ends")
             name, folder = self.workspace.new_version()
             try:
                 model = self.workspace.prepare_training(name)
