@@ -65,7 +65,7 @@ def test_the_home_page_shares_the_marked_parts_of_the_readme():
         re.findall("<!-- shared -->.*?<!-- /shared -->", (ROOT / page).read_text("utf-8"), re.DOTALL)
         for page in ("README.md", "docs/index.md")
     )
-    assert len(home) == 2
+    assert len(home) == 3
     assert [part.replace("(docs/", "(").replace('"docs/', '"') for part in readme] == home
 
 
