@@ -1,8 +1,8 @@
 """`tacit serve`: serve search, judging and training as a local web app and over HTTP
 
-Without a MODEL it serves a tour: the documentation of the installed Python libraries, with 40 sample queries that
-are judged and 20 that are not, to try search, judging, training and comparison. By default the service listens only on
-the local machine; with --host, a token is required.
+Without a MODEL it serves a tour: the documentation of the installed Python libraries, with 20 sample queries and
+judgments, to try search, judging, training and comparison. By default the service listens only on the local machine;
+with --host, a token is required.
 """
 
 from __future__ import annotations
