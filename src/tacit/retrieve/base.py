@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence, Set
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self, Unpack
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -37,7 +37,7 @@ from tacit.retrieve.checkpoint import Checkpoint, describe
 from tacit.retrieve.explanation import Explanation, Term, strongest_first
 from tacit.retrieve.factors import DenseFactors, ItemFactors
 from tacit.retrieve.neighbor_graph import NeighborGraph, import_faiss
-from tacit.retrieve.training_data import FitInputs, TrainingData, check_inputs
+from tacit.retrieve.training_data import TrainingData, check_inputs
 
 FeatureKind = Literal["tfidf", "counts", "words+grams"]
 
@@ -70,7 +70,7 @@ class CollectionRanker(ChangingItems, ABC):
     learns_from_pairs: ClassVar[bool] = True  # learns from pairs, or at least chooses a weight by them
     needs_pairs: ClassVar[bool] = False
     prefers_stems: ClassVar[bool] = False  # words are stemmed unless the user decides otherwise
-    reads: Set[str] = frozenset()  # inputs of `fit` that it uses in addition to rows and pairs (`FitInputs`)
+    reads: Set[str] = frozenset()  # inputs of `fit` that it uses in addition to rows and pairs (`TrainingData`)
     by_words: ClassVar[bool] = False  # a score of 0 means that query and item share no word
     answers_above: ClassVar[float | None] = None  # a search shows only higher scores; None: all scores except 0
     trains_in_epochs: ClassVar[bool] = False  # `fit` can resume from a checkpoint
@@ -114,7 +114,7 @@ class CollectionRanker(ChangingItems, ABC):
         *,
         queries_are_items: bool | None = None,
         checkpoint: Checkpoint | str | Path | None = None,
-        **further: Unpack[FitInputs],
+        **further: Any,
     ) -> Self:
         """Fit the ranker to items and, if the method supports it, to (query, relevant item) pairs.
 

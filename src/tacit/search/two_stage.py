@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -27,7 +27,7 @@ from tacit.rerank.registry import get_method as get_list_method
 from tacit.retrieve import BlendRanker, CollectionRanker
 from tacit.retrieve.explanation import Term
 from tacit.retrieve.factors import ItemFactors, append_rows, best_items, widened
-from tacit.retrieve.training_data import ITEM_INPUTS, ItemInputs, TrainingData, check_inputs
+from tacit.retrieve.training_data import ITEM_INPUTS, TrainingData, check_inputs
 from tacit.retrieve.vectors import join_vectors, split_vectors
 from tacit.search.shares import SHARES, FirstAnswers, joined_scores, standardized, sure_share
 
@@ -301,7 +301,7 @@ class TwoStageRanker(CollectionRanker):
         if hasattr(self, "first_"):
             self.first_.check_new_items()
 
-    def add_items(self, items: Features, **given: Unpack[ItemInputs]) -> Self:
+    def add_items(self, items: Features, **given: Any) -> Self:
         """Make new items rankable; see `BlendRanker.add_items`."""
         checked = check_inputs(items, given, ITEM_INPUTS & self.reads)
         titles, rows = checked["titles"], sp.csr_array(self._checked_new(items)).astype(np.float32)

@@ -31,7 +31,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
-from typing import Any, ClassVar, Self, TypeVar, Unpack
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -65,7 +65,7 @@ from tacit.retrieve.blend.words import (
 from tacit.retrieve.explanation import Term
 from tacit.retrieve.factors import ItemFactors, best_items, widened
 from tacit.retrieve.lexical.bm25 import Bm25Ranker
-from tacit.retrieve.training_data import ITEM_INPUTS, ItemInputs, TrainingData, check_inputs
+from tacit.retrieve.training_data import ITEM_INPUTS, TrainingData, check_inputs
 from tacit.retrieve.vectors import check_vectors, join_vectors, split_vectors
 
 AnyMember = TypeVar("AnyMember", bound=Member)
@@ -177,9 +177,7 @@ class BlendRanker(CollectionRanker):
     features = "counts"
     answers_above: ClassVar[float | None] = 0.0  # negative scores come only from dissimilar concepts
     prefers_stems: ClassVar[bool] = True
-    reads = frozenset(
-        {"titles", "title_keys", "terms", "zeros", "program", "vectors", "passages", "probes", "references", "members"}
-    )
+    reads = ITEM_INPUTS | {"zeros", "program", "probes", "references", "members"}
     trains_in_epochs: ClassVar[bool] = True
     trains_on_cluster: ClassVar[bool] = True
     limits: Limits = Limits()
@@ -470,7 +468,7 @@ class BlendRanker(CollectionRanker):
     def check_new_items(self) -> None:
         """Accept all items, because any item can be added."""
 
-    def add_items(self, items: Features, **given: Unpack[ItemInputs]) -> Self:
+    def add_items(self, items: Features, **given: Any) -> Self:
         """Make new items rankable; see `CollectionRanker.add_items`, and `CollectionRanker.fit` for other inputs.
 
         `terms` are the words of all columns: the words given to `fit`, then the new ones. Items without a vector get
