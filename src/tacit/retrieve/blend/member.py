@@ -285,11 +285,11 @@ class RankerMember(Member):
 
     def scores(self, block: QueryBlock) -> np.ndarray:
         """Return the scores of all items, float32 (n_queries, n_items)."""
-        return self.ranker_._scores(self.rows(block))
+        return self.ranker_.score_rows(self.rows(block))
 
     def pairs(self, query: QueryBlock) -> list[FactorPair]:
         """Return the factors whose products are the scores of one query."""
-        return list(zip(self.ranker_._item_factors, self.ranker_._query_factors(self.rows(query)), strict=True))
+        return self.ranker_.factor_pairs(self.rows(query))
 
     def terms(self, query: QueryBlock, a: int, b: int | None) -> list[Term]:
         """Return the terms of the ranker."""

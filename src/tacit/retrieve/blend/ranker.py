@@ -377,7 +377,7 @@ class BlendRanker(CollectionRanker):
             rows, keys = split_keys(rows)
         typed, vectors = split_vectors(rows, self.n_features_)
         words = count_less(typed, self.content_, self.bm25.idf_)
-        all_scores = self.bm25._scores(words)
+        all_scores = self.bm25.score_rows(words)
         n_best = max(self.limits.candidates, n_first, *(member.n_first for member in self.members_))
         items, scores = best_items(all_scores, skip, n_best)
         n_candidates = self.limits.candidates
@@ -387,7 +387,8 @@ class BlendRanker(CollectionRanker):
         """Return the members that have a weight and can score the queries."""
         return [member for member in self.members_ if self._has_weight(member.name) and member.answers(block)]
 
-    def _scores(self, rows: Features, skip: sp.csr_array | None = None) -> np.ndarray:
+    def score_rows(self, rows: Features, skip: sp.csr_array | None = None) -> np.ndarray:
+        """Return `scores`, the sum of the scores of all members with a weight."""
         block = self.query_block(sp.csr_array(rows), skip)
         total: np.ndarray | None = None
         for member in self._used(block):
@@ -447,12 +448,13 @@ class BlendRanker(CollectionRanker):
             total += float(scored.weight) * (scored.factor * scored.scores[query.items.shape[1] :])
         return total
 
-    def _rankers_by_vectors(self) -> list[CollectionRanker]:
+    def rankers_by_vectors(self) -> list[CollectionRanker]:
+        """Return the members that score by one vector for each item and have a weight."""
         found = [member.vector_ranker for member in self.members_ if self._has_weight(member.name)]
         return [ranker for ranker in found if ranker is not None]
 
     def _make_item_factors(self) -> Sequence[ItemFactors]:
-        return self.bm25._item_factors
+        return self.bm25.item_factors
 
     def _query_factors(self, queries: Features) -> Sequence[Features]:
         raise AssertionError("scores of a blend are no sum of fixed factors")
