@@ -30,13 +30,14 @@ from tacit.core import (
     cut,
     map_blocks,
 )
+from tacit.features.faiss_library import import_faiss
 from tacit.kernels.topk import top_k_rows
 from tacit.retrieve import approximate
 from tacit.retrieve.changes import ChangingItems
 from tacit.retrieve.checkpoint import Checkpoint, describe
 from tacit.retrieve.explanation import Explanation, Term, strongest_first
 from tacit.retrieve.factors import DenseFactors, FactorPair, ItemFactors
-from tacit.retrieve.neighbor_graph import NeighborGraph, import_faiss
+from tacit.retrieve.neighbor_graph import NeighborGraph
 from tacit.retrieve.training_data import TrainingData, check_inputs
 
 FeatureKind = Literal["tfidf", "counts", "words+grams"]
