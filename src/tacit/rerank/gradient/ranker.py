@@ -113,7 +113,6 @@ class GradientRanker(ListRanker):
         "theta_": "parameters", "center_": "features", "spread_": "+features",
         "epoch_": "", "beta_": "", "expected_": "", "l2_": "", "rate_": "",
     }  # fmt: skip
-    _renamed: ClassVar[dict[str, str]] = {"sums": "sum_pairs"}
 
     def __init__(
         self,

@@ -197,7 +197,6 @@ class GuardedRanker(ListRanker):
 
     _renamed: ClassVar = {"caution": "n_standard_errors"}
     _fitted: ClassVar[dict[str, str]] = {"share_": "", "size_": "", "rankers_": "estimators"}
-    _renamed: ClassVar[dict[str, str]] = {"caution": "n_standard_errors"}
     _scores_by_list: ClassVar[bool] = True
 
     def __init__(

@@ -82,7 +82,6 @@ class LearnedConcepts(WithRecipe, LsiRanker):
     trains_in_epochs: ClassVar[bool] = True
     _renamed: ClassVar = {"keep": "query_share"}
     _fitted: ClassVar = LsiRanker._fitted | {"best_epoch_": "", "rate_": ""}
-    _renamed: ClassVar = {"keep": "query_share"}
     _printed: ClassVar = {
         "start": ("normal", "scaled"),
         "both_ways": (False,),
