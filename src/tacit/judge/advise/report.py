@@ -29,7 +29,7 @@ def to_html(
     body = f"""<h2>Systems</h2>
 {table(*table_rows(advice))}
 <p>{advice.queries} queries, each ranked by systems that were not trained on its judgments or clicks. Gains are
-over {escape(advice.baseline)}, with 95 % intervals; p is two-sided and corrected over the systems (Holm).
+over {escape(advice.baseline)}, with 95% intervals; p is two-sided and corrected over the systems (Holm).
 {escape(advice.note)}</p>
 <h2>How many queries to learn from?</h2>
 {plot_curve(advice.curve, advice.measure)}
@@ -51,7 +51,7 @@ def page(title: str, verdict: str, body: str) -> str:
 def table_rows(advice: Advice) -> tuple[list[str], list[list[str]]]:
     """Return header and rows of the table of systems, as text."""
     measures = list(advice.rows[0]["metrics"])
-    header = ["system", *measures, f"gain in {advice.measure}", "95 % interval", "p"]
+    header = ["system", *measures, f"gain in {advice.measure}", "95% interval", "p"]
     rows = []
     for row in advice.rows:
         found = row.get("against_baseline", {}).get(advice.measure)
