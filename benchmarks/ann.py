@@ -63,7 +63,7 @@ def measure_search(ranker: CollectionRanker, rows: sp.csr_array) -> None:
     def ask(number: int) -> np.ndarray:
         return ranker.rank(rows[[number]], K, threads=1).items[0]
 
-    members, graphs = ranker._rankers_by_vectors(), list(ranker.graphs)
+    members, graphs = ranker.rankers_by_vectors(), list(ranker.graphs)
     for member in members:
         member.graph_ = None
     ranker.__dict__.pop("graphs")
@@ -103,7 +103,7 @@ def main() -> None:
         print(f"built in {time.perf_counter() - start:.0f} s")
     print(f"{searcher.method}: {ranker.n_items_:,} documents, {rows.shape[0]} queries")
     print(f"{'':<10}{'breadth':>9}{'recall@10':>12}{'exact ms':>12}{'ms':>12}{'faster':>9}")
-    for member, graph in zip(ranker._rankers_by_vectors(), list(ranker.graphs), strict=True):
+    for member, graph in zip(ranker.rankers_by_vectors(), list(ranker.graphs), strict=True):
         breadth = graph.breadth_
         measure_vectors(member, graph, sp.csr_array(member_rows(ranker, member, rows)))
         graph.breadth_ = breadth
