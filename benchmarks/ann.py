@@ -17,7 +17,7 @@ import scipy.sparse as sp
 
 from tacit.data import read_pydocs
 from tacit.retrieve import BlendRanker, CollectionRanker, NeighborGraph
-from tacit.retrieve.approximate import item_vectors, query_terms
+from tacit.retrieve.approximate import item_vectors, query_parts
 from tacit.retrieve.blend.member import RankerMember
 from tacit.retrieve.factors import DenseFactors, factor_scores
 from tacit.search import Searcher, load
@@ -46,7 +46,7 @@ def report(
 
 def measure_vectors(ranker: CollectionRanker, graph: NeighborGraph, rows: sp.csr_array) -> None:
     vectors = item_vectors(ranker)
-    queries = [query_terms(ranker, rows[[number]]).vector for number in range(rows.shape[0])]
+    queries = [query_parts(ranker, rows[[number]])[1] for number in range(rows.shape[0])]
 
     def exactly(number: int) -> np.ndarray:
         scores = factor_scores(DenseFactors(vectors), queries[number])[0]
