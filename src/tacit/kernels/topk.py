@@ -1,7 +1,7 @@
 """The k best items of each row of scores: higher score first, then the smaller item number.
 
 A bounded heap with the worst kept item on top takes O(n log k) and does not sort the row. Once it is full, blocks of
-scores without one above the worst kept score are skipped; a score equal to it belongs to a later item, which ranks below.
+scores without one above the worst kept score are skipped: an equal score belongs to a later item, which ranks below.
 """
 
 import numpy as np
