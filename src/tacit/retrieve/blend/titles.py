@@ -185,7 +185,8 @@ class ExactTitleMember(FewItemsMember):
 
     def _asked(self, block: QueryBlock, row: int) -> sp.csr_array:
         """Return the word weights of one query, of length 1."""
-        return weigh(block.typed[[row]], self.values_, "log")
+        typed = block.typed if block.typed.shape[0] == 1 else block.typed[[row]]
+        return weigh(typed, self.values_, "log")
 
     def _same_text(self, block: QueryBlock, row: int) -> np.ndarray:
         """Return the items whose title is the typed text, ascending."""
