@@ -3,32 +3,14 @@
 import gc
 import os
 import sys
-from importlib.abc import MetaPathFinder
-from importlib.machinery import ModuleSpec, PathFinder
-from importlib.util import LazyLoader
-from typing import Any, NoReturn
+from typing import NoReturn
 
 OBJECTS = 50_000  # new objects before garbage is collected; imports make so many that Python's 700 costs .1 s
-UNUSED = frozenset(  # scipy.sparse imports every public module of NumPy, which takes as long as NumPy itself
-    f"numpy.{name}" for name in ("char", "core", "ctypeslib", "f2py", "rec", "strings", "testing")
-)
-
-
-class Deferred(MetaPathFinder):
-    """Finds the modules in UNUSED; they are executed when an attribute of theirs is first used."""
-
-    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        """Return the spec of a module with a lazy loader; None for all other modules."""
-        spec = PathFinder.find_spec(fullname, path, target) if fullname in UNUSED else None
-        if spec is not None and spec.loader is not None:
-            spec.loader = LazyLoader(spec.loader)
-        return spec
 
 
 def console() -> NoReturn:
     """Run the command line; nothing is imported before interrupts are handled."""
     gc.set_threshold(OBJECTS)
-    sys.meta_path.insert(0, Deferred())
     try:
         _fill_closed_streams()
         from tacit.app.main import main
