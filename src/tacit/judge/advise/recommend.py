@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -12,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tacit.core import Collection, Judgments, Links, Lists, TacitError, UsageError, check_number
-from tacit.data import ClickLog, as_collection, as_judgments, read_click_log
+from tacit.data import ClickLog, as_click_log, as_collection, as_judgments
 from tacit.features import find_language, has_stemmer
 from tacit.judge.advise.advice import Advice, Roles, make_advice
 from tacit.judge.advise.assisted import assisted_candidate
@@ -82,9 +81,10 @@ def advise(
         by id.
     links : Links or None, default=None
         Links between documents, used to train further candidates.
-    clicks : ClickLog, path or None, default=None
-        Clicks, as `read_click_log` returns them. With judgments, they are training data, and their gain is measured on
-        judged queries. Without judgments, clicks on held-out queries are the measure (see `judge.advise.clicks`).
+    clicks : ClickLog, path, frame, list of dict or None, default=None
+        Clicks, in a form that `read_click_log` reads or returns. With judgments, they are training data, and their gain
+        is measured on judged queries. Without judgments, clicks on held-out queries are the measure (see
+        `judge.advise.clicks`).
     program : Judgments, dict of dicts, frame, path or None, default=None
         A program's grades, in addition to people's `qrels`. They are used as far as people confirm them, and their gain
         is measured by people's grades.
@@ -126,7 +126,7 @@ def advise(
     data, queries, qrels = _as_core(data, queries, qrels)
     log = None
     if clicks is not None:
-        log = with_texts(read_click_log(clicks) if isinstance(clicks, str | os.PathLike) else clicks, queries)
+        log = with_texts(as_click_log(clicks), queries)
     options |= {"links": links, "language": find_language(data, language)}
     options |= {"encoder": None if encoder is None else as_encoder(encoder)}
     if encoder is not None and program is not None:
