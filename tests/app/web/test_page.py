@@ -173,7 +173,7 @@ def test_searching_by_keys(page):
 
 
 def test_views_without_anything_say_what_to_do(page):
-    assert "Every result can show why" in page.inner_text("#view-search")
+    page.wait_for_selector(".steps .next:has-text('Add queries')")
     assert page.locator("#compare").is_hidden()
     page.click("nav a[data-view=judge]")
     assert "one document at a time" in page.inner_text("#view-judge")
@@ -184,6 +184,27 @@ def test_views_without_anything_say_what_to_do(page):
     page.wait_for_selector("#query-list:has-text('There are no queries yet')")
     page.click("#queries-form button[type=submit]")
     page.wait_for_selector("#queries-state.error:has-text('no query to add')")
+
+
+def test_the_first_page_names_the_next_step_and_the_score_to_start_from(page, service):
+    store, workspace = service.workspace.store, service.workspace
+    add_queries(page, "inverse matrix")
+    page.click("nav a[data-view=search]")
+    page.wait_for_selector(".steps .next[data-step=judge]:has-text('Start judging')")
+    for number in range(10):
+        query = f"inverse matrix {number}"
+        store.record(query, workspace.active.searcher.search(query)[0].id, 3, "ann")
+    workspace.about = "A tour"
+    page.reload()
+    page.wait_for_selector(".steps .next[data-step=learn]:has-text('Train a version on 10 judgments')")
+    page.wait_for_selector("#home-score:has-text('nDCG@10 1.000')")
+    assert page.inner_text("#about") == "A tour."
+    assert "tacit fit" in page.inner_text("#own")
+    page.click(".steps .next")
+    page.wait_for_selector("#scoreboard td[data-head=Queries]:has-text('10')")
+    assert page.locator("#scoreboard td[data-head='nDCG@10']").inner_text().startswith("1.000")
+    page.click("nav a[data-view=queries]")
+    page.wait_for_selector("#query-list td[data-head='nDCG@10']:has-text('1.000')")
 
 
 def test_a_hostile_document_is_only_text(page):
@@ -464,6 +485,9 @@ def test_the_scoreboard_shows_what_is_better_and_a_query_opens_side_by_side(brow
     page.wait_for_function("() => document.querySelectorAll('#results > div').length === 2")
     assert "both lists are the same" in page.inner_text("#search-state")
     page.wait_for_function("() => document.querySelectorAll('.hit:nth-child(2) .chip.grade').length === 2")
+    heads = page.locator("#results > div > h3").all_inner_texts()
+    assert [head.split("nDCG")[0].strip() for head in heads] == ["Version 1 (live)", "Version 2"]
+    assert all("nDCG@10 ." in head for head in heads)
     look_at(page, "side by side", width)
     page.close()
 
@@ -597,7 +621,7 @@ def test_the_same_search_without_the_likes_stands_beside(page):
     page.wait_for_selector(".hit:first-child [data-action=like][aria-pressed=true]")
     page.select_option("#compare", "unmarked")
     page.wait_for_function("() => document.querySelectorAll('#results > div').length === 2")
-    assert page.locator("#results h3").first.inner_text() == "Version 1"
+    assert page.locator("#results h3").first.inner_text() == "Version 1 (live)"
     assert page.locator("#results > div").nth(1).locator("h3").first.inner_text().endswith("without likes and dislikes")
     assert page.locator(".moved.up").first.is_visible()
     assert "vs=unmarked" in page.url

@@ -53,22 +53,32 @@ function showChoice(judges) {
 }
 
 // The mean, its interval as numbers and as a line on the axis of all versions.
-function withInterval(found, all) {
-  if (!found) return make("span", { class: "quiet" }, "not measured");
+function withInterval(found, all, reason) {
+  if (!found) return make("span", { class: "quiet", title: reason }, "not measured");
   const low = Math.min(...all.map((one) => one.interval[0])), high = Math.max(...all.map((one) => one.interval[1]));
-  return [make("strong", {}, decimal(found.mean)), forest(found, low, high), make("span", { class: "quiet range" }, ` ${decimal(found.interval[0])} to ${decimal(found.interval[1])}`)];
+  return [make("strong", {}, decimal(found.mean)), all.length > 1 ? forest(found, low, high) : null, make("span", { class: "quiet range" }, ` ${decimal(found.interval[0])} to ${decimal(found.interval[1])}`)];
 }
 
 const tallied = (c) => make("div", { class: "tally" }, tally(c), make("span", { class: "quiet" }, `${c.wins} won, ${c.losses} lost, ${c.ties} tied`));
 const towards = (gain) => (Math.abs(gain) < 5e-4 ? "" : gain > 0 ? "up" : "down");
 
 async function showVersions() {
-  const { active, versions } = await ask("/versions"), asked = place().params.get("version");
+  const board = await ask("/versions"), live = board.versions.find((v) => v.version === board.active);
+  await showBoard(board);
+  if (live.measures[MEASURES[0]]) return;
+  const now = await ask(`/versions/${live.version}/measures`); // a score to start from, before any training
+  const by = now.program ? `, judged by the program ${now.program}` : "";
+  Object.assign(live, { measures: now.measures, queries: now.queries, label: live.label + by, reason: now.reason });
+  await showBoard(board);
+}
+
+async function showBoard({ active, versions }) {
+  const asked = place().params.get("version");
   const shown = versions.find((v) => v.version === asked && v.comparison) ?? versions.findLast((v) => v.comparison);
   const rows = versions.toReversed().map((v) => [
     [make("strong", {}, `Version ${v.version}`), make("span", { class: "quiet block" }, v.label, v.verdict?.time ? `, ${dayOf(v.verdict.time)}` : "")],
     chip(v.status),
-    ...MEASURES.map((measure) => withInterval(v.measures[measure], versions.map((other) => other.measures[measure]).filter(Boolean))),
+    ...MEASURES.map((measure) => withInterval(v.measures[measure], versions.map((other) => other.measures[measure]).filter(Boolean), v.reason)),
     v.comparison ? [make("strong", { class: `gain ${towards(v.comparison.gain)}` }, signed(v.comparison.gain)), tallied(v.comparison)] : "",
     v.queries || "",
     actionOf(v, active, shown),
@@ -85,9 +95,9 @@ async function showVersions() {
 
 const dayOf = (time) => new Date(time).toLocaleString("en", { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", hour12: false });
 
-function switchButton(v, active) {
+function switchButton(v, active, more) {
   const back = Number(v.version) < Number(active);
-  return button(back ? `Roll back to version ${v.version}` : `Make version ${v.version} live`, () => switchTo(v, active), { class: v.status === "better" ? "main" : null });
+  return button(back ? `Roll back to version ${v.version}` : `Make version ${v.version} live`, () => switchTo(v, active), more);
 }
 
 function actionOf(v, active, shown) {
@@ -110,13 +120,13 @@ function showVerdict(shown, active) {
   const c = shown?.comparison;
   $("verdict").hidden = !c;
   if (!c) return;
-  const [low, high] = c.interval, far = Math.max(Math.abs(low), Math.abs(high), 1e-9);
+  const [low, high] = c.interval, far = Math.max(Math.abs(low), Math.abs(high), 1e-9), better = c.status === "better"; // the button has the advice then
   $("verdict").dataset.status = c.status;
   $("verdict").replaceChildren(
     make("div", {}, make("span", { class: "quiet" }, `${c.measure}, version ${c.version} against ${active}`), make("div", { class: `amount ${towards(c.gain)}` }, signed(c.gain)),
       forest({ mean: c.gain, interval: c.interval }, -far, far, { zero: true, name: "forest" }), make("span", { class: "quiet block" }, `95 % interval ${signed(low)} to ${signed(high)}`), tallied(c)),
     make("div", {}, chip(c.status), make("h3", {}, c.headline), make("p", { class: "quiet" }, [count(c.queries, "judged query", "judged queries"), c.reason].filter(Boolean).join("; ")),
-      make("p", {}, c.advice), make("div", { class: "bar" }, c.status === "better" ? switchButton(shown, active) : null)));
+      make("p", {}, better ? c.advice.replace(/^[^.]*\. ?/, "") : c.advice), better ? make("div", { class: "bar" }, switchButton(shown, active, { class: "main" })) : null));
 }
 
 function contentWidth(id) {
@@ -208,7 +218,8 @@ function showTraining(state) {
   if (state.total) { $("train-bar").max = state.total; $("train-bar").value = state.done; } else $("train-bar").removeAttribute("value");
   const tick = () => {
     const since = (performance.now() - from) / 1000;
-    const left = state.seconds_left === null ? "" : `, about ${duration(state.seconds_left - since)} left`;
+    const seconds = state.seconds_left === null ? 0 : Math.round(state.seconds_left - since);
+    const left = seconds > 0 ? `, about ${duration(seconds)} left` : "";
     $("train-time").textContent = `${duration(state.elapsed + since)} elapsed${left}`;
   };
   tick();
