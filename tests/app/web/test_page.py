@@ -113,6 +113,8 @@ def test_searching_explaining_and_marking(page):
     assert "inverse" in page.locator(".why").first.inner_text()
     page.locator(".hit").first.get_by_text("Why above next").click()
     page.wait_for_selector(".why:has-text('Above')")
+    page.wait_for_selector("[data-action=above][aria-expanded=true]")
+    assert page.locator("[aria-expanded=true]").count() == 1
     page.locator(".hit").nth(4).get_by_text("Like", exact=True).click()
     liked = titles[4].lstrip("0123456789 \n")
     page.wait_for_function("title => document.querySelector('.hit h3').textContent.includes(title)", arg=liked)

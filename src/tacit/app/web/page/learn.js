@@ -76,7 +76,7 @@ async function showBoard({ active, versions }) {
   const asked = place().params.get("version");
   const shown = versions.find((v) => v.version === asked && v.comparison) ?? versions.findLast((v) => v.comparison);
   const rows = versions.toReversed().map((v) => [
-    [make("strong", {}, `Version ${v.version}`), make("span", { class: "quiet block" }, v.label, v.verdict?.time ? `, ${dayOf(v.verdict.time)}` : "")],
+    [make("strong", {}, `Version ${v.version}`), make("span", { class: "quiet block" }, v.label, v.verdict?.time ? [", ", make("span", { class: "day" }, dayOf(v.verdict.time))] : "")],
     chip(v.status),
     ...MEASURES.map((measure) => withInterval(v.measures[measure], versions.map((other) => other.measures[measure]).filter(Boolean), v.reason)),
     v.comparison ? [make("strong", { class: `gain ${towards(v.comparison.gain)}` }, signed(v.comparison.gain)), tallied(v.comparison)] : "",
@@ -87,9 +87,12 @@ async function showBoard({ active, versions }) {
   $("versions").replaceChildren(table(heads, rows, { id: "scoreboard" }));
   if (versions.length > 2 && shown) $("scoreboard").tBodies[0].rows[versions.toReversed().indexOf(shown)].classList.add("chosen");
   $("board-report").hidden = !versions.some((v) => v.comparison);
-  showHistory(versions, active);
   showVerdict(shown, active);
-  showCurve((versions.find((v) => v === shown && v.verdict) ?? versions.findLast((v) => v.verdict))?.verdict);
+  const { verdict } = versions.find((v) => v === shown && v.verdict) ?? versions.findLast((v) => v.verdict) ?? {}, measured = versions.filter((v) => v.measures[MEASURES[0]]);
+  $("curve").hidden = (verdict?.curve ?? []).length < 2;
+  $("history").hidden = measured.length < 2; // first, because charts are drawn in the width that they get together
+  if (!$("curve").hidden) showCurve(verdict);
+  if (!$("history").hidden) showHistory(measured, active);
   await showDifferences(shown, active);
 }
 
@@ -135,23 +138,18 @@ function contentWidth(id) {
 }
 
 function showCurve(verdict) {
-  const curve = verdict?.curve ?? [];
-  $("curve").hidden = curve.length < 2;
-  if (curve.length < 2) return;
-  const points = curve.map((p) => ({ at: p.queries, name: p.queries, mean: p.mean, interval: p.interval })), [before, last] = points.slice(-2);
+  const points = verdict.curve.map((p) => ({ at: p.queries, name: p.queries, mean: p.mean, interval: p.interval })), [before, last] = points.slice(-2);
   const needed = verdict.more_queries ? ` About ${count(verdict.more_queries, "more judged query", "more judged queries")} would show a difference of 0.02 as significant.` : "";
   $("curve").replaceChildren(make("h3", {}, "Would more judgments help?"), intervals([points], { title: "Learning curve", width: contentWidth("curve") }),
     make("figcaption", { class: "quiet" }, `${verdict.measure} of version ${verdict.version} by the number of judged queries it learns from, with 95 % intervals`),
     make("p", {}, `From ${before.at} to ${last.at} judged queries: ${signed(last.mean - before.mean)}.${needed}`));
 }
 
-function showHistory(versions, active) {
-  const measured = versions.filter((v) => v.measures["nDCG@10"]);
+function showHistory(measured, active) {
   const times = measured.map((v) => new Date(v.saved)), oneDay = new Set(times.map((time) => time.toDateString())).size < 2;
   const when = (time) => (oneDay ? time.toLocaleTimeString("en", { hour: "2-digit", minute: "2-digit", hour12: false }) : time.toLocaleDateString("en", { day: "numeric", month: "short" }));
   const points = (measure) => measured.map((v, i) => ({ at: times[i].getTime(), name: `version ${v.version}`, note: when(times[i]), strong: v.version === active, ...v.measures[measure] }));
-  $("history").hidden = measured.length < 2;
-  if (measured.length >= 2) $("history").replaceChildren(make("h3", {}, "Measures over time"), intervals([points("nDCG@10"), points("AP")], { title: "nDCG@10, then AP, by version", width: contentWidth("history"), from: Math.min(...times), gap: 64 }),
+  $("history").replaceChildren(make("h3", {}, "Measures over time"), intervals([points("nDCG@10"), points("AP")], { title: "nDCG@10, then AP, by version", width: contentWidth("history"), from: Math.min(...times), gap: 64 }),
     make("p", { class: "quiet legend" }, make("span", {}, "nDCG@10"), make("span", {}, "AP")), make("figcaption", { class: "quiet" }, "Versions by the time when they were trained, each as it was last measured, with 95 % intervals; the large points are live"));
 }
 

@@ -245,27 +245,43 @@ function resultItem(hit, found, side, next, move, grade) {
     go("search", { ...wanted(), like: [...marks.liked], dislike: [...marks.disliked] });
   };
   const asked = { q: found.query, id: hit.id, model: found.model, ...(countsMarks(side) ? { liked: [...marks.liked], disliked: [...marks.disliked] } : {}) };
-  const explain = (against) => {
+  const explain = async (against) => {
     const name = against ? "next" : "";
-    if (!why.hidden && opened.why.get(key) === name) { why.hidden = true; opened.why.delete(key); opened.why.delete(hit.id); go("search", { ...wanted(), why: "" }, true); return; }
-    opened.why.set(key, name);
-    go("search", { ...wanted(), why: hit.id }, true);
-    explainInto(why, asked, against);
+    if (!why.hidden && opened.why.get(key) === name) {
+      why.hidden = true;
+      opened.why.delete(key);
+      opened.why.delete(hit.id);
+      go("search", { ...wanted(), why: "" }, true);
+    } else {
+      opened.why.set(key, name);
+      go("search", { ...wanted(), why: hit.id }, true);
+      await explainInto(why, asked, against);
+    }
+    tell();
   };
-  if (opened.why.has(key) || opened.why.has(hit.id)) explainInto(why, asked, opened.why.get(key) === "next" ? next : undefined);
-  if (opened.whole.has(key)) openDocument(whole, hit, key);
-  const action = (name, text, on, pressed) => button(text, on, { "data-action": name, class: pressed ? "chosen" : null, "aria-pressed": pressed === undefined ? null : String(pressed) });
-  return make("li", { class: "hit", tabindex: -1, "data-id": hit.id },
+  const openWhole = async () => {
+    if (whole.hidden) await openDocument(whole, hit, key); else { whole.hidden = true; opened.whole.delete(key); }
+    tell();
+  };
+  const action = (name, text, on, more) => button(text, on, { "data-action": name, ...more });
+  const mark = (set) => ({ class: set.has(hit.id) ? "chosen" : null, "aria-pressed": String(set.has(hit.id)) });
+  const item = make("li", { class: "hit", tabindex: -1, "data-id": hit.id },
     make("h3", {}, make("span", { class: "rank" }, String(hit.rank)), ...titled(hit), grade === undefined ? null : gradeChip(grade), move),
     make("p", { class: "snippet" }, marked(hit.snippet, hit.matches)),
     fieldsOf(hit),
     make("div", { class: "actions" },
-      ...(side.filter || side.sort ? [] : [action("like", "Like", choose(marks.liked, marks.disliked), marks.liked.has(hit.id)),
-        action("dislike", "Dislike", choose(marks.disliked, marks.liked), marks.disliked.has(hit.id))]),
-      action("why", "Why", () => explain()),
-      next ? action("above", "Why above next", () => explain(next)) : null,
-      action("open", "Full text", () => (whole.hidden ? openDocument(whole, hit, key) : (whole.hidden = true, opened.whole.delete(key))))),
+      ...(side.filter || side.sort ? [] : [action("like", "Like", choose(marks.liked, marks.disliked), mark(marks.liked)),
+        action("dislike", "Dislike", choose(marks.disliked, marks.liked), mark(marks.disliked))]),
+      action("why", "Why", () => explain()), next ? action("above", "Why above next", () => explain(next)) : null, action("open", "Full text", openWhole)),
     why, whole);
+  const tell = () => {
+    const shown = why.hidden ? null : opened.why.get(key) ?? "";
+    for (const [name, is] of [["why", shown === ""], ["above", shown === "next"], ["open", !whole.hidden]]) item.querySelector(`[data-action=${name}]`)?.setAttribute("aria-expanded", String(is));
+  };
+  if (opened.why.has(key) || opened.why.has(hit.id)) explainInto(why, asked, opened.why.get(key) === "next" ? next : undefined).then(tell);
+  if (opened.whole.has(key)) openDocument(whole, hit, key).then(tell);
+  tell();
+  return item;
 }
 
 const titled = (hit) => marked(hit.title || hit.id, hit.title ? hit.title_matches : []);
