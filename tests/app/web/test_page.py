@@ -174,6 +174,34 @@ def test_searching_by_keys(page):
     assert page.locator("#q").evaluate("node => node === document.activeElement")
 
 
+def test_views_open_by_keys_and_queries_are_completed(page):
+    add_queries(page, "inverse matrix")
+    page.locator("h1").click()
+    for key, view in zip("sjlq", ("search", "judge", "learn", "queries"), strict=True):
+        page.evaluate("() => document.activeElement.blur()")  # the name of the judge has the focus
+        page.keyboard.press("g")
+        page.keyboard.press(key)
+        page.wait_for_selector(f"#view-{view}:not([hidden])")
+    page.keyboard.press("/")
+    page.keyboard.type("inv")
+    page.wait_for_function("() => document.querySelector('#suggestions option')?.value === 'inverse matrix'")
+
+
+def test_a_search_is_stored_as_a_query_and_its_results_are_judged(page, model):
+    search(page, "onion soup")
+    first = page.locator(".hit").first.get_attribute("data-id")
+    page.click("#judge-these")
+    page.fill("#judge-name", "ann")
+    page.press("#judge-name", "Enter")
+    page.wait_for_selector("#judge-state:has-text('0 of')")
+    assert page.locator("#judge-query option").all_inner_texts() == ["onion soup (0)"]
+    titles = page.locator("#query-cards h4").all_inner_texts()
+    page.locator("#query-cards [data-grade='3']").nth(titles.index(first.title())).click()
+    page.wait_for_selector("#judge-state:has-text('1 of')")
+    with JudgmentStore(model.with_name("my.model.judgments"), read_only=True) as store:
+        assert [(record.text, record.document, record.grade) for record in store.current()] == [("onion soup", first, 3)]
+
+
 def test_views_without_anything_say_what_to_do(page):
     page.wait_for_selector(".steps .next:has-text('Add queries')")
     assert page.locator("#compare").is_hidden()
@@ -471,6 +499,7 @@ def test_the_scoreboard_shows_what_is_better_and_a_query_opens_side_by_side(brow
     assert page.url.endswith("#learn?version=2")
     assert page.inner_text("#verdict .amount").startswith("+0.1")
     assert "30 won, 0 lost, 0 tied" in page.inner_text("#verdict .tally")
+    page.wait_for_function("() => document.querySelectorAll('#verdict .waterfall .plus').length === 30")
     assert "From 5 to 24 judged queries: +0.095" in page.inner_text("#curve")
     assert page.locator("#history circle").count() == 6  # two measures of three versions
     assert page.locator(".bar-row").count() == 24
@@ -678,7 +707,7 @@ def test_a_read_only_service_shows_no_controls_for_changes(browser, service, com
     page.goto(service.address + "/#learn")
     page.wait_for_selector("#served:has-text('read-only')")
     page.wait_for_selector(".bar-row")
-    for control in ("#train", "#scoreboard button", "nav a[data-view=judge]"):
+    for control in ("#train", "#scoreboard button", "nav a[data-view=judge]", "#judge-these"):
         assert page.locator(control).first.is_hidden(), control
     page.click("nav a[data-view=queries]")
     page.wait_for_selector("#query-list table")

@@ -71,6 +71,15 @@ export function tally({ wins, ties, losses }) {
   return picture;
 }
 
+// Differences of all queries as upright bars, the largest gain on the left.
+export function waterfall(values) {
+  const gain = Math.max(...values, 0), loss = Math.max(...values.map((value) => -value), 0), scale = 40 / (gain + loss || 1), zero = gain * scale, width = 100 / values.length;
+  const picture = svg("svg", { viewBox: "0 0 100 40", preserveAspectRatio: "none", class: "waterfall", "aria-hidden": "true" });
+  values.forEach((value, i) => picture.append(svg("rect", { x: i * width, y: zero - Math.max(value, 0) * scale, width: 0.8 * width, height: Math.abs(value) * scale, class: value < 0 ? "minus" : "plus" })));
+  picture.append(svg("path", { d: `M0 ${zero}H100`, class: "axis" }));
+  return picture;
+}
+
 // One horizontal bar from the middle: right of it is a gain, left of it a loss.
 export function differenceBar(value, largest) {
   const length = 50 * Math.min(1, Math.abs(value) / (largest || 1));

@@ -1,7 +1,7 @@
 // Learn: the scoreboard of versions, training with its progress, differences by query, curves, rolling back.
 
 import { $, addressOf, agreementInWords, ask, button, chip, confirmed, count, decimal, duration, empty, judgeName, make, place, say, signed, table, withParams } from "./common.js";
-import { differenceBar, forest, intervals, tally } from "./charts.js";
+import { differenceBar, forest, intervals, tally, waterfall } from "./charts.js";
 
 const MEASURES = ["nDCG@10", "AP", "Judged@10"];
 const N_BARS = 24; // maximum number of differences shown together: half of them gains, half losses
@@ -158,6 +158,8 @@ async function showDifferences(shown, active) {
   if (!shown) return;
   const { comparison } = await ask(withParams(`/versions/${shown.version}`, { against: active }));
   const rows = comparison.by_query.map((q) => ({ ...q, gain: q.after - q.before })).sort((a, b) => b.gain - a.gain);
+  $("verdict").querySelector(".by-query")?.remove();
+  $("verdict").append(make("div", { class: "by-query" }, waterfall(rows.map((q) => q.gain)), make("span", { class: "quiet" }, "each bar is a query")));
   const largest = Math.max(...rows.map((q) => Math.abs(q.gain)), 1e-9);
   const row = (q) => make("a", { class: "bar-row", href: addressOf("search", { q: q.text, model: active, vs: shown.version, judged: q.id }) }, make("span", { class: "name", title: q.text }, q.text || q.id), differenceBar(q.gain, largest),
     make("span", { class: "number quiet" }, `${decimal(q.before)} → ${decimal(q.after)}`), make("span", { class: `number ${towards(q.gain)}` }, signed(q.gain)));

@@ -15,7 +15,8 @@ const SETTINGS = { plain: "without the filter", unmarked: "without likes and dis
 const FEWEST = 10; // judged queries that a verdict needs
 const N_VALUES = 8, LEAST_COVERED = 0.1; // values of a field whose counts are shown, and the share of results that they cover
 const SECONDS_QUIET = 0.3; // before the message that a search is running
-let turn = 0;
+const SECONDS_TYPING = 0.15, N_COMPLETIONS = 8; // the pause before completions of the query, and how many there are
+let turn = 0, typing = null;
 
 export function setUpSearch() {
   $("search-form").addEventListener("submit", (event) => {
@@ -24,10 +25,29 @@ export function setUpSearch() {
     const marked = q === place().params.get("q") ? {} : { like: [], dislike: [] };
     if (q && !go("search", { ...wanted(), q, ...marked, k: "", why: "", judged: "", filter: $("filter").value.trim() })) show(place().params);
   });
+  $("q").addEventListener("input", complete);
+  $("judge-these").addEventListener("click", judgeThese);
   $("sort").addEventListener("change", () => go("search", { ...wanted(), sort: $("sort").value }));
   $("options-toggle").addEventListener("click", () => $("options-toggle").setAttribute("aria-expanded", String($("options").classList.toggle("open"))));
   $("compare").addEventListener("change", () => go("search", { ...wanted(), vs: $("compare").value }));
   $("version").addEventListener("change", () => go("search", { ...wanted(), model: $("version").value, vs: "" }));
+}
+
+// Completions of the typed text, after a pause.
+function complete() {
+  clearTimeout(typing);
+  typing = setTimeout(async () => {
+    const q = $("q").value.trim(), { suggestions } = q ? await ask(withParams("/suggest", { q, k: N_COMPLETIONS })).catch(() => ({ suggestions: [] })) : { suggestions: [] };
+    if (q === $("q").value.trim()) $("suggestions").replaceChildren(...suggestions.filter((text) => text !== q).map((text) => make("option", { value: text })));
+  }, 1000 * SECONDS_TYPING);
+}
+
+// The query is stored, if it is new, and its results are opened to be judged.
+async function judgeThese() {
+  try {
+    const { ids: [query] } = await ask("/queries", [{ text: place().params.get("q") }]);
+    go("judge", { query });
+  } catch (error) { say("search-state", error.message, true); }
 }
 
 export function setVersions(versions, active) {
@@ -73,7 +93,7 @@ async function clear() {
   turn += 1; // a search in progress shows nothing
   $("results").removeAttribute("aria-busy");
   $("search-intro").hidden = false;
-  $("more").hidden = $("facets").hidden = $("did-you-mean").hidden = $("filters").hidden = $("moves").hidden = true;
+  $("judge-these").hidden = $("more").hidden = $("facets").hidden = $("did-you-mean").hidden = $("filters").hidden = $("moves").hidden = true;
   $("results").replaceChildren();
   say("search-state", "");
   const [{ queries, total }, judged, { versions, active }, { about, read_only: readOnly }] = await Promise.all([ask("/queries?limit=4").catch(() => ({ queries: [] })),
@@ -125,6 +145,7 @@ async function show(params) {
     $("results").classList.toggle("two", lists.length > 1);
     showMoves(lists, sides, grades);
     $("results").replaceChildren(...lists.map((list, at) => resultList(list, sides[at], lists[1 - at], sides[1 - at], grades, scores[at])));
+    $("judge-these").hidden = !found.hits.length;
     $("more").hidden = found.hits.length < k || k >= 1000;
     $("more").onclick = () => go("search", { ...wanted(), k: k + PAGE });
     suggest(found);
