@@ -199,7 +199,8 @@ def test_a_search_is_stored_as_a_query_and_its_results_are_judged(page, model):
     page.locator("#query-cards [data-grade='3']").nth(titles.index(first.title())).click()
     page.wait_for_selector("#judge-state:has-text('1 of')")
     with JudgmentStore(model.with_name("my.model.judgments"), read_only=True) as store:
-        assert [(record.text, record.document, record.grade) for record in store.current()] == [("onion soup", first, 3)]
+        (record,) = store.current()
+        assert (record.text, record.document, record.grade) == ("onion soup", first, 3)
 
 
 def test_views_without_anything_say_what_to_do(page):

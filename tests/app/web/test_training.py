@@ -56,6 +56,8 @@ def test_a_version_is_measured_without_a_training(client, workspace, documents, 
     assert found["measures"]["nDCG@10"]["mean"] == pytest.approx(expected["nDCG@10"])
     assert found["measures"]["AP"]["mean"] == pytest.approx(expected["AP"])
     assert np.mean([query["value"] for query in found["by_query"]]) == pytest.approx(expected["nDCG@10"])
+    assert client.delete("/documents/soup-11").status_code == 200  # which nobody judged; the result is not kept
+    assert client.get("/versions/1/measures").json()["queries"] == 12
     for record in store.current():  # every change counts at once
         if record.grade:
             store.withdraw(record.text, record.document, record.judge)

@@ -108,10 +108,10 @@ def compare_versions(service: Service, version: VersionName, against: Against = 
     summary="Measure a version on the current judgments",
     responses=returns(MeasuredNow),
 )
-def measure_version(service: Service, version: VersionName) -> Any:
+async def measure_version(service: Service, version: VersionName) -> Any:
     """Without a training. A version that has learned from labels is not measured this way; `reason` says so."""
     service.workspace.check_version(version)
-    return service.measuring.of(service.workspace.find(version), service.store)
+    return await service.measuring.of(service.workspace, version)
 
 
 @router.get(

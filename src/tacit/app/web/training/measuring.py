@@ -6,13 +6,16 @@ queries it knows; its measures come from the cross-validation of a training (`ve
 
 from __future__ import annotations
 
-import threading
+import asyncio
+import weakref
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from starlette.concurrency import run_in_threadpool
 
 from tacit.app.web.training.verdicts import MEASURE, SHOWN, means_of
-from tacit.app.web.workspace import Version
+from tacit.app.web.workspace import Workspace
 from tacit.core import TacitError
 from tacit.judge import JudgmentStore, merged_judgments
 from tacit.judge.advise.collections import CollectionTask
@@ -20,19 +23,28 @@ from tacit.search import Searcher
 
 
 class Measuring:
-    """Measures versions, one at a time, and keeps the last result until judgments or documents change."""
+    """Measures versions, one at a time, and keeps the last result until judgments or documents change.
+
+    Requests that wait for their turn use no thread, so that searches go on.
+    """
 
     def __init__(self) -> None:
-        self._one_at_a_time = threading.Lock()
-        self._last: tuple[Any, dict[str, Any]] | None = None
+        self._turn = asyncio.Lock()
+        self._searcher: Callable[[], Searcher | None] = lambda: None  # of the last result, if it is still loaded
+        self._n_records = 0
+        self._last: dict[str, Any] = {}
 
-    def of(self, version: Version, store: JudgmentStore) -> dict[str, Any]:
+    async def of(self, workspace: Workspace, name: str) -> dict[str, Any]:
         """Return `measure_now` of a version, with its name."""
-        with self._one_at_a_time:
-            state = version.name, version.stamp, version.position, len(store)
-            if self._last is None or self._last[0] != state:
-                self._last = state, {"version": version.name} | measure_now(version.searcher, store)
-            return self._last[1]
+        async with self._turn:
+            return await run_in_threadpool(self._of, workspace, name)
+
+    def _of(self, workspace: Workspace, name: str) -> dict[str, Any]:
+        searcher, n_records = workspace.find(name).searcher, len(workspace.store)
+        if self._searcher() is not searcher or self._n_records != n_records:
+            self._last = {"version": name} | measure_now(searcher, workspace.store)
+            self._searcher, self._n_records = weakref.ref(searcher), n_records
+        return self._last
 
 
 def measure_now(searcher: Searcher, store: JudgmentStore) -> dict[str, Any]:
