@@ -838,6 +838,10 @@ def test_cards_of_one_query_are_judged_by_keys_and_nothing_else_is(page, model):
         assert [(record.document, record.grade) for record in store.current()] == [(title.lower(), 3)]
     page.keyboard.press("u")
     page.wait_for_selector("#judge-state:has-text('0 of')")
+    first = page.input_value("#judge-query")
+    page.keyboard.press("n")
+    page.wait_for_function("first => document.querySelector('#judge-query').value !== first", arg=first)
+    assert "#judge?query=" in page.url
 
 
 def test_older_judgments_of_mine_are_listed_too(page, service):

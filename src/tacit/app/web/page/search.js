@@ -102,13 +102,13 @@ async function clear() {
   $("own").hidden = !about;
   $("home-queries").textContent = total ? count(total, "query", "queries") : "";
   $("home-judgments").textContent = judged.total ? count(judged.total, "judgment") : "";
-  $("home-version").textContent = versions.length ? `version ${active} live` : "";
   if (!readOnly) showNext(total, judged, versions);
   const asked = queries.filter((q) => q.text);
   $("try").hidden = !asked.length;
   $("try").replaceChildren("Try: ", ...asked.map((q) => make("a", { class: "button small", href: withParams("#search", { q: q.text }), title: q.text }, q.text)));
   const live = versions.find((v) => v.version === active), found = live?.measures["nDCG@10"] ?? (judged.total ? (await ask(`/versions/${active}/measures`).catch(() => ({}))).measures?.["nDCG@10"] : null);
   $("home-score").textContent = found ? `nDCG@10 ${decimal(found.mean)}` : "";
+  $("home-version").textContent = found ? `version ${active} live` : "";
 }
 
 // The step to take next: its card is marked, and says why.
