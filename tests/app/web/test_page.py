@@ -177,11 +177,13 @@ def test_searching_by_keys(page):
 def test_views_open_by_keys_and_queries_are_completed(page):
     add_queries(page, "inverse matrix")
     page.locator("h1").click()
-    for key, view in zip("sjlq", ("search", "judge", "learn", "queries"), strict=True):
-        page.evaluate("() => document.activeElement.blur()")  # the name of the judge has the focus
+    for view, focused in {"search": "q", "judge": "judge-name", "learn": "", "queries": ""}.items():
         page.keyboard.press("g")
-        page.keyboard.press(key)
+        page.keyboard.press(view[0])
         page.wait_for_selector(f"#view-{view}:not([hidden])")
+        if focused:
+            page.wait_for_function("id => document.activeElement.id === id", arg=focused)
+            page.evaluate("() => document.activeElement.blur()")  # keys that are typed there are text
     page.keyboard.press("/")
     page.keyboard.type("inv")
     page.wait_for_function("() => document.querySelector('#suggestions option')?.value === 'inverse matrix'")
