@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tacit.core import Collection, Judgments, Links, Lists, TacitError, UsageError, check_number
+from tacit.core import Collection, Judgments, Links, Lists, TacitError, UsageError, check_kind, check_number
 from tacit.data import ClickLog, as_collection, as_judgments, read_click_log
 from tacit.features import find_language, has_stemmer
 from tacit.judge.advise.advice import Advice, Roles, make_advice
@@ -126,7 +126,8 @@ def advise(
     data, queries, qrels = _as_core(data, queries, qrels)
     log = None
     if clicks is not None:
-        log = with_texts(read_click_log(clicks) if isinstance(clicks, str | os.PathLike) else clicks, queries)
+        log = read_click_log(clicks) if isinstance(clicks, str | os.PathLike) else clicks
+        log = with_texts(check_kind("clicks", log, ClickLog, "a ClickLog or the path of one"), queries)
     options |= {"links": links, "language": find_language(data, language)}
     options |= {"encoder": None if encoder is None else as_encoder(encoder)}
     if encoder is not None and program is not None:
