@@ -237,6 +237,7 @@ def test_changed_folders_of_a_blend(part, whole_blend, monkeypatch):
             2**70,
             "a parameter is 1180591620717411303424, want a whole number of at most 64",
         ),
+        ("bm25", ("estimators", "ranker_", "numbers", "n_removed_"), -100, "n_removed_ is -100, want a whole number"),
         ("qe", ("estimators", "ranker_", "numbers", "n_expand_"), 0, "n_expand_ is 0, want a whole number >= 1"),
         (
             "bm25",
