@@ -517,7 +517,7 @@ def test_a_program_judge_is_marked_and_a_person_settles(browser, service, disagr
     page.goto(service.address + "/#judge")
     program = page.locator("#judges li", has_text="overlap")
     program.locator(".chip[data-status=program]").wait_for()
-    assert "kappa 0.00 with people, same grade for 50 % of 2 shared documents" in program.inner_text()
+    assert "kappa 0.00 with people, same grade for 50% of 2 shared documents" in program.inner_text()
     assert page.locator("#judges li", has_text="bob").locator(".chip").count() == 0
     page.click("#agreement summary")
     assert "overlap" in page.inner_text("#agreement-list table")

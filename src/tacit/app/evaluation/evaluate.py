@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--measure",
         action="append",
         metavar="M",
-        help=f"repeatable (default {' '.join(DEFAULT_MEASURES)})",
+        help=f"measure; repeatable (default {' '.join(DEFAULT_MEASURES)})",
     )
     parser.add_argument("--compare", action="append", default=[], metavar="RUN2", help="another run; repeatable")
     parser.add_argument("--all-pairs", action="store_true", help="test every pair of runs, not only against the first")
@@ -166,7 +166,7 @@ def show_measures(evaluation: Evaluation, seed: int, out: TextIO) -> None:
     means, errors, ends = evaluation.means(), evaluation.standard_errors(), evaluation.intervals(seed=seed)
     shown = {m: "-" if math.isnan(error) else f"{error:.4f}" for m, error in errors.items()}
     rows = [[m, f"{means[m]:.4f}", shown[m], f"{ends[m][0]:.4f} - {ends[m][1]:.4f}"] for m in means]
-    print_table(["measure", "mean", "std err", "95 % interval"], rows, out)
+    print_table(["measure", "mean", "std err", "95% interval"], rows, out)
 
 
 def show_systems(found: dict[str, Evaluation], args: argparse.Namespace, out: TextIO) -> None:
@@ -182,7 +182,7 @@ def show_systems(found: dict[str, Evaluation], args: argparse.Namespace, out: Te
         rows.append([row.system, *shown])
     print_table(["run", *(f"{measure}  " for measure in table.measures)], rows, out)
     out.write(
-        f"\nmean [95 % bootstrap interval]; † differs from {table.baseline}, p < {ALPHA:g} "
+        f"\nmean [95% bootstrap interval]; † differs from {table.baseline}, p < {ALPHA:g} "
         f"({args.test} test, paired, two-sided, Holm)\n"
     )
 

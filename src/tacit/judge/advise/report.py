@@ -34,7 +34,7 @@ def to_html(
 <h2>Systems</h2>
 {_table(*table_rows(advice))}
 <p>{advice.queries} queries, each ranked by systems that were not trained on its judgments or clicks. Gains are
-over {escape(advice.baseline)}, with 95 % intervals; p is two-sided and corrected over the systems (Holm).
+over {escape(advice.baseline)}, with 95% intervals; p is two-sided and corrected over the systems (Holm).
 {escape(advice.note)}</p>
 <h2>How many queries to learn from?</h2>
 {plot_curve(advice.curve, advice.measure)}
@@ -45,7 +45,7 @@ over {escape(advice.baseline)}, with 95 % intervals; p is two-sided and correcte
 def table_rows(advice: Advice) -> tuple[list[str], list[list[str]]]:
     """Return header and rows of the table of systems, as text."""
     measures = list(advice.rows[0]["metrics"])
-    header = ["system", *measures, f"gain in {advice.measure}", "95 % interval", "p"]
+    header = ["system", *measures, f"gain in {advice.measure}", "95% interval", "p"]
     rows = []
     for row in advice.rows:
         found = row.get("against_baseline", {}).get(advice.measure)

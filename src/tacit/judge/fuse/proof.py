@@ -269,7 +269,7 @@ def shown_overlap(legs: Any) -> dict[str, float]:
 def in_words(report: FuseReport) -> str:
     """Return the verdict as text."""
     gain, measure = report.gain, report.measure
-    found = f"{measure} {gain.gain:+.3f} (95 % interval {gain.interval[0]:+.3f} to {gain.interval[1]:+.3f})"
+    found = f"{measure} {gain.gain:+.3f} (95% interval {gain.interval[0]:+.3f} to {gain.interval[1]:+.3f})"
     words = []
     if report.queries < FEWEST_QUERIES:
         words.append(f"Keep the default ({report.default.title}): {plural(report.queries, 'judged query')}, "

@@ -13,7 +13,7 @@ from tacit.judge.fuse.proof import FuseReport
 def table_rows(report: FuseReport) -> tuple[list[str], list[list[str]]]:
     """Return header and rows of the table of systems, as text."""
     measures = list(report.rows[0]["metrics"]) if report.rows else []
-    header = ["system", *measures, "gain over default", "95 % interval", "p"]
+    header = ["system", *measures, "gain over default", "95% interval", "p"]
     rows = []
     for row in report.rows:
         found: dict[str, Any] | None = row.get("against_default")
