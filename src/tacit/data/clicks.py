@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tacit.core import ClickedLinks, Collection, DataError, Shown, checked, plural
+from tacit.core import ClickedLinks, Collection, DataError, Shown, check_kind, check_list, checked, plural
 from tacit.data.click_model import ClickEstimates, estimate_clicks, estimate_counts
 from tacit.data.columns import (
     TOO_LARGE,
@@ -92,6 +92,10 @@ class ClickLog:
     sessions: Sequence[Session]
     name: str = "clicks"
     ordered: bool = True
+
+    def __post_init__(self) -> None:
+        for session in check_list("sessions", self.sessions, "sessions"):
+            check_kind("sessions", session, Session, "sessions")
 
     def estimates(self, *, position_one: bool = False) -> ClickEstimates:
         """Return the estimated relevance of the shown documents (see `click_model`).

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.core import Collection, Judgments, Links, Run, TacitError, UsageError
+from tacit.core import Collection, Judgments, Links, Run, TacitError, UsageError, checked, shown
 from tacit.core.fields import Column, typed_fields
 from tacit.data.clicks import ClickLog, log_of_table, read_click_log
 from tacit.data.collections import read_collection, read_queries
@@ -91,6 +91,7 @@ def as_run(data: Any, what: str = "run") -> Run:
     return Run.from_dict(_nested(data, what, "score", _RUN_NAMES))
 
 
+@checked
 def as_clicks(data: Any, documents: Collection) -> tuple[Collection, Links] | None:
     """Return clicks as training pairs, given the result of `read_clicks`, or a log in any form."""
     if data is None or (isinstance(data, tuple) and len(data) == 2):
@@ -147,6 +148,9 @@ def _records(data: Any, what: str) -> tuple[list[Record], bool]:
     """Return rows of in-memory data, and whether they are `id`, `title` and `text` by definition."""
     if isinstance(data, Mapping):
         if _is_columns(data):
+            lengths = {name: len(column) for name, column in data.items()}
+            if len(set(lengths.values())) > 1:
+                raise UsageError(f"{what}: the columns have different lengths: {shown(lengths)}")
             return _numbered(dict(zip(data, row, strict=True)) for row in zip(*data.values(), strict=True)), False
         return _by_id(data, what)
     if (of_frame := _frame_rows(data, what)) is not None:
@@ -247,7 +251,12 @@ def _nested(data: Any, what: str, value: str, names: Mapping[str, Sequence[str]]
             raise UsageError(f"{what}: {found}, want a number")
         if document in nested.setdefault(query, {}):
             raise TacitError(f"{what}: query {query!r} has document {document!r} twice, want it once")
-        nested[query][document] = float(number)
+        try:
+            nested[query][document] = float(number)
+        except OverflowError:
+            raise UsageError(
+                f"{what}: the {value} of query {query!r} and document {document!r} is too large: {shown(number)}"
+            ) from None
     return nested
 
 

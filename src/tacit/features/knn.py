@@ -136,7 +136,8 @@ def component_sizes(graph: sp.csr_array) -> np.ndarray:
     """
     from scipy.sparse.csgraph import connected_components
 
-    edges = sp.csr_array((np.ones(graph.nnz, np.int8), graph.indices, graph.indptr), shape=graph.shape)
+    rows = sp.csr_array(graph)
+    edges = sp.csr_array((np.ones(rows.nnz, np.int8), rows.indices, rows.indptr), shape=rows.shape)
     labels = connected_components(edges, directed=False)[1]
     return -np.sort(-np.bincount(labels))
 

@@ -69,7 +69,7 @@ def draw_sample(
     """
     check_number("n", n, low=1, whole=True)
     check_number("depth", depth, low=1, whole=True)
-    check_number("k", k, low=1, whole=True)
+    check_number("k", k, low=1, high=1_000_000, whole=True)
     check_number("top_share", top_share, low=0, high=1)
     pool = Pool.from_run(run, depth)
     pairs = [(pool.query_ids[q], doc) for q, doc in zip(pool.query.tolist(), pool.doc_ids, strict=True)]
@@ -135,5 +135,5 @@ def allocate(members: list[np.ndarray], share: np.ndarray, n: int, judged: np.nd
 
 def random_number(seed: int, query: str, document: str) -> float:
     """Return the permanent random number of a pair, from 0 to 1."""
-    digest = hashlib.blake2b(f"{seed}\0{query}\0{document}".encode(), digest_size=8).digest()
+    digest = hashlib.blake2b(f"{seed}\0{query}\0{document}".encode(errors="surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest) / 2**64

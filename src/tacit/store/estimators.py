@@ -251,6 +251,8 @@ def _table(header: dict[str, Any], key: str) -> dict[str, Any]:
 
 def _number(numbers: dict[str, Any], name: str) -> float:
     value = numbers.get(name)
+    if name.startswith("n_") and not (type(value) is int and 0 <= value < _INT64):
+        raise StoreError(f"{name} is {shown(value)}, want a whole number of at least 0")
     if isinstance(value, int) and not -_INT64 <= value < _INT64:
         value = float(value)
     if not isinstance(value, int | float) or abs(value) > _MAX_NUMBER:
