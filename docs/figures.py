@@ -69,8 +69,8 @@ def interval(cell: str) -> list[float]:
 
 def read_questions(page: str) -> Numbers:
     """Gain of `blend` over BM25 without labels, and its interval, by collection."""
-    rows = table(page, "collection", "bm25", "blend", "95 % interval")
-    return {row["collection"]: [number(row["gain"]), *interval(row["95 % interval"])] for row in rows}
+    rows = table(page, "collection", "bm25", "blend", "95% interval")
+    return {row["collection"]: [number(row["gain"]), *interval(row["95% interval"])] for row in rows}
 
 
 def draw_questions(numbers: Numbers) -> Any:
@@ -82,7 +82,7 @@ def draw_questions(numbers: Numbers) -> Any:
         axes.plot([low, high], [place, place], color=COLOURS[2], lw=2)
         axes.plot(gain, place, "o", color=COLOURS[2])
     axes.axvline(0, color="black", lw=0.8)
-    axes.set(yticks=range(len(names)), yticklabels=names, xlabel="gain in average precision over BM25, 95 % interval")
+    axes.set(yticks=range(len(names)), yticklabels=names, xlabel="gain in average precision over BM25, 95% interval")
     return figure
 
 
@@ -187,36 +187,58 @@ def draw_advise(numbers: Numbers) -> Any:
     for marker, (name, values) in zip("osv^Dx", numbers["coverage"].items(), strict=True):
         right.plot([int(n.split()[0]) for n in SAMPLES], values, marker=marker, label=name)
     right.axhline(0.93, color="black", ls="--", lw=1)
-    right.set(title="Coverage of 95 % intervals (aim: .93)", xlabel="judged queries", ylim=(0.9, 1.0))
+    right.set(title="Coverage of 95% intervals (aim: .93)", xlabel="judged queries", ylim=(0.9, 1.0))
     right.legend(fontsize=7, ncols=2)
     return figure
 
 
-SYSTEMS = ["BM25 on stems", "RRF of the two", "blend", "blend with encoder"]
+SYSTEMS = {
+    "BM25 on stems": "BM25",
+    "blend": "blend",
+    "encoder alone": "encoder alone",
+    "RRF of the two": "RRF of BM25 and encoder",
+    "blend with encoder": "blend with encoder",
+}
+KINDS = {
+    "cacm": "computing abstracts",
+    "cisi": "library abstracts",
+    "cranfield": "aerodynamics abstracts",
+    "cystic_fibrosis": "medical abstracts",
+    "scifact": "scientific claims",
+    "cosqa_code": "code search",
+    "stackfaq": "FAQ",
+    "traceability": "use cases to code",
+    "xquad_12lang": "questions to paragraphs",
+    "chorus_products": "product search",
+}
 
 
 def read_systems(page: str) -> Numbers:
-    """Average precision of four systems by collection, with the half-widths of their intervals."""
+    """Average precision of five systems, by collection, and the gain of `blend` over BM25 with its interval."""
     rows = table(page, "collection", *SYSTEMS)
-    return {row["collection"]: [with_half_width(row[name]) for name in SYSTEMS] for row in rows}
+    values = {row["collection"]: [with_half_width(row[name])[0] for name in SYSTEMS] for row in rows}
+    return {"AP": values, "gain": read_questions(page)}
 
 
 def draw_systems(numbers: Numbers) -> Any:
-    """Four bars for each collection with their intervals, and the means over collections with their values."""
-    figure, axes = new_figure(10, 3.6)
-    legend = ["BM25", "RRF of BM25 and encoder", "blend", "blend with encoder"]
-    places = [*range(len(numbers)), len(numbers) + 0.5]
-    for place, (colour, name) in enumerate(zip(COLOURS, legend, strict=True)):
-        values, widths = zip(*(systems[place] for systems in numbers.values()), strict=True)
-        mean = sum(values) / len(values)
-        at = [collection + 0.21 * (place - 1.5) for collection in places]
-        axes.bar(at, [*values, mean], 0.19, color=colour, label=name)
-        axes.errorbar(at[:-1], values, widths, fmt="none", ecolor="black", elinewidth=0.8)
-        axes.text(at[-1], mean + 0.015, f"{mean:.2f}"[1:], ha="center", fontsize=8)
-    axes.axvline(len(numbers) - 0.25, color="#8a8a8a", lw=0.8)
-    axes.grid(visible=False, axis="x")
-    axes.set(ylabel="average precision", xticks=places, xticklabels=[*numbers, "mean"], ylim=(0, 1))
-    figure.legend(ncols=4, loc="outside upper center", frameon=False)
+    """Left: bars of the means over collections. Right: a dot with its interval for each gain, largest on top."""
+    figure, (left, right) = new_figure(11, 3.6, n_columns=2)
+    columns = zip(*numbers["AP"].values(), strict=True)
+    means = [sum(column) / len(numbers["AP"]) for column in columns]
+    colours = [COLOURS[0], COLOURS[2], COLOURS[1], COLOURS[1], COLOURS[3]]
+    bars = left.barh(list(SYSTEMS.values())[::-1], means[::-1], color=colours[::-1])
+    left.bar_label(bars, [f"{mean:.3f}"[1:] for mean in means[::-1]], padding=3)
+    left.grid(visible=False, axis="y")
+    left.margins(x=0.12)
+    left.set(title="Five systems", xlabel=f"mean average precision on {len(numbers['AP'])} collections")
+    gains = dict(sorted(numbers["gain"].items(), key=lambda named: named[1][0]))
+    for place, (gain, low, high) in enumerate(gains.values()):
+        colour = COLOURS[2] if low > 0 else COLOURS[0]
+        right.plot([low, high], [place, place], color=colour, lw=2)
+        right.plot(gain, place, "o", color=colour)
+    right.axvline(0, color="black", lw=0.8)
+    right.set(title="Gain of blend over BM25", xlabel="average precision, 95% interval")
+    right.set(yticks=range(len(gains)), yticklabels=[f"{KINDS[name]} ({name})" for name in gains])
     return figure
 
 
@@ -229,10 +251,12 @@ class Picture:
     read: Callable[[str], Numbers]
     draw: Callable[[Numbers], Any]
     shown_on: tuple[str, ...] = ()  # pages that show it besides its own
+    also: tuple[str, ...] = ()  # further pages whose tables it shows
 
     def numbers(self) -> Numbers:
-        """What the page prints now."""
-        return self.read((DOCS / self.page).read_text("utf-8"))
+        """What the pages print now."""
+        text = "\n".join((DOCS / page).read_text("utf-8") for page in (self.page, *self.also))
+        return self.read(text.replace(" %", "%"))
 
     def write(self) -> None:
         """Draw the picture, with its numbers in the file."""
@@ -274,7 +298,7 @@ def draw_fuse(numbers: Numbers) -> Any:
         for axis, key in ((left, "harmful"), (right, "gain")):
             axis.plot(values["queries"], values[key], style, color=colour, marker="o", label=name)
     left.axhline(10, color=COLOURS[0], linewidth=1)
-    left.set(title="Harmful choices (aim: at most 10 %)", ylabel="%", xlabel="judged queries", ylim=(0, None))
+    left.set(title="Harmful choices (aim: at most 10%)", ylabel="%", xlabel="judged queries", ylim=(0, None))
     right.set(title="Mean gain on other queries", ylabel="nDCG@10", xlabel="judged queries", ylim=(0, None))
     right.legend()
     return figure
@@ -297,7 +321,7 @@ def draw_judges(numbers: Numbers) -> Any:
     left.plot(alone, range(len(names)), "s", color=COLOURS[1], label="program alone")
     left.plot(assisted, range(len(names)), "o", color=COLOURS[3], label="with 15 human-judged queries")
     left.axvline(95, color="black", ls="--", lw=1)
-    left.set(yticks=range(len(names)), yticklabels=names, xlim=(0, 103), title="Coverage of 95 % intervals", xlabel="%")
+    left.set(yticks=range(len(names)), yticklabels=names, xlim=(0, 103), title="Coverage of 95% intervals", xlabel="%")
     left.legend(loc="upper left", fontsize=8)
     right.barh(range(len(names)), saved, color=COLOURS[3])
     right.grid(visible=False, axis="y")
@@ -340,7 +364,14 @@ def draw_preference(numbers: Numbers) -> Any:
 
 
 FIGURES = [
-    Picture("pictures/systems.png", "guides/encoder.md", read_systems, draw_systems, ("../README.md", "index.md")),
+    Picture(
+        "pictures/systems.png",
+        "guides/encoder.md",
+        read_systems,
+        draw_systems,
+        shown_on=("../README.md", "index.md"),
+        also=("results/questions.md",),
+    ),
     Picture("results/questions-gain.png", "results/questions.md", read_questions, draw_questions),
     Picture("results/label-curves.png", "results/label.md", read_label, draw_label),
     Picture("results/scale-cost.png", "results/scale.md", read_scale, draw_scale),

@@ -141,7 +141,7 @@ def test_a_training_is_cancelled_and_leaves_nothing(client, workspace, documents
     state = wait_for_end(client)
     assert state["state"] == "cancelled"
     assert workspace.versions == ["1"]
-    assert "no training is running" in client.delete("/train").json()["error"]
+    assert "no training run is in progress" in client.delete("/train").json()["error"]
 
 
 @pytest.mark.parametrize("state", ["running", "cancelling"])

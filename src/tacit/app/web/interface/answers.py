@@ -405,16 +405,16 @@ class Assist(Answer):
     queries: int = Field(description="number of queries it was measured on")
     help: bool = Field(description="whether they measurably help")
     gain: float = Field(description="difference in nDCG@10")
-    interval: tuple[float, float] = Field(description="95 % interval of the difference")
+    interval: tuple[float, float] = Field(description="95% interval of the difference")
     p: float = Field(description="p of the paired test")
     reason: str = Field("", description="reason why no gain is claimed")
 
 
 class Mean(Answer):
-    """A mean with its 95 % interval."""
+    """A mean with its 95% interval."""
 
     mean: float = Field(description="mean over the judged queries")
-    interval: tuple[float, float] = Field(description="95 % interval of the mean")
+    interval: tuple[float, float] = Field(description="95% interval of the mean")
 
 
 class CurvePoint(Mean):
@@ -433,7 +433,7 @@ class Compared(Answer):
         description="the verdict as one label"
     )
     gain: float = Field(description="mean difference in the measure")
-    interval: tuple[float, float] = Field(description="95 % interval of the difference")
+    interval: tuple[float, float] = Field(description="95% interval of the difference")
     p: float = Field(description="p of the paired test")
     reason: str = Field(description="reason why no gain is claimed")
     wins: int = Field(description="queries with a higher value")

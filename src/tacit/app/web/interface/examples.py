@@ -33,7 +33,7 @@ _COMPARED = {
     "queries": 80,
     "headline": "Version 2 is better than version 1",
     "advice": "Make version 2 live.",
-    "text": "Version 2 is better than version 1: nDCG@10 +0.075 (95 % interval +0.043 to +0.106, 80 judged queries). "
+    "text": "Version 2 is better than version 1: nDCG@10 +0.075 (95% interval +0.043 to +0.106, 80 judged queries). "
     "Make version 2 live.",
 }
 _USED = {"judgments": 488, "judged": 82, "queries": 80, "left_out": {"have no document of grade 1 or more": 2}}

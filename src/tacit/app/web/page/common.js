@@ -88,7 +88,7 @@ export const judgeName = (judge) => make("span", { class: "judge" }, judge.name 
 export function agreementInWords(people) {
   if (!people) return "no shared document yet";
   const kappa = people.kappa === null ? "kappa undefined" : `kappa ${people.kappa.toFixed(2)}`;
-  return `${kappa} with people, same grade for ${Math.round(100 * people.same)} % of ${count(people.both, "shared document")}`;
+  return `${kappa} with people, same grade for ${Math.round(100 * people.same)}% of ${count(people.both, "shared document")}`;
 }
 
 // Rows of cells under heads; on a narrow screen each row becomes a block, whose cells have their heads.
