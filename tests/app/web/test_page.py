@@ -367,6 +367,7 @@ def test_two_tabs_judge_at_once(browser, service, page, model):
 def test_a_killed_service_loses_nothing_and_judging_goes_on(browser, model):
     service = Process(model)
     page = browser.new_page()
+    page.set_default_timeout(120_000)
     page.goto(service.address)
     add_queries(page, "inverse matrix", "onion soup")
     start_judging(page)
@@ -447,6 +448,7 @@ def look_at(page, view, width, schemes=("dark", "light")):
 @pytest.mark.parametrize("width", [1200, 390])
 def test_axe_finds_nothing(browser, service, width):
     page = browser.new_page(viewport={"width": width, "height": 800})
+    page.set_default_timeout(120_000)
     page.goto(service.address)
     search(page, "inverse matrix")
     page.locator(".hit").first.get_by_text("Why", exact=True).click()
