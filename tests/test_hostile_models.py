@@ -212,6 +212,57 @@ def test_changed_folders_of_a_blend(part, whole_blend, monkeypatch):
             check_refused_or_finite("folder", label, lambda model: model.scores(rows))
 
 
+FIELDS = {
+    "price": [n * 1.5 if n % 5 else None for n in range(16)],
+    "color": ["red", "blue", None, "green"] * 4,
+    "ok": [True, False] * 8,
+    "tags": [["a", "b"], ["b"], [], ["c"]] * 4,
+}
+RICH = {
+    "fields and synonyms": lambda documents, judged: Searcher("bm25", synonyms=["cat, kitten"]).fit(documents),
+    "second stage": lambda documents, judged: Searcher("bm25", rerank="standing").fit(documents, **judged),
+    "vectors": lambda documents, judged: Searcher("blend").fit(documents, vectors=np.eye(16)[:, :3], **judged),
+}
+
+
+def searched(model):
+    """Scores of searches that read every part of a searcher, changes of its documents included."""
+    first = model.documents_.ids[0]
+    named = {"vector": [1.0, 0.0, 0.0]} if model.ranker_.vectors_dim else {}
+    calls = [
+        lambda: model.search("a cat", filter="price < 5 and color = red or tags = b", facets=["ok", "tags"], **named),
+        lambda: model.search("kitten", sort="-price", group="color", offset=1, **named),
+        lambda: model.explain("cat fur", first, **named),
+        lambda: model.suggest("ca"),
+        lambda: [model.documents_.fields(row) for row in range(len(model.documents_))],
+        lambda: model.remove([first]),
+        lambda: model.add([{"id": "new", "text": "cat"}]),
+        lambda: model.search("cat", facets=["color"], **named),
+    ]
+    found = [1.0]
+    for call in calls:
+        with contextlib.suppress(TacitError):
+            hits = call()
+            found += [hit.score for hit in hits if hasattr(hit, "score")] if isinstance(hits, list) else []
+    return found
+
+
+@pytest.mark.parametrize("name", RICH)
+def test_changed_folders_with_a_second_stage_fields_or_vectors(name, monkeypatch):
+    documents = Collection(DOCS.ids, DOCS.titles, DOCS.texts, FIELDS)
+    queries = Collection([f"q{n}" for n in range(8)], [""] * 8, QUERIES * 2)
+    grades = {f"q{n}": {f"d{(3 * n + k) % 16}": k % 3 for k in range(6)} for n in range(8)}
+    written = []
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        monkeypatch.setattr(models, "save_model", lambda path, stored: written.append(stored))
+        save(RICH[name](documents, {"queries": queries, "qrels": grades}), "nowhere")
+        every = list(changes(written[0]))
+        for label, changed in random.Random(name).sample(every, min(N_CHANGES, len(every))):
+            monkeypatch.setattr(models, "load_model", lambda path, changed=changed, **how: copy.deepcopy(changed))
+            check_refused_or_finite("folder", label, searched)
+
+
 @pytest.mark.parametrize(
     ("name", "at", "value", "message"),
     [
@@ -237,6 +288,7 @@ def test_changed_folders_of_a_blend(part, whole_blend, monkeypatch):
             2**70,
             "a parameter is 1180591620717411303424, want a whole number of at most 64",
         ),
+        ("bm25", ("estimators", "ranker_", "numbers", "n_removed_"), -100, "n_removed_ is -100, want a whole number"),
         ("qe", ("estimators", "ranker_", "numbers", "n_expand_"), 0, "n_expand_ is 0, want a whole number >= 1"),
         (
             "bm25",

@@ -289,6 +289,28 @@ def test_what_is_no_store_is_refused_and_left_as_it_was(tmp_path):
     assert sorted(file.name for file in tmp_path.iterdir()) == ["notes.txt", "other.db"]
 
 
+@pytest.mark.parametrize(
+    "statements",
+    [
+        ("DROP TABLE judge", "CREATE VIEW judge AS WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) "
+         "SELECT x AS name, x AS kind FROM c"),
+        ("CREATE TRIGGER slow AFTER INSERT ON judgment BEGIN SELECT 1; END",),
+        ("DROP TRIGGER keep_judgments", "CREATE TRIGGER keep_judgments AFTER INSERT ON judge BEGIN SELECT 1; END"),
+        ("DROP TABLE judge", "CREATE VIRTUAL TABLE judge USING fts5(name, kind)"),
+    ],
+)  # fmt: skip
+def test_a_file_with_statements_of_its_own_is_refused(path, statements):
+    """A view can hold a query without end."""
+    JudgmentStore(path).close()
+    database = sqlite3.connect(path)
+    for statement in statements:
+        database.execute(statement)
+    database.close()
+    for read_only in (False, True):
+        with pytest.raises(StoreError, match="is not from tacit"):
+            JudgmentStore(path, read_only=read_only)
+
+
 def test_a_newer_version_is_refused(path):
     JudgmentStore(path).close()
     database = sqlite3.connect(path)

@@ -202,8 +202,9 @@ def write_arrays(folder: str | Path, arrays: Mapping[str, np.ndarray], names: Ma
     import numpy as np
 
     from tacit.data import staged
+    from tacit.store.files import os_errors
 
-    with staged(folder, folder=True) as stage:
+    with os_errors(folder, "cannot be written"), staged(folder, folder=True) as stage:
         for name, array in arrays.items():
             np.save(Path(stage, f"{name}.npy"), array)
         for name, texts in names.items():

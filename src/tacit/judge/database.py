@@ -148,7 +148,18 @@ def _is_ours(database: sqlite3.Connection, path: Path) -> bool:
         raise StoreError(f"{path}: is an SQLite file of another program, want a judgment store")
     if n_tables and version != VERSION:
         raise StoreError(f"{path}: is a judgment store of version {version}, want {VERSION}; update tacit to read it")
+    if n_tables:
+        _refuse_programs(database, path)
     return bool(n_tables)
+
+
+def _refuse_programs(database: sqlite3.Connection, path: Path) -> None:
+    """Raise if the file has a view, a trigger or a virtual table of its own: SQLite would run it at each query."""
+    own = {" ".join(statement.split()) for statement in TABLES}
+    kinds = "type IN ('view', 'trigger') OR (type = 'table' AND rootpage = 0)"  # virtual tables have no root page
+    for kind, name, text in database.execute(f"SELECT type, name, sql FROM sqlite_master WHERE {kinds}"):
+        if " ".join(str(text).split()) not in own:
+            raise StoreError(f"{path}: has the {kind} {name!r}, which is not from tacit; the file {DAMAGED}")
 
 
 def _prepare(database: sqlite3.Connection, path: Path) -> None:

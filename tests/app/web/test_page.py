@@ -113,6 +113,8 @@ def test_searching_explaining_and_marking(page):
     assert "inverse" in page.locator(".why").first.inner_text()
     page.locator(".hit").first.get_by_text("Why above next").click()
     page.wait_for_selector(".why:has-text('Above')")
+    page.wait_for_selector("[data-action=above][aria-expanded=true]")
+    assert page.locator("[aria-expanded=true]").count() == 1
     page.locator(".hit").nth(4).get_by_text("Like", exact=True).click()
     liked = titles[4].lstrip("0123456789 \n")
     page.wait_for_function("title => document.querySelector('.hit h3').textContent.includes(title)", arg=liked)
@@ -172,8 +174,39 @@ def test_searching_by_keys(page):
     assert page.locator("#q").evaluate("node => node === document.activeElement")
 
 
+def test_views_open_by_keys_and_queries_are_completed(page):
+    add_queries(page, "inverse matrix")
+    page.locator("h1").click()
+    for view, focused in {"search": "q", "judge": "judge-name", "learn": "", "queries": ""}.items():
+        page.keyboard.press("g")
+        page.keyboard.press(view[0])
+        page.wait_for_selector(f"#view-{view}:not([hidden])")
+        if focused:
+            page.wait_for_function("id => document.activeElement.id === id", arg=focused)
+            page.evaluate("() => document.activeElement.blur()")  # keys that are typed there are text
+    page.keyboard.press("/")
+    page.keyboard.type("inv")
+    page.wait_for_function("() => document.querySelector('#suggestions option')?.value === 'inverse matrix'")
+
+
+def test_a_search_is_stored_as_a_query_and_its_results_are_judged(page, model):
+    search(page, "onion soup")
+    first = page.locator(".hit").first.get_attribute("data-id")
+    page.click("#judge-these")
+    page.fill("#judge-name", "ann")
+    page.press("#judge-name", "Enter")
+    page.wait_for_selector("#judge-state:has-text('0 of')")
+    assert page.locator("#judge-query option").all_inner_texts() == ["onion soup (0)"]
+    titles = page.locator("#query-cards h4").all_inner_texts()
+    page.locator("#query-cards [data-grade='3']").nth(titles.index(first.title())).click()
+    page.wait_for_selector("#judge-state:has-text('1 of')")
+    with JudgmentStore(model.with_name("my.model.judgments"), read_only=True) as store:
+        (record,) = store.current()
+        assert (record.text, record.document, record.grade) == ("onion soup", first, 3)
+
+
 def test_views_without_anything_say_what_to_do(page):
-    assert "Every result can show why" in page.inner_text("#view-search")
+    page.wait_for_selector(".steps .next:has-text('Add queries')")
     assert page.locator("#compare").is_hidden()
     page.click("nav a[data-view=judge]")
     assert "one document at a time" in page.inner_text("#view-judge")
@@ -184,6 +217,27 @@ def test_views_without_anything_say_what_to_do(page):
     page.wait_for_selector("#query-list:has-text('There are no queries yet')")
     page.click("#queries-form button[type=submit]")
     page.wait_for_selector("#queries-state.error:has-text('no query to add')")
+
+
+def test_the_first_page_names_the_next_step_and_the_score_to_start_from(page, service):
+    store, workspace = service.workspace.store, service.workspace
+    add_queries(page, "inverse matrix")
+    page.click("nav a[data-view=search]")
+    page.wait_for_selector(".steps .next[data-step=judge]:has-text('Start judging')")
+    for number in range(10):
+        query = f"inverse matrix {number}"
+        store.record(query, workspace.active.searcher.search(query)[0].id, 3, "ann")
+    workspace.about = "A tour"
+    page.reload()
+    page.wait_for_selector(".steps .next[data-step=learn]:has-text('Train a version on 10 judgments')")
+    page.wait_for_selector("#home-score:has-text('nDCG@10 1.000')")
+    assert page.inner_text("#about") == "A tour."
+    assert "tacit fit" in page.inner_text("#own")
+    page.click(".steps .next")
+    page.wait_for_selector("#scoreboard td[data-head=Queries]:has-text('10')")
+    assert page.locator("#scoreboard td[data-head='nDCG@10']").inner_text().startswith("1.000")
+    page.click("nav a[data-view=queries]")
+    page.wait_for_selector("#query-list td[data-head='nDCG@10']:has-text('1.000')")
 
 
 def test_a_hostile_document_is_only_text(page):
@@ -448,6 +502,7 @@ def test_the_scoreboard_shows_what_is_better_and_a_query_opens_side_by_side(brow
     assert page.url.endswith("#learn?version=2")
     assert page.inner_text("#verdict .amount").startswith("+0.1")
     assert "30 won, 0 lost, 0 tied" in page.inner_text("#verdict .tally")
+    page.wait_for_function("() => document.querySelectorAll('#verdict .waterfall .plus').length === 30")
     assert "From 5 to 24 judged queries: +0.095" in page.inner_text("#curve")
     assert page.locator("#history circle").count() == 6  # two measures of three versions
     assert page.locator(".bar-row").count() == 24
@@ -464,6 +519,9 @@ def test_the_scoreboard_shows_what_is_better_and_a_query_opens_side_by_side(brow
     page.wait_for_function("() => document.querySelectorAll('#results > div').length === 2")
     assert "both lists are the same" in page.inner_text("#search-state")
     page.wait_for_function("() => document.querySelectorAll('.hit:nth-child(2) .chip.grade').length === 2")
+    heads = page.locator("#results > div > h3").all_inner_texts()
+    assert [head.split("nDCG")[0].strip() for head in heads] == ["Version 1 (live)", "Version 2"]
+    assert all("nDCG@10 ." in head for head in heads)
     look_at(page, "side by side", width)
     page.close()
 
@@ -595,7 +653,7 @@ def test_the_same_search_without_the_likes_stands_beside(page):
     page.wait_for_selector(".hit:first-child [data-action=like][aria-pressed=true]")
     page.select_option("#compare", "unmarked")
     page.wait_for_function("() => document.querySelectorAll('#results > div').length === 2")
-    assert page.locator("#results h3").first.inner_text() == "Version 1"
+    assert page.locator("#results h3").first.inner_text() == "Version 1 (live)"
     assert page.locator("#results > div").nth(1).locator("h3").first.inner_text().endswith("without likes and dislikes")
     assert page.locator(".moved.up").first.is_visible()
     assert "vs=unmarked" in page.url
@@ -650,7 +708,7 @@ def test_a_read_only_service_shows_no_controls_for_changes(browser, service, com
     page.goto(service.address + "/#learn")
     page.wait_for_selector("#served:has-text('read-only')")
     page.wait_for_selector(".bar-row")
-    for control in ("#train", "#scoreboard button", "nav a[data-view=judge]"):
+    for control in ("#train", "#scoreboard button", "nav a[data-view=judge]", "#judge-these"):
         assert page.locator(control).first.is_hidden(), control
     page.click("nav a[data-view=queries]")
     page.wait_for_selector("#query-list table")
@@ -778,6 +836,10 @@ def test_cards_of_one_query_are_judged_by_keys_and_nothing_else_is(page, model):
         assert [(record.document, record.grade) for record in store.current()] == [(title.lower(), 3)]
     page.keyboard.press("u")
     page.wait_for_selector("#judge-state:has-text('0 of')")
+    first = page.input_value("#judge-query")
+    page.keyboard.press("n")
+    page.wait_for_function("first => document.querySelector('#judge-query').value !== first", arg=first)
+    assert "#judge?query=" in page.url
 
 
 def test_older_judgments_of_mine_are_listed_too(page, service):
