@@ -127,7 +127,7 @@ function showVerdict(shown, active) {
   $("verdict").dataset.status = c.status;
   $("verdict").replaceChildren(
     make("div", {}, make("span", { class: "quiet" }, `${c.measure}, version ${c.version} against ${active}`), make("div", { class: `amount ${towards(c.gain)}` }, signed(c.gain)),
-      forest({ mean: c.gain, interval: c.interval }, -far, far, { zero: true, name: "forest" }), make("span", { class: "quiet block" }, `95 % interval ${signed(low)} to ${signed(high)}`), tallied(c)),
+      forest({ mean: c.gain, interval: c.interval }, -far, far, { zero: true, name: "forest" }), make("span", { class: "quiet block" }, `95% interval ${signed(low)} to ${signed(high)}`), tallied(c)),
     make("div", {}, chip(c.status), make("h3", {}, c.headline), make("p", { class: "quiet" }, [count(c.queries, "judged query", "judged queries"), c.reason].filter(Boolean).join("; ")),
       make("p", {}, better ? c.advice.replace(/^[^.]*\. ?/, "") : c.advice), better ? make("div", { class: "bar" }, switchButton(shown, active, { class: "main" })) : null));
 }
@@ -141,7 +141,7 @@ function showCurve(verdict) {
   const points = verdict.curve.map((p) => ({ at: p.queries, name: p.queries, mean: p.mean, interval: p.interval })), [before, last] = points.slice(-2);
   const needed = verdict.more_queries && verdict.status === "no difference shown" ? ` About ${count(verdict.more_queries, "more judged query", "more judged queries")} would show a difference of 0.02 as significant.` : "";
   $("curve").replaceChildren(make("h3", {}, "Would more judgments help?"), intervals([points], { title: "Learning curve", width: contentWidth("curve") }),
-    make("figcaption", { class: "quiet" }, `${verdict.measure} of version ${verdict.version} by the number of judged queries it learns from, with 95 % intervals`),
+    make("figcaption", { class: "quiet" }, `${verdict.measure} of version ${verdict.version} by the number of judged queries it learns from, with 95% intervals`),
     make("p", {}, `From ${before.at} to ${last.at} judged queries: ${signed(last.mean - before.mean)}.${needed}`));
 }
 
@@ -150,7 +150,7 @@ function showHistory(measured, active) {
   const when = (time) => (oneDay ? time.toLocaleTimeString("en", { hour: "2-digit", minute: "2-digit", hour12: false }) : time.toLocaleDateString("en", { day: "numeric", month: "short" }));
   const points = (measure) => measured.map((v, i) => ({ at: times[i].getTime(), name: `version ${v.version}`, note: when(times[i]), strong: v.version === active, ...v.measures[measure] }));
   $("history").replaceChildren(make("h3", {}, "Measures over time"), intervals([points("nDCG@10"), points("AP")], { title: "nDCG@10, then AP, by version", width: contentWidth("history"), from: Math.min(...times), gap: 64 }),
-    make("p", { class: "quiet legend" }, make("span", {}, "nDCG@10"), make("span", {}, "AP")), make("figcaption", { class: "quiet" }, "Versions by the time when they were trained, each as it was last measured, with 95 % intervals; the large points are live"));
+    make("p", { class: "quiet legend" }, make("span", {}, "nDCG@10"), make("span", {}, "AP")), make("figcaption", { class: "quiet" }, "Versions by the time when they were trained, each as it was last measured, with 95% intervals; the large points are live"));
 }
 
 async function showDifferences(shown, active) {
