@@ -72,7 +72,7 @@ def _measure_block(
     asked = sp.csr_array(queries[rows])
     n_words = np.diff(asked.indptr)[:, None]
     relevant = grades >= 1
-    parts = {("plain", None): plain._scores(asked)}
+    parts = {("plain", None): plain.score_rows(asked)}
     query_block = blend.query_block(asked, skip)
     for member in blend.members_:
         if member.name in ("bm25", "content", "spelling", "latent"):

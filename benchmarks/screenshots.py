@@ -107,7 +107,6 @@ def take_pictures(page: Page, out: Path, scheme: str) -> list[Path]:
     page.wait_for_function("() => document.querySelectorAll('#results > div').length === 2")
     page.screenshot(path=out / f"compare-{scheme}.png")
     page.goto(page.url.split("#")[0] + "#search?model=2&q=" + QUERY.replace(" ", "+"))
-    page.wait_for_selector("#facets:not([hidden])")
     page.locator(".hit").first.locator("[data-action=why]").click()
     page.wait_for_selector(".why table")
     page.screenshot(path=out / f"search-{scheme}.png")

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from tacit.core import Collection, StoreError, TacitError
 from tacit.judge import Judgment, JudgmentStore, typed_query_id
 from tacit.judge import store as store_module
+from tacit.judge.database import SYNCHRONOUS
 from tacit.judge.records import as_utc
 
 ROOT = Path(__file__).parent.parent.parent
@@ -83,7 +84,8 @@ def test_records_cannot_be_changed_or_deleted(path):
     database.close()
 
 
-def test_the_file_is_in_the_durable_mode(path):
+def test_the_file_is_in_the_durable_mode(path, monkeypatch):
+    monkeypatch.setattr("tacit.judge.database.SYNCHRONOUS", SYNCHRONOUS)  # conftest.py turns it off
     with JudgmentStore(path) as store:
         assert store._ask("PRAGMA journal_mode") == [("wal",)]
         assert store._ask("PRAGMA synchronous") == [(2,)]

@@ -19,6 +19,7 @@ from tacit.core import StoreError, TacitError
 APPLICATION_ID = 0x74616A64  # "tajd"
 VERSION = 1
 SECONDS_TO_WAIT = 30.0  # to wait for another process that writes
+SYNCHRONOUS = "FULL"  # each commit waits for the disk
 
 TABLES = (
     "CREATE TABLE query (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, text TEXT, topic TEXT)",
@@ -164,8 +165,8 @@ def _refuse_programs(database: sqlite3.Connection, path: Path) -> None:
 def _prepare(database: sqlite3.Connection, path: Path) -> None:
     """Set up a store for writing, and create the tables of a new one."""
     ours = _is_ours(database, path)
+    database.execute(f"PRAGMA synchronous={SYNCHRONOUS}")
     _enter_wal_mode(database)
-    database.execute("PRAGMA synchronous=FULL")
     database.execute("PRAGMA foreign_keys=ON")
     if not ours:
         with transaction(database):

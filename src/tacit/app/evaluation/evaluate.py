@@ -19,9 +19,10 @@ from tacit.app.evaluation.estimates import show_estimates
 from tacit.app.evaluation.judgments import say_who_is_left_out
 from tacit.app.options import add_json, add_judges, add_seed
 from tacit.app.tables import print_table
-from tacit.core import UsageError, plural
+from tacit.core import DataError, UsageError, plural
 
 if TYPE_CHECKING:
+    from tacit.core import Run
     from tacit.metrics import Comparison, Evaluation
 
 EXAMPLES = """examples:
@@ -82,6 +83,8 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
         return show_estimates(judgments, paths, args, out)
     runs = {path: read_run(path) for path in paths}
     found = {path: evaluate(judgments, run, args.measure or DEFAULT_MEASURES) for path, run in runs.items()}
+    for path, evaluation in found.items():
+        _check_overlap(evaluation, runs[path], args.qrels, path)
     pairs = _compare(found, args) if args.all_pairs or args.json else []
     bounds = find_bounds(judgments, runs, found) if args.bounds else []
     if args.json:
@@ -109,6 +112,13 @@ def _check(args: argparse.Namespace, paths: list[str]) -> None:
                 raise UsageError(f"--{name.replace('_', '-')} and --assist exclude each other; give one of them")
     if args.bounds and len(paths) < 2:
         raise UsageError("--bounds needs two or more runs, whose differences it bounds")
+
+
+def _check_overlap(evaluation: Evaluation, run: Run, qrels: str, path: str) -> None:
+    """Raise if a run has results, and none for a judged query: then one of the two names queries by text."""
+    if evaluation.n_ignored and evaluation.n_missing == len(evaluation.query_ids):
+        named = f"{qrels} names queries such as {evaluation.query_ids[0]!r}, the run such as {run.query_ids[0]!r}"
+        raise DataError(f"none of the {len(evaluation.query_ids)} judged queries is in the run: {named}", path=path)
 
 
 def _show_pairs(pairs: list[Comparison], out: TextIO) -> None:

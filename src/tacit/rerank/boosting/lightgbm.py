@@ -120,22 +120,9 @@ class PointwiseLightGbmRanker(LightGbmRanker):
 
     Parameters
     ----------
-    n_trees : int, default=200
-        Maximum number of trees; with validation lists the best number is used.
-    n_leaves : int, default=15
-        Leaves of each tree.
     n_leaf_rows : int, default=20
         Minimum number of rows in a leaf; reduced to a twentieth of the judged rows if that is less.
-    rate : float, default=0.05
-        Learning rate: the weight of each tree.
-    seed : int, default=0
-        Random seed.
     """
-
-    def __init__(
-        self, n_trees: int = 200, n_leaves: int = 15, n_leaf_rows: int = 20, rate: float = 0.05, seed: int = 0
-    ) -> None:
-        super().__init__(n_trees, n_leaves, n_leaf_rows, rate, seed)
 
     def _fit(self, rows: Rows, validation: Rows | None) -> None:
         rows.check_has_graded_pairs(type(self).__name__)

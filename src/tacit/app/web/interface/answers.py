@@ -482,6 +482,25 @@ class VersionComparison(Answer):
     comparison: ComparisonByQuery | None = Field(description="the comparison")
 
 
+class QueryValue(Answer):
+    """One query under one version."""
+
+    id: str = Field(description="id of the query")
+    text: str = Field(description="its text")
+    value: float = Field(description="nDCG@10")
+
+
+class MeasuredNow(Answer):
+    """Measures of a version on the current judgments."""
+
+    version: str = Field(description="the version")
+    measures: dict[str, Mean] = Field(description="nDCG@10, AP and Judged@10; empty if it was not measured")
+    queries: int = Field(description="number of judged queries")
+    program: str | None = Field(description="the program whose judgments were used, if no person has judged")
+    reason: str | None = Field(description="reason why it was not measured")
+    by_query: list[QueryValue] = Field(description="the value of every judged query")
+
+
 class VersionRow(Answer):
     """One version on the scoreboard."""
 
@@ -537,3 +556,4 @@ class Health(Answer):
     documents: int = Field(description="number of documents")
     fields: dict[str, str] = Field(description="fields for filters: keyword, keywords, number, boolean, date or text")
     read_only: str | None = Field(description="reason why changes are refused")
+    about: str | None = Field(description="what is served, for people who open the page")

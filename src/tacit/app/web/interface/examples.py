@@ -220,6 +220,14 @@ EXAMPLES: dict[str, Any] = {
         "against": "1",
         "comparison": _COMPARED | {"by_query": [_QUERY | {"before": 0.61, "after": 0.83}]},
     },
+    "MeasuredNow": {
+        "version": "1",
+        "measures": _MEANS[0],
+        "queries": 80,
+        "program": None,
+        "reason": None,
+        "by_query": [_QUERY | {"value": 0.61}],
+    },
     "Switched": {"active": "2"},
     "Health": {
         "status": "ok",
@@ -229,5 +237,6 @@ EXAMPLES: dict[str, Any] = {
         "documents": 4988,
         "fields": {"library": "keyword"},
         "read_only": None,
+        "about": None,
     },
 }

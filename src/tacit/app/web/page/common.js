@@ -94,7 +94,7 @@ export function agreementInWords(people) {
 // Rows of cells under heads; on a narrow screen each row becomes a block, whose cells have their heads.
 export function table(heads, rows, attributes = {}) {
   const cell = (content, column) => {
-    const nodes = [content].flat().map((part) => (part instanceof Node ? part : String(part ?? "")));
+    const nodes = [content].flat().filter((part) => part !== null).map((part) => (part instanceof Node ? part : String(part ?? "")));
     return make("td", { "data-head": typeof heads[column] === "string" ? heads[column] : heads[column].textContent }, ...nodes);
   };
   return make("table", { class: "plain", ...attributes },
