@@ -200,45 +200,42 @@ SYSTEMS = {
     "blend with encoder": "blend with encoder",
 }
 KINDS = {
-    "cacm": "computing abstracts",
-    "cisi": "library abstracts",
-    "cranfield": "aerodynamics abstracts",
-    "cystic_fibrosis": "medical abstracts",
-    "scifact": "scientific claims",
-    "cosqa_code": "code search",
+    "cacm": "computing",
+    "cisi": "library",
+    "cranfield": "aerodynamics",
+    "cystic_fibrosis": "medicine",
+    "scifact": "claims",
+    "cosqa_code": "code",
     "stackfaq": "FAQ",
-    "traceability": "use cases to code",
-    "xquad_12lang": "questions to paragraphs",
-    "chorus_products": "product search",
+    "traceability": "use cases",
+    "chorus_products": "products",
 }
 
 
 def read_systems(page: str) -> Numbers:
-    """Average precision of five systems, by collection, and the gain of `blend` over BM25 with its interval."""
+    """Average precision of five systems with the half-widths of their intervals, by collection."""
     rows = table(page, "collection", *SYSTEMS)
-    values = {row["collection"]: [with_half_width(row[name])[0] for name in SYSTEMS] for row in rows}
-    return {"AP": values, "gain": read_questions(page)}
+    return {row["collection"]: [with_half_width(row[name]) for name in SYSTEMS] for row in rows}
 
 
 def draw_systems(numbers: Numbers) -> Any:
-    """Left: bars of the means over collections. Right: a dot with its interval for each gain, largest on top."""
-    figure, (left, right) = new_figure(11, 3.6, n_columns=2)
-    columns = zip(*numbers["AP"].values(), strict=True)
-    means = [sum(column) / len(numbers["AP"]) for column in columns]
-    colours = [COLOURS[0], COLOURS[2], COLOURS[1], COLOURS[1], COLOURS[3]]
-    bars = left.barh(list(SYSTEMS.values())[::-1], means[::-1], color=colours[::-1])
-    left.bar_label(bars, [f"{mean:.3f}"[1:] for mean in means[::-1]], padding=3)
-    left.grid(visible=False, axis="y")
-    left.margins(x=0.12)
-    left.set(title="Five systems", xlabel=f"mean average precision on {len(numbers['AP'])} collections")
-    gains = dict(sorted(numbers["gain"].items(), key=lambda named: named[1][0]))
-    for place, (gain, low, high) in enumerate(gains.values()):
-        colour = COLOURS[2] if low > 0 else COLOURS[0]
-        right.plot([low, high], [place, place], color=colour, lw=2)
-        right.plot(gain, place, "o", color=colour)
-    right.axvline(0, color="black", lw=0.8)
-    right.set(title="Gain of blend over BM25", xlabel="average precision, 95% interval")
-    right.set(yticks=range(len(gains)), yticklabels=[f"{KINDS[name]} ({name})" for name in gains])
+    """Five bars for each collection with their intervals, and the means over collections with their values."""
+    figure, axes = new_figure(11, 4)
+    colours = [COLOURS[0], COLOURS[2], "#f0c9a0", COLOURS[1], COLOURS[3]]
+    places = [*range(len(numbers)), len(numbers) + 0.6]
+    for place, (colour, name) in enumerate(zip(colours, SYSTEMS.values(), strict=True)):
+        values, widths = zip(*(systems[place] for systems in numbers.values()), strict=True)
+        mean = sum(values) / len(values)
+        at = [collection + 0.17 * (place - 2) for collection in places]
+        axes.bar(at, [*values, mean], 0.16, color=colour, label=name)
+        axes.errorbar(at[:-1], values, widths, fmt="none", ecolor="black", elinewidth=0.7)
+        axes.text(at[-1], mean + 0.012, f"{mean:.3f}"[1:], ha="center", fontsize=7, rotation=90)
+    axes.axvline(len(numbers) - 0.2, color="#8a8a8a", lw=0.8)
+    axes.grid(visible=False, axis="x")
+    labels = [*(f"{KINDS.get(name, '')}\n({name})" for name in numbers), "mean"]
+    axes.set(ylabel="average precision, 95% interval", ylim=(0, 1))
+    axes.set_xticks(places, labels, fontsize=8)
+    figure.legend(ncols=5, loc="outside upper center", frameon=False)
     return figure
 
 
@@ -251,12 +248,10 @@ class Picture:
     read: Callable[[str], Numbers]
     draw: Callable[[Numbers], Any]
     shown_on: tuple[str, ...] = ()  # pages that show it besides its own
-    also: tuple[str, ...] = ()  # further pages whose tables it shows
 
     def numbers(self) -> Numbers:
-        """What the pages print now."""
-        text = "\n".join((DOCS / page).read_text("utf-8") for page in (self.page, *self.also))
-        return self.read(text.replace(" %", "%"))
+        """What the page prints now."""
+        return self.read((DOCS / self.page).read_text("utf-8").replace(" %", "%"))
 
     def write(self) -> None:
         """Draw the picture, with its numbers in the file."""
@@ -370,7 +365,6 @@ FIGURES = [
         read_systems,
         draw_systems,
         shown_on=("../README.md", "index.md"),
-        also=("results/questions.md",),
     ),
     Picture("results/questions-gain.png", "results/questions.md", read_questions, draw_questions),
     Picture("results/label-curves.png", "results/label.md", read_label, draw_label),
